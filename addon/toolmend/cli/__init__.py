@@ -1,0 +1,146 @@
+"""The command line: one click group whose commands stand in a table and are imported only when they run.
+
+Rule: nothing slow is imported here (mitmproxy, rich, the core), so that `--help` and `--version` answer at once, and
+every failure is told in one place and one form: `error:` and `try:` on stderr, an exit code from `Exit`, no traceback.
+"""
+
+import os
+import shlex
+import signal
+import sys
+import traceback
+from collections.abc import Sequence
+from difflib import get_close_matches
+from enum import IntEnum
+from importlib import import_module
+from typing import IO, Any
+
+import click
+
+from toolmend import __version__
+
+COMMANDS = {
+    # name: (module:attribute, one line for --help)
+    "demo": ("toolmend.cli.demo:demo", "Watch a leaked stream being mended by a real proxy, start to end."),
+    "rewrite": ("toolmend.cli.rewrite:rewrite", "Mend a stream that lies in a file or comes on standard input."),
+}
+
+
+class Exit(IntEnum):
+    """What a command's exit code says."""
+
+    OK = 0
+    FINDINGS = 1  # it ran, and what it looked for is there: a difference, a leak
+    USAGE = 2
+    RUNTIME = 3
+    CONFIGURATION = 4
+    INTERRUPTED = 130  # 128 + SIGINT, as shells count
+    BROKEN_PIPE = 128 + signal.SIGPIPE  # who reads our output has left, as `| head` does
+
+
+class Problem(click.ClickException):
+    """A failure whose cause is known, told without a traceback.
+
+    `message` is a sentence without a full stop that says what is wrong; `try_` is what to do about it, best a command
+    that can be pasted; `code` is the exit code.
+    """
+
+    def __init__(self, message: str, *, try_: str | None = None, code: int = Exit.RUNTIME) -> None:
+        super().__init__(message)
+        self.try_ = try_
+        self.exit_code = code  # type: ignore[misc]  # click has one a class, we have one an error
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Write the one or two lines, to stderr unless told otherwise."""
+        click.echo(f"error: {self.message}", file=file, err=True)
+        if self.try_:
+            click.echo(f"try: {self.try_}", file=file, err=True)
+
+
+class Commands(click.Group):
+    """The group over `COMMANDS`; a command's module is imported when the command is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, attribute = COMMANDS[cmd_name][0].partition(":")
+        command: click.Command = getattr(import_module(module), attribute)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in COMMANDS:
+            close = get_close_matches(args[0], COMMANDS, n=1)
+            hint = shlex.join([ctx.command_path, *close, *args[1:]]) if close else f"{ctx.command_path} --help"
+            raise Problem(f"there is no command {args[0]!r}", try_=hint, code=Exit.USAGE)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--debug", is_flag=True, help="Show Python's traceback when something fails.")
+@click.version_option(__version__, message="%(prog)s %(version)s")
+def cli(debug: bool) -> None:  # main() reads it from the context
+    """Mend the tool calls in an LLM API's stream, between a coding agent and its provider.
+
+    \b
+    Examples:
+      toolmend demo                     see it work: a real proxy, a leaked stream, before and after
+      toolmend rewrite leaked.sse       mend a stream you have kept
+      mitmdump -s addon/main.py         put it between your agent and its provider
+
+    \b
+    Exit codes: 0 all is well, 1 something was found or differs, 2 wrong usage, 3 it failed,
+    4 wrong configuration, 130 interrupted.
+    """
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command line (`sys.argv` by default) and return its exit code; raises nothing."""
+    args = list(sys.argv[1:] if argv is None else argv) or ["--help"]
+    debug = False
+    try:
+        with cli.make_context("toolmend", args.copy()) as ctx:
+            debug = ctx.params["debug"]
+            cli.invoke(ctx)
+        sys.stdout.flush()  # a reader that has left shows here, not at interpreter exit
+    except click.exceptions.Exit as wanted:
+        return wanted.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("interrupted", err=True)
+        return Exit.INTERRUPTED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the flush at exit complains once more
+        return Exit.BROKEN_PIPE
+    except Exception as error:  # the last frame: told, not thrown at the user
+        if debug:
+            traceback.print_exc()
+        problem = _problem(error, args)
+        problem.show()
+        return problem.exit_code
+    return Exit.OK
+
+
+def _problem(error: Exception, args: list[str]) -> Problem:
+    """The two lines for whatever went wrong."""
+    match error:
+        case Problem():
+            return error
+        case click.UsageError():
+            command = [argument for argument in args if argument in COMMANDS][:1]  # raised in a command, it has no ctx
+            path = error.ctx.command_path if error.ctx else shlex.join(["toolmend", *command])
+            return Problem(error.format_message(), try_=f"{path} --help", code=Exit.USAGE)
+        case click.ClickException():
+            return Problem(error.format_message())
+        case _:
+            return Problem(
+                f"unexpected {type(error).__name__}: {error}",
+                try_=f"{shlex.join(['toolmend', '--debug', *args])}  (and report what it shows)",
+            )
