@@ -1,0 +1,1 @@
+"""The wire APIs: one decoder and one encoder each, from and to the neutral events."""

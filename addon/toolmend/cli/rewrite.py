@@ -1,0 +1,167 @@
+"""`toolmend rewrite`: a kept stream through the same pipeline that the addon uses.
+
+Rule of this file: it opens files and cuts chunks; what happens to the bytes is the pipeline's business alone.
+"""
+
+import base64
+import json
+import random
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, BinaryIO
+
+import click
+
+from ..pipeline import APIS, Pipeline
+from ..settings import OPTIONS, Settings, SettingsError, parse, suggestion
+from . import Exit, Problem
+
+_PREFIX = "toolmend_"
+
+
+def cut(body: bytes, how: str) -> Iterator[bytes]:
+    """The body in chunks: `whole`, `byte`, a size N in bytes, or `random:SEED`. Raises ValueError for anything else."""
+    kind, _, seed = how.partition(":")
+    if kind == "random":
+        dice = random.Random(int(seed or 0))
+        sizes = iter(lambda: dice.choice((1, 2, 3, 5, 8, 40, 300)), 0)
+    else:
+        size = {"whole": len(body) or 1, "byte": 1}.get(how) or int(how)
+        if size < 1:
+            raise ValueError(how)
+        sizes = iter(lambda: size, 0)
+    at = 0
+    while at < len(body):
+        end = at + next(sizes)
+        yield body[at:end]
+        at = end
+
+
+def run(pipeline: Pipeline, chunks: Sequence[bytes]) -> Iterator[bytes]:
+    """The client's bytes for a response's chunks. A body that begins with `{` is a whole message."""
+    if b"".join(chunks).lstrip()[:1] == b"{":
+        yield pipeline.message(b"".join(chunks))
+        return
+    for chunk in chunks:
+        yield pipeline.feed(chunk)
+    yield pipeline.close()
+
+
+def make(request: Mapping[str, Any] | None, source: str | None, target: str | None, options: Mapping[str, str]) -> Pipeline:
+    """A pipeline by the words of the command line. Raises SettingsError."""
+    source = source or target or "chat"
+    target = target or source
+    for api in (source, target):
+        if api not in APIS:
+            raise SettingsError(f"there is no API {api!r}{suggestion(api, APIS) or ','} write one of: {', '.join(APIS)}")
+    if source != target:
+        raise SettingsError(f"{source} cannot be spoken to a client of {target}, give --from and --to the same API")
+    return Pipeline(request, source=source, target=target, settings=_settings(options))
+
+
+def _settings(options: Mapping[str, str]) -> Settings:
+    values = {name.removeprefix(_PREFIX): value for name, value in options.items()}
+    for name in values:
+        if name not in OPTIONS:
+            known = ", ".join(_PREFIX + option for option in OPTIONS)
+            raise SettingsError(f"there is no option {_PREFIX}{name}{suggestion(name, OPTIONS) or ','} write one of: {known}")
+    return parse(values)
+
+
+def _options(pairs: Sequence[str]) -> dict[str, str]:
+    options = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals:
+            raise click.UsageError(f"--set takes NAME=VALUE, not {pair!r}")
+        options[name] = value
+    return options
+
+
+def _line(line: bytes) -> dict[str, Any]:
+    """One answer of `--jsonl`."""
+    answer: dict[str, Any] = {"id": None, "output": "", "rules": [], "error": None}
+    try:
+        task = json.loads(line)
+        answer["id"] = task.get("id")
+        if "chunks_b64" in task:
+            chunks = [base64.b64decode(chunk, validate=True) for chunk in task["chunks_b64"]]
+        else:
+            chunks = [_bytes(chunk) for chunk in task["chunks"]]
+        pipeline = make(task.get("request"), task.get("from"), task.get("to"), task.get("set") or {})
+        answer["output"] = b"".join(run(pipeline, chunks)).decode(errors="surrogateescape")
+        answer["rules"] = pipeline.rules
+        answer["error"] = pipeline.error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        answer["error"] = f"{type(error).__name__}: {error}"
+    return answer
+
+
+def _bytes(text: str) -> bytes:
+    """The bytes of a text, also of one that `output` gave for bytes that are no UTF-8."""
+    try:
+        return text.encode(errors="surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode(errors="surrogatepass")
+
+
+@click.command()
+@click.argument("file", type=click.File("rb"), default="-", metavar="[FILE.sse|-]")
+@click.option("--request", type=click.File("rb"), metavar="FILE.json", help="The client's request: the tools it offers.")
+@click.option("--from", "source", metavar="API", help="What the upstream speaks (default: chat).")
+@click.option("--to", "target", metavar="API", help="What the client speaks (default: the same).")
+@click.option("--chunks", default="whole", metavar="whole|byte|N|random:SEED", help="How the stream is cut on its way in.")
+@click.option("--set", "pairs", multiple=True, metavar="NAME=VALUE", help="An option of the addon; may be repeated.")
+@click.option("--jsonl", is_flag=True, help="Many streams: a JSON object per line in, one per line out.")
+def rewrite(
+    file: BinaryIO,
+    request: BinaryIO | None,
+    source: str | None,
+    target: str | None,
+    chunks: str,
+    pairs: tuple[str, ...],
+    jsonl: bool,
+) -> None:
+    """Mend a stream that was kept in a file, as the addon would on the wire.
+
+    Without --request it is taken that tools were offered, and that a call may name any.
+
+    \b
+    Examples:
+      toolmend rewrite leaked.sse --request request.json
+      toolmend rewrite leaked.sse --chunks byte --set toolmend_dialects=kimi_k2
+      toolmend rewrite --jsonl < streams.jsonl
+
+    With --jsonl a line in is {"id", "request", "from", "to", "chunks": [text ...] or "chunks_b64": [base64 ...], "set": {...}},
+    and a line out {"id", "output": text, "rules": [names of the rules that fired], "error": null or text}.
+    """
+    out = sys.stdout.buffer
+    if jsonl:
+        for line in file:
+            if line.strip():
+                out.write(json.dumps(_line(line)).encode() + b"\n")
+                out.flush()
+        return
+    try:
+        pipeline = make(_read_request(request), source, target, _options(pairs))
+        pieces = list(cut(file.read(), chunks))
+    except SettingsError as error:
+        raise Problem(str(error), code=Exit.CONFIGURATION) from None
+    except ValueError:
+        raise click.UsageError(f"--chunks takes whole, byte, a number, or random:SEED, not {chunks!r}") from None
+    for data in run(pipeline, pieces):
+        out.write(data)
+    if pipeline.error:
+        raise Problem(f"it failed, and passed the rest as it came:\n{pipeline.error}", try_="report it with the stream")
+
+
+def _read_request(file: BinaryIO | None) -> dict[str, Any] | None:
+    if file is None:
+        return None
+    try:
+        request = json.loads(file.read())
+    except ValueError as error:
+        raise Problem(f"{file.name} is no JSON: {error}", try_="give the body of the client's request", code=Exit.USAGE) from None
+    if not isinstance(request, dict):
+        raise Problem(f"{file.name} is no JSON object", try_="give the body of the client's request", code=Exit.USAGE)
+    return request

@@ -1,0 +1,34 @@
+"""What a dialect is to the reader: where a call can begin, and a coroutine that reads one.
+
+Rule of this file: the door. What is not tags (channels, bare JSON in prose, a fence) walks in here with its own coroutine.
+"""
+
+from typing import TYPE_CHECKING, Protocol
+
+from ..scanner import Reading
+
+if TYPE_CHECKING:
+    from ..reader import Reader
+
+
+class Dialect(Protocol):
+    """One way of writing a call into text."""
+
+    @property
+    def name(self) -> str:
+        """What the rule is called where it is told what fired."""
+
+    @property
+    def openers(self) -> tuple[str, ...]:
+        """The texts that a call, or the wrapper around calls, can begin with."""
+
+    @property
+    def closers(self) -> tuple[str, ...]:
+        """The texts that end a call or its wrapper: right behind a call they are markup."""
+
+    def read(self, reader: "Reader") -> Reading[bool]:
+        """Reads a call that may begin at `reader.scanner.pos`.
+
+        Whether there was one. If so it has been told by `reader.start`, `arguments` and `end` or `broken`; if not, nothing
+        has been told, and where the scanner stands does not matter.
+        """

@@ -1,0 +1,138 @@
+"""Arguments that stand in the text as JSON, passed on as they come.
+
+Rule of this file: R3 of dialects.md. The text of the arguments is the model's own: it is not parsed and written anew, only
+followed, to find the brace that closes it. Raw control characters inside a string, which JSON forbids, are escaped.
+"""
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from .. import json_text
+from ..scanner import Reading, Scanner
+
+if TYPE_CHECKING:
+    from ..reader import Reader
+
+_IN_STRING = re.compile(r'["\\\x00-\x1f]')
+_OUTSIDE = re.compile(r'["{}\[\]<]')
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_BRACES = re.compile(r"[}\s]*")
+
+
+def read_arguments(reader: "Reader", commit: Callable[[], None], stops: tuple[str, ...]) -> Reading[bool]:
+    """Reads the arguments of a call whose header has been read; `commit` starts the call.
+
+    An object streams; `null`, and nothing before one of `stops`, are `{}`; a string that holds an object is that object (R5).
+    False if none of these stands here: then it was no call.
+    """
+    scanner = reader.scanner
+    yield from scanner.blanks()
+    arguments = "{}"
+    match (yield from scanner.peek()):
+        case "{":
+            commit()
+            if (yield from follow_object(scanner, stops, reader.arguments)):
+                reader.end()
+                yield from _surplus(reader, stops)
+            else:
+                reader.broken()
+            return True
+        case '"':
+            held = yield from _object_in_string(scanner)
+            if held is None:
+                return False
+            arguments = held
+        case "n":
+            if not (yield from scanner.literal(("null",))):
+                return False
+            yield from scanner.blanks()
+            if (yield from scanner.peek()) and not (yield from scanner.ahead(stops)):
+                return False
+        case _:
+            if not (yield from scanner.ahead(stops)):
+                return False
+    commit()
+    reader.arguments(arguments)
+    reader.end()
+    return True
+
+
+def follow_object(scanner: Scanner, stops: tuple[str, ...], emit: Callable[[str], None]) -> Reading[bool]:
+    """Emits the text of the object that begins here, as it comes, up to the brace that closes it.
+
+    False if it is broken off: by the end of the text, or by one of `stops` outside a string.
+    """
+    depth = 0
+    in_string = False
+    while True:
+        text, at = scanner.text, scanner.pos
+        sent, size = at, len(text)
+        pieces: list[str] = []
+        done = False
+        while at < size and not done:
+            match = (_IN_STRING if in_string else _OUTSIDE).search(text, at)
+            if match is None:
+                at = size
+                break
+            at = match.end()
+            character = match.group()
+            if character == '"':
+                in_string = not in_string
+            elif not in_string:
+                if character == "<":
+                    at -= 1
+                    break
+                depth += 1 if character in "{[" else -1
+                done = depth == 0
+            elif character != "\\":
+                pieces += text[sent : at - 1], json_text.quote(character)[1:-1]
+                sent = at
+            elif at < size:
+                at += 1  # what the backslash escapes
+            else:
+                at -= 1  # the escape is cut: it waits for its second half
+                break
+        scanner.pos = at
+        emit("".join((*pieces, text[sent:at])))
+        if done:
+            return True
+        if at < size and not in_string:  # a "<", which JSON has no use for here
+            if (yield from scanner.ahead(stops)):
+                return False
+            scanner.pos += 1
+            emit("<")
+        elif scanner.ended:
+            return False
+        else:
+            yield
+
+
+def _surplus(reader: "Reader", stops: tuple[str, ...]) -> Reading[None]:
+    """Swallows surplus braces between complete arguments and what ends the call."""
+    scanner = reader.scanner
+    if (yield from scanner.peek()) != "}":
+        return
+    yield from scanner.run(_BRACES, 64)
+    if (yield from scanner.ahead(stops)):
+        reader.take()
+    else:
+        scanner.pos = scanner.start
+
+
+def _object_in_string(scanner: Scanner) -> Reading[str | None]:
+    """Reads a JSON string; the text of the object that it holds, or None."""
+    while True:
+        match = _STRING.match(scanner.text, scanner.pos)
+        if match:
+            scanner.pos = match.end()
+            try:
+                value = json_text.loads(match.group().encode())
+                inner = json_text.loads(value.encode())
+            except (json_text.NotJSON, UnicodeEncodeError):
+                return None
+            return value if isinstance(inner, dict) else None
+        if scanner.ended:
+            return None
+        yield
+

@@ -1,0 +1,76 @@
+"""Kimi K2, K2-Thinking, K2.5 and later.
+
+    <|tool_calls_section_begin|><|tool_call_begin|>functions.read_file:0<|tool_call_argument_begin|>{"path": "a.md"}
+    <|tool_call_end|><|tool_calls_section_end|>
+
+The id is `functions.NAME:COUNTER`, the counter runs over the whole conversation, and the id must reach the client verbatim:
+the template prints it back, and a model that is fed foreign ids goes silent after a few turns. Source:
+Kimi-K2-Instruct, docs/tool_call_guidance.md and chat_template.jinja; the singular section tokens from streams in the wild.
+"""
+
+import re
+from typing import TYPE_CHECKING
+
+from .. import json_text
+from ..scanner import Reading
+from .json_body import follow_object
+from .tags import Tag, TagDialect, bare_name
+
+if TYPE_CHECKING:
+    from ..reader import Reader
+
+_COUNTED = re.compile(r"(?P<name>.*[^:]):\d+")
+
+
+class KimiK2(TagDialect):
+    """The tags, and the rules for ids."""
+
+    def identify(self, reader: "Reader", header: str) -> tuple[str, str] | None:
+        counted = _COUNTED.fullmatch(header)
+        if counted:
+            name = bare_name(reader, counted["name"])
+            return (header if header not in reader.ids else new_id(reader, name)), name
+        if header.isdigit():
+            return None
+        name = bare_name(reader, header)
+        return new_id(reader, name), name
+
+    def nameless(self, reader: "Reader", header: str) -> Reading[bool]:
+        """A bare counter: the call is of the one offered tool that its arguments fit."""
+        yield from reader.scanner.blanks()
+        if (yield from reader.scanner.peek()) != "{":
+            return False
+        pieces: list[str] = []
+        if not (yield from follow_object(reader.scanner, self.closers, pieces.append)):
+            return False
+        try:
+            arguments = json_text.loads("".join(pieces).encode())
+        except (json_text.NotJSON, UnicodeEncodeError):
+            return False
+        fitting = reader.tools.fitting(arguments)
+        if len(fitting) != 1:
+            return False
+        name = fitting[0]
+        id_ = f"functions.{name}:{header}"
+        reader.start(self, id_ if id_ not in reader.ids else new_id(reader, name), name)
+        reader.arguments("".join(pieces))
+        reader.end()
+        return True
+
+
+def new_id(reader: "Reader", name: str) -> str:
+    """The next free id of the conversation."""
+    counter = reader.tools.calls_so_far + reader.calls
+    while f"functions.{name}:{counter}" in reader.ids:
+        counter += 1
+    return f"functions.{name}:{counter}"
+
+
+KIMI_K2 = KimiK2(
+    "kimi_k2",
+    call=Tag(("<|tool_call_begin|>",), ("<|tool_call_argument_begin|>",), ("<|tool_call_end|>",)),
+    wrapper=Tag(
+        begin=("<|tool_calls_section_begin|>", "<|tool_call_section_begin|>"),
+        end=("<|tool_calls_section_end|>", "<|tool_call_section_end|>"),
+    ),
+)

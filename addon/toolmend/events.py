@@ -1,0 +1,127 @@
+"""The neutral events: what every wire API is decoded to and encoded from, and the frame that carries them.
+
+Rule of this file: values only, no behaviour. A tool call is one `ToolCallStart`, any number of `ToolCallDelta`, and a
+`ToolCallEnd` once its arguments are complete; a call that the stream breaks off has no end.
+
+DESIGN.md lets events travel alone. They travel in frames instead, all events of one server-sent event together, because only
+so can it be told that an event left as it came: a frame that nobody touched is sent as the bytes it was read from. That also
+makes an `Opaque` event needless: what is not understood is a frame without events.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from .sse import ServerSentEvent
+
+
+@dataclass(frozen=True, slots=True)
+class MessageStart:
+    """The first delta of a choice."""
+
+    choice: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    """A piece of the visible answer."""
+
+    text: str
+    choice: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningDelta:
+    """A piece of what the model thinks: `reasoning_content`, `reasoning`, a thinking block."""
+
+    text: str
+    choice: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallStart:
+    """A call begins. `index` counts the calls of the choice, from 0; `extra` holds the provider's own fields."""
+
+    index: int
+    id: str
+    name: str
+    choice: int = 0
+    kind: Literal["function", "custom"] = "function"
+    extra: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallDelta:
+    """A piece of the JSON text of the arguments."""
+
+    index: int
+    arguments: str
+    choice: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallEnd:
+    """The arguments are complete: nothing more follows for this index."""
+
+    index: int
+    choice: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """Why the model stopped, in the words of Chat Completions: stop, length, tool_calls, content_filter …"""
+
+    finish_reason: str
+    choice: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class MessageEnd:
+    """The upstream says that nothing more will come: `[DONE]`, `message_stop`, `response.completed`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Token counts. `input_tokens` includes what was read from and written to a cache."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    cache_write_tokens: int = 0
+    reasoning_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class StreamError:
+    """The upstream reports an error inside the stream. `status` is the HTTP status it stands for, 0 if it says none."""
+
+    type: str
+    message: str
+    status: int = 0
+
+
+type Event = (
+    MessageStart
+    | TextDelta
+    | ReasoningDelta
+    | ToolCallStart
+    | ToolCallDelta
+    | ToolCallEnd
+    | Finish
+    | MessageEnd
+    | Usage
+    | StreamError
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One server-sent event of the upstream and what it says.
+
+    `touched` is set by whoever changes the events: such a frame is written anew from `sse` and `events`. `sse` is None for
+    events that come after the last one of the upstream.
+    """
+
+    sse: ServerSentEvent | None
+    events: tuple[Event, ...] = ()
+    touched: bool = False

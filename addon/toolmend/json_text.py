@@ -1,0 +1,104 @@
+"""JSON that is read fast and written as little as can be.
+
+Rule of this file: reading gives the same with or without a fast reader, and what need not change is never written anew: a
+member of an object is replaced in the text, and every other character of the text stays.
+"""
+
+import json
+import re
+from collections.abc import Callable
+from json.encoder import encode_basestring, encode_basestring_ascii
+from typing import Any
+
+_fast_loads: Callable[[bytes | str], Any] | None
+try:
+    from orjson import loads as _fast_loads
+except ImportError:  # mitmproxy's standalone binaries can install nothing
+    _fast_loads = None
+
+_LONG_NUMBER = re.compile(rb"\d{19}")
+_BLANKS = re.compile(r"[ \t\n\r]*")
+_scan = json.JSONDecoder().raw_decode
+
+
+class NotJSON(ValueError):
+    """The text is no JSON, or none that can be read within bounds (depth, digits)."""
+
+
+def loads(data: bytes) -> Any:
+    """The value of a UTF-8 JSON text, as `json.loads` gives it. Raises NotJSON."""
+    # orjson turns integers beyond 64 bits into floats, and refuses lone surrogates, NaN and 1e400, which json accepts
+    if _fast_loads is not None and not _LONG_NUMBER.search(data):
+        try:
+            return _fast_loads(data)
+        except ValueError:
+            pass
+    try:
+        return json.loads(data.decode())
+    except (ValueError, RecursionError) as error:
+        raise NotJSON(str(error)) from None
+
+
+def quote(text: str) -> str:
+    """A JSON string. Half a surrogate pair, as a stream may split one, is escaped: it has no UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return encode_basestring_ascii(text)
+    return encode_basestring(text)
+
+
+def dumps(value: Any) -> str:
+    """Compact JSON, characters as they are."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return json.dumps(value, separators=(",", ":"))
+    return text
+
+
+def replace_member(text: str, key: str, value: str) -> str:
+    """The text of a JSON object with the value of one of its members replaced; the member is added where it is missing.
+
+    `value` is JSON text. Raises NotJSON where `text` is no JSON object.
+    """
+    try:
+        span = _member(text, key)
+    except (ValueError, IndexError, RecursionError):
+        raise NotJSON("no JSON object") from None
+    start, end, missing = span
+    return f"{text[:start]}{missing}{value}{text[end:]}"
+
+
+def _member(text: str, key: str) -> tuple[int, int, str]:
+    """Where the value of a member begins and ends, and what to write in front of a new value."""
+    at = _skip(text, 0)
+    if text[at] != "{":
+        raise ValueError
+    at = _skip(text, at + 1)
+    if text[at] == "}":
+        return at, at, quote(key) + ":"
+    while True:
+        if text[at] != '"':
+            raise ValueError
+        name, at = _scan(text, at)
+        at = _skip(text, at)
+        if text[at] != ":":
+            raise ValueError
+        start = _skip(text, at + 1)
+        _, end = _scan(text, start)
+        if name == key:
+            return start, end, ""
+        at = _skip(text, end)
+        if text[at] == "}":
+            return at, at, f",{quote(key)}:"
+        if text[at] != ",":
+            raise ValueError
+        at = _skip(text, at + 1)
+
+
+def _skip(text: str, at: int) -> int:
+    match = _BLANKS.match(text, at)
+    assert match
+    return match.end()

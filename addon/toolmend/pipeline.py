@@ -1,0 +1,170 @@
+"""The picture of DESIGN.md as code: bytes of one response in, bytes for the client out.
+
+    bytes ─► sse.Decoder ─► codec.decode ─► transformers ─► codec.encode ─► bytes
+
+Rule of this file: it fails open. Whatever is raised inside, `feed`, `close` and `message` return: what had been held goes out
+first, as the raw bytes it came in, then everything that follows. No byte is lost for an exception of ours.
+"""
+
+import traceback
+import uuid
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+from . import json_text, tools
+from .apis.chat import Chat
+from .events import Frame
+from .providers import armed
+from .reader import Reader
+from .settings import Settings
+from .sse import Decoder, ServerSentEvent
+from .transformers.finish import FinishReason
+from .transformers.markup import Markup
+
+
+APIS = {"chat": Chat}
+"""The wire APIs that are spoken."""
+
+
+class Transformer(Protocol):
+    """See transformers/__init__.py."""
+
+    def feed(self, frame: Frame) -> Iterable[Frame]: ...
+    def close(self) -> Iterable[Frame]: ...
+
+
+def new_call_id() -> str:
+    """`call_` and a time-ordered UUID in hex: sortable, and under the 40 characters that OpenAI allows."""
+    return f"call_{uuid.uuid4().hex}"
+
+
+class Pipeline:
+    """One response. `request` is the client's, parsed; None if it is not at hand: then any call is expected."""
+
+    def __init__(
+        self,
+        request: Mapping[str, Any] | None,
+        *,
+        source: str = "chat",
+        target: str = "chat",
+        settings: Settings = Settings(),
+        host: str = "",
+        new_id: Callable[[], str] = new_call_id,
+    ) -> None:
+        self.rules: list[str] = []
+        self.ids: list[str] = []
+        self.notes: list[str] = []
+        self.error: str | None = None
+        offered = tools.UNKNOWN if request is None else tools.of_chat(request)
+        dialects = armed(settings.dialects)
+        self._new_id = new_id
+        self._codec = APIS[source](offered, self._id, self._fired)
+        self._markup = Markup(lambda choice: Reader(dialects, offered, choice, self._id, self._fired))
+        self._transformers: Sequence[Transformer] = (self._markup, FinishReason(self._fired))
+        self._decoder = Decoder()
+        self._raw = not offered.offered or not dialects
+        self._unsent = bytearray()  # what came in and no frame that went out answers for
+        self._inflight: deque[ServerSentEvent | bytes] = deque()  # the events in it; bytes: a comment that went ahead
+
+    def feed(self, data: bytes) -> bytes:
+        """The bytes of a stream as they arrive; returns what is to be sent now."""
+        if self._raw:
+            return data
+        self._unsent += data
+        out: list[bytes] = []
+        try:
+            self._events(self._decoder.feed(data), out)
+        except Exception as error:  # whatever is wrong in here, the client's bytes are not
+            self._fail(error, out)
+        return out[0] if len(out) == 1 else b"".join(out)
+
+    def close(self) -> bytes:
+        """The body is over; returns what had been held."""
+        if self._raw:
+            return b""
+        out: list[bytes] = []
+        try:
+            self._events(self._decoder.close(), out)
+            for at, transformer in enumerate(self._transformers):
+                self._send(self._through(transformer.close(), at + 1), out)
+        except Exception as error:
+            self._fail(error, out)
+        return b"".join(out)
+
+    def message(self, body: bytes) -> bytes:
+        """A whole response: JSON. Returns the very same bytes where there is nothing to mend."""
+        if self._raw:
+            return body
+        try:
+            frame = self._codec.decode_message(body)
+            frames = list(self._through([frame], 0))
+            for at, transformer in enumerate(self._transformers):
+                frames += self._through(transformer.close(), at + 1)
+            events = tuple(event for part in frames for event in part.events)
+            return self._codec.encode_message(Frame(frame.sse, events, any(part.touched for part in frames)))
+        except json_text.NotJSON:
+            return body
+        except Exception as error:
+            self._fail(error, [])
+            return body
+
+    def _events(self, events: Iterable[ServerSentEvent], out: list[bytes]) -> None:
+        for sse in events:
+            if sse.data is None and self._markup.in_call:
+                # a comment is the upstream's keep-alive: it goes ahead of what is held, or the client may give up
+                self._inflight.append(sse.raw)
+                out.append(sse.raw)
+                continue
+            self._inflight.append(sse)
+            self._send(self._through([self._decode(sse)], 0), out)
+
+    def _decode(self, sse: ServerSentEvent) -> Frame:
+        try:
+            return self._codec.decode(sse)
+        except json_text.NotJSON:
+            self._note("data that is no JSON passed as it came")
+            return Frame(sse)
+
+    def _through(self, frames: Iterable[Frame], first: int) -> Iterable[Frame]:
+        """Takes frames through the transformers from the `first` on."""
+        for transformer in self._transformers[first:]:
+            frames = [out for frame in frames for out in transformer.feed(frame)]
+        return frames
+
+    def _send(self, frames: Iterable[Frame], out: list[bytes]) -> None:
+        for frame in frames:
+            data = self._codec.encode(frame)
+            if frame.sse is not None:
+                self._answered(frame.sse)
+            if data:
+                out.append(data)
+
+    def _answered(self, sse: ServerSentEvent) -> None:
+        """The frame of this event goes out; so do comments that went ahead of it."""
+        while True:
+            first = self._inflight.popleft()
+            done = first is sse
+            assert done or isinstance(first, bytes)
+            del self._unsent[: len(first if isinstance(first, bytes) else first.raw)]
+            if done:
+                return
+
+    def _fail(self, error: Exception, out: list[bytes]) -> None:
+        """From here on everything passes as it comes; what is held goes first."""
+        self._raw = True
+        self.error = "".join(traceback.format_exception(error))
+        out.append(bytes(self._unsent))
+        self._unsent.clear()
+
+    def _fired(self, rule: str) -> None:
+        if rule not in self.rules:
+            self.rules.append(rule)
+
+    def _note(self, text: str) -> None:
+        if text not in self.notes:
+            self.notes.append(text)
+
+    def _id(self) -> str:
+        self.ids.append(self._new_id())
+        return self.ids[-1]

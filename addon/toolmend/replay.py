@@ -1,0 +1,80 @@
+"""Recordings read back and played through the real pipeline. A recording is a regression test: see DESIGN.md, section 7.
+
+    flows/<provider>/<case>/  meta.json  request.json  upstream.sse  upstream.idx  client.sse      (or upstream.json, client.json)
+"""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .pipeline import Pipeline, new_call_id
+from .settings import parse
+
+
+class RecordingError(ValueError):
+    """A folder that is no recording, or one that cannot be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """One recorded exchange. `chunks` is the upstream's body as it arrived, `client` what was sent for it."""
+
+    folder: Path
+    meta: dict[str, Any]
+    request: dict[str, Any] | None
+    chunks: tuple[bytes, ...]
+    client: bytes
+    stream: bool
+
+
+def load(folder: Path) -> Recording:
+    """Reads a recording. Raises RecordingError with what is wrong and where."""
+    try:
+        meta = json.loads((folder / "meta.json").read_bytes())
+        request_file = folder / "request.json"
+        request = json.loads(request_file.read_bytes()) if request_file.exists() else None
+        stream = (folder / "upstream.sse").exists()
+        kind = "sse" if stream else "json"
+        body = (folder / f"upstream.{kind}").read_bytes()
+        client = (folder / f"client.{kind}").read_bytes()
+        chunks = tuple(_chunks(body, folder / "upstream.idx")) if stream else (body,)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise RecordingError(f"{folder}: {error}") from None
+    return Recording(folder, meta, request, chunks, client, stream)
+
+
+def _chunks(body: bytes, index: Path) -> Iterator[bytes]:
+    """The body in the chunks that its index tells; what the index does not cover is one chunk more."""
+    end = 0
+    if index.exists():
+        for line in index.read_text().splitlines():
+            row = json.loads(line)
+            end = row["off"] + row["len"]
+            yield body[row["off"] : end]
+    if body[end:]:
+        yield body[end:]
+
+
+def find(root: Path) -> list[Path]:
+    """The folders of all recordings below `root`, in order."""
+    return sorted(path.parent for path in root.rglob("meta.json"))
+
+
+def replay(recording: Recording, chunks: Sequence[bytes] | None = None) -> tuple[bytes, list[str]]:
+    """What the client gets today for a recorded upstream body, in its chunks or in others; and the rules that fired."""
+    ids = iter(recording.meta.get("ids", ()))
+    new_id: Callable[[], str] = lambda: next(ids, None) or new_call_id()  # noqa: E731 - a name with a type
+    pipeline = Pipeline(
+        recording.request if recording.request is not None else {},
+        source=recording.meta["api"],
+        target=recording.meta["api"],
+        settings=parse(recording.meta.get("settings", {})),
+        host=recording.meta.get("host", ""),
+        new_id=new_id,
+    )
+    if not recording.stream:
+        return pipeline.message(b"".join(chunks or recording.chunks)), pipeline.rules
+    out = b"".join([pipeline.feed(chunk) for chunk in (recording.chunks if chunks is None else chunks)])
+    return out + pipeline.close(), pipeline.rules

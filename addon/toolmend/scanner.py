@@ -1,0 +1,114 @@
+"""Text that comes in pieces, read as if it were whole.
+
+Rule of this file: it is the only place that knows where the text was cut. A reader is a generator over a Scanner; its `yield`
+means only "more text, please", and after it the scanner has more text or has `ended`. What such a generator returns is the
+same for every way of cutting the text. More text may come at every `yield`, and then positions move: what a reader keeps over
+a `yield` is a length, never a place.
+
+    text:  |…already decided…| held: start … pos | ahead … |
+"""
+
+import re
+from collections.abc import Generator
+
+type Reading[T] = Generator[None, None, T]
+
+_BLANKS = re.compile(r"[ \t\r\n]*")
+
+
+class Scanner:
+    """`text[start:]` is undecided, `pos` is how far it has been read, `ended` says that no more will come."""
+
+    __slots__ = ("ended", "pos", "start", "text")
+
+    def __init__(self) -> None:
+        self.text = ""
+        self.start = 0
+        self.pos = 0
+        self.ended = False
+
+    def feed(self, piece: str) -> None:
+        """More text. What has been decided is forgotten."""
+        self.text = self.text[self.start :] + piece
+        self.pos -= self.start
+        self.start = 0
+
+    def peek(self) -> Reading[str]:
+        """The next character, or "" at the end of the text."""
+        while self.pos >= len(self.text) and not self.ended:
+            yield
+        return self.text[self.pos : self.pos + 1]
+
+    def blanks(self) -> Reading[None]:
+        """Goes past blanks."""
+        while True:
+            match = _BLANKS.match(self.text, self.pos)
+            assert match
+            self.pos = match.end()
+            if self.pos < len(self.text) or self.ended:
+                return
+            yield
+
+    def literal(self, options: tuple[str, ...]) -> Reading[str | None]:
+        """Goes past the longest of `options` that stands here and returns it; None, and no step, if none does."""
+        while True:
+            ahead = self.text[self.pos : self.pos + max(map(len, options), default=0)]
+            if not self.ended and any(len(ahead) < len(option) and option.startswith(ahead) for option in options):
+                yield
+                continue
+            found = max((option for option in options if ahead.startswith(option)), key=len, default=None)
+            if found is not None:
+                self.pos += len(found)
+            return found
+
+    def ahead(self, options: tuple[str, ...]) -> Reading[str | None]:
+        """The longest of `options` that stands here; no step is made."""
+        found = yield from self.literal(options)
+        if found:
+            self.pos -= len(found)
+        return found
+
+    def run(self, pattern: re.Pattern[str], limit: int) -> Reading[str | None]:
+        """Goes past the longest text that `pattern` (of single characters, repeated) matches and returns it.
+
+        None if it is longer than `limit` characters.
+        """
+        size = 0
+        while True:
+            match = pattern.match(self.text, self.pos)
+            if match:
+                size += match.end() - self.pos
+                self.pos = match.end()
+            if size > limit:
+                return None
+            if self.pos < len(self.text) or self.ended:
+                return self.text[self.pos - size : self.pos]
+            yield
+
+
+def openers(literals: list[str]) -> re.Pattern[str]:
+    """A pattern that finds the first place where one of the literals stands, or may stand once the text goes on.
+
+    A match that is itself no literal is the beginning of one, and lies at the end of the text.
+    """
+    trie: dict[str, dict] = {}  # type: ignore[type-arg]
+    for literal in literals:
+        node = trie
+        for character in literal:
+            node = node.setdefault(character, {})
+        node[""] = {}
+    return re.compile(_alternatives(trie) if trie else r"(?!)")
+
+
+def _alternatives(node: dict[str, dict]) -> str:  # type: ignore[type-arg]
+    children = [re.escape(character) + _rest(child) for character, child in node.items() if character]
+    return children[0] if len(children) == 1 else f"(?:{'|'.join(children)})"
+
+
+def _rest(node: dict[str, dict]) -> str:  # type: ignore[type-arg]
+    """What may follow a character of the trie: the rest of a literal, or the end of the text."""
+    if not any(node):
+        return ""
+    if "" in node:
+        return f"(?:{_alternatives(node)})?"
+    return rf"(?:{_alternatives(node)}|\Z)"

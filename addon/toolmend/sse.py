@@ -1,0 +1,142 @@
+"""Bytes ⇄ server-sent events, by the rules of WHATWG HTML §9.2.6, for a proxy that must not change what it does not mend.
+
+Rule of this file: an event remembers the exact bytes it came in, and the joined `raw` of all events is the input, byte for
+byte, however the input was cut. Everything works on bytes; UTF-8 may be cut anywhere.
+
+A block of lines ends at a blank line; a line ends with LF, CRLF or CR. Only where the block before it ends with a lone CR is a
+CR taken as the blank line at once (a stream of pure CR must not be held back); elsewhere the byte behind a CR at the end of a
+chunk is waited for, since it is all but surely the LF of a CRLF. So where the events are cut does not depend on the chunks.
+"""
+
+import re
+from dataclasses import dataclass
+
+MAX_EVENT = 16 * 1024 * 1024
+"""Bytes of one event that are held for its end. The largest events seen are images in base64, a few MiB; what is longer
+passes unread, in pieces without `data`."""
+
+_BLOCK_END = re.compile(rb"\n\n|\n\r\n|\n\r(?=[^\n])|\r\r")
+_LINE_END = re.compile(rb"\r\n|\n|\r")
+_BOM = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSentEvent:
+    """One block of lines, its blank line included.
+
+    `data` is what the `data` lines hold, joined with LF; None where there is no such line (a comment, a lone `id`, a stray
+    blank line), in which case a client dispatches nothing.
+    """
+
+    raw: bytes
+    data: bytes | None = None
+    event: bytes = b""
+    id: bytes | None = None
+    retry: int | None = None
+
+    @property
+    def newline(self) -> bytes:
+        """The line end that this event uses."""
+        match = _LINE_END.search(self.raw)
+        return match.group() if match else b"\n"
+
+    def with_data(self, data: bytes) -> bytes:
+        """The bytes of this event with other data (one line). Its other lines, comments too, stay as they are."""
+        newline = self.newline
+        if self.data is not None and self.raw == b"data: " + self.data + newline + newline:
+            return b"data: " + data + newline + newline
+        lines, placed = [], False
+        for line in _LINE_END.split(self.raw.removeprefix(_BOM)):
+            if line == b"data" or line.startswith(b"data:"):
+                if not placed:
+                    lines.append(b"data: " + data)
+                placed = True
+            elif line:
+                lines.append(line)
+        bom = _BOM if self.raw.startswith(_BOM) else b""
+        return bom + newline.join(lines) + newline + newline
+
+
+class Decoder:
+    """Bytes in any chunks → events. Never raises."""
+
+    def __init__(self) -> None:
+        self._rest = bytearray()
+        self._searched = 0  # in _rest no block ends before here
+        self._first = True
+        self._oversize = False  # inside an event that is too long: its bytes pass unread
+
+    def feed(self, data: bytes) -> list[ServerSentEvent]:
+        """The events that `data` completes."""
+        text: bytes | bytearray = data
+        searched = 0
+        if self._rest:
+            self._rest += data
+            text, searched = self._rest, self._searched
+        events: list[ServerSentEvent] = []
+        start, size = 0, len(text)
+        while start < size:
+            end = _blank_line(text, start) or _block_end(text, max(start, searched))
+            if not end:
+                break
+            events.append(self._event(bytes(text[start:end])))
+            start = end
+        if text is data:
+            self._rest += data[start:]
+        else:
+            del self._rest[:start]
+        if len(self._rest) > (3 if self._oversize else MAX_EVENT):
+            self._oversize = True
+            cut = len(self._rest) - 3  # the end of the block may have begun
+            events.append(ServerSentEvent(bytes(self._rest[:cut])))
+            del self._rest[:cut]
+        self._searched = max(0, len(self._rest) - 2)
+        return events
+
+    def close(self) -> list[ServerSentEvent]:
+        """What is left at the end of the body: servers do end with `data: [DONE]` and no blank line."""
+        rest = bytes(self._rest)
+        self._rest.clear()
+        self._searched = 0
+        return [self._event(rest)] if rest else []
+
+    def _event(self, raw: bytes) -> ServerSentEvent:
+        first, self._first = self._first, False
+        if self._oversize:
+            self._oversize = False
+            return ServerSentEvent(raw)
+        if raw.startswith(b"data: ") and raw.endswith(b"\n\n") and raw.count(b"\n") == 2 and b"\r" not in raw:
+            return ServerSentEvent(raw, raw[6:-2])
+        return _parse(raw, raw.removeprefix(_BOM) if first else raw)
+
+
+def _blank_line(text: bytes | bytearray, start: int) -> int:
+    """The end of the blank line that begins at `start`, or 0."""
+    head = text[start]
+    if head == 10:
+        return start + 1
+    if head == 13 and start + 1 < len(text):
+        return start + 2 if text[start + 1] == 10 else start + 1
+    return 0
+
+
+def _block_end(text: bytes | bytearray, start: int) -> int:
+    match = _BLOCK_END.search(text, start)
+    return match.end() if match else 0
+
+
+def _parse(raw: bytes, block: bytes) -> ServerSentEvent:
+    data: list[bytes] = []
+    event, id_, retry = b"", None, None
+    for line in _LINE_END.split(block):
+        name, _, value = line.partition(b":")
+        value = value.removeprefix(b" ")
+        if name == b"data":
+            data.append(value)
+        elif name == b"event":
+            event = value
+        elif name == b"id" and b"\0" not in value:
+            id_ = value
+        elif name == b"retry" and value.isdigit():
+            retry = int(value[:18])  # milliseconds; a longer number means nothing
+    return ServerSentEvent(raw, b"\n".join(data) if data else None, event, id_, retry)

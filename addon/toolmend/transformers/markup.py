@@ -1,0 +1,176 @@
+"""Markup that was left in the text becomes calls.
+
+Rule of this file: a frame leaves when the last character of its text is decided, in the order it came. If all of it was text,
+the very frame leaves that came in; so prose that almost looked like a call is byte-identical, however long it was held. Text
+and reasoning of a choice are read as one text, so a call may begin in the one and end in the other.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+
+from ..events import (
+    Event,
+    Finish,
+    Frame,
+    MessageEnd,
+    ReasoningDelta,
+    TextDelta,
+    ToolCallDelta,
+    ToolCallEnd,
+    ToolCallStart,
+)
+from ..reader import Op, Reader
+
+
+@dataclass(slots=True)
+class _Piece:
+    """A text event and what has been decided of it."""
+
+    event: TextDelta | ReasoningDelta
+    left: int
+    out: list[Event] = field(default_factory=list)
+    changed: bool = False
+
+    def keep(self, size: int) -> None:
+        at = len(self.event.text) - self.left
+        self.out.append(replace(self.event, text=self.event.text[at : at + size]))
+        self.left -= size
+
+    def drop(self, size: int) -> None:
+        self.changed = True
+        self.left -= size
+
+    def events(self) -> list[Event]:
+        return self.out if self.changed else [self.event]
+
+
+@dataclass(slots=True)
+class _Held:
+    """A frame whose text is not all decided."""
+
+    frame: Frame
+    items: list[_Piece | Event] = field(default_factory=list)
+    changed: bool = False
+
+    @property
+    def decided(self) -> bool:
+        return not any(isinstance(item, _Piece) and item.left for item in self.items)
+
+    def result(self) -> Frame:
+        if not self.changed and not any(isinstance(item, _Piece) and item.changed for item in self.items):
+            return self.frame
+        events: list[Event] = []
+        for item in self.items:
+            events += item.events() if isinstance(item, _Piece) else [item]
+        return Frame(self.frame.sse, tuple(events), touched=True)
+
+
+@dataclass(slots=True)
+class _Choice:
+    """The text of one choice."""
+
+    reader: Reader
+    pieces: deque[_Piece] = field(default_factory=deque)
+    last: _Piece | None = None  # the piece of the last decided character, while its frame is here
+    native: dict[int, int] = field(default_factory=dict)  # indices of the upstream's own calls → the client's
+
+
+class Markup:
+    """`new_reader` makes the reader of a choice."""
+
+    def __init__(self, new_reader: Callable[[int], Reader]) -> None:
+        self._new_reader = new_reader
+        self._choices: dict[int, _Choice] = {}
+        self._held: deque[_Held] = deque()
+
+    def feed(self, frame: Frame) -> Iterable[Frame]:
+        if MessageEnd() in frame.events:
+            self._finish()
+        held = _Held(frame)
+        self._held.append(held)
+        for event in frame.events:
+            self._event(event, held)
+        return self._release()
+
+    def close(self) -> Iterable[Frame]:
+        self._finish()
+        return self._release()
+
+    @property
+    def in_call(self) -> bool:
+        """Whether text is held because it looks like a call: more than the beginning of an opener."""
+        return any(choice.reader.in_call for choice in self._choices.values())
+
+    def _finish(self) -> None:
+        """The text of all choices is over. What that brings to light and no frame has a place for gets a frame of its own."""
+        rest = _Held(Frame(None))
+        for choice in self._choices.values():
+            self._apply(choice, choice.reader.close(), rest)
+        if rest.items:
+            self._held.append(rest)
+
+    def _event(self, event: Event, held: _Held) -> None:
+        match event:
+            case TextDelta() | ReasoningDelta():
+                choice = self._choice(event.choice)
+                piece = _Piece(event, len(event.text))
+                choice.pieces.append(piece)
+                held.items.append(piece)
+                self._apply(choice, choice.reader.feed(event.text), held)
+            case Finish():
+                choice = self._choice(event.choice)
+                self._apply(choice, choice.reader.close(), held)
+                held.items.append(event)
+            case ToolCallStart() | ToolCallDelta() | ToolCallEnd():
+                index = self._native_index(event)
+                held.items.append(event if index == event.index else replace(event, index=index))
+                held.changed |= index != event.index
+            case _:
+                held.items.append(event)
+
+    def _native_index(self, event: ToolCallStart | ToolCallDelta | ToolCallEnd) -> int:
+        """The index of one of the upstream's own calls, moved behind the calls found in the text."""
+        choice = self._choice(event.choice)
+        if event.index not in choice.native:
+            choice.native[event.index] = choice.reader.take_index(event.index)
+        return choice.native[event.index]
+
+    def _apply(self, choice: _Choice, ops: list[Op], current: _Held) -> None:
+        """Carries out what the reader decided. Events go where the last decided character stood, or to the current frame."""
+        for op in ops:
+            if not isinstance(op, int):
+                if choice.last is not None:
+                    choice.last.out.append(op)
+                    choice.last.changed = True
+                else:
+                    current.items.append(op)
+                    current.changed = True
+                continue
+            left = abs(op)
+            while left:
+                piece = choice.pieces[0]
+                size = min(left, piece.left)
+                if op > 0:
+                    piece.keep(size)
+                else:
+                    piece.drop(size)
+                left -= size
+                choice.last = piece
+                if not piece.left:
+                    choice.pieces.popleft()
+
+    def _release(self) -> list[Frame]:
+        released = []
+        while self._held and self._held[0].decided:
+            released.append(self._held.popleft().result())
+        if released:
+            for choice in self._choices.values():
+                if not choice.pieces or choice.last is not choice.pieces[0]:
+                    choice.last = None
+        return released
+
+    def _choice(self, index: int) -> _Choice:
+        if index not in self._choices:
+            self._choices[index] = _Choice(self._new_reader(index))
+        return self._choices[index]

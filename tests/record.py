@@ -1,0 +1,81 @@
+"""Makes the fixtures under flows/: each pattern is streamed by a local upstream through a real mitmdump with the addon.
+
+    scripts/record-flows kimi          all patterns of one module
+    scripts/record-flows kimi/no-section
+
+What is recorded is what mitmproxy received and sent, in its chunks. A pattern that does not come out as it says is not kept.
+"""
+
+import json
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+from judge import read
+from patterns import Pattern, all_patterns
+from streams import body_of
+
+from toolmend.proxy import Mitmdump
+from toolmend.replay import find
+from toolmend.upstream import Request, Script, Upstream, make_certificate
+
+FLOWS = Path(__file__).parent.parent / "flows"
+
+
+def main(wanted: list[str]) -> int:
+    chosen = {name: p for name, p in all_patterns().items() if not wanted or any((name + "/").startswith(w + "/") for w in wanted)}
+    if not chosen:
+        print(f"no such pattern: {' '.join(wanted)}", file=sys.stderr)
+        return 2
+    with tempfile.TemporaryDirectory() as folder:
+        scratch = Path(folder)
+        certificate = make_certificate(scratch)
+        bodies = {name: body_of(pattern) for name, pattern in chosen.items()}
+
+        def answer(request: Request) -> Script:
+            name = request.header("x-pattern")
+            assert name
+            chunks = tuple((0.0, chunk) for chunk in events(bodies[name]))
+            return Script(chunks=chunks)
+
+        options = {"toolmend_hosts": "localhost", "toolmend_flows": str(scratch / "flows")}
+        options["ssl_verify_upstream_trusted_ca"] = str(certificate[0])
+        with Upstream(answer, tls=certificate) as upstream, Mitmdump(options, confdir=scratch / "conf") as proxy:
+            with httpx.Client(proxy=proxy.url, verify=str(proxy.ca), trust_env=False) as client:
+                for name, pattern in chosen.items():
+                    url = f"{upstream.url}/v1/chat/completions"
+                    response = client.post(url, json=pattern.request, headers={"x-pattern": name})
+                    _check(name, pattern, response.content)
+        recordings = find(scratch / "flows")
+        assert len(recordings) == len(chosen)
+        for (name, _), recording in zip(chosen.items(), sorted(recordings, key=_age), strict=True):
+            shutil.rmtree(FLOWS / name, ignore_errors=True)
+            shutil.copytree(recording, FLOWS / name, copy_function=shutil.copyfile)
+            print(name)
+    return 0
+
+
+def events(body: bytes) -> Iterator[bytes]:
+    """A chunk per event, as providers send them."""
+    for part in body.split(b"\n\n"):
+        if part:
+            yield part + b"\n\n"
+
+
+def _age(recording: Path) -> str:
+    return str(json.loads((recording / "meta.json").read_bytes())["recorded_at"])
+
+
+def _check(name: str, pattern: Pattern, client: bytes) -> None:
+    choice = read(client).only
+    got = ([(c.name, c.arguments) for c in choice.calls], choice.content, choice.reasoning)
+    expected = ([call[1:] for call in pattern.calls], pattern.content, pattern.reasoning)
+    if got != expected:
+        raise SystemExit(f"{name}: got {got}, expected {expected}")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,94 @@
+"""Every pattern, cut in every way: the same bytes each time, legal, and what the pattern says."""
+
+import json
+
+import pytest
+from judge import read
+from patterns import Pattern, all_patterns
+from streams import body_of, cuts, event, play, stream
+
+from toolmend.pipeline import Pipeline
+
+PATTERNS = all_patterns()
+
+
+def make(pattern: Pattern) -> Pipeline:
+    numbers = iter(range(100))
+    return Pipeline(pattern.request, new_id=lambda: f"call_{next(numbers)}")
+
+
+@pytest.mark.parametrize("name", PATTERNS)
+def test_pattern(name: str) -> None:
+    pattern = PATTERNS[name]
+    upstream = body_of(pattern)
+    pipeline = make(pattern)
+    client = pipeline.feed(upstream) + pipeline.close()
+    assert pipeline.error is None, pipeline.error
+    answer = read(client)
+    choice = answer.only
+    calls = [(call.id, call.name, call.arguments) for call in choice.calls]
+    assert calls == [(id_ or call[0], name, arguments) for call, (id_, name, arguments) in zip(calls, pattern.calls, strict=False)]
+    assert len(calls) == len(pattern.calls)
+    assert choice.content == pattern.content
+    assert choice.reasoning == pattern.reasoning
+    assert choice.finish_reasons == [pattern.expected_finish]
+    assert answer.done
+    assert answer.usage == {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
+    assert answer.all_faults == []
+    assert tuple(pipeline.rules) == pattern.rules
+    if not pattern.rules:
+        assert client == upstream
+    for chunks in cuts(upstream, splits=60):
+        assert play(lambda: make(pattern), chunks) == client
+
+
+@pytest.mark.parametrize("name", PATTERNS)
+def test_pattern_in_other_spellings(name: str) -> None:
+    """CRLF and CR, markers escaped in the JSON, comments between events: the same answer."""
+    pattern = PATTERNS[name]
+    expected = read(play(lambda: make(pattern), [body_of(pattern)]))
+    for newline in ("\r\n", "\r"):
+        assert read(play(lambda: make(pattern), [body_of(pattern, newline)])) == expected
+    escaped = body_of(pattern).replace(b"<", b"\\u003c").replace(b"|", b"\\u007c")
+    assert read(play(lambda: make(pattern), [escaped])) == expected
+    noisy = body_of(pattern).replace(b"\n\ndata:", b"\n\n: keep-alive\n\ndata:")
+    assert read(play(lambda: make(pattern), [noisy])) == expected
+
+
+@pytest.mark.parametrize("name", PATTERNS)
+def test_pattern_in_other_deltas(name: str) -> None:
+    """The text in one delta, and character by character: the same answer."""
+    pattern = PATTERNS[name]
+    expected = read(play(lambda: make(pattern), [body_of(pattern)]))
+    text = "".join(pattern.deltas)
+    for deltas in ([text], list(text)):
+        upstream = stream(deltas, finish=pattern.finish, field=pattern.field)
+        assert read(play(lambda: make(pattern), [upstream])) == expected
+
+
+@pytest.mark.parametrize("name", PATTERNS)
+def test_pattern_in_a_whole_message(name: str) -> None:
+    """Without streaming: the same content and calls."""
+    pattern = PATTERNS[name]
+    message = {"role": "assistant", "content": None, pattern.field: "".join(pattern.deltas)}
+    whole = {"id": "x", "object": "chat.completion", "created": 1, "model": "m", "cost": 0.10,
+             "choices": [{"index": 0, "message": message, "finish_reason": pattern.finish, "logprobs": None}]}  # fmt: skip
+    upstream = json.dumps(whole).encode()
+    client = make(pattern).message(upstream)
+    if not pattern.rules:
+        assert client is upstream
+        return
+    assert b'"cost": 0.1,' in client
+    choice = json.loads(client)["choices"][0]
+    calls = [(c["id"], c["function"]["name"], c["function"]["arguments"]) for c in choice["message"]["tool_calls"]]
+    assert calls == [(id_ or call[0], n, a) for call, (id_, n, a) in zip(calls, pattern.calls, strict=True)]
+    assert (choice["message"].get("content") or "") == pattern.content
+    assert (choice["message"].get(pattern.field) or "") == (pattern.reasoning or pattern.content)
+    assert choice["finish_reason"] == pattern.expected_finish
+
+
+def test_an_event_of_a_call_keeps_the_metadata() -> None:
+    pattern = PATTERNS["kimi/whole-call-in-one-delta"]
+    client = play(lambda: make(pattern), [body_of(pattern).replace(b'"model":', b'"system_fingerprint": "fp", "x": [1e3], "model":')])
+    assert client.count(b'"system_fingerprint": "fp", "x": [1e3], "model": "kimi-k2.5"') == 4
+    assert event("[DONE]") in client

@@ -1,0 +1,221 @@
+"""pipeline.py: what a whole response goes through, and what happens when a part of it fails."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from judge import read
+from patterns.kimi import CITY, ONE
+from streams import META, WEATHER, chunk, cuts, event, pieces, play, stream
+
+from toolmend import json_text
+from toolmend.pipeline import Pipeline
+from toolmend.settings import Settings
+
+
+def pipeline(request: dict[str, Any] | None = WEATHER, **more: Any) -> Pipeline:
+    return Pipeline(request, **more)
+
+
+LEAK = stream(pieces(f"Look <here>: {ONE}", 1))
+
+
+def native(*deltas: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{"tool_calls": entries} for entries in deltas]
+
+
+UNTOUCHED = {
+    "prose": stream(["Hello ", "world"]),
+    "almost markers": stream(["a <", "b>", " <|tool_", "call", " <|", "<", "|tool_call_begin|> x", "<|tool_calls_section_begin|>"]),
+    "a lone marker at the end": stream(["so: <|tool_call_begin"]),
+    "crlf": stream(["a <", "b"], newline="\r\n"),
+    "cr": stream(["a <", "b"], newline="\r"),
+    "unknown fields, key order, odd spacing": b'data:  {"choices" : [ {"delta":{"content":"x <","role":"assistant", "x":1e400},'
+    b'"index":0 , "y":{"z":[1.10]}}],"id":"1","object":"o","model":"m","created":1}\n\n' * 2,
+    "comments": b": OPENROUTER PROCESSING\n\n" + stream(["a"]) + b": bye\n\n",
+    "no JSON": event("oops") + stream(["a"]) + event("[1, 2]") + event('"x"') + event("{"),
+    "events with names and ids": b"event: message\nid: 3\n" + stream(["a"]),
+    "an event without end": stream(["a"]) + b"data: {",
+    "native calls": stream(
+        native(
+            [{"index": 0, "id": "call_1", "type": "function", "function": {"name": "get_weather", "arguments": ""}}],
+            [{"index": 0, "function": {"arguments": '{"city": '}}],
+            [{"index": 0, "function": {"arguments": '"<|tool_call_begin|>"}'}}],
+            [{"index": 1, "id": "call_2", "type": "function", "function": {"name": "task", "arguments": "{}"}, "x": 1}],
+        ),
+        finish="tool_calls",
+    ),
+    "nulls that many providers send": stream(
+        [
+            {"content": None, "reasoning_content": "thinking <", "tool_calls": None},
+            {"content": "", "reasoning_content": None, "function_call": None, "tool_calls": []},
+            {"content": "x", "reasoning": "", "refusal": None},
+        ]
+    ),
+    "an error": stream([]) + event({"error": {"message": "overloaded", "code": 529}}),
+    "usage on each chunk": b"".join(event({**chunk({"role": "assistant", "content": c}), "usage": {"prompt_tokens": 1}}) for c in "ab<c"),
+    "no choices, null choices": event({**META, "choices": []}) + event({**META, "choices": None}) + event({}),
+    "deep and huge": event("[" * 100_000) + event('{"a":' + "9" * 5000 + "}"),
+    "bytes that are no utf-8": b'data: {"choices":[{"index":0,"delta":{"role":"assistant","content":"\xff\xfe"}}]}\n\n',
+}
+
+
+@pytest.mark.parametrize("name", UNTOUCHED)
+def test_nothing_to_mend_is_byte_identical(name: str) -> None:
+    body = UNTOUCHED[name]
+    for chunks in cuts(body, splits=100) if len(body) < 50_000 else [[body], [body[:1000], body[1000:]]]:
+        assert play(pipeline, chunks) == body
+
+
+@pytest.mark.parametrize("request_", [{}, {"tools": []}, {"tools": None}, {"messages": []}])
+def test_without_tools_the_bytes_pass(request_: dict[str, Any]) -> None:
+    made = pipeline(request_)
+    assert made.feed(LEAK) is LEAK
+    assert made.close() == b""
+    assert made.message(LEAK) is LEAK
+
+
+def test_off() -> None:
+    assert play(lambda: pipeline(settings=Settings(dialects=())), [LEAK]) == LEAK
+
+
+def test_without_a_request_any_call_is_expected() -> None:
+    assert [call.name for call in read(play(lambda: pipeline(None), [LEAK])).only.calls] == ["get_weather"]
+
+
+def test_data_that_is_no_json_is_noted_once() -> None:
+    made = pipeline()
+    made.feed(event("oops") + event("oops again"))
+    assert made.notes == ["data that is no JSON passed as it came"]
+
+
+def test_choices_are_independent() -> None:
+    texts = [f"zero {ONE} end", f"one <|tool_ {ONE}", "two <|tool_call_begin|> prose"]
+    body = b"".join(event(chunk({"role": "assistant"}, index=n)) for n in range(3))
+    parts = [pieces(text, n) for n, text in enumerate(texts)]
+    for turn in range(max(map(len, parts))):
+        choices = [{"index": n, "delta": {"content": p[turn]}, "finish_reason": None} for n, p in enumerate(parts) if turn < len(p)]
+        body += event({**META, "choices": choices})
+    body += b"".join(event(chunk({}, "stop", index=n)) for n in range(3)) + event("[DONE]")
+    client = play(pipeline, [body])
+    answer = read(client)
+    assert answer.all_faults == []
+    assert [answer.choices[n].content for n in range(3)] == ["zero  end", "one <|tool_ ", texts[2]]
+    assert [[c.arguments for c in answer.choices[n].calls] for n in range(3)] == [[CITY], [CITY], []]
+    assert [answer.choices[n].finish_reasons for n in range(3)] == [["tool_calls"], ["tool_calls"], ["stop"]]
+    for chunks in cuts(body, splits=50):
+        assert play(pipeline, chunks) == client
+
+
+def test_a_call_beside_native_ones_gets_an_index_of_its_own() -> None:
+    own = {"id": "call_1", "type": "function", "function": {"name": "task", "arguments": "{}"}, "extra_content": {"signature": "s"}}
+    late = {"id": "call_2", "type": "function", "function": {"name": "task", "arguments": ""}}
+    body = stream([
+        {"tool_calls": [{"index": 0, **own}]}, *pieces(ONE, 3), {"tool_calls": [{"index": 1, **late}]},
+        {"tool_calls": [{"index": 1, "function": {"arguments": "{}"}}]},
+    ])  # fmt: skip
+    client = play(pipeline, [body])
+    answer = read(client)
+    assert answer.all_faults == []
+    assert [(c.id, c.arguments) for c in answer.only.calls] == [("call_1", "{}"), ("functions.get_weather:0", CITY), ("call_2", "{}")]
+    assert b'"extra_content": {"signature": "s"}' in client
+
+
+def test_a_chunk_with_everything_in_it() -> None:
+    body = event({**chunk({"role": "assistant", "content": f"Hi {ONE} bye", "x": 1}, "stop"), "usage": {"total_tokens": 3}, "y": 2})
+    (data,) = (json.loads(line[6:]) for line in play(pipeline, [body]).splitlines() if line)
+    call = {"index": 0, "id": "functions.get_weather:0", "type": "function", "function": {"name": "get_weather", "arguments": CITY}}
+    assert data == {
+        **META,
+        "choices": [{"index": 0, "delta": {"role": "assistant", "content": "Hi  bye", "x": 1, "tool_calls": [call]}, "finish_reason": "tool_calls"}],
+        "usage": {"total_tokens": 3},
+        "y": 2,
+    }
+
+
+def test_reasoning_said_three_times_is_mended_three_times() -> None:
+    deltas = [
+        {"reasoning": part, "reasoning_content": part, "reasoning_details": [{"type": "reasoning.text", "text": part, "index": 0}]}
+        for part in pieces(f"So.{ONE}", 2)
+    ]
+    client = play(pipeline, [stream(deltas)])
+    assert read(client).only.reasoning == "So."
+    assert b"<|tool" not in client
+
+
+@pytest.mark.parametrize("ending", ["no finish", "no finish, no [DONE]", "no finish, no blank line"])
+def test_a_call_that_the_end_of_the_stream_brings_to_light(ending: str) -> None:
+    body = stream([f"{ONE[:-20]}"], finish=None)
+    body = body.removesuffix(event("[DONE]")) if "DONE" in ending else body
+    body = body.removesuffix(b"\n\n") if "blank" in ending else body
+    answer = read(play(pipeline, [body]))
+    assert [call.arguments for call in answer.only.calls] == [CITY]
+    assert answer.only.finish_reasons == ([] if "DONE" in ending else ["tool_calls"])
+
+
+def test_role_and_index_are_added() -> None:
+    body = event({**META, "choices": [{"delta": {"content": "Hi"}, "finish_reason": None}]}) + event("[DONE]")
+    made = pipeline()
+    answer = read(made.feed(body) + made.close())
+    assert (answer.all_faults, answer.only.content, made.rules) == ([], "Hi", ["choice_index", "role"])
+
+
+def test_comments_overtake_a_call_that_is_held_but_not_prose() -> None:
+    made = pipeline()
+    start = stream([], finish=None)[: -len(event("[DONE]"))]
+    assert made.feed(start) == start
+    assert made.feed(event(chunk({"content": "<"})) + b": wait\n\n") == b""
+    assert made.feed(event(chunk({"content": "b"}))) == event(chunk({"content": "<"})) + b": wait\n\n" + event(chunk({"content": "b"}))
+    assert made.feed(event(chunk({"content": "<|tool_call_begin|>functions."})) + b": wait\n\n") == b": wait\n\n"
+
+
+def test_without_a_fast_json_reader_the_bytes_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert json_text._fast_loads is not None
+    bodies = [LEAK, *UNTOUCHED.values()]
+    fast = [play(pipeline, [body]) for body in bodies]
+    monkeypatch.setattr(json_text, "_fast_loads", None)
+    assert [play(pipeline, [body]) for body in bodies] == fast
+
+
+STAGES = ["toolmend.apis.chat.Chat.decode", "toolmend.apis.chat.Chat.encode", "toolmend.transformers.markup.Markup.feed",
+          "toolmend.transformers.finish.FinishReason.feed", "toolmend.reader.Reader.feed", "toolmend.sse.Decoder._event"]  # fmt: skip
+
+
+@pytest.mark.parametrize("stage", STAGES)
+@pytest.mark.parametrize("error", [RuntimeError, MemoryError, RecursionError, AssertionError])
+def test_whatever_raises_no_byte_is_lost(stage: str, error: type[Exception], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Up to the failing event the stream is mended, from there on it is raw; what was held comes first."""
+    prose = stream(["a ", "<", "b> ", "<|tool_call_begin|>", "c", "d"])
+    module, cls, method = stage.rsplit(".", 2)
+    owner = getattr(__import__(module, fromlist=[cls]), cls)
+    original = getattr(owner, method)
+    for at in range(6):
+        calls = 0
+
+        def failing(*args: Any, **kwargs: Any) -> Any:
+            nonlocal calls
+            calls += 1
+            if calls > at:
+                raise error("injected")
+            return original(*args, **kwargs)
+
+        monkeypatch.setattr(owner, method, failing)
+        for chunks in ([prose], [prose[n : n + 7] for n in range(0, len(prose), 7)]):
+            calls = 0
+            made = pipeline()
+            out = b"".join([made.feed(data) for data in chunks]) + made.close()
+            assert out == prose
+            assert made.error
+            assert "injected" in made.error
+        monkeypatch.undo()
+
+
+@given(st.binary(max_size=300) | st.lists(st.sampled_from([LEAK[n : n + 40] for n in range(0, len(LEAK), 40)])).map(b"".join), st.data())
+def test_any_bytes(body: bytes, data: st.DataObject) -> None:
+    """Nothing raises, and the cut does not matter."""
+    whole = play(pipeline, [body])
+    at = data.draw(st.integers(0, len(body)))
+    assert play(pipeline, [body[:at], body[at:]]) == whole
+    pipeline().message(body)

@@ -1,0 +1,144 @@
+"""reader.py with the scanner and the dialects: agreement with the oracle, and what must hold for all text."""
+
+import json
+from typing import Any
+
+import oracle
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from patterns import kimi
+from patterns.kimi import A, B, C, E, S
+
+from toolmend.dialects import DIALECTS
+from toolmend.events import ToolCallDelta, ToolCallEnd, ToolCallStart
+from toolmend.reader import MAX_HELD, Reader
+from toolmend.tools import UNKNOWN, Tools
+
+
+class Told:
+    """What a reader told, put together."""
+
+    def __init__(self, pieces: list[str], tools: Tools = UNKNOWN) -> None:
+        self.text = "".join(pieces)
+        self.rules: list[str] = []
+        numbers = iter(range(10_000))
+        self.reader = Reader(list(DIALECTS.values()), tools, 0, lambda: f"call_{next(numbers)}", self.rules.append)
+        self.content, self.markup, self.at = "", "", 0
+        self.calls: list[list[str]] = []
+        self.ended: list[int] = []
+        for piece in pieces:
+            self.take(self.reader.feed(piece))
+        self.take(self.reader.close())
+
+    def take(self, ops: list[Any]) -> None:
+        for op in ops:
+            match op:
+                case int():
+                    part = self.text[self.at : self.at + abs(op)]
+                    assert len(part) == abs(op)
+                    self.at += abs(op)
+                    if op > 0:
+                        self.content += part
+                    else:
+                        self.markup += part
+                case ToolCallStart():
+                    assert op.index == len(self.calls)
+                    self.calls.append([op.id, op.name, ""])
+                case ToolCallDelta():
+                    assert op.index not in self.ended
+                    assert op.arguments
+                    self.calls[op.index][2] += op.arguments
+                case ToolCallEnd():
+                    self.ended.append(op.index)
+
+
+def cut(text: str, sizes: list[int]) -> list[str]:
+    pieces, at = [], 0
+    for size in sizes:
+        pieces.append(text[at : at + size])
+        at += size
+    return [*pieces, text[at:]]
+
+
+NAMES = st.from_regex(r"[A-Za-z_][A-Za-z0-9_.-]{0,20}", fullmatch=True)
+TEXT = st.text(alphabet=st.characters(exclude_characters="<", exclude_categories=["Cs"]), max_size=30)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
+    max_leaves=8,
+)
+CALLS = st.lists(st.tuples(NAMES, st.dictionaries(TEXT, VALUES, max_size=4)), min_size=1, max_size=3)
+BLANKS = st.sampled_from(["", " ", "\n", " \n "])
+
+
+@given(CALLS, TEXT, TEXT, BLANKS, st.booleans(), st.booleans(), st.lists(st.integers(1, 12), max_size=200))
+def test_kimi_agrees_with_the_oracle(
+    calls: list[tuple[str, dict[str, Any]]], before: str, after: str, blank: str, section: bool, ascii_: bool, sizes: list[int]
+) -> None:
+    body = blank.join(
+        f"{B}{blank}functions.{name}:{n}{blank}{A}{blank}{json.dumps(arguments, ensure_ascii=ascii_)}{blank}{C}"
+        for n, (name, arguments) in enumerate(calls)
+    )
+    text = f"{before}{S}{blank}{body}{blank}{E}{after}" if section else f"{before}{body}{after}"
+    told = Told(cut(text, sizes))
+    expected = oracle.kimi_k2(text)
+    assert [tuple(call) for call in told.calls] == expected.calls
+    assert len(told.ended) == len(calls)
+    assert "".join(told.content.split()) == "".join(expected.content.split())
+    assert told.content.startswith(before)
+    assert told.content.endswith(after.lstrip())
+    assert told.at == len(text)
+
+
+FRAGMENTS = st.sampled_from([
+    S, E, B, A, C, S[:9], B[:12], A[:20], "<", "<|", "|>", "functions.a:0", "functions.", "a", ":3", "3", " ", "\n",
+    "{", "}", '{"a":1}', '"', "\\", '\\"', "[", "]", "null", '"{}"', "<|im_end|>", "é", "prose ",
+])  # fmt: skip
+
+
+@given(st.lists(FRAGMENTS, max_size=25), st.lists(st.integers(1, 30), max_size=60))
+def test_any_text_any_cut(parts: list[str], sizes: list[int]) -> None:
+    """Nothing raises, nothing is lost, and the cut does not matter."""
+    text = "".join(parts)
+    tools = Tools({"a": {"type": "object", "properties": {"a": {}}}})
+    whole = Told([text], tools)
+    assert whole.at == len(text)
+    told = Told(cut(text, sizes), tools)
+    assert (told.content, told.markup, told.calls, told.ended) == (whole.content, whole.markup, whole.calls, whole.ended)
+    if not whole.calls:
+        assert whole.content == text
+
+
+@pytest.mark.parametrize("name", kimi.PATTERNS)
+def test_the_cut_of_the_text_does_not_matter(name: str) -> None:
+    text = "".join(kimi.PATTERNS[name].deltas)
+    tools = Tools({"task": {}, "get_weather": {"properties": {"city": {}}}})
+    whole = Told([text], tools)
+    for at in range(1, len(text)):
+        told = Told([text[:at], text[at:]], tools)
+        assert (told.content, told.calls, told.ended) == (whole.content, whole.calls, whole.ended)
+
+
+def test_arguments_stream_as_they_come() -> None:
+    reader = Told([]).reader
+    reader.feed(f"{B}functions.a:0{A}")
+    assert [op.arguments for op in reader.feed('{"x": "') if isinstance(op, ToolCallDelta)] == ['{"x": "']
+    for piece in ("a", "<", "|tool_call_end", "|> b"):
+        assert [op.arguments for op in reader.feed(piece) if isinstance(op, ToolCallDelta)] == [piece]
+
+
+def test_prose_is_never_delayed() -> None:
+    reader = Told([]).reader
+    for piece in ("Hello", " wor", "ld {", '"name": 1} [', "<b>"):
+        assert reader.feed(piece) == [len(piece)]
+    assert reader.feed("<|tool_call") == []
+    assert reader.feed("s are") == [len("<|tool_calls are")]
+
+
+@pytest.mark.parametrize("before", [S + "\n" * MAX_HELD, f"{B}functions.a:0{A}" + '"' + "x" * MAX_HELD, f"{B}3{A}" + '{"a":"' + "x" * MAX_HELD])
+def test_what_is_held_has_a_bound(before: str) -> None:
+    told = Told([*cut(before, [65536] * 20), f"\n{B}functions.a:1{A}{{}}{C}"])
+    assert told.content.startswith(before)
+    assert told.calls == [["functions.a:1", "a", "{}"]]
+    assert told.rules == ["hold_limit", "kimi_k2"]

@@ -1,0 +1,68 @@
+"""Every recording under flows/ is a regression test, and every pattern has its recording."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from judge import read
+from patterns import all_patterns
+from streams import cuts
+
+from toolmend import replay
+from toolmend.dialects import DIALECTS
+
+FLOWS = Path(__file__).parent.parent / "flows"
+RECORDINGS = {str(folder.relative_to(FLOWS)): folder for folder in replay.find(FLOWS)}
+
+
+@pytest.mark.parametrize("name", RECORDINGS)
+def test_recording(name: str) -> None:
+    """In the recorded chunks the same bytes; whole, byte by byte, at every two-way split and at random the same events."""
+    recording = replay.load(RECORDINGS[name])
+    client, rules = replay.replay(recording)
+    assert client == recording.client
+    assert rules == recording.meta["rules"]
+    if not recording.stream:
+        return
+    expected = read(client)
+    for chunks in cuts(b"".join(recording.chunks)):
+        again, _ = replay.replay(recording, chunks)
+        assert again == client or read(again) == expected
+
+
+def test_every_pattern_is_recorded() -> None:
+    assert sorted(RECORDINGS) == sorted(all_patterns())
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+def test_every_dialect_has_a_recording(name: str) -> None:
+    assert [folder for folder in RECORDINGS.values() if name in replay.load(folder).meta["rules"]]
+
+
+@pytest.fixture
+def broken(tmp_path: Path) -> Path:
+    folder = tmp_path / "x"
+    shutil.copytree(next(iter(RECORDINGS.values())), folder)
+    return folder
+
+
+@pytest.mark.parametrize(("file", "content"), [("meta.json", "{"), ("upstream.idx", '{"off": 1}'), ("request.json", "[")])
+def test_a_broken_recording_says_what_is_wrong(broken: Path, file: str, content: str) -> None:
+    (broken / file).write_text(content)
+    with pytest.raises(replay.RecordingError, match=str(broken)):
+        replay.load(broken)
+
+
+def test_what_the_index_misses_is_one_chunk_more(broken: Path) -> None:
+    lines = (broken / "upstream.idx").read_text().splitlines()
+    (broken / "upstream.idx").write_text("\n".join(lines[:2]))
+    recording = replay.load(broken)
+    assert len(recording.chunks) == 3
+    assert b"".join(recording.chunks) == (broken / "upstream.sse").read_bytes()
+
+
+def test_ids_are_taken_from_the_recording(broken: Path) -> None:
+    meta = json.loads((broken / "meta.json").read_text())
+    (broken / "meta.json").write_text(json.dumps({**meta, "ids": ["call_x"]}))
+    assert replay.replay(replay.load(broken))[0] == replay.load(broken).client

@@ -1,0 +1,95 @@
+"""sse.py: the examples of the standard, every line end, every cut."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from streams import cuts
+
+from toolmend.sse import MAX_EVENT, Decoder, ServerSentEvent
+
+CASES = {
+    "one event": (b"data: a\n\n", [b"a"]),
+    "several lines of data": (b"data: YHOO\ndata: +2\ndata: 10\n\n", [b"YHOO\n+2\n10"]),
+    "a comment, then data": (b": test stream\n\ndata: first event\nid: 1\n\n", [b"first event"]),
+    "one blank behind the colon goes": (b"data:test\n\ndata:  test\n\n", [b"test", b" test"]),
+    "no colon": (b"data\n\ndata\ndata\n\n", [b"", b"\n"]),
+    "crlf": (b"data: a\r\n\r\ndata: b\r\n\r\n", [b"a", b"b"]),
+    "cr": (b"data: a\r\rdata: b\r\r", [b"a", b"b"]),
+    "mixed": (b"data: a\n\r\ndata: b\r\n\ndata: c\r\rdata: d\n\rdata: e\n\n", [b"a", b"b", b"c", b"d", b"e"]),
+    "bom": (b"\xef\xbb\xbfdata: a\n\n", [b"a"]),
+    "a second bom is no bom": (b"data: a\n\n\xef\xbb\xbfdata: b\n\n", [b"a"]),
+    "no blank line at the end": (b"data: a\n\ndata: [DONE]", [b"a", b"[DONE]"]),
+    "more blank lines": (b"\n\ndata: a\n\n\n\ndata: b\n\n", [b"a", b"b"]),
+    "utf-8": ("data: 天气 🌤 \u2028 \x85\n\n".encode(), ["天气 🌤 \u2028 \x85".encode()]),
+    "unknown fields": (b"foo: bar\ndata: a\n\n", [b"a"]),
+    "cr, then lf, of two events": (b"data: a\r\r\ndata: b\r\r", [b"a", b"b"]),
+}
+
+
+def decode(chunks: list[bytes]) -> list[ServerSentEvent]:
+    decoder = Decoder()
+    return [event for data in chunks for event in decoder.feed(data)] + decoder.close()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_any_cut(name: str) -> None:
+    body, expected = CASES[name]
+    whole = decode([body])
+    assert [event.data for event in whole if event.data is not None] == expected
+    for chunks in cuts(body):
+        assert decode(chunks) == whole
+        assert b"".join(event.raw for event in decode(chunks)) == body
+
+
+def test_fields() -> None:
+    body = b": hello\nevent: delta\nid: 7\nretry: 3000\ndata: {}\n\nretry: soon\nid: a\0b\ndata: {}\n\n"
+    first, second = decode([body])
+    assert (first.event, first.id, first.retry, first.data) == (b"delta", b"7", 3000, b"{}")
+    assert (second.event, second.id, second.retry) == (b"", None, None)
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [
+        (b"data: a\n\n", b"data: b\n\n"),
+        (b"data: a\r\n\r\n", b"data: b\r\n\r\n"),
+        (b"data: a\r\r", b"data: b\r\r"),
+        (b"data:a\n\n", b"data: b\n\n"),
+        (b": note\nevent: x\ndata: a\ndata: c\nid: 1\n\n", b": note\nevent: x\ndata: b\nid: 1\n\n"),
+        (b"\xef\xbb\xbfdata: a\n\n", b"\xef\xbb\xbfdata: b\n\n"),
+        (b"data: a", b"data: b\n\n"),
+    ],
+)
+def test_with_data(raw: bytes, expected: bytes) -> None:
+    (event,) = decode([raw])
+    assert event.with_data(b"b") == expected
+
+
+def test_a_chunk_that_is_one_event_is_not_copied() -> None:
+    body = b"data: {}\n\n"
+    (event,) = Decoder().feed(body)
+    assert event.raw is body
+
+
+def test_an_event_without_end_is_not_kept_for_ever() -> None:
+    decoder, passed = Decoder(), 0
+    block = b"data: " + b"x" * (1024 * 1024)
+    for _ in range(40):
+        passed += sum(len(event.raw) for event in decoder.feed(block))
+    assert 40 * len(block) - passed <= MAX_EVENT
+    tail = decoder.feed(b"\n\ndata: after\n\n")
+    assert tail[-1].data == b"after"
+    assert [event.data for event in tail[:-1]] == [None] * (len(tail) - 1)
+
+
+ALPHABET = st.sampled_from([b"data: a", b"data:", b":", b"\n", b"\r", b"\r\n", b"\n\n", b"id: 1", b"\xef\xbb\xbf", b"\xe5\xa4"])
+
+
+@given(st.lists(ALPHABET), st.data())
+def test_any_bytes_any_cut(parts: list[bytes], data: st.DataObject) -> None:
+    body = b"".join(parts)
+    whole = decode([body])
+    assert b"".join(event.raw for event in whole) == body
+    at = data.draw(st.integers(0, len(body)))
+    to = data.draw(st.integers(at, len(body)))
+    assert decode([body[:at], body[at:to], body[to:]]) == whole
