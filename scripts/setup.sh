@@ -67,10 +67,10 @@ install() {
 }
 
 find_python() { # prints the full path of a Python that suits
-    local name pyenv=${PYENV_ROOT:-$HOME/.pyenv}/versions
+    local name pyenv="${PYENV_ROOT:-$HOME/.pyenv}/versions"
     if [ -n "$TOOLMEND_PYTHON" ]; then
         suits "$TOOLMEND_PYTHON" ||
-            fail "TOOLMEND_PYTHON=$TOOLMEND_PYTHON is no Python 3.12 or newer that can make a venv" "unset TOOLMEND_PYTHON"
+            fail "TOOLMEND_PYTHON=$TOOLMEND_PYTHON is no Python 3.12 or newer that can make a venv" "give the path of one, or unset it"
         return
     fi
     # A pyenv shim may be there for a version that is not selected, and fail: so each one is run, not only looked for.

@@ -51,7 +51,7 @@ def body_of(pattern: Any, newline: str = "\n") -> bytes:
     return stream(pattern.deltas, finish=pattern.finish, field=pattern.field, newline=newline)
 
 
-def pieces(text: str, seed: int, sizes: Sequence[int] = (1, 2, 3, 5, 8, 13, 40)) -> list[str]:
+def pieces(text: str, seed: int, sizes: Sequence[int] = (2, 8, 13, 21, 40)) -> list[str]:
     """The text in deltas of random sizes."""
     dice = random.Random(seed)
     out, at = [], 0

@@ -7,10 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from judge import read
+from patterns import all_patterns
 from patterns.kimi import CITY, ONE
-from streams import META, WEATHER, chunk, cuts, event, pieces, play, stream
+from streams import META, WEATHER, body_of, chunk, cuts, event, pieces, play, stream
 
 from toolmend import json_text
+from toolmend.apis import chat
 from toolmend.pipeline import Pipeline
 from toolmend.settings import Settings
 
@@ -177,6 +179,14 @@ def test_without_a_fast_json_reader_the_bytes_are_the_same(monkeypatch: pytest.M
     fast = [play(pipeline, [body]) for body in bodies]
     monkeypatch.setattr(json_text, "_fast_loads", None)
     assert [play(pipeline, [body]) for body in bodies] == fast
+
+
+def test_learning_what_chunks_have_in_common_changes_no_byte(monkeypatch: pytest.MonkeyPatch) -> None:
+    more = b', "logprobs": null, "x": 0.10}], "y": [1.0], "provider": "p", "usage": null}'
+    bodies = [LEAK, LEAK.replace(b"}]}", more), *(body_of(pattern) for pattern in all_patterns().values()), *UNTOUCHED.values()]
+    learnt = [play(pipeline, [body]) for body in bodies]
+    monkeypatch.setattr(chat, "_MOST_MISSES", 0)
+    assert [play(pipeline, [body]) for body in bodies] == learnt
 
 
 STAGES = ["toolmend.apis.chat.Chat.decode", "toolmend.apis.chat.Chat.encode", "toolmend.transformers.markup.Markup.feed",

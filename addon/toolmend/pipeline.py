@@ -30,8 +30,8 @@ APIS = {"chat": Chat}
 class Transformer(Protocol):
     """See transformers/__init__.py."""
 
-    def feed(self, frame: Frame) -> Iterable[Frame]: ...
-    def close(self) -> Iterable[Frame]: ...
+    def feed(self, frame: Frame) -> Sequence[Frame]: ...
+    def close(self) -> Sequence[Frame]: ...
 
 
 def new_call_id() -> str:
@@ -126,10 +126,13 @@ class Pipeline:
             self._note("data that is no JSON passed as it came")
             return Frame(sse)
 
-    def _through(self, frames: Iterable[Frame], first: int) -> Iterable[Frame]:
+    def _through(self, frames: Sequence[Frame], first: int) -> Sequence[Frame]:
         """Takes frames through the transformers from the `first` on."""
         for transformer in self._transformers[first:]:
-            frames = [out for frame in frames for out in transformer.feed(frame)]
+            if len(frames) == 1:
+                frames = transformer.feed(frames[0])
+            else:
+                frames = [out for frame in frames for out in transformer.feed(frame)]
         return frames
 
     def _send(self, frames: Iterable[Frame], out: list[bytes]) -> None:

@@ -41,6 +41,7 @@ class Reader:
         self._fired = fired
         self._ops: list[Op] = []
         self._committed = False
+        self._idle = False  # nothing is held, and nothing that came before matters to what comes
         self._by_opener: dict[str, list[Dialect]] = {}
         for dialect in dialects:
             for literal in dialect.openers:
@@ -57,6 +58,10 @@ class Reader:
     def holding(self) -> bool:
         """Whether text is undecided."""
         return self.scanner.start < len(self.scanner.text)
+
+    def passes(self, piece: str) -> bool:
+        """Whether the next text is just text: nothing is held, and nothing in it can begin a call. Then it has been read."""
+        return self._idle and self._opener.search(piece) is None
 
     def feed(self, piece: str) -> list[Op]:
         """The next text of the choice."""
@@ -88,7 +93,7 @@ class Reader:
         return self._ops
 
     def _restart(self) -> None:
-        self._committed = self.in_call = False
+        self._committed = self.in_call = self._idle = False
         self._reading = self._read()
 
     # what a dialect tells
@@ -159,7 +164,9 @@ class Reader:
                 behind = None
                 if scanner.ended:
                     return
+                self._idle = True
                 yield
+                self._idle = False
                 continue
             if match.start() > scanner.pos:
                 self.give(match.start())

@@ -15,8 +15,8 @@ TASK = '{"description": "Explore core C headers", "prompt": "Recursively explore
 TASK_2 = '{"description": "Explore network headers"}'
 SEED = [
     "I will look.", f" {S}", f" {B}", " functions", ".task", ":", "45", f" {A}",
-    *pieces(" " + TASK, 1, (1, 2, 3, 9)), f" {C}", f" {B}", " functions", ".task", ":", "46", f" {A}",
-    *pieces(" " + TASK_2, 2, (1, 2, 3, 9)), f" {C}", f" {E}",
+    *pieces(" " + TASK, 1, (3, 9, 20)), f" {C}", f" {B}", " functions", ".task", ":", "46", f" {A}",
+    *pieces(" " + TASK_2, 2, (3, 9, 20)), f" {C}", f" {E}",
 ]  # fmt: skip
 
 PATTERNS = {
@@ -26,7 +26,7 @@ PATTERNS = {
     ),
     "whole-call-in-one-delta": Pattern(WEATHER, [ONE], [GET], rules=RULES),
     "character-by-character": Pattern(
-        WEATHER, list(f"Let me see.\n{ONE}"), [GET], content="Let me see.\n", rules=RULES
+        WEATHER, list(f"Hm\n{B}task:0{A}{{}}{C}"), [("task:0", "task", "{}")], content="Hm\n", rules=RULES
     ),
     "reasoning-content": Pattern(
         WEATHER, pieces(f"The user wants weather.{ONE}", 3), [GET],

@@ -9,6 +9,7 @@ tolerances of streams seen in the wild (missing index or role, `delta: null`, em
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .. import json_text
@@ -35,6 +36,36 @@ _COMMON = frozenset({"id", "object", "created", "model", "system_fingerprint", "
 """Members that every chunk of a stream carries: a chunk with nothing else says nothing."""
 
 
+_MOST_MISSES = 32
+"""Chunks of one stream that are learnt from. Where each has something of its own, learning costs and gains nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """What chunks of text have in common: all that stands before and behind the text."""
+
+    head: bytes
+    tail: bytes
+    event: type[TextDelta | ReasoningDelta]
+    choice: int
+
+    def text(self, data: bytes) -> str | None:
+        """The text of a chunk of this shape; None for any other."""
+        if not (data.startswith(self.head) and data.endswith(self.tail)):
+            return None
+        text = data[len(self.head) : -len(self.tail)]
+        if not text:
+            return None
+        try:
+            if b'"' not in text and b"\\" not in text:
+                decoded = text.decode()
+                return decoded if decoded.isprintable() else None
+            value = json_text.loads(b'"' + text + b'"')
+        except ValueError:
+            return None
+        return value if isinstance(value, str) else None
+
+
 class Chat:
     """The codec of one response."""
 
@@ -46,6 +77,9 @@ class Chat:
         self._roles: set[int] = set()
         self._reasoning_field = _REASONING[0]
         self._last: ServerSentEvent | None = None
+        self._shape: _Shape | None = None
+        self._misses = 0
+        self._wraps: dict[int, tuple[str, str]] = {}
 
     def decode(self, sse: ServerSentEvent) -> Frame:
         """One server-sent event → its frame. Raises json_text.NotJSON where the data is no JSON."""
@@ -53,13 +87,33 @@ class Chat:
             return Frame(sse)
         if sse.data == b"[DONE]":
             return Frame(sse, (MessageEnd(),))
+        if self._shape is not None:
+            text = self._shape.text(sse.data)
+            if text is not None:
+                return Frame(sse, (self._shape.event(text, self._shape.choice),))
         chunk = json_text.loads(sse.data)
         if not isinstance(chunk, dict):
             return Frame(sse)
         events, regular = self._decode(chunk, "delta")
         if chunk.get("choices"):
             self._last = sse
+        if len(events) == 1 and regular and self._misses < _MOST_MISSES:
+            self._learn(sse.data, events[0])
         return Frame(sse, tuple(events), touched=not regular)
+
+    def _learn(self, data: bytes, event: Event) -> None:
+        """Most chunks of a stream are like the one before but for their text: such ones need not be parsed."""
+        self._misses += 1
+        if isinstance(event, TextDelta | ReasoningDelta):
+            text = json_text.quote(event.text).encode()
+            head, found, tail = data.partition(text)
+            if found and b"\\" not in text and text not in tail:
+                shape = _Shape(head + b'"', b'"' + tail, type(event), event.choice)
+                # that it is the text which stands there is seen by putting another in its place
+                probe, _ = self._decode(json_text.loads(shape.head + b"?" + shape.tail), "delta")
+                if probe == [shape.event("?", shape.choice)]:
+                    self._shape = shape
+                    self._wraps.clear()
 
     def decode_message(self, body: bytes) -> Frame:
         """A whole `chat.completion` → one frame, whose data is the body. Raises json_text.NotJSON."""
@@ -75,8 +129,22 @@ class Chat:
             return frame.sse.raw
         sse = frame.sse or self._last
         assert sse is not None and sse.data is not None
-        data = self._encode(sse.data, frame, "delta")
+        data = self._arguments(frame) or self._encode(sse.data, frame, "delta")
         return sse.with_data(data.encode()) if data else b""
+
+    def _arguments(self, frame: Frame) -> str | None:
+        """A chunk of text that became a piece of arguments, which is nearly all that is ever mended."""
+        event = frame.events[0] if len(frame.events) == 1 else None
+        if not isinstance(event, ToolCallDelta) or self._shape is None or frame.sse is None or not frame.sse.data:
+            return None
+        if self._shape.text(frame.sse.data) is None:
+            return None
+        wrap = self._wraps.get(event.index)
+        if wrap is None:
+            probe = self._encode(frame.sse.data, replace(frame, events=(replace(event, arguments="?"),)), "delta")
+            head, _, tail = probe.partition('"arguments":"?"')
+            wrap = self._wraps[event.index] = (head + '"arguments":', tail)
+        return wrap[0] + json_text.quote(event.arguments) + wrap[1]
 
     def encode_message(self, frame: Frame) -> bytes:
         """A frame that `decode_message` made → the body."""

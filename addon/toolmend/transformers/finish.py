@@ -1,9 +1,12 @@
 """The finish reason: `tool_calls` if and only if there was a call."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ..events import Event, Finish, Frame, MessageEnd, ToolCallStart
+
+
+_SAYS = (ToolCallStart, Finish, MessageEnd)
 
 
 class FinishReason:
@@ -14,7 +17,9 @@ class FinishReason:
         self._called: set[int] = set()
         self._finished: set[int] = set()
 
-    def feed(self, frame: Frame) -> Iterable[Frame]:
+    def feed(self, frame: Frame) -> Sequence[Frame]:
+        if not any(isinstance(event, _SAYS) for event in frame.events):
+            return (frame,)
         events: list[Event] = []
         touched = frame.touched
         missing: list[Event] = []
@@ -40,5 +45,5 @@ class FinishReason:
             out.insert(0, Frame(None, tuple(missing), touched=True))
         return out
 
-    def close(self) -> Iterable[Frame]:
+    def close(self) -> Sequence[Frame]:
         return []

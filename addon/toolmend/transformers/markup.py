@@ -6,7 +6,7 @@ and reasoning of a choice are read as one text, so a call may begin in the one a
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..events import (
@@ -84,7 +84,11 @@ class Markup:
         self._choices: dict[int, _Choice] = {}
         self._held: deque[_Held] = deque()
 
-    def feed(self, frame: Frame) -> Iterable[Frame]:
+    def feed(self, frame: Frame) -> Sequence[Frame]:
+        if len(frame.events) == 1 and not self._held:
+            event = frame.events[0]
+            if isinstance(event, TextDelta | ReasoningDelta) and self._choice(event.choice).reader.passes(event.text):
+                return (frame,)
         if MessageEnd() in frame.events:
             self._finish()
         held = _Held(frame)
@@ -93,7 +97,7 @@ class Markup:
             self._event(event, held)
         return self._release()
 
-    def close(self) -> Iterable[Frame]:
+    def close(self) -> Sequence[Frame]:
         self._finish()
         return self._release()
 

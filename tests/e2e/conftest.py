@@ -1,0 +1,97 @@
+"""A real mitmdump process, a real upstream, real TLS on both sides.
+
+How a test gets to an "LLM host" on loopback: it asks for https://localhost:PORT, the upstream's own address, and the
+proxy has `toolmend_hosts=localhost`. So DNS, SNI, both handshakes and the verification of both certificates are real,
+and nothing is mapped. 127.0.0.1:PORT is the same server under a name that is no LLM host.
+
+One mitmdump serves all tests that can share it; what a test says of the log or the recordings, it says of its own flow.
+"""
+
+import itertools
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+import httpx
+import pytest
+from clients import CHAT, Serve, Start, http2_options
+
+from toolmend.proxy import Mitmdump
+from toolmend.upstream import Script, Upstream, make_certificate
+
+NUMBERS = itertools.count()
+
+
+@pytest.fixture(scope="session")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    return make_certificate(tmp_path_factory.mktemp("certificate"))
+
+
+@pytest.fixture(scope="session")
+def confdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("confdir")
+
+
+@pytest.fixture(scope="session")
+def options(certificate: tuple[Path, Path]) -> dict[str, str]:
+    """What every proxy of these tests is told."""
+    return {"toolmend_hosts": "localhost", "ssl_verify_upstream_trusted_ca": str(certificate[0])}
+
+
+@pytest.fixture(scope="session")
+def flows(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the shared proxy records."""
+    return tmp_path_factory.mktemp("flows")
+
+
+@pytest.fixture(scope="session")
+def shared_proxy(confdir: Path, flows: Path, options: dict[str, str]) -> Iterator[Mitmdump]:
+    with Mitmdump({**options, "toolmend_flows": str(flows)}, confdir=confdir) as proxy:
+        yield proxy
+
+
+@pytest.fixture
+def proxy(shared_proxy: Mitmdump) -> Iterator[Mitmdump]:
+    """The shared proxy; the test fails if it does not live afterwards, or has anything unexpected to tell."""
+    before = len(shared_proxy.log)
+    yield shared_proxy
+    said = shared_proxy.log[before:]
+    assert shared_proxy.returncode is None, said
+    assert "Traceback" not in said, said
+    assert "has crashed" not in said, said
+
+
+@pytest.fixture
+def start(confdir: Path, options: dict[str, str], tmp_path: Path) -> Iterator[Start]:
+    """Starts a proxy of the test's own, which records in tmp_path/flows."""
+    with ExitStack() as stack:
+
+        def start(scripts: Sequence[Path] | None = None, **more: str) -> Mitmdump:
+            given = {**options, "toolmend_flows": str(tmp_path / "flows"), **more}
+            return stack.enter_context(Mitmdump(given, confdir=confdir, scripts=scripts))
+
+        yield start
+
+
+@pytest.fixture
+def serve(certificate: tuple[Path, Path]) -> Iterator[Serve]:
+    """Starts an upstream; over TLS, unless told otherwise."""
+    with ExitStack() as stack:
+
+        def serve(*scripts: Script, tls: bool = True, alpn: Sequence[str] = ("http/1.1",)) -> Upstream:
+            return stack.enter_context(Upstream(scripts, tls=certificate if tls else None, alpn=alpn))
+
+        yield serve
+
+
+@pytest.fixture
+def path() -> str:
+    """A path of this test's own, to find its recording by."""
+    return f"/test-{next(NUMBERS)}{CHAT}"
+
+
+@pytest.fixture
+def http2(proxy: Mitmdump) -> Iterator[httpx.Client]:
+    """A client that speaks HTTP/2 through the shared proxy."""
+    with httpx.Client(**http2_options(proxy)) as client:
+        yield client

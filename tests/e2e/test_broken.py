@@ -1,0 +1,114 @@
+"""Streams that do not end well: an upstream that fails, a client that leaves, a proxy that is stopped.
+
+The client has every byte that had arrived, the recording has them too and says how it ended, the proxy lives.
+"""
+
+import os
+import signal
+from dataclasses import replace
+from pathlib import Path
+
+import httpx
+import pytest
+from clients import LEAK, PROSE, Raw, Serve, Start, ask, chunks, eventually, parse, recording, request_bytes
+
+from streams import WEATHER
+from toolmend.pipeline import Pipeline
+from toolmend.proxy import Mitmdump
+from toolmend.upstream import Script
+
+H1, H2 = ("http/1.1",), ("h2", "http/1.1")
+READ = ((0.1, b""),)  # time for what was sent to be read, before a reset throws it away
+CUTS = {"in text": chunks(PROSE)[:4], "in a call": chunks(LEAK)[:-6]}
+BREAKS = {
+    "HTTP/1 drop": (Script(end="drop"), H1),
+    "HTTP/1 reset": (Script(end="reset"), H1),
+    "HTTP/1 drop, length": (Script(end="drop", framing="content-length"), H1),
+    "HTTP/2 drop": (Script(end="drop"), H2),
+    "HTTP/2 reset": (Script(end="reset"), H2),
+    "gzip drop": (Script(end="drop", coding="gzip"), H1),
+}
+
+
+def mended(sent: tuple[tuple[float, bytes], ...]) -> bytes:
+    """What is to be had of a stream that is not over."""
+    pipeline = Pipeline(WEATHER)
+    return b"".join(pipeline.feed(data) for _, data in sent)
+
+
+def arrived(sent: tuple[tuple[float, bytes], ...]) -> bytes:
+    return b"".join(data for _, data in sent)
+
+
+@pytest.mark.parametrize("sent", CUTS.values(), ids=CUTS)
+@pytest.mark.parametrize(("script", "alpn"), BREAKS.values(), ids=BREAKS)
+def test_the_upstream_breaks_off(
+    proxy: Mitmdump,
+    serve: Serve,
+    http2: httpx.Client,
+    flows: Path,
+    path: str,
+    script: Script,
+    alpn: tuple[str, ...],
+    sent: tuple[tuple[float, bytes], ...],
+) -> None:
+    upstream = serve(replace(script, chunks=sent + READ), alpn=alpn)
+    reply = ask(proxy, upstream.url, path=f"/h1{path}")
+    assert not reply.terminated
+    got: list[bytes] = []
+
+    def read(answer: httpx.Response) -> None:
+        got.extend(answer.iter_raw())
+
+    with (
+        http2.stream("POST", f"{upstream.url}/h2{path}", json=WEATHER) as answer,
+        pytest.raises(httpx.RemoteProtocolError),
+    ):
+        read(answer)
+    for client, body in (("h1", reply.body), ("h2", b"".join(got))):
+        assert body == mended(sent)
+        kept = recording(flows, f"/{client}{path}")
+        assert kept.meta["state"] == "upstream_error"
+        assert kept.read("upstream.sse") == arrived(sent)
+        assert kept.read("client.sse") == body
+
+
+@pytest.mark.parametrize("alpn", [H1, H2], ids=["HTTP/1", "HTTP/2"])
+@pytest.mark.parametrize("silent", [False, True], ids=["while it is sent", "while nothing is sent"])
+def test_the_client_leaves(
+    proxy: Mitmdump, serve: Serve, http2: httpx.Client, flows: Path, path: str, alpn: tuple[str, ...], silent: bool
+) -> None:
+    script = Script(chunks(LEAK)[:2], end="stall") if silent else Script(chunks(LEAK, 0.05))
+    upstream = serve(script, alpn=alpn)
+    with Raw(proxy, upstream.url) as raw:
+        raw.send(request_bytes(f"/h1{path}", host=raw.host))
+        raw.read_until(b"I will look.")
+    with http2.stream("POST", f"{upstream.url}/h2{path}", json=WEATHER) as answer:
+        for data in answer.iter_raw():
+            if b"I will look." in data:
+                break
+    for client in ("h1", "h2"):
+        kept = recording(flows, f"/{client}{path}")
+        assert kept.meta["state"] == "client_closed"
+        assert b"I will look." in kept.read("client.sse")
+        assert LEAK.startswith(kept.read("upstream.sse"))
+        assert kept.read("upstream.sse") != LEAK
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
+def test_the_proxy_is_stopped(start: Start, serve: Serve, tmp_path: Path, path: str, how: signal.Signals) -> None:
+    sent = CUTS["in a call"]
+    proxy, upstream = start(), serve(Script(sent, end="stall"))
+    with Raw(proxy, upstream.url) as raw:
+        raw.send(request_bytes(path, host=raw.host))
+        before = raw.read_until(b"Beijing")
+        os.kill(proxy.pid, how)
+        reply = parse(before + raw.read_to_end())
+    assert not reply.terminated
+    assert reply.body == mended(sent)
+    assert eventually(lambda: proxy.returncode is not None)
+    kept = recording(tmp_path / "flows", path)
+    assert kept.meta["state"] == "partial"
+    assert kept.read("upstream.sse") == arrived(sent)
+    assert kept.read("client.sse") == reply.body
+    assert "Traceback" not in proxy.log

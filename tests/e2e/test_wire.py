@@ -1,0 +1,122 @@
+"""The mended stream as bytes: framing, codings, protocols. What clients forgive is looked at here."""
+
+import json
+from dataclasses import replace
+
+import httpx
+import pytest
+from clients import CALL, CHAT, LEAK, Raw, Serve, ask, chunks, parse, request_bytes
+
+from judge import events, read
+from streams import WEATHER, play
+from toolmend.pipeline import Pipeline
+from toolmend.proxy import Mitmdump
+from toolmend.upstream import Coding, Script
+
+MENDED = play(lambda: Pipeline(WEATHER), [data for _, data in chunks(LEAK)])
+
+H1, H2 = ("http/1.1",), ("h2", "http/1.1")
+UPSTREAMS = {
+    # name: (what it says, in which protocols); none of its HTTP/1 framings but the length shows in HTTP/2
+    "chunked": (Script(chunks(LEAK)), H1),
+    "content-length": (Script(chunks(LEAK), framing="content-length"), H1),
+    "eof": (Script(chunks(LEAK), framing="eof"), H1),
+    "HTTP/1.0": (Script(chunks(LEAK), framing="eof", http_version="HTTP/1.0"), H1),
+    "HTTP/2": (Script(chunks(LEAK)), H2),
+    "HTTP/2, content-length": (Script(chunks(LEAK), framing="content-length"), H2),
+}
+
+
+def check(body: bytes) -> None:
+    """The one call, whole, and the stream around it."""
+    answer = read(body)
+    assert [(call.id, call.name, call.arguments) for call in answer.only.calls] == [CALL]
+    assert answer.only.content == "I will look."
+    assert answer.only.finish_reasons == ["tool_calls"]
+    assert answer.done
+    assert answer.usage
+    assert not answer.all_faults
+    assert b"<|" not in body
+    assert body.endswith(b"data: [DONE]\n\n")
+
+
+def test_framing_of_a_chunked_response(proxy: Mitmdump, serve: Serve) -> None:
+    """The zero chunk, which ends the body, comes once and last, although the mending holds back whole chunks."""
+    reply = ask(proxy, serve(Script(chunks(LEAK))).url)
+    assert reply.status == "HTTP/1.1 200 OK"
+    assert reply.header("transfer-encoding") == "chunked"
+    assert reply.terminated
+    assert reply.rest == b""
+    assert reply.raw.count(b"\r\n0\r\n\r\n") == 1
+    assert all(reply.chunks)
+    assert reply.body == MENDED
+    check(reply.body)
+
+
+def test_the_connection_is_kept_for_the_next_request(proxy: Mitmdump, serve: Serve) -> None:
+    url = serve(Script(chunks(LEAK))).url
+    with Raw(proxy, url) as raw:
+        for _ in range(3):
+            raw.send(request_bytes(CHAT, host=raw.host))
+            reply = parse(raw.read_until(b"\r\n0\r\n\r\n"))
+            assert reply.terminated
+            assert (reply.body, reply.rest) == (MENDED, b"")
+
+
+def test_arguments_arrive_while_the_call_is_open(proxy: Mitmdump, serve: Serve) -> None:
+    """The upstream says nothing more after half of the arguments, and the client has that half."""
+    upto = LEAK.index(b"Beijing")
+    whole = LEAK[: LEAK.index(b"\n\n", upto) + 2]
+    upstream = serve(Script(chunks(whole), end="stall"))
+    with Raw(proxy, upstream.url) as raw:
+        raw.send(request_bytes(CHAT, host=raw.host, Connection="close"))
+        before = raw.read_until(b"Beijing")
+        assert b"get_weather" in before
+        upstream.release()
+        reply = parse(before + raw.read_to_end())
+    assert reply.terminated
+    assert read(reply.body).only.calls[0].arguments.startswith('{"city": "Beijing')
+
+
+@pytest.mark.parametrize("coding", ["identity", "gzip", "deflate", "br", "zstd"])
+@pytest.mark.parametrize(("script", "alpn"), UPSTREAMS.values(), ids=UPSTREAMS)
+@pytest.mark.parametrize("client", ["1.0", "1.1", "2"])
+def test_codings_and_protocols(
+    proxy: Mitmdump,
+    serve: Serve,
+    http2: httpx.Client,
+    client: str,
+    script: Script,
+    alpn: tuple[str, ...],
+    coding: Coding,
+) -> None:
+    upstream = serve(replace(script, coding=coding), alpn=alpn)
+    if client == "2":
+        answer = http2.post(f"{upstream.url}{CHAT}", json=WEATHER)
+        assert answer.http_version == "HTTP/2"
+        assert not {"content-encoding", "content-length", "transfer-encoding"} & set(answer.headers)
+        body = answer.content
+    else:
+        reply = ask(proxy, upstream.url, version=client)
+        assert reply.terminated
+        assert reply.rest == b""
+        assert reply.header("transfer-encoding") == ("chunked" if client == "1.1" else None)
+        assert reply.header("content-encoding") is None
+        assert reply.header("content-length") is None
+        body = reply.body
+    asked = upstream.requests[0]
+    assert (asked.http_version == "HTTP/2") == (alpn == H2)
+    assert json.loads(asked.body) == WEATHER
+    assert events(body) == events(MENDED)
+    check(body)
+
+
+@pytest.mark.parametrize("version", ["1.0", "1.1"])
+def test_plain_http(proxy: Mitmdump, serve: Serve, version: str) -> None:
+    """A model server of one's own speaks no TLS."""
+    url = serve(Script(chunks(LEAK)), tls=False).url
+    with Raw(proxy, url, connect=False) as raw:
+        raw.send(request_bytes(f"{url}{CHAT}", host=raw.host, version=version, Connection="close"))
+        reply = parse(raw.read_to_end())
+    assert reply.terminated
+    assert reply.body == MENDED

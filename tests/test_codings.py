@@ -1,0 +1,193 @@
+"""Content codings: undone in any chunks, at once, and never beyond their bounds."""
+
+import gzip
+import tracemalloc
+import zlib
+from collections.abc import Callable
+
+import brotli
+import pytest
+import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
+from toolmend.codings import BURST, CodingError, decoder, whole
+
+TEXT = b"".join(b'data: {"n": %d, "text": "\xe6\x9c\x88"}\n\n' % n for n in range(300))
+LIMIT = 16 * 1024 * 1024
+
+
+def raw_deflate(data: bytes) -> bytes:
+    deflater = zlib.compressobj(wbits=-15)
+    return deflater.compress(data) + deflater.flush()
+
+
+CODERS: dict[str, Callable[[bytes], bytes]] = {
+    "": bytes,
+    "identity": bytes,
+    "gzip": gzip.compress,
+    "x-gzip": gzip.compress,
+    "GZip ": gzip.compress,
+    "deflate": zlib.compress,
+    "deflate, raw": raw_deflate,
+    "br": lambda data: brotli.compress(data, quality=5),
+    "zstd": zstandard.compress,
+    "gzip, br": lambda data: brotli.compress(gzip.compress(data)),
+    "zstd,identity , deflate": lambda data: zlib.compress(zstandard.compress(data)),
+    "gzip of members": lambda data: b"".join(gzip.compress(data[at : at + 500]) for at in range(0, len(data), 500)),
+    "gzip with zeros": lambda data: gzip.compress(data[:9]) + b"\0" * 5 + gzip.compress(data[9:]) + b"\0" * 700,
+    "zstd of frames": lambda data: zstandard.compress(data[:99]) + zstandard.compress(data[99:]),
+}
+VARIANTS = [(name.partition(" of ")[0].partition(" with ")[0].removesuffix(", raw"), name) for name in CODERS]
+
+
+@pytest.mark.parametrize(("encoding", "coder"), VARIANTS)
+@pytest.mark.parametrize("size", [1, 2, 7, 1000, 1 << 20])
+def test_any_chunks(encoding: str, coder: str, size: int) -> None:
+    body = CODERS[coder](TEXT)
+    undo = decoder(encoding)
+    assert undo
+    assert b"".join(undo.feed(body[at : at + size]) for at in range(0, len(body), size)) == TEXT
+    assert whole(body, encoding, LIMIT) == TEXT
+
+
+@given(st.binary(max_size=300), st.lists(st.sampled_from(["gzip", "deflate", "br", "zstd"]), max_size=3), st.data())
+def test_any_body_and_stack(body: bytes, names: list[str], data: st.DataObject) -> None:
+    coded = body
+    for name in names:
+        coded = CODERS[name](coded)
+    cut = data.draw(st.integers(0, len(coded)))
+    undo = decoder(", ".join(names))
+    assert undo
+    assert undo.feed(coded[:cut]) + undo.feed(coded[cut:]) == body
+
+
+def test_every_flush_is_readable_at_once() -> None:
+    deflater, raw = zlib.compressobj(wbits=31), zlib.compressobj(wbits=-15)
+    br, zs = brotli.Compressor(), zstandard.ZstdCompressor().compressobj()
+    flushed: dict[str, Callable[[bytes], bytes]] = {
+        "gzip": lambda data: deflater.compress(data) + deflater.flush(zlib.Z_SYNC_FLUSH),
+        "deflate": lambda data: raw.compress(data) + raw.flush(zlib.Z_SYNC_FLUSH),
+        "br": lambda data: br.process(data) + br.flush(),
+        "zstd": lambda data: zs.compress(data) + zs.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK),
+    }
+    for encoding, compress in flushed.items():
+        undo = decoder(encoding)
+        assert undo
+        for event in TEXT.splitlines(keepends=True)[:50]:
+            assert undo.feed(compress(event)) == event
+
+
+def test_what_is_not_coded_stays_the_same_object() -> None:
+    undo = decoder("identity")
+    assert undo
+    assert undo.feed(TEXT) is TEXT
+    assert whole(TEXT, "", LIMIT) is TEXT
+
+
+@pytest.mark.parametrize("encoding", ["snappy", "gzip, snappy", "utf-8", "gzip, gzip, gzip, gzip", "x"])
+def test_unknown_codings(encoding: str) -> None:
+    assert decoder(encoding) is None
+    with pytest.raises(CodingError, match="no way to undo"):
+        whole(b"...", encoding, LIMIT)
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate", "br", "zstd"])
+def test_garbage(encoding: str) -> None:
+    with pytest.raises(CodingError):
+        whole(b"data: plain text under a coded name\n\n" * 9, encoding, LIMIT)
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate", "br", "zstd"])
+def test_a_body_that_breaks_in_the_middle_gives_what_came_before(encoding: str) -> None:
+    body = CODERS[encoding](TEXT) + b"\x07garbage behind it"
+    undo = decoder(encoding)
+    assert undo
+    got = b""
+    with pytest.raises(CodingError) as raised:
+        for at in range(len(body)):
+            got += undo.feed(body[at : at + 1])
+    assert got + raised.value.decoded == TEXT
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate", "br", "zstd"])
+def test_a_body_that_ends_early_is_no_error(encoding: str) -> None:
+    body = CODERS[encoding](TEXT)
+    for end in range(0, len(body), 37):
+        assert TEXT.startswith(whole(body[:end], encoding, LIMIT))
+
+
+def bomb(coder: Callable[[bytes], bytes], size: int = 64 * 1024 * 1024) -> bytes:
+    return coder(bytes(size))
+
+
+BOMBS = {
+    "gzip": (bomb(gzip.compress), "gzip"),
+    "deflate": (bomb(zlib.compress), "deflate"),
+    "raw deflate": (bomb(raw_deflate), "deflate"),
+    "br": (bomb(CODERS["br"]), "br"),
+    "zstd": (bomb(zstandard.compress), "zstd"),
+    "members": (gzip.compress(bytes(1 << 20)) * 64, "gzip"),
+    "empty members": (gzip.compress(b"") * 100_000, "gzip"),
+    "frames": (zstandard.compress(bytes(1 << 20)) * 64, "zstd"),
+    "nested": (gzip.compress(bomb(gzip.compress)), "gzip, gzip"),
+    "mixed": (CODERS["br"](bomb(zstandard.compress)), "zstd, br"),
+    "hidden": (gzip.compress(bomb(gzip.compress) * 4), "deflate, gzip, gzip"),
+}
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_bombs_stop_at_the_bound(name: str) -> None:
+    body, encoding = BOMBS[name]
+    undo = decoder(encoding)
+    assert undo
+    tracemalloc.start()
+    try:
+        with pytest.raises(CodingError) as raised:
+            for at in range(0, len(body), 65536):
+                undo.feed(body[at : at + 65536])
+            undo.feed(body)
+        with pytest.raises(CodingError):
+            whole(body, encoding, LIMIT)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert raised.value.decoded == b""
+    assert peak < LIMIT + 4 * 1024 * 1024
+
+
+def test_a_window_that_no_content_coding_needs_is_refused() -> None:
+    parameters = zstandard.ZstdCompressionParameters(window_log=27, compression_level=1)
+    writer = zstandard.ZstdCompressor(compression_params=parameters).compressobj()
+    with pytest.raises(CodingError):
+        whole(writer.compress(TEXT * 2000) + writer.flush(), "zstd", LIMIT)
+
+
+@pytest.mark.parametrize("size", [0, 1, 127, 128, 129])
+def test_the_limit_is_exact(size: int) -> None:
+    for encoding in ("identity", "gzip", "br", "zstd", "deflate"):
+        body = CODERS[encoding](b"x" * size)
+        if size <= 128:
+            assert whole(body, encoding, 128) == b"x" * size
+        else:
+            with pytest.raises(CodingError, match="128 bytes"):
+                whole(body, encoding, 128)
+
+
+def test_a_burst_of_real_events_is_no_bomb() -> None:
+    event = b'data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1,"choices":[{"delta":{"content":"%d"}}]}'
+    stream = b"".join(event % n + b"\n\n" for n in range(60_000))
+    assert len(stream) < BURST
+    for encoding in ("gzip", "br", "zstd"):
+        undo = decoder(encoding)
+        assert undo
+        assert undo.feed(CODERS[encoding](stream)) == stream
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "zstd"])
+def test_a_break_behind_whole_pieces_costs_only_the_last_one(encoding: str) -> None:
+    body = CODERS[encoding](TEXT * 100) + b"\x07garbage behind it"
+    undo = decoder(encoding)
+    assert undo
+    with pytest.raises(CodingError) as raised:
+        undo.feed(body)
+    assert TEXT * 100 == raised.value.decoded

@@ -1,0 +1,326 @@
+"""The mask of echoed secrets, against an oracle that joins the texts when all is over; every case under every cut."""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolmend import echo
+from toolmend.echo import SUSPICIOUS, EchoMask
+from toolmend.redaction import spellings
+
+KEY = "sk-ant-api03-AbC_9/xYz"
+
+
+def masked(chunks: Iterable[bytes], secrets: Sequence[str] = (KEY,)) -> bytes:
+    """The body as it comes to lie on the disk. What is under suspicion on the way is never there unmasked."""
+    mask = EchoMask(secrets)
+    disk = bytearray()
+    for chunk in [*chunks, None]:
+        disk += mask.close() if chunk is None else mask.feed(chunk)
+        for offset, piece in mask.restored:
+            assert disk[offset : offset + len(piece)] in (b"*" * len(piece), piece)
+            disk[offset : offset + len(piece)] = piece
+        mask.restored.clear()
+    return bytes(disk)
+
+
+def cuts(body: bytes) -> Iterable[list[bytes]]:
+    """Whole, byte by byte, and every two-way split."""
+    yield [body]
+    yield [bytes([byte]) for byte in body]
+    for at in range(1, len(body)):
+        yield [body[:at], body[at:]]
+
+
+def chat(*texts: str, choice: int = 0, **more: object) -> bytes:
+    """A chat stream, an event for each text."""
+    events = [{"choices": [{"index": choice, "delta": {"content": text}}], **more} for text in texts]
+    return b"".join(b"data: " + json.dumps(event, ensure_ascii=False).encode() + b"\n\n" for event in events)
+
+
+def content(body: bytes, member: str = "content") -> str:
+    """The joined text of a member that only one text has."""
+    lines = [json.loads(line[6:]) for line in body.splitlines() if line.startswith(b"data: {")]
+    return "".join(event["choices"][0]["delta"].get(member, "") for event in lines)
+
+
+STARS = "*" * len(KEY)
+CASES = {  # (what came in, what is to lie on the disk)
+    "one piece": (chat(f"key: {KEY}!"), chat(f"key: {STARS}!")),
+    "two deltas": (chat("is sk-an", f"{KEY[5:]}, ok"), chat("is *****", f"{STARS[5:]}, ok")),
+    "a delta for each character": (chat(*KEY), chat(*STARS)),
+    "twice, end to end": (chat(*KEY, KEY), chat(*STARS, STARS)),
+    "begun, then begun anew": (chat("sk-ant-", *KEY), chat("sk-ant-", *STARS)),
+    "innocent words": (chat("Files", " of tasks", "k-", "s", "sk", "x"), None),
+    "innocent to the end": (chat("Write the files"), None),
+    "most of a key at the end": (chat("is ", KEY[:-1]), chat("is ", STARS[:-1])),
+    "a short beginning at the end": (chat("is ", KEY[: SUSPICIOUS - 1]), None),
+    "between empty deltas": (chat(KEY[:4], "", KEY[4:]), chat(STARS[:4], "", STARS[4:])),
+    "between comments": (
+        chat(KEY[:4]) + b": keep-alive s\n\n" + chat(KEY[4:]),
+        chat(STARS[:4]) + b": keep-alive s\n\n" + chat(STARS[4:]),
+    ),
+    "two choices in turn": (
+        chat(KEY[:4]) + chat(KEY[:9], choice=1) + chat(KEY[4:]) + chat(KEY[9:], choice=1),
+        chat(STARS[:4]) + chat(STARS[:9], choice=1) + chat(STARS[4:]) + chat(STARS[9:], choice=1),
+    ),
+    "two choices that are no key together": (chat(KEY[:4]) + chat(KEY[4:], choice=1), None),
+    "index behind the text": (
+        b'{"a":[{"text":"sk-ant","index":1},{"text":"sk-x","index":2}]}\n{"a":[{"text":"-api03-AbC_9/xYz","index":1}]}\n',
+        b'{"a":[{"text":"******","index":1},{"text":"sk-x","index":2}]}\n{"a":[{"text":"****************","index":1}]}\n',
+    ),
+    "index 0 is no index": (
+        b'{"a":[{"index":0,"text":"sk-ant"}]}\n{"a":[{"text":"-api03-AbC_9/xYz"}]}\n',
+        b'{"a":[{"index":0,"text":"******"}]}\n{"a":[{"text":"****************"}]}\n',
+    ),
+    "parts without index": (  # Gemini: the parts of a list are joined, in one event and over several
+        b'data: {"parts":[{"text":"sk-"},{"text":"ant-"}]}\r\n\r\ndata: {"parts":[{"text":"api03-AbC_9/xYz"}]}\r\n\r\n',
+        b'data: {"parts":[{"text":"***"},{"text":"****"}]}\r\n\r\ndata: {"parts":[{"text":"***************"}]}\r\n\r\n',
+    ),
+    "strings in a list": (
+        b'{"a":["s","k-ant-api03-AbC_9/xYz",["sk-"],"x"]}',
+        b'{"a":["*","*********************",["sk-"],"x"]}',
+    ),
+    "a bare string": (
+        b'data: "sk-ant-"\n\ndata: "api03-AbC_9/xYz"\n\n',
+        b'data: "*******"\n\ndata: "***************"\n\n',
+    ),
+    "Messages, from the start of a block into its deltas": (
+        b'{"index":1,"content_block":{"text":"sk-"}}\n\n{"index":1,"delta":{"text":"ant-api03-AbC_9/xYz"}}\n\n',
+        b'{"index":1,"content_block":{"text":"***"}}\n\n{"index":1,"delta":{"text":"*******************"}}\n\n',
+    ),
+    "Responses, two calls in turn": (
+        b"""data: {"output_index":1,"delta":"sk-ant-"}\n
+data: {"output_index":2,"delta":"api03-AbC_9/xYz"}\n
+data: {"output_index":1,"delta":"api03-AbC_9/xYz"}\n""",
+        b"""data: {"output_index":1,"delta":"*******"}\n
+data: {"output_index":2,"delta":"api03-AbC_9/xYz"}\n
+data: {"output_index":1,"delta":"***************"}\n""",
+    ),
+    "escapes": (
+        rb'{"a":"\u0073k\u002Dant-api03-AbC_9\/xYz\n"}',
+        rb'{"a":"*********************************\n"}',
+    ),
+    "escapes in deltas": (
+        rb'{"a":"\u0073"} {"a":"k-ant-\u0061pi03-AbC_9"} {"a":"\/xYz sk\u002d"} {"a":"\"s"} {"a":"\n"}',
+        rb'{"a":"******"} {"a":"**********************"} {"a":"***** sk\u002d"} {"a":"\"s"} {"a":"\n"}',
+    ),
+    "arguments, a JSON text in a JSON text": (
+        rb'{"arguments":"{\"path\": \"sk-ant-api03-AbC_9\\/xYz\"}"}',
+        rb'{"arguments":"{\"path\": \"************************\"}"}',
+    ),
+    "an escape in a member that is never joined": (
+        rb'{"id":"\u0073k-ant-api03-AbC_9/xYz","model":"tests"}',
+        rb'{"id":"***************************","model":"tests"}',
+    ),
+    "a plain member that is never joined": (
+        b'{"model":"sk-ant-api03-AbC_9/xYz"}',
+        b'{"model":"**********************"}',
+    ),
+    "members that end as a key begins": (chat("x", model="kimi-plus", provider="Fireworks", object="chunks"), None),
+    "the name of a member": (b'{"sk-ant-api03-AbC_9/xYz":1}', b'{"**********************":1}'),
+    "a comment": (b": sk-ant-api03-AbC_9/xYz\n\n", b": **********************\n\n"),
+    "a field and data that is no JSON": (
+        b"event: sk-ant-api03-AbC_9/xYz\rdata: {sk-ant-api03-AbC_9/xYz\r\r",
+        b"event: **********************\rdata: {**********************\r\r",
+    ),
+    "in a URL": (b'{"a":"?key=sk-ant-api03-AbC_9%2FxYz&b"}', b'{"a":"?key=************************&b"}'),
+    "cut inside the last string": (
+        chat("sk-ant-") + b'data: {"choices":[{"index":0,"delta":{"content":"api03-AbC_9/xYz',
+        chat("*******") + b'data: {"choices":[{"index":0,"delta":{"content":"***************',
+    ),
+    "cut inside an escaped key": (rb'{"a":"\u0073k-ant-api03-AbC_9/xYz\u', rb'{"a":"***************************\u'),
+    "cut inside a key": (b'{"a":"so sk-ant-api03-AbC', b'{"a":"so ****************'),
+    "broken brackets": (
+        b'data: }]{"a":"sk-ant-"}}}\n\ndata: }]{"a":"api03-AbC_9/xYz"\n\n',
+        b'data: }]{"a":"*******"}}}\n\ndata: }]{"a":"***************"\n\n',
+    ),
+    "nothing": (b"", None),
+    "line ends alone": (b"\r\n\n\r\r\n", None),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_under_every_cut(case: str) -> None:
+    body, expected = CASES[case]
+    for chunks in cuts(body):
+        assert masked(chunks) == (body if expected is None else expected)
+
+
+def test_without_secrets_the_same_object_passes() -> None:
+    mask, data = EchoMask(()), b'data: {"a":"'
+    assert mask.feed(data) is data
+    assert mask.close() == b""
+
+
+def test_a_clean_line_passes_as_the_same_object() -> None:
+    mask, data = EchoMask((KEY,)), chat("hello", provider="Together")
+    assert mask.feed(data) is data
+
+
+def test_a_whole_body_on_many_lines() -> None:
+    def body(text: str) -> bytes:
+        return json.dumps({"choices": [{"index": 0, "message": {"content": text}}]}, indent=2).encode()
+
+    for chunks in cuts(body(f"a {KEY} b")):
+        assert masked(chunks) == body(f"a {STARS} b")
+
+
+def test_a_line_that_is_too_long_is_masked_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(echo, "MAX_EVENT", 100)
+    rest = b"x" * 100 + b"\n\r\ny: " + chat("sk", "x")
+    for chunks in cuts(b"x" * 101 + b"\n" + rest):
+        assert masked(chunks) == b"*" * 101 + b"\n" + rest
+    assert masked([b"a" * 60, b"a" * 60, b"a" * 60]) == b"*" * 180
+
+
+def test_a_line_with_too_many_suspicions_is_masked_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(echo, "MAX_STRINGS", 3)
+    line = b'["s","s","s","s"]'
+    assert masked([line[:-5] + b"]\n", line, b"\n", line]) == line[:-5] + b"]\n" + b"*" * 17 + b"\n" + b"*" * 17
+
+
+def test_a_deep_line_is_read() -> None:
+    deep = b"[" * 5000 + b'"sk-","ant-api03-AbC_9/xYz"' + b"]" * 5000 + b',{"a":"sk-ant"}\n{"a":"-api03-AbC_9/xYz"}'
+    secrets = b'"***","*******************"', b'"******"', b'"****************"'
+    expected = b"[" * 5000 + secrets[0] + b"]" * 5000 + b',{"a":' + secrets[1] + b'}\n{"a":' + secrets[2] + b"}"
+    assert masked([deep]) == expected
+
+
+def test_texts_under_suspicion_are_bounded() -> None:
+    """The oldest is judged first: innocent if short, masked if it is most of a key. What is judged is not joined."""
+    paths = [b'{"a%d":"%s"}\n' % (i, b"s" if i % 2 else KEY[:-1].encode()) for i in range(echo.MAX_TAILS + 2)]
+    first = b'{"a0":"%s"}\n{"a1":"%s"}\n' % (KEY[-1:].encode(), KEY[1:].encode())
+    mask = EchoMask((KEY,))
+    out = bytearray(mask.feed(b"".join(paths) + first) + mask.close())
+    for offset, piece in mask.restored:
+        out[offset : offset + len(piece)] = piece
+    assert bytes(out) == b"".join(paths).replace(KEY[:-1].encode(), STARS[:-1].encode()) + first
+
+
+# the property
+
+
+SECRETS = (
+    KEY,
+    "aaaaaaab",  # begins with itself
+    "abcabcabd",
+    'pä"\\ß/\n€😀x',  # each way to escape
+    "hunter2hunter2",  # the second half is the first
+)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A JSON string: which text it goes on with, and its characters, each with its spelling."""
+
+    choice: int
+    member: str
+    characters: list[tuple[str, bytes]]
+
+
+def spelled(character: str) -> st.SearchStrategy[tuple[str, bytes]]:
+    """A character in any way that JSON allows."""
+    ways = {json.dumps(character)[1:-1].encode(), json.dumps(character, ensure_ascii=False)[1:-1].encode()}
+    code = character.encode("utf-16-be").hex()
+    escaped = "".join(f"\\u{code[i : i + 4]}" for i in range(0, len(code), 4))
+    ways |= {escaped.encode(), escaped.upper().replace("U", "u").encode()}
+    if character == "/":
+        ways.add(b"\\/")
+    return st.sampled_from(sorted(ways)).map(lambda way: (character, way))
+
+
+@st.composite
+def texts(draw: st.DrawFn) -> str:
+    """Text with secrets and parts of secrets."""
+    whole = st.sampled_from(SECRETS)
+    part = whole.flatmap(lambda secret: st.integers(0, len(secret)).map(lambda end: secret[:end]))
+    return "".join(draw(st.lists(st.one_of(whole, part, st.text('ask"\\ é😀', max_size=3)), max_size=5)))
+
+
+@st.composite
+def streams(draw: st.DrawFn) -> tuple[bytes, bytes, tuple[str, ...]]:
+    """A stream, the same with what the oracle masks, and the secrets."""
+    pieces: list[Piece] = []
+    for _ in range(draw(st.integers(1, 2))):
+        choice, member = draw(st.sampled_from([0, 1, 12])), draw(st.sampled_from(["content", "reasoning"]))
+        text, plain = draw(texts()), draw(st.booleans())
+        characters = [(c, json.dumps(c)[1:-1].encode()) if plain else draw(spelled(c)) for c in text]
+        while characters:
+            size = draw(st.integers(0, 4))
+            pieces.append(Piece(choice, member, characters[:size]))
+            characters = characters[size:]
+    if draw(st.booleans()):
+        pieces = draw(st.permutations(pieces))
+    body = bytearray()
+    places = defaultdict[tuple[int, str], list[tuple[str, int, int]]](list)
+    for piece in pieces:
+        body += b'data: {"object":"chunks","choices":[{"index":%d,"delta":{"%s":"' % (
+            piece.choice,
+            piece.member.encode(),
+        )
+        for character, way in piece.characters:
+            places[piece.choice, piece.member].append((character, len(body), len(way)))
+            body += way
+        body += b'"}}],"x":[1,null,"y"]}' + draw(st.sampled_from([b"\n\n", b"\r\n\r\n", b"\n: sk-\n\n", b"\r\r"]))
+    secrets = draw(st.sets(st.sampled_from(SECRETS), max_size=3))
+    needles = {spelling for secret in secrets for spelling in spellings(secret)}
+    expected = bytearray(body)
+    for units in places.values():
+        joined = "".join(character for character, _, _ in units)
+        hidden: set[int] = set()
+        for needle in needles:
+            for start in range(len(joined)):
+                if joined.startswith(needle, start):
+                    hidden.update(range(start, start + len(needle)))
+        ends = [i for i in range(len(joined)) if any(needle.startswith(joined[i:]) for needle in needles)]
+        if ends:  # the longest beginning of a secret that the text ends with
+            size = len(joined[ends[0] :].encode())
+            guilty = [needle for needle in needles if needle.startswith(joined[ends[0] :])]
+            if any(size >= min(SUSPICIOUS, len(needle.encode()) // 2) for needle in guilty):
+                hidden.update(range(ends[0], len(joined)))
+        for i in hidden:
+            _, at, size = units[i]
+            expected[at : at + size] = b"*" * size
+    return bytes(body), bytes(expected), tuple(sorted(secrets))
+
+
+@given(streams(), st.data())
+def test_as_the_oracle(stream: tuple[bytes, bytes, tuple[str, ...]], data: st.DataObject) -> None:
+    body, expected, secrets = stream
+    assert masked([body], secrets) == expected
+    assert masked([bytes([byte]) for byte in body], secrets) == expected
+    places = sorted(data.draw(st.sets(st.integers(0, len(body)), max_size=8)))
+    chunks = [body[a:b] for a, b in zip([0, *places], [*places, len(body)], strict=True)]
+    assert masked(chunks, secrets) == expected
+
+
+@given(st.binary(), st.lists(st.integers(1, 9), min_size=1))
+def test_any_bytes_pass(body: bytes, sizes: list[int]) -> None:
+    """Whatever it is, nothing is raised, the length stays, and the cuts change nothing."""
+    whole = masked([body], SECRETS)
+    assert len(whole) == len(body)
+    chunks, rest = [], body
+    for size in sizes:
+        chunks.append(rest[:size])
+        rest = rest[size:]
+    assert masked([*chunks, rest], SECRETS) == whole
+
+
+JSON_LIKE = st.lists(
+    st.sampled_from(
+        [b'"', b"\\", b"s", b"k-", b"{", b"}", b"[", b"]", b":", b",", b"index", b"1", b"\n", b"\r", b"a", b"\\u0073"]
+    )
+).map(b"".join)
+
+
+@given(JSON_LIKE, st.integers(0, 100))
+def test_anything_like_json_passes(body: bytes, cut: int) -> None:
+    whole = masked([body], ("sk-sk-sk-", "aaaaaaab", '"},"aaaa'))
+    assert len(whole) == len(body)
+    assert masked([body[:cut], body[cut:]], ("sk-sk-sk-", "aaaaaaab", '"},"aaaa')) == whole

@@ -1,0 +1,728 @@
+"""The addon, flow by flow as mitmproxy calls it, and in a real proxy where framing matters."""
+
+import gzip
+import json
+import logging
+import ssl
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from mitmproxy import connection, exceptions, http
+from mitmproxy.flow import Error
+from mitmproxy.test import taddons, tflow, tutils
+from streams import WEATHER, stream
+from test_codings import BOMBS, CODERS
+from toolmend.hook import Toolmend
+from toolmend.pipeline import Pipeline
+from toolmend.proxy import Mitmdump
+from toolmend.settings import Settings
+from toolmend.upstream import End, Script, Upstream, make_certificate
+
+SSE = "text/event-stream; charset=utf-8"
+LEAK = stream(
+    [
+        "Let me look.",
+        "<|tool_calls_section_begin|>",
+        "<|tool_call_begin|>",
+        "functions.get_weather:0",
+        "<|tool_call_argument_begin|>",
+        '{"city": "Beijing"}',
+        "<|tool_call_end|>",
+        "<|tool_calls_section_end|>",
+    ]
+)
+PROSE = stream(["It is ", "sunny."])
+MESSAGE = json.dumps(
+    {
+        "id": "c1",
+        "object": "chat.completion",
+        "created": 1,
+        "model": "kimi-k2.5",
+        "choices": [
+            {
+                "index": 0,
+                "finish_reason": "stop",
+                "message": {
+                    "role": "assistant",
+                    "content": "<|tool_calls_section_begin|><|tool_call_begin|>functions.get_weather:0"
+                    '<|tool_call_argument_begin|>{"city": "Beijing"}<|tool_call_end|><|tool_calls_section_end|>',
+                },
+            }
+        ],
+    }
+).encode()
+ASK = json.dumps(WEATHER).encode()
+
+
+def mended(body: bytes = LEAK) -> bytes:
+    """What the pipeline makes of a stream; that this is right is its own tests' business."""
+    pipeline = Pipeline(WEATHER)
+    out = pipeline.feed(body) + pipeline.close()
+    assert pipeline.rules
+    return out
+
+
+def asked(
+    *,
+    host: str = "openrouter.ai",
+    path: str = "/api/v1/chat/completions",
+    method: str = "POST",
+    body: bytes | None = ASK,
+    http_version: str = "HTTP/1.1",
+    live: bool = True,
+    **headers: str,
+) -> http.HTTPFlow:
+    fields = {"host": host, "accept-encoding": "gzip, br", "authorization": "Bearer sk-secret-of-the-user"} | headers
+    request = tutils.treq(
+        host=host,
+        port=443,
+        scheme=b"https",
+        path=path.encode(),
+        method=method.encode(),
+        content=body,
+        http_version=http_version.encode(),
+        headers=http.Headers([(name.encode(), value.encode()) for name, value in fields.items()]),
+    )
+    flow = tflow.tflow(req=request, live=live)
+    flow.client_conn.alpn = b"h2" if http_version == "HTTP/2.0" else b"http/1.1"
+    return flow
+
+
+def answered(flow: http.HTTPFlow, body: bytes | None = None, status: int = 200, **headers: str) -> http.Response:
+    fields = {"content_type": SSE, "transfer_encoding": "chunked", "x_kept": "yes"} | headers
+    flow.response = tutils.tresp(
+        status_code=status,
+        content=body,
+        headers=http.Headers([(name.replace("_", "-").encode(), value.encode()) for name, value in fields.items()]),
+    )
+    return flow.response
+
+
+class Proxy:
+    """Calls the hooks as mitmproxy does, over a real addon manager."""
+
+    def __init__(self, flows: Path) -> None:
+        self.addon, self.flows = Toolmend(), flows
+        self.context = taddons.context(self.addon)
+        self.context.configure(self.addon, toolmend_flows=str(flows))
+
+    def set(self, **options: str) -> None:
+        self.context.configure(self.addon, **{f"toolmend_{name}": value for name, value in options.items()})
+
+    def ask(self, flow: http.HTTPFlow) -> http.HTTPFlow:
+        self.addon.requestheaders(flow)
+        self.addon.request(flow)
+        return flow
+
+    def open(self, flow: http.HTTPFlow, body: bytes | None = None, status: int = 200, **headers: str) -> http.Response:
+        response = answered(self.ask(flow), body, status, **headers)
+        self.addon.responseheaders(flow)
+        return response
+
+    def run(self, flow: http.HTTPFlow, chunks: Sequence[bytes], **headers: str) -> bytes:
+        """The whole life of a stream; returns what the client gets."""
+        response = self.open(flow, **headers)
+        out = b"".join(sent(response, data) for data in chunks) + sent(response, b"")
+        self.addon.response(flow)
+        return out
+
+    def recordings(self) -> list[dict[str, Any]]:
+        """The finished recordings; the bodies are under "upstream" and "client"."""
+        self.addon.done()
+        found = []
+        for meta in sorted(self.flows.rglob("meta.json")):
+            bodies = {path.stem: path.read_bytes() for path in meta.parent.iterdir() if path.suffix in (".sse", ".json")}
+            found.append(bodies | json.loads(bodies.pop("meta")))
+        return found
+
+    def recording(self) -> dict[str, Any]:
+        (one,) = self.recordings()
+        return one
+
+
+def sent(response: http.Response, data: bytes) -> bytes:
+    """What mitmproxy sends for a chunk; an empty piece would end the body."""
+    if not callable(response.stream):
+        assert response.stream is True
+        return data
+    pieces = response.stream(data)
+    assert pieces != b"" or data == b""
+    return pieces if isinstance(pieces, bytes) else b"".join(pieces)
+
+
+@pytest.fixture
+def proxy(tmp_path: Path) -> Iterator[Proxy]:
+    proxy = Proxy(tmp_path / "flows")
+    with proxy.context:
+        yield proxy
+        proxy.addon.done()
+
+
+@pytest.fixture
+def log(caplog: pytest.LogCaptureFixture) -> Callable[[], list[tuple[str, str]]]:
+    caplog.set_level(logging.INFO, "toolmend")
+    return lambda: [
+        (record.levelname, record.getMessage()) for record in caplog.records if record.name.startswith("toolmend")
+    ]
+
+
+type Log = Callable[[], list[tuple[str, str]]]
+
+
+# options
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "words"),
+    [
+        ("toolmend_dialects", "kimi", "did you mean kimi_k2"),
+        ("toolmend_hosts", "https://a.example/v1", "write the host alone: a.example"),
+        ("toolmend_flows", "false", "write off"),
+        ("toolmend_config", "/no/such/file.toml", "there is no file"),
+    ],
+)
+def test_a_wrong_option_stops_the_start(proxy: Proxy, option: str, value: str, words: str) -> None:
+    before = proxy.addon.settings
+    with pytest.raises(exceptions.OptionsError, match=f"^{option}: .*{words}"):
+        proxy.context.configure(proxy.addon, **{option: value})
+    assert proxy.addon.settings == before
+
+
+def test_a_name_that_mitmproxy_keeps_for_later_is_refused(proxy: Proxy) -> None:
+    proxy.context.options.set("toolmend_host=a.example", "other=1", defer=True)
+    with pytest.raises(exceptions.OptionsError, match=r"no option toolmend_host \(did you mean toolmend_hosts\?\), the"):
+        proxy.set(dialects="auto")
+    proxy.context.options.deferred.pop("toolmend_host")
+    proxy.set(dialects="off")
+    assert proxy.addon.settings.dialects == ()
+
+
+@pytest.mark.parametrize(
+    ("specs", "words"),
+    [
+        (["toolmend_hosts=a.example", "toolmend_hosts=b.example"], "toolmend_hosts is set 2 times, give it one value"),
+        (["toolmend_hosts"], "toolmend_hosts is set to nothing, give it one value"),
+    ],
+)
+def test_what_would_unload_the_script_without_a_word_is_said(log: Log, specs: list[str], words: str) -> None:
+    with taddons.context() as context:
+        context.options.set(*specs, "toolmend_flows=off", defer=True)
+        context.master.addons.register(Toolmend())
+        assert context.options.toolmend_flows == "off"
+    ((level, message),) = log()
+    assert level == "ERROR"
+    assert message.startswith(words)
+
+
+def test_other_options_are_none_of_our_business(proxy: Proxy) -> None:
+    proxy.context.configure(proxy.addon, toolmend_dialects="off")
+    proxy.addon.configure({"listen_port"})
+    assert proxy.addon.settings == Settings((), (), proxy.flows)
+
+
+def test_it_says_what_it_listens_to(proxy: Proxy, log: Log) -> None:
+    proxy.set(hosts="a.example")
+    proxy.addon.running()
+    proxy.set(flows="off", dialects="off")
+    proxy.addon.running()
+    assert [message for _, message in log()] == [
+        f"toolmend: listens to the built-in LLM hosts, a.example; dialects: auto; recordings in {proxy.flows}",
+        "toolmend: listens to the built-in LLM hosts, a.example; dialects: off; no recordings",
+    ]
+
+
+# what is not ours
+
+
+@pytest.mark.parametrize(
+    ("request_", "response"),
+    [
+        ({"host": "github.com"}, {}),
+        ({"path": "/api/v1/models"}, {}),
+        ({"method": "GET"}, {}),
+        ({"live": False}, {}),
+        ({}, {"content_type": "text/html"}),
+        ({}, {"content_type": "application/octet-stream"}),
+        ({"host": "api.anthropic.com", "path": "/v1/messages/count_tokens"}, {"content_type": "application/json"}),
+    ],
+)
+def test_everything_else_goes_by_untouched(proxy: Proxy, request_: dict[str, Any], response: dict[str, str]) -> None:
+    flow, twin = asked(**request_), asked(**request_)
+    if request_:
+        proxy.ask(flow)
+        assert flow.request.headers == twin.request.headers
+    proxy.open(flow, **response)
+    assert flow.response
+    assert flow.response.headers == answered(twin, **response).headers
+    assert flow.response.stream is False
+    flow.response.raw_content = LEAK
+    proxy.addon.response(flow)
+    assert flow.response.raw_content == LEAK
+    assert "toolmend" not in flow.metadata
+    assert proxy.recordings() == []
+
+
+def test_a_flow_from_a_file_is_not_changed(proxy: Proxy) -> None:
+    flow = asked(live=False)
+    answered(flow, LEAK)
+    state = flow.get_state()
+    for hook in (proxy.addon.requestheaders, proxy.addon.request, proxy.addon.responseheaders, proxy.addon.response):
+        hook(flow)
+    assert flow.get_state() == state
+
+
+@pytest.mark.parametrize(
+    ("about", "options", "accept"),
+    [
+        ({}, {}, "identity"),
+        ({"host": "api.anthropic.com", "path": "/v1/messages"}, {}, "gzip, br"),
+        ({}, {"dialects": "off"}, "gzip, br"),
+    ],
+)
+def test_identity_is_asked_for_where_we_mend(
+    proxy: Proxy, about: dict[str, str], options: dict[str, str], accept: str
+) -> None:
+    proxy.set(**options)
+    assert proxy.ask(asked(**about)).request.headers["accept-encoding"] == accept
+
+
+# streams
+
+
+@pytest.mark.parametrize("coding", CODERS)
+@pytest.mark.parametrize("size", [1, 100, 1 << 20])
+def test_a_leak_is_mended_and_recorded(proxy: Proxy, log: Log, coding: str, size: int) -> None:
+    encoding = coding.partition(" of ")[0].partition(" with ")[0].removesuffix(", raw")
+    body = CODERS[coding](LEAK)
+    flow = asked()
+    chunks = [body[at : at + size] for at in range(0, len(body), size)]
+    assert proxy.run(flow, chunks, content_encoding=encoding, etag="1", content_length="999") == mended()
+    assert flow.response
+    assert dict(flow.response.headers) == {"content-type": SSE, "transfer-encoding": "chunked", "x-kept": "yes"}
+    recording = proxy.recording()
+    assert recording["state"] == "complete"
+    assert (recording["upstream"], recording["client"]) == (LEAK, mended())
+    assert json.loads(recording["request"])["tools"] == WEATHER["tools"]
+    assert "upstream_request" not in recording
+    noted = flow.metadata["toolmend"]
+    assert noted["error"] is None
+    assert noted["rules"] == recording["rules"]
+    assert "kimi_k2" in noted["rules"]
+    assert Path(noted["folder"]).is_dir()
+    rules = ", ".join(noted["rules"])
+    assert flow.comment == f"toolmend mended {rules}"
+    assert flow.marked == ":wrench:"
+    assert log() == [("INFO", f"toolmend: openrouter.ai kimi-k2.5: mended {rules} (recorded in {noted['folder']})")]
+
+
+def test_nothing_to_mend_passes_as_the_same_object_and_nothing_is_said(proxy: Proxy, log: Log) -> None:
+    flow = asked()
+    response = proxy.open(flow)
+    assert callable(response.stream)
+    chunk = PROSE[: PROSE.index(b"\n\n") + 2]
+    assert response.stream(chunk) is chunk
+    assert response.stream(PROSE[len(chunk) :]) == PROSE[len(chunk) :]
+    assert response.stream(b"") == b""
+    proxy.addon.response(flow)
+    assert flow.metadata["toolmend"]["rules"] == []
+    assert (flow.comment, flow.marked, log()) == ("", "", [])
+    assert proxy.recording()["client"] == PROSE
+
+
+@pytest.mark.parametrize(
+    ("http_version", "framing"), [("HTTP/1.1", "chunked"), ("HTTP/1.0", None), ("HTTP/2.0", None)]
+)
+@pytest.mark.parametrize("upstream", [{"transfer_encoding": "chunked"}, {"content_length": "7"}, {}])
+def test_the_client_decides_the_framing(
+    proxy: Proxy, http_version: str, framing: str | None, upstream: dict[str, str]
+) -> None:
+    flow = proxy.ask(asked(http_version=http_version))
+    response = answered(flow)
+    del response.headers["transfer-encoding"]
+    for name, value in upstream.items():
+        response.headers[name.replace("_", "-")] = value
+    proxy.addon.responseheaders(flow)
+    assert response.headers.get("transfer-encoding") == framing
+    assert "content-length" not in response.headers
+
+
+UNTOUCHED = {
+    "another API": ({"host": "api.anthropic.com", "path": "/v1/messages"}, {}),
+    "no JSON": ({"body": b"not json"}, {}),
+    "no object": ({"body": b"[1]"}, {}),
+    "a request that was streamed": ({"body": None}, {}),
+    "a coding of the request that nobody knows": ({"content-encoding": "snappy"}, {}),
+    "an error": ({}, {"status": 500}),
+}
+
+
+@pytest.mark.parametrize("name", UNTOUCHED)
+@pytest.mark.parametrize("coding", ["identity", "gzip"])
+def test_a_stream_that_is_not_read_passes_as_it_came_and_is_recorded(proxy: Proxy, name: str, coding: str) -> None:
+    request, response = UNTOUCHED[name]
+    body = CODERS[coding](LEAK)
+    flow = asked(**request)
+    headers = {"content_encoding": coding, "etag": "1"} | response
+    assert proxy.run(flow, [body[:70], body[70:]], **headers) == body
+    assert flow.response
+    assert flow.response.headers == answered(asked(), **headers).headers
+    recording = proxy.recording()
+    assert (recording["upstream"], recording["client"], recording["rules"]) == (LEAK, LEAK, [])
+    assert recording["state"] == "complete"
+
+
+def test_a_request_body_in_zstd_is_read_and_forwarded_as_it_is(proxy: Proxy) -> None:
+    body = CODERS["zstd"](ASK)
+    flow = asked(body=body, **{"content-encoding": "zstd"})
+    assert proxy.run(flow, [LEAK]) == mended()
+    assert (flow.request.raw_content, flow.request.headers["content-encoding"]) == (body, "zstd")
+    assert json.loads(proxy.recording()["request"])["model"] == WEATHER["model"]
+
+
+def test_a_request_that_was_changed_on_the_way_is_recorded_twice(proxy: Proxy) -> None:
+    flow = proxy.ask(asked())
+    flow.request.content = ASK.replace(b"kimi-k2.5", b"kimi-k9")
+    response = answered(flow)
+    proxy.addon.responseheaders(flow)
+    assert sent(response, LEAK) + sent(response, b"") == mended()
+    proxy.addon.response(flow)
+    recording = proxy.recording()
+    assert json.loads(recording["request"])["model"] == "kimi-k2.5"
+    assert json.loads(recording["upstream_request"])["model"] == "kimi-k9"
+
+
+def test_a_redirected_request_stays_what_it_was_told_to_be(proxy: Proxy) -> None:
+    flow = asked()
+    proxy.addon.requestheaders(flow)
+    flow.request.host, flow.request.path = "10.0.0.7", "/elsewhere"
+    proxy.addon.request(flow)
+    response = answered(flow)
+    proxy.addon.responseheaders(flow)
+    assert sent(response, LEAK) + sent(response, b"") == mended()
+
+
+@pytest.mark.parametrize(
+    ("host", "header", "sni", "hosts"),
+    [
+        ("10.0.0.7", "openrouter.ai", None, ""),
+        ("10.0.0.7", "", "openrouter.ai", ""),
+        ("openrouter.ai", "localhost:8080", None, ""),
+        ("2001:db8::1", "", None, "[2001:db8::1]:443"),
+    ],
+)
+def test_where_a_request_goes_is_told_by_host_header_and_sni(
+    proxy: Proxy, host: str, header: str, sni: str | None, hosts: str
+) -> None:
+    flow = asked(host=host)
+    flow.client_conn.sni = sni
+    flow.request.headers["host"] = header
+    proxy.set(hosts=hosts)
+    assert proxy.run(flow, [LEAK]) == mended()
+
+
+def test_a_coding_that_cannot_be_undone_passes_as_it_is(proxy: Proxy, log: Log) -> None:
+    flow = asked()
+    assert proxy.run(flow, [b"\x01\x02", b"\x03"], content_encoding="snappy") == b"\x01\x02\x03"
+    assert flow.response
+    assert flow.response.headers["content-encoding"] == "snappy"
+    recording = proxy.recording()
+    assert recording["error"] == "the stream goes by as it is, its content-encoding is unknown: 'snappy'"
+    ((level, message),) = log()
+    assert level == "WARNING"
+    assert recording["error"] in message
+
+
+def test_a_stream_whose_coding_breaks_ends_in_an_error_of_its_api(proxy: Proxy, log: Log) -> None:
+    flow = asked()
+    body = CODERS["gzip"](PROSE)
+    out = proxy.run(flow, [body, b"garbage", b"more"], content_encoding="gzip")
+    assert out.startswith(PROSE)
+    (line,) = out.removeprefix(PROSE).splitlines()[:-1]
+    assert json.loads(line.removeprefix(b"data: "))["error"]["code"] == "undecodable_stream"
+    assert out.endswith(b"\n\n")
+    recording = proxy.recording()
+    assert (recording["state"], recording["upstream"], recording["client"]) == ("upstream_error", PROSE, out)
+    assert recording["error"].startswith("the content coding is broken: ")
+    assert [level for level, _ in log()] == ["WARNING"]
+
+
+# whole bodies
+
+
+@pytest.mark.parametrize("coding", ["", "gzip", "deflate", "br", "zstd"])
+@pytest.mark.parametrize("framing", [{"content_length": "5"}, {"transfer_encoding": "chunked"}])
+def test_a_message_is_mended(proxy: Proxy, coding: str, framing: dict[str, str]) -> None:
+    flow = proxy.ask(asked())
+    headers = {"content_type": "Application/JSON", "content_encoding": coding, "etag": "1", **framing}
+    response = answered(flow, None, **headers)
+    proxy.addon.responseheaders(flow)
+    assert response.stream is False
+    response.raw_content = CODERS[coding](MESSAGE)
+    proxy.addon.response(flow)
+    body = Pipeline(WEATHER).message(MESSAGE)
+    assert body != MESSAGE
+    assert response.raw_content == body
+    assert dict(response.headers) == {"content-type": "Application/JSON", "x-kept": "yes", "content-length": str(len(body))}
+    recording = proxy.recording()
+    assert (recording["upstream"], recording["client"]) == (MESSAGE, body)
+    assert flow.metadata["toolmend"]["rules"] == recording["rules"]
+
+
+@pytest.mark.parametrize(
+    ("about", "body", "status"),
+    [
+        ({}, MESSAGE.replace(b"<|", b"< |"), 200),
+        ({}, b"not json", 200),
+        ({}, b'{"error": {"message": "busy"}}', 429),
+        ({}, MESSAGE, 500),
+        ({"host": "api.openai.com", "path": "/v1/responses"}, MESSAGE, 200),
+    ],
+)
+def test_a_message_with_nothing_to_mend_is_not_touched(
+    proxy: Proxy, about: dict[str, str], body: bytes, status: int
+) -> None:
+    flow = proxy.ask(asked(**about))
+    response = answered(flow, None, status, content_type="application/problem+json", content_encoding="gzip", etag="1")
+    headers = response.headers.copy()
+    proxy.addon.responseheaders(flow)
+    response.raw_content = coded = gzip.compress(body)
+    proxy.addon.response(flow)
+    assert response.raw_content is coded
+    assert response.headers == headers
+    recording = proxy.recording()
+    assert (recording["upstream"], recording["client"], recording["status"]) == (body, body, status)
+
+
+@pytest.mark.parametrize("replay", ["response", None])
+@pytest.mark.parametrize("coding", ["identity", "gzip"])
+def test_sse_that_is_served_whole_is_mended_whole(proxy: Proxy, replay: str | None, coding: str) -> None:
+    flow = asked()
+    flow.is_replay = replay
+    response = proxy.open(flow, CODERS[coding](LEAK), content_encoding=coding)
+    assert response.stream is False
+    proxy.addon.response(flow)
+    assert response.raw_content == mended()
+    assert response.headers["content-length"] == str(len(mended()))
+    assert "content-encoding" not in response.headers
+    assert proxy.recording()["client"] == mended()
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_bomb_is_passed_on_unread(proxy: Proxy, log: Log, name: str) -> None:
+    bomb, encoding = BOMBS[name]
+    flow = asked()
+    response = proxy.open(flow, bomb, content_type="application/json", content_encoding=encoding)
+    headers = response.headers.copy()
+    proxy.addon.response(flow)
+    assert response.raw_content is bomb
+    assert response.headers == headers
+    assert [level for level, _ in log()] == ["WARNING"]
+    assert proxy.recording()["error"].startswith("the response goes by as it is: ")
+
+
+def test_a_message_that_another_addon_streams_is_left_alone(proxy: Proxy) -> None:
+    flow = asked()
+    response = proxy.open(flow, content_type="application/json")
+    response.stream = True
+    proxy.addon.response(flow)
+    assert response.raw_content is None
+    assert proxy.recording()["state"] == "complete"
+
+
+# ends
+
+
+@pytest.mark.parametrize(
+    ("message", "client", "server", "open_", "state"),
+    [
+        ("Client disconnected.", "http/1.1", "http/1.1", True, "client_closed"),
+        ("HTTP/1 protocol error: peer closed connection without …", "http/1.1", "http/1.1", True, "upstream_error"),
+        ("peer closed connection", "h2", "h2", False, "client_closed"),
+        ("peer closed connection", "h2", "h2", True, "upstream_error"),
+        ("stream reset by client (CANCEL)", "h2", "http/1.1", True, "client_closed"),
+        ("stream reset by client (CANCEL)", "h2", "h2", True, "client_closed"),
+        ("stream reset by client (INTERNAL_ERROR)", "h2", "h2", True, "upstream_error"),
+        ("stream reset by client (CANCEL)", "http/1.1", "h2", True, "upstream_error"),
+        (Error.KILLED_MESSAGE, "h2", "h2", False, "partial"),
+    ],
+)
+def test_who_ended_it(proxy: Proxy, message: str, client: str, server: str, open_: bool, state: str) -> None:
+    flow = asked()
+    response = proxy.open(flow)
+    flow.client_conn.alpn, flow.server_conn.alpn = client.encode(), server.encode()
+    flow.client_conn.state = connection.ConnectionState.OPEN if open_ else connection.ConnectionState.CLOSED
+    assert sent(response, LEAK[:400])
+    flow.error = Error(message)
+    proxy.addon.error(flow)
+    assert sent(response, LEAK[400:])  # after an error more may come
+    proxy.addon.response(flow)
+    recording = proxy.recording()
+    assert (recording["state"], recording["error"], recording["upstream"]) == (state, message, LEAK[:400])
+    assert flow.metadata["toolmend"]["error"] == message
+
+
+def test_an_error_before_the_response_leaves_nothing(proxy: Proxy) -> None:
+    flow = proxy.ask(asked())
+    flow.error = Error("no route to host")
+    proxy.addon.error(flow)
+    assert proxy.recordings() == []
+    assert not proxy.addon.calls
+
+
+def test_a_shutdown_in_the_middle(proxy: Proxy) -> None:
+    response = proxy.open(asked())
+    sent(response, LEAK[:400])
+    assert proxy.recording()["state"] == "partial"
+    assert sent(response, LEAK[400:])
+
+
+def test_a_reload_in_the_middle(proxy: Proxy) -> None:
+    flow = asked()
+    response = proxy.open(flow)
+    out = sent(response, LEAK[:400])
+    proxy.addon.done()
+    new = Toolmend()
+    new.settings = proxy.addon.settings
+    out += sent(response, LEAK[400:]) + sent(response, b"")
+    new.response(flow)
+    assert out == mended()
+    assert proxy.recording()["state"] == "partial"
+
+
+def test_a_reload_between_request_and_response(proxy: Proxy) -> None:
+    flow = proxy.ask(asked())
+    proxy.addon.calls.clear()
+    response = answered(flow)
+    proxy.addon.responseheaders(flow)
+    assert sent(response, LEAK) + sent(response, b"") == mended()
+
+
+def test_another_folder_while_it_runs(proxy: Proxy, tmp_path: Path) -> None:
+    assert proxy.run(asked(), [LEAK]) == mended()
+    proxy.set(flows=str(tmp_path / "others"))
+    assert proxy.run(asked(), [LEAK]) == mended()
+    proxy.set(flows="off")
+    flow = asked()
+    assert proxy.run(flow, [LEAK]) == mended()
+    assert flow.metadata["toolmend"]["folder"] is None
+    assert len(list(proxy.flows.rglob("meta.json"))) == len(list((tmp_path / "others").rglob("meta.json"))) == 1
+
+
+# what goes wrong
+
+
+def test_another_addon_may_stream_as_well(proxy: Proxy) -> None:
+    flow = proxy.ask(asked())
+    response = answered(flow)
+    response.stream = lambda data: [data[:5], data[5:].upper()]
+    proxy.addon.responseheaders(flow)
+    out = sent(response, PROSE) + sent(response, b"")
+    assert out == PROSE[:5] + PROSE[5:].upper()
+
+
+def test_stream_large_bodies_does_not_hide_a_stream(proxy: Proxy) -> None:
+    flow = proxy.ask(asked())
+    response = answered(flow)
+    response.stream = True
+    proxy.addon.responseheaders(flow)
+    assert sent(response, LEAK) + sent(response, b"") == mended()
+
+
+@pytest.mark.parametrize(("broken", "out"), [("Pipeline", CODERS["br"](LEAK)), ("Recorder", mended())])
+def test_a_part_that_cannot_be_made_costs_no_byte(
+    proxy: Proxy, log: Log, monkeypatch: pytest.MonkeyPatch, broken: str, out: bytes
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise MemoryError("injected")
+
+    monkeypatch.setattr(f"toolmend.hook.{broken}", fail)
+    flow = asked()
+    assert proxy.run(flow, [CODERS["br"](LEAK)], content_encoding="br") == out
+    assert [level for level, _ in log() if level != "INFO"] == ["WARNING"]
+
+
+def test_a_pipeline_that_gave_up_is_said_once(proxy: Proxy, log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Failing(Pipeline):
+        def feed(self, data: bytes) -> bytes:
+            self.error = "ValueError: injected"
+            return data
+
+    monkeypatch.setattr("toolmend.hook.Pipeline", Failing)
+    flow = asked()
+    assert proxy.run(flow, [LEAK[:99], LEAK[99:]]) == LEAK
+    ((level, message),) = log()
+    assert level == "WARNING"
+    assert "mending stopped" in message
+    assert "injected" in flow.metadata["toolmend"]["error"]
+
+
+def test_a_model_name_cannot_draw_on_the_log(proxy: Proxy, log: Log) -> None:
+    body = json.dumps(WEATHER | {"model": "k\r\n\x1b[31m" + "x" * 500}).encode()
+    proxy.run(asked(body=body), [LEAK])
+    ((_, message),) = log()
+    assert message.startswith(f"toolmend: openrouter.ai k???[31m{'x' * 92}: mended ")
+
+
+def test_a_comment_and_a_mark_of_the_user_stay(proxy: Proxy) -> None:
+    flow = asked()
+    flow.comment, flow.marked = "mine", ":grapes:"
+    proxy.run(flow, [LEAK])
+    assert flow.comment.startswith("mine; toolmend mended ")
+    assert flow.marked == ":grapes:"
+
+
+# a real proxy: who ended a flow is told by what mitmproxy really says
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mitmdump]:
+    folder = tmp_path_factory.mktemp("real")
+    options = {"toolmend_hosts": "localhost", "toolmend_flows": str(folder / "flows"), "ssl_insecure": "true"}
+    with Mitmdump(options, confdir=folder / "conf") as proxy:
+        yield proxy
+
+
+@pytest.fixture(scope="module")
+def tls(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    return make_certificate(tmp_path_factory.mktemp("certificate"))
+
+
+@pytest.mark.parametrize(
+    ("end", "state"), [("clean", "complete"), ("drop", "upstream_error"), ("reset", "upstream_error"), ("stall", "client_closed")]
+)
+@pytest.mark.parametrize("server", ["h2", "http/1.1"])
+@pytest.mark.parametrize("client", ["h2", "http/1.1"])
+def test_who_really_ended_it(
+    real: Mitmdump, tls: tuple[Path, Path], client: str, server: str, end: End, state: str
+) -> None:
+    marker = f"{client}-{server}-{end}".replace("/", "")
+    script = Script(((0.0, PROSE), (0.1, b"")), end=end)
+    context = ssl.create_default_context(cafile=str(real.ca))
+    versions = {"http1": client != "h2", "http2": client == "h2"}
+    with (
+        Upstream([script], tls=tls, alpn=[server]) as upstream,
+        httpx.Client(proxy=real.url, verify=context, trust_env=False, timeout=20, **versions) as http_,
+        suppress(httpx.RemoteProtocolError, httpx.ReadError),
+        http_.stream("POST", f"{upstream.url}/v1/chat/completions?case={marker}", content=ASK) as response,
+    ):
+        assert response.http_version == ("HTTP/2" if client == "h2" else "HTTP/1.1")
+        pieces = response.iter_bytes()
+        assert next(pieces) in PROSE
+        if end != "stall":  # else the client leaves here
+            assert b"".join(pieces) in PROSE
+    assert ended(Path(real.options["toolmend_flows"]), marker)["state"] == state
+
+
+def ended(flows: Path, marker: str) -> dict[str, Any]:
+    """What is said of the recording with this marker, once it is finished."""
+    while True:
+        for path in flows.rglob("meta.json"):
+            meta: dict[str, Any] = json.loads(path.read_bytes())
+            if marker in meta["path"] and meta["state"] != "partial":
+                return meta
+        time.sleep(0.02)

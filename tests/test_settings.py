@@ -1,0 +1,175 @@
+"""What the options and the file say, and the sentence for each thing that is wrong."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from platformdirs.macos import MacOS
+from platformdirs.unix import Unix
+from toolmend.settings import Settings, SettingsError, parse, spelled
+
+OFF = {"flows": "off"}
+
+RIGHT = [
+    ({}, Settings()),
+    ({"hosts": "", "dialects": "", "config": ""}, Settings()),
+    ({"hosts": "llm.example.com"}, Settings(("llm.example.com",))),
+    (
+        {"hosts": " LLM.example.com, *.corp.example:8443 localhost:8000,[::1]:80 ,localhost:8000"},
+        Settings(("llm.example.com", "*.corp.example:8443", "localhost:8000", "[::1]:80")),
+    ),
+    ({"hosts": "::1 gpu? 10.0.0.* * under_score a.example."}, Settings(("::1", "gpu?", "10.0.0.*", "*", "under_score", "a.example."))),
+    ({"dialects": "auto"}, Settings(dialects=None)),
+    ({"dialects": "OFF"}, Settings(dialects=())),
+    ({"dialects": " Kimi_K2,kimi_k2 "}, Settings(dialects=("kimi_k2",))),
+]
+
+WRONG = [
+    (
+        {"hosts": "https://me@llm.example.com/v1"},
+        "toolmend_hosts: 'https://me@llm.example.com/v1' is a URL or a path, write the host alone: llm.example.com",
+    ),
+    (
+        {"hosts": "a.example llm.example.com/v1"},
+        "toolmend_hosts: 'llm.example.com/v1' is a URL or a path, write the host alone: llm.example.com",
+    ),
+    ({"hosts": "/v1"}, "toolmend_hosts: '/v1' is a URL or a path, write the host alone: llm.example.com"),
+    *(
+        (
+            {"hosts": wrong},
+            f"toolmend_hosts: '{wrong}' is no host, write it as in llm.example.com, *.corp.example:8443 or localhost:8000",
+        )
+        for wrong in ("a.example:http", "a.example:", "a.example:0", "a.example:65536", ":80", "a..b", "[a-z].example", "-$", "[::1]x")
+    ),
+    ({"dialects": "kimi"}, "toolmend_dialects: there is no dialect 'kimi' (did you mean kimi_k2?), write auto, off, or some of: kimi_k2"),
+    ({"dialects": "none"}, "toolmend_dialects: there is no dialect 'none', write auto, off, or some of: kimi_k2"),
+    ({"dialects": "auto kimi_k2"}, "toolmend_dialects: 'auto' stands alone, write either auto or names of dialects"),
+    ({"dialects": "kimi_k2,off"}, "toolmend_dialects: 'off' stands alone, write either off or names of dialects"),
+    ({"flows": "false"}, "toolmend_flows: 'false' is neither off nor a folder, write off, or ./false for a folder of that name"),
+    ({"flows": "Yes"}, "toolmend_flows: 'Yes' is neither off nor a folder, write off, or ./Yes for a folder of that name"),
+    ({"flows": "~nobody-of-this-name/x"}, "toolmend_flows: the home folder in '~nobody-of-this-name/x' is not known, write the whole path"),
+    ({"flows": "a\0b"}, "toolmend_flows: 'a\\x00b' holds a NUL character, write a path without it"),
+]
+
+FILES_RIGHT = [
+    ("", Settings()),
+    ('hosts = ["a.example", "b.example:80"]', Settings(("a.example", "b.example:80"))),
+    ("hosts = []", Settings()),
+    ('dialects = "off"', Settings(dialects=())),
+    ('dialects = ["kimi_k2"]', Settings(dialects=("kimi_k2",))),
+    ('dialects = ""', Settings()),
+]
+
+FILES_WRONG = [
+    # the file, and the sentence behind "<file>:"
+    ('hosts = ["a.example"]\n\nhost = ["b.example"]\n', "3: host is no setting (did you mean hosts?), write one of: hosts, dialects, flows"),
+    ('# flow = 1\n"flow" = "x"\n', "2: flow is no setting (did you mean flows?), write one of: hosts, dialects, flows"),
+    ('toolmend_flows = "x"\n', "1: toolmend_flows is no setting (did you mean flows?), write one of: hosts, dialects, flows"),
+    ('\n[toolmend]\nhosts = []\n', "2: toolmend is no setting, write one of: hosts, dialects, flows"),
+    ('config = "x.toml"\n', "1: config is no setting, write one of: hosts, dialects, flows"),
+    ('hosts = "a.example"\n', "1: hosts: 'a.example' is not understood, write hosts = [\"llm.example.com\"]"),
+    ("hosts = [1]\n", '1: hosts: [1] is not understood, write hosts = ["llm.example.com"]'),
+    ('\n\nhosts = ["a.example:x"]\n', "3: hosts: 'a.example:x' is no host, write it as in llm.example.com, *.corp.example:8443 or localhost:8000"),
+    ("dialects = []\n", '1: dialects: [] is not understood, write dialects = "auto", "off", or ["kimi_k2"]'),
+    ("dialects = true\n", '1: dialects: True is not understood, write dialects = "auto", "off", or ["kimi_k2"]'),
+    ('dialects = ["kimi"]\n', "1: dialects: there is no dialect 'kimi' (did you mean kimi_k2?), write auto, off, or some of: kimi_k2"),
+    ("flows = false\n", '1: flows: False is not understood, write flows = "recordings", or "off"'),
+]
+
+
+@pytest.mark.parametrize(("values", "settings"), RIGHT)
+def test_right(values: dict[str, str], settings: Settings) -> None:
+    assert parse(OFF | values) == settings
+
+
+@pytest.mark.parametrize(("values", "sentence"), WRONG)
+def test_wrong(values: dict[str, str], sentence: str) -> None:
+    with pytest.raises(SettingsError) as raised:
+        parse(OFF | values)
+    assert str(raised.value) == sentence
+
+
+@pytest.mark.parametrize(("text", "settings"), FILES_RIGHT)
+def test_file_right(text: str, settings: Settings, tmp_path: Path) -> None:
+    file = tmp_path / "toolmend.toml"
+    file.write_text(text)
+    assert parse(OFF | {"config": str(file)}) == settings
+
+
+@pytest.mark.parametrize(("text", "sentence"), FILES_WRONG)
+def test_file_wrong(text: str, sentence: str, tmp_path: Path) -> None:
+    file = tmp_path / "toolmend.toml"
+    file.write_text(text)
+    with pytest.raises(SettingsError) as raised:
+        parse({"config": str(file)})
+    assert str(raised.value) == f"{file}:{sentence}"
+
+
+def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
+    bad, binary = tmp_path / "bad.toml", tmp_path / "binary.toml"
+    bad.write_text("hosts = [\n")
+    binary.write_bytes(b"\xff\xfe")
+    for path, words in {
+        tmp_path / "none.toml": "there is no file '{}', write the path of a TOML file",
+        tmp_path: "'{}' cannot be read (Is a directory), write the path of a TOML file",
+        bad: "'{}' is no TOML, correct it: Invalid value (at end of document)",
+        binary: "'{}' is not UTF-8, save it as a UTF-8 text",
+    }.items():
+        with pytest.raises(SettingsError) as raised:
+            parse({"config": str(path)})
+        assert str(raised.value) == f"toolmend_config: {words.format(path)}"
+
+
+def test_an_option_beats_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "toolmend.toml"
+    file.write_text('hosts = ["a.example"]\ndialects = "off"\nflows = "recordings"\n')
+    assert parse({"config": str(file)}) == Settings(("a.example",), (), tmp_path / "recordings")
+    options = {"config": str(file), "hosts": "b.example", "dialects": "auto", "flows": "off"}
+    assert parse(options) == Settings(("b.example",), None, None)
+
+
+def test_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert parse({"flows": "recordings"}).flows == Path("recordings")
+    assert parse({"flows": "~/recordings"}).flows == tmp_path / "recordings"
+    assert parse({"flows": "./off"}).flows == Path("off")
+    (tmp_path / "file").touch()
+    with pytest.raises(SettingsError, match=r"'~/file' is a file, write the name of a folder, or off"):
+        parse({"flows": "~/file"})
+    config = tmp_path / "toolmend.toml"
+    for flows, folder in {"off": None, "~/x": tmp_path / "x", "/x": Path("/x"), "": tmp_path / "share/toolmend/flows"}.items():
+        monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "share"))
+        config.write_text(f'flows = "{flows}"')
+        assert parse({"config": str(config)}).flows == folder
+
+
+@pytest.mark.parametrize("xdg", ["", "  ", "relative/x", "/elsewhere"])
+@pytest.mark.parametrize("platform", ["linux", "darwin", "win32"])
+def test_the_default_folder_is_the_one_platformdirs_names(
+    platform: str, xdg: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_DATA_HOME", xdg)
+    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "local"))
+    monkeypatch.setattr(sys, "platform", platform)
+    theirs = {
+        "linux": Unix("toolmend").user_data_path,
+        "darwin": MacOS("toolmend").user_data_path,
+        "win32": tmp_path / "local" / "toolmend",  # platformdirs asks Windows itself, for what the variable says
+    }
+    assert parse({}).flows == theirs[platform] / "flows"
+
+
+def test_no_home_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    def homeless() -> Path:
+        raise RuntimeError
+
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    monkeypatch.setattr(Path, "home", homeless)
+    with pytest.raises(SettingsError, match=r"^toolmend_flows: no home folder is known .* or to off$"):
+        parse({})
+
+
+@pytest.mark.parametrize("text", ["auto", "off", "kimi_k2"])
+def test_spelled_is_what_parse_reads(text: str) -> None:
+    assert spelled(parse(OFF | {"dialects": text}).dialects) == text

@@ -1,0 +1,207 @@
+"""The callables in a stream: whatever fails below them, each byte comes out, in order, and never an early b""."""
+
+import gzip
+import zlib
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streams import WEATHER, stream
+from toolmend.codings import decoder
+from toolmend.pipeline import Pipeline
+from toolmend.stream import UNREADABLE, Mend, Stream, Tee
+
+BODY = stream(["Hello ", "there, ", "<|tool_", "what?"])
+CHUNKS = [BODY[at : at + 50] for at in range(0, len(BODY), 50)]
+
+
+class Kept:
+    """A recording in memory, which may break."""
+
+    folder = Path()
+
+    def __init__(self, good_for: int = 1000) -> None:
+        self.good_for = good_for
+        self.came: list[bytes] = []
+        self.went: list[bytes] = []
+
+    def received(self, data: bytes) -> None:
+        self.good_for -= 1
+        if self.good_for < 0:
+            raise OSError(28, "No space left on device")
+        self.came.append(data)
+
+    def sent(self, data: bytes) -> None:
+        self.went.append(data)
+
+
+class Failing(Pipeline):
+    """A pipeline that breaks its promise, at the nth call of a method."""
+
+    def __init__(self, method: str, good_for: int) -> None:
+        super().__init__(WEATHER)
+        self.method, self.good_for = method, good_for
+
+    def _may_fail(self, method: str) -> None:
+        if method == self.method:
+            self.good_for -= 1
+            if self.good_for < 0:
+                raise RuntimeError("injected")
+
+    def feed(self, data: bytes) -> bytes:
+        self._may_fail("feed")
+        return super().feed(data)
+
+    def close(self) -> bytes:
+        self._may_fail("close")
+        return super().close()
+
+
+def mend(pipeline: Pipeline, encoding: str = "", recording: Any = None, then: Any = None) -> tuple[Mend, list[str]]:
+    errors: list[str] = []
+    undo = decoder(encoding)
+    assert undo
+    return Mend(pipeline, undo, recording, then, errors), errors
+
+
+def tee(encoding: str, recording: Any) -> tuple[Tee, list[str]]:
+    errors: list[str] = []
+    undo = decoder(encoding)
+    assert undo
+    return Tee(undo, recording, None, errors), errors
+
+
+def play(callable_: Stream, chunks: Iterable[bytes]) -> bytes:
+    out = []
+    for data in chunks:
+        given = callable_(data)
+        assert given != b""
+        out.append(given if isinstance(given, bytes) else b"".join(given))
+    end = callable_(b"")
+    assert isinstance(end, bytes)
+    assert callable_(b"") == b""
+    return b"".join(out) + end
+
+
+def test_held_text_is_no_early_end() -> None:
+    held = BODY.index(b"<|tool_") + 7
+    callable_, _ = mend(Pipeline(WEATHER))
+    assert callable_(BODY[:held])
+    assert callable_(BODY[held : held + 1]) == []
+
+
+def test_both_ends_are_recorded() -> None:
+    kept = Kept()
+    callable_, errors = mend(Pipeline(WEATHER), recording=kept)
+    out = play(callable_, CHUNKS)
+    assert (kept.came, b"".join(kept.went), errors, callable_.state) == (CHUNKS, out, [], "complete")
+    assert out == BODY
+
+
+@pytest.mark.parametrize("good_for", range(4))
+def test_a_recording_that_fails_costs_no_byte_and_is_said_once(good_for: int) -> None:
+    callable_, errors = mend(Pipeline(WEATHER), recording=Kept(good_for))
+    assert play(callable_, CHUNKS) == BODY
+    assert errors == ["the recording failed: OSError(28, 'No space left on device')"]
+    other, errors = tee("", Kept(good_for))
+    assert play(other, CHUNKS) == BODY
+    assert len(errors) == 1
+
+
+@pytest.mark.parametrize("method", ["feed", "close"])
+@pytest.mark.parametrize("good_for", range(8))
+def test_a_pipeline_that_raises_costs_no_byte(method: str, good_for: int) -> None:
+    callable_, errors = mend(Failing(method, good_for))
+    assert play(callable_, CHUNKS) == BODY
+    fails = good_for < {"feed": len(CHUNKS), "close": 1}[method]
+    assert errors == (["the mending failed: RuntimeError('injected')"] if fails else [])
+
+
+THEN: dict[str, tuple[Callable[[bytes], Any], bytes]] = {
+    "bytes": (bytes.upper, BODY.upper()),
+    "a list": (lambda data: [data[:1], data[1:]], BODY),
+    "a generator": (lambda data: (data[at : at + 1] for at in range(len(data))), BODY),
+    "an addition at the end": (lambda data: data or b": end\n", BODY + b": end\n"),
+    "nothing": (lambda data: [], b""),
+}
+
+
+@pytest.mark.parametrize("name", THEN)
+def test_another_callable_gets_what_we_give(name: str) -> None:
+    then, out = THEN[name]
+    callable_, errors = mend(Pipeline(WEATHER), then=then)
+    assert b"".join(_joined(callable_(data)) for data in [*CHUNKS, b""]) == out
+    assert errors == []
+
+
+def _joined(given: bytes | list[bytes]) -> bytes:
+    return given if isinstance(given, bytes) else b"".join(given)
+
+
+@pytest.mark.parametrize("wrong", ["raises", None, "text", 7, ["text"]])
+def test_another_callable_that_fails_is_left_out(wrong: Any) -> None:
+    def then(data: bytes) -> Any:
+        if wrong == "raises":
+            raise ValueError("theirs")
+        return wrong
+
+    callable_, errors = mend(Pipeline(WEATHER), then=then)
+    assert play(callable_, CHUNKS) == BODY
+    (error,) = errors
+    assert error.startswith("another addon's stream callable failed: ")
+
+
+def coded(body: bytes) -> bytes:
+    deflater = zlib.compressobj(wbits=31)
+    return deflater.compress(body) + deflater.flush(zlib.Z_SYNC_FLUSH)
+
+
+@pytest.mark.parametrize(
+    ("before", "out"),
+    [
+        (b"", UNREADABLE),
+        (BODY, BODY + UNREADABLE),
+        (BODY.replace(b"\n", b"\r\n"), BODY.replace(b"\n", b"\r\n") + UNREADABLE),
+        (BODY[:-1], BODY[:-1] + b"\n\n" + UNREADABLE),
+        (BODY[:-30], BODY[:-30] + b"\n\n" + UNREADABLE),
+    ],
+)
+def test_a_coding_that_breaks(before: bytes, out: bytes) -> None:
+    kept = Kept()
+    callable_, errors = mend(Pipeline(WEATHER), "gzip", kept)
+    broken = [coded(before), b"\xff" * 50, b"and more"] if before else [b"\xff" * 50, b"and more"]
+    assert play(callable_, broken) == out
+    assert b"".join(kept.went) == out
+    assert callable_.state == "upstream_error"
+    (error,) = errors
+    assert error.startswith("the content coding is broken: ")
+
+
+def test_what_the_breaking_chunk_still_gave_is_sent() -> None:
+    callable_, _ = mend(Pipeline(WEATHER), "gzip")
+    assert play(callable_, [gzip.compress(BODY) + b"garbage"]) == BODY + UNREADABLE
+
+
+def test_the_headers_of_a_coding_are_no_early_end() -> None:
+    body = gzip.compress(BODY)
+    callable_, _ = mend(Pipeline(WEATHER), "gzip")
+    assert callable_(body[:10]) == []
+    assert play(callable_, [body[10:]]) == BODY
+
+
+def test_a_tee_passes_the_coded_bytes_and_records_the_others() -> None:
+    kept, body = Kept(), gzip.compress(BODY)
+    callable_, errors = tee("gzip", kept)
+    assert play(callable_, [body[at : at + 20] for at in range(0, len(body), 20)]) == body
+    assert b"".join(kept.came) == b"".join(kept.went) == BODY
+    assert errors == []
+
+
+def test_a_tee_on_a_broken_coding_ends_the_recording_alone() -> None:
+    kept = Kept()
+    callable_, errors = tee("gzip", kept)
+    assert play(callable_, [coded(BODY), b"\xff" * 50, b"more"]) == coded(BODY) + b"\xff" * 50 + b"more"
+    assert kept.came == [BODY]
+    (error,) = errors
+    assert error.startswith("the recording ends early")
