@@ -48,6 +48,7 @@ class ToolCallStart:
     choice: int = 0
     kind: Literal["function", "custom"] = "function"
     extra: Mapping[str, Any] | None = None
+    in_text: bool = False
 
 
 @dataclass(frozen=True, slots=True)

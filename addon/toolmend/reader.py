@@ -2,80 +2,135 @@
 
     reader.feed(piece) -> ops        an op is  n > 0: the next n characters are text
     reader.close()     -> ops                  n < 0: the next -n characters were markup, and are swallowed
+                                               Thought(n): the next n characters are text, and reasoning
                                                an event: a call begins, goes on, ends
 
 Rule of this file: every character that goes in is told of exactly once and in order, as text or as markup; and nothing is told
 before it is sure. From the first character that can begin a call the text is held until a dialect commits (the header is
 complete, the name valid, the body begun as it must); if none does, one character is text and reading goes on behind it.
 
-Sections of dialects.md: R1 commit point, R7 missing ends, R9 wrappers, R10 text around calls, R11 ids.
+Sections of dialects.md: R1 commit point, R7 missing ends, R9 wrappers, R10 text around calls, R11 ids, R14 reasoning, R15 code.
 """
 
-from collections.abc import Callable, Generator, Sequence
+import re
+from collections.abc import Callable, Generator, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
 
 from .dialects.dialect import Dialect
 from .events import Event, ToolCallDelta, ToolCallEnd, ToolCallStart
+from .place import Place
 from .scanner import Reading, Scanner, openers
 from .tools import Tools
 
-type Op = int | Event
-
 MAX_HELD = 1024 * 1024
-"""Characters that are held for a call that is not certain yet: no tool call seen in the wild comes near it."""
+"""Characters that are held for what is not certain yet: no tool call seen in the wild comes near it."""
+
+_VALID_NAME = re.compile(r"[A-Za-z0-9_.:/-]{1,128}")
+
+
+@dataclass(frozen=True, slots=True)
+class Thought:
+    """So many characters are text, and reasoning."""
+
+    size: int
+
+
+type Op = int | Thought | Event
+
+
+class Vocabulary:
+    """What to look for, of some dialects."""
+
+    def __init__(self, dialects: Sequence[Dialect]) -> None:
+        self.by_opener: dict[str, list[Dialect]] = {}
+        for dialect in dialects:
+            for literal in dialect.openers:
+                self.by_opener.setdefault(literal, []).append(dialect)
+        self.by_length = sorted(self.by_opener, key=len, reverse=True)
+        literals = list(dict.fromkeys([*self.by_opener, *(closer for dialect in dialects for closer in dialect.closers)]))
+        self.pattern = openers(literals)
+        # literals that are over where they are found; another literal begins with the others
+        self.whole = frozenset(a for a in literals if not any(b != a and b.startswith(a) for b in literals))
+        self.needs_place = any(dialect.ambiguous or dialect.place != "any" for dialect in dialects)
+
+
+vocabulary = cache(lambda dialects: Vocabulary(dialects))
 
 
 class Reader:
     """The reader of one choice. A dialect reads through `scanner` and tells what it found by the methods below."""
 
     def __init__(
-        self, dialects: Sequence[Dialect], tools: Tools, choice: int, new_id: Callable[[], str], fired: Callable[[str], None]
+        self, dialects: Iterable[Dialect], tools: Tools, choice: int, new_id: Callable[[], str], fired: Callable[[str], None]
     ) -> None:
         self.scanner = Scanner()
         self.tools = tools
         self.new_id = new_id
         self.ids: set[str] = set()
         self.calls = 0
-        self.in_call = False
+        self.thinking = False  # inside reasoning tags
         self._index = self._next_index = 0
         self._choice = choice
         self._fired = fired
+        self._vocabulary: Vocabulary = vocabulary(tuple(dialects))
         self._ops: list[Op] = []
-        self._committed = False
-        self._idle = False  # nothing is held, and nothing that came before matters to what comes
-        self._by_opener: dict[str, list[Dialect]] = {}
-        for dialect in dialects:
-            for literal in dialect.openers:
-                self._by_opener.setdefault(literal, []).append(dialect)
-        self._by_length = sorted(self._by_opener, key=len, reverse=True)
-        self._open: tuple[str, ...] = ()  # the ends of a wrapper that is open
-        literals = [*self._by_opener, *(closer for dialect in dialects for closer in dialect.closers)]
-        self._opener = openers(literals)
-        # literals that are over where they are found; another literal may begin with one that is not
-        self._whole = frozenset(a for a in literals if not any(b != a and b.startswith(a) for b in literals))
+        self._doubtful: _Doubtful | None = None
+        self._reasoning = False  # the channel of the last piece
+        self._border = 0  # where in the text that channel begins
+        self._places = (Place(), Place())  # of content, of reasoning
+        self._open: tuple[Dialect | None, tuple[str, ...]] = (None, ())  # whose wrapper is open, and what ends it
+        self._committed = self._in_call = self._idle = False
         self._reading = self._read()
 
     @property
-    def holding(self) -> bool:
-        """Whether text is undecided."""
-        return self.scanner.start < len(self.scanner.text)
+    def in_call(self) -> bool:
+        """Whether text is held because it looks like a call: more than the beginning of an opener."""
+        return self._in_call or self._doubtful is not None
 
-    def passes(self, piece: str) -> bool:
+    def passes(self, piece: str, reasoning: bool = False) -> bool:
         """Whether the next text is just text: nothing is held, and nothing in it can begin a call. Then it has been read."""
-        return self._idle and self._opener.search(piece) is None
+        if not self._idle or self.thinking or self._doubtful or reasoning is not self._reasoning:
+            return False
+        if self._vocabulary.pattern.search(piece):
+            return False
+        if self._vocabulary.needs_place:
+            self._places[reasoning].text(piece)
+        return True
 
-    def feed(self, piece: str) -> list[Op]:
-        """The next text of the choice."""
+    def feed(self, piece: str, reasoning: bool = False) -> list[Op]:
+        """The next text of the choice: content, or what the upstream calls reasoning."""
+        self._ops = []
+        if self._doubtful and not reasoning and piece.strip():
+            self._were_thoughts()
+        self._border = max(0, self._border - self.scanner.start)
         self.scanner.feed(piece)
-        return self._advance()
+        if reasoning is not self._reasoning:
+            self._reasoning = reasoning
+            self._border = len(self.scanner.text) - len(piece)
+        self._advance()
+        return self._ops
+
+    def native(self) -> list[Op]:
+        """A call of the upstream's own comes: what looked like calls in the reasoning were thoughts."""
+        self._ops = []
+        if self._doubtful:
+            self._were_thoughts()
+        return self._ops
 
     def close(self) -> list[Op]:
         """The text is over, for now: a choice that goes on behind its end starts afresh."""
+        self._ops = []
         self.scanner.ended = True
-        ops = self._advance()
+        self._advance()
         self.scanner.ended = False
-        self._open = ()
+        if self._doubtful:
+            self._ops += self._doubtful.ops
+            self._doubtful = None
+        self._open = (None, ())
+        self.thinking = False
         self._restart()
-        return ops
+        return self._ops
 
     def take_index(self, wanted: int) -> int:
         """An index for a call of this choice: the one wanted, or the next that is free."""
@@ -83,18 +138,48 @@ class Reader:
         self._next_index = index + 1
         return index
 
-    def _advance(self) -> list[Op]:
-        self._ops = []
+    def _advance(self) -> None:
         next(self._reading, None)
-        if not self._committed and len(self.scanner.text) - self.scanner.start > MAX_HELD:
+        held = len(self.scanner.text) - self.scanner.start
+        if held <= MAX_HELD and not self._doubtful:
+            return
+        if self._doubtful and held + self._doubtful.size() > MAX_HELD:
+            self._fired("hold_limit")
+            self._were_thoughts()
+        elif held > MAX_HELD and not self._committed:
             self._fired("hold_limit")
             self.give(len(self.scanner.text))
             self._restart()
-        return self._ops
 
     def _restart(self) -> None:
-        self._committed = self.in_call = self._idle = False
+        self._committed = self._in_call = self._idle = False
+        self.scanner.pos = self.scanner.start
         self._reading = self._read()
+
+    def _were_thoughts(self) -> None:
+        """What looked like calls in the reasoning goes back into it, with all that came since."""
+        doubtful, self._doubtful = self._doubtful, None
+        assert doubtful
+        self._tell(doubtful.size())
+        self.calls, self._next_index, self.ids = doubtful.calls, doubtful.next_index, doubtful.ids
+        self._restart()
+        self.give(len(self.scanner.text))
+
+    def _tell(self, op: Op) -> None:
+        (self._doubtful.ops if self._doubtful else self._ops).append(op)
+
+    # what a dialect may ask
+
+    @property
+    def in_reasoning(self) -> bool:
+        """Whether what is read now is reasoning."""
+        return self.thinking or self._reasoning is (self.scanner.pos >= self._border)
+
+    def accepts(self, dialect: Dialect, name: str) -> bool:
+        """Whether a call of this dialect may have this name (R2)."""
+        if dialect.offered_only:
+            return name in self.tools and bool(name)
+        return _VALID_NAME.fullmatch(name) is not None or name in self.tools.schemas
 
     # what a dialect tells
 
@@ -102,7 +187,10 @@ class Reader:
         """The text up to `end` (a place in scanner.text) is text."""
         scanner = self.scanner
         if end > scanner.start:
-            self._ops.append(end - scanner.start)
+            if self._vocabulary.needs_place:
+                self._places[self.in_reasoning].text(scanner.text[scanner.start : end])
+            size = end - scanner.start
+            self._tell(Thought(size) if self.thinking else size)
             scanner.start = end
         scanner.pos = max(scanner.pos, end)
 
@@ -110,29 +198,32 @@ class Reader:
         """The text that has been read is markup."""
         scanner = self.scanner
         if scanner.pos > scanner.start:
-            self._ops.append(scanner.start - scanner.pos)
+            self._tell(scanner.start - scanner.pos)
             scanner.start = scanner.pos
 
     def start(self, dialect: Dialect, id_: str, name: str) -> None:
         """Commits: what has been read is the header of a call."""
+        if dialect.in_reasoning == "doubtful" and not self._doubtful and self.in_reasoning:
+            self._doubtful = _Doubtful([], self.calls, self._next_index, set(self.ids))
         self._committed = True
         self._fired(dialect.name)
         self.take()
+        self._places[self.in_reasoning].markup()
         self.calls += 1
         self.ids.add(id_)
         self._index = self.take_index(self._next_index)
-        self._ops.append(ToolCallStart(self._index, id_, name, self._choice))
+        self._tell(ToolCallStart(self._index, id_, name, self._choice, in_text=True))
 
     def arguments(self, text: str) -> None:
         """A piece of the call's arguments; what has been read is markup."""
         self.take()
         if text:
-            self._ops.append(ToolCallDelta(self._index, text, self._choice))
+            self._tell(ToolCallDelta(self._index, text, self._choice))
 
     def end(self) -> None:
         """The call is complete."""
         self.take()
-        self._ops.append(ToolCallEnd(self._index, self._choice))
+        self._tell(ToolCallEnd(self._index, self._choice))
         self._committed = False
 
     def broken(self) -> None:
@@ -140,9 +231,9 @@ class Reader:
         self.take()
         self._committed = False
 
-    def wrapped(self, ends: tuple[str, ...]) -> None:
+    def wrapped(self, dialect: Dialect, ends: tuple[str, ...]) -> None:
         """The call stands in a wrapper: its end is markup, even behind text."""
-        self._open = ends
+        self._open = (dialect, ends)
 
     # the main loop
 
@@ -152,13 +243,13 @@ class Reader:
         while True:
             if behind:
                 yield from scanner.blanks()
-                if (yield from scanner.literal(behind.closers)):
-                    self.take()
+                if closer := (yield from scanner.literal(behind.closers)):
+                    self._take_closer(closer)
                     continue
                 if scanner.pos == len(scanner.text):
                     self.take()
                     return
-            match = self._opener.search(scanner.text, scanner.pos)
+            match = self._vocabulary.pattern.search(scanner.text, scanner.pos)
             if match is None:
                 self.give(len(scanner.text))
                 behind = None
@@ -172,26 +263,60 @@ class Reader:
                 self.give(match.start())
                 behind = None
             found = match.group()
-            if found not in self._whole and not scanner.ended and match.end() == len(scanner.text):
+            if found not in self._vocabulary.whole and not scanner.ended and match.end() == len(scanner.text):
                 yield  # what stands here may become an opener
-            elif found in self._open:
+            elif found in self._open[1]:
                 scanner.pos = match.end()
-                self.take()
+                self._take_closer(found)
             else:
                 behind = yield from self._call()
                 if not behind:
                     self.give(scanner.pos + 1)
 
+    def _take_closer(self, closer: str) -> None:
+        self.take()
+        if closer in self._open[1]:
+            self._open = (None, ())
+
     def _call(self) -> Reading[Dialect | None]:
         """Reads a call that may begin at scanner.pos. The dialect that it was of, or None."""
         scanner = self.scanner
         offset = scanner.pos - scanner.start
-        candidates = [opener for opener in self._by_length if scanner.text.startswith(opener, scanner.pos)]
-        self.in_call = True
-        for dialect in [dialect for opener in candidates for dialect in self._by_opener[opener]]:
-            if (yield from dialect.read(self)):
-                self.in_call = False
+        here = [opener for opener in self._vocabulary.by_length if scanner.text.startswith(opener, scanner.pos)]
+        for opener, dialect in [(opener, dialect) for opener in here for dialect in self._vocabulary.by_opener[opener]]:
+            if not self._looked_for(dialect, opener):
+                continue
+            self._in_call = True
+            found = yield from dialect.read(self)
+            self._in_call = False
+            if found:
                 return dialect
             scanner.pos = scanner.start + offset
-        self.in_call = False
         return None
+
+    def _looked_for(self, dialect: Dialect, opener: str) -> bool:
+        """Whether a call of this dialect can stand here."""
+        if opener in dialect.inner and self._open[0] is not dialect:
+            return False
+        reasoning = self.in_reasoning
+        place = self._places[reasoning]
+        return not (
+            (reasoning and dialect.in_reasoning == "never")
+            or (dialect.ambiguous and place.in_code)
+            or (dialect.place == "line" and not place.line_start)
+            or (dialect.place == "message" and not place.message_start)
+        )
+
+
+@dataclass(slots=True)
+class _Doubtful:
+    """What was told since an ambiguous call began in the reasoning, and how things stood before it (R14)."""
+
+    ops: list[Op]
+    calls: int
+    next_index: int
+    ids: set[str]
+
+    def size(self) -> int:
+        """Characters."""
+        return sum(abs(op) if isinstance(op, int) else op.size for op in self.ops if isinstance(op, int | Thought))

@@ -10,6 +10,7 @@ a `yield` is a length, never a place.
 
 import re
 from collections.abc import Generator
+from functools import cache
 
 type Reading[T] = Generator[None, None, T]
 
@@ -51,15 +52,22 @@ class Scanner:
 
     def literal(self, options: tuple[str, ...]) -> Reading[str | None]:
         """Goes past the longest of `options` that stands here and returns it; None, and no step, if none does."""
+        pattern, whole = _options(options)
         while True:
-            ahead = self.text[self.pos : self.pos + max(map(len, options), default=0)]
-            if not self.ended and any(len(ahead) < len(option) and option.startswith(ahead) for option in options):
-                yield
-                continue
-            found = max((option for option in options if ahead.startswith(option)), key=len, default=None)
-            if found is not None:
-                self.pos += len(found)
-            return found
+            match = pattern.match(self.text, self.pos)
+            if match is None:
+                if self.pos < len(self.text) or self.ended or not options:
+                    return None
+            else:
+                found = match.group()
+                if found in whole or match.end() < len(self.text) or self.ended:
+                    while found not in options:  # the beginning of a longer one that does not come
+                        found = found[:-1]
+                        if not found:
+                            return None
+                    self.pos += len(found)
+                    return found
+            yield
 
     def ahead(self, options: tuple[str, ...]) -> Reading[str | None]:
         """The longest of `options` that stands here; no step is made."""
@@ -84,6 +92,12 @@ class Scanner:
             if self.pos < len(self.text) or self.ended:
                 return self.text[self.pos - size : self.pos]
             yield
+
+
+@cache
+def _options(options: tuple[str, ...]) -> tuple[re.Pattern[str], frozenset[str]]:
+    """The pattern for some literals, and those of them that no other begins with."""
+    return openers(list(options)), frozenset(a for a in options if not any(b != a and b.startswith(a) for b in options))
 
 
 def openers(literals: list[str]) -> re.Pattern[str]:

@@ -3,7 +3,7 @@
 Rule of this file: the door. What is not tags (channels, bare JSON in prose, a fence) walks in here with its own coroutine.
 """
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from ..scanner import Reading
 
@@ -23,8 +23,28 @@ class Dialect(Protocol):
         """The texts that a call, or the wrapper around calls, can begin with."""
 
     @property
+    def inner(self) -> tuple[str, ...]:
+        """Those of the openers that count only inside the dialect's wrapper."""
+
+    @property
     def closers(self) -> tuple[str, ...]:
         """The texts that end a call or its wrapper: right behind a call they are markup."""
+
+    @property
+    def ambiguous(self) -> bool:
+        """Whether the openers also stand in ordinary text: armed by profile, and never looked for in quoted code (R15)."""
+
+    @property
+    def offered_only(self) -> bool:
+        """Whether a call must name an offered tool."""
+
+    @property
+    def place(self) -> Literal["any", "line", "message"]:
+        """Where an opener must stand: anywhere, at the beginning of a line, at that of the message."""
+
+    @property
+    def in_reasoning(self) -> Literal["call", "doubtful", "never"]:
+        """What the markup is in reasoning: a call; a call unless the answer goes on behind it (R14); never one."""
 
     def read(self, reader: "Reader") -> Reading[bool]:
         """Reads a call that may begin at `reader.scanner.pos`.

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 _IN_STRING = re.compile(r'["\\\x00-\x1f]')
 _OUTSIDE = re.compile(r'["{}\[\]<]')
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_SCALAR = re.compile(r"[^\s,;{}\[\]\"<]*")
+MAX_SCALAR = 4096
+"""Characters of a number or a word."""
+
 _BRACES = re.compile(r"[}\s]*")
 
 
@@ -34,7 +37,7 @@ def read_arguments(reader: "Reader", commit: Callable[[], None], stops: tuple[st
             commit()
             if (yield from follow_object(scanner, stops, reader.arguments)):
                 reader.end()
-                yield from _surplus(reader, stops)
+                yield from surplus(reader, stops)
             else:
                 reader.broken()
             return True
@@ -108,7 +111,7 @@ def follow_object(scanner: Scanner, stops: tuple[str, ...], emit: Callable[[str]
             yield
 
 
-def _surplus(reader: "Reader", stops: tuple[str, ...]) -> Reading[None]:
+def surplus(reader: "Reader", stops: tuple[str, ...]) -> Reading[None]:
     """Swallows surplus braces between complete arguments and what ends the call."""
     scanner = reader.scanner
     if (yield from scanner.peek()) != "}":
@@ -120,19 +123,60 @@ def _surplus(reader: "Reader", stops: tuple[str, ...]) -> Reading[None]:
         scanner.pos = scanner.start
 
 
+def follow_value(scanner: Scanner, stops: tuple[str, ...], emit: Callable[[str], None]) -> Reading[bool]:
+    """Emits the text of the JSON value that begins here; objects and arrays as they come. False if it is broken off."""
+    begin = yield from scanner.peek()
+    if begin and begin in "{[":
+        return (yield from follow_object(scanner, stops, emit))
+    text = (yield from _string(scanner)) if begin == '"' else (yield from scanner.run(_SCALAR, MAX_SCALAR))
+    if text:
+        emit(text)
+    return bool(text)
+
+
+def read_string(scanner: Scanner) -> Reading[str | None]:
+    """The value of the JSON string that begins here; None if none does, or it is broken off."""
+    text = yield from _string(scanner)
+    if text is None:
+        return None
+    try:
+        value = json_text.loads(text.encode())
+    except ValueError:
+        return None
+    return value if isinstance(value, str) else None
+
+
+def _string(scanner: Scanner) -> Reading[str | None]:
+    """The text of a JSON string, quotes and all, its raw control characters escaped."""
+    if (yield from scanner.peek()) != '"':
+        return None
+    pieces: list[str] = []
+    scanner.pos += 1
+    while True:
+        match = _IN_STRING.search(scanner.text, scanner.pos)
+        end = match.start() if match else len(scanner.text)
+        pieces.append(scanner.text[scanner.pos : end])
+        scanner.pos = end
+        character = match.group() if match else ""
+        if character == "\\" and end + 1 < len(scanner.text):
+            pieces.append(scanner.text[end : end + 2])
+            scanner.pos = end + 2
+        elif character and character != "\\":
+            scanner.pos = end + 1
+            if character == '"':
+                return f'"{"".join(pieces)}"'
+            pieces.append(json_text.quote(character)[1:-1])
+        elif scanner.ended:
+            return None
+        else:
+            yield
+
+
 def _object_in_string(scanner: Scanner) -> Reading[str | None]:
     """Reads a JSON string; the text of the object that it holds, or None."""
-    while True:
-        match = _STRING.match(scanner.text, scanner.pos)
-        if match:
-            scanner.pos = match.end()
-            try:
-                value = json_text.loads(match.group().encode())
-                inner = json_text.loads(value.encode())
-            except (json_text.NotJSON, UnicodeEncodeError):
-                return None
-            return value if isinstance(inner, dict) else None
-        if scanner.ended:
-            return None
-        yield
-
+    value = yield from read_string(scanner)
+    try:
+        inner = json_text.loads(value.encode()) if value else None
+    except ValueError:
+        return None
+    return value if isinstance(inner, dict) else None

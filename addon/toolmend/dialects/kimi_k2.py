@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING
 from .. import json_text
 from ..scanner import Reading
 from .json_body import follow_object
-from .tags import Tag, TagDialect, bare_name
+from .names import bare_name
+from .tag import Tag
+from .tags import TagDialect
 
 if TYPE_CHECKING:
     from ..reader import Reader
@@ -30,13 +32,13 @@ class KimiK2(TagDialect):
         if counted:
             name = bare_name(reader, counted["name"])
             return (header if header not in reader.ids else new_id(reader, name)), name
-        if header.isdigit():
-            return None
         name = bare_name(reader, header)
         return new_id(reader, name), name
 
-    def nameless(self, reader: "Reader", header: str) -> Reading[bool]:
-        """A bare counter: the call is of the one offered tool that its arguments fit."""
+    def read_call(self, reader: "Reader", header: str) -> Reading[bool]:
+        if not header.isdigit():
+            return (yield from TagDialect.read_call(self, reader, header))
+        # a bare counter: the call is of the one offered tool that its arguments fit
         yield from reader.scanner.blanks()
         if (yield from reader.scanner.peek()) != "{":
             return False
@@ -68,7 +70,13 @@ def new_id(reader: "Reader", name: str) -> str:
 
 KIMI_K2 = KimiK2(
     "kimi_k2",
-    call=Tag(("<|tool_call_begin|>",), ("<|tool_call_argument_begin|>",), ("<|tool_call_end|>",)),
+    call=Tag(
+        ("<|tool_call_begin|>",),
+        ("<|tool_call_argument_begin|>",),
+        ("<|tool_call_end|>",),
+        header=re.compile(r"(?P<name>[A-Za-z0-9_.:/-]{1,160})"),
+        characters=re.compile(r"[A-Za-z0-9_.:/\s-]*"),
+    ),
     wrapper=Tag(
         begin=("<|tool_calls_section_begin|>", "<|tool_call_section_begin|>"),
         end=("<|tool_calls_section_end|>", "<|tool_call_section_end|>"),

@@ -1,47 +1,58 @@
-"""Dialects that are data: a call has one shape, `begin NAME separator BODY end`, in a wrapper or not.
+"""Dialects that are data: a call has one shape, `begin NAME separator BODY end`, in a wrapper or not; so has a parameter.
 
 Rule of this file: it holds what all of them share (R1 commit point, R2 names, R7 missing ends, R9 wrappers and doubled openers
 of dialects.md), so each is fixed once. What one model alone does stands in that model's file.
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from ..scanner import Reading, Scanner, openers
-from .json_body import read_arguments
+from .envelope import Form, read_envelopes
+from .json_body import read_arguments, surplus
+from .names import bare_name
+from .parameters import Tags, read_parameters
+from .tag import Tag
 
 if TYPE_CHECKING:
     from ..reader import Reader
 
-MAX_NAME = 160
-"""Characters of a name with what is around it: names of tools have at most 128, `functions.` and a counter come on top."""
 MAX_HEADER = 512
+"""Characters between the beginning of a tag and its separator."""
 
-_NAME = re.compile(r"[A-Za-z0-9_.:/-]*")
 _RESIDUE = re.compile(r"[^{\n]*")
 
 
 @dataclass(frozen=True, slots=True)
-class Tag:
-    """The tokens of a call or of a wrapper, each with all its spellings."""
-
-    begin: tuple[str, ...] = ()
-    separator: tuple[str, ...] = ()
-    end: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class TagDialect:
-    """A dialect of tags whose arguments are JSON."""
+    """`parameter` is the tag of one parameter, where `arguments` is "parameters". `bare`: a call needs no wrapper."""
 
     name: str
     call: Tag
     wrapper: Tag = Tag()
+    arguments: Literal["json", "parameters", "envelope"] = "json"
+    parameter: Tag = Tag()
+    bare: bool = True
+    ambiguous: bool = False
+    place: Literal["any", "line", "message"] = "any"
+
+    @property
+    def offered_only(self) -> bool:
+        return self.ambiguous
+
+    @property
+    def in_reasoning(self) -> Literal["call", "doubtful", "never"]:
+        return "doubtful" if self.ambiguous else "call"
 
     @property
     def openers(self) -> tuple[str, ...]:
         return self.wrapper.begin + self.call.begin
+
+    @property
+    def inner(self) -> tuple[str, ...]:
+        return () if self.bare else self.call.begin
 
     @property
     def closers(self) -> tuple[str, ...]:
@@ -58,29 +69,49 @@ class TagDialect:
             found = yield from scanner.literal(self.openers)
         if last not in self.call.begin:
             return False
+        if self.arguments == "envelope":
+            called = yield from read_envelopes(reader, self, Form(ends=self.closers + self.openers))
+            if called:
+                yield from surplus(reader, self.closers + self.openers)
+            return called
         header = yield from self._header(reader)
         if header is None:
             return False
-        identity = self.identify(reader, header)
-        if identity:
-            id_, name = identity
-            called = yield from read_arguments(
-                reader, lambda: reader.start(self, id_, name), self.closers + self.openers
-            )
-        else:
-            called = yield from self.nameless(reader, header)
+        called = yield from self.read_call(reader, header)
         if called and wrapped:
-            reader.wrapped(self.wrapper.end)
+            reader.wrapped(self, self.wrapper.end)
         return called
 
+    def read_call(self, reader: "Reader", header: str) -> Reading[bool]:
+        """Reads what follows a call's header. Whether there was a call."""
+        identity = self.identify(reader, header)
+        if identity is None:
+            return False
+        id_, name = identity
+        return (yield from self.read_body(reader, name, lambda: reader.start(self, id_, name)))
+
+    def read_body(self, reader: "Reader", name: str, commit: Callable[[], None]) -> Reading[bool]:
+        """Reads the arguments of a call whose name is known."""
+        if self.arguments == "json":
+            return (yield from read_arguments(reader, commit, self.closers + self.openers))
+        return (yield from read_parameters(reader, Tags(self.parameter, self.call, self.wrapper), name, commit))
+
+    def identify(self, reader: "Reader", header: str) -> tuple[str, str] | None:
+        """The id and the name of the call that a header is of; None if it can be none."""
+        name = bare_name(reader, header)
+        return (reader.new_id(), name) if reader.accepts(self, name) else None
+
     def _header(self, reader: "Reader") -> Reading[str | None]:
-        """Reads what stands before the arguments; the name, with what the dialect writes around it."""
+        """Reads what stands before the arguments; what the tag's pattern calls `name`, or None."""
         scanner = reader.scanner
-        header = yield from scanner.run(_NAME, MAX_NAME)
-        if not header:
+        text = yield from scanner.run(self.call.characters, MAX_HEADER)
+        match = self.call.header.fullmatch(text.strip()) if text else None
+        if match is None:
             return None
-        yield from scanner.blanks()
-        if (yield from scanner.literal(self.call.separator)) or (yield from scanner.ahead(self.closers)):
+        header = match["name"]
+        if not self.call.separator or (yield from scanner.literal(self.call.separator)):
+            return header
+        if (yield from scanner.ahead(self.closers)):  # no separator, and no arguments either
             return header
         match (yield from scanner.peek()):
             case "{":
@@ -100,16 +131,3 @@ class TagDialect:
         scanner.pos -= len(residue) - found.end()
         return True
 
-    def identify(self, reader: "Reader", header: str) -> tuple[str, str] | None:
-        """The id and the name of the call that a header is of."""
-        return reader.new_id(), bare_name(reader, header)
-
-    def nameless(self, reader: "Reader", header: str) -> Reading[bool]:
-        """Reads a call whose header has no name. Whether there was one."""
-        return False
-        yield
-
-
-def bare_name(reader: "Reader", header: str) -> str:
-    """A name without the `functions.` that some templates put in front, unless a tool is offered under just that name."""
-    return header if header in reader.tools.schemas else header.removeprefix("functions.")

@@ -20,7 +20,7 @@ from ..events import (
     ToolCallEnd,
     ToolCallStart,
 )
-from ..reader import Op, Reader
+from ..reader import Op, Reader, Thought
 
 
 @dataclass(slots=True)
@@ -35,6 +35,12 @@ class _Piece:
     def keep(self, size: int) -> None:
         at = len(self.event.text) - self.left
         self.out.append(replace(self.event, text=self.event.text[at : at + size]))
+        self.left -= size
+
+    def keep_as_reasoning(self, size: int) -> None:
+        at = len(self.event.text) - self.left
+        self.out.append(ReasoningDelta(self.event.text[at : at + size], self.event.choice))
+        self.changed |= isinstance(self.event, TextDelta)
         self.left -= size
 
     def drop(self, size: int) -> None:
@@ -87,8 +93,9 @@ class Markup:
     def feed(self, frame: Frame) -> Sequence[Frame]:
         if len(frame.events) == 1 and not self._held:
             event = frame.events[0]
-            if isinstance(event, TextDelta | ReasoningDelta) and self._choice(event.choice).reader.passes(event.text):
-                return (frame,)
+            if isinstance(event, TextDelta | ReasoningDelta):
+                if self._choice(event.choice).reader.passes(event.text, isinstance(event, ReasoningDelta)):
+                    return (frame,)
         if MessageEnd() in frame.events:
             self._finish()
         held = _Held(frame)
@@ -121,12 +128,14 @@ class Markup:
                 piece = _Piece(event, len(event.text))
                 choice.pieces.append(piece)
                 held.items.append(piece)
-                self._apply(choice, choice.reader.feed(event.text), held)
+                self._apply(choice, choice.reader.feed(event.text, isinstance(event, ReasoningDelta)), held)
             case Finish():
                 choice = self._choice(event.choice)
                 self._apply(choice, choice.reader.close(), held)
                 held.items.append(event)
             case ToolCallStart() | ToolCallDelta() | ToolCallEnd():
+                choice = self._choice(event.choice)
+                self._apply(choice, choice.reader.native(), held)
                 index = self._native_index(event)
                 held.items.append(event if index == event.index else replace(event, index=index))
                 held.changed |= index != event.index
@@ -143,7 +152,7 @@ class Markup:
     def _apply(self, choice: _Choice, ops: list[Op], current: _Held) -> None:
         """Carries out what the reader decided. Events go where the last decided character stood, or to the current frame."""
         for op in ops:
-            if not isinstance(op, int):
+            if not isinstance(op, int | Thought):
                 if choice.last is not None:
                     choice.last.out.append(op)
                     choice.last.changed = True
@@ -151,11 +160,13 @@ class Markup:
                     current.items.append(op)
                     current.changed = True
                 continue
-            left = abs(op)
+            left = abs(op) if isinstance(op, int) else op.size
             while left:
                 piece = choice.pieces[0]
                 size = min(left, piece.left)
-                if op > 0:
+                if isinstance(op, Thought):
+                    piece.keep_as_reasoning(size)
+                elif op > 0:
                     piece.keep(size)
                 else:
                     piece.drop(size)

@@ -1,0 +1,169 @@
+"""Calls that are JSON objects: name and arguments in one envelope, one after the other or in an array.
+
+    {"name": "read_file", "arguments": {"path": "a.md"}}     [{"name": …, "parameters": …}, …]
+
+Rule of this file: R6 of dialects.md. The members come in any order. Once the name is known and may be called, the arguments
+stream as they come; arguments in front of the name are held until it is known.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .. import json_text
+from ..scanner import Reading, Scanner
+from .json_body import follow_value, read_string
+from .names import bare_name
+
+if TYPE_CHECKING:
+    from ..reader import Reader
+    from .dialect import Dialect
+
+NAMES = ("name", "tool_name", "function")
+ARGUMENTS = ("arguments", "parameters", "input", "args")
+
+_SEPARATORS = re.compile(r"[\s,;]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How one dialect writes its envelopes.
+
+    ends: the tokens that end a call or the wrapper. ids: the member that holds the id; where it stands behind the arguments,
+    these are held for it. strict: in the open, an envelope must have an arguments member, and nothing streams before both it
+    and the name are known; and its first member must be one that an envelope has.
+    """
+
+    ends: tuple[str, ...] = ()
+    ids: tuple[str, ...] = ("id", "tool_call_id")
+    holds_for_id: bool = False
+    strict: bool = False
+
+
+_FIRST = frozenset({*NAMES, *ARGUMENTS, "id", "type", "tool_call_id", "index"})
+"""What the first member of an envelope in the open may be called."""
+
+
+@dataclass(slots=True)
+class _Envelope:
+    """What is known of one envelope."""
+
+    id: str = ""
+    name: str | None = None
+    arguments: str | None = None  # held, until the name is known
+    called: bool = False
+    wrong: bool = False  # it is no call: a name that is not offered, arguments that are no object
+    first: bool = True
+
+
+def read_envelopes(reader: "Reader", dialect: "Dialect", form: Form) -> Reading[bool]:
+    """Reads the envelope, or the array of envelopes, that begins here. Whether there was a call."""
+    scanner = reader.scanner
+    yield from scanner.blanks()
+    in_array = bool((yield from scanner.literal(("[",))))
+    called = False
+    while True:
+        back = scanner.pos - scanner.start
+        yield from scanner.run(_SEPARATORS, 4096)
+        if (yield from scanner.peek()) != "{" or not (yield from _read_envelope(reader, dialect, form)):
+            scanner.pos = scanner.start + back
+            break
+        called = True
+    if called and in_array:
+        back = scanner.pos - scanner.start
+        yield from scanner.blanks()
+        if (yield from scanner.literal(("]",))):
+            reader.take()
+        else:
+            scanner.pos = scanner.start + back
+    return called
+
+
+def _read_envelope(reader: "Reader", dialect: "Dialect", form: Form) -> Reading[bool]:
+    envelope = _Envelope()
+    closed = yield from _read_members(reader, dialect, form, envelope)
+    if envelope.called:
+        if closed:
+            reader.take()
+        return True
+    if envelope.wrong or envelope.name is None or (envelope.arguments is None and (form.strict or not closed)):
+        return False
+    reader.start(dialect, _id(reader, envelope), envelope.name)
+    reader.arguments(envelope.arguments or "{}")
+    reader.end()
+    return True
+
+
+def _read_members(reader: "Reader", dialect: "Dialect", form: Form, envelope: _Envelope) -> Reading[bool]:
+    """Reads an object's members. Whether its closing brace was there."""
+    scanner = reader.scanner
+    scanner.pos += 1
+    while True:
+        yield from scanner.run(_SEPARATORS, 4096)
+        behind = scanner.pos - scanner.start
+        if (yield from scanner.literal(("}",))):
+            return True
+        key = yield from read_string(scanner)
+        if key is not None:
+            yield from scanner.blanks()
+        if key is None or not (yield from scanner.literal((":",))):
+            scanner.pos = scanner.start + (behind if not envelope.called else 0)
+            return False
+        if form.strict and envelope.first and key not in _FIRST:
+            envelope.wrong = True
+        envelope.first = False
+        if not envelope.wrong:
+            yield from scanner.blanks()
+            yield from _read_member(reader, dialect, form, envelope, key)
+        if envelope.wrong:
+            return False
+
+
+def _read_member(reader: "Reader", dialect: "Dialect", form: Form, envelope: _Envelope, key: str) -> Reading[None]:
+    scanner = reader.scanner
+    begin = yield from scanner.peek()
+    if envelope.called:
+        yield from follow_value(scanner, form.ends, lambda _: None)
+    elif key in NAMES and envelope.name is None and begin == '"':
+        name = bare_name(reader, ((yield from read_string(scanner)) or "").strip())
+        envelope.name = name
+        envelope.wrong = not reader.accepts(dialect, name)
+    elif key == "function" and begin == "{":
+        yield from _read_members(reader, dialect, form, envelope)
+    elif key in form.ids and begin == '"':
+        envelope.id = (yield from read_string(scanner)) or ""
+    elif key in ARGUMENTS and envelope.arguments is None:
+        if begin == "{" and envelope.name and not form.holds_for_id:
+            reader.start(dialect, _id(reader, envelope), envelope.name)
+            envelope.called = True
+            if (yield from follow_value(scanner, form.ends, reader.arguments)):
+                reader.end()
+            else:
+                reader.broken()
+        else:
+            envelope.arguments = yield from _held_arguments(scanner, form)
+            envelope.wrong = envelope.arguments is None
+    elif not (yield from follow_value(scanner, form.ends, lambda _: None)):
+        envelope.wrong = True
+
+
+def _held_arguments(scanner: Scanner, form: Form) -> Reading[str | None]:
+    """The text of an object, of one in a string, or `{}` for null; None if it is none of these, or broken off."""
+    pieces: list[str] = []
+    if not (yield from follow_value(scanner, form.ends, pieces.append)):
+        return None
+    text = "".join(pieces)
+    if text.startswith("{"):
+        return text
+    try:
+        value = json_text.loads(text.encode())
+        if isinstance(value, str):
+            text = value.strip() or "null"
+            value = json_text.loads(text.encode())
+    except ValueError:
+        return None
+    return text if isinstance(value, dict) else "{}" if value is None else None
+
+
+def _id(reader: "Reader", envelope: _Envelope) -> str:
+    return envelope.id if envelope.id and envelope.id not in reader.ids else reader.new_id()

@@ -1,0 +1,210 @@
+"""Arguments that stand in tags of their own, one per parameter, as JSON.
+
+    <parameter=path>a.md</parameter><parameter=limit>20</parameter>   →   {"path": "a.md", "limit": 20}
+
+Rule of this file: R4 and the typing rule of dialects.md. A value that can only be a string streams as it comes; others wait for
+their end. An end tag ends a value only if what follows it can follow a parameter, so a file's content may hold end tags.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .. import json_text
+from ..scanner import Reading, Scanner, openers
+from ..values import is_string, to_json, types_of
+from .json_body import read_arguments
+from .tag import Tag
+
+if TYPE_CHECKING:
+    import re
+
+    from ..reader import Reader
+
+MAX_HEADER = 256
+"""Characters of a parameter's name with what is around it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tags:
+    """The tags that matter between the parameters of a call."""
+
+    parameter: Tag
+    call: Tag
+    wrapper: Tag
+
+    @property
+    def begins(self) -> tuple[str, ...]:
+        return self.call.begin + self.wrapper.begin
+
+    @property
+    def ends(self) -> tuple[str, ...]:
+        return self.call.end + self.wrapper.end
+
+
+def read_parameters(reader: "Reader", tags: Tags, name: str, commit: Callable[[], None]) -> Reading[bool]:
+    """Reads the parameters of a call of tool `name`, whose header has been read; `commit` starts the call.
+
+    Whether there was a call.
+    """
+    scanner = reader.scanner
+    tag, stops = tags.parameter, tags.ends + tags.begins
+    values = Values(reader, tags, name)
+    yield from scanner.blanks()
+    if (yield from scanner.peek()) == "{":  # the body may be one JSON object
+        return (yield from read_arguments(reader, commit, stops))
+    if not (yield from scanner.ahead(tag.begin)) and not (yield from scanner.ahead(stops)):
+        return False
+    first = yield from values.header()
+    if first is None and not (yield from scanner.ahead(stops)):
+        return False
+    commit()
+    while first is not None:
+        if not (yield from values.read(*first)):
+            reader.broken()
+            return True
+        yield from scanner.blanks()
+        first = yield from values.header()
+    if (yield from scanner.peek()) and not (yield from scanner.ahead(stops)):
+        reader.broken()  # the stream was cut inside a tag
+        return True
+    reader.arguments("}" if values.given else "{}")
+    reader.end()
+    return True
+
+
+class Values:
+    """The parameters of one call."""
+
+    def __init__(self, reader: "Reader", tags: Tags, name: str) -> None:
+        self.given: list[str] = []
+        self._reader = reader
+        self._tag = tags.parameter
+        self._schema = reader.tools.schemas.get(name, {})
+        self._properties = reader.tools.properties(name)
+        self._ends, self._begins = tags.ends, tags.begins
+        marks = self._tag.end + self._tag.begin + tags.ends + tags.begins
+        if any(end.startswith("\n") for end in self._tag.end):  # the newline in front of any of them is markup
+            marks += tuple("\n" + mark for mark in marks if mark[0] != "\n")
+        self._marks = marks
+        self._mark: re.Pattern[str] = openers(list(marks))
+
+    def header(self) -> Reading[tuple[str, str | None] | None]:
+        """The tag that begins a parameter: its name, and what it says of being a string. None, and no step, if none does."""
+        scanner = self._reader.scanner
+        offset = scanner.pos - scanner.start
+        if (yield from scanner.literal(self._tag.begin)):
+            text = yield from scanner.run(self._tag.characters, MAX_HEADER)
+            match = self._tag.header.fullmatch(text.strip()) if text else None
+            if match and (yield from scanner.literal(self._tag.separator)):
+                return match["name"], match.groupdict().get("string")
+        scanner.pos = scanner.start + offset
+        return None
+
+    def read(self, name: str, string: str | None) -> Reading[bool]:
+        """Reads a value and tells it. False if it is broken off by the end of the text."""
+        reader = self._reader
+        key = ("{" if not self.given else ", ") + json_text.quote(name) + ": "
+        self.given.append(name)
+        schema = self._properties.get(name)
+        if string == "true" or (string is None and (schema is None or is_string(schema, self._schema))):
+            reader.arguments(key + '"')
+            whole = yield from self._text(lambda text: reader.arguments(json_text.quote(text)[1:-1]))
+            reader.arguments('"' if whole else "")
+            return whole
+        pieces: list[str] = []
+        whole = yield from self._text(pieces.append)
+        if whole:
+            types = frozenset({"null", "number", "boolean", "object", "array"}) if string == "false" else None
+            reader.arguments(key + to_json("".join(pieces), types or types_of(schema, self._schema)))
+        return whole
+
+    def _text(self, emit: Callable[[str], None]) -> Reading[bool]:
+        """Emits the text of a value up to its end. False if the text ends before."""
+        scanner = self._reader.scanner
+        depth = calls = 0  # parameters, calls and wrappers that the value itself holds
+        while True:
+            match = self._mark.search(scanner.text, scanner.pos)
+            end = match.start() if match else len(scanner.text)
+            if end > scanner.pos:
+                piece, scanner.pos = scanner.text[scanner.pos : end], end
+                emit(piece)
+            if match is None:
+                if scanner.ended:
+                    return False
+                yield
+                continue
+            found = yield from scanner.literal(self._marks)
+            if found is None:  # it only looked like one
+                scanner.pos += 1
+                emit(scanner.text[scanner.pos - 1])
+                continue
+            mark = found if found in self._tag.end else found.removeprefix("\n")
+            if mark in self._tag.end:
+                if (yield from (self._last(inside=calls > 0) if depth else self._follows())):
+                    return True
+                depth -= depth > 0
+            elif mark in self._tag.begin:
+                if (yield from self._next(len(mark))):
+                    scanner.pos -= len(mark)
+                    return True
+                depth += 1
+            elif mark in self._ends:
+                if not depth and not calls and (yield from self._last(back=len(mark))):
+                    scanner.pos -= len(mark)
+                    return True
+                calls -= calls > 0
+            else:
+                calls += 1
+            emit(found)
+
+    def _follows(self) -> Reading[bool]:
+        """Whether what stands here can follow a parameter: another, the end of the call or its wrapper, the end of text."""
+        return (yield from _look(self._reader.scanner, self._can_follow()))
+
+    def _can_follow(self) -> Reading[bool]:
+        scanner = self._reader.scanner
+        yield from scanner.blanks()
+        if (yield from scanner.literal(self._ends + self._begins)) or (yield from self.header()) is not None:
+            return True
+        rest = scanner.text[scanner.pos :]  # the stream may have been cut inside of what follows
+        return scanner.ended and any(mark.startswith(rest) or rest.startswith(self._tag.begin) for mark in self._marks)
+
+    def _last(self, *, back: int = 0, inside: bool = False) -> Reading[bool]:
+        """Whether the call surely ends here: tags that end it, then the end of the text, or another call.
+
+        With `back` (a tag that ends a call, where the value has no end of its own) other text may follow, too, if the wrapper
+        ends as well; `inside` a call that the value holds, nothing may.
+        """
+        return (yield from _look(self._reader.scanner, self._only_ends(bool(back), inside), back))
+
+    def _only_ends(self, text_behind: bool, inside: bool) -> Reading[bool]:
+        scanner = self._reader.scanner
+        count = 0
+        while True:
+            yield from scanner.blanks()
+            if not (yield from scanner.literal(self._ends)):
+                break
+            count += 1
+        if count == 0:
+            return False
+        if not (yield from scanner.peek()) or (text_behind and count > 1):
+            return True
+        return not inside and bool((yield from scanner.ahead(self._begins)))
+
+    def _next(self, back: int) -> Reading[bool]:
+        """Whether the tag here begins the next parameter, and this one has no end: it is declared, and not given yet."""
+        scanner = self._reader.scanner
+        scanner.pos -= back
+        header = yield from _look(scanner, self.header())
+        scanner.pos += back
+        return header is not None and (header[0] in self._properties or not self._properties) and header[0] not in self.given
+
+
+def _look[T](scanner: Scanner, reading: Reading[T], back: int = 0) -> Reading[T]:
+    """Reads ahead, and comes back to where it was."""
+    scanner.pos -= back
+    offset = scanner.pos - scanner.start
+    found = yield from reading
+    scanner.pos = scanner.start + offset + back
+    return found

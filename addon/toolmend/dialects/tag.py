@@ -1,0 +1,25 @@
+"""A tag: the tokens around a call, a wrapper or a parameter, each in all its spellings."""
+
+import re
+from dataclasses import dataclass
+
+NAME = re.compile(r"(?P<name>[^\s<>{}]+)")
+"""A bare name."""
+
+ATTRIBUTE = re.compile(r"""name\s*=\s*["']?(?P<name>[^"'<>]+?)["']?(\s+string\s*=\s*["']?(?P<string>true|false)["']?)?""")
+"""`name="N"`, in double, single or no quotes; DSML says with `string` whether the value is raw text or JSON."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """`begin HEADER separator … end`.
+
+    `characters` are those that the header may consist of, `header` its pattern; it binds `name`, and for parameters it may
+    bind `string` (true or false). A separator or end that has a newline more than another takes it with it.
+    """
+
+    begin: tuple[str, ...] = ()
+    separator: tuple[str, ...] = ()
+    end: tuple[str, ...] = ()
+    header: re.Pattern[str] = NAME
+    characters: re.Pattern[str] = re.compile(r"[^<>{}]*")

@@ -1,0 +1,146 @@
+"""Text between tags, as the JSON value that the parameter's schema asks for.
+
+    limit: {"type": "integer"}   `<parameter=limit>20</parameter>`   →   20
+
+Rule of this file: section 2 of dialects.md, and nothing is guessed. What fits no type that is allowed stays text, and
+what is JSON as it stands is never written anew. No schema and no text raises, or costs more than its length.
+"""
+
+import ast
+import json
+import re
+import warnings
+from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
+from typing import Any
+from urllib.parse import unquote
+
+from . import json_text
+
+MAX_LITERAL = 65_536
+"""Characters of a Python literal: its syntax tree takes a microsecond and hundreds of bytes for each."""
+
+_KIND = {int: "integer", float: "number", bool: "boolean", dict: "object", list: "array", str: "string", type(None): "null"}
+_NAMES = frozenset(_KIND.values())
+_STRING = frozenset({"string"})
+
+
+def types_of(schema: Any, root: Any) -> frozenset[str]:
+    """The names of the JSON types that a parameter's schema allows; none where it says nothing.
+
+    `root` is the schema that holds it, of all the tool's parameters: `$ref` is looked up there.
+    """
+    found: set[str] = set()
+    seen: set[int] = set()
+    pending = [schema]
+    while pending:
+        node = pending.pop()
+        if not isinstance(node, Mapping) or id(node) in seen:
+            continue
+        seen.add(id(node))
+        found |= _own_types(node)
+        if isinstance(ref := node.get("$ref"), str):
+            pending.append(_target(ref, root))
+        for key in ("anyOf", "oneOf", "allOf"):
+            pending += _list(node.get(key))
+    return frozenset(found)
+
+
+def is_string(schema: Any, root: Any) -> bool:
+    """Whether only a string is allowed: then the value need not be seen whole."""
+    return types_of(schema, root) == _STRING
+
+
+def to_json(text: str, types: AbstractSet[str]) -> str:
+    """The JSON text of a value: of the first allowed type that fits, in the rule's order; else the text as a string."""
+    if not types <= _STRING:
+        value = text.strip(" \t\r\n")
+        for name, fit in _FITS:
+            if name in types and (fitting := fit(value)) is not None:
+                return fitting
+    return json_text.quote(text)
+
+
+def _own_types(node: Mapping[Any, Any]) -> set[str]:
+    """What a schema says itself, without those it refers to."""
+    declared = node.get("type")
+    types = {name.lower() for name in (declared, *_list(declared)) if isinstance(name, str)} & _NAMES
+    if not types:
+        values = [*_list(node.get("enum")), *([node["const"]] if "const" in node else [])]
+        types = {_KIND[type(value)] for value in values if type(value) in _KIND}
+    if not types:
+        types = {name for key, name in (("properties", "object"), ("items", "array")) if key in node}
+    return types | {"null"} if node.get("nullable") is True else types
+
+
+def _target(ref: str, root: Any) -> Any:
+    """What a JSON pointer in a URI fragment (`#/$defs/X`, RFC 6901) points at; None if that is nothing in `root`."""
+    start, *parts = ref.split("/")
+    node = root if start == "#" else None
+    for part in parts:
+        key = unquote(part).replace("~1", "/").replace("~0", "~")
+        if isinstance(node, Mapping):
+            node = node.get(key)
+        elif isinstance(node, list) and re.fullmatch("[0-9]{1,9}", key) and int(key) < len(node):
+            node = node[int(key)]
+        else:
+            return None
+    return node
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+# Possessive, so that a value that almost fits is not read again and again. JSON has no leading zeros.
+_INTEGER = re.compile(r"(-?)(?=[0-9])0*+([0-9]*+)(?:\.0++)?")
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?")
+_RAW = re.compile(r"[\x00-\x1f\ud800-\udfff]")
+_IN_QUOTES = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
+
+
+def _integer(text: str) -> str | None:
+    match = _INTEGER.fullmatch(text)
+    return f"{match[1]}{match[2] or 0}" if match else None
+
+
+def _nested(text: str, kind: type | tuple[type, ...]) -> str | None:
+    """An object or array: JSON as it stands, with raw characters escaped; else a Python literal of that `kind`."""
+    try:
+        _decoder.decode(text)
+    except (ValueError, RecursionError):
+        return _literal(text, kind) if len(text) <= MAX_LITERAL else None
+    if not _RAW.search(text):
+        return text
+    return _IN_QUOTES.sub(lambda string: _RAW.sub(lambda raw: json_text.quote(raw[0])[1:-1], string[0]), text)
+
+
+def _literal(text: str, kind: type | tuple[type, ...]) -> str | None:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a "\d" in the model's text is no business of the operator's
+            value = ast.literal_eval(text)
+        if isinstance(value, kind):
+            written = json_text.dumps(value)
+            _decoder.decode(written)  # 1e999 is no JSON
+            return written
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):  # the last: the parser's stack is full
+        pass
+    return None
+
+
+def _refuse(constant: str) -> None:
+    raise json_text.NotJSON(constant)
+
+
+# Only whether it is JSON is asked: NaN is not, raw control characters will be mended, and no number is worth computing.
+_decoder = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=_refuse, strict=False)
+
+_FITS: tuple[tuple[str, Callable[[str], str | None]], ...] = (
+    ("null", lambda text: "null" if text in ("null", "None") else None),
+    ("integer", _integer),
+    ("number", lambda text: text if _NUMBER.fullmatch(text) else None),
+    ("boolean", lambda text: text.lower() if text.lower() in ("true", "false") else None),
+    ("object", lambda text: _nested(text, dict) if text.startswith("{") else None),
+    ("array", lambda text: _nested(text, (list, tuple)) if text.startswith(("[", "(")) else None),
+)
