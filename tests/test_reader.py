@@ -19,11 +19,11 @@ from toolmend.tools import UNKNOWN, Tools
 class Told:
     """What a reader told, put together."""
 
-    def __init__(self, pieces: list[str], tools: Tools = UNKNOWN) -> None:
+    def __init__(self, pieces: list[str], tools: Tools = UNKNOWN, dialects: tuple[str, ...] = ("kimi_k2",)) -> None:
         self.text = "".join(pieces)
         self.rules: list[str] = []
         numbers = iter(range(10_000))
-        self.reader = Reader(list(DIALECTS.values()), tools, 0, lambda: f"call_{next(numbers)}", self.rules.append)
+        self.reader = Reader([DIALECTS[name] for name in dialects], tools, 0, lambda: f"call_{next(numbers)}", self.rules.append)
         self.content, self.markup, self.at = "", "", 0
         self.calls: list[list[str]] = []
         self.ended: list[int] = []

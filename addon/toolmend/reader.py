@@ -48,13 +48,14 @@ class Vocabulary:
             for literal in dialect.openers:
                 self.by_opener.setdefault(literal, []).append(dialect)
         self.by_length = sorted(self.by_opener, key=len, reverse=True)
-        literals = list(dict.fromkeys([*self.by_opener, *(closer for dialect in dialects for closer in dialect.closers)]))
-        self.pattern = openers(literals)
-        # literals that are over where they are found; another literal begins with the others
-        self.whole = frozenset(a for a in literals if not any(b != a and b.startswith(a) for b in literals))
+        self.pattern = openers(list(self.by_opener))
+        # openers that are over where they are found; another one begins with the others
+        begun = {opener[:size] for opener in self.by_opener for size in range(1, len(opener))}
+        self.whole = self.by_opener.keys() - begun
         self.needs_place = any(dialect.ambiguous or dialect.place != "any" for dialect in dialects)
 
 
+wrapper_ends = cache(lambda ends: openers(list(ends)))
 vocabulary = cache(lambda dialects: Vocabulary(dialects))
 
 
@@ -62,7 +63,14 @@ class Reader:
     """The reader of one choice. A dialect reads through `scanner` and tells what it found by the methods below."""
 
     def __init__(
-        self, dialects: Iterable[Dialect], tools: Tools, choice: int, new_id: Callable[[], str], fired: Callable[[str], None]
+        self,
+        dialects: Iterable[Dialect],
+        tools: Tools,
+        choice: int,
+        new_id: Callable[[], str],
+        fired: Callable[[str], None],
+        *,
+        unopened: bool = False,
     ) -> None:
         self.scanner = Scanner()
         self.tools = tools
@@ -76,6 +84,7 @@ class Reader:
         self._vocabulary: Vocabulary = vocabulary(tuple(dialects))
         self._ops: list[Op] = []
         self._doubtful: _Doubtful | None = None
+        self._head: list[Op] | None = [] if unopened else None  # told before it is known whether the text began as reasoning
         self._reasoning = False  # the channel of the last piece
         self._border = 0  # where in the text that channel begins
         self._places = (Place(), Place())  # of content, of reasoning
@@ -86,11 +95,13 @@ class Reader:
     @property
     def in_call(self) -> bool:
         """Whether text is held because it looks like a call: more than the beginning of an opener."""
-        return self._in_call or self._doubtful is not None
+        return self._in_call or self._doubtful is not None or bool(self._head)
 
     def passes(self, piece: str, reasoning: bool = False) -> bool:
         """Whether the next text is just text: nothing is held, and nothing in it can begin a call. Then it has been read."""
-        if not self._idle or self.thinking or self._doubtful or reasoning is not self._reasoning:
+        if not self._idle or self.thinking or self._doubtful or self._head is not None or self._open[0]:
+            return False
+        if reasoning is not self._reasoning:
             return False
         if self._vocabulary.pattern.search(piece):
             return False
@@ -103,6 +114,8 @@ class Reader:
         self._ops = []
         if self._doubtful and not reasoning and piece.strip():
             self._were_thoughts()
+        if reasoning:
+            self._was_content()
         self._border = max(0, self._border - self.scanner.start)
         self.scanner.feed(piece)
         if reasoning is not self._reasoning:
@@ -125,8 +138,10 @@ class Reader:
         self._advance()
         self.scanner.ended = False
         if self._doubtful:
-            self._ops += self._doubtful.ops
-            self._doubtful = None
+            doubtful, self._doubtful = self._doubtful, None
+            for op in doubtful.ops:
+                self._tell(op)
+        self._was_content()
         self._open = (None, ())
         self.thinking = False
         self._restart()
@@ -140,6 +155,9 @@ class Reader:
 
     def _advance(self) -> None:
         next(self._reading, None)
+        if self._head and _size(self._head) > MAX_HELD:
+            self._fired("hold_limit")
+            self._was_content()
         held = len(self.scanner.text) - self.scanner.start
         if held <= MAX_HELD and not self._doubtful:
             return
@@ -165,8 +183,16 @@ class Reader:
         self._restart()
         self.give(len(self.scanner.text))
 
+    def _was_content(self) -> None:
+        """The text did not begin as reasoning, or it is too late to tell."""
+        head, self._head = self._head, None
+        self._ops += head or ()
+
     def _tell(self, op: Op) -> None:
-        (self._doubtful.ops if self._doubtful else self._ops).append(op)
+        if self._doubtful:
+            self._doubtful.ops.append(op)
+        else:
+            (self._ops if self._head is None else self._head).append(op)
 
     # what a dialect may ask
 
@@ -174,6 +200,16 @@ class Reader:
     def in_reasoning(self) -> bool:
         """Whether what is read now is reasoning."""
         return self.thinking or self._reasoning is (self.scanner.pos >= self._border)
+
+    @property
+    def may_be_inside(self) -> bool:
+        """Whether the text may have begun inside reasoning."""
+        return self._head is not None
+
+    @property
+    def at_line_start(self) -> bool:
+        """Whether nothing but blanks stands in front of what is read now, on its line."""
+        return self._places[self.in_reasoning].line_start
 
     def accepts(self, dialect: Dialect, name: str) -> bool:
         """Whether a call of this dialect may have this name (R2)."""
@@ -231,6 +267,16 @@ class Reader:
         self.take()
         self._committed = False
 
+    def turn(self, dialect: Dialect, *, thinking: bool) -> None:
+        """What has been read is a tag that begins or ends reasoning."""
+        self._fired(dialect.name)
+        self.take()
+        head, self._head = self._head, None
+        for op in head or ():
+            self._ops.append(Thought(op) if isinstance(op, int) and op > 0 and not thinking else op)
+        self.thinking = thinking
+        self._places[thinking].markup()
+
     def wrapped(self, dialect: Dialect, ends: tuple[str, ...]) -> None:
         """The call stands in a wrapper: its end is markup, even behind text."""
         self._open = (dialect, ends)
@@ -250,6 +296,8 @@ class Reader:
                     self.take()
                     return
             match = self._vocabulary.pattern.search(scanner.text, scanner.pos)
+            if self._open[0] and (yield from self._end_of_wrapper(match.start() if match else len(scanner.text))):
+                continue
             if match is None:
                 self.give(len(scanner.text))
                 behind = None
@@ -265,13 +313,26 @@ class Reader:
             found = match.group()
             if found not in self._vocabulary.whole and not scanner.ended and match.end() == len(scanner.text):
                 yield  # what stands here may become an opener
-            elif found in self._open[1]:
-                scanner.pos = match.end()
-                self._take_closer(found)
             else:
                 behind = yield from self._call()
                 if not behind:
                     self.give(scanner.pos + 1)
+
+    def _end_of_wrapper(self, before: int) -> Reading[bool]:
+        """Swallows the end of the open wrapper, if it stands in the text in front of `before`."""
+        scanner = self.scanner
+        ends = self._open[1]
+        match = wrapper_ends(ends).search(scanner.text, scanner.pos, before)
+        if match is None:
+            return False
+        self.give(match.start())
+        scanner.pos = match.start()
+        closer = yield from scanner.literal(ends)
+        if closer:
+            self._take_closer(closer)
+        else:
+            self.give(scanner.pos + 1)
+        return True
 
     def _take_closer(self, closer: str) -> None:
         self.take()
@@ -319,4 +380,9 @@ class _Doubtful:
 
     def size(self) -> int:
         """Characters."""
-        return sum(abs(op) if isinstance(op, int) else op.size for op in self.ops if isinstance(op, int | Thought))
+        return _size(self.ops)
+
+
+def _size(ops: Iterable[Op]) -> int:
+    """The characters that ops speak for."""
+    return sum(abs(op) if isinstance(op, int) else op.size for op in ops if isinstance(op, int | Thought))

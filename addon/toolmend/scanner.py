@@ -97,7 +97,8 @@ class Scanner:
 @cache
 def _options(options: tuple[str, ...]) -> tuple[re.Pattern[str], frozenset[str]]:
     """The pattern for some literals, and those of them that no other begins with."""
-    return openers(list(options)), frozenset(a for a in options if not any(b != a and b.startswith(a) for b in options))
+    begun = {option[:size] for option in options for size in range(1, len(option))}
+    return openers(list(options)), frozenset(options) - begun
 
 
 def openers(literals: list[str]) -> re.Pattern[str]:

@@ -1,19 +1,57 @@
-"""The dialects, listed. A new one is a file beside this one and a line here."""
+"""The dialects, listed. A new one is a file beside this one and a line here.
+
+Where two begin with the same token, they are tried in this order; what follows the token decides.
+"""
 
 from collections.abc import Mapping
 
+from .deepseek_v3 import DEEPSEEK_V3
 from .dialect import Dialect
+from .dsml import DSML
+from .enveloped import COHERE, GIGACHAT, GRANITE, INTERNLM, JAMBA, LLAMA, PHI
+from .glm import GLM, HUNYUAN, K2_HORIZON
 from .hermes import HERMES, LONGCAT
 from .kimi_k2 import KIMI_K2
+from .kimi_k3 import KIMI_K3
+from .minimax_m2 import DOTS, MINIMAX_INVOKE, MINIMAX_M2, MUSE
+from .mistral import MISTRAL
+from .open_json import FENCE, JSON_ARRAY, JSON_OBJECT
 from .qwen3_coder import QWEN3_CODER, SEED_OSS
+from .reasoning_tags import REASONING_TAGS
+from .step3 import MINICPM, STEP3
+
+__all__ = ["DIALECTS", "REASONING_TAGS", "Dialect"]
 
 DIALECTS: Mapping[str, Dialect] = {
     dialect.name: dialect
     for dialect in (
+        DSML,
         KIMI_K2,
         QWEN3_CODER,
         HERMES,
         LONGCAT,
         SEED_OSS,
+        MINIMAX_M2,
+        MINIMAX_INVOKE,
+        GLM,
+        DEEPSEEK_V3,
+        MISTRAL,
+        LLAMA,
+        KIMI_K3,
+        GRANITE,
+        PHI,
+        INTERNLM,
+        HUNYUAN,
+        JAMBA,
+        STEP3,
+        COHERE,
+        MINICPM,
+        GIGACHAT,
+        DOTS,
+        MUSE,
+        K2_HORIZON,
+        JSON_ARRAY,
+        JSON_OBJECT,
+        FENCE,
     )
 }

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from ..reader import Reader
 
+_JSON_TYPES = frozenset({"null", "number", "boolean", "object", "array"})
+
 MAX_HEADER = 256
 """Characters of a parameter's name with what is around it."""
 
@@ -107,7 +109,7 @@ class Values:
         key = ("{" if not self.given else ", ") + json_text.quote(name) + ": "
         self.given.append(name)
         schema = self._properties.get(name)
-        if string == "true" or (string is None and (schema is None or is_string(schema, self._schema))):
+        if string in ("true", "string") or (string is None and (schema is None or is_string(schema, self._schema))):
             reader.arguments(key + '"')
             whole = yield from self._text(lambda text: reader.arguments(json_text.quote(text)[1:-1]))
             reader.arguments('"' if whole else "")
@@ -115,8 +117,8 @@ class Values:
         pieces: list[str] = []
         whole = yield from self._text(pieces.append)
         if whole:
-            types = frozenset({"null", "number", "boolean", "object", "array"}) if string == "false" else None
-            reader.arguments(key + to_json("".join(pieces), types or types_of(schema, self._schema)))
+            types = types_of(schema, self._schema) if string is None else _JSON_TYPES
+            reader.arguments(key + to_json("".join(pieces), types))
         return whole
 
     def _text(self, emit: Callable[[str], None]) -> Reading[bool]:

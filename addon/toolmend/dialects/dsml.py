@@ -1,0 +1,39 @@
+"""DeepSeek V3.2, V4 and V4.1 (DSML): the leak with the most evidence.
+
+    <｜DSML｜function_calls>
+    <｜DSML｜invoke name="read_file">
+    <｜DSML｜parameter name="path" string="true">a.md</｜DSML｜parameter>
+    <｜DSML｜parameter name="limit" string="false">20</｜DSML｜parameter>
+    </｜DSML｜invoke>
+    </｜DSML｜function_calls>
+
+`｜` is U+FF5C. In the wild the bars are one or two of `｜`, `|` and `‖`, with blanks around them or not, and each model also
+writes the other's block names. Source: the encoding and template of DeepSeek-V3.2, leaks as listed in
+cline#13348, GenericAgent#804 and others.
+"""
+
+from itertools import product
+
+from .tag import ATTRIBUTE, Tag
+from .tags import TagDialect
+
+_BARS = ("｜", "|", "‖", "｜｜", "||", "‖‖")
+_BLANKS = (("", "", "", ""), ("", "", "", " "), (" ", " ", " ", " "), ("", " ", " ", ""), ("", " ", " ", " "))
+"""Around the bars: before and behind the first, before and behind the second."""
+_BLOCKS = ("function_calls", "tool_calls", "toolcalls", "tool_use", "calls", "tool")
+
+
+def _marks(slash: str, *names: str) -> tuple[str, ...]:
+    """The beginning of a tag in all its spellings."""
+    return tuple(
+        f"<{slash}{a}{bars}{b}DSML{c}{bars}{d}{name}" for name, bars, (a, b, c, d) in product(names, _BARS, _BLANKS)
+    )
+
+
+DSML = TagDialect(
+    "dsml",
+    wrapper=Tag(_marks("", *(f"{block}>" for block in _BLOCKS)), end=_marks("/", *(f"{block}>" for block in _BLOCKS))),
+    call=Tag(_marks("", "invoke"), (">",), _marks("/", "invoke>"), ATTRIBUTE),
+    arguments="parameters",
+    parameter=Tag(_marks("", "parameter"), (">",), _marks("/", "parameter>"), ATTRIBUTE),
+)

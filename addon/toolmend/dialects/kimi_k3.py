@@ -1,0 +1,65 @@
+"""Kimi K3 (XTML).
+
+    <|open|>tools<|sep|><|open|>call tool="read_file" index="1"<|sep|><|open|>argument key="path" type="string"<|sep|>a.md
+    <|close|>argument<|sep|><|close|>call<|sep|><|close|>tools<|sep|>
+
+Attributes are escaped (`&amp;` `&quot;`), values are not. `type` says whether a value is raw text (string) or JSON. There is no id in
+the text, and `index` begins anew with each message, so ids are made. The arguments may also be one block of JSON. Detokenizers
+that space special tokens write blanks inside the marks. Source: encoding_k3.py of the checkpoint.
+"""
+
+import html
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ..scanner import Reading
+from .json_body import read_arguments
+from .tag import Tag
+from .tags import TagDialect
+
+if TYPE_CHECKING:
+    from ..reader import Reader
+
+_CALL = re.compile(r"""(?:[^"]|"[^"]*")*?\btool\s*=\s*"(?P<name>[^"]*)".*""", re.DOTALL)
+_ARGUMENT = re.compile(r"""key\s*=\s*"(?P<name>[^"]*)"(?:\s+type\s*=\s*"(?P<string>\w*)")?.*""", re.DOTALL)
+_ATTRIBUTES = re.compile(r"[^<>]*")
+_SEPARATOR = ("<|sep|>",)
+
+
+def _marks(kind: str, *words: str) -> tuple[str, ...]:
+    return tuple(f"<|{kind}|>{gap}{word}{end}" for word in words for gap in ("", " ") for end in ("<|sep|>", " <|sep|>"))
+
+
+_BLOCK = _marks("open", 'json type="object"', "json")
+
+
+class KimiK3(TagDialect):
+    """The tags, and arguments in one block."""
+
+    def identify(self, reader: "Reader", header: str) -> tuple[str, str] | None:
+        return TagDialect.identify(self, reader, html.unescape(header))
+
+    def read_body(self, reader: "Reader", name: str, commit: Callable[[], None]) -> Reading[bool]:
+        scanner = reader.scanner
+        yield from scanner.blanks()
+        if (yield from scanner.literal(_BLOCK)):
+            return (yield from read_arguments(reader, commit, self.closers + self.openers))
+        return (yield from TagDialect.read_body(self, reader, name, commit))
+
+
+KIMI_K3 = KimiK3(
+    "kimi_k3",
+    wrapper=Tag(_marks("open", "tools"), end=_marks("close", "tools")),
+    call=Tag(
+        ("<|open|>call", "<|open|> call"),
+        _SEPARATOR,
+        (*_marks("close", "call"), *_marks("close", "json")),
+        _CALL,
+        _ATTRIBUTES,
+    ),
+    arguments="parameters",
+    parameter=Tag(
+        ("<|open|>argument", "<|open|> argument"), _SEPARATOR, _marks("close", "argument"), _ARGUMENT, _ATTRIBUTES
+    ),
+)

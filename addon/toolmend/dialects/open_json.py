@@ -1,0 +1,62 @@
+"""JSON in the open: models that know no tool tokens write the calls as JSON, bare or in a fence.
+
+    [{"name": "read_file", "arguments": {"path": "a.md"}}]          {"name": "get_time", "parameters": {"zone": "UTC"}}
+
+It is a call only if it names an offered tool and has arguments that are an object or null; data that merely looks like it stays
+text, and is held no longer than its first member that an envelope does not have. Source: xLAM, Llama 3 and Qwen2.5-Coder
+templates; replies as listed in kronk#950.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from ..scanner import Reading
+from .envelope import Form, read_envelopes
+
+if TYPE_CHECKING:
+    from ..reader import Reader
+
+_FORM = Form(strict=True)
+_LANGUAGES = ("json", "tool_call", "tool_calls", "tool_code", "")
+
+
+@dataclass(frozen=True, slots=True)
+class OpenJSON:
+    """A bare array or object."""
+
+    name: str
+    openers: tuple[str, ...]
+    inner: tuple[str, ...] = ()
+    closers: tuple[str, ...] = ()
+    ambiguous: bool = True
+    offered_only: bool = True
+    place: Literal["any", "line", "message"] = "any"
+    in_reasoning: Literal["call", "doubtful", "never"] = "never"
+
+    def read(self, reader: "Reader") -> Reading[bool]:
+        return (yield from read_envelopes(reader, self, _FORM))
+
+
+class Fence(OpenJSON):
+    """JSON that is all there is in a fence; the fence goes with the calls."""
+
+    def read(self, reader: "Reader") -> Reading[bool]:
+        scanner = reader.scanner
+        fence = yield from scanner.literal(self.openers)
+        assert fence
+        yield from scanner.literal(_LANGUAGES[:-1])
+        yield from scanner.blanks()
+        if not (yield from read_envelopes(reader, self, _FORM)):
+            return False
+        back = scanner.pos - scanner.start
+        yield from scanner.blanks()
+        if (yield from scanner.literal((fence,))):
+            reader.take()
+        else:
+            scanner.pos = scanner.start + back
+        return True
+
+
+JSON_ARRAY = OpenJSON("json_array", ("[",))
+JSON_OBJECT = OpenJSON("json_object", ("{",))
+FENCE = Fence("fence", ("```", "~~~"), place="line")
