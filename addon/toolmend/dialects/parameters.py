@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from .. import json_text
 from ..scanner import Reading, Scanner, openers
 from ..values import is_string, to_json, types_of
+from .envelope import ARGUMENTS
 from .json_body import read_arguments
 from .tag import Tag
 
@@ -106,20 +107,40 @@ class Values:
     def read(self, name: str, string: str | None) -> Reading[bool]:
         """Reads a value and tells it. False if it is broken off by the end of the text."""
         reader = self._reader
+        pieces: list[str]
+        schema = self._properties.get(name)
+        if name in ARGUMENTS and schema is None and self._properties and not self.given:
+            pieces = []
+            whole = yield from self._text(pieces.append)
+            if whole:
+                self._all_in_one(name, "".join(pieces), string)
+            return whole
         key = ("{" if not self.given else ", ") + json_text.quote(name) + ": "
         self.given.append(name)
-        schema = self._properties.get(name)
         if string in ("true", "string") or (string is None and (schema is None or is_string(schema, self._schema))):
             reader.arguments(key + '"')
             whole = yield from self._text(lambda text: reader.arguments(json_text.quote(text)[1:-1]))
             reader.arguments('"' if whole else "")
             return whole
-        pieces: list[str] = []
+        pieces = []
         whole = yield from self._text(pieces.append)
         if whole:
             types = types_of(schema, self._schema) if string is None else _JSON_TYPES
             reader.arguments(key + to_json("".join(pieces), types))
         return whole
+
+    def _all_in_one(self, name: str, text: str, string: str | None) -> None:
+        """A parameter that the tool does not declare, called `arguments` or so: an object of declared ones is all of them."""
+        try:
+            value = json_text.loads(text.encode())
+        except ValueError:
+            value = None
+        if isinstance(value, dict) and value and value.keys() <= self._properties.keys():
+            self.given += value
+            self._reader.arguments(text.strip()[:-1].rstrip())
+            return
+        self.given.append(name)
+        self._reader.arguments("{" + json_text.quote(name) + ": " + to_json(text, frozenset() if string != "false" else _JSON_TYPES))
 
     def _text(self, emit: Callable[[str], None]) -> Reading[bool]:
         """Emits the text of a value up to its end. False if the text ends before."""
