@@ -3,17 +3,22 @@
 import gzip
 import tracemalloc
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import brotli
 import pytest
-import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
-from toolmend.codings import BURST, CodingError, decoder, whole
+
+from toolmend.codings import BURST, CodingError, decoder, whole, zstandard, zstd
+from toolmend.upstream import Coding, Script
 
 TEXT = b"".join(b'data: {"n": %d, "text": "\xe6\x9c\x88"}\n\n' % n for n in range(300))
 LIMIT = 16 * 1024 * 1024
+
+
+compress_zstd: Callable[[bytes], bytes] = (zstd or zstandard).compress
+"""Of the library that mitmproxy brings: another one from 12.3 on."""
 
 
 def raw_deflate(data: bytes) -> bytes:
@@ -30,12 +35,12 @@ CODERS: dict[str, Callable[[bytes], bytes]] = {
     "deflate": zlib.compress,
     "deflate, raw": raw_deflate,
     "br": lambda data: brotli.compress(data, quality=5),
-    "zstd": zstandard.compress,
+    "zstd": compress_zstd,
     "gzip, br": lambda data: brotli.compress(gzip.compress(data)),
-    "zstd,identity , deflate": lambda data: zlib.compress(zstandard.compress(data)),
+    "zstd,identity , deflate": lambda data: zlib.compress(compress_zstd(data)),
     "gzip of members": lambda data: b"".join(gzip.compress(data[at : at + 500]) for at in range(0, len(data), 500)),
     "gzip with zeros": lambda data: gzip.compress(data[:9]) + b"\0" * 5 + gzip.compress(data[9:]) + b"\0" * 700,
-    "zstd of frames": lambda data: zstandard.compress(data[:99]) + zstandard.compress(data[99:]),
+    "zstd of frames": lambda data: compress_zstd(data[:99]) + compress_zstd(data[99:]),
 }
 VARIANTS = [(name.partition(" of ")[0].partition(" with ")[0].removesuffix(", raw"), name) for name in CODERS]
 
@@ -61,20 +66,13 @@ def test_any_body_and_stack(body: bytes, names: list[str], data: st.DataObject) 
     assert undo.feed(coded[:cut]) + undo.feed(coded[cut:]) == body
 
 
-def test_every_flush_is_readable_at_once() -> None:
-    deflater, raw = zlib.compressobj(wbits=31), zlib.compressobj(wbits=-15)
-    br, zs = brotli.Compressor(), zstandard.ZstdCompressor().compressobj()
-    flushed: dict[str, Callable[[bytes], bytes]] = {
-        "gzip": lambda data: deflater.compress(data) + deflater.flush(zlib.Z_SYNC_FLUSH),
-        "deflate": lambda data: raw.compress(data) + raw.flush(zlib.Z_SYNC_FLUSH),
-        "br": lambda data: br.process(data) + br.flush(),
-        "zstd": lambda data: zs.compress(data) + zs.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK),
-    }
-    for encoding, compress in flushed.items():
-        undo = decoder(encoding)
-        assert undo
-        for event in TEXT.splitlines(keepends=True)[:50]:
-            assert undo.feed(compress(event)) == event
+@pytest.mark.parametrize("encoding", ["gzip", "deflate", "br", "zstd"])
+def test_every_flush_is_readable_at_once(encoding: Coding) -> None:
+    events = TEXT.splitlines(keepends=True)[:50]
+    flushed, _ = Script(tuple((0.0, event) for event in events), coding=encoding).coded()
+    undo = decoder(encoding)
+    assert undo
+    assert [undo.feed(data) for _, data in flushed] == events
 
 
 def test_what_is_not_coded_stays_the_same_object() -> None:
@@ -100,13 +98,21 @@ def test_garbage(encoding: str) -> None:
 @pytest.mark.parametrize("encoding", ["gzip", "deflate", "br", "zstd"])
 def test_a_body_that_breaks_in_the_middle_gives_what_came_before(encoding: str) -> None:
     body = CODERS[encoding](TEXT) + b"\x07garbage behind it"
+    assert b"".join(undone(body, encoding, 1)) == TEXT
+    assert TEXT.startswith(b"".join(undone(body, encoding, 1 << 20)))
+
+
+def undone(body: bytes, encoding: str, size: int) -> Iterator[bytes]:
+    """What the chunks make readable, to the CodingError that must come, and with what that one still has."""
     undo = decoder(encoding)
     assert undo
-    got = b""
-    with pytest.raises(CodingError) as raised:
-        for at in range(len(body)):
-            got += undo.feed(body[at : at + 1])
-    assert got + raised.value.decoded == TEXT
+    for at in range(0, len(body), size):
+        try:
+            yield undo.feed(body[at : at + size])
+        except CodingError as error:
+            yield error.decoded
+            return
+    raise AssertionError("nothing was wrong")
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "deflate", "br", "zstd"])
@@ -125,12 +131,12 @@ BOMBS = {
     "deflate": (bomb(zlib.compress), "deflate"),
     "raw deflate": (bomb(raw_deflate), "deflate"),
     "br": (bomb(CODERS["br"]), "br"),
-    "zstd": (bomb(zstandard.compress), "zstd"),
+    "zstd": (bomb(compress_zstd), "zstd"),
     "members": (gzip.compress(bytes(1 << 20)) * 64, "gzip"),
     "empty members": (gzip.compress(b"") * 100_000, "gzip"),
-    "frames": (zstandard.compress(bytes(1 << 20)) * 64, "zstd"),
+    "frames": (compress_zstd(bytes(1 << 20)) * 64, "zstd"),
     "nested": (gzip.compress(bomb(gzip.compress)), "gzip, gzip"),
-    "mixed": (CODERS["br"](bomb(zstandard.compress)), "zstd, br"),
+    "mixed": (CODERS["br"](bomb(compress_zstd)), "zstd, br"),
     "hidden": (gzip.compress(bomb(gzip.compress) * 4), "deflate, gzip, gzip"),
 }
 
@@ -138,28 +144,28 @@ BOMBS = {
 @pytest.mark.parametrize("name", BOMBS)
 def test_bombs_stop_at_the_bound(name: str) -> None:
     body, encoding = BOMBS[name]
-    undo = decoder(encoding)
-    assert undo
     tracemalloc.start()
     try:
-        with pytest.raises(CodingError) as raised:
-            for at in range(0, len(body), 65536):
-                undo.feed(body[at : at + 65536])
-            undo.feed(body)
+        burst = list(undone(body, encoding, 65536))
         with pytest.raises(CodingError):
             whole(body, encoding, LIMIT)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert raised.value.decoded == b""
-    assert peak < LIMIT + 4 * 1024 * 1024
+    assert burst[-1] == b""
+    unbounded = "br" in encoding and not hasattr(brotli.Decompressor, "can_accept_more_data")  # of mitmproxy 12.2.0
+    assert peak < LIMIT + (32 if unbounded else 4) * 1024 * 1024
 
 
-def test_a_window_that_no_content_coding_needs_is_refused() -> None:
-    parameters = zstandard.ZstdCompressionParameters(window_log=27, compression_level=1)
-    writer = zstandard.ZstdCompressor(compression_params=parameters).compressobj()
-    with pytest.raises(CodingError):
-        whole(writer.compress(TEXT * 2000) + writer.flush(), "zstd", LIMIT)
+@pytest.mark.parametrize("window_log", [17, 23, 24, 27, 31])
+def test_a_window_that_no_content_coding_needs_is_refused(window_log: int) -> None:
+    raw_block = (len(TEXT) << 3 | 1).to_bytes(3, "little") + TEXT
+    frame = b"\x28\xb5\x2f\xfd\x00" + bytes([window_log - 10 << 3]) + raw_block  # RFC 8878, section 3.1.1
+    if window_log <= 23:
+        assert whole(frame, "zstd", LIMIT) == TEXT
+    else:
+        with pytest.raises(CodingError):
+            whole(frame, "zstd", LIMIT)
 
 
 @pytest.mark.parametrize("size", [0, 1, 127, 128, 129])
@@ -174,7 +180,9 @@ def test_the_limit_is_exact(size: int) -> None:
 
 
 def test_a_burst_of_real_events_is_no_bomb() -> None:
-    event = b'data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1,"choices":[{"delta":{"content":"%d"}}]}'
+    event = (
+        b'data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1,"choices":[{"delta":{"content":"%d"}}]}'
+    )
     stream = b"".join(event % n + b"\n\n" for n in range(60_000))
     assert len(stream) < BURST
     for encoding in ("gzip", "br", "zstd"):
@@ -190,4 +198,4 @@ def test_a_break_behind_whole_pieces_costs_only_the_last_one(encoding: str) -> N
     assert undo
     with pytest.raises(CodingError) as raised:
         undo.feed(body)
-    assert TEXT * 100 == raised.value.decoded
+    assert raised.value.decoded == TEXT * 100

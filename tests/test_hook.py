@@ -1,27 +1,22 @@
-"""The addon, flow by flow as mitmproxy calls it, and in a real proxy where framing matters."""
+"""The addon, flow by flow as mitmproxy calls it; what a real proxy makes of it is e2e's business."""
 
 import gzip
 import json
 import logging
-import ssl
-import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
-from mitmproxy import connection, exceptions, http
+from mitmproxy import exceptions, http
 from mitmproxy.flow import Error
 from mitmproxy.test import taddons, tflow, tutils
+
 from streams import WEATHER, stream
 from test_codings import BOMBS, CODERS
 from toolmend.hook import Toolmend
 from toolmend.pipeline import Pipeline
-from toolmend.proxy import Mitmdump
 from toolmend.settings import Settings
-from toolmend.upstream import End, Script, Upstream, make_certificate
 
 SSE = "text/event-stream; charset=utf-8"
 LEAK = stream(
@@ -136,7 +131,9 @@ class Proxy:
         self.addon.done()
         found = []
         for meta in sorted(self.flows.rglob("meta.json")):
-            bodies = {path.stem: path.read_bytes() for path in meta.parent.iterdir() if path.suffix in (".sse", ".json")}
+            bodies = {
+                path.stem: path.read_bytes() for path in meta.parent.iterdir() if path.suffix in (".sse", ".json")
+            }
             found.append(bodies | json.loads(bodies.pop("meta")))
         return found
 
@@ -180,7 +177,7 @@ type Log = Callable[[], list[tuple[str, str]]]
 @pytest.mark.parametrize(
     ("option", "value", "words"),
     [
-        ("toolmend_dialects", "kimi", "did you mean kimi_k2"),
+        ("toolmend_dialects", "kimi_k22", "did you mean kimi_k2"),
         ("toolmend_hosts", "https://a.example/v1", "write the host alone: a.example"),
         ("toolmend_flows", "false", "write off"),
         ("toolmend_config", "/no/such/file.toml", "there is no file"),
@@ -195,7 +192,9 @@ def test_a_wrong_option_stops_the_start(proxy: Proxy, option: str, value: str, w
 
 def test_a_name_that_mitmproxy_keeps_for_later_is_refused(proxy: Proxy) -> None:
     proxy.context.options.set("toolmend_host=a.example", "other=1", defer=True)
-    with pytest.raises(exceptions.OptionsError, match=r"no option toolmend_host \(did you mean toolmend_hosts\?\), the"):
+    with pytest.raises(
+        exceptions.OptionsError, match=r"no option toolmend_host \(did you mean toolmend_hosts\?\), the"
+    ):
         proxy.set(dialects="auto")
     proxy.context.options.deferred.pop("toolmend_host")
     proxy.set(dialects="off")
@@ -334,9 +333,7 @@ def test_nothing_to_mend_passes_as_the_same_object_and_nothing_is_said(proxy: Pr
     assert proxy.recording()["client"] == PROSE
 
 
-@pytest.mark.parametrize(
-    ("http_version", "framing"), [("HTTP/1.1", "chunked"), ("HTTP/1.0", None), ("HTTP/2.0", None)]
-)
+@pytest.mark.parametrize(("http_version", "framing"), [("HTTP/1.1", "chunked"), ("HTTP/1.0", None), ("HTTP/2.0", None)])
 @pytest.mark.parametrize("upstream", [{"transfer_encoding": "chunked"}, {"content_length": "7"}, {}])
 def test_the_client_decides_the_framing(
     proxy: Proxy, http_version: str, framing: str | None, upstream: dict[str, str]
@@ -358,6 +355,7 @@ UNTOUCHED = {
     "a request that was streamed": ({"body": None}, {}),
     "a coding of the request that nobody knows": ({"content-encoding": "snappy"}, {}),
     "an error": ({}, {"status": 500}),
+    "off": ({}, {"toolmend": "off"}),
 }
 
 
@@ -368,6 +366,7 @@ def test_a_stream_that_is_not_read_passes_as_it_came_and_is_recorded(proxy: Prox
     body = CODERS[coding](LEAK)
     flow = asked(**request)
     headers = {"content_encoding": coding, "etag": "1"} | response
+    proxy.set(dialects=headers.pop("toolmend", "auto"))
     assert proxy.run(flow, [body[:70], body[70:]], **headers) == body
     assert flow.response
     assert flow.response.headers == answered(asked(), **headers).headers
@@ -467,7 +466,11 @@ def test_a_message_is_mended(proxy: Proxy, coding: str, framing: dict[str, str])
     body = Pipeline(WEATHER).message(MESSAGE)
     assert body != MESSAGE
     assert response.raw_content == body
-    assert dict(response.headers) == {"content-type": "Application/JSON", "x-kept": "yes", "content-length": str(len(body))}
+    assert dict(response.headers) == {
+        "content-type": "Application/JSON",
+        "x-kept": "yes",
+        "content-length": str(len(body)),
+    }
     recording = proxy.recording()
     assert (recording["upstream"], recording["client"]) == (MESSAGE, body)
     assert flow.metadata["toolmend"]["rules"] == recording["rules"]
@@ -538,24 +541,11 @@ def test_a_message_that_another_addon_streams_is_left_alone(proxy: Proxy) -> Non
 
 
 @pytest.mark.parametrize(
-    ("message", "client", "server", "open_", "state"),
-    [
-        ("Client disconnected.", "http/1.1", "http/1.1", True, "client_closed"),
-        ("HTTP/1 protocol error: peer closed connection without …", "http/1.1", "http/1.1", True, "upstream_error"),
-        ("peer closed connection", "h2", "h2", False, "client_closed"),
-        ("peer closed connection", "h2", "h2", True, "upstream_error"),
-        ("stream reset by client (CANCEL)", "h2", "http/1.1", True, "client_closed"),
-        ("stream reset by client (CANCEL)", "h2", "h2", True, "client_closed"),
-        ("stream reset by client (INTERNAL_ERROR)", "h2", "h2", True, "upstream_error"),
-        ("stream reset by client (CANCEL)", "http/1.1", "h2", True, "upstream_error"),
-        (Error.KILLED_MESSAGE, "h2", "h2", False, "partial"),
-    ],
+    ("message", "state"), [("Client disconnected.", "client_closed"), ("peer closed connection", "upstream_error")]
 )
-def test_who_ended_it(proxy: Proxy, message: str, client: str, server: str, open_: bool, state: str) -> None:
+def test_a_stream_that_breaks_off(proxy: Proxy, message: str, state: str) -> None:
     flow = asked()
     response = proxy.open(flow)
-    flow.client_conn.alpn, flow.server_conn.alpn = client.encode(), server.encode()
-    flow.client_conn.state = connection.ConnectionState.OPEN if open_ else connection.ConnectionState.CLOSED
     assert sent(response, LEAK[:400])
     flow.error = Error(message)
     proxy.addon.error(flow)
@@ -665,7 +655,7 @@ def test_a_model_name_cannot_draw_on_the_log(proxy: Proxy, log: Log) -> None:
     body = json.dumps(WEATHER | {"model": "k\r\n\x1b[31m" + "x" * 500}).encode()
     proxy.run(asked(body=body), [LEAK])
     ((_, message),) = log()
-    assert message.startswith(f"toolmend: openrouter.ai k???[31m{'x' * 92}: mended ")
+    assert message.startswith(f"toolmend: openrouter.ai k???[31m{'x' * 178}: mended ")
 
 
 def test_a_comment_and_a_mark_of_the_user_stay(proxy: Proxy) -> None:
@@ -674,55 +664,3 @@ def test_a_comment_and_a_mark_of_the_user_stay(proxy: Proxy) -> None:
     proxy.run(flow, [LEAK])
     assert flow.comment.startswith("mine; toolmend mended ")
     assert flow.marked == ":grapes:"
-
-
-# a real proxy: who ended a flow is told by what mitmproxy really says
-
-
-@pytest.fixture(scope="module")
-def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mitmdump]:
-    folder = tmp_path_factory.mktemp("real")
-    options = {"toolmend_hosts": "localhost", "toolmend_flows": str(folder / "flows"), "ssl_insecure": "true"}
-    with Mitmdump(options, confdir=folder / "conf") as proxy:
-        yield proxy
-
-
-@pytest.fixture(scope="module")
-def tls(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    return make_certificate(tmp_path_factory.mktemp("certificate"))
-
-
-@pytest.mark.parametrize(
-    ("end", "state"), [("clean", "complete"), ("drop", "upstream_error"), ("reset", "upstream_error"), ("stall", "client_closed")]
-)
-@pytest.mark.parametrize("server", ["h2", "http/1.1"])
-@pytest.mark.parametrize("client", ["h2", "http/1.1"])
-def test_who_really_ended_it(
-    real: Mitmdump, tls: tuple[Path, Path], client: str, server: str, end: End, state: str
-) -> None:
-    marker = f"{client}-{server}-{end}".replace("/", "")
-    script = Script(((0.0, PROSE), (0.1, b"")), end=end)
-    context = ssl.create_default_context(cafile=str(real.ca))
-    versions = {"http1": client != "h2", "http2": client == "h2"}
-    with (
-        Upstream([script], tls=tls, alpn=[server]) as upstream,
-        httpx.Client(proxy=real.url, verify=context, trust_env=False, timeout=20, **versions) as http_,
-        suppress(httpx.RemoteProtocolError, httpx.ReadError),
-        http_.stream("POST", f"{upstream.url}/v1/chat/completions?case={marker}", content=ASK) as response,
-    ):
-        assert response.http_version == ("HTTP/2" if client == "h2" else "HTTP/1.1")
-        pieces = response.iter_bytes()
-        assert next(pieces) in PROSE
-        if end != "stall":  # else the client leaves here
-            assert b"".join(pieces) in PROSE
-    assert ended(Path(real.options["toolmend_flows"]), marker)["state"] == state
-
-
-def ended(flows: Path, marker: str) -> dict[str, Any]:
-    """What is said of the recording with this marker, once it is finished."""
-    while True:
-        for path in flows.rglob("meta.json"):
-            meta: dict[str, Any] = json.loads(path.read_bytes())
-            if marker in meta["path"] and meta["state"] != "partial":
-                return meta
-        time.sleep(0.02)

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+
 from toolmend.hosts import PROVIDERS, match, provider, split_port
 
 OURS = [
@@ -70,17 +71,49 @@ OURS = [
     ("openrouter.ai.:443", "/api/v1/chat/completions/", "chat", "openrouter"),
 ]
 
-COMPATIBLE = """
-    api.groq.com/openai/v1 api.together.xyz/v1 api.together.ai/v1 api.fireworks.ai/inference/v1 api.mistral.ai/v1
-    codestral.mistral.ai/v1 api.x.ai/v1 cli-chat-proxy.grok.com/v1 api.sambanova.ai/v1 api.novita.ai/openai
-    api.novita.ai/v3/openai api.siliconflow.com/v1 api.siliconflow.cn/v1 api.deepinfra.com/v1/openai
-    integrate.api.nvidia.com/v1 api.perplexity.ai inference.baseten.co/v1 llm.chutes.ai/v1
-    api.tokenfactory.nebius.com/v1 api.studio.nebius.ai/v1 router.requesty.ai/v1 ai-gateway.vercel.sh/v1
-    api.kilo.ai/api/gateway api.kilo.ai/api/openrouter api.xiaomimimo.com/v1 api.stepfun.com/v1 api.poe.com/v1
-    api-inference.modelscope.cn/v1 apis.iflow.cn/v1 api.synthetic.new/v1 opencode.ai/zen/v1 opencode.ai/zen/go/v1
-    hyper.charm.land/v1 api.cerebras.ai/v1 api.venice.ai/v1 portal.qwen.ai/v1 dashscope-us.aliyuncs.com/v1
-    api.individual.githubcopilot.com api.enterprise.githubcopilot.com coding.dashscope.aliyuncs.com/v1 api.minimax.io/v1
-""".split()
+COMPATIBLE = [
+    "api.groq.com/openai/v1",
+    "api.together.xyz/v1",
+    "api.together.ai/v1",
+    "api.fireworks.ai/inference/v1",
+    "api.mistral.ai/v1",
+    "codestral.mistral.ai/v1",
+    "api.x.ai/v1",
+    "cli-chat-proxy.grok.com/v1",
+    "api.sambanova.ai/v1",
+    "api.novita.ai/openai",
+    "api.novita.ai/v3/openai",
+    "api.siliconflow.com/v1",
+    "api.siliconflow.cn/v1",
+    "api.deepinfra.com/v1/openai",
+    "integrate.api.nvidia.com/v1",
+    "api.perplexity.ai",
+    "inference.baseten.co/v1",
+    "llm.chutes.ai/v1",
+    "api.tokenfactory.nebius.com/v1",
+    "api.studio.nebius.ai/v1",
+    "router.requesty.ai/v1",
+    "ai-gateway.vercel.sh/v1",
+    "api.kilo.ai/api/gateway",
+    "api.kilo.ai/api/openrouter",
+    "api.xiaomimimo.com/v1",
+    "api.stepfun.com/v1",
+    "api.poe.com/v1",
+    "api-inference.modelscope.cn/v1",
+    "apis.iflow.cn/v1",
+    "api.synthetic.new/v1",
+    "opencode.ai/zen/v1",
+    "opencode.ai/zen/go/v1",
+    "hyper.charm.land/v1",
+    "api.cerebras.ai/v1",
+    "api.venice.ai/v1",
+    "portal.qwen.ai/v1",
+    "dashscope-us.aliyuncs.com/v1",
+    "api.individual.githubcopilot.com",
+    "api.enterprise.githubcopilot.com",
+    "coding.dashscope.aliyuncs.com/v1",
+    "api.minimax.io/v1",
+]
 
 NOT_OURS = [
     ("GET", "api.openai.com", "/v1/chat/completions"),

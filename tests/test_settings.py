@@ -6,9 +6,15 @@ from pathlib import Path
 import pytest
 from platformdirs.macos import MacOS
 from platformdirs.unix import Unix
+
+from toolmend import settings
+from toolmend.dialects import DIALECTS
 from toolmend.settings import Settings, SettingsError, parse, spelled
 
 OFF = {"flows": "off"}
+HOSTS = "llm.example.com, *.corp.example:8443 or localhost:8000"
+NAMES = ", ".join(DIALECTS)
+KEYS = ", ".join((*settings.KEYS, "provider"))
 
 RIGHT = [
     ({}, Settings()),
@@ -18,7 +24,10 @@ RIGHT = [
         {"hosts": " LLM.example.com, *.corp.example:8443 localhost:8000,[::1]:80 ,localhost:8000"},
         Settings(("llm.example.com", "*.corp.example:8443", "localhost:8000", "[::1]:80")),
     ),
-    ({"hosts": "::1 gpu? 10.0.0.* * under_score a.example."}, Settings(("::1", "gpu?", "10.0.0.*", "*", "under_score", "a.example."))),
+    (
+        {"hosts": "::1 gpu? 10.0.0.* * under_score a.example."},
+        Settings(("::1", "gpu?", "10.0.0.*", "*", "under_score", "a.example.")),
+    ),
     ({"dialects": "auto"}, Settings(dialects=None)),
     ({"dialects": "OFF"}, Settings(dialects=())),
     ({"dialects": " Kimi_K2,kimi_k2 "}, Settings(dialects=("kimi_k2",))),
@@ -37,17 +46,40 @@ WRONG = [
     *(
         (
             {"hosts": wrong},
-            f"toolmend_hosts: '{wrong}' is no host, write it as in llm.example.com, *.corp.example:8443 or localhost:8000",
+            f"toolmend_hosts: '{wrong}' is no host, write it as in {HOSTS}",
         )
-        for wrong in ("a.example:http", "a.example:", "a.example:0", "a.example:65536", ":80", "a..b", "[a-z].example", "-$", "[::1]x")
+        for wrong in (
+            "a.example:http",
+            "a.example:",
+            "a.example:0",
+            "a.example:65536",
+            ":80",
+            "a..b",
+            "[a-z].example",
+            "-$",
+            "[::1]x",
+        )
     ),
-    ({"dialects": "kimi"}, "toolmend_dialects: there is no dialect 'kimi' (did you mean kimi_k2?), write auto, off, or some of: kimi_k2"),
-    ({"dialects": "none"}, "toolmend_dialects: there is no dialect 'none', write auto, off, or some of: kimi_k2"),
+    (
+        {"dialects": "kimi_k22"},
+        "toolmend_dialects: there is no dialect 'kimi_k22' (did you mean kimi_k2?), write auto, off, or some of: "
+        + NAMES,
+    ),
+    ({"dialects": "none"}, "toolmend_dialects: there is no dialect 'none', write auto, off, or some of: " + NAMES),
     ({"dialects": "auto kimi_k2"}, "toolmend_dialects: 'auto' stands alone, write either auto or names of dialects"),
     ({"dialects": "kimi_k2,off"}, "toolmend_dialects: 'off' stands alone, write either off or names of dialects"),
-    ({"flows": "false"}, "toolmend_flows: 'false' is neither off nor a folder, write off, or ./false for a folder of that name"),
-    ({"flows": "Yes"}, "toolmend_flows: 'Yes' is neither off nor a folder, write off, or ./Yes for a folder of that name"),
-    ({"flows": "~nobody-of-this-name/x"}, "toolmend_flows: the home folder in '~nobody-of-this-name/x' is not known, write the whole path"),
+    (
+        {"flows": "false"},
+        "toolmend_flows: 'false' is neither off nor a folder, write off, or ./false for a folder of that name",
+    ),
+    (
+        {"flows": "Yes"},
+        "toolmend_flows: 'Yes' is neither off nor a folder, write off, or ./Yes for a folder of that name",
+    ),
+    (
+        {"flows": "~nobody-of-this-name/x"},
+        "toolmend_flows: the home folder in '~nobody-of-this-name/x' is not known, write the whole path",
+    ),
     ({"flows": "a\0b"}, "toolmend_flows: 'a\\x00b' holds a NUL character, write a path without it"),
 ]
 
@@ -62,24 +94,36 @@ FILES_RIGHT = [
 
 FILES_WRONG = [
     # the file, and the sentence behind "<file>:"
-    ('hosts = ["a.example"]\n\nhost = ["b.example"]\n', "3: host is no setting (did you mean hosts?), write one of: hosts, dialects, flows"),
-    ('# flow = 1\n"flow" = "x"\n', "2: flow is no setting (did you mean flows?), write one of: hosts, dialects, flows"),
-    ('toolmend_flows = "x"\n', "1: toolmend_flows is no setting (did you mean flows?), write one of: hosts, dialects, flows"),
-    ('\n[toolmend]\nhosts = []\n', "2: toolmend is no setting, write one of: hosts, dialects, flows"),
-    ('config = "x.toml"\n', "1: config is no setting, write one of: hosts, dialects, flows"),
+    (
+        'hosts = ["a.example"]\n\nhost = ["b.example"]\n',
+        "3: host is no setting (did you mean hosts?), write one of: " + KEYS,
+    ),
+    ('# flow = 1\n"flow" = "x"\n', "2: flow is no setting (did you mean flows?), write one of: " + KEYS),
+    (
+        'toolmend_flows = "x"\n',
+        "1: toolmend_flows is no setting (did you mean flows?), write one of: " + KEYS,
+    ),
+    ("\n[toolmend]\nhosts = []\n", "2: toolmend is no setting, write one of: " + KEYS),
+    ('config = "x.toml"\n', "1: config is no setting, write one of: " + KEYS),
     ('hosts = "a.example"\n', "1: hosts: 'a.example' is not understood, write hosts = [\"llm.example.com\"]"),
     ("hosts = [1]\n", '1: hosts: [1] is not understood, write hosts = ["llm.example.com"]'),
-    ('\n\nhosts = ["a.example:x"]\n', "3: hosts: 'a.example:x' is no host, write it as in llm.example.com, *.corp.example:8443 or localhost:8000"),
+    (
+        '\n\nhosts = ["a.example:x"]\n',
+        "3: hosts: 'a.example:x' is no host, write it as in " + HOSTS,
+    ),
     ("dialects = []\n", '1: dialects: [] is not understood, write dialects = "auto", "off", or ["kimi_k2"]'),
     ("dialects = true\n", '1: dialects: True is not understood, write dialects = "auto", "off", or ["kimi_k2"]'),
-    ('dialects = ["kimi"]\n', "1: dialects: there is no dialect 'kimi' (did you mean kimi_k2?), write auto, off, or some of: kimi_k2"),
+    (
+        'dialects = ["kimi_k22"]\n',
+        "1: dialects: there is no dialect 'kimi_k22' (did you mean kimi_k2?), write auto, off, or some of: " + NAMES,
+    ),
     ("flows = false\n", '1: flows: False is not understood, write flows = "recordings", or "off"'),
 ]
 
 
-@pytest.mark.parametrize(("values", "settings"), RIGHT)
-def test_right(values: dict[str, str], settings: Settings) -> None:
-    assert parse(OFF | values) == settings
+@pytest.mark.parametrize(("values", "right"), RIGHT)
+def test_right(values: dict[str, str], right: Settings) -> None:
+    assert parse(OFF | values) == right
 
 
 @pytest.mark.parametrize(("values", "sentence"), WRONG)
@@ -89,11 +133,11 @@ def test_wrong(values: dict[str, str], sentence: str) -> None:
     assert str(raised.value) == sentence
 
 
-@pytest.mark.parametrize(("text", "settings"), FILES_RIGHT)
-def test_file_right(text: str, settings: Settings, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("text", "right"), FILES_RIGHT)
+def test_file_right(text: str, right: Settings, tmp_path: Path) -> None:
     file = tmp_path / "toolmend.toml"
     file.write_text(text)
-    assert parse(OFF | {"config": str(file)}) == settings
+    assert parse(OFF | {"config": str(file)}) == right
 
 
 @pytest.mark.parametrize(("text", "sentence"), FILES_WRONG)
@@ -137,7 +181,12 @@ def test_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SettingsError, match=r"'~/file' is a file, write the name of a folder, or off"):
         parse({"flows": "~/file"})
     config = tmp_path / "toolmend.toml"
-    for flows, folder in {"off": None, "~/x": tmp_path / "x", "/x": Path("/x"), "": tmp_path / "share/toolmend/flows"}.items():
+    for flows, folder in {
+        "off": None,
+        "~/x": tmp_path / "x",
+        "/x": Path("/x"),
+        "": tmp_path / "share/toolmend/flows",
+    }.items():
         monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "share"))
         config.write_text(f'flows = "{flows}"')
         assert parse({"config": str(config)}).flows == folder

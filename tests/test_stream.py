@@ -4,16 +4,20 @@ import gzip
 import zlib
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
+
 from streams import WEATHER, stream
-from toolmend.codings import decoder
+from toolmend.codings import CodingError, decoder
 from toolmend.pipeline import Pipeline
-from toolmend.stream import UNREADABLE, Mend, Stream, Tee
+from toolmend.stream import UNREADABLE, Mend, Stream, Tee, reason
+from toolmend.upstream import Script
 
 BODY = stream(["Hello ", "there, ", "<|tool_", "what?"])
 CHUNKS = [BODY[at : at + 50] for at in range(0, len(BODY), 50)]
+EVENTS = [event + b"\n\n" for event in BODY.split(b"\n\n")[:-1]]
+CODED = [data for _, data in Script(tuple((0.0, data) for data in CHUNKS), coding="gzip").coded()[0]]
 
 
 class Kept:
@@ -103,7 +107,7 @@ def test_both_ends_are_recorded() -> None:
 def test_a_recording_that_fails_costs_no_byte_and_is_said_once(good_for: int) -> None:
     callable_, errors = mend(Pipeline(WEATHER), recording=Kept(good_for))
     assert play(callable_, CHUNKS) == BODY
-    assert errors == ["the recording failed: OSError(28, 'No space left on device')"]
+    assert errors == ["the recording failed: [Errno 28] No space left on device"]
     other, errors = tee("", Kept(good_for))
     assert play(other, CHUNKS) == BODY
     assert len(errors) == 1
@@ -115,7 +119,55 @@ def test_a_pipeline_that_raises_costs_no_byte(method: str, good_for: int) -> Non
     callable_, errors = mend(Failing(method, good_for))
     assert play(callable_, CHUNKS) == BODY
     fails = good_for < {"feed": len(CHUNKS), "close": 1}[method]
-    assert errors == (["the mending failed: RuntimeError('injected')"] if fails else [])
+    assert errors == (["the mending failed: RuntimeError"] if fails else [])
+
+
+class BreakingDecoder:
+    """A decoder that fails for want of memory, at the nth chunk."""
+
+    def __init__(self, encoding: str, good_for: int) -> None:
+        real = decoder(encoding)
+        assert real
+        self.real, self.coded, self.good_for = real, real.coded, good_for
+
+    def feed(self, data: bytes) -> bytes:
+        self.good_for -= 1
+        if self.good_for < 0:
+            raise MemoryError
+        return self.real.feed(data)
+
+
+@pytest.mark.parametrize("good_for", range(len(CHUNKS)))
+def test_a_decoder_that_raises(good_for: int) -> None:
+    errors: list[str] = []
+    undo: Any = BreakingDecoder("", good_for)
+    assert play(Mend(Pipeline(WEATHER), undo, None, None, errors), CHUNKS) == BODY
+    assert errors == ["the mending failed: MemoryError"]
+    undo, kept = BreakingDecoder("gzip", good_for), Kept()
+    assert play(Tee(undo, cast("Any", kept), None, errors), CODED) == b"".join(CODED)
+    assert b"".join(kept.came) == b"".join(CHUNKS[:good_for])
+    undo = BreakingDecoder("gzip", good_for)
+    out = play(Mend(Pipeline(WEATHER), undo, None, None, errors), CODED)
+    assert out.removesuffix(UNREADABLE).removesuffix(b"\n\n") == b"".join(CHUNKS[:good_for]).removesuffix(b"\n\n")
+    assert errors[2] == "the content coding is broken: MemoryError"
+
+
+class Lost(Pipeline):
+    """A pipeline that fails for good: what it holds is lost, and nothing else."""
+
+    def feed(self, data: bytes) -> bytes:
+        if b"there" in data:
+            raise RuntimeError
+        return super().feed(data)
+
+    def close(self) -> bytes:
+        raise RuntimeError
+
+
+def test_a_pipeline_that_fails_for_good() -> None:
+    callable_, errors = mend(Lost(WEATHER))
+    assert play(callable_, EVENTS) == BODY
+    assert errors == ["the mending failed: RuntimeError"]
 
 
 THEN: dict[str, tuple[Callable[[bytes], Any], bytes]] = {
@@ -123,7 +175,7 @@ THEN: dict[str, tuple[Callable[[bytes], Any], bytes]] = {
     "a list": (lambda data: [data[:1], data[1:]], BODY),
     "a generator": (lambda data: (data[at : at + 1] for at in range(len(data))), BODY),
     "an addition at the end": (lambda data: data or b": end\n", BODY + b": end\n"),
-    "nothing": (lambda data: [], b""),
+    "nothing": (lambda _: [], b""),
 }
 
 
@@ -141,7 +193,7 @@ def _joined(given: bytes | list[bytes]) -> bytes:
 
 @pytest.mark.parametrize("wrong", ["raises", None, "text", 7, ["text"]])
 def test_another_callable_that_fails_is_left_out(wrong: Any) -> None:
-    def then(data: bytes) -> Any:
+    def then(_: bytes) -> Any:
         if wrong == "raises":
             raise ValueError("theirs")
         return wrong
@@ -205,3 +257,16 @@ def test_a_tee_on_a_broken_coding_ends_the_recording_alone() -> None:
     assert kept.came == [BODY]
     (error,) = errors
     assert error.startswith("the recording ends early")
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (OSError(28, "No space left on device"), "[Errno 28] No space left on device"),
+        (CodingError("it is broken"), "it is broken"),
+        (UnicodeDecodeError("utf-8", b"sk-secret", 0, 1, "sk-secret"), "UnicodeDecodeError"),
+        (KeyError("sk-secret"), "KeyError"),
+    ],
+)
+def test_an_error_tells_no_secret(error: Exception, told: str) -> None:
+    assert reason(error) == told

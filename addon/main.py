@@ -1,0 +1,19 @@
+"""What `mitmdump -s addon/main.py` loads: path set-up, and the addon.
+
+Rule of this file: it can be run again at any time. mitmproxy runs it anew whenever it is touched, and that must reload
+the whole package; what still holds on to the old one (a stream that is under way) keeps working with it.
+"""
+
+import sys
+from pathlib import Path
+
+_HERE = Path(__file__).resolve().parent
+_ROOT = str(_HERE.parent if (_HERE / "__init__.py").exists() else _HERE)  # installed, it lies inside the package
+if _ROOT not in sys.path:
+    sys.path.insert(0, _ROOT)
+for _name in [name for name in sys.modules if name.partition(".")[0] == "toolmend"]:
+    del sys.modules[_name]
+
+from toolmend.hook import Toolmend  # noqa: E402  (the lines above decide which toolmend this is)
+
+addons = [Toolmend()]

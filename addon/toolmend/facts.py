@@ -1,0 +1,87 @@
+"""What a mitmproxy flow says of itself: where it goes, what it carries, who ended it.
+
+Rule of this file: it reads, and never trusts. Nothing of the flow is changed; what cannot be read is empty or None, and
+nothing is decoded without a bound.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from mitmproxy import http
+from mitmproxy.flow import Error
+
+from . import codings, json_text
+
+REQUEST_LIMIT = 64 * 1024 * 1024
+"""Bytes of a request that are read: the screenshots of a long session make tens of MiB, and it is the user's own."""
+
+
+def places(flow: http.HTTPFlow) -> Iterator[tuple[str, int]]:
+    """The names under which a request's host is known, with the port; an IPv6 address is in brackets.
+
+    In transparent mode `host` is an address and the header or SNI has the name; in reverse mode the header may name us.
+    """
+    for host in dict.fromkeys((flow.request.pretty_host, flow.request.host, flow.client_conn.sni)):
+        if host:
+            yield f"[{host}]" if ":" in host else host, flow.request.port
+
+
+def is_sse(response: http.Response) -> bool:
+    """Whether it is a stream of events, by its content type."""
+    return _media(response) == "text/event-stream"
+
+
+def is_json(response: http.Response) -> bool:
+    """Whether it is a JSON text, by its content type."""
+    return _media(response) == "application/json" or _media(response).endswith("+json")
+
+
+def _media(response: http.Response) -> str:
+    return str(response.headers.get("content-type", "")).partition(";")[0].strip().lower()
+
+
+def encoding(message: http.Message) -> str:
+    """The content-encoding, as `codings` takes it; empty if there is none."""
+    return str(message.headers.get("content-encoding", ""))
+
+
+def headers(message: http.Message) -> tuple[tuple[str, str], ...]:
+    """All headers in their order; bytes that are no UTF-8 become U+FFFD."""
+    fields = message.headers.fields
+    return tuple((name.decode(errors="replace"), value.decode(errors="replace")) for name, value in fields)
+
+
+def plain(body: bytes | None, encoding: str) -> bytes:
+    """A request's body without its coding; empty if it was streamed past us, or cannot be undone."""
+    try:
+        return codings.whole(body or b"", encoding, REQUEST_LIMIT)
+    except codings.CodingError:
+        return b""
+
+
+def json_object(body: bytes) -> dict[str, Any] | None:
+    """The object that a JSON text is; None if it is something else."""
+    try:
+        value = json_text.loads(body)
+    except json_text.NotJSON:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def printable(text: str) -> str:
+    """A name from outside, as a log can show it."""
+    return "".join(char if char.isprintable() else "?" for char in text[:200])
+
+
+def end_state(flow: http.HTTPFlow, message: str) -> str:
+    """The state of a recording whose flow ended in an error: who ended it.
+
+    mitmproxy's `message` is all there is, and for HTTP/2 it is the same for both sides; then the connections tell.
+    """
+    if message == Error.KILLED_MESSAGE:
+        return "partial"
+    if message.startswith("stream reset"):  # "by client", it says in either case
+        by_client = flow.client_conn.alpn == b"h2" and (flow.server_conn.alpn != b"h2" or "CANCEL" in message)
+    else:
+        by_client = "client disconnected" in message.lower() or not flow.client_conn.connected
+    return "client_closed" if by_client else "upstream_error"

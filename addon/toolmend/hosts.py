@@ -1,0 +1,198 @@
+"""Which requests go to an LLM, and which wire API they speak: told by method, host and path.
+
+Rule of this file: it is a table. A provider is a row; a row says where it lives and which paths it answers; nothing
+here knows what is done with a request that matched.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Literal
+
+type Api = Literal["chat", "responses", "messages", "gemini", "ollama", "cohere", "dashscope", "bedrock"]
+type Path = tuple[Api, str]
+"""An API and a glob for the end of the path at which it is spoken."""
+
+CHAT: Path = ("chat", "/chat/completions")
+RESPONSES: Path = ("responses", "/responses")
+MESSAGES: Path = ("messages", "/messages")  # /messages/count_tokens does not end so, and streams nothing
+GEMINI: tuple[Path, ...] = (("gemini", ":streamGenerateContent"), ("gemini", ":generateContent"))
+OLLAMA: tuple[Path, ...] = (("ollama", "/api/chat"), ("ollama", "/api/generate"))
+
+ALL = (CHAT, RESPONSES, MESSAGES)
+ANTHROPIC: Path = ("messages", "/anthropic/v1/messages")
+# a machine of one's own also runs other things: the whole path of the API is asked for
+LOCAL: tuple[Path, ...] = tuple((api, f"/v1{end}") for api, end in ALL)
+
+ANYWHERE = (*ALL, *GEMINI, *OLLAMA)
+"""What a host that the user named may speak."""
+
+
+def _local(port: int) -> tuple[str, ...]:
+    return (f"localhost:{port}", f"127.0.0.1:{port}", f"[::1]:{port}")
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """`name` is what recordings are filed under; a host glob without a port stands for every port."""
+
+    name: str
+    hosts: tuple[str, ...]
+    paths: tuple[Path, ...] = ALL
+
+
+PROVIDERS = (
+    Provider("openai", ("api.openai.com",), (CHAT, RESPONSES)),  # /v1/threads/*/messages is another thing
+    Provider("chatgpt", ("chatgpt.com", "*.chatgpt.com"), (("responses", "/backend-api/codex/responses"),)),
+    Provider(
+        "azure",
+        ("*.openai.azure.com", "*.cognitiveservices.azure.com", "*.services.ai.azure.com"),
+        (CHAT, RESPONSES, ANTHROPIC),
+    ),
+    Provider("anthropic", ("api.anthropic.com",), (("messages", "/v1/messages"),)),
+    Provider("openrouter", ("openrouter.ai",)),
+    Provider("moonshot", ("api.moonshot.ai", "api.moonshot.cn")),
+    Provider("kimi", ("api.kimi.com",)),
+    Provider(
+        "dashscope",
+        (
+            "dashscope.aliyuncs.com",
+            "dashscope-intl.aliyuncs.com",
+            "dashscope-us.aliyuncs.com",  # unverified
+            "coding.dashscope.aliyuncs.com",
+            "coding-intl.dashscope.aliyuncs.com",
+        ),
+        (*ALL, ("dashscope", "/api/v1/services/aigc/*")),
+    ),
+    Provider("deepseek", ("api.deepseek.com",)),
+    Provider("zai", ("api.z.ai", "open.bigmodel.cn")),
+    Provider("minimax", ("api.minimax.io", "api.minimaxi.com")),
+    Provider("huggingface", ("router.huggingface.co",)),
+    Provider(
+        "copilot",
+        (
+            "api.githubcopilot.com",
+            "api.individual.githubcopilot.com",
+            "api.business.githubcopilot.com",
+            "api.enterprise.githubcopilot.com",
+        ),
+    ),
+    Provider("github", ("models.github.ai",)),
+    Provider("google", ("generativelanguage.googleapis.com",), (CHAT, *GEMINI)),
+    Provider(
+        "vertex",
+        ("aiplatform.googleapis.com", "*-aiplatform.googleapis.com"),
+        (
+            CHAT,
+            *GEMINI,
+            ("messages", "/publishers/anthropic/models/*:streamRawPredict"),
+            ("messages", "/publishers/anthropic/models/*:rawPredict"),
+        ),
+    ),
+    Provider("code-assist", ("cloudcode-pa.googleapis.com",), GEMINI),
+    Provider(
+        "bedrock",
+        ("bedrock-runtime.*.amazonaws.com",),
+        (("bedrock", "/invoke-with-response-stream"), ("bedrock", "/converse-stream")),
+    ),
+    Provider("ollama", (*_local(11434), "ollama.com"), (*LOCAL, *OLLAMA)),
+    Provider("lmstudio", _local(1234), LOCAL),
+    Provider("vllm", _local(8000), LOCAL),
+    Provider("llamacpp", _local(8080), LOCAL),
+    Provider("litellm", _local(4000), LOCAL),
+    # OpenAI-compatible; some of them speak responses and messages as well
+    Provider("baseten", ("inference.baseten.co",)),
+    Provider("cerebras", ("api.cerebras.ai",)),  # unverified
+    Provider("charm", ("hyper.charm.land",)),
+    Provider("chutes", ("llm.chutes.ai",)),
+    Provider("cohere", ("api.cohere.com",), (CHAT, ("cohere", "/v2/chat"))),
+    Provider("deepinfra", ("api.deepinfra.com",)),
+    Provider("fireworks", ("api.fireworks.ai",)),
+    Provider("groq", ("api.groq.com",)),
+    Provider("iflow", ("apis.iflow.cn",)),
+    Provider("kilo", ("api.kilo.ai",)),
+    Provider("mistral", ("api.mistral.ai", "codestral.mistral.ai")),
+    Provider("modelscope", ("api-inference.modelscope.cn",)),
+    Provider("nebius", ("api.tokenfactory.nebius.com", "api.studio.nebius.ai")),
+    Provider("novita", ("api.novita.ai",)),
+    Provider("nvidia", ("integrate.api.nvidia.com",)),
+    Provider("opencode", ("opencode.ai",)),
+    Provider("perplexity", ("api.perplexity.ai",)),
+    Provider("poe", ("api.poe.com",)),
+    Provider("qwen", ("portal.qwen.ai",)),  # unverified
+    Provider("requesty", ("router.requesty.ai",)),
+    Provider("sambanova", ("api.sambanova.ai",)),
+    Provider("siliconflow", ("api.siliconflow.com", "api.siliconflow.cn")),
+    Provider("stepfun", ("api.stepfun.com",)),
+    Provider("synthetic", ("api.synthetic.new",)),
+    Provider("together", ("api.together.xyz", "api.together.ai")),  # .ai unverified
+    Provider("venice", ("api.venice.ai",)),  # unverified
+    Provider("vercel", ("ai-gateway.vercel.sh",)),
+    Provider("xai", ("api.x.ai", "cli-chat-proxy.grok.com")),
+    Provider("xiaomi", ("api.xiaomimimo.com",)),
+)
+
+_GLOBS = tuple((glob, row) for row in PROVIDERS for glob in row.hosts if "*" in glob)
+_EXACT = {host: row for row in PROVIDERS for host in row.hosts if "*" not in host}
+
+_SECOND_LEVEL = frozenset({"ac", "co", "com", "edu", "gov", "net", "org"})
+"""Labels that are no name of anybody when a country follows, as in `example.co.uk`."""
+
+
+def match(method: str, host: str, path: str, extra_globs: Sequence[str] = ()) -> Api | None:
+    """The API that a request speaks, or None: it is none of ours.
+
+    `host` may carry a port; `path` may carry a query. An extra glob is `llm.example.com`, `*.corp.example:8443` and so
+    on; a host that one of them names may speak any API at any path that ends as the API's does.
+    """
+    if method.upper() != "POST":
+        return None
+    name, port = split_port(host)
+    if row := _row(name, port):
+        paths = row.paths
+    elif any(fits(name, port, glob) for glob in extra_globs):
+        paths = ANYWHERE
+    else:
+        return None
+    path = path.partition("?")[0].rstrip("/")
+    return next((api for api, end in paths if fnmatchcase(path, f"*{end}")), None)
+
+
+def provider(host: str) -> str:
+    """A short name for the folder of a host's recordings, of lower-case letters, digits, dashes: `openrouter`."""
+    name, port = split_port(host)
+    if row := _row(name, port):
+        return row.name
+    labels = [label for label in name.split(".") if label]
+    if len(labels) > 1 and not (labels[-1].isdigit() or ":" in name):  # an address has no name in it: it stays whole
+        del labels[-1]
+        if len(labels) > 1 and labels[-1] in _SECOND_LEVEL:
+            del labels[-1]
+        del labels[:-1]
+    return re.sub(r"[^a-z0-9]+", "-", "-".join(labels)).strip("-")[:40] or "unknown"
+
+
+def split_port(host: str) -> tuple[str, str]:
+    """`LLM.example.com.:8443` is ("llm.example.com", "8443"), `[::1]` is ("::1", "")."""
+    host = host.strip().lower()
+    if host.startswith("["):
+        name, _, rest = host[1:].partition("]")
+        return name, rest.removeprefix(":")
+    if host.count(":") > 1:  # a bare IPv6 address
+        return host, ""
+    name, _, port = host.partition(":")
+    return name.rstrip("."), port
+
+
+def _row(name: str, port: str) -> Provider | None:
+    full = f"[{name}]:{port}" if ":" in name else f"{name}:{port}"
+    if row := _EXACT.get(name) or _EXACT.get(full):
+        return row
+    return next((row for glob, row in _GLOBS if fits(name, port, glob)), None)
+
+
+def fits(name: str, port: str, glob: str) -> bool:
+    """Whether a glob means a host, whose parts are as `split_port` gives them."""
+    wanted, wanted_port = split_port(glob)
+    return fnmatchcase(name, wanted) and wanted_port in ("", port)

@@ -1,0 +1,105 @@
+"""What a flow says of itself, in the words that mitmproxy has for it."""
+
+import pytest
+from mitmproxy import connection, http
+from mitmproxy.flow import Error
+from mitmproxy.test import tflow, tutils
+
+from toolmend import facts
+
+
+def response(**headers: str) -> http.Response:
+    fields = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
+    return tutils.tresp(headers=http.Headers(fields))
+
+
+@pytest.mark.parametrize(
+    ("content_type", "sse", "json"),
+    [
+        ("text/event-stream", True, False),
+        ("Text/Event-Stream ; charset=utf-8", True, False),
+        ("text/event-streams", False, False),
+        ("application/json", False, True),
+        ("application/json;charset=utf-8", False, True),
+        ("application/problem+json", False, True),
+        ("application/x-ndjson", False, False),
+        ("text/plain, text/event-stream", False, False),
+        ("", False, False),
+    ],
+)
+def test_media_types(content_type: str, sse: bool, json: bool) -> None:
+    of = response(content_type=content_type)
+    assert (facts.is_sse(of), facts.is_json(of)) == (sse, json)
+    assert not facts.is_sse(response())
+    assert not facts.is_json(response())
+
+
+def test_headers_are_text_whatever_they_hold() -> None:
+    message = tutils.tresp(headers=http.Headers([(b"x-a", b"\xff"), (b"content-encoding", b"gzip"), (b"x-a", b"2")]))
+    assert facts.headers(message) == (("x-a", "\ufffd"), ("content-encoding", "gzip"), ("x-a", "2"))
+    assert facts.encoding(message) == "gzip"
+    assert facts.encoding(response()) == ""
+
+
+@pytest.mark.parametrize(
+    ("host", "header", "sni", "names"),
+    [
+        ("a.example", "a.example", "a.example", ["a.example"]),
+        ("10.0.0.7", "a.example:443", None, ["a.example", "10.0.0.7"]),
+        ("10.0.0.7", "", "a.example", ["10.0.0.7", "a.example"]),
+        ("a.example", "localhost:8080", None, ["localhost", "a.example"]),
+        ("::1", "", None, ["[::1]"]),
+    ],
+)
+def test_places(host: str, header: str, sni: str | None, names: list[str]) -> None:
+    flow = tflow.tflow(req=tutils.treq(host=host, port=443, headers=http.Headers(host=header)))
+    flow.client_conn.sni = sni
+    assert list(facts.places(flow)) == [(name, 443) for name in names]
+
+
+@pytest.mark.parametrize(
+    ("body", "value"),
+    [
+        (b'{"model": "k"}', {"model": "k"}),
+        (b"[1]", None),
+        (b"", None),
+        (b"\xff", None),
+        (b"{" * 10, None),
+        (b'{"a": ' * 100_000 + b"1" + b"}" * 100_000, None),
+    ],
+    ids=["object", "list", "nothing", "bytes", "broken", "deep"],
+)
+def test_json_object(body: bytes, value: object) -> None:
+    assert facts.json_object(body) == value
+
+
+@pytest.mark.parametrize(("body", "encoding"), [(None, ""), (b"x", "snappy"), (b"x", "gzip")])
+def test_a_body_that_cannot_be_read_is_empty(body: bytes | None, encoding: str) -> None:
+    assert facts.plain(body, encoding) == b""
+
+
+def test_printable() -> None:
+    assert facts.printable("kimi-k2.5\r\n\x1b[2J\u202e月") == "kimi-k2.5???[2J?月"
+    assert len(facts.printable("x" * 1000)) == 200
+
+
+@pytest.mark.parametrize(
+    ("message", "client", "server", "is_open", "state"),
+    [
+        ("Client disconnected.", "http/1.1", "http/1.1", True, "client_closed"),
+        ("HTTP/1 protocol error: peer closed connection without …", "http/1.1", "http/1.1", True, "upstream_error"),
+        ("HTTP/1 protocol error: peer closed connection without …", "h2", "http/1.1", True, "upstream_error"),
+        ("peer closed connection", "h2", "h2", False, "client_closed"),
+        ("peer closed connection", "h2", "h2", True, "upstream_error"),
+        ("stream reset by client (CANCEL)", "h2", "http/1.1", True, "client_closed"),
+        ("stream reset by client (CANCEL)", "h2", "h2", True, "client_closed"),
+        ("stream reset by client (INTERNAL_ERROR)", "h2", "h2", True, "upstream_error"),
+        ("stream reset by client (CANCEL)", "http/1.1", "h2", True, "upstream_error"),
+        (Error.KILLED_MESSAGE, "h2", "h2", False, "partial"),
+    ],
+)
+def test_who_ended_it(message: str, client: str, server: str, is_open: bool, state: str) -> None:
+    flow = tflow.tflow()
+    flow.client_conn.alpn, flow.server_conn.alpn = client.encode(), server.encode()
+    flow.client_conn.state = connection.ConnectionState.OPEN if is_open else connection.ConnectionState.CLOSED
+    assert facts.end_state(flow, message) == state
