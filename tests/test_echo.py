@@ -43,12 +43,6 @@ def chat(*texts: str, choice: int = 0, **more: object) -> bytes:
     return b"".join(b"data: " + json.dumps(event, ensure_ascii=False).encode() + b"\n\n" for event in events)
 
 
-def content(body: bytes, member: str = "content") -> str:
-    """The joined text of a member that only one text has."""
-    lines = [json.loads(line[6:]) for line in body.splitlines() if line.startswith(b"data: {")]
-    return "".join(event["choices"][0]["delta"].get(member, "") for event in lines)
-
-
 STARS = "*" * len(KEY)
 CASES = {  # (what came in, what is to lie on the disk)
     "one piece": (chat(f"key: {KEY}!"), chat(f"key: {STARS}!")),
@@ -86,6 +80,7 @@ CASES = {  # (what came in, what is to lie on the disk)
         b'{"a":["s","k-ant-api03-AbC_9/xYz",["sk-"],"x"]}',
         b'{"a":["*","*********************",["sk-"],"x"]}',
     ),
+    "strings in two lists": (b'{"a":["sk-ant-"],"b":["api03-AbC_9/xYz"]}', None),
     "a bare string": (
         b'data: "sk-ant-"\n\ndata: "api03-AbC_9/xYz"\n\n',
         b'data: "*******"\n\ndata: "***************"\n\n',
@@ -185,11 +180,36 @@ def test_a_line_with_too_many_suspicions_is_masked_whole(monkeypatch: pytest.Mon
     assert masked([line[:-5] + b"]\n", line, b"\n", line]) == line[:-5] + b"]\n" + b"*" * 17 + b"\n" + b"*" * 17
 
 
+@pytest.mark.parametrize("before", ["", "]}]}]}"])
+def test_texts_in_the_depth_are_one(monkeypatch: pytest.MonkeyPatch, before: str) -> None:
+    body = before + '{"a":{"b":{"%s":{"t":"sk-ant-"}}}}\n' + before + '{"a":{"b":{"%s":{"t":"api03-AbC_9/xYz"}}}}\n'
+    assert masked([(body % ("c", "d")).encode()]) == (body % ("c", "d")).encode()
+    monkeypatch.setattr(echo, "MAX_DEPTH", 2)
+    expected = (body % ("c", "d")).replace("sk-ant-", "*" * 7).replace("api03-AbC_9/xYz", "*" * 15)
+    assert masked([(body % ("c", "d")).encode()]) == expected.encode()
+
+
 def test_a_deep_line_is_read() -> None:
     deep = b"[" * 5000 + b'"sk-","ant-api03-AbC_9/xYz"' + b"]" * 5000 + b',{"a":"sk-ant"}\n{"a":"-api03-AbC_9/xYz"}'
-    secrets = b'"***","*******************"', b'"******"', b'"****************"'
-    expected = b"[" * 5000 + secrets[0] + b"]" * 5000 + b',{"a":' + secrets[1] + b'}\n{"a":' + secrets[2] + b"}"
+    parts = b'"***","*******************"', b'"******"', b'"****************"'
+    expected = b"[" * 5000 + parts[0] + b"]" * 5000 + b',{"a":' + parts[1] + b'}\n{"a":' + parts[2] + b"}"
     assert masked([deep]) == expected
+
+
+@pytest.mark.parametrize(
+    ("secret", "texts", "expected"),
+    [
+        ("hunter22", ["is hun"], ["is hun"]),
+        ("hunter22", ["is h", "unt"], ["is *", "***"]),  # half of a short secret
+        ("hunter2hunter2", ["hunter2" * 3, "x"], ["*" * 21, "x"]),
+        ("hunter2hunter2", ["hunter2hun", "ter2", "x"], ["*" * 10, "****", "x"]),
+        ("aaaaaaab", ["a" * 9, "b"], ["aa" + "*" * 7, "*"]),
+        ("aaaaaaab", ["a"] * 9 + ["b"], ["a", "a"] + ["*"] * 8),
+    ],
+)
+def test_other_secrets(secret: str, texts: list[str], expected: list[str]) -> None:
+    for chunks in cuts(chat(*texts)):
+        assert masked(chunks, (secret,)) == chat(*expected)
 
 
 def test_texts_under_suspicion_are_bounded() -> None:

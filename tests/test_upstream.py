@@ -7,6 +7,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+
 from toolmend.codings import decoder
 from toolmend.upstream import Coding, End, Request, Script, Upstream, make_certificate
 

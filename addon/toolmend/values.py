@@ -20,9 +20,9 @@ from . import json_text
 MAX_LITERAL = 65_536
 """Characters of a Python literal: its syntax tree takes a microsecond and hundreds of bytes for each."""
 
-_KIND = {int: "integer", float: "number", bool: "boolean", dict: "object", list: "array", str: "string", type(None): "null"}
+_NONE = type(None)
+_KIND = {_NONE: "null", int: "integer", float: "number", bool: "boolean", dict: "object", list: "array", str: "string"}
 _NAMES = frozenset(_KIND.values())
-_STRING = frozenset({"string"})
 
 
 def types_of(schema: Any, root: Any) -> frozenset[str]:
@@ -48,16 +48,15 @@ def types_of(schema: Any, root: Any) -> frozenset[str]:
 
 def is_string(schema: Any, root: Any) -> bool:
     """Whether only a string is allowed: then the value need not be seen whole."""
-    return types_of(schema, root) == _STRING
+    return types_of(schema, root) == {"string"}
 
 
 def to_json(text: str, types: AbstractSet[str]) -> str:
     """The JSON text of a value: of the first allowed type that fits, in the rule's order; else the text as a string."""
-    if not types <= _STRING:
-        value = text.strip(" \t\r\n")
-        for name, fit in _FITS:
-            if name in types and (fitting := fit(value)) is not None:
-                return fitting
+    value = text.strip(" \t\r\n")
+    for name, fit in _FITS:
+        if name in types and (fitting := fit(value)) is not None:
+            return fitting
     return json_text.quote(text)
 
 
@@ -96,7 +95,7 @@ def _list(value: Any) -> list[Any]:
 _INTEGER = re.compile(r"(-?)(?=[0-9])0*+([0-9]*+)(?:\.0++)?")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?")
 _RAW = re.compile(r"[\x00-\x1f\ud800-\udfff]")
-_IN_QUOTES = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
+_IN_QUOTES = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"')
 
 
 def _integer(text: str) -> str | None:

@@ -5,7 +5,7 @@ import re
 import socket
 import ssl
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -59,7 +59,7 @@ def request_bytes(path: str, *, host: str, method: str = "POST", version: str = 
 
 @dataclass
 class Reply:
-    """One HTTP/1 response, taken apart. `terminated`: its framing says that it is whole; `rest`: what came behind it."""
+    """One HTTP/1 response, apart. `terminated`: its framing says that it is whole; `rest`: what came behind it."""
 
     status: str
     headers: list[tuple[str, str]]
@@ -108,7 +108,9 @@ def parse(raw: bytes) -> Reply:
 class Raw:
     """A connection to the host of a URL: by CONNECT through the proxy and with TLS inside, or just to the proxy."""
 
-    def __init__(self, proxy: Mitmdump, url: str, *, connect: bool = True) -> None:
+    def __init__(
+        self, proxy: Mitmdump, url: str, *, connect: bool = True, alpn: Sequence[str] = ("http/1.1", "h2")
+    ) -> None:
         self.host = urlsplit(url).netloc
         self.sock = socket.create_connection(("127.0.0.1", proxy.port), timeout=20)
         if connect:
@@ -118,8 +120,8 @@ class Raw:
                 answer += self.sock.recv(1)
             assert answer.startswith(b"HTTP/1.1 200"), answer
             context = context_for(proxy.ca)
-            # the proxy takes the client's first choice, and offers both to the server, which may choose HTTP/2
-            context.set_alpn_protocols(["http/1.1", "h2"])
+            # the proxy takes the client's first choice, and offers all to the server, which may choose HTTP/2
+            context.set_alpn_protocols(list(alpn))
             self.sock = context.wrap_socket(self.sock, server_hostname=self.host.partition(":")[0])
 
     def send(self, data: bytes) -> None:

@@ -3,7 +3,9 @@
 The client has every byte that had arrived, the recording has them too and says how it ended, the proxy lives.
 """
 
+import json
 import os
+import re
 import signal
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +13,8 @@ from pathlib import Path
 import httpx
 import pytest
 from clients import LEAK, PROSE, Raw, Serve, Start, ask, chunks, eventually, parse, recording, request_bytes
+from h2.connection import H2Connection
+from h2.errors import ErrorCodes
 
 from streams import WEATHER
 from toolmend.pipeline import Pipeline
@@ -73,26 +77,35 @@ def test_the_upstream_breaks_off(
         assert kept.read("client.sse") == body
 
 
-@pytest.mark.parametrize("alpn", [H1, H2], ids=["HTTP/1", "HTTP/2"])
+@pytest.mark.parametrize("alpn", [H1, H2], ids=["from HTTP/1", "from HTTP/2"])
 @pytest.mark.parametrize("silent", [False, True], ids=["while it is sent", "while nothing is sent"])
+@pytest.mark.parametrize("leave", ["HTTP/1 close", "HTTP/2 close", "HTTP/2 cancel"])
 def test_the_client_leaves(
-    proxy: Mitmdump, serve: Serve, http2: httpx.Client, flows: Path, path: str, alpn: tuple[str, ...], silent: bool
+    proxy: Mitmdump, serve: Serve, flows: Path, path: str, leave: str, alpn: tuple[str, ...], silent: bool
 ) -> None:
-    script = Script(chunks(LEAK)[:2], end="stall") if silent else Script(chunks(LEAK, 0.05))
-    upstream = serve(script, alpn=alpn)
-    with Raw(proxy, upstream.url) as raw:
-        raw.send(request_bytes(f"/h1{path}", host=raw.host))
-        raw.read_until(b"I will look.")
-    with http2.stream("POST", f"{upstream.url}/h2{path}", json=WEATHER) as answer:
-        for data in answer.iter_raw():
-            if b"I will look." in data:
-                break
-    for client in ("h1", "h2"):
-        kept = recording(flows, f"/{client}{path}")
-        assert kept.meta["state"] == "client_closed"
-        assert b"I will look." in kept.read("client.sse")
-        assert LEAK.startswith(kept.read("upstream.sse"))
-        assert kept.read("upstream.sse") != LEAK
+    upstream = serve(Script(chunks(LEAK)[:2], end="stall") if silent else Script(chunks(LEAK, 0.03)), alpn=alpn)
+    if leave == "HTTP/1 close":
+        with Raw(proxy, upstream.url) as raw:
+            raw.send(request_bytes(path, host=raw.host))
+            raw.read_until(b"I will look.")
+    else:
+        http2 = H2Connection()
+        http2.initiate_connection()
+        with Raw(proxy, upstream.url, alpn=["h2"]) as raw:
+            pseudo = {":method": "POST", ":scheme": "https", ":authority": raw.host, ":path": path}
+            http2.send_headers(1, list((pseudo | {"content-type": "application/json"}).items()))
+            http2.send_data(1, json.dumps(WEATHER).encode(), end_stream=True)
+            raw.send(http2.data_to_send())
+            raw.read_until(b"I will look.")
+            if leave == "HTTP/2 cancel":
+                http2.reset_stream(1, ErrorCodes.CANCEL)
+                raw.send(http2.data_to_send())
+                recording(flows, path)  # it is over while the connection is open
+    kept = recording(flows, path)
+    assert kept.meta["state"] == "client_closed"
+    assert b"I will look." in kept.read("client.sse")
+    assert LEAK.startswith(kept.read("upstream.sse"))
+    assert kept.read("upstream.sse") != LEAK
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
@@ -111,4 +124,4 @@ def test_the_proxy_is_stopped(start: Start, serve: Serve, tmp_path: Path, path: 
     assert kept.meta["state"] == "partial"
     assert kept.read("upstream.sse") == arrived(sent)
     assert kept.read("client.sse") == reply.body
-    assert "Traceback" not in proxy.log
+    assert not re.search('File ".*toolmend/', proxy.log)  # mitmproxy's own handlers may show theirs, on Python 3.12.1

@@ -22,6 +22,7 @@ from toolmend import __version__
 COMMANDS = {
     # name: (module:attribute, one line for --help)
     "demo": ("toolmend.cli.demo:demo", "Watch a leaked stream being mended by a real proxy, start to end."),
+    "providers": ("toolmend.cli.providers:providers", "Show which dialects are looked for with a model, and why."),
     "rewrite": ("toolmend.cli.rewrite:rewrite", "Mend a stream that lies in a file or comes on standard input."),
 }
 

@@ -1,0 +1,241 @@
+"""`toolmend demo`: a leaked stream, mended before your eyes, with nothing staged but the provider.
+
+    upstream (plays Kimi K2, leaking) ─TLS─ mitmdump with the addon ─TLS─ openai SDK
+
+Rule of this file: "before" and "after" are both what the SDK itself read, once without the proxy and once through it;
+what it claims is checked, and it fails if it is not so.
+"""
+
+import json
+import shlex
+import signal
+import ssl
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import FrameType
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from ..proxy import Mitmdump, ProxyError, tail, write_bundle
+from ..upstream import Script, Upstream, make_certificate
+from . import Problem
+
+MODEL = "kimi-k2-instruct"
+MESSAGES: Any = [{"role": "user", "content": "What is the weather in Beijing?"}]
+TOOLS: Any = [
+    {
+        "type": "function",
+        "function": {
+            "name": "get_weather",
+            "description": "The weather in a city.",
+            "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
+        },
+    }
+]
+
+LEAK = (
+    "Let me", " look", " that up.", "<|tool_calls_section_begin|>", "<|tool_call_begin|>", " functions", ".get_weather",
+    ":", "0", "<|tool_call_argument_begin|>", ' {"', "city", '": "', "Beijing", '"}', "<|tool_call_end|>",
+    "<|tool_calls_section_end|>",
+)  # fmt: skip
+"""One tool call as a model writes it, and as a provider that does not parse it puts it into the text."""
+
+PACE = 0.02
+"""Seconds between two tokens."""
+
+
+@dataclass
+class Call:
+    """A tool call, joined from its deltas."""
+
+    id: str = ""
+    name: str = ""
+    arguments: str = ""
+
+
+@dataclass
+class Answer:
+    """What a client has when the stream is over."""
+
+    content: str = ""
+    calls: dict[int, Call] = field(default_factory=dict)
+    finish_reason: str | None = None
+
+
+CALL = Call("functions.get_weather:0", "get_weather", '{"city": "Beijing"}')
+EXPECTED = Answer("Let me look that up.", {0: CALL}, "tool_calls")
+
+
+@click.command()
+@click.option(
+    "--keep-running", is_flag=True, help="Leave the proxy up until Ctrl-C, and say how to point an agent at it."
+)
+@click.option(
+    "--flows",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="The folder to record in; by default toolmend/flows in your data folder.",
+)
+def demo(keep_running: bool, flows: Path | None) -> None:
+    """Watch a leaked stream being mended by a real proxy, start to end.
+
+    A local server plays a Kimi K2 stream over TLS in which the provider left the tool call in the text. The openai SDK
+    reads it twice: straight, and through mitmdump with the addon. Exits with 0 only if the call arrived whole.
+
+    \b
+    Examples:
+      toolmend demo
+      toolmend demo --keep-running      then start your agent in another terminal
+    """
+    console = Console(highlight=False)
+    with _ended_by_signals(), TemporaryDirectory(prefix="toolmend-demo-") as scratch:
+        folder = Path(scratch)
+        certificate = make_certificate(folder)
+        with Upstream([_leak()], tls=certificate, alpn=["http/1.1"]) as upstream:
+            options = {
+                "toolmend_hosts": f"localhost:{upstream.port}",
+                "ssl_verify_upstream_trusted_ca": str(write_bundle(folder / "upstream-cas.pem", certificate[0])),
+            }
+            if flows:
+                options["toolmend_flows"] = str(flows.absolute())
+            try:
+                with Mitmdump(options, confdir=folder / "mitmproxy") as proxy:
+                    _run(console, upstream, proxy, certificate[0])
+                    if keep_running:
+                        _keep_running(console, proxy, folder)
+            except ProxyError as error:
+                raise Problem(str(error)) from error
+
+
+def _run(console: Console, upstream: Upstream, proxy: Mitmdump, upstream_ca: Path) -> None:
+    console.print(f"Upstream at {upstream.url}, mitmdump at {proxy.url}.", soft_wrap=True)
+    before = _ask(upstream.url, upstream_ca, None)
+    try:
+        after = _ask(upstream.url, proxy.ca, proxy.url)
+    except Problem:
+        _show_log(proxy)
+        raise
+    console.print(_side_by_side(before, after))
+    if after != EXPECTED:
+        _show_log(proxy)
+        raise Problem(f"the call did not arrive whole, the client got {after}", try_="toolmend demo  (and report this)")
+    recorded = proxy.wait_for(r"recorded in (.*)\)")[1]
+    console.print("The call arrived whole.", style="bold green")
+    console.print(f"Recorded in {recorded}", soft_wrap=True)
+
+
+def _show_log(proxy: Mitmdump) -> None:
+    click.echo(f"mitmdump's last words:\n{tail(proxy.log)}\n", err=True)
+
+
+def _leak() -> Script:
+    """The provider's side: the call is in the text, and the stream says that it is over, as it is after any text."""
+    head = {"id": "chatcmpl-demo", "object": "chat.completion.chunk", "created": 1760000000, "model": MODEL}
+    deltas: list[tuple[dict[str, str], str | None]] = [({"role": "assistant", "content": ""}, None)]
+    deltas += [({"content": token}, None) for token in LEAK]
+    deltas += [({}, "stop")]
+    chunks = [{**head, "choices": [{"index": 0, "delta": delta, "finish_reason": end}]} for delta, end in deltas]
+    usage = {"prompt_tokens": 62, "completion_tokens": len(LEAK), "total_tokens": 62 + len(LEAK)}
+    data = [json.dumps(chunk) for chunk in [*chunks, {**head, "choices": [], "usage": usage}]]
+    return Script(tuple((PACE, f"data: {text}\n\n".encode()) for text in [*data, "[DONE]"]))
+
+
+def _ask(url: str, ca: Path, proxy: str | None) -> Answer:
+    """What the openai SDK makes of the stream. Raises Problem if it cannot be read."""
+    try:
+        import openai  # noqa: PLC0415  half a second, and not there in a bare installation
+    except ImportError:
+        raise Problem(
+            "the demo's client, the openai SDK, is not installed", try_=f"{sys.executable} -m pip install openai"
+        ) from None
+    trusting = ssl.create_default_context(cafile=ca)
+    answer = Answer()
+    try:
+        with (
+            openai.DefaultHttpxClient(proxy=proxy, verify=trusting, trust_env=False, timeout=30) as http,
+            openai.OpenAI(base_url=f"{url}/v1", api_key="none", http_client=http, max_retries=0) as client,
+            client.chat.completions.create(model=MODEL, messages=MESSAGES, tools=TOOLS, stream=True) as stream,
+        ):
+            for chunk in stream:
+                for choice in chunk.choices:
+                    answer.content += choice.delta.content or ""
+                    answer.finish_reason = choice.finish_reason or answer.finish_reason
+                    for delta in choice.delta.tool_calls or ():
+                        call = answer.calls.setdefault(delta.index, Call())
+                        call.id += delta.id or ""
+                        call.name += (delta.function and delta.function.name) or ""
+                        call.arguments += (delta.function and delta.function.arguments) or ""
+    except Exception as error:
+        raise Problem(f"the openai SDK could not read the stream: {error!r}") from error
+    return answer
+
+
+def _side_by_side(before: Answer, after: Answer) -> Table:
+    table = Table(expand=True, show_lines=True, title="The same stream, as the openai SDK reads it")
+    for title in ("without toolmend", "with toolmend"):
+        table.add_column(title, ratio=1, overflow="fold")
+    table.add_row(Text(f"content\n{before.content}"), Text(f"content\n{after.content}"))
+    table.add_row(_calls(before), _calls(after))
+    table.add_row(f"finish_reason\n{before.finish_reason}", f"finish_reason\n{after.finish_reason}")
+    return table
+
+
+def _calls(answer: Answer) -> Text:
+    if not answer.calls:
+        return Text("tool_calls\nnone", style="red")
+    calls = (f"{call.name}\n{call.arguments}\nid {call.id}" for call in answer.calls.values())
+    return Text("\n".join(("tool_calls", *calls)), style="green")
+
+
+@contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """SIGTERM, and the terminal's end, unwind the stack as Ctrl-C does: so nothing that was started stays behind."""
+
+    def leave(number: int, _: FrameType | None) -> None:
+        sys.exit(128 + number)
+
+    before = {number: signal.signal(number, leave) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _keep_running(console: Console, proxy: Mitmdump, folder: Path) -> None:
+    variables = proxy.environment()
+    env = folder / "env"
+    env.write_text("".join(f"export {name}={shlex.quote(value)}\n" for name, value in variables.items()))
+    lines = [
+        "",
+        f"The proxy stays up at {proxy.url} until Ctrl-C. In another terminal:",
+        "",
+        f"  . {shlex.quote(str(env))}",
+        "  claude           # or codex, qwen, opencode, kimi: any agent, started from that terminal",
+        "",
+        "The file sets, for that terminal only, among others:",
+        "",
+        f"  HTTPS_PROXY={proxy.url}",
+        f"  NODE_EXTRA_CA_CERTS={variables['NODE_EXTRA_CA_CERTS']}",
+        f"  SSL_CERT_FILE={variables['SSL_CERT_FILE']}",
+        "",
+        "Node adds our CA to its own; Python, Rust and Go are given a file with the system's CAs and ours.",
+        "Only LLM APIs are read, mended and recorded. What toolmend has to say:",
+        "",
+    ]
+    console.print("\n".join(lines), soft_wrap=True)
+    try:
+        for line in proxy.follow():
+            if "toolmend:" in line:
+                click.echo(line, nl=False)
+    except KeyboardInterrupt:
+        click.echo("stopping")
+        return
+    raise ProxyError(f"mitmdump has ended; its last words:\n{tail(proxy.log)}")

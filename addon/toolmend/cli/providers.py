@@ -1,0 +1,113 @@
+"""`toolmend providers`: which profile applies to a model, why, and what is looked for with it.
+
+Rule of this file: it asks what the pipeline asks, and says it; nothing is decided here.
+"""
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from ..providers import Found, Profile, armed, find, table
+from ..settings import Settings, SettingsError, parse
+from . import Exit, Problem
+
+
+@click.command()
+@click.argument("model", default="")
+@click.option("--host", default="", metavar="HOST", help="Where it is served: openrouter.ai, localhost:11434.")
+@click.option("--config", default="", metavar="FILE.toml", help="What the option toolmend_config is to be.")
+@click.option("--json", "as_json", is_flag=True, help="The same as JSON.")
+def providers(model: str, host: str, config: str, as_json: bool) -> None:
+    """Show which provider profile a model gets and which dialects are looked for; without a model, all profiles.
+
+    \b
+    Examples:
+      toolmend providers qwen/qwen3-coder-480b
+      toolmend providers my-model --host llm.example.com --config toolmend.toml
+    """
+    try:
+        settings = parse({"config": config, "flows": "off"})
+    except SettingsError as error:
+        raise Problem(str(error), code=Exit.CONFIGURATION) from None
+    if model or host:
+        found = find(model, host, settings.providers)
+        if as_json:
+            click.echo(json.dumps(_answer(found, model, host, settings), indent=2))
+        else:
+            for key, line in _lines(found, settings):
+                click.echo(f"{key:<10} {line}")
+        return
+    rows = [row for part in table(settings.providers) for row in part]
+    if as_json:
+        click.echo(json.dumps([asdict(row) for row in rows], indent=2))
+    else:
+        _print(rows)
+
+
+def _answer(found: Found, model: str, host: str, settings: Settings) -> dict[str, Any]:
+    profile = found.profile
+    return {
+        "model": model,
+        "host": host,
+        "profile": profile.name,
+        "matched": {found.part: found.glob} if found.part else {},
+        "dialects": [dialect.name for dialect in armed(settings.dialects, profile)],
+        "reasoning_field": profile.reasoning_field,
+        "think_tags": profile.think_tags,
+        "think_unopened": profile.think_unopened,
+    }
+
+
+def _lines(found: Found, settings: Settings) -> list[tuple[str, str]]:
+    profile = found.profile
+    dialects = armed(settings.dialects, profile)
+    own = ", ".join(dialect.name for dialect in dialects if dialect.name in profile.dialects)
+    others = sum(dialect.name not in profile.dialects for dialect in dialects)
+    if settings.dialects is not None:
+        looked = ", ".join(settings.dialects) or "none"
+        looked += ": the settings say so"
+    else:
+        looked = f"{own}, and {others}" if own else f"the {others}"
+        looked += " that cannot be mistaken, as for every model"
+    tags = "is reasoning" if profile.think_tags else "is left in the text"
+    if profile.think_unopened:
+        tags += ", and the text begins inside it"
+    why = f"the {found.part} matches {found.glob}" if found.part else "neither model nor host is known"
+    return [
+        ("profile", f"{profile.name}: {why}"),
+        ("dialects", looked),
+        ("reasoning", f"in {profile.reasoning_field}"),
+        ("<think>", tags),
+    ]
+
+
+def _print(rows: Sequence[Profile]) -> None:
+    """All profiles: a table for who sits at a terminal, else lines of fields between tabs."""
+    head = ("profile", "models", "hosts", "dialects", "reasoning", "<think>")
+    lines = [
+        (
+            row.name,
+            " ".join(row.models),
+            " ".join(row.hosts),
+            " ".join(row.dialects),
+            row.reasoning_field or "by host",
+            "reasoning" if row.think_tags else "text",
+        )
+        for row in rows
+    ]
+    if not sys.stdout.isatty():
+        for line in (head, *lines):
+            click.echo("\t".join(line))
+        return
+    shown = Table(box=None, pad_edge=False)
+    for title in head:
+        shown.add_column(title, overflow="fold")
+    for line in lines:
+        shown.add_row(*line)
+    Console(markup=False).print(shown)

@@ -1,0 +1,235 @@
+"""What a recording may say of a request: secrets go out on the way to disk.
+
+    secrets_of(exchange) -> the secrets that the request carried
+    Redactor(secrets)       takes them, and whatever looks like a key, out of texts, headers, paths and JSON bodies
+
+Rule of this file: not one character of a secret is kept. A header is kept only if its name is on a list; a value goes
+if its name says credential; a text loses what has the shape of a known key. When in doubt it goes.
+"""
+
+import base64
+import json
+import re
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, unquote, unquote_plus
+
+from . import json_text
+
+if TYPE_CHECKING:
+    from .recorder import Exchange
+
+REDACTED = "[REDACTED]"
+
+MIN_SECRET = 8
+"""Characters. What is shorter guards nothing, and looking for it would mask half of a text."""
+
+KEPT_HEADERS = re.compile(
+    "accept(-encoding|-language)?|alt-svc|anthropic-(beta|version)|cache-control|connection|content-(encoding|length|type)|date"
+    "|host|openai-(beta|processing-ms|version)|(x-)?request-id|retry-after|server|transfer-encoding|user-agent|vary|via"
+    "|x-accel-buffering|x-should-retry|x-stainless-[a-z-]+"
+)
+
+CREDENTIAL = re.compile(
+    ".*(access|api|auth|encryption|master|private|secret|session|signing|subscription)keys?|.*accesskeyid"
+    "|.*(authorization|bearer|cookies?|credentials?|passphrase|passwd|passwords?|secrets?|token)"
+)
+"""Names, in lower case and without punctuation, whose value is a credential: x-api-key, GITHUB_TOKEN, clientSecret."""
+
+NO_CREDENTIAL = re.compile(
+    "(begin|bos|cls|end|eos|mask|pad|sep|start|stop|unk|continuation|next|(next|previous)?page)token"
+)
+"""Names that end like a credential's and hold none: words of a tokenizer, places in a list."""
+
+IDENTITY = re.compile("(user|account|device|organi[sz]ation|org|session)(uu)?id")
+"""Names whose value tells who somebody is. No secret, so an echo is not looked for, but no business of a recording."""
+
+QUERY = re.compile("auth|code|key|sig|.*signature")
+"""Names that hold a credential in a query only: ?key=AIza..."""
+
+KEYS = (
+    (
+        "sk-",
+        r"[A-Za-z0-9_-]{16,}",
+    ),  # OpenAI, Anthropic (sk-ant-), OpenRouter (sk-or-), DeepSeek, Moonshot: their key pages
+    ("AIza", r"[A-Za-z0-9_-]{30,}"),  # Google, down to GOCSPX-: cloud.google.com/docs/authentication
+    ("ya29.", r"[A-Za-z0-9_-]{20,}"),
+    ("GOCSPX-", r"[A-Za-z0-9_-]{20,}"),
+    ("gsk_", r"[A-Za-z0-9]{20,}"),  # Groq: console.groq.com/keys
+    ("xai-", r"[A-Za-z0-9_-]{20,}"),  # xAI: docs.x.ai
+    ("hf_", r"[A-Za-z0-9]{20,}"),  # Hugging Face: huggingface.co/docs/hub/security-tokens
+    ("pplx-", r"[A-Za-z0-9]{20,}"),  # Perplexity: its key page; so down to nvapi-
+    ("csk-", r"[A-Za-z0-9]{20,}"),  # Cerebras
+    ("fw_", r"[A-Za-z0-9]{20,}"),  # Fireworks
+    ("tgp_v1_", r"[A-Za-z0-9_-]{20,}"),  # Together
+    ("r8_", r"[A-Za-z0-9]{20,}"),  # Replicate
+    ("nvapi-", r"[A-Za-z0-9_-]{20,}"),  # NVIDIA
+    ("ghp_", r"[A-Za-z0-9]{20,}"),  # GitHub, down to github_pat_: docs.github.com, "GitHub's token formats"
+    ("gho_", r"[A-Za-z0-9]{20,}"),
+    ("ghu_", r"[A-Za-z0-9]{20,}"),
+    ("ghs_", r"[A-Za-z0-9]{20,}"),
+    ("ghr_", r"[A-Za-z0-9]{20,}"),
+    ("github_pat_", r"[A-Za-z0-9_]{20,}"),
+    ("glpat-", r"[A-Za-z0-9_.-]{20,}"),  # GitLab: docs.gitlab.com, "Token prefixes"
+    ("xox", r"[abceoprs]-[A-Za-z0-9-]{10,}"),  # Slack: docs.slack.dev, "Tokens"
+    ("xapp-", r"[A-Za-z0-9-]{10,}"),
+    ("AKIA", r"[A-Z0-9]{16}"),  # AWS: docs.aws.amazon.com, "IAM identifiers"
+    ("ASIA", r"[A-Z0-9]{16}"),
+    ("sk_live_", r"[A-Za-z0-9]{16,}"),  # Stripe: docs.stripe.com/keys
+    ("npm_", r"[A-Za-z0-9]{36}"),  # npm: docs.npmjs.com, "About access tokens"
+    ("Bearer ", r"[A-Za-z0-9._~+/=-]{16,}"),  # RFC 6750, section 2.1
+    ("bearer ", r"[A-Za-z0-9._~+/=-]{16,}"),
+    ("eyJ", r"(?<![_-]eyJ)[A-Za-z0-9_-]{5,}(\.[A-Za-z0-9_-]*){2,}"),  # JWT, JWE: RFC 7519, RFC 7516; `{"` in base64
+    ("-----BEGIN ", r"[A-Z0-9 ]*PRIVATE KEY[\s\S]*?(-----END [A-Z0-9 ]*-----|\Z)"),  # PEM: RFC 7468
+)
+"""Known keys: what they begin with, as a word does, and how they go on."""
+
+
+def _shape(literal: str, rest: str) -> re.Pattern[str]:
+    r"""A known key where a word begins, be it behind the `\n` of a text in a text. A literal first: that is fast."""
+    plain = re.escape(literal)
+    return re.compile(rf"{plain}((?<![A-Za-z0-9]{plain})|(?<=\\[nrt]{plain})){rest}")
+
+
+_SHAPES = [(literal, _shape(literal, rest)) for literal, rest in KEYS]
+
+
+def spellings(secret: str) -> frozenset[str]:
+    """A secret as a text may hold it: as it is, inside a JSON string, with slashes escaped, in a URL."""
+    in_json = (json_text.quote(secret)[1:-1], json.dumps(secret)[1:-1])
+    return frozenset((secret, *in_json, secret.replace("/", "\\/"), quote(secret, safe="", errors="surrogatepass")))
+
+
+def secrets_of(exchange: "Exchange") -> tuple[str, ...]:
+    """The credentials in a request's headers, query and bodies, of MIN_SECRET characters or more, longest first."""
+    found: list[str] = []
+    for name, value in exchange.request_headers:
+        if _is_credential(name):
+            found += _header_secrets(name, value)
+    path, _, query = exchange.path.partition("?")
+    if userinfo := _USERINFO.search(path):
+        found += [userinfo[1], userinfo[1].partition(":")[2]]
+    for name, value in _parameters(query):
+        if _is_credential(name) or QUERY.fullmatch(_plain(name)):
+            found += [value, unquote_plus(value)]
+    for body in (exchange.request, exchange.upstream_request or b""):
+        try:
+            found += _body_secrets(json_text.loads(body), secret=False)
+        except (json_text.NotJSON, RecursionError):
+            continue
+    return tuple(sorted({text for text in found if len(text) >= MIN_SECRET}, key=lambda text: (-len(text), text)))
+
+
+class Redactor:
+    """Takes secrets out. Anything may be given to it; nothing is raised."""
+
+    def __init__(self, secrets: Iterable[str]) -> None:
+        self._spelled = sorted({text for secret in secrets for text in spellings(secret)}, key=len, reverse=True)
+
+    def text(self, text: str) -> str:
+        """The text without the request's secrets and without what looks like a key."""
+        for spelled in self._spelled:
+            if spelled in text:
+                text = text.replace(spelled, REDACTED)
+        for literal, shape in _SHAPES:
+            if literal in text:
+                text = shape.sub(REDACTED, text)
+        return text
+
+    def headers(self, headers: Iterable[tuple[str, str]]) -> list[list[str]]:
+        """[name, value] pairs, the value only of a header that is on the list."""
+        return [
+            [self.text(name), self.text(value) if KEPT_HEADERS.fullmatch(name.lower()) else REDACTED]
+            for name, value in headers
+        ]
+
+    def path(self, path: str) -> str:
+        """The path and query of a request."""
+        path, question, query = path.partition("?")
+        path = "/".join(map(self._part, _USERINFO.sub(f"//{REDACTED}@", path).split("/")))
+        parts = []
+        for name, value in _parameters(query):
+            hidden = value and (_is_credential(name) or QUERY.fullmatch(_plain(name)))
+            part = REDACTED if hidden else self._part(value)
+            parts.append(f"{self._part(name)}={part}" if value else self._part(name))
+        return path + question + "&".join(parts)
+
+    def _part(self, part: str) -> str:
+        """A piece of a URL; it goes whole if it spells a secret, be it with percents."""
+        return part if all(self.text(text) == text for text in (part, unquote(part), unquote_plus(part))) else REDACTED
+
+    def body(self, data: bytes) -> bytes | None:
+        """A JSON body, written anew without its secrets; None if it is no JSON, and so cannot be judged."""
+        try:
+            return json_text.dumps(self.value(json_text.loads(data))).encode()
+        except (json_text.NotJSON, RecursionError):
+            return None
+
+    def value(self, value: Any, hidden: bool = False) -> Any:
+        """A JSON value. Strings under a credential's name go; objects (tool parameters) are gone through."""
+        match value:
+            case str():
+                return REDACTED if hidden and value else self.text(value)
+            case dict():
+                return {
+                    self.text(name): self.value(item, _is_credential(name) or _is_identity(name))
+                    for name, item in value.items()
+                }
+            case list() | tuple():
+                return [self.value(item, hidden) for item in value]
+        return value
+
+
+_PUNCTUATION = re.compile(r"[\W_]+")
+_USERINFO = re.compile("//([^/@]+)@")
+
+
+def _plain(name: str) -> str:
+    return _PUNCTUATION.sub("", unquote(name)).lower()
+
+
+@lru_cache(1000)  # a request says "role" and "content" a thousand times
+def _is_credential(name: str) -> bool:
+    plain = _plain(name)
+    return bool(CREDENTIAL.fullmatch(plain)) and not NO_CREDENTIAL.fullmatch(plain)
+
+
+@lru_cache(1000)
+def _is_identity(name: str) -> bool:
+    return bool(IDENTITY.fullmatch(_plain(name)))
+
+
+def _parameters(query: str) -> Iterator[tuple[str, str]]:
+    for part in re.split("[&;]", query):
+        name, _, value = part.partition("=")
+        yield name, value
+
+
+def _header_secrets(name: str, value: str) -> Iterator[str]:
+    """`Bearer X`, `Basic X`, `X`, and in a cookie `a=X; b=Y`: each X and Y."""
+    if "cookie" in name.lower():
+        for part in value.split(";"):
+            yield part.partition("=")[2].strip()
+        return
+    words = value.split(None, 1)
+    yield words[-1].strip() if words else ""
+    if len(words) == 2 and words[0].lower() == "basic":
+        try:
+            pair = base64.b64decode(words[1]).decode()
+        except ValueError:
+            return
+        yield pair
+        yield pair.partition(":")[2]
+
+
+def _body_secrets(value: Any, *, secret: bool) -> Iterator[str]:
+    match value:
+        case str() if secret:
+            yield value
+        case dict():
+            for name, item in value.items():
+                yield from _body_secrets(item, secret=_is_credential(name))
+        case list():
+            for item in value:
+                yield from _body_secrets(item, secret=secret)

@@ -1,0 +1,631 @@
+"""The recorder, on a real disk: what lies there at the end, after a failure, and after a kill."""
+
+import hashlib
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from toolmend import __version__
+from toolmend.recorder import MAX_WAITING, Exchange, Recorder, Recording
+
+KEY = "sk-ant-api03-AbC_9-xYzAbC_9"
+REQUEST = {"model": "kimi-k2", "stream": True, "messages": [{"role": "user", "content": f"my key is {KEY}"}]}
+EXCHANGE = Exchange(
+    flow_id="0f3c9a12-5d1e-4b7a-9c55-2f6a1b2c3d4e",
+    provider="openrouter",
+    api="chat",
+    model="moonshotai/kimi-k2",
+    method="POST",
+    host="openrouter.ai",
+    path=f"/api/v1/chat/completions?key={KEY}&beta=1",
+    http_version="HTTP/2.0",
+    status=200,
+    request_headers=(("authorization", f"Bearer {KEY}"), ("content-type", "application/json"), ("x-title", "agent")),
+    response_headers=(("content-type", "text/event-stream"), ("set-cookie", "a=b"), ("server", f"s {KEY}")),
+    request=json.dumps(REQUEST).encode(),
+    upstream_request=None,
+    stream=True,
+    settings={"dialects": "auto"},
+)
+
+
+def event(text: str) -> bytes:
+    return b"data: " + json.dumps({"choices": [{"index": 0, "delta": {"content": text}}]}).encode() + b"\n\n"
+
+
+def meta(folder: Path) -> dict[str, Any]:
+    found = json.loads((folder / "meta.json").read_bytes())
+    assert isinstance(found, dict)
+    return found
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def wait_for(true: Callable[[], bool]) -> None:
+    """Until the writer thread, or another process, has come so far; the test's own timeout ends it."""
+    while not true():
+        time.sleep(0.01)
+
+
+def all_done(recorder: Recorder) -> None:
+    """Until the writer thread has done all that it was given."""
+    wait_for(lambda: recorder._put == recorder._done)
+
+
+@pytest.fixture
+def log() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def recorder(tmp_path: Path, log: list[str]) -> Iterator[Recorder]:
+    recorder = Recorder(tmp_path / "flows", log.append)
+    yield recorder
+    recorder.close()
+
+
+def record(recorder: Recorder, exchange: Exchange = EXCHANGE, body: bytes = event("hi")) -> Recording:
+    """One whole flow."""
+    recording = recorder.start(exchange)
+    recording.received(body)
+    recording.sent(body)
+    recording.finish("complete")
+    return recording
+
+
+# what lies there
+
+
+def test_a_stream(recorder: Recorder, log: list[str]) -> None:
+    chunks = [event("a"), event("key: sk-ant"), event(f"{KEY[6:]}, b") + event("c")[:20], b"", event("c")[20:]]
+    recording = recorder.start(EXCHANGE)
+    for chunk in chunks:
+        recording.received(chunk)
+        recording.sent(chunk.upper())
+    recording.finish("complete", rules=["kimi_k2", "finish_reason"], ids=["call_1", KEY], error=f"none, {KEY}")
+    recorder.close()
+    found = files(recording.folder)
+    stars = "*" * len(KEY)
+    upstream = event("a") + event("key: ******") + event(f"{stars[6:]}, b") + event("c")
+    assert found["upstream.sse"] == upstream
+    assert found["client.sse"] == b"".join(chunks).upper()  # in capitals it is another text
+    assert json.loads(found["request.json"]) == {
+        **REQUEST,
+        "messages": [{"role": "user", "content": "my key is [REDACTED]"}],
+    }
+    rows = [json.loads(line) for line in found["upstream.idx"].splitlines()]
+    assert [row["len"] for row in rows] == [len(chunk) for chunk in chunks if chunk]
+    assert [row["off"] for row in rows] == [sum(row["len"] for row in rows[:i]) for i in range(len(rows))]
+    times = [row["t_ms"] for row in rows]
+    assert times[0] == 0
+    assert times == sorted(times)
+    assert sorted(found) == ["client.sse", "meta.json", "request.json", "upstream.idx", "upstream.sse"]
+    told = json.loads(found.pop("meta.json"))
+    assert told["recorded_at"].endswith("+00:00")
+    expected = {
+        "format": 1,
+        "state": "complete",
+        "recorded_at": told["recorded_at"],
+        "host": "openrouter.ai",
+        "method": "POST",
+        "path": "/api/v1/chat/completions?key=[REDACTED]&beta=1",
+        "status": 200,
+        "http_version": "HTTP/2.0",
+        "api": "chat",
+        "provider": "openrouter",
+        "model": "moonshotai/kimi-k2",
+        "stream": True,
+        "request_headers": [
+            ["authorization", "[REDACTED]"],
+            ["content-type", "application/json"],
+            ["x-title", "[REDACTED]"],
+        ],
+        "response_headers": [
+            ["content-type", "text/event-stream"],
+            ["set-cookie", "[REDACTED]"],
+            ["server", "s [REDACTED]"],
+        ],
+        "toolmend": __version__,
+        "settings": {"dialects": "auto"},
+        "rules": ["kimi_k2", "finish_reason"],
+        "ids": ["call_1", "[REDACTED]"],
+        "error": "none, [REDACTED]",
+        "omitted": [],
+        "sha256": {name: hashlib.sha256(data).hexdigest() for name, data in found.items()},
+    }
+    assert list(told.items()) == list(expected.items())
+    assert log == []
+
+
+def test_a_whole_body(recorder: Recorder) -> None:
+    body = json.dumps({"choices": [{"message": {"content": f"it is {KEY}"}}]}).encode()
+    recording = recorder.start(replace(EXCHANGE, stream=False))
+    for part in (body[:50], body[50:]):
+        recording.received(part)
+    recording.sent(body)
+    recording.finish("complete")
+    recorder.close()
+    found = files(recording.folder)
+    assert sorted(found) == ["client.json", "meta.json", "request.json", "upstream.json"]
+    assert found["upstream.json"] == found["client.json"] == body.replace(KEY.encode(), b"*" * len(KEY))
+
+
+@pytest.mark.parametrize("ending", ["complete", "upstream_error", "client_closed", "partial"])
+def test_each_state(recorder: Recorder, ending: str) -> None:
+    recording = recorder.start(EXCHANGE)
+    recording.finish(ending)
+    recorder.close()
+    assert meta(recording.folder)["state"] == ending
+    assert meta(recording.folder)["error"] is None
+    assert files(recording.folder)["upstream.sse"] == b""
+
+
+def test_only_the_first_end_counts(recorder: Recorder) -> None:
+    recording = record(recorder)
+    recording.received(b"late")
+    recording.sent(b"late")
+    recording.finish("client_closed", error="late")
+    recorder.close()
+    assert meta(recording.folder)["state"] == "complete"
+    assert files(recording.folder)["upstream.sse"] == files(recording.folder)["client.sse"] == event("hi")
+
+
+def test_the_forwarded_request_where_it_differs(recorder: Recorder) -> None:
+    same = record(recorder, replace(EXCHANGE, upstream_request=EXCHANGE.request))
+    other = record(recorder, replace(EXCHANGE, upstream_request=b'{"model":"other","api_key":"hunter2hunter2"}'))
+    recorder.close()
+    assert "upstream_request.json" not in files(same.folder)
+    assert json.loads(files(other.folder)["upstream_request.json"]) == {"model": "other", "api_key": "[REDACTED]"}
+
+
+@pytest.mark.parametrize("body", [b"", b"\xff\x00no JSON, " + KEY.encode(), b"[" * 100_000])
+def test_a_request_that_is_no_json_is_not_kept(recorder: Recorder, log: list[str], body: bytes) -> None:
+    recording = record(recorder, replace(EXCHANGE, request=body, upstream_request=body + b" "))
+    recorder.close()
+    assert meta(recording.folder)["omitted"] == ["request.json", "upstream_request.json"]
+    assert not [name for name in files(recording.folder) if "request" in name]
+    assert log == []
+
+
+def test_what_is_written_comes_to_lie_there_while_the_stream_flows(recorder: Recorder) -> None:
+    recording = recorder.start(EXCHANGE)
+    recording.received(event("files"))  # ends as a key begins
+    upstream = recording.folder / "upstream.sse"
+    all_done(recorder)
+    assert upstream.read_bytes() == event("file*")
+    assert meta(recording.folder)["state"] == "partial"
+    recording.received(event(" and folders"))
+    all_done(recorder)
+    assert upstream.read_bytes() == event("files") + event(" and folder*")
+    recording.finish("complete")
+    recorder.close()
+    assert upstream.read_bytes() == event("files") + event(" and folders")
+
+
+def test_open_recordings_are_partial_after_a_shutdown(recorder: Recorder) -> None:
+    recording = recorder.start(EXCHANGE)
+    recording.received(event("a") + b"data: {")
+    recorder.close()
+    recording.received(b"late")
+    recording.finish("complete")
+    late = record(recorder)
+    recorder.close()
+    assert meta(recording.folder)["state"] == "partial"
+    assert meta(recording.folder)["error"] == "the proxy was shut down"
+    assert files(recording.folder)["upstream.sse"] == event("a") + b"data: {"
+    assert not late.folder.exists()
+
+
+def test_a_recorder_that_records_nothing_starts_no_thread_and_makes_no_folder(tmp_path: Path, log: list[str]) -> None:
+    before = threading.active_count()
+    Recorder(tmp_path / "flows", log.append).close()
+    assert threading.active_count() == before
+    assert not list(tmp_path.iterdir())
+
+
+# names and rights
+
+
+@pytest.mark.parametrize(
+    ("provider", "flow_id"),
+    [
+        ("../../etc", "../../../passwd"),
+        ("a/b\\c:d\0e\n", "/" * 50),
+        ("..", "."),
+        ("", ""),
+        ("x" * 5000, "y" * 5000),
+        ("Möönshot AI 月之暗面", "<script>alert(1)</script>"),
+        ("-rf", "--help"),
+        ("con.", "\ud800"),
+    ],
+)
+def test_names_are_safe(recorder: Recorder, tmp_path: Path, log: list[str], provider: str, flow_id: str) -> None:
+    recording = record(recorder, replace(EXCHANGE, provider=provider, flow_id=flow_id, model="../\0\ud800"))
+    recorder.close()
+    name = recording.folder.name
+    assert set(name) <= set("abcdefghijklmnopqrstuvwxyz0123456789._-")
+    assert ".." not in name
+    assert name[:6].isdigit()
+    assert len(name) < 80
+    assert recording.folder.parent.parent == tmp_path / "flows"
+    assert meta(recording.folder)["state"] == "complete"
+    assert meta(recording.folder)["model"] == "../\0\ud800"
+    assert log == []
+
+
+def test_equal_flows_get_folders_of_their_own(recorder: Recorder) -> None:
+    recordings = [record(recorder, body=event(str(i))) for i in range(20)]
+    recorder.close()
+    assert len({recording.folder for recording in recordings}) == 20
+    assert all(files(r.folder)["upstream.sse"] == event(str(i)) for i, r in enumerate(recordings))
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o022, 0o777])
+def test_files_are_for_the_user_alone(tmp_path: Path, log: list[str], umask: int) -> None:
+    root = tmp_path / "new" / "flows"
+    recorder = Recorder(root, log.append)
+    before = os.umask(umask)
+    try:
+        recording = record(recorder)
+        recorder.close()
+    finally:
+        os.umask(before)
+    assert meta(recording.folder)["state"] == "complete"
+    folders = [recording.folder, *recording.folder.parents][:4]
+    assert folders[-1] == tmp_path / "new"
+    assert {stat.S_IMODE(folder.stat().st_mode) for folder in folders} == {0o700}
+    assert {stat.S_IMODE(path.stat().st_mode) for path in recording.folder.iterdir()} == {0o600}
+
+
+def test_the_root_may_be_a_link(tmp_path: Path, log: list[str]) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "flows").symlink_to("real")
+    recorder = Recorder(tmp_path / "flows", log.append)
+    record(recorder)
+    recorder.close()
+    assert list(tmp_path.glob("real/*/*/client.sse"))
+
+
+def test_what_is_below_the_root_may_not_be_a_link(tmp_path: Path, log: list[str]) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "flows").mkdir()
+    for days in (0, 1):
+        day = datetime.now(UTC) + timedelta(days)
+        (tmp_path / "flows" / f"{day:%Y-%m-%d}").symlink_to(tmp_path / "elsewhere")
+    recorder = Recorder(tmp_path / "flows", log.append)
+    folder = record(recorder).folder
+    recorder.close()
+    assert not list((tmp_path / "elsewhere").iterdir())
+    assert log == [f"recording incomplete: a link stands in the place of a folder: {folder}"]
+
+
+def test_a_link_in_the_place_of_a_file_is_not_followed(recorder: Recorder, tmp_path: Path, log: list[str]) -> None:
+    victim = tmp_path / "victim"
+    victim.write_bytes(b"mine")
+    recording = recorder.start(EXCHANGE)
+    upstream = recording.folder / "upstream.sse"
+    all_done(recorder)
+    upstream.unlink()
+    upstream.symlink_to(victim)
+    recording.received(event("a"))
+    recording.finish("complete")
+    recorder.close()
+    assert victim.read_bytes() == b"mine"
+    assert meta(recording.folder)["state"] == "partial"
+    assert meta(recording.folder)["error"].startswith("recording incomplete: ")
+    assert len(log) == 1
+
+
+# failures
+
+
+def test_a_root_that_cannot_be_is_said_once_and_tried_again(tmp_path: Path, log: list[str]) -> None:
+    root = tmp_path / "flows"
+    root.write_text("a file")
+    recorder = Recorder(root, log.append)
+    lost = [record(recorder), record(recorder)]
+    all_done(recorder)
+    lost.append(record(recorder))
+    all_done(recorder)
+    root.unlink()
+    kept = record(recorder)
+    recorder.close()
+    assert not any(recording.folder.exists() for recording in lost)
+    assert meta(kept.folder)["state"] == "complete"
+    assert log == [f"recording incomplete: Not a directory: {lost[0].folder}"]
+
+
+def test_a_failure_after_a_success_is_said_again(tmp_path: Path, log: list[str]) -> None:
+    root = tmp_path / "flows"
+    recorder = Recorder(root, log.append)
+    for times in (1, 2):
+        root.write_text("a file")
+        record(recorder)
+        all_done(recorder)
+        assert len(log) == times
+        root.unlink()
+        kept = record(recorder)
+        all_done(recorder)
+        assert meta(kept.folder)["state"] == "complete"
+        root.rename(tmp_path / f"kept{times}")
+    recorder.close()
+    assert len(log) == 2
+
+
+def test_a_folder_that_is_gone_costs_this_recording_only(recorder: Recorder, tmp_path: Path, log: list[str]) -> None:
+    gone, kept = recorder.start(EXCHANGE), recorder.start(EXCHANGE)
+    all_done(recorder)
+    gone.folder.rename(tmp_path / "moved")
+    for recording in (gone, kept):
+        for text in "abc":
+            recording.received(event(text))
+            recording.sent(event(text))
+        recording.finish("complete")
+    recorder.close()
+    assert log == [f"recording incomplete: No such file or directory: {gone.folder}"]
+    assert meta(kept.folder)["state"] == "complete"
+    assert meta(tmp_path / "moved")["state"] == "partial"
+    assert not gone.folder.exists()
+
+
+def test_an_error_of_ours_costs_the_recording_and_tells_no_secret(recorder: Recorder, log: list[str]) -> None:
+    broken = record(recorder, replace(EXCHANGE, model={KEY}))  # type: ignore[arg-type]
+    kept = record(recorder)
+    recorder.close()
+    assert log == [f"recording incomplete: TypeError: {broken.folder}"]
+    assert meta(kept.folder)["state"] == "complete"
+
+
+def test_a_log_that_fails_harms_nothing(tmp_path: Path) -> None:
+    def log(message: str) -> None:
+        raise RuntimeError(message)
+
+    root = tmp_path / "flows"
+    root.write_text("a file")
+    recorder = Recorder(root, log)
+    record(recorder)
+    all_done(recorder)
+    root.unlink()
+    kept = record(recorder)
+    recorder.close()
+    assert meta(kept.folder)["state"] == "complete"
+
+
+def test_a_disk_that_hangs_costs_data_and_not_memory(tmp_path: Path) -> None:
+    """The writer thread hangs in `log` as it would in a write."""
+    hanging, go_on = threading.Event(), threading.Event()
+    log: list[str] = []
+
+    def hang(message: str) -> None:
+        log.append(message)
+        hanging.set()
+        go_on.wait()
+
+    root = tmp_path / "flows"
+    recorder = Recorder(root, hang)
+    root.write_text("a file")
+    record(recorder)
+    hanging.wait()
+    root.unlink()
+    recording = recorder.start(EXCHANGE)
+    chunk = event("x" * (1 << 20))  # the very same object each time
+    fit = MAX_WAITING // len(chunk) - 1
+    for _ in range(fit + 5):
+        recording.received(chunk)
+    recording.sent(b"x")
+    recording.finish("complete")
+    late = record(recorder)
+    waiting = recorder._put - recorder._done
+    assert waiting < MAX_WAITING + len(chunk)
+    go_on.set()
+    recorder.close(timeout=60)
+    told = meta(recording.folder)
+    assert (told["state"], told["error"]) == ("partial", "recording incomplete: the disk did not keep up")
+    found = files(recording.folder)
+    assert found["client.sse"] == b""
+    assert found["upstream.sse"] == chunk * (len(found["upstream.sse"]) // len(chunk))
+    assert fit - 1 <= len(found["upstream.sse"]) // len(chunk) <= fit + 1
+    assert meta(late.folder)["state"] == "complete"  # it was small enough
+    assert log[1:] == [f"recording incomplete: the disk did not keep up: {recording.folder}"]
+
+
+# other processes: limits and kills
+
+PRELUDE = f"""
+import sys, time, resource, threading
+from pathlib import Path
+sys.path[:0] = [{str(Path(__file__).parents[1] / "addon")!r}, {str(Path(__file__).parent)!r}]
+from test_recorder import *
+root = Path(sys.argv[1])
+log = []
+recorder = Recorder(root, log.append)
+"""
+
+
+def child(tmp_path: Path, script: str) -> list[str]:
+    """What a process prints that has the prelude's recorder."""
+    done = subprocess.run(
+        [sys.executable, "-c", PRELUDE + script, str(tmp_path / "flows")], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_a_disk_that_takes_only_a_part(tmp_path: Path) -> None:
+    """A write that is cut short, then EFBIG."""
+    said = child(
+        tmp_path,
+        """
+resource.setrlimit(resource.RLIMIT_FSIZE, (5000, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+big, small = recorder.start(EXCHANGE), recorder.start(EXCHANGE)
+for i in range(100):
+    big.received(event(str(i) * 50))
+    big.sent(event(str(i) * 50))
+small.received(event("a"))
+big.finish("complete", rules=["r"], error="e")
+small.finish("complete")
+recorder.close()
+print(big.folder, small.folder, *log, sep="\\n")
+""",
+    )
+    big, small = Path(said[0]), Path(said[1])
+    assert said[2:] == [f"recording incomplete: File too large: {big}"]
+    told = meta(big)
+    assert (told["state"], told["error"]) == ("partial", "e; recording incomplete: File too large")
+    assert told["rules"] == ["r"]
+    whole = b"".join(event(str(i) * 50) for i in range(100))
+    assert whole.startswith(files(big)["upstream.sse"])
+    assert meta(small)["state"] == "complete"
+
+
+def test_no_disk_at_all(tmp_path: Path) -> None:
+    """Not one byte can be written: nothing says "complete", and when there is room again recording goes on."""
+    said = child(
+        tmp_path,
+        """
+limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, limit[1]))
+lost = [record(recorder).folder for _ in range(3)]
+all_done(recorder)
+resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+kept = record(recorder).folder
+recorder.close()
+print(kept, *log, sep="\\n")
+""",
+    )
+    assert len(said) == 2
+    assert said[1].startswith("recording incomplete: File too large: ")
+    kept = Path(said[0])
+    assert meta(kept)["state"] == "complete"
+    assert [path.parent for path in kept.parent.glob("*/meta.json")] == [kept]
+
+
+def test_no_descriptors(tmp_path: Path) -> None:
+    """A process that has no descriptor left loses a recording, and the recorder holds none between its writes."""
+    said = child(
+        tmp_path,
+        """
+import os
+def descriptors():
+    return len(os.listdir("/dev/fd"))
+first = recorder.start(EXCHANGE)
+all_done(recorder)
+before = descriptors()
+many = [recorder.start(EXCHANGE) for _ in range(50)]
+for recording in many:
+    recording.received(event("a"))
+all_done(recorder)
+print(descriptors() - before)
+limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+resource.setrlimit(resource.RLIMIT_NOFILE, (3, limit[1]))
+first.received(event("a"))
+all_done(recorder)
+resource.setrlimit(resource.RLIMIT_NOFILE, limit)
+first.finish("complete")
+for recording in many:
+    recording.finish("complete")
+recorder.close()
+print({meta(r.folder)["state"] for r in many}, meta(first.folder)["error"], *log, sep="\\n")
+""",
+    )
+    assert said[:3] == ["0", "{'complete'}", "recording incomplete: Too many open files"]
+    assert len(said) == 4
+
+
+def test_no_threads(tmp_path: Path) -> None:
+    said = child(
+        tmp_path,
+        """
+size = threading.stack_size(1 << 46)
+recording = recorder.start(EXCHANGE)
+recording.received(event("a"))
+threading.stack_size(size)
+recording.received(event("b"))
+recording.finish("complete")
+recorder.close()
+print(files(recording.folder)["upstream.sse"] == event("a") + event("b"), *log, sep="\\n")
+""",
+    )
+    assert said == ["True", "recording waits: can't start new thread"]
+
+
+KILLED = """
+recordings = [recorder.start(EXCHANGE) for _ in range(3)]
+i = 0
+while True:
+    for recording in recordings:
+        data = event(f"text {i} s") if i % 10 else event(f"sk-ant-") + event(KEY[7:])
+        recording.received(data[:15])
+        recording.received(data[15:])
+        recording.sent(data)
+    i += 1
+    if i == 20:
+        all_done(recorder)
+        print("\\n".join(str(recording.folder) for recording in recordings), flush=True)
+    time.sleep(0.001)
+"""
+
+
+@pytest.mark.parametrize("delay", [0, 90, 240, 410])
+def test_killed(tmp_path: Path, delay: int) -> None:
+    """Killed at any moment: every recording loads, says "partial", is a part of the truth, and holds no secret."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", PRELUDE + KILLED, str(tmp_path / "flows")], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout
+    with process.stdout:
+        folders = [Path(process.stdout.readline().rstrip()) for _ in range(3)]
+        time.sleep(delay / 1000)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    early = sum(len(event(f"text {i} s") if i % 10 else event("sk-ant-") + event(KEY[7:])) for i in range(20))
+    for folder in folders:
+        check_partial(folder, early)
+
+
+def check_partial(folder: Path, early: int) -> None:
+    """`early`: bytes that had been written before the kill."""
+    told = meta(folder)
+    assert (told["state"], told["sha256"]) == ("partial", {})
+    found = files(folder)
+    size = max(len(found["upstream.sse"]), len(found["client.sse"]))
+    truth, i = b"", 0
+    while len(truth) < size:
+        stars = event("*******") + event("*" * len(KEY[7:]))
+        truth += event(f"text {i} s") if i % 10 else stars
+        i += 1
+    for name in ("upstream.sse", "client.sse"):
+        body = found[name]
+        assert len(body) >= early
+        # the last text may be under suspicion, or not yet be cleared of it
+        assert len(body) == len(truth[: len(body)])
+        wrong = [at for at, byte in enumerate(body) if byte != truth[at]]
+        assert {body[at : at + 1] for at in wrong} <= {b"*"}
+        assert KEY.encode() not in body
+        joined = "".join(
+            json.loads(line[6:])["choices"][0]["delta"]["content"]
+            for line in body.split(b"\n")
+            if line.startswith(b"data: ")
+        )
+        assert "sk-ant-" not in joined
+        assert KEY[7:] not in joined
+    rows, torn = found["upstream.idx"].rsplit(b"\n", 1)
+    end = 0
+    for row in map(json.loads, rows.splitlines()):
+        assert row["off"] == end
+        end += row["len"]
+    assert torn == b"" or torn.startswith(b"{")

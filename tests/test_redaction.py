@@ -1,0 +1,346 @@
+"""What a recording may say of a request: tables of what goes, what stays, and what counts as a secret."""
+
+import base64
+import json
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolmend.recorder import Exchange
+from toolmend.redaction import KEPT_HEADERS, REDACTED, Redactor, secrets_of, spellings
+
+BODY = "Ab9Cd8Ef7Gh6Ij5Kl4Mn3Op2Qr1St0Uv9Wx8Yz7"
+
+KNOWN = [  # the shapes of keys in use, none of them real
+    f"sk-{BODY}",
+    f"sk-proj-{BODY}_{BODY}-{BODY}",
+    f"sk-svcacct-{BODY}",
+    f"sk-ant-api03-{BODY}-{BODY}_AA",
+    f"sk-ant-oat01-{BODY}",
+    "sk-or-v1-" + "0123456789abcdef" * 4,
+    f"AIza{BODY[:35]}",
+    f"ya29.{BODY}",
+    f"GOCSPX-{BODY[:28]}",
+    f"gsk_{BODY}",
+    f"xai-{BODY}",
+    f"hf_{BODY[:34]}",
+    f"pplx-{BODY}",
+    f"csk-{BODY}",
+    f"fw_{BODY[:24]}",
+    f"tgp_v1_{BODY}",
+    f"r8_{BODY[:37]}",
+    f"nvapi-{BODY}",
+    f"ghp_{BODY[:36]}",
+    f"gho_{BODY[:36]}",
+    f"ghu_{BODY[:36]}",
+    f"ghs_{BODY[:36]}",
+    f"ghr_{BODY[:36]}",
+    f"github_pat_{BODY[:22]}_{BODY}",
+    f"glpat-{BODY[:20]}",
+    f"xoxb-123456789012-123456789012-{BODY[:24]}",
+    f"xoxp-123456789012-{BODY[:24]}",
+    f"xapp-1-A0123456789-{BODY[:24]}",
+    "AKIAIOSFODNN7EXAMPLE",
+    "ASIAIOSFODNN7EXAMPLE",
+    f"sk_live_{BODY[:24]}",
+    f"npm_{BODY[:36]}",
+    f"Bearer {BODY}",
+    "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0." + BODY,
+    "eyJhbGciOiJSU0EifQ..iv-iv-iv.c1ph3r-t3xt.tag",
+    f"-----BEGIN PRIVATE KEY-----\n{BODY}\n{BODY}\n-----END PRIVATE KEY-----",
+    f"-----BEGIN RSA PRIVATE KEY-----\n{BODY}\n{BODY}",  # its end is missing
+    f"-----BEGIN OPENSSH PRIVATE KEY-----\\n{BODY}\\n-----END OPENSSH PRIVATE KEY-----",
+]
+
+AROUND = [  # what stands around a key, and stays
+    ("", ""),
+    ("my key is ", " now"),
+    ("key=", "&x=1"),
+    ('{"key": "', '"}'),
+    ("export KEY='", "'"),
+    ("密钥", "。"),
+    ("first line\\n", '\\n"'),  # a text in a text
+    ("(", ")"),
+    ("key_", ","),
+]
+
+INNOCENT = [
+    "task-list-of-the-day, disk-usage-is-high-today, risk-free-and-simple-names",
+    "sk-learn is short",
+    "The Bearer of bad news",
+    "functions.get_weather:0 call_0123456789abcdef0123456789abcdef chatcmpl-9f8d7c6b5a4e3d2c1b0a",
+    "self_attention_hf_ gsk_ AKIA AIza eyJ eyJhbGciOiJIUzI1NiJ9",
+    "data:image/png;base64,iVBORw0KGgoeyJhbGciOiJIUzI1NiJ9AAAA",
+    "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----",
+    "<|tool_calls_section_begin|><|tool_call_begin|>functions.task:45",
+    "550e8400-e29b-41d4-a716-446655440000",
+    "",
+]
+
+
+def exchange(
+    headers: tuple[tuple[str, str], ...] = (),
+    path: str = "/v1/chat/completions",
+    request: object = None,
+    upstream: object = None,
+) -> Exchange:
+    return Exchange(
+        flow_id="f",
+        provider="p",
+        api="chat",
+        model="m",
+        method="POST",
+        host="h",
+        path=path,
+        http_version="HTTP/1.1",
+        status=200,
+        request_headers=headers,
+        response_headers=(),
+        request=json.dumps(request).encode(),
+        upstream_request=None if upstream is None else json.dumps(upstream).encode(),
+        stream=True,
+        settings={},
+    )
+
+
+@pytest.mark.parametrize("key", KNOWN)
+@pytest.mark.parametrize(("before", "after"), AROUND)
+def test_a_known_key_goes_whole(key: str, before: str, after: str) -> None:
+    if key.startswith("-----") and "END" not in key:
+        after = ""
+    if key.startswith("eyJ"):
+        before = before.replace("_", ":")  # behind `_` and `-` it may be the middle of any base64
+    assert Redactor(()).text(before + key + after) == before + REDACTED + after
+
+
+@pytest.mark.parametrize("text", INNOCENT)
+def test_an_innocent_text_stays(text: str) -> None:
+    assert Redactor(("hunter2hunter2",)).text(text) == text
+
+
+SECRETS = [
+    ({"headers": (("Authorization", "Bearer abcdefgh"),)}, {"abcdefgh"}),
+    ({"headers": (("authorization", "abcdefghi"),)}, {"abcdefghi"}),
+    ({"headers": (("AUTHORIZATION", "bearer\tabcdefghi "),)}, {"abcdefghi"}),
+    ({"headers": (("authorization", ""), ("authorization", "Bearer"), ("authorization", "Bearer  "))}, set()),
+    (
+        {"headers": (("x-api-key", "abcdefgh"), ("api-key", "bcdefghi"), ("x-goog-api-key", "cdefghij"))},
+        {"abcdefgh", "bcdefghi", "cdefghij"},
+    ),
+    (
+        {"headers": (("Ocp-Apim-Subscription-Key", "abcdefgh"), ("x-amz-security-token", "bcdefghi"))},
+        {"abcdefgh", "bcdefghi"},
+    ),
+    (
+        {"headers": (("cookie", "a=abcdefgh; b=bcdefghi ;c=short; d"), ("cookie", "e=fghijklm"))},
+        {"abcdefgh", "bcdefghi", "fghijklm"},
+    ),
+    (
+        {"headers": (("proxy-authorization", "Basic " + base64.b64encode(b"me:open sesame").decode()),)},
+        {base64.b64encode(b"me:open sesame").decode(), "me:open sesame", "open sesame"},
+    ),
+    ({"headers": (("authorization", "Basic %%%not-base64"),)}, {"%%%not-base64"}),
+    (
+        {"headers": (("x-api-key", "seven77"), ("content-type", "application/json"), ("user-agent", "some agent"))},
+        set(),
+    ),
+    ({"path": "/v1beta/models/m:x?key=abcdefgh&alt=sse&access_token=bcdefghi"}, {"abcdefgh", "bcdefghi"}),
+    ({"path": "/?api%5Fkey=abc%2Fefghi;sig=abcdefgh&alt=abcdefgh1"}, {"abc%2Fefghi", "abc/efghi", "abcdefgh"}),
+    ({"path": "//user:password1@host/x"}, {"user:password1", "password1"}),
+    ({"path": "/models//@cf/meta?"}, set()),
+    (
+        {"request": {"api_key": "abcdefgh", "apiKey": "bcdefghi", "x-api-key": "cdefghij"}},
+        {"abcdefgh", "bcdefghi", "cdefghij"},
+    ),
+    ({"request": {"mcp_servers": [{"authorization_token": "abcdefgh"}]}}, {"abcdefgh"}),
+    (
+        {"request": {"env": {"GITHUB_TOKEN": "abcdefgh", "DB_PASSWORD": "bcdefghi", "PWD": "/home/somebody"}}},
+        {"abcdefgh", "bcdefghi"},
+    ),
+    ({"request": {"client_secrets": ["abcdefgh", ["bcdefghi"], {"name": "cdefghij"}]}}, {"abcdefgh", "bcdefghi"}),
+    (
+        {
+            "request": {
+                "max_tokens": 12345678,
+                "eos_token": "<|endoftext|>",
+                "token": 12345678,
+                "next_page_token": "abcdefgh",
+            }
+        },
+        set(),
+    ),
+    ({"request": {"properties": {"password": {"type": "string", "description": "of the user"}}}}, set()),
+    ({"request": [], "upstream": {"secret": "abcdefgh"}}, {"abcdefgh"}),
+]
+
+
+@pytest.mark.parametrize(("given", "found"), SECRETS)
+def test_secrets_of(given: dict[str, object], found: set[str]) -> None:
+    secrets = secrets_of(exchange(**given))  # type: ignore[arg-type]
+    assert set(secrets) == found
+    assert list(secrets) == sorted(secrets, key=len, reverse=True)
+
+
+@pytest.mark.parametrize("body", [b"", b"no JSON", b"\xff\xfe", b"[" * 100_000, b'{"secret": ', b"\x28\xb5\x2f\xfd"])
+def test_a_body_that_is_no_json_has_no_secrets_and_is_not_kept(body: bytes) -> None:
+    assert secrets_of(replace(exchange(), request=body, upstream_request=body)) == ()
+    assert Redactor(()).body(body) is None
+
+
+BODIES = [
+    ({"model": "m", "messages": [{"role": "user", "content": "hi"}], "n": 1, "x": None, "y": True, "z": 1.5}, None),
+    (
+        {"api_key": "x", "password": "", "secret": None, "token": 5},
+        {"api_key": REDACTED, "password": "", "secret": None, "token": 5},
+    ),
+    ({"max_tokens": 5, "max_completion_tokens": "many", "eos_token": "</s>", "logprobs": True}, None),
+    (
+        {
+            "tools": [
+                {
+                    "function": {
+                        "parameters": {
+                            "properties": {"token": {"type": "string", "default": "x"}},
+                            "required": ["token"],
+                        }
+                    }
+                }
+            ]
+        },
+        None,
+    ),
+    (
+        {"messages": [{"content": "say hunter2hunter2 twice: hunter2hunter2"}]},
+        {"messages": [{"content": f"say {REDACTED} twice: {REDACTED}"}]},
+    ),
+    ({"content": f"sk-{BODY}"}, {"content": REDACTED}),
+    ({f"sk-{BODY}": "hunter2hunter2"}, {REDACTED: REDACTED}),
+    ({"arguments": json.dumps({"a": 'open"sesame\n'})}, {"arguments": json.dumps({"a": "X"}).replace("X", REDACTED)}),
+    ({"url": "https://h/?q=open%22sesame%0A"}, {"url": f"https://h/?q={REDACTED}"}),
+    ({"metadata": {"user_id": "user_1_account_2", "x": "y"}}, {"metadata": {"user_id": REDACTED, "x": "y"}}),
+    (
+        {"api_keys": ["a", ["b"], {"c": "d", "secret": "e"}]},
+        {"api_keys": [REDACTED, [REDACTED], {"c": "d", "secret": REDACTED}]},
+    ),
+    (["€ \ud800", 123456789012345678901234567890], None),
+]
+
+
+@pytest.mark.parametrize(("body", "expected"), BODIES)
+def test_a_body_is_kept_without_its_secrets(body: object, expected: object) -> None:
+    redacted = Redactor(("hunter2hunter2", 'open"sesame\n')).body(json.dumps(body).encode())
+    assert redacted is not None
+    assert json.loads(redacted) == (body if expected is None else expected)
+
+
+PATHS = [
+    ("/v1/chat/completions", None),
+    ("/v1/x?", None),
+    ("/v1/x?alt=sse&beta=true&flag&=", "/v1/x?alt=sse&beta=true&flag&"),
+    (
+        "/v1beta/models/m:streamGenerateContent?key=AIzaX&alt=sse",
+        f"/v1beta/models/m:streamGenerateContent?key={REDACTED}&alt=sse",
+    ),
+    ("/x?sig=a;X-Amz-Signature=b&token=&code=c", f"/x?sig={REDACTED}&X-Amz-Signature={REDACTED}&token&code={REDACTED}"),
+    ("/x?%6Bey=a", f"/x?%6Bey={REDACTED}"),
+    ("/hunter2hunter2/x?y=a-hunter2hunter2-b", f"/{REDACTED}/x?y={REDACTED}"),
+    ("/a%68unter2hunter2/x?y=hunter2%68unter2", f"/{REDACTED}/x?y={REDACTED}"),
+    ("/a+secret+b/x?y=a%2Bsecret%2Bb&z=a%20secret", f"/{REDACTED}/x?y={REDACTED}&z=a%20secret"),
+    (f"/sk-{BODY}/x", f"/{REDACTED}/x"),
+    ("//me:password@host/x", f"//{REDACTED}@host/x"),
+]
+
+
+@pytest.mark.parametrize(("path", "expected"), PATHS)
+def test_a_path_is_kept_without_its_secrets(path: str, expected: str | None) -> None:
+    assert Redactor(("hunter2hunter2", "a+secret+b")).path(path) == (path if expected is None else expected)
+
+
+def test_headers_are_kept_by_a_list() -> None:
+    headers = [
+        ("Content-Type", "application/json"),
+        ("anthropic-version", "2023-06-01"),
+        ("X-Stainless-Lang", "python"),
+        ("user-agent", "agent/1 (hunter2hunter2)"),
+        ("Authorization", "Bearer x"),
+        ("x-hunter2hunter2", "y"),
+        ("cookie", "a=b"),
+        ("set-cookie", "a=b"),
+        ("openai-organization", "org-1"),
+        ("chatgpt-account-id", "1"),
+        ("x-new", "?"),
+    ]
+    assert Redactor(("hunter2hunter2",)).headers(headers) == [
+        *[[name, value] for name, value in headers[:3]],
+        ["user-agent", f"agent/1 ({REDACTED})"],
+        ["Authorization", REDACTED],
+        [f"x-{REDACTED}", REDACTED],
+        *[[name, REDACTED] for name, _ in headers[6:]],
+    ]
+
+
+@pytest.mark.parametrize(
+    "name", ["authorization", "x-api-key", "api-key", "x-goog-api-key", "cookie", "proxy-authorization"]
+)
+def test_no_credential_is_on_the_list(name: str) -> None:
+    assert not KEPT_HEADERS.fullmatch(name)
+
+
+def test_spellings() -> None:
+    assert spellings("plain-1") == {"plain-1"}
+    assert spellings('a/"é') == {'a/"é', 'a/\\"é', 'a/\\"\\u00e9', 'a\\/"é', "a%2F%22%C3%A9"}
+
+
+NAMES = st.sampled_from(["model", "content", "api_key", "token", "max_tokens", "x", "user_id", "Authorization"])
+VALUES = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), st.text()),
+    lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(NAMES, inner, max_size=4)),
+    max_leaves=20,
+)
+
+
+@given(VALUES, st.text(min_size=8, max_size=40))
+def test_no_body_keeps_a_secret(value: object, secret: str) -> None:
+    """Wherever a request holds its secret, in values and in names, the body on the disk does not."""
+    body = json.dumps([value, secret, {secret: 1, "x": f"<{secret}>", "y": json.dumps({"z": secret})}])
+    redacted = Redactor((secret,)).body(body.encode())
+    assert redacted is not None
+
+    def strings(value: object) -> list[str]:
+        match value:
+            case str():
+                return [value]
+            case list():
+                return [text for item in value for text in strings(item)]
+            case dict():
+                return strings([*value, *value.values()])
+        return []
+
+    assert not any(secret in text.replace(REDACTED, "\0") for text in strings(json.loads(redacted)))
+
+
+@given(st.binary(), st.text(), st.lists(st.text(min_size=8)))
+def test_anything_may_come(data: bytes, text: str, secrets: list[str]) -> None:
+    redactor = Redactor(secrets)
+    redactor.body(data)
+    redactor.path(text)
+    redactor.headers([(text, text)])
+    secrets_of(replace(exchange(((text, text), ("cookie", text), ("authorization", text)), text), request=data))
+
+
+@given(VALUES)
+def test_what_holds_no_secret_stays(value: object) -> None:
+    def names(value: object) -> object:
+        match value:
+            case list():
+                return [names(item) for item in value]
+            case dict():
+                return {f"{name} count": names(item) for name, item in value.items()}
+        return value
+
+    body = names(value)
+    redacted = Redactor(("hunter2hunter2",)).body(json.dumps(body).encode())
+    assert redacted is not None
+    assert json.loads(redacted) == body
