@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolmend.values import MAX_LITERAL, is_string, to_json, types_of
+from toolmend.values import MAX_LITERAL, is_string, json_or_text, to_json, types_of
 
 NAMES = ["null", "integer", "number", "boolean", "object", "array", "string"]
 ANY = frozenset(NAMES)
@@ -277,3 +277,11 @@ def test_large_values_are_read() -> None:
     literal = "['" + "a" * (MAX_LITERAL - 4) + "']"
     assert len(json.loads(to_json(literal, ANY))) == 1
     assert json.loads(to_json(literal[:-2] + "a']", ANY)) == literal[:-2] + "a']"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [(" 20\n", "20"), ('"abc"', '"abc"'), ("[1.10, {}]", "[1.10, {}]"), ("True", '"True"'), ("[a, b", '"[a, b"'), (" x ", '" x "')],
+)
+def test_json_or_text(text: str, expected: str) -> None:
+    assert json_or_text(text) == expected

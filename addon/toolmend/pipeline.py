@@ -6,6 +6,7 @@ Rule of this file: it fails open. Whatever is raised inside, `feed`, `close` and
 first, as the raw bytes it came in, then everything that follows. No byte is lost for an exception of ours.
 """
 
+import time
 import traceback
 import uuid
 from collections import deque
@@ -15,12 +16,13 @@ from typing import Any, Protocol
 from . import json_text, tools
 from .apis.chat import Chat
 from .events import Frame
-from .providers import armed
+from .providers import armed, profile_for
 from .reader import Reader
 from .settings import Settings
 from .sse import Decoder, ServerSentEvent
 from .transformers.finish import FinishReason
 from .transformers.markup import Markup
+from .transformers.policy import policy_for
 
 
 APIS = {"chat": Chat}
@@ -40,7 +42,10 @@ def new_call_id() -> str:
 
 
 class Pipeline:
-    """One response. `request` is the client's, parsed; None if it is not at hand: then any call is expected."""
+    """One response. `request` is the client's, parsed; None if it is not at hand: then any call is expected.
+
+    `let_go`: the caller can end the response, and let the upstream go, when `done` is set. `now` tells seconds.
+    """
 
     def __init__(
         self,
@@ -51,19 +56,26 @@ class Pipeline:
         settings: Settings = Settings(),
         host: str = "",
         new_id: Callable[[], str] = new_call_id,
+        let_go: bool = False,
+        now: Callable[[], float] = time.monotonic,
     ) -> None:
         self.rules: list[str] = []
         self.ids: list[str] = []
         self.notes: list[str] = []
         self.error: str | None = None
         offered = tools.UNKNOWN if request is None else tools.of_chat(request)
-        dialects = armed(settings.dialects)
+        profile = profile_for((request or {}).get("model"), host, settings.providers)
+        dialects = armed(settings.dialects, profile)
         self._new_id = new_id
         self._codec = APIS[source](offered, self._id, self._fired)
         self._markup = Markup(lambda choice: Reader(dialects, offered, choice, self._id, self._fired))
-        self._transformers: Sequence[Transformer] = (self._markup, FinishReason(self._fired))
+        choices = (request or {}).get("n")
+        self._policy = policy_for(settings, self._fired, choices=choices, let_go=let_go, now=now)
+        policies = (self._policy,) if self._policy else ()
+        self._transformers: Sequence[Transformer] = (self._markup, *policies, FinishReason(self._fired))
         self._decoder = Decoder()
         self._raw = not offered.offered or not dialects
+        self.lets_go = not self._raw and self._policy is not None and self._policy.lets_go
         self._unsent = bytearray()  # what came in and no frame that went out answers for
         self._inflight: deque[ServerSentEvent | bytes] = deque()  # the events in it; bytes: a comment that went ahead
 
@@ -71,6 +83,8 @@ class Pipeline:
         """The bytes of a stream as they arrive; returns what is to be sent now."""
         if self._raw:
             return data
+        if self.done:
+            return b""
         self._unsent += data
         out: list[bytes] = []
         try:
@@ -81,7 +95,7 @@ class Pipeline:
 
     def close(self) -> bytes:
         """The body is over; returns what had been held."""
-        if self._raw:
+        if self._raw or self.done:
             return b""
         out: list[bytes] = []
         try:
@@ -91,6 +105,11 @@ class Pipeline:
         except Exception as error:
             self._fail(error, out)
         return b"".join(out)
+
+    @property
+    def done(self) -> bool:
+        """Whether the client has all: the end of the message is out, and what may still come is dropped."""
+        return self._policy is not None and self._policy.done
 
     def message(self, body: bytes) -> bytes:
         """A whole response: JSON. Returns the very same bytes where there is nothing to mend."""
@@ -111,7 +130,9 @@ class Pipeline:
 
     def _events(self, events: Iterable[ServerSentEvent], out: list[bytes]) -> None:
         for sse in events:
-            if sse.data is None and self._markup.in_call:
+            if self.done:
+                return
+            if sse.data is None and (self._markup.in_call or (self._policy and self._policy.silent)):
                 # a comment is the upstream's keep-alive: it goes ahead of what is held, or the client may give up
                 self._inflight.append(sse.raw)
                 out.append(sse.raw)

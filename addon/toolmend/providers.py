@@ -1,11 +1,247 @@
-"""Which dialects are looked for."""
+"""Which dialects to look for, and what else is peculiar to a model: told by its id, or else by the host that serves it.
 
-from collections.abc import Sequence
+Rule of this file: it is a table. A family of models is a row, and the first row that fits applies: the user's before
+the built-in ones; by the vendor (`moonshotai/*`) before by the model (`*kimi*`) before by the host. Kimi > Qwen >
+DeepSeek stand first; but `deepseek/deepseek-r1-distill-qwen-7b` is DeepSeek's.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from typing import Any, Literal, NamedTuple
 
 from .dialects import DIALECTS
 from .dialects.dialect import Dialect
+from .hosts import fits, split_port
+
+MAX_MODEL = 500
+"""Characters of a model id that are looked at: the longest are paths of files."""
 
 
-def armed(names: Sequence[str] | None) -> list[Dialect]:
-    """The dialects to look for: those named, or where none are, all that cannot be mistaken."""
-    return [DIALECTS[name] for name in (DIALECTS if names is None else names)]
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """What is known of a family of models.
+
+    `models`: globs on the lower-cased id; one with a slash is of `vendor/model`, one without of a part between slashes.
+    `hosts`: globs, with a port or without. `dialects`: what the family writes; the ambiguous ones are looked for only
+    with this profile. `reasoning_field`: where a delta carries reasoning; empty: as the host does. `think_tags`:
+    whether `<think>` in the text is reasoning. `think_unopened`: whether the text begins inside it; None: as the
+    template is known to do.
+    """
+
+    name: str
+    models: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
+    dialects: tuple[str, ...] = ()
+    reasoning_field: Literal["", "reasoning_content", "reasoning"] = ""
+    think_tags: bool = False
+    think_unopened: bool | None = None
+
+
+PROFILES = (
+    # K2-Horizon and K2-Think are not Kimi's, whatever the name
+    Profile(
+        "k2-horizon",
+        ("llm360/*", "k2-horizon*", "k2-think", "k2-think[!i]*", "k2-v2*"),
+        dialects=("k2_horizon", "hermes"),
+        think_tags=True,
+    ),
+    Profile(
+        "kimi",
+        ("moonshot/*", "moonshotai/*", "*kimi*", "*moonshot*", "k2*", "*[-_.]k2*"),
+        ("api.moonshot.ai", "api.moonshot.cn", "api.kimi.com"),
+        ("kimi_k2", "kimi_k3"),
+        think_tags=True,
+    ),
+    Profile(  # its template asks for tags, it writes bare JSON (ollama#12174, omlx#2565) or a fence (kronk#950)
+        "qwen2.5-coder",
+        ("qwen/qwen*2.5-coder*", "*qwen2[.p]5-coder*", "*qwen-2.5-coder*", "qwen-coder*"),
+        dialects=("hermes", "qwen3_coder", "fence", "json_object"),
+    ),
+    Profile(
+        "qwen",
+        ("qwen/*", "*qwen*", "*qwq*", "*qvq*"),
+        ("dashscope*.aliyuncs.com", "*.dashscope.aliyuncs.com", "portal.qwen.ai"),
+        ("hermes", "qwen3_coder"),
+        think_tags=True,
+    ),
+    Profile(
+        "deepseek",
+        ("deepseek/*", "deepseek-ai/*", "*deepseek*", "r1-1776*", "*mai-ds-r1*"),
+        ("api.deepseek.com",),
+        ("deepseek_v3", "dsml"),
+        think_tags=True,
+    ),
+    # before Llama and Mistral, whose names their fine-tunes keep
+    Profile(
+        "hermes",  # and others that write its envelope
+        ("nousresearch/*", "*hermes*", "nous-*", "*nanbeige*", "*exaone*", "*smollm3*"),
+        dialects=("hermes", "qwen3_coder"),
+        think_tags=True,
+    ),
+    Profile(
+        "step",
+        ("stepfun/*", "stepfun-ai/*", "step-*", "step[0-9]*"),
+        ("api.stepfun.com",),
+        ("step3", "hermes", "qwen3_coder"),
+        think_tags=True,
+    ),
+    Profile(
+        "mimo",
+        ("xiaomi/*", "xiaomimimo/*", "mimo*"),
+        ("api.xiaomimimo.com",),
+        ("hermes", "qwen3_coder"),
+        think_tags=True,
+    ),
+    Profile("nemotron", ("*nemotron*",), dialects=("hermes", "qwen3_coder"), think_tags=True),
+    Profile("gpt-oss", ("*gpt-oss*", "*gpt_oss*", "*gptoss*"), dialects=("harmony", "harmony_stripped")),
+    Profile(
+        "glm",  # Ling 3, Spark 2.5 and Poolside write the same; gpt-5.3-codex-spark is another thing
+        ("z-ai/*", "zai/*", "zai-org/*", "thudm/*", "poolside/*", "*glm*", "zai-*", "ling3*", "ling-3*", "spark*"),
+        ("api.z.ai", "open.bigmodel.cn"),
+        ("glm", "hermes"),
+        think_tags=True,
+    ),
+    Profile(
+        "minimax",
+        ("minimax/*", "minimaxai/*", "*minimax*"),
+        ("api.minimax.io", "api.minimaxi.com"),
+        ("minimax_m2", "minimax_m3", "minimax_invoke"),
+        think_tags=True,
+    ),
+    Profile(
+        "seed",
+        ("bytedance-seed/*", "*seed-oss*", "*doubao*", "seed-[0-9]*"),
+        ("ark.*.volces.com", "ark.*.bytepluses.com"),
+        ("seed_oss", "qwen3_coder"),
+        think_tags=True,
+    ),
+    Profile("granite", ("ibm-granite/*", "*granite*"), dialects=("granite", "granite_31", "hermes")),
+    Profile("xlam", ("*xlam*",), dialects=("json_array", "json_object")),
+    Profile(
+        "mistral",
+        (
+            *("mistralai/*", "*mistral*", "*ministral*", "*devstral*", "*magistral*", "*codestral*", "*mixtral*"),
+            *("*pixtral*", "*voxtral*"),
+        ),
+        ("api.mistral.ai", "codestral.mistral.ai"),
+        ("mistral", "json_array"),
+        think_tags=True,
+    ),
+    Profile("gemma", ("*gemma*",), dialects=("gemma4", "functiongemma", "gemma_stripped")),
+    Profile("phi", ("microsoft/phi*", "phi[-0-9]*"), dialects=("phi",), think_tags=True),
+    Profile("internlm", ("internlm/*", "*internlm*", "*intern-s1*"), dialects=("internlm",), think_tags=True),
+    Profile("jamba", ("ai21/*", "ai21labs/*", "*jamba*"), dialects=("jamba", "hermes"), think_tags=True),
+    Profile("hunyuan", ("tencent/*", "*hunyuan*"), dialects=("hunyuan",), think_tags=True),
+    Profile(
+        "cohere", ("cohere/*", "coherelabs/*", "*command-[ar]*"), ("api.cohere.com",), dialects=("cohere",)
+    ),
+    Profile("apertus", ("swiss-ai/*", "*apertus*"), dialects=("apertus",)),
+    Profile("olmo", ("allenai/*", "*olmo*"), dialects=("olmo3",), think_tags=True),
+    # its tokens are special ones: a detokenizer that skips those leaves the list bare
+    Profile("lfm2", ("liquid/*", "liquidai/*", "*lfm2*"), dialects=("lfm2", "python_list"), think_tags=True),
+    Profile("ernie", ("baidu/*", "ernie*"), dialects=("hermes",), think_tags=True),
+    Profile("minicpm", ("openbmb/*", "*minicpm*"), dialects=("minicpm", "hermes"), think_tags=True),
+    Profile("gigachat", ("ai-sage/*", "*gigachat*"), dialects=("gigachat",)),
+    Profile("dots", ("rednote-hilab/*", "dots[.0-9]*"), dialects=("dots",)),
+    Profile("longcat", ("meituan/*", "meituan-longcat/*", "*longcat*"), dialects=("longcat",), think_tags=True),
+    Profile("plamo", ("pfnet/*", "*plamo*"), dialects=("plamo3",)),
+    Profile(  # last, for its name is in those of many others; `ollama` is none
+        "llama",
+        ("meta-llama/*", "llama*", "*[!o]llama*", "*toolace*"),
+        dialects=("llama", "json_object", "python_list"),
+    ),
+    Profile("standard"),  # all others
+)
+BUILT_IN = {row.name: row for row in PROFILES}
+
+REASONING_HOSTS = (
+    *("openrouter.ai", "api.groq.com", "api.cerebras.ai", "api.together.xyz", "api.together.ai"),
+    *("ollama.com", "*:11434"),  # Ollama; what else is local says reasoning_content, or either by its version
+)
+"""Whose deltas carry reasoning as `reasoning`; other hosts, as DeepSeek began it, as `reasoning_content`."""
+
+_OPENED = re.compile(
+    r"deepseek.?r1|r1-1776|mai-ds-r1|-r1-.*qwen|qwq|minimax.?m2"
+    r"|^(?=.*(qwen|kimi|k2)).*(?<!no)(?<!no-)(?<!non)(?<!non-)thinking"
+)
+"""Models that always think, and whose template opens the tag in the prompt, so that only `</think>` is in the text.
+
+A model that can be told not to think is none of them: its answer would be taken for a thought.
+"""
+
+
+class Found(NamedTuple):
+    """The profile that applies, nothing of it left open, and the glob that decided: of a model, of a host, or none."""
+
+    profile: Profile
+    part: Literal["model", "host", ""]
+    glob: str
+
+
+def profile_for(model: Any, host: str, providers: Sequence[Profile] = ()) -> Profile:
+    """What is known of a model at a host; `model` is what a request says, `providers` are the user's own profiles."""
+    return find(model, host, providers).profile
+
+
+def find(model: Any, host: str, providers: Sequence[Profile] = ()) -> Found:
+    """`profile_for`, and why."""
+    name = model[:MAX_MODEL].lower().rstrip("/") if isinstance(model, str) else ""
+    own, built_in = table(providers)
+    found = _first(own, name, host) or _first(built_in, name, host) or Found(built_in[-1], "", "")
+    profile = found.profile
+    return found._replace(
+        profile=replace(
+            profile,
+            reasoning_field=profile.reasoning_field
+            or ("reasoning" if _fitting(host, REASONING_HOSTS) else "reasoning_content"),
+            think_unopened=profile.think_tags
+            and (bool(_OPENED.search(name)) if profile.think_unopened is None else profile.think_unopened),
+        )
+    )
+
+
+def table(providers: Sequence[Profile]) -> tuple[list[Profile], list[Profile]]:
+    """The user's own rows, and the built-in ones with those replaced that the user has overridden by name."""
+    given = {row.name: row for row in providers}
+    built_in = [given.pop(row.name, row) for row in PROFILES]
+    return list(given.values()), built_in
+
+
+def armed(names: Sequence[str] | None, profile: Profile) -> list[Dialect]:
+    """The dialects to look for: those named, or where none are, all that cannot be mistaken and the profile's."""
+    if names is not None:
+        return [DIALECTS[name] for name in names]
+    return [dialect for dialect in DIALECTS.values() if not dialect.ambiguous or dialect.name in profile.dialects]
+
+
+def _first(rows: Sequence[Profile], name: str, host: str) -> Found | None:
+    globs = [(row, glob) for row in rows for glob in row.models]
+    for text, slash in _readings(name):
+        for row, glob in globs:
+            if ("/" in glob) == slash and fnmatchcase(text, glob):
+                return Found(row, "model", glob)
+    for row in rows:
+        if glob := _fitting(host, row.hosts):
+            return Found(row, "host", glob)
+    return None
+
+
+def _readings(name: str) -> Iterator[tuple[str, bool]]:
+    """What the globs are held against, in order, and whether it is for those with a slash.
+
+    `hf:moonshotai/kimi-k2` and `openrouter/moonshotai/kimi-k2` have the vendor before the last slash; in
+    `/models/qwen3-8b/snapshots/0f1e` the name is further to the front.
+    """
+    *path, last = name.split("/")
+    yield name, True
+    if path:
+        yield f"{path[-1].rpartition(':')[2]}/{last}", True
+    for part in (last, *reversed(path)):
+        yield part, False
+
+
+def _fitting(host: str, globs: Sequence[str]) -> str:
+    name, port = split_port(host)
+    return next((glob for glob in globs if fits(name, port, glob)), "")

@@ -3,6 +3,7 @@
     reader.feed(piece) -> ops        an op is  n > 0: the next n characters are text
     reader.close()     -> ops                  n < 0: the next -n characters were markup, and are swallowed
                                                Thought(n): the next n characters are text, and reasoning
+                                               Spoken(n): the next n characters are text, and content
                                                an event: a call begins, goes on, ends
 
 Rule of this file: every character that goes in is told of exactly once and in order, as text or as markup; and nothing is told
@@ -16,6 +17,7 @@ import re
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Literal
 
 from .dialects.dialect import Dialect
 from .events import Event, ToolCallDelta, ToolCallEnd, ToolCallStart
@@ -36,7 +38,14 @@ class Thought:
     size: int
 
 
-type Op = int | Thought | Event
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """So many characters are text, and content."""
+
+    size: int
+
+
+type Op = int | Thought | Spoken | Event
 
 
 class Vocabulary:
@@ -52,7 +61,6 @@ class Vocabulary:
         # openers that are over where they are found; another one begins with the others
         begun = {opener[:size] for opener in self.by_opener for size in range(1, len(opener))}
         self.whole = self.by_opener.keys() - begun
-        self.needs_place = any(dialect.ambiguous or dialect.place != "any" for dialect in dialects)
 
 
 wrapper_ends = cache(lambda ends: openers(list(ends)))
@@ -77,7 +85,9 @@ class Reader:
         self.new_id = new_id
         self.ids: set[str] = set()
         self.calls = 0
-        self.thinking = False  # inside reasoning tags
+        self.thinking = False  # what is read is reasoning, whatever the upstream calls it
+        self.speaking = False  # likewise, content
+        self.channels: Dialect | None = None  # whose channels the text has been divided into so far
         self._index = self._next_index = 0
         self._choice = choice
         self._fired = fired
@@ -101,12 +111,11 @@ class Reader:
         """Whether the next text is just text: nothing is held, and nothing in it can begin a call. Then it has been read."""
         if not self._idle or self.thinking or self._doubtful or self._head is not None or self._open[0]:
             return False
-        if reasoning is not self._reasoning:
+        if reasoning is not self._reasoning or (self.speaking and reasoning):
             return False
         if self._vocabulary.pattern.search(piece):
             return False
-        if self._vocabulary.needs_place:
-            self._places[reasoning].text(piece)
+        self._places[reasoning].text(piece)
         return True
 
     def feed(self, piece: str, reasoning: bool = False) -> list[Op]:
@@ -121,6 +130,8 @@ class Reader:
         if reasoning is not self._reasoning:
             self._reasoning = reasoning
             self._border = len(self.scanner.text) - len(piece)
+            if self.channels:  # the upstream tells the channels apart itself
+                self.thinking = self.speaking = False
         self._advance()
         return self._ops
 
@@ -143,7 +154,8 @@ class Reader:
                 self._tell(op)
         self._was_content()
         self._open = (None, ())
-        self.thinking = False
+        self.channels = None
+        self.thinking = self.speaking = False
         self._restart()
         return self._ops
 
@@ -199,7 +211,7 @@ class Reader:
     @property
     def in_reasoning(self) -> bool:
         """Whether what is read now is reasoning."""
-        return self.thinking or self._reasoning is (self.scanner.pos >= self._border)
+        return self.thinking or (not self.speaking and self._reasoning is (self.scanner.pos >= self._border))
 
     @property
     def may_be_inside(self) -> bool:
@@ -207,9 +219,9 @@ class Reader:
         return self._head is not None
 
     @property
-    def at_line_start(self) -> bool:
-        """Whether nothing but blanks stands in front of what is read now, on its line."""
-        return self._places[self.in_reasoning].line_start
+    def place(self) -> Place:
+        """What the text in front of it says about what is read now."""
+        return self._places[self.in_reasoning]
 
     def accepts(self, dialect: Dialect, name: str) -> bool:
         """Whether a call of this dialect may have this name (R2)."""
@@ -223,10 +235,9 @@ class Reader:
         """The text up to `end` (a place in scanner.text) is text."""
         scanner = self.scanner
         if end > scanner.start:
-            if self._vocabulary.needs_place:
-                self._places[self.in_reasoning].text(scanner.text[scanner.start : end])
+            self.place.text(scanner.text[scanner.start : end])
             size = end - scanner.start
-            self._tell(Thought(size) if self.thinking else size)
+            self._tell(Thought(size) if self.thinking else Spoken(size) if self.speaking else size)
             scanner.start = end
         scanner.pos = max(scanner.pos, end)
 
@@ -244,7 +255,7 @@ class Reader:
         self._committed = True
         self._fired(dialect.name)
         self.take()
-        self._places[self.in_reasoning].markup()
+        self.place.markup()
         self.calls += 1
         self.ids.add(id_)
         self._index = self.take_index(self._next_index)
@@ -276,6 +287,14 @@ class Reader:
             self._ops.append(Thought(op) if isinstance(op, int) and op > 0 and not thinking else op)
         self.thinking = thinking
         self._places[thinking].markup()
+
+    def channel(self, dialect: Dialect, kind: Literal["reasoning", "content", ""]) -> None:
+        """What has been read is a marker of channels: what follows is reasoning, content, or what the upstream calls it."""
+        self._fired(dialect.name)
+        self.take()
+        self.channels = dialect
+        self.thinking, self.speaking = kind == "reasoning", kind == "content"
+        self.place.markup()
 
     def wrapped(self, dialect: Dialect, ends: tuple[str, ...]) -> None:
         """The call stands in a wrapper: its end is markup, even behind text."""
@@ -344,7 +363,9 @@ class Reader:
         scanner = self.scanner
         offset = scanner.pos - scanner.start
         here = [opener for opener in self._vocabulary.by_length if scanner.text.startswith(opener, scanner.pos)]
-        for opener, dialect in [(opener, dialect) for opener in here for dialect in self._vocabulary.by_opener[opener]]:
+        candidates = [(opener, dialect) for opener in here for dialect in self._vocabulary.by_opener[opener]]
+        candidates.sort(key=lambda candidate: candidate[1] is not self._open[0])  # whose wrapper is open comes first
+        for opener, dialect in candidates:
             if not self._looked_for(dialect, opener):
                 continue
             self._in_call = True
@@ -359,10 +380,11 @@ class Reader:
         """Whether a call of this dialect can stand here."""
         if opener in dialect.inner and self._open[0] is not dialect:
             return False
-        reasoning = self.in_reasoning
-        place = self._places[reasoning]
+        if dialect is self.channels:
+            return True
+        place = self.place
         return not (
-            (reasoning and dialect.in_reasoning == "never")
+            (self.in_reasoning and dialect.in_reasoning == "never")
             or (dialect.ambiguous and place.in_code)
             or (dialect.place == "line" and not place.line_start)
             or (dialect.place == "message" and not place.message_start)
@@ -385,4 +407,4 @@ class _Doubtful:
 
 def _size(ops: Iterable[Op]) -> int:
     """The characters that ops speak for."""
-    return sum(abs(op) if isinstance(op, int) else op.size for op in ops if isinstance(op, int | Thought))
+    return sum(abs(op) if isinstance(op, int) else op.size for op in ops if isinstance(op, int | Thought | Spoken))

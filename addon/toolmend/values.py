@@ -60,6 +60,15 @@ def to_json(text: str, types: AbstractSet[str]) -> str:
     return json_text.quote(text)
 
 
+def json_or_text(text: str) -> str:
+    """The JSON of a value that the markup says is JSON; where it is none, the raw text as a string."""
+    try:
+        json_text.loads(text.encode())
+    except ValueError:
+        return json_text.quote(text)
+    return text.strip(" \t\r\n")
+
+
 def _own_types(node: Mapping[Any, Any]) -> set[str]:
     """What a schema says itself, without those it refers to."""
     declared = node.get("type")

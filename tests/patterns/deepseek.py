@@ -106,7 +106,7 @@ PATTERNS = {
     ),
     "dsml-markup-in-a-value": dsml(write('<a href="x">&amp; 1 < 2 \\n\t"é🌤"</a>\n'), wrote('<a href="x">&amp; 1 < 2 \\n\t"é🌤"</a>\n'), 17),
     "dsml-broken-off": Pattern(
-        REQUEST, pieces(DSML[:120], 18), [(None, "read_file", '{"path": "a.m')], finish="length", expected_finish="length", rules=("dsml",),
+        REQUEST, pieces(DSML[: DSML.index("a.md") + 3], 18), [(None, "read_file", '{"path": "a.m')], finish="length", expected_finish="length", rules=("dsml",),
     ),
     "dsml-in-prose": prose('DSML marks are `<｜DSML｜`, as in <｜DSML｜invoke name="…">, <|DSML|tool_calls> and </｜DSML｜invoke>; a < | b', 19),
     "v3": v3(f"Let me see.\n{V3}", BOTH, 30, content="Let me see.\n"),

@@ -129,7 +129,8 @@ class Chat:
             return frame.sse.raw
         sse = frame.sse or self._last
         assert sse is not None and sse.data is not None
-        data = self._arguments(frame) or self._encode(sse.data, frame, "delta")
+        ended = frame.sse is None and MessageEnd() in frame.events
+        data = "[DONE]" if ended else self._arguments(frame) or self._encode(sse.data, frame, "delta")
         return sse.with_data(data.encode()) if data else b""
 
     def _arguments(self, frame: Frame) -> str | None:

@@ -10,10 +10,12 @@ from .dialect import Dialect
 from .dsml import DSML
 from .enveloped import COHERE, GIGACHAT, GRANITE, INTERNLM, JAMBA, LLAMA, PHI
 from .glm import GLM, HUNYUAN, K2_HORIZON
+from .harmony import HARMONY, HARMONY_STRIPPED
 from .hermes import HERMES, LONGCAT
 from .kimi_k2 import KIMI_K2
 from .kimi_k3 import KIMI_K3
 from .minimax_m2 import DOTS, MINIMAX_INVOKE, MINIMAX_M2, MUSE
+from .minimax_m3 import MINIMAX_M3
 from .mistral import MISTRAL
 from .open_json import FENCE, JSON_ARRAY, JSON_OBJECT
 from .qwen3_coder import QWEN3_CODER, SEED_OSS
@@ -33,6 +35,9 @@ DIALECTS: Mapping[str, Dialect] = {
         SEED_OSS,
         MINIMAX_M2,
         MINIMAX_INVOKE,
+        MINIMAX_M3,
+        HARMONY,
+        HARMONY_STRIPPED,
         GLM,
         DEEPSEEK_V3,
         MISTRAL,

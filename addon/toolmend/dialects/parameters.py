@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from .. import json_text
 from ..scanner import Reading, Scanner, openers
-from ..values import is_string, to_json, types_of
+from ..values import is_string, json_or_text, to_json, types_of
 from .envelope import ARGUMENTS
 from .json_body import read_arguments
 from .tag import Tag
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     import re
 
     from ..reader import Reader
-
-_JSON_TYPES = frozenset({"null", "number", "boolean", "object", "array"})
 
 MAX_HEADER = 256
 """Characters of a parameter's name with what is around it."""
@@ -125,8 +123,8 @@ class Values:
         pieces = []
         whole = yield from self._text(pieces.append)
         if whole:
-            types = types_of(schema, self._schema) if string is None else _JSON_TYPES
-            reader.arguments(key + to_json("".join(pieces), types))
+            text = "".join(pieces)
+            reader.arguments(key + (json_or_text(text) if string else to_json(text, types_of(schema, self._schema))))
         return whole
 
     def _all_in_one(self, name: str, text: str, string: str | None) -> None:
@@ -140,7 +138,7 @@ class Values:
             self._reader.arguments(text.strip()[:-1].rstrip())
             return
         self.given.append(name)
-        self._reader.arguments("{" + json_text.quote(name) + ": " + to_json(text, frozenset() if string != "false" else _JSON_TYPES))
+        self._reader.arguments("{" + json_text.quote(name) + ": " + (json_text.quote(text) if string != "false" else json_or_text(text)))
 
     def _text(self, emit: Callable[[str], None]) -> Reading[bool]:
         """Emits the text of a value up to its end. False if the text ends before."""

@@ -46,7 +46,7 @@ class ReasoningTags:
         if tag in _CLOSERS:
             if not reader.thinking and not reader.may_be_inside:
                 return False
-        elif reader.in_reasoning or not reader.at_line_start:
+        elif reader.in_reasoning or not reader.place.line_start:
             return False
         yield from scanner.blanks()
         reader.turn(self, thinking=tag not in _CLOSERS)

@@ -1,0 +1,179 @@
+"""The arguments of a native call, followed as they come: their JSON text, where it ends, and what should not be around it.
+
+    feed('```json\\n{"a": "') → ('{"a": "', "")        feed('x"}') → ('x"}', "")        feed("\\n```") → ("", "\\n```")
+
+Rule of this file: a regular text passes at once, as it is and in its pieces, at a cost that does not grow with its length. What
+is held is the first of it alone, where that is no `{`: a fence or a tag, `null`, a string (R5, R17 of dialects.md). Raw
+control characters inside a string become escapes (R3).
+"""
+
+import re
+
+from .. import json_text
+
+MAX_OPENING = 128
+"""Characters of a fence or of tags in front of the arguments: `<|channel|>commentary<|message|>` is a long one."""
+
+MAX_STRING = 1024 * 1024
+"""Characters of arguments that are one JSON string, held up to its end."""
+
+_OPENING = re.compile(r"(?:(?:```[ \t]*\w*|<[^<>{}\s]{1,64}>)\s*)+\{")
+_OUTSIDE = re.compile(r'["{}\[\]]')
+_INSIDE = re.compile(r'[^"\\\x00-\x1f]*+(?:\\[^\x00-\x1f][^"\\\x00-\x1f]*+)*+')
+
+
+class Arguments:
+    """`complete` tells that the text is a whole object; what comes then stands behind the arguments."""
+
+    __slots__ = ("_depth", "_escaped", "_held", "_in_string", "_read", "_size", "complete")
+
+    def __init__(self) -> None:
+        self.complete = False
+        self._held: list[str] = []
+        self._size = 0  # characters that are held
+        self._depth = 0
+        self._in_string = False
+        self._escaped = False  # the text ended between a backslash and what it escapes
+        self._read = self._begin
+
+    def feed(self, text: str) -> tuple[str, str]:
+        """The next text, which is not empty → what goes to the client now, and what stands behind the arguments."""
+        return self._read(text)
+
+    def end(self, *, broken: bool) -> str:
+        """Nothing more will come: the rest for the client. Where there was nothing, or `null`, it is `{}`: not if broken off."""
+        held = self._release()
+        if broken or self.complete or not (self._read == self._begin or held.strip() == "null"):
+            return held
+        self.complete = True
+        self._read = self._behind
+        return "{}"
+
+    def _begin(self, text: str) -> tuple[str, str]:
+        """Nothing but blanks yet."""
+        value = text.lstrip()
+        if not value:
+            return text, ""
+        match value[0]:
+            case "{":
+                self._read = self._object
+            case "`" | "<":
+                self._read = self._opening
+            case '"':
+                self._read = self._string
+            case "n":
+                self._read = self._null
+            case _:
+                self._read = self._other
+        sent, behind = self._read(value)
+        return text[: len(text) - len(value)] + sent, behind
+
+    def _opening(self, text: str) -> tuple[str, str]:
+        self._hold(text)
+        held = "".join(self._held)
+        match = _OPENING.match(held)
+        if match:
+            self._release()
+            self._read = self._object
+            return self._object(held[match.end() - 1 :])
+        return ("", "") if "{" not in held and self._size < MAX_OPENING else self._give_up()
+
+    def _null(self, text: str) -> tuple[str, str]:
+        self._hold(text)
+        return ("", "") if self._size < MAX_OPENING and "null".startswith("".join(self._held).rstrip()) else self._give_up()
+
+    def _string(self, text: str) -> tuple[str, str]:
+        self._hold(text)
+        _, end = self._follow(text)
+        if end is None:
+            return ("", "") if self._size < MAX_STRING else self._give_up()
+        held = "".join(self._held)
+        size = len(held) - len(text) + end
+        try:
+            value = json_text.loads(held[:size].encode())
+            inner = json_text.loads(value.encode())
+        except (json_text.NotJSON, UnicodeEncodeError):
+            return self._give_up()
+        if not isinstance(inner, dict):
+            return self._give_up()
+        self._release()
+        self.complete = True
+        self._read = self._behind
+        return value, held[size:]
+
+    def _hold(self, text: str) -> None:
+        self._held.append(text)
+        self._size += len(text)
+
+    def _release(self) -> str:
+        held = "".join(self._held)
+        self._held.clear()
+        return held
+
+    def _give_up(self) -> tuple[str, str]:
+        self._read = self._other
+        return self._release(), ""
+
+    def _object(self, text: str) -> tuple[str, str]:
+        sent, end = self._follow(text)
+        if end is None:
+            return sent, ""
+        self.complete = True
+        self._read = self._behind
+        behind = text[end:]
+        return (sent, behind) if behind.strip() else (sent + behind, "")
+
+    def _behind(self, text: str) -> tuple[str, str]:
+        return "", text
+
+    def _other(self, text: str) -> tuple[str, str]:
+        """No object, or none that could be found: the client's to judge."""
+        return text, ""
+
+    def _follow(self, text: str) -> tuple[str, int | None]:
+        """The text, control characters in strings escaped, up to the end of the value; and that end, if it is in the text."""
+        at = sent = 0
+        size, depth, in_string = len(text), self._depth, self._in_string
+        pieces: list[str] = []
+        end = None
+        if self._escaped:
+            self._escaped = False
+            if text[0] >= " ":
+                at = 1
+            else:
+                pieces.append("\\")
+        while at < size and end is None:
+            if in_string:
+                match = _INSIDE.match(text, at)
+                assert match
+                at = match.end()
+                if at == size:
+                    break
+                character = text[at]
+                at += 1
+                if character == '"':
+                    in_string = False
+                elif character == "\\":
+                    self._escaped = at == size
+                    if not self._escaped:  # in front of a control character: it was to be one itself
+                        pieces += text[sent:at], "\\"
+                        sent = at
+                    continue
+                else:
+                    pieces += text[sent : at - 1], json_text.quote(character)[1:-1]
+                    sent = at
+                    continue
+            else:
+                match = _OUTSIDE.search(text, at)
+                if match is None:
+                    break
+                at = match.end()
+                character = match.group()
+                if character == '"':
+                    in_string = True
+                    continue
+                depth += 1 if character in "{[" else -1
+            if depth <= 0:
+                end = at
+        self._depth, self._in_string = depth, in_string
+        return "".join((*pieces, text[sent:end])), end

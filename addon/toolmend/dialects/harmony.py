@@ -1,0 +1,202 @@
+"""Harmony: gpt-oss, with its tokens (`harmony`) and without (`harmony_stripped`).
+
+    <|channel|>analysis<|message|>The user wants …<|end|><|start|>assistant<|channel|>commentary to=functions.read_file
+    <|constrain|>json<|message|>{"path": "a.md"}<|call|>
+
+A recipient makes a message a call, on whatever channel (47 % of the calls come on analysis, with type `code`). Without one,
+analysis is reasoning, commentary and final are content; the tokens are never content. The header holds role, channel, recipient
+and type in any order. Source: openai/harmony, docs/format.md; the glued and doubled headers from streams in the wild.
+
+Where a server strips the tokens, `commentary to=functions.read_file json{…}` is left of a call, and of an answer
+`analysisThe user wants …assistantfinalHello`.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from ..scanner import Reading, Scanner
+from .json_body import read_arguments
+from .names import bare_name
+
+if TYPE_CHECKING:
+    from ..reader import Reader
+    from .dialect import Dialect
+
+MAX_HEADER = 512
+"""Characters between the beginning of a message and its body."""
+
+_STARTS = ("<|start|>", "<|channel|>")
+_ENDS = ("<|end|>", "<|call|>", "<|return|>")
+_PARTS = (*_STARTS, "<|constrain|>", "<|message|>", "to=")
+_CHANNELS = ("analysis", "commentary", "final")
+_TYPES = ("json", "code")
+_NOBODY = ("", "assistant", "user", "all")
+"""Recipients that are no tools."""
+
+_WORD = re.compile(r"[\w.+/-]*")
+_NAME = re.compile(r"[A-Za-z0-9_.:/-]*")
+_SPLIT = re.compile(f"assistant(?:{'|'.join(_CHANNELS)})")
+
+
+@dataclass(slots=True)
+class _Header:
+    """What stands before a body. `complete`: so did `<|message|>`."""
+
+    role: str = ""
+    channel: str = ""
+    recipient: str = ""
+    type: str = ""
+    complete: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Harmony:
+    """Messages between tokens."""
+
+    name: str = "harmony"
+    openers: tuple[str, ...] = (*_STARTS, *_ENDS)
+    inner: tuple[str, ...] = ()
+    closers: tuple[str, ...] = ()
+    ambiguous: bool = False
+    offered_only: bool = True
+    place: Literal["any", "line", "message"] = "any"
+    in_reasoning: Literal["call", "doubtful", "never"] = "call"
+
+    def read(self, reader: "Reader") -> Reading[bool]:
+        scanner = reader.scanner
+        ours = reader.channels is self
+        ended = yield from scanner.literal(_ENDS)
+        if ended and ours:
+            reader.channel(self, "")
+            return True
+        yield from scanner.blanks()
+        if not (yield from scanner.ahead(_STARTS)):
+            return False
+        header = yield from _read_header(scanner)
+        if header is None:
+            return False
+        if _called(reader, header):
+            return (yield from _read_call(reader, self, header))
+        foreign = header.role not in ("", "assistant")  # the model goes on with the answer of the tool, or of the user
+        certain = ours if foreign else ours or bool(ended) or self._stands_free(reader, header)
+        if not header.complete or not certain or header.channel not in (*_CHANNELS, "" if header.role else None):
+            return False
+        thought = foreign or header.channel == "analysis" or header.recipient not in _NOBODY
+        reader.channel(self, "reasoning" if thought else "content")
+        return True
+
+    def _stands_free(self, reader: "Reader", header: _Header) -> bool:
+        """Whether the header stands where an answer's first can, and is not quoted."""
+        return not reader.place.in_code and (bool(header.role) or reader.place.line_start)
+
+
+@dataclass(frozen=True, slots=True)
+class Stripped:
+    """The same without the tokens."""
+
+    name: str = "harmony_stripped"
+    openers: tuple[str, ...] = ("assistant", "analysis", "commentary", "to=")
+    inner: tuple[str, ...] = ()
+    closers: tuple[str, ...] = ()
+    ambiguous: bool = True
+    offered_only: bool = True
+    place: Literal["any", "line", "message"] = "any"
+    in_reasoning: Literal["call", "doubtful", "never"] = "never"
+
+    def read(self, reader: "Reader") -> Reading[bool]:
+        scanner = reader.scanner
+        assistant = yield from scanner.literal(("assistant",))
+        channel = yield from scanner.literal(_CHANNELS)
+        behind = scanner.pos - scanner.start
+        yield from scanner.blanks()
+        directed = yield from scanner.ahead(("to=",))
+        if directed and (assistant or not reader.in_reasoning):
+            header = yield from _read_header(scanner)
+            if header and _called(reader, header) and (yield from _read_call(reader, self, header)):
+                return True
+        scanner.pos = scanner.start + behind
+        if channel is None:
+            return False
+        if not assistant:
+            if channel == "final" or directed or not (yield from self._begins(reader)):
+                return False
+            scanner.pos = scanner.start + behind
+        elif reader.channels is not self and not reader.place.message_start:
+            return False
+        reader.channel(self, "reasoning" if channel == "analysis" or directed else "content")
+        return True
+
+    def _begins(self, reader: "Reader") -> Reading[bool]:
+        """Whether the word that was read is the channel of the message that begins with it: another one follows the message."""
+        scanner = reader.scanner
+        glued = yield from scanner.peek()
+        if not reader.place.message_start or not (glued.isalnum() or glued in tuple("\"'`*#([")):
+            return False
+        while not _SPLIT.search(scanner.text, scanner.pos):
+            if scanner.ended:
+                return False
+            scanner.pos = max(scanner.pos, len(scanner.text) - len("assistantcommentary"))
+            yield
+        return True
+
+
+def _read_header(scanner: Scanner) -> Reading[_Header | None]:
+    """Reads a header, up to its body or to what cannot stand in one; None for what is no header."""
+    header = _Header()
+    before = scanner.pos - scanner.start
+    while scanner.pos - scanner.start - before <= MAX_HEADER:
+        yield from scanner.blanks()
+        part = yield from scanner.literal(_PARTS)
+        if part == "<|message|>":
+            header.complete = True
+            return header
+        yield from scanner.blanks()
+        match part:
+            case "<|start|>":
+                header.role = (yield from scanner.literal(("assistant",))) or (yield from scanner.run(_NAME, 128)) or ""
+                if not header.role:
+                    return None
+            case "<|channel|>":
+                header.channel = (yield from scanner.literal(_CHANNELS)) or (yield from scanner.run(_WORD, 32)) or ""
+            case "to=":
+                header.recipient = (yield from scanner.run(_NAME, 160)) or ""
+            case None:
+                word = yield from scanner.run(_WORD, 32)
+                if not word:
+                    return header
+                if word in _CHANNELS and not header.channel:
+                    header.channel = word
+                elif header.type:
+                    return None
+                else:
+                    header.type = word
+    return None
+
+
+def _called(reader: "Reader", header: _Header) -> bool:
+    """Whether the recipient is a tool; its name may have been glued to what follows it."""
+    if header.recipient in _NOBODY:
+        return False
+    name = bare_name(reader, header.recipient)
+    for word in (*_TYPES, *_CHANNELS):
+        if name not in reader.tools:
+            name = name.removesuffix(word)
+    header.recipient = name if name in reader.tools else header.recipient
+    return name in reader.tools
+
+
+def _read_call(reader: "Reader", dialect: "Dialect", header: _Header) -> Reading[bool]:
+    """Reads the body of a message to a tool."""
+    if not header.complete and ((yield from reader.scanner.peek()) != "{" or header.type not in ("", *_TYPES)):
+        return False
+
+    def commit() -> None:
+        reader.channel(dialect, "")
+        reader.start(dialect, reader.new_id(), header.recipient)
+
+    return (yield from read_arguments(reader, commit, _ENDS + _STARTS))
+
+
+HARMONY = Harmony()
+HARMONY_STRIPPED = Stripped()

@@ -1,0 +1,61 @@
+"""Dialects that are JSON envelopes behind tokens of their own: Llama, Granite, Phi, InternLM, Jamba, Cohere, GigaChat, LongCat."""
+
+from typing import Any
+
+from . import Pattern
+from .family import dumps, family
+
+type Calls = list[tuple[str, dict[str, Any]]]
+
+
+def envelopes(calls: Calls, arguments: str = "arguments", name: str = "name") -> list[str]:
+    return [dumps({name: tool, arguments: given}) for tool, given in calls]
+
+
+def array(calls: Calls, *keys: str) -> str:
+    return f"[{', '.join(envelopes(calls, *keys))}]"
+
+
+def cohere(calls: Calls) -> str:
+    return f"<|START_ACTION|>\n{array(calls, 'parameters', 'tool_name')}\n<|END_ACTION|>"
+
+
+PATTERNS: dict[str, Pattern] = {
+    **family(
+        "llama", lambda calls: "<|python_tag|>" + "; ".join(envelopes(calls, "parameters")), "a <|python_tag|> b; {c",
+        model="meta-llama/llama-3.3-70b", prose="It writes <|python_tag|> first, then {json}; or <|python_",
+    ),
+    **family(
+        "granite", lambda calls: "<|tool_call|>" + array(calls), "a <|tool_call|>[ b ]",
+        model="ibm-granite/granite-3.0-8b", prose="Granite writes <|tool_call|> and a list [1].",
+    ),
+    **family(
+        "granite-20b", lambda calls: "\n".join(f"<function_call> {call}" for call in envelopes(calls)), "a <function_call> {b",
+        model="ibm-granite/granite-20b", rule="granite", prose="Or <function_call> as in `<function_call> {`.",
+    ),
+    **family(
+        "phi", lambda calls: "functools" + array(calls), 'a functools[{"b]',
+        model="microsoft/phi-4-mini", prose="import functools; functools[0], functools.cache, functo",
+    ),
+    **family(
+        "internlm",
+        lambda calls: "\n".join(f"<|action_start|> <|plugin|>\n{call}<|action_end|>" for call in envelopes(calls, "parameters")),
+        "a <|action_end|> b <|plugin|>", model="internlm/internlm2_5", prose="Around it <|action_start|><|plugin|> and <|action_end|>.",
+    ),
+    **family(
+        "jamba", lambda calls: f"<tool_calls>{array(calls)}</tool_calls>", "a </tool_calls> b <tool_calls>[",
+        model="ai21/jamba-1.5", prose="In <tool_calls> stands a list, </tool_calls> ends it.",
+    ),
+    **family(
+        "cohere", cohere, "a <|END_ACTION|> b ]", model="cohere/command-r", prose="<|START_ACTION|> begins, <|END_ACTION|> ends.",
+    ),
+    **family(
+        "gigachat", lambda calls: "".join(f"<|function_call|>{call}" for call in envelopes(calls)), "a <|function_call|>{ b",
+        model="ai-sage/gigachat3", prose="A function call is <|function_call|> and JSON.",
+    ),
+    **family(
+        "longcat",
+        lambda calls: "\n".join(f"<longcat_tool_call>\n{call}\n</longcat_tool_call>" for call in envelopes(calls)),
+        "a </longcat_tool_call> b", model="meituan/longcat-flash", prose="LongCat has <longcat_tool_call> and </longcat_tool_call>.",
+    ),
+}  # fmt: skip

@@ -1,0 +1,149 @@
+"""Dialects of tags: GLM, Kimi K3, Seed-OSS, Step3, MiniCPM5, Hunyuan V3, dots, Muse, K2-Horizon."""
+
+from typing import Any
+
+from streams import pieces, request
+
+from . import Pattern
+from .family import TOOLS, dumps, family, raw
+
+type Calls = list[tuple[str, dict[str, Any]]]
+
+
+def glm(calls: Calls, gap: str = "\n") -> str:
+    return "\n".join(
+        f"<tool_call>{name}{gap}"
+        + "".join(f"<arg_key>{k}</arg_key>{gap}<arg_value>{raw(v)}</arg_value>{gap}" for k, v in given.items())
+        + "</tool_call>"
+        for name, given in calls
+    )
+
+
+def seed(calls: Calls) -> str:
+    inner = "\n".join(
+        f"<function={name}>\n" + "".join(f"<parameter={k}>{raw(v)}</parameter>\n" for k, v in given.items()) + "</function>"
+        for name, given in calls
+    )
+    return f"<seed:tool_call>\n{inner}\n</seed:tool_call>"
+
+
+def invoke(calls: Calls, prefix: str = "", wrapper: str = "") -> str:
+    inner = "\n".join(
+        f'<{prefix}invoke name="{name}">\n'
+        + "".join(f'<{prefix}parameter name="{k}">{raw(v)}</{prefix}parameter>\n' for k, v in given.items())
+        + f"</{prefix}invoke>"
+        for name, given in calls
+    )
+    return f"<{wrapper}>{inner}</{wrapper}>"
+
+
+def step3(calls: Calls) -> str:
+    inner = "\n".join(
+        f'<｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name="{name}">'
+        + "".join(f'<steptml:parameter name="{k}">{raw(v)}</steptml:parameter>' for k, v in given.items())
+        + "</steptml:invoke><｜tool_call_end｜>"
+        for name, given in calls
+    )
+    return f"<｜tool_calls_begin｜>{inner}<｜tool_calls_end｜>"
+
+
+def minicpm(calls: Calls) -> str:
+    return "\n".join(
+        f'<function name="{name}">' + "".join(f'<param name="{k}">{raw(v)}</param>' for k, v in given.items()) + "</function>"
+        for name, given in calls
+    )
+
+
+def keyed(calls: Calls, prefix: str, separator: str) -> str:
+    inner = "".join(
+        f"<{prefix}tool_call>{name}{separator}"
+        + "".join(
+            f"<{prefix}arg_key>{k}</{prefix}arg_key><{prefix}arg_value>{raw(v)}</{prefix}arg_value>" for k, v in given.items()
+        )
+        + f"</{prefix}tool_call>"
+        for name, given in calls
+    )
+    return f"<{prefix}tool_calls>{inner}</{prefix}tool_calls>"
+
+
+def kimi_k3(calls: Calls, gap: str = "") -> str:
+    inner = "".join(
+        f'<|open|>{gap}call tool="{name}" index="{n}"{gap}<|sep|>'
+        + "".join(
+            f'<|open|>{gap}argument key="{k}" type="{_type(v)}"{gap}<|sep|>{raw(v)}<|close|>{gap}argument{gap}<|sep|>'
+            for k, v in given.items()
+        )
+        + f"<|close|>{gap}call{gap}<|sep|>"
+        for n, (name, given) in enumerate(calls, 1)
+    )
+    return f"<|open|>{gap}tools{gap}<|sep|>{inner}<|close|>{gap}tools{gap}<|sep|>"
+
+
+def _type(value: Any) -> str:
+    return {str: "string", int: "number", dict: "object"}[type(value)]
+
+
+BOTH: Calls = [("read_file", {"path": "a.md", "limit": 20}), ("get_time", {"zone": "UTC"})]
+EXPECTED = [(None, name, dumps(given)) for name, given in BOTH]
+GLM = request(*TOOLS, model="z-ai/glm-4.6")
+K3 = request(*TOOLS, model="moonshotai/kimi-k3")
+
+
+def wild(offer: dict[str, Any], text: str, rule: str, seed_: int, **more: Any) -> Pattern:
+    return Pattern(offer, pieces(text, seed_), more.pop("calls", EXPECTED), rules=(rule, "finish_reason"), **more)
+
+
+PATTERNS: dict[str, Pattern] = {
+    **family(
+        "glm", glm, "a </arg_value> b </tool_call> c <arg_key> d", model="z-ai/glm-4.6",
+        prose="GLM writes <tool_call>name, then <arg_key>; <tool_call>get_time is one, <tool_call>\nnot.",
+    ),
+    "glm-no-newlines": wild(GLM, glm(BOTH, ""), "glm", 1),
+    "glm-literal-newlines": wild(GLM, glm(BOTH, "\\n"), "glm", 2),
+    "glm-blanks": wild(GLM, glm(BOTH, " "), "glm", 3),
+    "glm-no-end": wild(GLM, glm(BOTH)[: -len("\n</tool_call>")], "glm", 4),
+    "glm-envelope-inside": wild(GLM, '<tool_call>{"name": "get_time", "arguments": {"zone": "UTC"}}</tool_call>', "hermes", 5, calls=EXPECTED[1:]),
+    **family(
+        "kimi-k3", kimi_k3, "a <|close|>argument<|sep|> b <|close|>call<|sep|> c <|open|>argument d", model="moonshotai/kimi-k3",
+        rule="kimi_k3", prose="K3 writes <|open|>tools<|sep|>, <|open|>call and <|close|>tools<|sep|>.",
+    ),
+    "kimi-k3-spaced": wild(K3, kimi_k3(BOTH, " "), "kimi_k3", 6),
+    "kimi-k3-no-wrapper": wild(K3, kimi_k3(BOTH)[len("<|open|>tools<|sep|>") : -len("<|close|>tools<|sep|>")], "kimi_k3", 7),
+    "kimi-k3-json-block": wild(
+        K3,
+        '<|open|>call tool="get_time" index="1"<|sep|><|open|>json type="object"<|sep|>{"zone": "UTC"}<|close|>json<|sep|><|close|>call<|sep|>',
+        "kimi_k3", 8, calls=EXPECTED[1:],
+    ),
+    **family(
+        "seed", seed, "a </parameter> b </function> c </seed:tool_call> d\n", model="bytedance/seed-oss-36b", rule="seed_oss",
+        prose="Seed writes <seed:tool_call> and <function=read_file>, then </seed:tool_call>.",
+    ),
+    **family(
+        "step3", step3, "a </steptml:parameter> b </steptml:invoke> c <｜tool_call_end｜>", model="stepfun-ai/step3",
+        prose="<｜tool_calls_begin｜> and <｜tool_call_begin｜>function<｜tool_sep｜> are Step3's.",
+    ),
+    **family(
+        "minicpm", minicpm, "a </param> b </function> c", model="openbmb/minicpm5", prose='<function name="x"> is how it begins, </function> ends.',
+    ),
+    "minicpm-cdata": wild(
+        request(*TOOLS, model="openbmb/minicpm5"),
+        '<function name="get_time"><param name="zone"><![CDATA[a </param> <b>]]></param></function>', "minicpm", 9,
+        calls=[(None, "get_time", '{"zone": "a </param> <b>"}')],
+    ),
+    **family(
+        "hunyuan", lambda calls: keyed(calls, "", "<tool_sep>"), "a </arg_value> b </tool_call> c", model="tencent/hunyuan-v3",
+        prose="Hunyuan: <tool_calls><tool_call>name<tool_sep>, </tool_calls>.",
+    ),
+    **family(
+        "k2-horizon", lambda calls: keyed(calls, "ifm|", ""), "a </ifm|arg_value> b </ifm|tool_call> c", model="llm360/k2-horizon",
+        rule="k2_horizon", prose="<ifm|tool_calls> begins, <ifm|tool_call> {x}.",
+    ),
+    **family(
+        "dots", lambda calls: invoke(calls, "", "dots_function_call"), "a </parameter> b </invoke> c", model="rednote/dots.llm1",
+        prose="<dots_function_call> begins; <invoke name='x'> too.",
+    ),
+    **family(
+        "muse", lambda calls: invoke(calls, "atem:", "atem:function_calls"), "a </atem:parameter> b </atem:invoke> c",
+        model="muse", prose="<atem:function_calls> begins; <atem:invoke what.",
+    ),
+}  # fmt: skip
