@@ -29,7 +29,7 @@ EXCHANGE = Exchange(
     model="moonshotai/kimi-k2",
     method="POST",
     host="openrouter.ai",
-    path=f"/api/v1/chat/completions?key={KEY}&beta=1",
+    path=f"/api/v1/chat/completions?key={KEY}&sig=abc&beta=1",
     http_version="HTTP/2.0",
     status=200,
     request_headers=(("authorization", f"Bearer {KEY}"), ("content-type", "application/json"), ("x-title", "agent")),
@@ -122,7 +122,7 @@ def test_a_stream(recorder: Recorder, log: list[str]) -> None:
         "recorded_at": told["recorded_at"],
         "host": "openrouter.ai",
         "method": "POST",
-        "path": "/api/v1/chat/completions?key=[REDACTED]&beta=1",
+        "path": "/api/v1/chat/completions?key=[REDACTED]&sig=[REDACTED]&beta=1",
         "status": 200,
         "http_version": "HTTP/2.0",
         "api": "chat",
@@ -223,6 +223,7 @@ def test_open_recordings_are_partial_after_a_shutdown(recorder: Recorder) -> Non
     recording.received(b"late")
     recording.finish("complete")
     late = record(recorder)
+    assert recorder._queue.empty()
     recorder.close()
     assert meta(recording.folder)["state"] == "partial"
     assert meta(recording.folder)["error"] == "the proxy was shut down"
@@ -250,6 +251,7 @@ def test_a_recorder_that_records_nothing_starts_no_thread_and_makes_no_folder(tm
         ("x" * 5000, "y" * 5000),
         ("Möönshot AI 月之暗面", "<script>alert(1)</script>"),
         ("-rf", "--help"),
+        ("a..b", "c...d"),
         ("con.", "\ud800"),
     ],
 )
@@ -328,6 +330,19 @@ def test_a_link_in_the_place_of_a_file_is_not_followed(recorder: Recorder, tmp_p
     assert meta(recording.folder)["state"] == "partial"
     assert meta(recording.folder)["error"].startswith("recording incomplete: ")
     assert len(log) == 1
+
+
+def test_nothing_that_stands_there_is_written_into(recorder: Recorder, tmp_path: Path, log: list[str]) -> None:
+    victim = tmp_path / "victim"
+    victim.write_bytes(b"mine")
+    recording = recorder.start(EXCHANGE)
+    all_done(recorder)
+    (recording.folder / "meta.json.new").hardlink_to(victim)
+    recording.finish("complete")
+    recorder.close()
+    assert victim.read_bytes() == b"mine"
+    assert meta(recording.folder)["state"] == "partial"
+    assert log == [f"recording incomplete: File exists: {recording.folder}"]
 
 
 # failures

@@ -183,7 +183,10 @@ def test_secrets_of(given: dict[str, object], found: set[str]) -> None:
     assert list(secrets) == sorted(secrets, key=len, reverse=True)
 
 
-@pytest.mark.parametrize("body", [b"", b"no JSON", b"\xff\xfe", b"[" * 100_000, b'{"secret": ', b"\x28\xb5\x2f\xfd"])
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"no JSON", b"\xff\xfe", b"[" * 100_000, b"[" * 3000 + b"]" * 3000, b'{"secret": ', b"\x28\xb5\x2f\xfd"],
+)
 def test_a_body_that_is_no_json_has_no_secrets_and_is_not_kept(body: bytes) -> None:
     assert secrets_of(replace(exchange(), request=body, upstream_request=body)) == ()
     assert Redactor(()).body(body) is None
@@ -247,6 +250,7 @@ PATHS = [
     ("/x?%6Bey=a", f"/x?%6Bey={REDACTED}"),
     ("/hunter2hunter2/x?y=a-hunter2hunter2-b", f"/{REDACTED}/x?y={REDACTED}"),
     ("/a%68unter2hunter2/x?y=hunter2%68unter2", f"/{REDACTED}/x?y={REDACTED}"),
+    ("/x?y=open+sesame&z=100%25 sure", f"/x?y={REDACTED}&z={REDACTED}"),
     ("/a+secret+b/x?y=a%2Bsecret%2Bb&z=a%20secret", f"/{REDACTED}/x?y={REDACTED}&z=a%20secret"),
     (f"/sk-{BODY}/x", f"/{REDACTED}/x"),
     ("//me:password@host/x", f"//{REDACTED}@host/x"),
@@ -255,7 +259,9 @@ PATHS = [
 
 @pytest.mark.parametrize(("path", "expected"), PATHS)
 def test_a_path_is_kept_without_its_secrets(path: str, expected: str | None) -> None:
-    assert Redactor(("hunter2hunter2", "a+secret+b")).path(path) == (path if expected is None else expected)
+    assert Redactor(("hunter2hunter2", "a+secret+b", "open sesame", "100%25 sure")).path(path) == (
+        path if expected is None else expected
+    )
 
 
 def test_headers_are_kept_by_a_list() -> None:
@@ -288,7 +294,12 @@ def test_no_credential_is_on_the_list(name: str) -> None:
     assert not KEPT_HEADERS.fullmatch(name)
 
 
+def test_of_two_secrets_the_longer_goes_first() -> None:
+    assert Redactor(("abcdefgh", "abcdefghijkl")).text("abcdefghijkl abcdefghi") == f"{REDACTED} {REDACTED}i"
+
+
 def test_spellings() -> None:
+    assert "\ud800bcdefgh" in spellings("\ud800bcdefgh")  # half a surrogate pair, which has no UTF-8
     assert spellings("plain-1") == {"plain-1"}
     assert spellings('a/"é') == {'a/"é', 'a/\\"é', 'a/\\"\\u00e9', 'a\\/"é', "a%2F%22%C3%A9"}
 

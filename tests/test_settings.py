@@ -15,6 +15,7 @@ OFF = {"flows": "off"}
 HOSTS = "llm.example.com, *.corp.example:8443 or localhost:8000"
 NAMES = ", ".join(DIALECTS)
 KEYS = ", ".join((*settings.KEYS, "provider"))
+POLICIES = "mixed, first, collect, drain"
 
 RIGHT = [
     ({}, Settings()),
@@ -31,6 +32,15 @@ RIGHT = [
     ({"dialects": "auto"}, Settings(dialects=None)),
     ({"dialects": "OFF"}, Settings(dialects=())),
     ({"dialects": " Kimi_K2,kimi_k2 "}, Settings(dialects=("kimi_k2",))),
+    ({"policy": " First "}, Settings(policy="first")),
+    (
+        {"policy": "", "max_calls": "", "collect_ms": "", "max_bytes": ""},
+        Settings(policy="mixed", max_calls=8, collect_ms=200, max_bytes=65536),
+    ),
+    (
+        {"policy": "collect", "max_calls": "1", "collect_ms": "5000", "max_bytes": "999999999"},
+        Settings(policy="collect", max_calls=1, collect_ms=5000, max_bytes=999_999_999),
+    ),
 ]
 
 WRONG = [
@@ -81,6 +91,16 @@ WRONG = [
         "toolmend_flows: the home folder in '~nobody-of-this-name/x' is not known, write the whole path",
     ),
     ({"flows": "a\0b"}, "toolmend_flows: 'a\\x00b' holds a NUL character, write a path without it"),
+    (
+        {"policy": "frist"},
+        "toolmend_policy: there is no policy 'frist' (did you mean first?), write one of: " + POLICIES,
+    ),
+    ({"policy": "all"}, "toolmend_policy: there is no policy 'all', write one of: " + POLICIES),
+    *(
+        ({name: wrong}, f"toolmend_{name}: '{wrong}' is no limit, write a whole number above 0, as in {default}")
+        for name, default in {"max_calls": 8, "collect_ms": 200, "max_bytes": 65536}.items()
+        for wrong in ("0", "-1", "many", "1.5", "8 calls", "1" * 10, "\u0663")
+    ),
 ]
 
 FILES_RIGHT = [
@@ -90,6 +110,8 @@ FILES_RIGHT = [
     ('dialects = "off"', Settings(dialects=())),
     ('dialects = ["kimi_k2"]', Settings(dialects=("kimi_k2",))),
     ('dialects = ""', Settings()),
+    ('policy = "drain"\nmax_bytes = 100', Settings(policy="drain", max_bytes=100)),
+    ('policy = ""\nmax_calls = 3\ncollect_ms = 1', Settings(max_calls=3, collect_ms=1)),
 ]
 
 FILES_WRONG = [
@@ -118,6 +140,12 @@ FILES_WRONG = [
         "1: dialects: there is no dialect 'kimi_k22' (did you mean kimi_k2?), write auto, off, or some of: " + NAMES,
     ),
     ("flows = false\n", '1: flows: False is not understood, write flows = "recordings", or "off"'),
+    ("policy = 1\n", '1: policy: 1 is not understood, write policy = "mixed", "first", "collect", or "drain"'),
+    ('policy = "x"\n', "1: policy: there is no policy 'x', write one of: " + POLICIES),
+    ("\nmax_calls = 0\n", "2: max_calls: '0' is no limit, write a whole number above 0, as in 8"),
+    ('max_calls = "8"\n', "1: max_calls: '8' is not understood, write max_calls = 8"),
+    ("collect_ms = true\n", "1: collect_ms: True is not understood, write collect_ms = 200"),
+    ("max_bytes = 1.5\n", "1: max_bytes: 1.5 is not understood, write max_bytes = 65536"),
 ]
 
 
@@ -222,3 +250,10 @@ def test_no_home_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("text", ["auto", "off", "kimi_k2"])
 def test_spelled_is_what_parse_reads(text: str) -> None:
     assert spelled(parse(OFF | {"dialects": text}).dialects) == text
+
+
+@pytest.mark.parametrize("values", [{}, {"dialects": "kimi_k2"}, {"policy": "collect", "max_calls": "3"}])
+def test_what_is_recorded_is_what_a_replay_sets(values: dict[str, str]) -> None:
+    told = settings.recorded(parse(OFF | values))
+    assert parse(OFF | told) == parse(OFF | values)
+    assert ("policy" in told) == ("policy" in values)

@@ -8,9 +8,10 @@ from typing import Any, cast
 
 import pytest
 
-from streams import WEATHER, stream
+from streams import WEATHER, chunk, event, stream
 from toolmend.codings import CodingError, decoder
 from toolmend.pipeline import Pipeline
+from toolmend.settings import Settings
 from toolmend.stream import UNREADABLE, Mend, Stream, Tee, reason
 from toolmend.upstream import Script
 
@@ -270,3 +271,22 @@ def test_a_tee_on_a_broken_coding_ends_the_recording_alone() -> None:
 )
 def test_an_error_tells_no_secret(error: Exception, told: str) -> None:
     assert reason(error) == told
+
+
+@pytest.mark.parametrize("then", [None, THEN["an addition at the end"][0]], ids=["alone", "with another callable"])
+def test_a_response_that_is_done_ends_before_its_upstream(then: Any) -> None:
+    text = "<|tool_call_begin|>functions.task:0<|tool_call_argument_begin|>{}<|tool_call_end|>"
+    kept = Kept()
+    pipeline = Pipeline(WEATHER, settings=Settings(policy="first"), let_go=True)
+    callable_, errors = mend(pipeline, recording=kept, then=then)
+    assert callable_(stream([text], finish=None).removesuffix(event("[DONE]")))
+    assert not callable_.ended
+    given = callable_(event(chunk({"content": "and so on"})))
+    assert isinstance(given, list)
+    assert given[-1] == b""  # for mitmproxy, the end of the body
+    assert all(given[:-1])
+    assert b"".join(given).endswith(event("[DONE]") + (b": end\n" if then else b""))
+    assert callable_.ended
+    assert (callable_(event(chunk({"content": "and on"}))), callable_(b"")) == ([], b"")
+    assert b"".join(kept.went).endswith(event("[DONE]"))
+    assert (errors, callable_.state) == ([], "complete")

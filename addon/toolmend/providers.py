@@ -117,7 +117,7 @@ PROFILES = (
         ("seed_oss", "qwen3_coder"),
         think_tags=True,
     ),
-    Profile("granite", ("ibm-granite/*", "*granite*"), dialects=("granite", "granite_31", "hermes")),
+    Profile("granite", ("ibm-granite/*", "*granite*"), dialects=("granite", "hermes")),
     Profile("xlam", ("*xlam*",), dialects=("json_array", "json_object")),
     Profile(
         "mistral",

@@ -259,7 +259,8 @@ class Reader:
         self.calls += 1
         self.ids.add(id_)
         self._index = self.take_index(self._next_index)
-        self._tell(ToolCallStart(self._index, id_, name, self._choice, in_text=True))
+        reasoning = self.in_reasoning
+        self._tell(ToolCallStart(self._index, id_, name, self._choice, in_text=True, in_reasoning=reasoning))
 
     def arguments(self, text: str) -> None:
         """A piece of the call's arguments; what has been read is markup."""

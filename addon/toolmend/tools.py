@@ -12,12 +12,14 @@ class Tools:
     """`schemas` maps an offered tool's name to the JSON schema of its parameters.
 
     `known` is False where the request is not at hand: then any name may be called. `calls_so_far` counts the calls that the
-    conversation already holds; Kimi numbers its ids over the whole of it.
+    conversation already holds; Kimi numbers its ids over the whole of it. `legacy`: the client offers `functions`, as was
+    done before there were `tools`, and waits for a `function_call`.
     """
 
     schemas: Mapping[str, Schema] = field(default_factory=dict)
     known: bool = True
     calls_so_far: int = 0
+    legacy: bool = False
 
     @property
     def offered(self) -> bool:
@@ -53,7 +55,7 @@ def of_chat(request: Mapping[str, Any]) -> Tools:
             parameters = inner.get("parameters")
             schemas[inner["name"]] = parameters if isinstance(parameters, Mapping) else {}
     calls = sum(len(_objects(message.get("tool_calls"))) for message in _objects(request.get("messages")))
-    return Tools(schemas, calls_so_far=calls)
+    return Tools(schemas, calls_so_far=calls, legacy=not request.get("tools"))
 
 
 def _objects(value: Any) -> list[Mapping[str, Any]]:

@@ -20,6 +20,12 @@ def cohere(calls: Calls) -> str:
     return f"<|START_ACTION|>\n{array(calls, 'parameters', 'tool_name')}\n<|END_ACTION|>"
 
 
+def plamo3(call: tuple[str, dict[str, Any]]) -> str:
+    words = ("begin_tool_request", "begin_tool_name", "end_tool_name", "begin_tool_arguments", "end_tool_arguments", "end_tool_request")
+    begin, name, named, arguments, argued, end = (f"<|plamo:{word}:plamo|>" for word in words)
+    return f"{begin}{name}{call[0]}{named}\n{arguments}{dumps(call[1])}{argued}{end}"
+
+
 PATTERNS: dict[str, Pattern] = {
     **family(
         "llama", lambda calls: "<|python_tag|>" + "; ".join(envelopes(calls, "parameters")), "a <|python_tag|> b; {c",
@@ -48,6 +54,15 @@ PATTERNS: dict[str, Pattern] = {
     ),
     **family(
         "cohere", cohere, "a <|END_ACTION|> b ]", model="cohere/command-r", prose="<|START_ACTION|> begins, <|END_ACTION|> ends.",
+    ),
+    **family(
+        "apertus",
+        lambda calls: "<|tools_prefix|>[" + ", ".join(dumps({tool: given}) for tool, given in calls) + "]<|tools_suffix|>",
+        "a <|tools_suffix|> b }]", model="swiss-ai/apertus-70b", prose="<|tools_prefix|> begins, <|tools_suffix|> ends [it].",
+    ),
+    **family(
+        "plamo3", lambda calls: "\n".join(map(plamo3, calls)), "a <|plamo:end_tool_arguments:plamo|> b",
+        model="pfnet/plamo-3", prose="<|plamo:begin_tool_request:plamo|> begins.",
     ),
     **family(
         "gigachat", lambda calls: "".join(f"<|function_call|>{call}" for call in envelopes(calls)), "a <|function_call|>{ b",

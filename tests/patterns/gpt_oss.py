@@ -28,7 +28,10 @@ def said(channel: str, text: str, end: str = END) -> str:
     return f"{CHANNEL}{channel}{MESSAGE}{text}{end}"
 
 
-def call(name: str, arguments: str, channel: str = "commentary", type_: str = f"{CONSTRAIN}json", end: str = CALL) -> str:
+JSON = f"{CONSTRAIN}json"
+
+
+def call(name: str, arguments: str, channel: str = "commentary", type_: str = JSON, end: str = CALL) -> str:
     return f"{CHANNEL}{channel} to=functions.{name} {type_}{MESSAGE}{arguments}{end}"
 
 
@@ -36,8 +39,10 @@ TWO = f"{call('read_file', READ)}{START}{call('get_time', TIME)}"
 THOUGHT = "The user wants `a.md"  # the backtick is not closed: the channel ends all the same
 RULES = ("harmony", "finish_reason")
 STRIPPED = ("harmony_stripped", "finish_reason")
-_HARD = f"<|call|> <|end|> <|return|> {START}{CHANNEL}final{MESSAGE} assistantfinal é 🌤 < \\ \" \n\t</x> }}"
+_HARD = f'<|call|> <|end|> <|return|> {START}{CHANNEL}final{MESSAGE} assistantfinal é 🌤 < \\ " \n\t</x> }}'
 HARD = json.dumps({"path": _HARD, "nested": {"a": [{}, [1, 2.50, None]], "<|call|>": "}"}}, ensure_ascii=False)
+CODE = "analysis", "code"
+HEADER = f"{CHANNEL}commentary to=functions.read_file"
 _N = iter(range(1, 100))
 
 
@@ -81,7 +86,10 @@ PATTERNS = {
     ),
     "first-message-begins-with-the-recipient": calls(
         f" to=functions.read_file{CHANNEL}commentary json{MESSAGE}{READ}{CALL}{START}{call('get_time', TIME)}",
-        *BOTH, content=" ", rules=("harmony_stripped", "harmony", "finish_reason"),
+        *BOTH, content=" ",
+    ),
+    "first-message-begins-with-the-recipient-alone": calls(
+        f"to=functions.get_time{CHANNEL}analysis code{MESSAGE}{TIME}{CALL}", BOTH[1]
     ),
     "blanks-and-newlines": calls(
         f"\n{CHANNEL} commentary  to=functions.read_file\n{CONSTRAIN} json\n{MESSAGE}\n{READ}\n{CALL}\n{START} \n"
@@ -161,7 +169,8 @@ PATTERNS = {
         *BOTH, content="I will look. Done.", rules=STRIPPED,
     ),
     "stripped-recipient-in-front": calls(
-        f"to=functions.read_file commentary json {READ}assistant to=functions.get_timecommentary json{TIME}", *BOTH, rules=STRIPPED
+        f"analysisHm.assistant to=functions.read_file commentary json {READ}assistant to=functions.get_timecommentary json{TIME}",
+        *BOTH, reasoning="Hm.", rules=STRIPPED,
     ),
     "stripped-thought-and-call": calls(
         f"analysis{THOUGHT}. commentary to=functions.get_time json{{}} it may be.assistantcommentaryI look."

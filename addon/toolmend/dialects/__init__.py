@@ -5,6 +5,7 @@ Where two begin with the same token, they are tried in this order; what follows 
 
 from collections.abc import Mapping
 
+from .apertus import APERTUS
 from .deepseek_v3 import DEEPSEEK_V3
 from .dialect import Dialect
 from .dsml import DSML
@@ -18,6 +19,7 @@ from .minimax_m2 import DOTS, MINIMAX_INVOKE, MINIMAX_M2, MUSE
 from .minimax_m3 import MINIMAX_M3
 from .mistral import MISTRAL
 from .open_json import FENCE, JSON_ARRAY, JSON_OBJECT
+from .plamo3 import PLAMO3
 from .qwen3_coder import QWEN3_CODER, SEED_OSS
 from .reasoning_tags import REASONING_TAGS
 from .step3 import MINICPM, STEP3
@@ -50,6 +52,8 @@ DIALECTS: Mapping[str, Dialect] = {
         JAMBA,
         STEP3,
         COHERE,
+        APERTUS,
+        PLAMO3,
         MINICPM,
         GIGACHAT,
         DOTS,

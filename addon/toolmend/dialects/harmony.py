@@ -3,9 +3,9 @@
     <|channel|>analysis<|message|>The user wants …<|end|><|start|>assistant<|channel|>commentary to=functions.read_file
     <|constrain|>json<|message|>{"path": "a.md"}<|call|>
 
-A recipient makes a message a call, on whatever channel (47 % of the calls come on analysis, with type `code`). Without one,
-analysis is reasoning, commentary and final are content; the tokens are never content. The header holds role, channel, recipient
-and type in any order. Source: openai/harmony, docs/format.md; the glued and doubled headers from streams in the wild.
+A recipient makes a message a call, on whatever channel (47 % of the calls come on analysis, with type `code`). Without
+one, analysis is reasoning, commentary and final are content; the tokens are never content. The header holds role, channel,
+recipient and type in any order. Source: openai/harmony, docs/format.md; glued and doubled headers from streams in the wild.
 
 Where a server strips the tokens, `commentary to=functions.read_file json{…}` is left of a call, and of an answer
 `analysisThe user wants …assistantfinalHello`.
@@ -30,13 +30,18 @@ _STARTS = ("<|start|>", "<|channel|>")
 _ENDS = ("<|end|>", "<|call|>", "<|return|>")
 _PARTS = (*_STARTS, "<|constrain|>", "<|message|>", "to=")
 _CHANNELS = ("analysis", "commentary", "final")
+_KNOWN: dict[str | None, tuple[str, ...]] = {"<|start|>": ("assistant",), "<|channel|>": _CHANNELS}
+"""What follows a part of a header, even where something else is glued to it."""
+
 _TYPES = ("json", "code")
 _NOBODY = ("", "assistant", "user", "all")
 """Recipients that are no tools."""
 
-_WORD = re.compile(r"[\w.+/-]*")
 _NAME = re.compile(r"[A-Za-z0-9_.:/-]*")
-_SPLIT = re.compile(f"assistant(?:{'|'.join(_CHANNELS)})")
+_GLUED = re.compile(r"""[\w"'`*#(\[]""")
+_NEXT = re.compile(r"assistant(?:analysis|commentary|final|\s{0,8}to=)")
+MAX_NEXT = 20
+"""Characters of what separates two messages without tokens."""
 
 
 @dataclass(slots=True)
@@ -65,6 +70,7 @@ class Harmony:
 
     def read(self, reader: "Reader") -> Reading[bool]:
         scanner = reader.scanner
+        place = reader.place
         ours = reader.channels is self
         ended = yield from scanner.literal(_ENDS)
         if ended and ours:
@@ -78,17 +84,19 @@ class Harmony:
             return False
         if _called(reader, header):
             return (yield from _read_call(reader, self, header))
-        foreign = header.role not in ("", "assistant")  # the model goes on with the answer of the tool, or of the user
-        certain = ours if foreign else ours or bool(ended) or self._stands_free(reader, header)
-        if not header.complete or not certain or header.channel not in (*_CHANNELS, "" if header.role else None):
+        if not header.complete or (header.channel not in _CHANNELS and (header.channel or not header.role)):
             return False
-        thought = foreign or header.channel == "analysis" or header.recipient not in _NOBODY
+        if header.role in ("", "assistant"):
+            # an answer's first header stands at the beginning of a line, or says its role; quoted, it is text
+            if not ours and not ended and (place.in_code or not (header.role or place.line_start)):
+                return False
+            thought = header.channel == "analysis" or header.recipient not in _NOBODY
+        else:  # the model goes on with what the tool, or the user, might say
+            if not ours:
+                return False
+            thought = True
         reader.channel(self, "reasoning" if thought else "content")
         return True
-
-    def _stands_free(self, reader: "Reader", header: _Header) -> bool:
-        """Whether the header stands where an answer's first can, and is not quoted."""
-        return not reader.place.in_code and (bool(header.role) or reader.place.line_start)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,12 +114,14 @@ class Stripped:
 
     def read(self, reader: "Reader") -> Reading[bool]:
         scanner = reader.scanner
+        at_start = reader.place.message_start
+        silent = reader.in_reasoning
         assistant = yield from scanner.literal(("assistant",))
         channel = yield from scanner.literal(_CHANNELS)
         behind = scanner.pos - scanner.start
         yield from scanner.blanks()
         directed = yield from scanner.ahead(("to=",))
-        if directed and (assistant or not reader.in_reasoning):
+        if directed and (assistant or not silent):
             header = yield from _read_header(scanner)
             if header and _called(reader, header) and (yield from _read_call(reader, self, header)):
                 return True
@@ -119,24 +129,22 @@ class Stripped:
         if channel is None:
             return False
         if not assistant:
-            if channel == "final" or directed or not (yield from self._begins(reader)):
+            if not at_start or channel == "final" or directed or not (yield from self._goes_on(scanner)):
                 return False
             scanner.pos = scanner.start + behind
-        elif reader.channels is not self and not reader.place.message_start:
+        elif not at_start and reader.channels is not self:
             return False
         reader.channel(self, "reasoning" if channel == "analysis" or directed else "content")
         return True
 
-    def _begins(self, reader: "Reader") -> Reading[bool]:
-        """Whether the word that was read is the channel of the message that begins with it: another one follows the message."""
-        scanner = reader.scanner
-        glued = yield from scanner.peek()
-        if not reader.place.message_start or not (glued.isalnum() or glued in tuple("\"'`*#([")):
+    def _goes_on(self, scanner: Scanner) -> Reading[bool]:
+        """Whether the word that was read is a channel: its message is glued to it, and another message follows."""
+        if not _GLUED.match((yield from scanner.peek())):
             return False
-        while not _SPLIT.search(scanner.text, scanner.pos):
+        while not _NEXT.search(scanner.text, scanner.pos):
             if scanner.ended:
                 return False
-            scanner.pos = max(scanner.pos, len(scanner.text) - len("assistantcommentary"))
+            scanner.pos = max(scanner.pos, len(scanner.text) - MAX_NEXT)
             yield
         return True
 
@@ -152,25 +160,25 @@ def _read_header(scanner: Scanner) -> Reading[_Header | None]:
             header.complete = True
             return header
         yield from scanner.blanks()
+        known = yield from scanner.literal(_KNOWN.get(part, ()))
+        found = known or (yield from scanner.run(_NAME, 160))
+        if found is None or (not found and part in ("<|start|>", "to=")):
+            return None
         match part:
             case "<|start|>":
-                header.role = (yield from scanner.literal(("assistant",))) or (yield from scanner.run(_NAME, 128)) or ""
-                if not header.role:
-                    return None
+                header.role = found
             case "<|channel|>":
-                header.channel = (yield from scanner.literal(_CHANNELS)) or (yield from scanner.run(_WORD, 32)) or ""
+                header.channel = found
             case "to=":
-                header.recipient = (yield from scanner.run(_NAME, 160)) or ""
+                header.recipient = found
+            case None if not found:
+                return header
+            case None if found in _CHANNELS and not header.channel:
+                header.channel = found
+            case None if header.type:
+                return None
             case None:
-                word = yield from scanner.run(_WORD, 32)
-                if not word:
-                    return header
-                if word in _CHANNELS and not header.channel:
-                    header.channel = word
-                elif header.type:
-                    return None
-                else:
-                    header.type = word
+                header.type = found
     return None
 
 
@@ -192,8 +200,9 @@ def _read_call(reader: "Reader", dialect: "Dialect", header: _Header) -> Reading
         return False
 
     def commit() -> None:
-        reader.channel(dialect, "")
-        reader.start(dialect, reader.new_id(), header.recipient)
+        found = HARMONY if header.complete else dialect
+        reader.channel(found, "")
+        reader.start(found, reader.new_id(), header.recipient)
 
     return (yield from read_arguments(reader, commit, _ENDS + _STARTS))
 

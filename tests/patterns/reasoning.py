@@ -1,0 +1,57 @@
+"""Reasoning in tags inside the content (issue 3, point 4)."""
+
+from dataclasses import replace
+from typing import Any
+
+from streams import pieces, request
+
+from . import Pattern
+from .family import TOOLS
+from .kimi import CITY, GET, ONE
+from .qwen import REQUEST as QWEN
+from .qwen import X
+
+R1 = request(*TOOLS, model="deepseek/deepseek-r1")
+QWEN3 = request(*TOOLS, model="qwen/qwen3-235b-a22b")
+RULES = ("reasoning_tags",)
+
+
+def tags(offer: dict[str, Any], text: str, reasoning: str, content: str, seed: int, rules: tuple[str, ...] = RULES) -> Pattern:
+    return Pattern(offer, pieces(text, seed), reasoning=reasoning, content=content, expected_finish="stop", rules=rules)
+
+
+PATTERNS: dict[str, Pattern] = {
+    "think": tags(QWEN3, "<think>\nI add 1 and 1.\n</think>\n\nIt is 2.", "I add 1 and 1.\n", "It is 2.", 1),
+    "think-one-line": tags(QWEN3, "<think>a < b</think>c", "a < b", "c", 2),
+    "thinking": tags(QWEN3, "<thinking>x</thinking> y", "x", "y", 3),
+    "diamonds": tags(request(*TOOLS, model="moonshotai/kimi-vl-a3b-thinking"), "◁think▷x◁/think▷y", "x", "y", 4),
+    "seed": tags(request(*TOOLS, model="bytedance/seed-oss-36b"), "<seed:think>x</seed:think>y", "x", "y", 5),
+    "magistral": tags(request(*TOOLS, model="mistralai/magistral-small"), "[THINK]x[1][/THINK]y", "x[1]", "y", 6),
+    "unclosed": Pattern(
+        QWEN3, pieces("<think>I add 1 and", 7), reasoning="I add 1 and", finish="length", expected_finish="length", rules=RULES
+    ),
+    "unopened": tags(R1, "I add 1 and 1.\n</think>\n\nIt is 2.", "I add 1 and 1.\n", "It is 2.", 8),
+    "unopened-that-is-no-reasoning": Pattern(
+        R1, pieces("It is 2, and <b> is a tag.", 9), content="It is 2, and <b> is a tag.", expected_finish="stop"
+    ),
+    "native-reasoning-first": Pattern(
+        R1, [{"reasoning_content": "I add."}, "It ", "is ", "2."], reasoning="I add.", content="It is 2.", expected_finish="stop"
+    ),
+    "two-thoughts": tags(QWEN3, "<think>a</think>b\n<think>c</think>d", "ac", "b\nd", 10),
+    "in-prose": Pattern(
+        QWEN3, pieces("Put it in `<think>` tags, or write <think> in a line.\n```\n<think>\n```", 11),
+        content="Put it in `<think>` tags, or write <think> in a line.\n```\n<think>\n```", expected_finish="stop",
+    ),
+    "unknown-model": Pattern(
+        request(*TOOLS, model="acme-1"), pieces("<think>x</think>y", 12), content="<think>x</think>y", expected_finish="stop"
+    ),
+    "call-behind": replace(
+        tags(request(*QWEN["tools"], model="qwen/qwen3-coder"), f"<think>So.</think>\n{X}", "So.", "", 13),
+        calls=[(None, "read_file", '{"path": "a.md", "limit": 20}'), (None, "get_time", '{"zone": "UTC"}')],
+        rules=("reasoning_tags", "qwen3_coder", "finish_reason"), expected_finish="tool_calls",
+    ),
+    "kimi-call-inside": replace(
+        tags(request(*TOOLS, model="moonshotai/kimi-k2-thinking"), f"<think>So. {ONE}", "So. ", "", 14),
+        calls=[(GET[0], GET[1], CITY)], rules=("reasoning_tags", "kimi_k2", "finish_reason"), expected_finish="tool_calls",
+    ),
+}  # fmt: skip

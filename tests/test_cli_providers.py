@@ -1,0 +1,143 @@
+"""`toolmend providers`: what it says of a model, and its table of all profiles."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from toolmend.cli import main
+from toolmend.dialects import DIALECTS
+from toolmend.providers import PROFILES, armed, profile_for
+
+ADDON = Path(__file__).parents[1] / "addon"
+PLAIN = sum(not dialect.ambiguous for dialect in DIALECTS.values())
+CONFIG = '[[provider]]\nname = "my-vllm"\nmodels = ["my-*"]\nhosts = ["llm.example.com"]\ndialects = ["hermes"]\n'
+
+
+def say(capsys: pytest.CaptureFixture[str], *args: str) -> str:
+    assert main(["providers", *args]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    return out
+
+
+def ask(capsys: pytest.CaptureFixture[str], *args: str) -> Any:
+    return json.loads(say(capsys, "--json", *args))
+
+
+def write(folder: Path, text: str) -> str:
+    file = folder / "toolmend.toml"
+    file.write_text(text)
+    return str(file)
+
+
+@pytest.mark.parametrize(
+    ("args", "lines"),
+    [
+        (
+            ["qwen/qwen3-coder-480b"],
+            [
+                "profile    qwen: the model matches qwen/*",
+                f"dialects   qwen3_coder, hermes, and {PLAIN} that cannot be mistaken, as for every model",
+                "reasoning  in reasoning_content",
+                "<think>    is reasoning",
+            ],
+        ),
+        (
+            ["deepseek/deepseek-r1", "--host", "openrouter.ai"],
+            [
+                "profile    deepseek: the model matches deepseek/*",
+                f"dialects   dsml, deepseek_v3, and {PLAIN - 2} that cannot be mistaken, as for every model",
+                "reasoning  in reasoning",
+                "<think>    is reasoning, and the text begins inside it",
+            ],
+        ),
+        (
+            ["claude-3-opus"],
+            [
+                "profile    standard: neither model nor host is known",
+                f"dialects   the {PLAIN} that cannot be mistaken, as for every model",
+                "reasoning  in reasoning_content",
+                "<think>    is left in the text",
+            ],
+        ),
+    ],
+)
+def test_a_model(args: list[str], lines: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert say(capsys, *args).splitlines() == lines
+
+
+def test_a_model_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert ask(capsys, "kimi-k2-thinking", "--host", "openrouter.ai") == {
+        "model": "kimi-k2-thinking",
+        "host": "openrouter.ai",
+        "profile": "kimi",
+        "matched": {"model": "*kimi*"},
+        "dialects": [dialect.name for dialect in armed(None, profile_for("kimi", ""))],
+        "reasoning_field": "reasoning",
+        "think_tags": True,
+        "think_unopened": True,
+    }
+
+
+def test_a_host_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    answer = ask(capsys, "--host", "api.z.ai")
+    assert (answer["profile"], answer["matched"]) == ("glm", {"host": "api.z.ai"})
+    assert ask(capsys, "--host", "llm.example.com")["matched"] == {}
+
+
+def test_the_file_decides(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = write(tmp_path, CONFIG)
+    assert ask(capsys, "my-qwen", "--config", file)["profile"] == "my-vllm"
+    assert say(capsys, "x", "--host", "llm.example.com", "--config", file).startswith(
+        "profile    my-vllm: the host matches llm.example.com\ndialects   hermes, and "
+    )
+    assert [row["name"] for row in ask(capsys, "--config", file)] == ["my-vllm", *(row.name for row in PROFILES)]
+
+
+@pytest.mark.parametrize(("dialects", "looked"), [('"off"', "none"), ('["hermes", "dsml"]', "hermes, dsml")])
+def test_the_setting_of_dialects_beats_the_profile(
+    dialects: str, looked: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = write(tmp_path, f"dialects = {dialects}\n")
+    assert say(capsys, "glm-4.6", "--config", file).splitlines()[1] == f"dialects   {looked}: the settings say so"
+
+
+def test_a_wrong_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = write(tmp_path, "[[provider]]\nmodel = 1\n")
+    assert main(["providers", "--config", file]) == 4
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith(f"error: {file}:2: model is no field of a provider (did you mean models?), ")
+
+
+def test_all_profiles_in_a_pipe(capsys: pytest.CaptureFixture[str]) -> None:
+    head, *rows = [line.split("\t") for line in say(capsys).splitlines()]
+    assert head == ["profile", "models", "hosts", "dialects", "reasoning", "<think>"]
+    assert [row[0] for row in rows] == [row.name for row in PROFILES]
+    assert {len(row) for row in rows} == {len(head)}
+    assert rows[-1] == ["standard", "", "", "", "by host", "text"]
+
+
+def test_all_profiles_at_a_terminal() -> None:
+    ours, theirs = pty.openpty()
+    env = os.environ | {"PYTHONPATH": str(ADDON), "COLUMNS": "200", "TERM": "xterm", "NO_COLOR": "1"}
+    with subprocess.Popen([sys.executable, "-m", "toolmend", "providers"], env=env, stdout=theirs) as process:
+        os.close(theirs)
+        text = b""
+        try:
+            while data := os.read(ours, 65536):
+                text += data
+        except OSError:  # how Linux tells the end of a terminal
+            pass
+    os.close(ours)
+    assert process.returncode == 0
+    assert b"\t" not in text
+    for row in PROFILES:
+        assert f"\n{row.name} ".encode() in text
+    assert b"*qwen2[.p]5-coder*" in text  # rich takes brackets for its markup if it may
