@@ -3,9 +3,9 @@
     <|open|>tools<|sep|><|open|>call tool="read_file" index="1"<|sep|><|open|>argument key="path" type="string"<|sep|>a.md
     <|close|>argument<|sep|><|close|>call<|sep|><|close|>tools<|sep|>
 
-Attributes are escaped (`&amp;` `&quot;`), values are not. `type` says whether a value is raw text (string) or JSON. There is no id in
-the text, and `index` begins anew with each message, so ids are made. The arguments may also be one block of JSON. Detokenizers
-that space special tokens write blanks inside the marks. Source: encoding_k3.py of the checkpoint.
+Attributes are escaped (`&amp;` `&quot;`), values are not. `type` says if a value is raw text (string) or JSON. There is no id
+in the text, and `index` begins anew with each message, so ids are made. The arguments may also be one block of JSON.
+Detokenizers that space special tokens write blanks inside the marks. Source: encoding_k3.py of the checkpoint.
 """
 
 import html
