@@ -16,7 +16,7 @@ class Parsed:
 def kimi_k2(text: str) -> Parsed:
     """`begin functions.NAME:N argument_begin JSON end`, with or without a section; JSON that holds no marker."""
     parsed = Parsed()
-    call = re.compile(r"\s*<\|tool_call_begin\|>\s*(?:functions\.)?(\S+?):(\d+)\s*<\|tool_call_argument_begin\|>(.*?)<\|tool_call_end\|>", re.S)
+    call = re.compile(r"\s*<\|tool_call_begin\|>\s*(?:functions\.)?(\S+?):(\d+)\s*<\|tool_call_argument_begin\|>(.*?)<\|tool_call_end\|>", re.DOTALL)
     outside, at = "", 0
     for match in call.finditer(text):
         outside += text[at : match.start()]

@@ -14,10 +14,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
+
 from judge import read
 from patterns import Pattern, all_patterns
 from streams import body_of
-
 from toolmend.proxy import Mitmdump
 from toolmend.replay import find
 from toolmend.upstream import Request, Script, Upstream, make_certificate
@@ -28,7 +28,7 @@ FLOWS = Path(__file__).parent.parent / "flows"
 def main(wanted: list[str]) -> int:
     chosen = {name: p for name, p in all_patterns().items() if not wanted or any((name + "/").startswith(w + "/") for w in wanted)}
     if not chosen:
-        print(f"no such pattern: {' '.join(wanted)}", file=sys.stderr)
+        sys.stderr.write(f"no such pattern: {' '.join(wanted)}\n")
         return 2
     with tempfile.TemporaryDirectory() as folder:
         scratch = Path(folder)
@@ -43,18 +43,21 @@ def main(wanted: list[str]) -> int:
 
         options = {"toolmend_hosts": "localhost", "toolmend_flows": str(scratch / "flows")}
         options["ssl_verify_upstream_trusted_ca"] = str(certificate[0])
-        with Upstream(answer, tls=certificate) as upstream, Mitmdump(options, confdir=scratch / "conf") as proxy:
-            with httpx.Client(proxy=proxy.url, verify=str(proxy.ca), trust_env=False) as client:
-                for name, pattern in chosen.items():
-                    url = f"{upstream.url}/v1/chat/completions"
-                    response = client.post(url, json=pattern.request, headers={"x-pattern": name})
-                    _check(name, pattern, response.content)
+        with (
+            Upstream(answer, tls=certificate) as upstream,
+            Mitmdump(options, confdir=scratch / "conf") as proxy,
+            httpx.Client(proxy=proxy.url, verify=str(proxy.ca), trust_env=False) as client,
+        ):
+            for name, pattern in chosen.items():
+                url = f"{upstream.url}/v1/chat/completions"
+                response = client.post(url, json=pattern.request, headers={"x-pattern": name})
+                _check(name, pattern, response.content)
         recordings = find(scratch / "flows")
         assert len(recordings) == len(chosen)
         for (name, _), recording in zip(chosen.items(), sorted(recordings, key=_age), strict=True):
             shutil.rmtree(FLOWS / name, ignore_errors=True)
             shutil.copytree(recording, FLOWS / name, copy_function=shutil.copyfile)
-            print(name)
+            sys.stdout.write(f"{name}\n")
     return 0
 
 

@@ -37,10 +37,14 @@ def chunk(delta: dict[str, Any] | None = None, finish: str | None = None, index:
 def stream(
     deltas: Iterable[dict[str, Any] | str], *, finish: str | None = "stop", field: str = "content", newline: str = "\n"
 ) -> bytes:
-    """A whole stream: role, a chunk per delta (a string is `field`'s), finish, usage, [DONE]."""
+    """A whole stream: role, a chunk per delta (a string is `field`'s; with choices it is the chunk), finish, usage, [DONE]."""
     usage = {**META, "choices": [], "usage": {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}}
     chunks: list[Any] = [chunk({"role": "assistant", "content": ""})]
-    chunks += [chunk({field: delta} if isinstance(delta, str) else delta) for delta in deltas]
+    for delta in deltas:
+        if isinstance(delta, str):
+            chunks.append(chunk({field: delta}))
+        else:
+            chunks.append(delta if "choices" in delta else chunk(delta))
     if finish:
         chunks.append(chunk({}, finish))
     return b"".join(event(data, newline) for data in [*chunks, usage, "[DONE]"])

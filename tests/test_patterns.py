@@ -3,10 +3,10 @@
 import json
 
 import pytest
+
 from judge import read
 from patterns import Pattern, all_patterns
 from streams import body_of, cuts, event, play, stream
-
 from toolmend.pipeline import Pipeline
 
 PATTERNS = all_patterns()

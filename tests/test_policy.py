@@ -189,7 +189,7 @@ def test_a_whole_message(name: str, policy: str) -> None:
 WORDS = st.text("ab <|é", min_size=1, max_size=6).filter(str.strip)
 THINGS = st.one_of(
     st.tuples(st.sampled_from(["text", "reasoning"]), WORDS.map(lambda word: f".{word}.")),
-    st.tuples(st.sampled_from(["call", "call in reasoning", "native"]), st.integers(1, 99)),
+    st.tuples(st.sampled_from(["call", "call in reasoning", "native"]), st.just("")),
 )
 
 
@@ -198,6 +198,7 @@ SIZES = st.lists(st.integers(1, 50), min_size=1, max_size=4)
 
 @given(st.lists(THINGS, max_size=12), st.sampled_from(list(POLICIES)), SIZES)
 def test_anything_said_in_any_pieces(said: list[Said], policy: str, sizes: list[int]) -> None:
+    said = [(kind, what or number) for number, (kind, what) in enumerate(said)]  # the same call twice is one
     expected = oracle(said, POLICIES[policy])
     client, _ = run(POLICIES[policy], [stream(deltas(said, sizes))])
     assert replace(told(read(client)), stopped=expected.stopped) == expected

@@ -3,13 +3,13 @@
 import json
 from typing import Any
 
-import oracle
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+import oracle
 from patterns import kimi
 from patterns.kimi import A, B, C, E, S
-
 from toolmend.dialects import DIALECTS
 from toolmend.events import ToolCallDelta, ToolCallEnd, ToolCallStart
 from toolmend.reader import MAX_HELD, Reader

@@ -5,10 +5,10 @@ import shutil
 from pathlib import Path
 
 import pytest
+
 from judge import read
 from patterns import all_patterns
 from streams import cuts
-
 from toolmend import replay
 from toolmend.dialects import DIALECTS
 

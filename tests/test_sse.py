@@ -3,8 +3,8 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from streams import cuts
 
+from streams import cuts
 from toolmend.sse import MAX_EVENT, Decoder, ServerSentEvent
 
 CASES = {

@@ -49,6 +49,7 @@ class ToolCallStart:
     kind: Literal["function", "custom"] = "function"
     extra: Mapping[str, Any] | None = None
     in_text: bool = False
+    in_reasoning: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,22 +8,24 @@ first, as the raw bytes it came in, then everything that follows. No byte is los
 
 import time
 import traceback
-import uuid
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Protocol
 
 from . import json_text, tools
 from .apis.chat import Chat
+from .dialects import REASONING_TAGS
 from .events import Frame
+from .ids import new_call_id
 from .providers import armed, profile_for
 from .reader import Reader
 from .settings import Settings
 from .sse import Decoder, ServerSentEvent
+from .transformers.duplicates import Duplicates
 from .transformers.finish import FinishReason
 from .transformers.markup import Markup
 from .transformers.policy import policy_for
-
 
 APIS = {"chat": Chat}
 """The wire APIs that are spoken."""
@@ -34,11 +36,6 @@ class Transformer(Protocol):
 
     def feed(self, frame: Frame) -> Sequence[Frame]: ...
     def close(self) -> Sequence[Frame]: ...
-
-
-def new_call_id() -> str:
-    """`call_` and a time-ordered UUID in hex: sortable, and under the 40 characters that OpenAI allows."""
-    return f"call_{uuid.uuid4().hex}"
 
 
 class Pipeline:
@@ -66,13 +63,19 @@ class Pipeline:
         offered = tools.UNKNOWN if request is None else tools.of_chat(request)
         profile = profile_for((request or {}).get("model"), host, settings.providers)
         dialects = armed(settings.dialects, profile)
+        if dialects and profile.think_tags:
+            dialects.append(REASONING_TAGS)
         self._new_id = new_id
         self._codec = APIS[source](offered, self._id, self._fired)
-        self._markup = Markup(lambda choice: Reader(dialects, offered, choice, self._id, self._fired))
+        unopened = bool(dialects and profile.think_tags and profile.think_unopened)
+        self._markup = Markup(
+            lambda choice: Reader(dialects, offered, choice, self._id, self._fired, unopened=unopened)
+        )
         choices = (request or {}).get("n")
         self._policy = policy_for(settings, self._fired, choices=choices, let_go=let_go, now=now)
         policies = (self._policy,) if self._policy else ()
-        self._transformers: Sequence[Transformer] = (self._markup, *policies, FinishReason(self._fired))
+        duplicates, finish = Duplicates(self._fired), FinishReason(self._fired)
+        self._transformers: Sequence[Transformer] = (self._markup, duplicates, *policies, finish)
         self._decoder = Decoder()
         self._raw = not offered.offered or not dialects
         self.lets_go = not self._raw and self._policy is not None and self._policy.lets_go
@@ -177,7 +180,9 @@ class Pipeline:
     def _fail(self, error: Exception, out: list[bytes]) -> None:
         """From here on everything passes as it comes; what is held goes first."""
         self._raw = True
-        self.error = "".join(traceback.format_exception(error))
+        # where, not what: an exception's own words may quote the stream
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        self.error = f"{type(error).__name__} in {place.name} ({Path(place.filename).name}:{place.lineno})"
         out.append(bytes(self._unsent))
         self._unsent.clear()
 

@@ -55,8 +55,13 @@ class Place:
     @property
     def in_code(self) -> bool:
         """Whether the next character is quoted code."""
+        return self.in_fence or bool(self._span)
+
+    @property
+    def in_fence(self) -> bool:
+        """Whether it is code in a fence."""
         self._end_run()
-        return bool(self._fence or self._span)
+        return bool(self._fence)
 
     def _end_run(self) -> None:
         if not self._run:

@@ -64,7 +64,7 @@ class Vocabulary:
 
 
 wrapper_ends = cache(lambda ends: openers(list(ends)))
-vocabulary = cache(lambda dialects: Vocabulary(dialects))
+vocabulary = cache(Vocabulary)
 
 
 class Reader:

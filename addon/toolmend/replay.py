@@ -1,15 +1,18 @@
 """Recordings read back and played through the real pipeline. A recording is a regression test: see DESIGN.md, section 7.
 
-    flows/<provider>/<case>/  meta.json  request.json  upstream.sse  upstream.idx  client.sse      (or upstream.json, client.json)
+flows/<provider>/<case>/  meta.json  request.json  upstream.sse  upstream.idx  client.sse      (or upstream.json, client.json)
 """
 
 import json
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from .pipeline import Pipeline, new_call_id
+from .ids import new_call_id
+from .pipeline import Pipeline
 from .settings import parse
 
 
@@ -19,12 +22,13 @@ class RecordingError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """One recorded exchange. `chunks` is the upstream's body as it arrived, `client` what was sent for it."""
+    """One recorded exchange. `chunks` is the upstream's body as it arrived, at `times`, `client` what was sent for it."""
 
     folder: Path
     meta: dict[str, Any]
     request: dict[str, Any] | None
     chunks: tuple[bytes, ...]
+    times: tuple[float, ...]
     client: bytes
     stream: bool
 
@@ -39,22 +43,23 @@ def load(folder: Path) -> Recording:
         kind = "sse" if stream else "json"
         body = (folder / f"upstream.{kind}").read_bytes()
         client = (folder / f"client.{kind}").read_bytes()
-        chunks = tuple(_chunks(body, folder / "upstream.idx")) if stream else (body,)
+        timed = list(_chunks(body, folder / "upstream.idx")) if stream else [(body, 0.0)]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise RecordingError(f"{folder}: {error}") from None
-    return Recording(folder, meta, request, chunks, client, stream)
+    chunks, times = tuple(chunk for chunk, _ in timed), tuple(time for _, time in timed)
+    return Recording(folder, meta, request, chunks, times, client, stream)
 
 
-def _chunks(body: bytes, index: Path) -> Iterator[bytes]:
-    """The body in the chunks that its index tells; what the index does not cover is one chunk more."""
-    end = 0
+def _chunks(body: bytes, index: Path) -> Iterator[tuple[bytes, float]]:
+    """The body in the chunks that its index tells, and their times; what the index does not cover is one chunk more."""
+    end, time = 0, 0.0
     if index.exists():
         for line in index.read_text().splitlines():
             row = json.loads(line)
-            end = row["off"] + row["len"]
-            yield body[row["off"] : end]
+            end, time = row["off"] + row["len"], row["t_ms"] / 1000
+            yield body[row["off"] : end], time
     if body[end:]:
-        yield body[end:]
+        yield body[end:], time
 
 
 def find(root: Path) -> list[Path]:
@@ -63,18 +68,29 @@ def find(root: Path) -> list[Path]:
 
 
 def replay(recording: Recording, chunks: Sequence[bytes] | None = None) -> tuple[bytes, list[str]]:
-    """What the client gets today for a recorded upstream body, in its chunks or in others; and the rules that fired."""
+    """What the client gets today for a recorded upstream body, in its chunks or in others; and the rules that fired.
+
+    Time passes as it was recorded: it is that of the last byte so far.
+    """
     ids = iter(recording.meta.get("ids", ()))
     new_id: Callable[[], str] = lambda: next(ids, None) or new_call_id()  # noqa: E731 - a name with a type
+    settings = recording.meta.get("settings", {})
+    ends = list(accumulate(map(len, recording.chunks)))
+    fed = 0
     pipeline = Pipeline(
         recording.request if recording.request is not None else {},
         source=recording.meta["api"],
         target=recording.meta["api"],
-        settings=parse(recording.meta.get("settings", {})),
+        settings=parse(settings),
         host=recording.meta.get("host", ""),
         new_id=new_id,
+        let_go=settings.get("let_go") == "yes",
+        now=lambda: recording.times[min(bisect_left(ends, fed), len(ends) - 1)],
     )
     if not recording.stream:
         return pipeline.message(b"".join(chunks or recording.chunks)), pipeline.rules
-    out = b"".join([pipeline.feed(chunk) for chunk in (recording.chunks if chunks is None else chunks)])
-    return out + pipeline.close(), pipeline.rules
+    out = []
+    for chunk in recording.chunks if chunks is None else chunks:
+        fed += len(chunk)
+        out.append(pipeline.feed(chunk))
+    return b"".join(out) + pipeline.close(), pipeline.rules

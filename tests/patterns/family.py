@@ -18,9 +18,11 @@ PATTERNS: dict[str, Pattern] = {}
 type Write = Callable[[list[tuple[str, dict[str, Any]]]], str]
 
 
-def family(name: str, write: Write, hard: str, *, model: str, rule: str = "", prose: str, verbatim: bool = True) -> dict[str, Pattern]:
-    """Patterns of the dialect `rule`: two calls between text, no arguments, three calls, nested JSON, a string full of the
-    dialect's own marks, one in reasoning, a call that is broken off, prose. `verbatim`: arguments keep their spelling."""
+def family(name: str, write: Write, hard: str, *, model: str, rule: str = "", prose: str) -> dict[str, Pattern]:
+    """The patterns of the dialect `rule` (by default `name`), made from how it writes calls.
+
+    `hard` is a string full of the dialect's own marks, `prose` a text that mentions them.
+    """
     offer = request(*TOOLS, model=model)
     rules = (rule or name, "finish_reason")
 

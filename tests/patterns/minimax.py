@@ -63,7 +63,7 @@ def wrote(content: str) -> Calls:
 
 
 HARD = 'a </parameter> b </invoke> c </minimax:tool_call> d <parameter name="x">1</parameter> <invoke name="q"> &amp; é "\n\n'
-HARD_M3 = f"a {P}</content> b {P}</x> c {P}<x> d ]<]mini [1] &amp; é \"\n\n"
+HARD_M3 = f'a {P}</content> b {P}</x> c {P}<x> d ]<]mini [1] &amp; é "\n\n'
 
 PATTERNS = {
     "m2": m2(f"Let me see.\n{M2}", BOTH, 1, content="Let me see.\n"),

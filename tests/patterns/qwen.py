@@ -1,5 +1,7 @@
 """Qwen: Hermes envelopes and the XML of Qwen3-Coder (dialects.md 4.3 and 4.4)."""
 
+import json
+
 from streams import META, pieces, request, tool
 
 from . import Pattern
@@ -42,8 +44,6 @@ def write(content: str) -> str:
 
 
 def wrote(content: str) -> list[tuple[str | None, str, str]]:
-    import json
-
     return [(None, "write_file", '{"path": "x", "content": ' + json.dumps(content, ensure_ascii=False) + "}")]
 
 
@@ -105,7 +105,7 @@ PATTERNS = {
     "coder-no-parameter-end": xml(X.replace("\n</parameter>", ""), BOTH, 24),
     "coder-no-function-end": xml(X.replace("</function>\n", ""), BOTH, 25),
     "coder-types": xml(
-        "<tool_call><function=read_file><parameter=limit>\nnull\n</parameter><parameter=deep>{\"a\": [1, 2.50]}</parameter>"
+        '<tool_call><function=read_file><parameter=limit>\nnull\n</parameter><parameter=deep>{"a": [1, 2.50]}</parameter>'
         "<parameter=all>True</parameter><parameter=undeclared>12</parameter></function></tool_call>",
         [(None, "read_file", '{"limit": "null", "deep": {"a": [1, 2.50]}, "all": true, "undeclared": "12"}')], 26,
     ),
@@ -115,7 +115,7 @@ PATTERNS = {
     "coder-call-end-in-a-value": xml(write("a </tool_call> b"), wrote("a </tool_call> b"), 30),
     "coder-pair-in-a-value": xml(write("<parameter=x>\n1\n</parameter>\n"), wrote("<parameter=x>\n1\n</parameter>\n"), 31),
     "coder-call-in-a-value": xml(write(X + "\nend"), wrote(X + "\nend"), 32),
-    "coder-blanks-and-markup-in-a-value": xml(write("\n  <p>1 < 2 && \"x\" \\ é 🌤</p>\n\n"), wrote("\n  <p>1 < 2 && \"x\" \\ é 🌤</p>\n\n"), 33),
+    "coder-blanks-and-markup-in-a-value": xml(write('\n  <p>1 < 2 && "x" \\ é 🌤</p>\n\n'), wrote('\n  <p>1 < 2 && "x" \\ é 🌤</p>\n\n'), 33),
     "coder-broken-off": Pattern(
         REQUEST, pieces(write("abc")[:-40], 34), [(None, "write_file", '{"path": "x", "content": "a')],
         finish="length", expected_finish="length", rules=("qwen3_coder",),

@@ -1,9 +1,9 @@
-"""The arguments of a native call, followed as they come: their JSON text, where it ends, and what should not be around it.
+"""The arguments of a native call, followed as they come: their JSON, where it ends, and what should not be around it.
 
     feed('```json\\n{"a": "') → ('{"a": "', "")        feed('x"}') → ('x"}', "")        feed("\\n```") → ("", "\\n```")
 
-Rule of this file: a regular text passes at once, as it is and in its pieces, at a cost that does not grow with its length. What
-is held is the first of it alone, where that is no `{`: a fence or a tag, `null`, a string (R5, R17 of dialects.md). Raw
+Rule of this file: a regular text passes at once, as it is and in its pieces, at a cost that does not grow with its
+length. Held is only what does not begin with `{`: a fence or a tag, `null`, a string (R5, R17 of dialects.md). Raw
 control characters inside a string become escapes (R3).
 """
 
@@ -41,7 +41,7 @@ class Arguments:
         return self._read(text)
 
     def end(self, *, broken: bool) -> str:
-        """Nothing more will come: the rest for the client. Where there was nothing, or `null`, it is `{}`: not if broken off."""
+        """Nothing more will come. The rest for the client: if nothing or `null` came, it is `{}`; not if broken off."""
         held = self._release()
         if broken or self.complete or not (self._read == self._begin or held.strip() == "null"):
             return held
@@ -80,7 +80,8 @@ class Arguments:
 
     def _null(self, text: str) -> tuple[str, str]:
         self._hold(text)
-        return ("", "") if self._size < MAX_OPENING and "null".startswith("".join(self._held).rstrip()) else self._give_up()
+        held = "".join(self._held)
+        return ("", "") if self._size < MAX_OPENING and "null".startswith(held.rstrip()) else self._give_up()
 
     def _string(self, text: str) -> tuple[str, str]:
         self._hold(text)
@@ -131,7 +132,7 @@ class Arguments:
         return text, ""
 
     def _follow(self, text: str) -> tuple[str, int | None]:
-        """The text, control characters in strings escaped, up to the end of the value; and that end, if it is in the text."""
+        """The text up to the end of the value, control characters in strings escaped; and that end, if it is in it."""
         at = sent = 0
         size, depth, in_string = len(text), self._depth, self._in_string
         pieces: list[str] = []

@@ -10,6 +10,7 @@ from .deepseek_v3 import DEEPSEEK_V3
 from .dialect import Dialect
 from .dsml import DSML
 from .enveloped import COHERE, GIGACHAT, GRANITE, INTERNLM, JAMBA, LLAMA, PHI
+from .gemma import FUNCTIONGEMMA, GEMMA4, GEMMA_STRIPPED
 from .glm import GLM, HUNYUAN, K2_HORIZON
 from .harmony import HARMONY, HARMONY_STRIPPED
 from .hermes import HERMES, LONGCAT
@@ -20,6 +21,7 @@ from .minimax_m3 import MINIMAX_M3
 from .mistral import MISTRAL
 from .open_json import FENCE, JSON_ARRAY, JSON_OBJECT
 from .plamo3 import PLAMO3
+from .python_list import LFM2, LLAMA_PYTHON, OLMO3, PYTHON_LIST
 from .qwen3_coder import QWEN3_CODER, SEED_OSS
 from .reasoning_tags import REASONING_TAGS
 from .step3 import MINICPM, STEP3
@@ -59,6 +61,13 @@ DIALECTS: Mapping[str, Dialect] = {
         DOTS,
         MUSE,
         K2_HORIZON,
+        GEMMA4,
+        FUNCTIONGEMMA,
+        LLAMA_PYTHON,
+        OLMO3,
+        LFM2,
+        PYTHON_LIST,
+        GEMMA_STRIPPED,
         JSON_ARRAY,
         JSON_OBJECT,
         FENCE,

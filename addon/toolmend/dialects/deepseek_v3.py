@@ -5,10 +5,10 @@
     {"path": "a.md"}
     ```<｜tool▁call▁end｜><｜tool▁calls▁end｜>                                          V3
 
-    <｜tool▁calls▁begin｜><｜tool▁call▁begin｜>read_file<｜tool▁sep｜>{"path": "a.md"}<｜tool▁call▁end｜><｜tool▁calls▁end｜>   V3.1
+    <｜tool▁calls▁begin｜><｜tool▁call▁begin｜>read_file<｜tool▁sep｜>{"path": "a.md"}<｜tool▁call▁end｜>    V3.1
 
-`｜` is U+FF5C, `▁` U+2581; leaks also write `|`, and `_`, a blank or `\\_`. What follows the separator tells the two apart: JSON or
-a fence, and the name stood before it; a name, and it was the word `function`. Source: the models' chat templates.
+`｜` is U+FF5C, `▁` U+2581; leaks also write `|`, and `_`, a blank or `\\_`. What follows the separator tells the two apart: JSON
+or a fence, and the name stood before it; a name, and it was the word `function`. Source: the models' chat templates.
 """
 
 import re

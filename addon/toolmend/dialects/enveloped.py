@@ -15,8 +15,8 @@ from .tag import Tag
 from .tags import TagDialect
 
 
-def _enveloped(name: str, begin: tuple[str, ...], end: tuple[str, ...] = (), wrapper: Tag = Tag()) -> TagDialect:
-    return TagDialect(name, call=Tag(begin, end=end), wrapper=wrapper, arguments="envelope")
+def _enveloped(name: str, begin: tuple[str, ...], end: tuple[str, ...] = ()) -> TagDialect:
+    return TagDialect(name, call=Tag(begin, end=end), arguments="envelope")
 
 
 LLAMA = _enveloped("llama", ("<|python_tag|>",), ("<|eom_id|>", "<|eot_id|>"))

@@ -87,8 +87,8 @@ class Harmony:
         if not header.complete or (header.channel not in _CHANNELS and (header.channel or not header.role)):
             return False
         if header.role in ("", "assistant"):
-            # an answer's first header stands at the beginning of a line, or says its role; quoted, it is text
-            if not ours and not ended and (place.in_code or not (header.role or place.line_start)):
+            # the first one stands behind an end, or at the beginning of a line, or says its role; quoted, it is text
+            if not ours and (place.in_fence or not (ended or (not place.in_code and (header.role or place.line_start)))):
                 return False
             thought = header.channel == "analysis" or header.recipient not in _NOBODY
         else:  # the model goes on with what the tool, or the user, might say

@@ -138,7 +138,8 @@ class Values:
             self._reader.arguments(text.strip()[:-1].rstrip())
             return
         self.given.append(name)
-        self._reader.arguments("{" + json_text.quote(name) + ": " + (json_text.quote(text) if string != "false" else json_or_text(text)))
+        value = json_or_text(text) if string == "false" else json_text.quote(text)
+        self._reader.arguments(f"{{{json_text.quote(name)}: {value}")
 
     def _text(self, emit: Callable[[str], None]) -> Reading[bool]:
         """Emits the text of a value up to its end. False if the text ends before."""

@@ -23,3 +23,7 @@ class Tag:
     end: tuple[str, ...] = ()
     header: re.Pattern[str] = NAME
     characters: re.Pattern[str] = re.compile(r"[^<>{}]*")
+
+
+NO_TAG = Tag()
+"""Where a dialect has none."""

@@ -14,7 +14,7 @@ from .envelope import Form, read_envelopes
 from .json_body import read_arguments, surplus
 from .names import bare_name
 from .parameters import Tags, read_parameters
-from .tag import Tag
+from .tag import NO_TAG, Tag
 
 if TYPE_CHECKING:
     from ..reader import Reader
@@ -31,9 +31,9 @@ class TagDialect:
 
     name: str
     call: Tag
-    wrapper: Tag = Tag()
+    wrapper: Tag = NO_TAG
     arguments: Literal["json", "parameters", "envelope"] = "json"
-    parameter: Tag = Tag()
+    parameter: Tag = NO_TAG
     bare: bool = True
     ambiguous: bool = False
     place: Literal["any", "line", "message"] = "any"

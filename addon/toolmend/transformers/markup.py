@@ -20,7 +20,7 @@ from ..events import (
     ToolCallEnd,
     ToolCallStart,
 )
-from ..reader import Op, Reader, Thought
+from ..reader import Op, Reader, Spoken, Thought
 
 
 @dataclass(slots=True)
@@ -37,10 +37,10 @@ class _Piece:
         self.out.append(replace(self.event, text=self.event.text[at : at + size]))
         self.left -= size
 
-    def keep_as_reasoning(self, size: int) -> None:
+    def keep_as(self, kind: type[TextDelta | ReasoningDelta], size: int) -> None:
         at = len(self.event.text) - self.left
-        self.out.append(ReasoningDelta(self.event.text[at : at + size], self.event.choice))
-        self.changed |= isinstance(self.event, TextDelta)
+        self.out.append(kind(self.event.text[at : at + size], self.event.choice))
+        self.changed |= not isinstance(self.event, kind)
         self.left -= size
 
     def drop(self, size: int) -> None:
@@ -93,9 +93,8 @@ class Markup:
     def feed(self, frame: Frame) -> Sequence[Frame]:
         if len(frame.events) == 1 and not self._held:
             event = frame.events[0]
-            if isinstance(event, TextDelta | ReasoningDelta):
-                if self._choice(event.choice).reader.passes(event.text, isinstance(event, ReasoningDelta)):
-                    return (frame,)
+            if isinstance(event, TextDelta | ReasoningDelta) and self._passes(event):
+                return (frame,)
         if MessageEnd() in frame.events:
             self._finish()
         held = _Held(frame)
@@ -103,6 +102,9 @@ class Markup:
         for event in frame.events:
             self._event(event, held)
         return self._release()
+
+    def _passes(self, event: TextDelta | ReasoningDelta) -> bool:
+        return self._choice(event.choice).reader.passes(event.text, isinstance(event, ReasoningDelta))
 
     def close(self) -> Sequence[Frame]:
         self._finish()
@@ -152,7 +154,7 @@ class Markup:
     def _apply(self, choice: _Choice, ops: list[Op], current: _Held) -> None:
         """Carries out what the reader decided. Events go where the last decided character stood, or to the current frame."""
         for op in ops:
-            if not isinstance(op, int | Thought):
+            if not isinstance(op, int | Thought | Spoken):
                 if choice.last is not None:
                     choice.last.out.append(op)
                     choice.last.changed = True
@@ -164,8 +166,8 @@ class Markup:
             while left:
                 piece = choice.pieces[0]
                 size = min(left, piece.left)
-                if isinstance(op, Thought):
-                    piece.keep_as_reasoning(size)
+                if not isinstance(op, int):
+                    piece.keep_as(ReasoningDelta if isinstance(op, Thought) else TextDelta, size)
                 elif op > 0:
                     piece.keep(size)
                 else:

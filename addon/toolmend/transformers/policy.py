@@ -7,10 +7,10 @@
     drain    text is suppressed if there is a call; from the first text or call on all is held, to the choice's end
 
 Rule of this file: frames wait and go out whole and in order, and a call that has begun goes out to its end. So a frame
-that loses nothing leaves as it came, and what is held is never lost, neither for a limit nor when the pipeline fails.
-The policies concern calls that were found in the text (`in_text`); a choice without one is not changed, and each has
-its own. They tell `policy_first`, `policy_collect` or `policy_drain` if something was suppressed, and `policy_limit` if
-more would have been held than `max_bytes`. Then what is held goes out, and
+that loses nothing leaves as it came, what is held is never lost for a limit, and if the pipeline fails it goes out as
+it came. The policies concern calls that were found in the text (`in_text`); a choice without one is not changed, and
+each choice has its own. They tell `policy_first`, `policy_collect` or `policy_drain` if something was suppressed, and
+`policy_limit` if more would have been held than `max_bytes`. Then what is held goes out, and
 
 * collect: a call that is too long for the batch streams on to its end, and is the last. (So does a call that is open
   when the window ends; that is no fallback: the window says how long a client waits.)

@@ -43,6 +43,7 @@ class Upstream:
         self.scripts, self.tls, self.alpn = scripts, tls, alpn
         self.requests: list[Request] = []
         self.port = 0
+        self._serving: set[asyncio.Task[None]] = set()
 
     @property
     def url(self) -> str:
@@ -75,7 +76,10 @@ class Upstream:
             return
         started.set_result(server.sockets[0].getsockname()[1])
         await self._stopped.wait()
-        server.close()  # the connections that are still open end with the loop, which cancels their tasks
+        server.close()
+        for task in self._serving:
+            task.cancel()
+        await asyncio.gather(*self._serving)
 
     def _context(self) -> ssl.SSLContext | None:
         if self.tls is None:
@@ -88,12 +92,18 @@ class Upstream:
     async def _serve(self, reader: StreamReader, writer: StreamWriter) -> None:
         tls: ssl.SSLObject | None = writer.get_extra_info("ssl_object")
         serve = h2.serve if tls and tls.selected_alpn_protocol() == "h2" else h1.serve
+        task = asyncio.current_task()
+        assert task
+        self._serving.add(task)
         try:
             await serve(reader, writer, self._answer, self._released.wait)
-        except (ConnectionError, asyncio.CancelledError):
-            pass  # the client has left, or we stop; Python 3.12.1 would log the latter as a failure
-        finally:
             writer.close()
+            await writer.wait_closed()
+        except (OSError, asyncio.CancelledError):
+            pass  # the client has left, or we stop
+        finally:
+            writer.transport.abort()
+            self._serving.discard(task)
 
     def _answer(self, request: Request) -> Script:
         self.requests.append(request)

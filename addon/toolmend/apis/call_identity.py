@@ -1,0 +1,111 @@
+"""Which call a delta speaks of, and what it is called: told by index, id and name, any of them missing or wrong.
+
+Rule of this file: the offered tools decide. A name that is offered is whole; pieces that join to an offered one are
+one name.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from .. import json_text
+from ..tools import Tools
+from .arguments import Arguments
+
+_PREFIX = "functions."
+
+
+@dataclass(slots=True)
+class Call:
+    """One call as it comes in. `key` and `said` are the upstream's index and id of it, `index` is the client's."""
+
+    key: int | None
+    kind: Literal["function", "custom"] = "function"
+    said: str = ""
+    name: str = ""
+    index: int = -1  # until it starts
+    extra: dict[str, Any] = field(default_factory=dict)
+    body: Arguments = field(default_factory=Arguments)
+    pieces: list[str] = field(default_factory=list)  # of the arguments
+    begun: bool = False  # some of the arguments came
+    ended: bool = False
+    lost: bool = False  # its name is missing, and too much is held for it
+    repeated: bool = False  # it may be nothing but the name of the one before, said again
+    twin: "Call | None" = None  # what comes behind the arguments
+
+    @property
+    def started(self) -> bool:
+        return self.index >= 0
+
+    @property
+    def arguments(self) -> str:
+        return "".join(self.pieces)
+
+
+def latest(calls: Sequence[Call], key: int | None) -> Call | None:
+    """The last call at an index of the upstream's; of all, where it says none."""
+    for call in reversed(calls):
+        if key is None or call.key == key:
+            return call
+    return None
+
+
+def find(calls: Sequence[Call], tools: Tools, key: int | None, id_: str, name: str) -> Call | None:
+    """The call that a delta goes on with; None for a new one."""
+    same = next((call for call in reversed(calls) if call.said == id_), None) if id_ else None
+    if same is not None:
+        renamed = bool(name) and name != same.name
+        # two calls may have one id, and one call several indices
+        if not (renamed and same.body.complete) and (key in (None, same.key) or not (renamed or same.body.complete)):
+            return same
+    call = latest(calls, key)
+    if call is None:
+        # an index that nobody has announced is wrong, if a call is open
+        return calls[-1] if not (id_ or name) and calls and not calls[-1].body.complete else None
+    if id_ and call.said and id_ != call.said:
+        return None if name or call.body.complete else call
+    if name and call.name and (call.body.complete or _other(call.name, name, tools)):
+        return None
+    return call
+
+
+def _other(one: str, two: str, tools: Tools) -> bool:
+    """Whether two names are those of two calls."""
+    one, two = bare(one, tools), bare(two, tools)
+    return one != two and one in tools.schemas and two in tools.schemas and one + two not in tools.schemas
+
+
+def bare(name: str, tools: Tools) -> str:
+    """A name without what models and their parsers leave around it (R2, R17)."""
+    name = name.partition("<|")[0].strip()
+    inner = name.removeprefix(_PREFIX)
+    return inner if inner in tools.schemas and name not in tools.schemas else name
+
+
+def joined(name: str, piece: str, tools: Tools) -> str:
+    """A name and what came for it later: the rest of it, or the same again."""
+    return name if piece == name and bare(name + piece, tools) not in tools.schemas else name + piece
+
+
+def may_go_on(name: str, tools: Tools) -> bool:
+    """Whether a name can be the beginning of an offered one."""
+    name = name.strip()
+    if bare(name, tools) in tools.schemas:
+        return False
+    beginnings = (name, name.removeprefix(_PREFIX))
+    return any(offered.startswith(beginnings) or _PREFIX.startswith(name) for offered in tools.schemas)
+
+
+def only_fitting(arguments: str, tools: Tools) -> str:
+    """The name of the one offered tool that arguments fit."""
+    value = value_of(arguments)
+    fitting = tools.fitting(value) if isinstance(value, dict) else []
+    return fitting[0] if len(fitting) == 1 else ""
+
+
+def value_of(text: str) -> Any:
+    """What a JSON text says; None where it is none."""
+    try:
+        return json_text.loads(text.encode())
+    except (json_text.NotJSON, UnicodeEncodeError):
+        return None

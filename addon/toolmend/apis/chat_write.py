@@ -1,0 +1,159 @@
+"""Writes a chunk, or a whole message, of Chat Completions anew for the events that now speak for it.
+
+Rule of this file: what is not understood stays. It is the upstream's own text with nothing but the value of `choices`
+written anew (and what is missing beside it added), and of a choice nothing but the fields that events speak for. A
+choice of a chunk goes only if all that it said was taken from it.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from .. import json_text
+from ..events import (
+    Event,
+    Finish,
+    Frame,
+    MessageEnd,
+    MessageStart,
+    ReasoningDelta,
+    StreamError,
+    TextDelta,
+    ToolCallDelta,
+    ToolCallStart,
+    Usage,
+)
+from .chat_shape import REASONING
+
+_COMMON = frozenset({"id", "object", "created", "model", "system_fingerprint", "service_tier", "provider", "choices"})
+"""Members that every chunk of a stream carries: a chunk with nothing else says nothing."""
+
+_CHOICE = frozenset({"index", "delta", "finish_reason", "logprobs"})
+
+
+def rewrite(
+    data: bytes, frame: Frame, key: str, common: Mapping[str, Any], reasoning_field: str, *, legacy: bool
+) -> str:
+    """The JSON text of a frame; "" where nothing is left of it.
+
+    `data` is the frame's own, or for a frame without any that of a chunk of the same stream. `key` is delta or message,
+    `common` what chunks have in common, `reasoning_field` where reasoning goes, `legacy` that a `function_call` stays.
+    """
+    text = data.decode()
+    chunk = json_text.loads(data)
+    sources: dict[int, Mapping[str, Any]] = {}
+    if frame.sse is not None:
+        for place, choice in enumerate(chunk.get("choices") or ()):
+            if isinstance(choice, dict):
+                index = choice.get("index")
+                sources[index if isinstance(index, int) else place] = choice
+    by_choice: dict[int, list[Event]] = {index: [] for index in sources}
+    for event in frame.events:
+        if not isinstance(event, Usage | StreamError | MessageEnd):
+            by_choice.setdefault(event.choice, []).append(event)
+    rest = {name for name, value in chunk.items() if value and name not in _COMMON}
+    if frame.sse is None and rest:
+        text = json_text.dumps({name: value for name, value in chunk.items() if name in _COMMON})
+    choices = []
+    for index, events in by_choice.items():
+        source = sources.get(index, {})
+        own = source.get(key)
+        own = own if isinstance(own, dict) else {}
+        built = {"index": index, **source, key: _build(own, events, key, reasoning_field, legacy=legacy)}
+        built["finish_reason"] = next((e.finish_reason for e in events if isinstance(e, Finish)), None)
+        if source.get("logprobs") and own.get("content") != built[key].get("content"):
+            built["logprobs"] = None  # they tell the text that was taken out
+        if key == "message" or (rest and source) or _stays(built, source):
+            choices.append(built)
+    if not choices and (frame.sse is None or not rest):
+        return ""
+    for name, value in common.items():
+        if chunk.get(name) is None:
+            text = json_text.replace_member(text, name, json_text.dumps(value))
+    if not choices and not sources:
+        return text
+    return json_text.replace_member(text, "choices", json_text.dumps(choices))
+
+
+def _stays(choice: Mapping[str, Any], source: Mapping[str, Any]) -> bool:
+    """Whether a choice of a chunk says anything, or never did: an empty delta is a sign of life."""
+    if _says(choice) or any(value for name, value in choice.items() if name not in _CHOICE):
+        return True
+    return bool(source) and not _says(source)
+
+
+def _says(choice: Mapping[str, Any]) -> bool:
+    delta = choice.get("delta")
+    return bool(choice.get("finish_reason")) or (isinstance(delta, dict) and any(delta.values()))
+
+
+def _build(
+    source: Mapping[str, Any], events: Iterable[Event], key: str, reasoning_field: str, *, legacy: bool
+) -> dict[str, Any]:
+    """A delta (or message) from the upstream's own and the events that now speak for it."""
+    delta = dict(source)
+    text: list[str] = []
+    reasoning: list[str] = []
+    calls: dict[int, dict[str, Any]] = {}
+    own = delta.pop("tool_calls", None)
+    if delta.get("function_call") and not (legacy or own):
+        del delta["function_call"]  # it is a call now
+    for event in events:
+        match event:
+            case MessageStart():
+                delta = {"role": delta.pop("role", None) or "assistant", **delta}
+            case TextDelta():
+                text.append(event.text)
+            case ReasoningDelta():
+                reasoning.append(event.text)
+            case ToolCallStart():
+                calls[event.index] = _call(event)
+            case ToolCallDelta():
+                call = calls.setdefault(event.index, _continued(event.index, own))
+                inner = call.get("custom") or call["function"]
+                inner["input" if "custom" in call else "arguments"] += event.arguments
+            case _:
+                pass
+    _set(delta, "content", "".join(text), None if key == "message" else "")
+    _set_reasoning(delta, "".join(reasoning), reasoning_field)
+    if calls:
+        entries = list(calls.values())
+        if key == "message":
+            for entry in entries:
+                del entry["index"]
+        delta["tool_calls"] = entries
+    return delta
+
+
+def _set_reasoning(delta: dict[str, Any], text: str, reasoning_field: str) -> None:
+    fields = [name for name in REASONING if delta.get(name)]
+    details = delta.get("reasoning_details")
+    only = details[0] if isinstance(details, list) and len(details) == 1 else None
+    if fields and isinstance(only, dict) and only.get("text") == delta[fields[0]]:  # the same text a third time
+        if text:
+            delta["reasoning_details"] = [{**only, "text": text}]
+        else:
+            del delta["reasoning_details"]
+    for name in fields or ([reasoning_field] if text else []):
+        _set(delta, name, text, "")
+
+
+def _set(delta: dict[str, Any], name: str, text: str, empty: str | None) -> None:
+    """Puts text in its field. A field that had text and lost it goes; one that was empty stays as it was."""
+    if text:
+        delta[name] = text
+    elif delta.get(name):
+        if empty is None:
+            delta[name] = None
+        else:
+            del delta[name]
+
+
+def _call(event: ToolCallStart) -> dict[str, Any]:
+    inner = {"name": event.name, "input" if event.kind == "custom" else "arguments": ""}
+    return {"index": event.index, "id": event.id, "type": event.kind, event.kind: inner, **(event.extra or {})}
+
+
+def _continued(index: int, own: Any) -> dict[str, Any]:
+    if isinstance(own, list) and any(isinstance(entry, dict) and entry.get("custom") for entry in own):
+        return {"index": index, "custom": {"input": ""}}
+    return {"index": index, "function": {"arguments": ""}}

@@ -1,0 +1,46 @@
+"""Dialects that write the same between tokens of their own and, where these are lost, in the open.
+
+Rule of this file: between its tokens a call cannot be mistaken. In the open it is one only where the profile expects it, at
+the beginning of a line, with the name of an offered tool, and never in reasoning.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """Calls between the tokens `begin` and `end`; without `begin`, in the open, where they begin with `opener`."""
+
+    name: str
+    begin: tuple[str, ...] = ()
+    end: tuple[str, ...] = ()
+    opener: str = ""
+
+    @property
+    def openers(self) -> tuple[str, ...]:
+        return self.begin or (self.opener,)
+
+    @property
+    def inner(self) -> tuple[str, ...]:
+        return ()
+
+    @property
+    def closers(self) -> tuple[str, ...]:
+        return self.end
+
+    @property
+    def ambiguous(self) -> bool:
+        return not self.begin
+
+    @property
+    def offered_only(self) -> bool:
+        return not self.begin
+
+    @property
+    def place(self) -> Literal["any", "line", "message"]:
+        return "any" if self.begin else "line"
+
+    @property
+    def in_reasoning(self) -> Literal["call", "doubtful", "never"]:
+        return "call" if self.begin else "never"

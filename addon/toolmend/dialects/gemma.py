@@ -1,0 +1,103 @@
+"""Gemma 4 and FunctionGemma.
+
+    <|tool_call>call:read_file{limit:20,path:<|"|>a.md<|"|>}<tool_call|>                                    Gemma 4
+    <start_function_call>call:read_file{limit:20,path:<escape>a.md<escape>}<end_function_call>              FunctionGemma
+
+Keys are bare, a string stands unescaped between two of its tokens. Models drift from that: quotes like Python's or JSON's
+(vllm#51284), `call:N(key="x")` in long contexts (omlx#1846), `=` for `:` (ollama#17882), `<|tool_call|>call:N({"key": "x"})`
+(vmlx-swift#61). A detokenizer that skips special tokens leaves `call:read_file{limit:20,path:a.md}` (unsloth#8437): there a text
+goes up to the next key that the tool declares. Source: the chat templates of gemma-4 and functiongemma.
+"""
+
+import re
+from typing import TYPE_CHECKING
+
+from ..scanner import Reading
+from ..values import is_string
+from .between import Between
+from .json_body import surplus
+from .literals import MAX_KEY, Literals, Notation
+from .names import bare_name
+
+if TYPE_CHECKING:
+    from ..reader import Reader
+
+_NAME = re.compile(r"[^\s()\[\]{}:,<>\"']*")
+_CALL = ("call:",)
+_PAIRS = {"{": "}", "(": ")"}
+
+
+_NOTATION = Notation(
+    quotes=('"', "'"),
+    brackets=("{", "["),
+    separators=(":", "="),
+    raw=('<|"|>', "<escape>"),
+    free=True,
+    key=re.compile(r"[^:={}\[\](),<>\"'\n]*"),
+)
+
+
+class Gemma(Between):
+    """Calls between tokens, or without the one that begins them."""
+
+    def read(self, reader: "Reader") -> Reading[bool]:
+        scanner = reader.scanner
+        while (yield from scanner.literal(self.begin)):
+            yield from scanner.blanks()
+        if not (yield from scanner.literal(_CALL)):
+            return False
+        if self.begin:
+            yield from scanner.blanks()
+        name = bare_name(reader, (yield from scanner.run(_NAME, 128)) or "")
+        if not reader.accepts(self, name):
+            return False
+        if self.begin:
+            yield from scanner.blanks()
+        brackets = yield from self._brackets(reader)
+        if brackets is None:
+            return False
+        reader.start(self, reader.new_id(), name)
+        if not brackets:
+            reader.arguments("{}")
+        elif not (yield from self._arguments(reader, name, brackets)):
+            reader.broken()
+            return True
+        reader.end()
+        if len(brackets) > 1:
+            yield from scanner.literal((")",))
+            reader.take()
+        yield from surplus(reader, self.closers + self.openers)
+        return True
+
+    def _arguments(self, reader: "Reader", name: str, brackets: str) -> Reading[bool]:
+        """Reads the arguments behind their brackets. False if they are broken off."""
+        declared = reader.tools.properties(name)
+        arguments = Literals(reader.scanner, _NOTATION, reader.arguments, self.end + self.begin, declared)
+        if not self.begin:  # the tokens that make a string are lost, too
+            schema = reader.tools.schemas.get(name, {})
+            arguments.texts = [key for key in declared if is_string(declared[key], schema)]
+        return (yield from arguments.read(_PAIRS[brackets[-1]], _NOTATION.separators))
+
+    def _brackets(self, reader: "Reader") -> Reading[str | None]:
+        """Reads what opens the arguments: `{`, `(`, `({`, or nothing where the call ends. None if no arguments follow."""
+        scanner = reader.scanner
+        brackets = yield from scanner.literal(("{", "("))
+        if not brackets:
+            return "" if self.begin and (yield from scanner.ahead(self.end)) else None
+        yield from scanner.blanks()
+        if brackets == "(" and (yield from scanner.literal(("{",))):
+            brackets = "({"
+        back = scanner.pos - scanner.start
+        yield from scanner.blanks()
+        found = yield from scanner.ahead((_PAIRS[brackets[-1]], *_NOTATION.strings))
+        if not found and (yield from scanner.run(_NOTATION.key, MAX_KEY)):
+            found = yield from scanner.ahead(_NOTATION.separators)
+        scanner.pos = scanner.start + back
+        return brackets if found else None
+
+
+GEMMA4 = Gemma("gemma4", ("<|tool_call>", "<|tool_call|>"), ("<tool_call|>", "<|tool_response>"))
+FUNCTIONGEMMA = Gemma(
+    "functiongemma", ("<start_function_call>",), ("<end_function_call>", "<start_function_response>")
+)
+GEMMA_STRIPPED = Gemma("gemma_stripped", end=("<tool_call|>", "<end_function_call>"), opener="call:")

@@ -1,0 +1,221 @@
+"""Native calls that are not as they should be, in each way that was seen in the wild (wire-apis.md 9, dialects.md R12 to R17)."""
+
+from typing import Any
+
+from streams import META, chunk, request, tool
+
+from . import Pattern
+
+REQUEST = request(
+    tool("get_weather", city={"type": "string"}),
+    tool("get_time", zone={"type": "string"}),
+    tool("task", description={"type": "string"}),
+    model="some-model",
+)
+CITY, ZONE = '{"city": "Beijing"}', '{"zone": "UTC"}'
+GET, TIME = ("call_a", "get_weather", CITY), ("call_b", "get_time", ZONE)
+NONE: Any = object()
+
+
+def entry(index: Any = NONE, id_: Any = NONE, name: Any = NONE, arguments: Any = NONE, **more: Any) -> dict[str, Any]:
+    """An entry of `tool_calls` that has what is given."""
+    function = {key: value for key, value in (("name", name), ("arguments", arguments)) if value is not NONE}
+    found = {key: value for key, value in (("index", index), ("id", id_)) if value is not NONE}
+    return {**found, "type": "function", "function": function, **more}
+
+
+def calls(*entries: dict[str, Any]) -> dict[str, Any]:
+    return {"tool_calls": list(entries)}
+
+
+def first(arguments: Any = "", **more: Any) -> dict[str, Any]:
+    """A regular beginning."""
+    return calls(entry(0, "call_a", "get_weather", arguments, **more))
+
+
+def more(arguments: Any, index: int = 0) -> dict[str, Any]:
+    """A regular continuation."""
+    return calls({"index": index, "function": {"arguments": arguments}})
+
+
+def whole(arguments: str, name: str = "get_weather") -> list[dict[str, Any]]:
+    """A call whose arguments come in pieces of five characters."""
+    return [calls(entry(0, "call_a", name, "")), *(more(arguments[n : n + 5]) for n in range(0, len(arguments), 5))]
+
+
+def mended(deltas: list[Any], *rules: str, told: list[tuple[str | None, str, str]] | None = None, **more: Any) -> Pattern:
+    """A pattern with the call `GET`, unless it says otherwise."""
+    return Pattern(REQUEST, deltas, [GET] if told is None else told, **{"finish": "tool_calls", "rules": rules, **more})
+
+
+MADE = (None, "get_weather", CITY)
+EMPTY = ("call_a", "get_weather", "{}")
+ZONED = ("call_a", "get_weather", '{"zone": "UTC"}')
+CALL = {"name": "get_weather", "arguments": ""}
+
+PATTERNS = {
+    # the call before there were `tool_calls`
+    "function-call": mended(
+        [{"function_call": CALL}, {"function_call": {"arguments": CITY[:9]}}, {"function_call": {"arguments": CITY[9:]}}],
+        "function_call", "tool_call_id", "finish_reason", told=[MADE], finish="function_call",
+    ),
+    "function-call-name-repeated": mended(
+        [{"function_call": {**CALL, "arguments": CITY[:9]}}, {"function_call": {**CALL, "arguments": CITY[9:]}}],
+        "function_call", "tool_call_id", "tool_call_name", "finish_reason", told=[MADE], finish="stop",
+    ),
+    # ids and names
+    "no-id": mended([calls(entry(0, NONE, "get_weather", "")), more(CITY)], "tool_call_id", told=[MADE]),
+    "empty-id": mended([calls(entry(0, "", "get_weather", CITY))], "tool_call_id", told=[MADE]),
+    "null-id": mended([calls(entry(0, None, "get_weather", CITY))], "tool_call_id", told=[MADE]),
+    "id-that-is-a-number": mended([calls(entry(0, 7, "get_weather", CITY))], "tool_call_id", told=[MADE]),
+    "late-id": mended(
+        [calls(entry(0, NONE, "get_weather", "")), calls(entry(0, "call_a")), more(CITY)], "tool_call_id"
+    ),
+    "id-behind-the-arguments": mended(
+        [calls(entry(0, NONE, "get_weather", CITY[:5])), calls(entry(0, "call_a", NONE, CITY[5:]))],
+        "tool_call_id", told=[MADE],
+    ),
+    "id-first-name-later": mended(
+        [calls(entry(0, "call_a", None, "")), calls(entry(0, None, "get_weather", "")), more(CITY)], "tool_call_name"
+    ),
+    "name-behind-the-arguments": mended(
+        [calls(entry(0, "call_a", "", CITY)), calls(entry(0, NONE, "get_weather"))], "tool_call_name", "arguments"
+    ),
+    "split-name": mended(
+        [calls(entry(0, "call_a", "get", "")), calls(entry(0, NONE, "_wea")), calls(entry(0, NONE, "ther")), more(CITY)],
+        "tool_call_name",
+    ),
+    "split-name-with-id": mended(
+        [calls(entry(0, "call_a", "get_", "")), calls(entry(0, "call_a", "weather", "")), more(CITY)],
+        "tool_call_id", "tool_call_name",
+    ),
+    "split-id": mended(
+        [calls(entry(0, "call_", "get_weather", "")), calls(entry(0, "a", NONE, CITY))],
+        "tool_call_id", told=[("call_", "get_weather", CITY)],
+    ),
+    "id-and-name-repeated": mended(
+        [calls(entry(0, "call_a", "get_weather", piece)) for piece in ("", CITY[:4], CITY[4:9], CITY[9:], "")],
+        "tool_call_id", "tool_call_name", "arguments",
+    ),
+    "id-and-name-repeated-two-calls": mended(
+        [
+            *(calls(entry(0, "call_a", "get_weather", piece)) for piece in ("", CITY[:4], CITY[4:])),
+            *(calls(entry(1, "call_b", "get_time", piece)) for piece in (ZONE[:4], ZONE[4:])),
+        ],
+        "tool_call_id", "tool_call_name", told=[GET, TIME],
+    ),
+    "another-id-on-each-delta": mended(
+        [first(), *(calls(entry(0, f"x{n}", NONE, CITY[n : n + 5])) for n in range(0, len(CITY), 5))], "tool_call_id"
+    ),
+    "equal-ids": mended(
+        [first(CITY), calls(entry(1, "call_a", "get_time", ZONE))], "tool_call_id", told=[GET, (None, *TIME[1:])]
+    ),
+    "equal-ids-no-index": mended(
+        [calls(entry(NONE, "0", "get_weather", CITY)), calls(entry(NONE, "0", "get_time", ZONE))],
+        "tool_call_index", "tool_call_id", told=[("0", *GET[1:]), (None, *TIME[1:])],
+    ),
+    "no-name-one-tool-fits": mended([calls(entry(0, "call_a", NONE, CITY))], "tool_call_name"),
+    "no-name-no-tool-fits": mended(
+        [calls(entry(0, "call_a", NONE, '{"x": 1}'))], "tool_call_name", "finish_reason",
+        told=[], content='{"x": 1}', expected_finish="stop",
+    ),
+    "residue-behind-the-name": mended(
+        [calls(entry(0, "call_a", "get_weather<|channel|>commentary", "")), more(CITY)], "tool_call_name"
+    ),
+    "functions-in-front-of-the-name": mended([*whole(CITY, " functions.get_weather")], "tool_call_name"),
+    # index and type
+    "index-from-one": mended(
+        [calls(entry(1, "call_a", "get_weather", "")), more(CITY, 1), calls(entry(2, "call_b", "get_time", ZONE))],
+        "tool_call_index", told=[GET, TIME],
+    ),
+    "index-with-gaps": mended(
+        [first(CITY), calls(entry(7, "call_b", "get_time", "")), more(ZONE, 7)], "tool_call_index", told=[GET, TIME]
+    ),
+    "no-index": mended(
+        [calls(entry(NONE, "call_a", "get_weather", "")), calls({"function": {"arguments": CITY}}),
+         calls(entry(NONE, "call_b", "get_time", "")), calls({"function": {"arguments": ZONE}})],
+        "tool_call_index", told=[GET, TIME],
+    ),
+    "no-index-no-id": mended(
+        [calls(entry(NONE, NONE, "get_weather", CITY), entry(NONE, NONE, "get_time", ZONE))],
+        "tool_call_id", "tool_call_index", told=[MADE, (None, *TIME[1:])],
+    ),
+    "all-at-index-zero": mended(
+        [first(), more(CITY), calls(entry(0, "call_b", "get_time", "")), more(ZONE)], "tool_call_index", told=[GET, TIME]
+    ),
+    "all-at-index-zero-in-one-chunk": mended(
+        [calls(entry(0, "call_a", "get_weather", CITY), entry(0, "call_b", "get_time", ZONE))],
+        "tool_call_index", told=[GET, TIME],
+    ),
+    "all-at-index-zero-no-id": mended(
+        [calls(entry(0, NONE, "get_weather", "")), more(CITY), calls(entry(0, NONE, "get_time", "")), more(ZONE)],
+        "tool_call_id", "tool_call_index", told=[MADE, (None, *TIME[1:])],
+    ),
+    "an-index-nobody-announced": mended([first(), more(CITY[:4], 1), more(CITY[4:], 2)], "tool_call_index"),
+    "one-call-at-two-indices": mended(
+        [first(CITY[:4]), calls(entry(1, "call_a", NONE, CITY[4:]))], "tool_call_id", "tool_call_index"
+    ),
+    "index-that-is-a-string": mended([calls(entry("0", "call_a", "get_weather", CITY))], "tool_call_index"),
+    "no-type": mended([calls({"index": 0, "id": "call_a", "function": CALL}), more(CITY)], "tool_call_type"),
+    "calls-that-are-no-list": mended([{"tool_calls": entry(0, "call_a", "get_weather", CITY)}], "tool_calls"),
+    "an-entry-that-is-none": mended([calls(None, *first(CITY)["tool_calls"])], "tool_call_type"),  # type: ignore[arg-type]
+    "an-entry-that-says-nothing": mended([calls(entry(0, None, None, "")), first(CITY)], "tool_call_name"),
+    # arguments
+    "arguments-an-object": mended(
+        [first({"city": "Beijing"})], "arguments_type", told=[("call_a", "get_weather", '{"city":"Beijing"}')]
+    ),
+    "arguments-null": mended([first(None), more(None)], "arguments_type", "arguments", told=[EMPTY]),
+    "arguments-null-at-first": mended([first(None), more(CITY)], "arguments_type"),
+    "arguments-an-empty-object-at-first": mended([first({}), more(CITY)], "arguments_type"),
+    "arguments-a-list-of-pieces": mended([first([CITY[:5], CITY[5:]])], "arguments_type"),
+    "no-arguments": mended([calls(entry(0, "call_a", "get_weather"))], "arguments", told=[EMPTY]),
+    "the-word-null": mended([*whole("null")], "arguments", told=[EMPTY]),
+    "arguments-in-a-string": mended([*whole('"{\\"city\\": \\"Beijing\\"}"')], "arguments"),
+    "arguments-in-a-fence": mended([*whole(f"\n```json\n{CITY}\n```\n")], "arguments", told=[("call_a", "get_weather", "\n" + CITY)]),
+    "arguments-behind-a-tag": mended([*whole(f"<|tool_call_argument_begin|>{CITY}<|tool_call_end|>")], "arguments"),
+    "an-end-tag-behind": mended([*whole(f"{CITY}</tool_call>")], "arguments"),
+    "a-surplus-brace": mended([*whole(CITY + "}")], "arguments"),
+    "raw-newlines": mended(
+        [*whole('{"city": "a\n\tb"}')], "arguments", told=[("call_a", "get_weather", '{"city": "a\\n\\tb"}')]
+    ),
+    "blanks-and-nothing-behind": mended([first(CITY), more("\n"), more(" "), more("")], "arguments"),
+    "arguments-twice": mended([*whole(CITY + CITY)], "arguments"),
+    "arguments-twice-at-the-end": mended([first(CITY), more(CITY)], "arguments"),
+    "arguments-twice-spelt-otherwise": mended([first(CITY), more('{"city":"Bei'), more('jing"}')], "arguments"),
+    "arguments-one-and-a-half-times": mended([first(CITY), more('{"city": "Bei')], "arguments"),
+    "the-call-twice": mended([first(CITY), first(CITY)], "tool_call_id", "tool_call_name", "arguments"),
+    "two-objects-in-one-call": mended(
+        [*whole(CITY + ZONE)], "arguments", "tool_call_index", "tool_call_id",
+        told=[GET, (None, "get_weather", ZONE)],
+    ),
+    "broken-off": mended(
+        [first(CITY[:9])], told=[("call_a", "get_weather", CITY[:9])], finish="length", expected_finish="length"
+    ),
+    "broken-off-before-the-arguments": mended(
+        [first()], told=[("call_a", "get_weather", "")], finish="length", expected_finish="length"
+    ),
+    # finish reasons and chunks
+    "stop-with-a-call": mended([first(CITY)], "finish_reason", finish="stop"),
+    "no-finish": mended([first(CITY)], "finish_reason", finish=None),
+    "no-finish-and-a-call-that-is-held": mended([calls(entry(0, NONE, "get_weather"))], "tool_call_id", "arguments", "finish_reason", told=[(None, "get_weather", "{}")], finish=None),
+    "tool-calls-without-a-call": mended(["Hello"], "finish_reason", told=[], content="Hello", expected_finish="stop"),
+    "finish-twice": mended(
+        [first(CITY), chunk({}, "tool_calls"), chunk({}, "tool_calls")], "finish_repeated"
+    ),
+    "an-unknown-finish": mended([first(CITY)], finish="eos", expected_finish="eos"),
+    "an-empty-finish": mended([chunk({"content": "Hi"}, ""), chunk(first(CITY), "")], "finish_reason", content="Hi"),
+    "null-delta": mended(
+        [{**META, "choices": [{"index": 0, "delta": None, "finish_reason": None}]}, first(CITY),
+         {**META, "choices": [{"index": 0, "delta": None, "finish_reason": "tool_calls"}]}],
+        "delta", finish=None,
+    ),
+    "no-delta": mended([first(CITY), {**META, "choices": [{"index": 0, "finish_reason": "tool_calls"}]}], "delta", finish=None),
+    "chunks-without-their-fields": mended(
+        [{"choices": chunk(delta)["choices"]} for delta in (first(CITY[:4]), more(CITY[4:]), {"content": "Done."})],
+        "chunk_fields", content="Done.",
+    ),
+    "choice-without-index": mended(
+        [{**META, "choices": [{"delta": first(CITY), "finish_reason": None}]}, {**META, "choices": [{"delta": {"content": "!"}}]}],
+        "choice_index", content="!",
+    ),
+}  # fmt: skip
