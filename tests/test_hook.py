@@ -333,6 +333,15 @@ def test_nothing_to_mend_passes_as_the_same_object_and_nothing_is_said(proxy: Pr
     assert proxy.recording()["client"] == PROSE
 
 
+def test_data_that_is_no_json_passes_and_is_said_once(proxy: Proxy, log: Log) -> None:
+    body = b"data: oops\n\ndata: oops\n\n" + PROSE
+    flow = asked()
+    assert proxy.run(flow, [body]) == body
+    folder = flow.metadata["toolmend"]["folder"]
+    words = "data that is no JSON passed as it came"
+    assert log() == [("INFO", f"toolmend: openrouter.ai kimi-k2.5: {words} (recorded in {folder})")]
+
+
 @pytest.mark.parametrize(("http_version", "framing"), [("HTTP/1.1", "chunked"), ("HTTP/1.0", None), ("HTTP/2.0", None)])
 @pytest.mark.parametrize("upstream", [{"transfer_encoding": "chunked"}, {"content_length": "7"}, {}])
 def test_the_client_decides_the_framing(

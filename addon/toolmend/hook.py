@@ -163,7 +163,7 @@ class Toolmend:
         """The call that a request is, told by where it goes; a flow that is only read from a file is none."""
         for host, port in facts.places(flow) if flow.live else ():
             if api := match(flow.request.method, f"{host}:{port}", flow.request.path, self.settings.hosts):
-                return Call(api, host)
+                return Call(api, host if port in (80, 443) else f"{host}:{port}")
         return None
 
     def _mends(self, api: Api) -> bool:
@@ -257,6 +257,8 @@ class Toolmend:
             flow.comment = "; ".join(text for text in (flow.comment, f"toolmend {mended}") if text)
             flow.marked = flow.marked or ":wrench:"
             logger.info("toolmend: %s: %s%s", about, mended, place)
+        for note in pipeline.notes if pipeline else ():
+            logger.info("toolmend: %s: %s%s", about, note, place)
         if call.errors:
             logger.warning("toolmend: %s: %s%s", about, "; ".join(call.errors), place)
 

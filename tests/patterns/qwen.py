@@ -93,7 +93,7 @@ PATTERNS = {
     "hermes-in-a-fence": prose(f"Write it so:\n```\n{H}\n```\nor `<tool_call>` like `{H[:40]}`", 16),
     "hermes-thoughts": Pattern(
         REQUEST, [{"reasoning_content": f"I could call {H}"}, {"reasoning_content": " or not."}, "No."],
-        reasoning=f"I could call {H} or not.", content="No.", expected_finish="stop", rules=("hermes",),
+        reasoning=f"I could call {H} or not.", content="No.", expected_finish="stop",
     ),
     "hermes-calls-in-reasoning": Pattern(
         REQUEST, pieces(f"I will call {H}\n", 17), BOTH, reasoning="I will call ", field="reasoning_content", rules=HERMES

@@ -20,7 +20,8 @@ from ..events import (
     ToolCallEnd,
     ToolCallStart,
 )
-from ..reader import Op, Reader, Spoken, Thought
+from ..reader import Reader
+from ..telling import Op, Spoken, Thought
 
 
 @dataclass(slots=True)
