@@ -147,6 +147,15 @@ def test_reasoning_said_three_times_is_mended_three_times() -> None:
     assert b"<|tool" not in client
 
 
+@pytest.mark.parametrize(("host", "field"), [("openrouter.ai", "reasoning"), ("api.siliconflow.com", "reasoning_content")])
+def test_reasoning_from_tags_goes_where_the_host_has_it(host: str, field: str) -> None:
+    made = pipeline({**WEATHER, "model": "qwen/qwen3-32b"}, host=host)
+    body = stream(pieces("<think>Hm.</think>So.", 1))
+    client = made.feed(body) + made.close()
+    assert f'"{field}":"'.encode() in client
+    assert (read(client).only.reasoning, read(client).only.content) == ("Hm.", "So.")
+
+
 @pytest.mark.parametrize("ending", ["no finish", "no finish, no [DONE]", "no finish, no blank line"])
 def test_a_call_that_the_end_of_the_stream_brings_to_light(ending: str) -> None:
     body = stream([f"{ONE[:-20]}"], finish=None)

@@ -66,7 +66,7 @@ class Pipeline:
         if dialects and profile.think_tags:
             dialects.append(REASONING_TAGS)
         self._new_id = new_id
-        self._codec = APIS[source](offered, self._id, self._fired)
+        self._codec = APIS[source](offered, self._id, self._fired, reasoning_field=profile.reasoning_field or "reasoning_content")
         unopened = bool(dialects and profile.think_tags and profile.think_unopened)
         self._markup = Markup(
             lambda choice: Reader(dialects, offered, choice, self._id, self._fired, unopened=unopened)

@@ -40,7 +40,14 @@ _MOST_MISSES = 32
 class Chat:
     """The codec of one response."""
 
-    def __init__(self, tools: Tools, new_id: Callable[[], str], fired: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        tools: Tools,
+        new_id: Callable[[], str],
+        fired: Callable[[str], None],
+        *,
+        reasoning_field: str = REASONING[0],
+    ) -> None:
         self._tools = tools
         self._new_id = new_id
         self._fired = fired
@@ -49,7 +56,7 @@ class Chat:
         self._calls: dict[int, Calls] = {}
         self._roles: set[int] = set()
         self._common: dict[str, Any] = {}
-        self._reasoning_field = REASONING[0]
+        self._reasoning_field = reasoning_field  # where reasoning goes that came as content, until a chunk shows better
         self._last: ServerSentEvent | None = None
         self._shape: Shape | None = None
         self._misses = 0
