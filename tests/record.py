@@ -16,7 +16,7 @@ from pathlib import Path
 import httpx
 
 from judge import read
-from patterns import Pattern, all_patterns
+from patterns import Pattern, recorded_patterns
 from streams import body_of
 from toolmend.proxy import Mitmdump
 from toolmend.replay import find
@@ -26,7 +26,7 @@ FLOWS = Path(__file__).parent.parent / "flows"
 
 
 def main(wanted: list[str]) -> int:
-    chosen = {name: p for name, p in all_patterns().items() if not wanted or any((name + "/").startswith(w + "/") for w in wanted)}
+    chosen = {name: p for name, p in recorded_patterns().items() if not wanted or any((name + "/").startswith(w + "/") for w in wanted)}
     if not chosen:
         sys.stderr.write(f"no such pattern: {' '.join(wanted)}\n")
         return 2

@@ -29,3 +29,17 @@ def all_patterns() -> dict[str, Pattern]:
     """Every pattern, by `module/name`."""
     modules = [import_module(f"{__name__}.{module.name}") for module in pkgutil.iter_modules(__path__)]
     return {f"{m.__name__.rpartition('.')[2]}/{name}": pattern for m in modules for name, pattern in m.PATTERNS.items()}
+
+
+def recorded_patterns() -> dict[str, Pattern]:
+    """Those that are kept as recordings: all of Kimi's, and of the others the first for each set of rules that mended something.
+
+    A recording is replayed at every two-way split; for all patterns that would take an hour.
+    """
+    chosen: dict[tuple[str, tuple[str, ...]], str] = {}
+    patterns = all_patterns()
+    for name, pattern in patterns.items():
+        module = name.partition("/")[0]
+        if module == "kimi" or len(pattern.rules) > 1:
+            chosen.setdefault((name if module == "kimi" else module, pattern.rules), name)
+    return {name: patterns[name] for name in chosen.values()}
