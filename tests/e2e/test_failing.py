@@ -85,7 +85,7 @@ def ask_broken(proxy: Mitmdump, serve: Serve, body: bytes, where: str) -> tuple[
     said = proxy.log[before:]
     assert "has crashed" not in said
     assert "Addon error" not in said
-    return reply.body, re.findall(r"toolmend: localhost(?: kimi-k2\.5)?: (?!mended).*", said)
+    return reply.body, re.findall(r"toolmend: localhost:\d+(?: kimi-k2\.5)?: (?!mended).*", said)
 
 
 @pytest.mark.parametrize("where", [*STAGES, *CLOSING])
