@@ -6,25 +6,38 @@ Where two begin with the same token, they are tried in this order; what follows 
 from collections.abc import Mapping
 
 from .apertus import APERTUS
+from .cohere import COHERE
 from .deepseek_v3 import DEEPSEEK_V3
 from .dialect import Dialect
+from .dots import DOTS
 from .dsml import DSML
-from .enveloped import COHERE, GIGACHAT, GRANITE, INTERNLM, JAMBA, LLAMA, PHI
 from .gemma import FUNCTIONGEMMA, GEMMA4, GEMMA_STRIPPED
-from .glm import GLM, HUNYUAN, K2_HORIZON
+from .gigachat import GIGACHAT
+from .glm import GLM
+from .granite import GRANITE
 from .harmony import HARMONY, HARMONY_STRIPPED
-from .hermes import HERMES, LONGCAT
+from .hermes import HERMES
+from .hunyuan import HUNYUAN
+from .internlm import INTERNLM
+from .jamba import JAMBA
+from .k2_horizon import K2_HORIZON
 from .kimi_k2 import KIMI_K2
 from .kimi_k3 import KIMI_K3
-from .minimax_m2 import DOTS, MINIMAX_INVOKE, MINIMAX_M2, MUSE
+from .llama import LLAMA
+from .longcat import LONGCAT
+from .minicpm import MINICPM
+from .minimax_m2 import MINIMAX_INVOKE, MINIMAX_M2
 from .minimax_m3 import MINIMAX_M3
 from .mistral import MISTRAL
+from .muse import MUSE
 from .open_json import FENCE, JSON_ARRAY, JSON_OBJECT
+from .phi import PHI
 from .plamo3 import PLAMO3
 from .python_list import LFM2, LLAMA_PYTHON, OLMO3, PYTHON_LIST
-from .qwen3_coder import QWEN3_CODER, SEED_OSS
+from .qwen3_coder import QWEN3_CODER
 from .reasoning_tags import REASONING_TAGS
-from .step3 import MINICPM, STEP3
+from .seed_oss import SEED_OSS
+from .step3 import STEP3
 
 __all__ = ["DIALECTS", "REASONING_TAGS", "Dialect"]
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from .. import json_text
 from ..scanner import Reading, Scanner
-from .json_body import follow_value, read_string
+from .json_body import follow_value, read_string, surplus
 from .names import bare_name
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ NAMES = ("name", "tool_name", "function")
 ARGUMENTS = ("arguments", "parameters", "input", "args")
 
 _SEPARATORS = re.compile(r"[\s,;]*")
+_NEXT = (",", ";", "{", "]")
+"""What may follow an envelope."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,12 @@ class Form:
 
 _FIRST = frozenset({*NAMES, *ARGUMENTS, "id", "type", "tool_call_id", "index"})
 """What the first member of an envelope in the open may be called."""
+
+_NEVER = frozenset({"description"})
+"""What a tool has, but no call of it."""
+
+_SCHEMA = frozenset({"type", "properties", "$schema"})
+"""What a JSON schema begins with."""
 
 
 @dataclass(slots=True)
@@ -69,6 +77,7 @@ def read_envelopes(reader: "Reader", dialect: "Dialect", form: Form) -> Reading[
             scanner.pos = scanner.start + back
             break
         called = True
+        yield from surplus(reader, (*form.ends, *_NEXT))
     if called and in_array:
         back = scanner.pos - scanner.start
         yield from scanner.blanks()
@@ -109,8 +118,8 @@ def _read_members(reader: "Reader", dialect: "Dialect", form: Form, envelope: _E
         if key is None or not (yield from scanner.literal((":",))):
             scanner.pos = scanner.start + (behind if not envelope.called else 0)
             return False
-        if form.strict and envelope.first and key not in _FIRST:
-            envelope.wrong = True
+        if form.strict and (key in _NEVER or (envelope.first and key not in _FIRST)):
+            envelope.wrong = envelope.wrong or not envelope.called
         envelope.first = False
         if not envelope.wrong:
             yield from scanner.blanks()
@@ -133,7 +142,9 @@ def _read_member(reader: "Reader", dialect: "Dialect", form: Form, envelope: _En
     elif key in form.ids and begin == '"':
         envelope.id = (yield from read_string(scanner)) or ""
     elif key in ARGUMENTS and envelope.arguments is None:
-        if begin == "{" and envelope.name and not form.holds_for_id:
+        if form.strict and begin == "{" and (yield from _is_schema(reader, envelope)):
+            envelope.wrong = True
+        elif begin == "{" and envelope.name and not form.holds_for_id:
             reader.start(dialect, _id(reader, envelope), envelope.name)
             envelope.called = True
             if (yield from follow_value(scanner, form.ends, reader.arguments)):
@@ -145,6 +156,17 @@ def _read_member(reader: "Reader", dialect: "Dialect", form: Form, envelope: _En
             envelope.wrong = envelope.arguments is None
     elif not (yield from follow_value(scanner, form.ends, lambda _: None)):
         envelope.wrong = True
+
+
+def _is_schema(reader: "Reader", envelope: _Envelope) -> Reading[bool]:
+    """Whether the object that begins here is no arguments, but what the tool says of them."""
+    scanner = reader.scanner
+    back = scanner.pos - scanner.start
+    scanner.pos += 1
+    yield from scanner.blanks()
+    first = yield from read_string(scanner)
+    scanner.pos = scanner.start + back
+    return first in _SCHEMA and first not in reader.tools.properties(envelope.name or "")
 
 
 def _held_arguments(scanner: Scanner, form: Form) -> Reading[str | None]:

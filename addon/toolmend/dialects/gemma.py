@@ -71,10 +71,10 @@ class Gemma(Between):
 
     def _arguments(self, reader: "Reader", name: str, brackets: str) -> Reading[bool]:
         """Reads the arguments behind their brackets. False if they are broken off."""
-        declared = reader.tools.properties(name)
-        arguments = Literals(reader.scanner, _NOTATION, reader.arguments, self.end + self.begin, declared)
+        arguments = Literals(reader.scanner, _NOTATION, reader.arguments, self.end + self.begin)
         if not self.begin:  # the tokens that make a string are lost, too
             schema = reader.tools.schemas.get(name, {})
+            arguments.declared = declared = reader.tools.properties(name)
             arguments.texts = [key for key in declared if is_string(declared[key], schema)]
         return (yield from arguments.read(_PAIRS[brackets[-1]], _NOTATION.separators))
 

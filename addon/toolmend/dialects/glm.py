@@ -1,4 +1,4 @@
-r"""GLM-4.5 to 5.x (also Ling3, Spark2.5, poolside); Hunyuan V3 and K2-Horizon, which differ in the names of the tags alone.
+r"""GLM-4.5 to 5.x, also Ling3, Spark2.5, poolside.
 
     <tool_call>read_file
     <arg_key>path</arg_key>
@@ -6,7 +6,7 @@ r"""GLM-4.5 to 5.x (also Ling3, Spark2.5, poolside); Hunyuan V3 and K2-Horizon, 
     </tool_call>
 
 4.7 and later write no newlines, and a call without arguments is `<tool_call>get_time</tool_call>`. Some write the two characters
-`\` `n` for each newline. Source: the GLM-4.5 and GLM-4.6 chat templates; the same of Hunyuan and K2-Horizon.
+`\` `n` for each newline. Source: the GLM-4.5 and GLM-4.6 chat templates.
 """
 
 import re
@@ -14,14 +14,14 @@ import re
 from .tag import Tag
 from .tags import TagDialect
 
-_NAME = re.compile(r"(?P<name>[^\s<>{}\\]+)")
+NAME = re.compile(r"(?P<name>[^\s<>{}\\]+)")
 _NAME_CHARACTERS = re.compile(r"[^<>{}\\]*")
 _KEY = re.compile(r"(?P<name>[^<>]+)")
 _KEY_CHARACTERS = re.compile(r"[^<>]*")
 _GAPS = ("", "\n", "\\n", " ", "\r\n")
 
 
-def _pair(prefix: str) -> Tag:
+def pair(prefix: str) -> Tag:
     """The tags of a key and its value."""
     return Tag(
         (f"<{prefix}arg_key>", f"\\n<{prefix}arg_key>"),
@@ -34,23 +34,8 @@ def _pair(prefix: str) -> Tag:
 
 GLM = TagDialect(
     "glm",
-    call=Tag(("<tool_call>",), end=("</tool_call>", "\\n</tool_call>"), header=_NAME, characters=_NAME_CHARACTERS),
+    call=Tag(("<tool_call>",), end=("</tool_call>", "\\n</tool_call>"), header=NAME, characters=_NAME_CHARACTERS),
     arguments="parameters",
-    parameter=_pair(""),
+    parameter=pair(""),
     ambiguous=True,
-)
-HUNYUAN = TagDialect(
-    "hunyuan",
-    wrapper=Tag(("<tool_calls>",), end=("</tool_calls>",)),
-    call=Tag(("<tool_call>",), ("<tool_sep>",), ("</tool_call>",), header=_NAME),
-    arguments="parameters",
-    parameter=_pair(""),
-    bare=False,
-)
-K2_HORIZON = TagDialect(
-    "k2_horizon",
-    wrapper=Tag(("<ifm|tool_calls>",), end=("</ifm|tool_calls>",)),
-    call=Tag(("<ifm|tool_call>",), end=("</ifm|tool_call>",), header=_NAME),
-    arguments="parameters",
-    parameter=_pair("ifm|"),
 )

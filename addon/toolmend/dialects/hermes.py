@@ -1,10 +1,10 @@
-"""Hermes envelopes: Qwen2.5, Qwen3, QwQ, Nous Hermes, Granite 4, MiniCPM, Ernie 4.5 and many fine-tunes; LongCat.
+"""Hermes envelopes: Qwen2.5, Qwen3, QwQ, Nous Hermes, Granite 4, MiniCPM, Ernie 4.5 and many fine-tunes.
 
     <tool_call>
     {"name": "read_file", "arguments": {"path": "a.md", "limit": 20}}
     </tool_call>
 
-Source: the chat templates of Qwen and NousResearch; LongCat-Flash writes the same in tags of its own, which nobody mistakes.
+Source: the chat templates of Qwen and NousResearch.
 """
 
 from .tag import Tag
@@ -12,7 +12,4 @@ from .tags import TagDialect
 
 HERMES = TagDialect(
     "hermes", call=Tag(("<tool_call>",), end=("</tool_call>",)), arguments="envelope", ambiguous=True
-)
-LONGCAT = TagDialect(
-    "longcat", call=Tag(("<longcat_tool_call>",), end=("</longcat_tool_call>",)), arguments="envelope"
 )

@@ -112,12 +112,12 @@ def follow_object(scanner: Scanner, stops: tuple[str, ...], emit: Callable[[str]
 
 
 def surplus(reader: "Reader", stops: tuple[str, ...]) -> Reading[None]:
-    """Swallows surplus braces between complete arguments and what ends the call."""
+    """Swallows surplus braces between complete arguments and what ends the call, be it the end of the text."""
     scanner = reader.scanner
     if (yield from scanner.peek()) != "}":
         return
     yield from scanner.run(_BRACES, 64)
-    if (yield from scanner.ahead(stops)):
+    if (yield from scanner.ahead(stops)) or not (yield from scanner.peek()):
         reader.take()
     else:
         scanner.pos = scanner.start

@@ -3,7 +3,8 @@
     <|open|>tools<|sep|><|open|>call tool="read_file" index="1"<|sep|><|open|>argument key="path" type="string"<|sep|>a.md
     <|close|>argument<|sep|><|close|>call<|sep|><|close|>tools<|sep|>
 
-Attributes are escaped (`&amp;` `&quot;`), values are not. `type` says if a value is raw text (string) or JSON. There is no id
+Around it are channels, whose marks are never content: `<|open|>think<|sep|>…<|close|>think<|sep|>`, `response`, `message`; the
+first is opened by the prompt. Attributes are escaped (`&amp;` `&quot;`), values are not. `type` says if a value is raw text (string) or JSON. There is no id
 in the text, and `index` begins anew with each message, so ids are made. The arguments may also be one block of JSON.
 Detokenizers that space special tokens write blanks inside the marks. Source: encoding_k3.py of the checkpoint.
 """
@@ -22,7 +23,9 @@ if TYPE_CHECKING:
     from ..reader import Reader
 
 _CALL = re.compile(r"""(?:[^"]|"[^"]*")*?\btool\s*=\s*"(?P<name>[^"]*)".*""", re.DOTALL)
-_ARGUMENT = re.compile(r"""key\s*=\s*"(?P<name>[^"]*)"(?:\s+type\s*=\s*"(?P<string>\w*)")?.*""", re.DOTALL)
+_ARGUMENT = re.compile(
+    r"""(?:(?=(?:[^"]|"[^"]*")*?\btype\s*=\s*"(?P<string>\w*)")|)(?:[^"]|"[^"]*")*?\bkey\s*=\s*"(?P<name>[^"]*)".*""", re.DOTALL
+)
 _ATTRIBUTES = re.compile(r"[^<>]*")
 _SEPARATOR = ("<|sep|>",)
 
@@ -31,11 +34,30 @@ def _marks(kind: str, *words: str) -> tuple[str, ...]:
     return tuple(f"<|{kind}|>{gap}{word}{end}" for word in words for gap in ("", " ") for end in ("<|sep|>", " <|sep|>"))
 
 
+_OPEN_THINK, _CLOSE_THINK = _marks("open", "think"), _marks("close", "think")
+_RESPONSE = _marks("open", "response")
+_CHANNELS = (*_OPEN_THINK, *_CLOSE_THINK, *_RESPONSE, *_marks("close", "response", "message"))
 _BLOCK = _marks("open", 'json type="object"', "json")
 
 
 class KimiK3(TagDialect):
-    """The tags, and arguments in one block."""
+    """The tags, arguments in one block, and the channels."""
+
+    @property
+    def openers(self) -> tuple[str, ...]:
+        return (*super().openers, *_CHANNELS)
+
+    def read(self, reader: "Reader") -> Reading[bool]:
+        mark = yield from reader.scanner.literal(_CHANNELS)
+        if mark is None:
+            return (yield from TagDialect.read(self, reader))
+        if reader.place.in_code and not reader.thinking and reader.channels is not self:
+            return False
+        if mark in _CLOSE_THINK:
+            reader.turn(self, thinking=False)
+        reader.was_content()
+        reader.channel(self, "reasoning" if mark in _OPEN_THINK else "content" if mark in _RESPONSE else "")
+        return True
 
     def identify(self, reader: "Reader", header: str) -> tuple[str, str] | None:
         return TagDialect.identify(self, reader, html.unescape(header))
@@ -60,6 +82,11 @@ KIMI_K3 = KimiK3(
     ),
     arguments="parameters",
     parameter=Tag(
-        ("<|open|>argument", "<|open|> argument"), _SEPARATOR, _marks("close", "argument"), _ARGUMENT, _ATTRIBUTES
+        ("<|open|>argument", "<|open|> argument"),
+        _SEPARATOR,
+        _marks("close", "argument"),
+        _ARGUMENT,
+        _ATTRIBUTES,
+        escaped=True,
     ),
 )

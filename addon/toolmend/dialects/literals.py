@@ -15,6 +15,7 @@ from math import isfinite
 
 from .. import json_text
 from ..scanner import Reading, Scanner, openers
+from .quoted import read_string
 
 MAX_KEY = 256
 MAX_WORD = 4096
@@ -26,13 +27,6 @@ WORDS = {"None": "null", "null": "null", "True": "true", "true": "true", "False"
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?")
 _IDENTIFIER = re.compile(r"[\w-]+")
 _WORD = re.compile(r"[^\s,;=()\[\]{}\"']*")
-
-_HEX = "[0-9A-Fa-f]"
-_ESCAPE = re.compile(
-    rf"\\(?:x({_HEX}{{2}})|u({_HEX}{{4}})|U({_HEX}{{8}})|(?P<octal>[0-7]{{1,3}})|(?P<other>\r\n|.))", re.DOTALL
-)
-_CUT_ESCAPE = re.compile(rf"\\(?:x{_HEX}?|u{_HEX}{{0,3}}|U{_HEX}{{0,7}}|[0-7]{{1,2}}|\r)?\Z")
-_ESCAPES = dict(zip("ntrabfv\\'\"", "\n\t\r\a\b\f\v\\'\"", strict=True)) | {"\n": "", "\r\n": ""}
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +149,9 @@ class Literals:
         self.emit(": ")
         return True
 
+    def _string(self, opener: str) -> Reading[bool]:
+        return (yield from read_string(self.scanner, opener, self.emit, escapes=opener in self.notation.quotes))
+
     def _word(self) -> Reading[bool]:
         """Reads a number or a word. Whether one stands here."""
         word = yield from self.scanner.run(_WORD, MAX_WORD)
@@ -230,56 +227,8 @@ class Literals:
             return bool(last)
         return key in self.declared if top and self.declared else _IDENTIFIER.fullmatch(key) is not None
 
-    def _string(self, opener: str) -> Reading[bool]:
-        """Reads a string behind its opening quotes. False if it is broken off."""
-        scanner = self.scanner
-        raw = opener in self.notation.raw
-        quote = opener if raw else opener.lstrip("rRuU")
-        stops = _any((quote,) if raw else (quote[0], "\\"))
-        self.emit('"')
-        while True:
-            match = stops.search(scanner.text, scanner.pos)
-            end = match.start() if match else len(scanner.text)
-            if end > scanner.pos:
-                piece, scanner.pos = scanner.text[scanner.pos : end], end
-                self.emit(json_text.quote(piece)[1:-1])
-            if end == len(scanner.text):
-                if scanner.ended:
-                    return False
-                yield
-            elif scanner.text[end] == "\\" and not raw:
-                if (yield from self._escape(literally=opener[0] in "rR")):
-                    return False
-            elif (yield from scanner.literal((quote,))):
-                if raw or len(quote) > 1 or not (yield from scanner.peek()).isalnum():
-                    self.emit('"')
-                    return True
-                self.emit(json_text.quote(quote)[1:-1])  # an apostrophe in a word, without its backslash
-            else:  # it only looked like the end
-                scanner.pos += 1
-                self.emit(json_text.quote(scanner.text[scanner.pos - 1])[1:-1])
-
-    def _escape(self, *, literally: bool) -> Reading[bool]:
-        """Reads a backslash and what it escapes. Whether it is broken off."""
-        scanner = self.scanner
-        while not scanner.ended and _CUT_ESCAPE.match(scanner.text, scanner.pos):
-            yield
-        match = _ESCAPE.match(scanner.text, scanner.pos)
-        if match is None:
-            return True
-        scanner.pos = match.end()
-        self.emit(json_text.quote(match.group() if literally else _unescaped(match))[1:-1])
-        return False
-
 
 _any = cache(lambda literals: openers(list(literals)))
-
-
-def _unescaped(match: re.Match[str]) -> str:
-    if match["other"]:
-        return _ESCAPES.get(match["other"], match.group())
-    code = int(match["octal"], 8) if match["octal"] else int(match[1] or match[2] or match[3], 16)
-    return chr(code) if code <= 0x10FFFF else match.group()
 
 
 def scalar(word: str) -> str | None:

@@ -7,6 +7,7 @@ text, and is held no longer than its first member that an envelope does not have
 templates; replies as listed in kronk#950.
 """
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from ..reader import Reader
 
 _FORM = Form(strict=True)
+_MORE = {"```": re.compile("`*"), "~~~": re.compile("~*")}
 _LANGUAGES = ("json", "tool_call", "tool_calls", "tool_code", "")
 
 
@@ -44,6 +46,7 @@ class Fence(OpenJSON):
         scanner = reader.scanner
         fence = yield from scanner.literal(self.openers)
         assert fence
+        fence += (yield from scanner.run(_MORE[fence], 64)) or ""
         yield from scanner.literal(_LANGUAGES[:-1])
         yield from scanner.blanks()
         if not (yield from read_envelopes(reader, self, _FORM)):

@@ -6,6 +6,7 @@ Rule of this file: R4 and the typing rule of dialects.md. A value that can only 
 their end. An end tag ends a value only if what follows it can follow a parameter, so a file's content may hold end tags.
 """
 
+import html
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -43,14 +44,16 @@ class Tags:
         return self.call.end + self.wrapper.end
 
 
-def read_parameters(reader: "Reader", tags: Tags, name: str, commit: Callable[[], None]) -> Reading[bool]:
+def read_parameters(
+    reader: "Reader", tags: Tags, name: str, commit: Callable[[], None], kind: "type[Values] | None" = None
+) -> Reading[bool]:
     """Reads the parameters of a call of tool `name`, whose header has been read; `commit` starts the call.
 
-    Whether there was a call.
+    `kind`: how a value is read. Whether there was a call.
     """
     scanner = reader.scanner
     tag, stops = tags.parameter, tags.ends + tags.begins
-    values = Values(reader, tags, name)
+    values = (kind or Values)(reader, tags, name)
     yield from scanner.blanks()
     if (yield from scanner.peek()) == "{":  # the body may be one JSON object
         return (yield from read_arguments(reader, commit, stops))
@@ -84,7 +87,11 @@ class Values:
         self._schema = reader.tools.schemas.get(name, {})
         self._properties = reader.tools.properties(name)
         self._ends, self._begins = tags.ends, tags.begins
-        marks = self._tag.end + self._tag.begin + tags.ends + tags.begins
+        self._find_marks()
+
+    def _find_marks(self) -> None:
+        """What may end a value, or begin something in it."""
+        marks = self._tag.end + self._tag.begin + self._ends + self._begins
         if any(end.startswith("\n") for end in self._tag.end):  # the newline in front of any of them is markup
             marks += tuple("\n" + mark for mark in marks if mark[0] != "\n")
         self._marks = marks
@@ -98,7 +105,8 @@ class Values:
             text = yield from scanner.run(self._tag.characters, MAX_HEADER)
             match = self._tag.header.fullmatch(text.strip()) if text else None
             if match and (yield from scanner.literal(self._tag.separator)):
-                return match["name"], match.groupdict().get("string")
+                name = html.unescape(match["name"]) if self._tag.escaped else match["name"]
+                return name, match.groupdict().get("string")
         scanner.pos = scanner.start + offset
         return None
 
@@ -167,10 +175,11 @@ class Values:
                     return True
                 depth -= depth > 0
             elif mark in self._tag.begin:
-                if (yield from self._next(len(mark))):
+                header = yield from self._header_here(len(mark))
+                if header and not calls and self._next(header):
                     scanner.pos -= len(mark)
                     return True
-                depth += 1
+                depth += header is not None and self._nests(header)
             elif mark in self._ends:
                 if not depth and not calls and (yield from self._last(back=len(mark))):
                     scanner.pos -= len(mark)
@@ -196,7 +205,7 @@ class Values:
         """Whether the call surely ends here: tags that end it, then the end of the text, or another call.
 
         With `back` (a tag that ends a call, where the value has no end of its own) other text may follow, too, if the wrapper
-        ends as well; `inside` a call that the value holds, nothing may.
+        ends as well, and no end of the value comes later; `inside` a call that the value holds, nothing may.
         """
         return (yield from _look(self._reader.scanner, self._only_ends(bool(back), inside), back))
 
@@ -210,17 +219,47 @@ class Values:
             count += 1
         if count == 0:
             return False
-        if not (yield from scanner.peek()) or (text_behind and count > 1):
+        if not (yield from scanner.peek()):
             return True
+        if text_behind and count > 1:
+            return not (yield from self._ends_later())
         return not inside and bool((yield from scanner.ahead(self._begins)))
 
-    def _next(self, back: int) -> Reading[bool]:
-        """Whether the tag here begins the next parameter, and this one has no end: it is declared, and not given yet."""
+    def _ends_later(self) -> Reading[bool]:
+        """Whether the value's own end comes, and no other call before it: then the text up to there is the value's."""
+        scanner = self._reader.scanner
+        stops = self._tag.end + self._begins
+        mark = openers(list(stops))
+        while True:
+            match = mark.search(scanner.text, scanner.pos)
+            scanner.pos = match.start() if match else len(scanner.text)
+            if match:
+                found = yield from scanner.literal(stops)
+                if found in self._begins:
+                    return False
+                if found and (yield from self._follows()):
+                    return True
+                scanner.pos += not found
+            elif scanner.ended:
+                return False
+            else:
+                yield
+
+    def _header_here(self, back: int) -> Reading[str | None]:
+        """The name of the parameter whose tag begins `back` characters before."""
         scanner = self._reader.scanner
         scanner.pos -= back
         header = yield from _look(scanner, self.header())
         scanner.pos += back
-        return header is not None and (header[0] in self._properties or not self._properties) and header[0] not in self.given
+        return header and header[0]
+
+    def _next(self, name: str) -> bool:
+        """Whether a parameter's tag begins the next one, and this one has no end: it is declared, and not given yet."""
+        return (name in self._properties or not self._properties) and name not in self.given
+
+    def _nests(self, name: str) -> bool:
+        """Whether a parameter's tag in a value wants an end tag such as the value's."""
+        return True
 
 
 def _look[T](scanner: Scanner, reading: Reading[T], back: int = 0) -> Reading[T]:

@@ -17,12 +17,12 @@ from .between import Between
 from .envelope import Form, read_envelopes
 from .literals import WORDS, Literals, Notation
 from .names import bare_name
+from .quoted import PYTHON_QUOTES
 
 if TYPE_CHECKING:
     from ..reader import Reader
 
-_QUOTES = tuple(prefix + quote for prefix in ("", "r", "R", "u", "U") for quote in ('"""', "'''", '"', "'"))
-_PYTHON = Notation(_QUOTES, brackets=("{", "[", "("), separators=(":",))
+_PYTHON = Notation(PYTHON_QUOTES, brackets=("{", "[", "("), separators=(":",))
 
 _NAME = re.compile(r"[^\s()\[\]{},;=<>\"']*")
 _KEY = re.compile(r"[\w.-]*")
@@ -103,7 +103,7 @@ class PythonList(Between):
         begin = yield from scanner.peek()
         if not self.ambiguous or begin in tuple("[{(+-.0123456789"):
             return True
-        return bool((yield from scanner.ahead(_QUOTES))) or (yield from scanner.run(_WORD, 8)) in WORDS
+        return bool((yield from scanner.ahead(PYTHON_QUOTES))) or (yield from scanner.run(_WORD, 8)) in WORDS
 
 
 PYTHON_LIST = PythonList("python_list", end=("<|python_end|>",), opener="[")

@@ -1,11 +1,9 @@
-"""Step3, and MiniCPM5, whose parameters may stand in CDATA.
+"""Step3.
 
     <｜tool_calls_begin｜><｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name="read_file">
     <steptml:parameter name="path">a.md</steptml:parameter></steptml:invoke><｜tool_call_end｜><｜tool_calls_end｜>
 
-    <function name="read_file"><param name="path"><![CDATA[a.md]]></param></function>
-
-`｜` is U+FF5C; the underscore is plain. Source: the chat templates of Step3 and MiniCPM5.
+`｜` is U+FF5C; the underscore is plain. Source: the Step3 chat template.
 """
 
 from .tag import ATTRIBUTE, Tag
@@ -20,10 +18,4 @@ STEP3 = TagDialect(
     call=Tag(("<steptml:invoke",), (">",), ("</steptml:invoke>",), ATTRIBUTE),
     arguments="parameters",
     parameter=Tag(("<steptml:parameter",), (">",), ("</steptml:parameter>",), ATTRIBUTE),
-)
-MINICPM = TagDialect(
-    "minicpm",
-    call=Tag(("<function ",), (">",), ("</function>",), ATTRIBUTE),
-    arguments="parameters",
-    parameter=Tag(("<param ",), (">", "><![CDATA["), ("</param>", "]]></param>"), ATTRIBUTE),
 )

@@ -1,0 +1,19 @@
+"""dots.
+
+    <dots_function_call><invoke name="read_file"><parameter name="path">a.md</parameter></invoke></dots_function_call>
+
+Source: the dots chat template.
+"""
+
+from .minimax_m2 import INVOKE, PARAMETER
+from .tag import Tag
+from .tags import TagDialect
+
+DOTS = TagDialect(
+    "dots",
+    wrapper=Tag(("<dots_function_call>",), end=("</dots_function_call>",)),
+    call=INVOKE,
+    arguments="parameters",
+    parameter=PARAMETER,
+    bare=False,
+)

@@ -1,0 +1,11 @@
+"""Phi-4-mini.
+
+    functools[{"name": "read_file", "arguments": {"path": "a.md"}}]
+
+Source: vLLM's phi4mini reader.
+"""
+
+from .tag import Tag
+from .tags import TagDialect
+
+PHI = TagDialect("phi", call=Tag(("functools",)), arguments="envelope")
