@@ -98,6 +98,7 @@ WRITERS = {
     "internlm": lambda calls: "\n".join(f"<|action_start|><|plugin|>\n{c}<|action_end|>" for c in enveloped.envelopes(calls, "parameters")),
     "jamba": lambda calls: f"<tool_calls>{enveloped.array(calls)}</tool_calls>",
     "cohere": enveloped.cohere,
+    "inkling": enveloped.inkling,
     "longcat": lambda calls: "\n".join(f"<longcat_tool_call>\n{c}\n</longcat_tool_call>" for c in enveloped.envelopes(calls)),
     "json_array": enveloped.array,
     "fence": lambda calls: f"```json\n{enveloped.array(calls)}\n```",

@@ -39,7 +39,7 @@ def f(x: list[dict[str, int]]) -> Callable[[int], str]:
 and outside: x = [read_file(path) for path in paths]; read_file("a"); call: see above; functools.partial(f, 1)
 ''',
     "html": """<!DOCTYPE html>
-<html><body class="a"><div id='b'>&amp; &lt;tool_call&gt; <br/> <function name> <invoke> <parameter>
+<html><body class="a"><div id='b'>&amp; &lt;tool_call&gt; <br/> <function name> <function name="f"></function> <invoke> <parameter>
 <script>if (a<b && c>d) { x = [1, {"y": 2}]; f({name: "z"}) }</script><thinking-cap></thinking-cap>
 <tool_calls_are_here> <tool_callx> <function_calls_count> </div></body></html>
 """,

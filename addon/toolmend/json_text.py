@@ -16,6 +16,9 @@ try:
 except ImportError:  # mitmproxy's standalone binaries can install nothing
     _fast_loads = None
 
+_LINE_ENDS = re.compile("[\x85\u2028\u2029]")
+"""What JSON has no need to escape, but ends a line for `str.splitlines`, and so for clients that read with httpx."""
+
 _LONG_NUMBER = re.compile(rb"\d{19}")
 _BLANKS = re.compile(r"[ \t\n\r]*")
 _scan = json.JSONDecoder().raw_decode
@@ -40,22 +43,25 @@ def loads(data: bytes) -> Any:
 
 
 def quote(text: str) -> str:
-    """A JSON string. Half a surrogate pair, as a stream may split one, is escaped: it has no UTF-8."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return encode_basestring_ascii(text)
-    return encode_basestring(text)
+    """A JSON string of one line. Half a surrogate pair, as a stream may split one, is escaped: it has no UTF-8."""
+    return encode_basestring(text) if _plain(text) else encode_basestring_ascii(text)
 
 
 def dumps(value: Any) -> str:
-    """Compact JSON, characters as they are."""
+    """Compact JSON on one line, characters as they are."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return text if _plain(text) else json.dumps(value, separators=(",", ":"))
+
+
+def _plain(text: str) -> bool:
+    """Whether a text can go into a stream as it is."""
+    if text.isascii():
+        return True
     try:
         text.encode()
     except UnicodeEncodeError:
-        return json.dumps(value, separators=(",", ":"))
-    return text
+        return False
+    return _LINE_ENDS.search(text) is None
 
 
 def replace_member(text: str, key: str, value: str) -> str:

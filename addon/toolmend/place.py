@@ -52,6 +52,10 @@ class Place:
         self.line_start = True
         self._span = 0
 
+    def goes_on(self, character: str) -> bool:
+        """Whether this character goes on the run of backticks or tildes that the text ends with."""
+        return character == self._run
+
     @property
     def in_code(self) -> bool:
         """Whether the next character is quoted code."""

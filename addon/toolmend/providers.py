@@ -57,7 +57,7 @@ PROFILES = (
     Profile(  # its template asks for tags, it writes bare JSON (ollama#12174, omlx#2565) or a fence (kronk#950)
         "qwen2.5-coder",
         ("qwen/qwen*2.5-coder*", "*qwen2[.p]5-coder*", "*qwen-2.5-coder*", "qwen-coder*"),
-        dialects=("hermes", "qwen3_coder", "fence", "json_object"),
+        dialects=("hermes", "qwen3_coder", "fence", "json_array", "json_object"),
     ),
     Profile(
         "qwen",
@@ -118,7 +118,7 @@ PROFILES = (
         think_tags=True,
     ),
     Profile("granite", ("ibm-granite/*", "*granite*"), dialects=("granite", "hermes")),
-    Profile("xlam", ("*xlam*",), dialects=("json_array", "json_object")),
+    Profile("xlam", ("*xlam*",), dialects=("json_array", "json_object", "fence")),
     Profile(
         "mistral",
         (
@@ -129,7 +129,7 @@ PROFILES = (
         ("mistral", "json_array"),
         think_tags=True,
     ),
-    Profile("gemma", ("*gemma*",), dialects=("gemma4", "functiongemma", "gemma_stripped")),
+    Profile("gemma", ("*gemma*",), dialects=("gemma4", "functiongemma", "gemma_stripped"), think_tags=True),
     Profile("phi", ("microsoft/phi*", "phi[-0-9]*"), dialects=("phi",), think_tags=True),
     Profile("internlm", ("internlm/*", "*internlm*", "*intern-s1*"), dialects=("internlm",), think_tags=True),
     Profile("jamba", ("ai21/*", "ai21labs/*", "*jamba*"), dialects=("jamba", "hermes"), think_tags=True),
@@ -150,7 +150,7 @@ PROFILES = (
     Profile(  # last, for its name is in those of many others; `ollama` is none
         "llama",
         ("meta-llama/*", "llama*", "*[!o]llama*", "*toolace*"),
-        dialects=("llama", "json_object", "python_list"),
+        dialects=("llama", "json_array", "json_object", "python_list"),
     ),
     Profile("standard"),  # all others
 )

@@ -15,7 +15,7 @@ from functools import cache
 
 from .dialects.dialect import Dialect
 from .scanner import Reading, openers
-from .telling import Op, Telling, size_of
+from .telling import Op, Telling
 from .tools import Tools
 
 MAX_HELD = 1024 * 1024
@@ -62,7 +62,7 @@ class Reader(Telling):
     @property
     def in_call(self) -> bool:
         """Whether text is held because it looks like a call: more than the beginning of an opener."""
-        return self._in_call or self.doubtful is not None or bool(self.head)
+        return self._in_call or self.doubtful is not None or bool(self.head and self.head.ops)
 
     def passes(self, piece: str, reasoning: bool = False) -> bool:
         """Whether the next text is just text: nothing is held, and nothing in it can begin a call. Then it has been read."""
@@ -78,7 +78,7 @@ class Reader(Telling):
     def feed(self, piece: str, reasoning: bool = False) -> list[Op]:
         """The next text of the choice: content, or what the upstream calls reasoning."""
         self.ops = []
-        if self.doubtful and not reasoning and piece.strip():
+        if self.doubtful and not reasoning and not self.thinking and not self.head and piece.strip():
             self._give_up_doubt()
         if reasoning:
             self.was_content()
@@ -115,13 +115,13 @@ class Reader(Telling):
 
     def _advance(self) -> None:
         next(self._reading, None)
-        if self.head and size_of(self.head) > MAX_HELD:
+        if self.head and self.head.size > MAX_HELD:
             self.fired("hold_limit")
             self.was_content()
         held = len(self.scanner.text) - self.scanner.start
         if held <= MAX_HELD and not self.doubtful:
             return
-        if self.doubtful and held + self.doubtful.size() > MAX_HELD:
+        if self.doubtful and held + self.doubtful.late.size > MAX_HELD:
             self.fired("hold_limit")
             self._give_up_doubt()
         elif held > MAX_HELD and not self.committed:
@@ -222,6 +222,8 @@ class Reader(Telling):
         if dialect is self.channels:
             return True
         place = self.place
+        if place.goes_on(opener[0]):
+            return False
         return not (
             (self.in_reasoning and dialect.in_reasoning == "never")
             or (dialect.ambiguous and place.in_code)

@@ -83,7 +83,7 @@ class Scanner:
         """
         size = 0
         while True:
-            match = pattern.match(self.text, self.pos)
+            match = pattern.match(self.text, self.pos, self.pos + limit + 1 - size)
             if match:
                 size += match.end() - self.pos
                 self.pos = match.end()

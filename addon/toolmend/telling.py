@@ -11,7 +11,7 @@ inside reasoning, where a template opens the tag in the prompt.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -42,23 +42,26 @@ type Op = int | Thought | Spoken | Event
 
 
 @dataclass(slots=True)
+class Late:
+    """Ops that are told late, and how many characters they speak for."""
+
+    ops: list[Op] = field(default_factory=list)
+    size: int = 0
+
+    def tell(self, op: Op) -> None:
+        self.ops.append(op)
+        self.size += abs(op) if isinstance(op, int) else op.size if isinstance(op, Thought | Spoken) else 0
+
+
+@dataclass(slots=True)
 class Doubtful:
     """What was told since an ambiguous call began in the reasoning, and how things stood before it (R14)."""
 
-    ops: list[Op]
     calls: int
     next_index: int
     ids: set[str]
+    late: Late = field(default_factory=Late)
     rules: list[str] = field(default_factory=list)
-
-    def size(self) -> int:
-        """Characters."""
-        return size_of(self.ops)
-
-
-def size_of(ops: Iterable[Op]) -> int:
-    """The characters that ops speak for."""
-    return sum(abs(op) if isinstance(op, int) else op.size for op in ops if isinstance(op, int | Thought | Spoken))
 
 
 class Telling:
@@ -78,7 +81,7 @@ class Telling:
         self.channels: Dialect | None = None  # whose channels the text has been divided into so far
         self.ops: list[Op] = []
         self.doubtful: Doubtful | None = None
-        self.head: list[Op] | None = [] if unopened else None  # told before it is known whether the text began as reasoning
+        self.head = Late() if unopened else None  # told before it is known whether the text began as reasoning
         self.open: tuple[Dialect | None, tuple[str, ...]] = (None, ())  # whose wrapper is open, and what ends it
         self.committed = False
         self.reasoning = False  # what the upstream calls the last piece
@@ -97,13 +100,15 @@ class Telling:
         """What looked like calls in the reasoning goes back into it, with all that came since."""
         doubtful, self.doubtful = self.doubtful, None
         assert doubtful
-        self._tell(doubtful.size())
+        self._tell(Thought(doubtful.late.size) if self.thinking else doubtful.late.size)
         self.calls, self._next_index, self.ids = doubtful.calls, doubtful.next_index, doubtful.ids
 
     def was_content(self) -> None:
         """The text did not begin as reasoning, or it is too late to tell."""
+        if self.head:
+            self.were_calls()
         head, self.head = self.head, None
-        self.ops += head or ()
+        self.ops += head.ops if head else ()
 
     def were_calls(self) -> None:
         """What looked like calls in the reasoning were calls: the text is over."""
@@ -111,14 +116,15 @@ class Telling:
         if doubtful:
             for rule in doubtful.rules:
                 self.fired(rule)
-            for op in doubtful.ops:
+            for op in doubtful.late.ops:
                 self._tell(op)
 
     def _tell(self, op: Op) -> None:
-        if self.doubtful:
-            self.doubtful.ops.append(op)
+        late = self.doubtful.late if self.doubtful else self.head
+        if late:
+            late.tell(op)
         else:
-            (self.ops if self.head is None else self.head).append(op)
+            self.ops.append(op)
 
     # what a dialect may ask
 
@@ -164,8 +170,8 @@ class Telling:
 
     def start(self, dialect: Dialect, id_: str, name: str) -> None:
         """Commits: what has been read is the header of a call."""
-        if dialect.in_reasoning == "doubtful" and not self.doubtful and self.in_reasoning:
-            self.doubtful = Doubtful([], self.calls, self._next_index, set(self.ids))
+        if dialect.in_reasoning == "doubtful" and not self.doubtful and (self.in_reasoning or self.head):
+            self.doubtful = Doubtful(self.calls, self._next_index, set(self.ids))
         self.committed = True
         if self.doubtful:
             self.doubtful.rules.append(dialect.name)
@@ -197,11 +203,13 @@ class Telling:
         self.committed = False
 
     def turn(self, dialect: Dialect, *, thinking: bool) -> None:
-        """What has been read is a tag that begins or ends reasoning."""
+        """What has been read is a tag that begins or ends reasoning; calls in what it ends were thoughts."""
         self.fired(dialect.name)
+        if self.doubtful:
+            (self.were_calls if thinking else self.were_thoughts)()
         self.take()
         head, self.head = self.head, None
-        for op in head or ():
+        for op in head.ops if head else ():
             self.ops.append(Thought(op) if isinstance(op, int) and op > 0 and not thinking else op)
         self.thinking = thinking
         self.places[thinking].markup()

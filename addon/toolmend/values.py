@@ -30,20 +30,21 @@ def types_of(schema: Any, root: Any) -> frozenset[str]:
 
     `root` is the schema that holds it, of all the tool's parameters: `$ref` is looked up there.
     """
-    found: set[str] = set()
-    seen: set[int] = set()
-    pending = [schema]
-    while pending:
-        node = pending.pop()
-        if not isinstance(node, Mapping) or id(node) in seen:
-            continue
-        seen.add(id(node))
-        found |= _own_types(node)
-        if isinstance(ref := node.get("$ref"), str):
-            pending.append(_target(ref, root))
-        for key in ("anyOf", "oneOf", "allOf"):
-            pending += _list(node.get(key))
-    return frozenset(found)
+    return frozenset().union(*map(_own_types, _parts(schema, root)))
+
+
+def properties_of(schema: Any, root: Any) -> Mapping[str, Any]:
+    """The members that a parameter's schema declares."""
+    found: dict[str, Any] = {}
+    for part in _parts(schema, root):
+        properties = part.get("properties")
+        found = {**properties, **found} if isinstance(properties, Mapping) else found
+    return found
+
+
+def items_of(schema: Any, root: Any) -> Any:
+    """The schema of the items of an array that a parameter's schema declares; None if it declares none."""
+    return next((part["items"] for part in _parts(schema, root) if "items" in part), None)
 
 
 def is_string(schema: Any, root: Any) -> bool:
@@ -67,6 +68,22 @@ def json_or_text(text: str) -> str:
     except ValueError:
         return json_text.quote(text)
     return text.strip(" \t\r\n")
+
+
+def _parts(schema: Any, root: Any) -> list[Mapping[Any, Any]]:
+    """A schema, and those that it refers to or is made of."""
+    found: dict[int, Mapping[Any, Any]] = {}
+    pending = [schema]
+    while pending:
+        node = pending.pop()
+        if not isinstance(node, Mapping) or id(node) in found:
+            continue
+        found[id(node)] = node
+        if isinstance(ref := node.get("$ref"), str):
+            pending.append(_target(ref, root))
+        for key in ("anyOf", "oneOf", "allOf"):
+            pending += _list(node.get(key))
+    return list(found.values())
 
 
 def _own_types(node: Mapping[Any, Any]) -> set[str]:

@@ -16,6 +16,13 @@ def array(calls: Calls, *keys: str) -> str:
     return f"[{', '.join(envelopes(calls, *keys))}]"
 
 
+def inkling(calls: Calls) -> str:
+    return "".join(
+        f"<|message_model|>{name}<|content_invoke_tool_json|>{dumps({'name': name, 'args': given})}<|end_message|>"
+        for name, given in calls
+    )
+
+
 def cohere(calls: Calls) -> str:
     return f"<|START_ACTION|>\n{array(calls, 'parameters', 'tool_name')}\n<|END_ACTION|>"
 
@@ -63,6 +70,11 @@ PATTERNS: dict[str, Pattern] = {
     **family(
         "plamo3", lambda calls: "\n".join(map(plamo3, calls)), "a <|plamo:end_tool_arguments:plamo|> b",
         model="pfnet/plamo-3", prose="<|plamo:begin_tool_request:plamo|> begins.",
+    ),
+    **family(
+        "inkling",
+        inkling,
+        "a <|end_message|> b <|message_model|>", model="inkling", prose="<|message_model|>name<|content_invoke_tool_json|> begins.",
     ),
     **family(
         "gigachat", lambda calls: "".join(f"<|function_call|>{call}" for call in envelopes(calls)), "a <|function_call|>{ b",

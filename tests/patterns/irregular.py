@@ -17,11 +17,11 @@ GET, TIME = ("call_a", "get_weather", CITY), ("call_b", "get_time", ZONE)
 NONE: Any = object()
 
 
-def entry(index: Any = NONE, id_: Any = NONE, name: Any = NONE, arguments: Any = NONE, **more: Any) -> dict[str, Any]:
+def entry(index: Any = NONE, id_: Any = NONE, name: Any = NONE, arguments: Any = NONE) -> dict[str, Any]:
     """An entry of `tool_calls` that has what is given."""
     function = {key: value for key, value in (("name", name), ("arguments", arguments)) if value is not NONE}
     found = {key: value for key, value in (("index", index), ("id", id_)) if value is not NONE}
-    return {**found, "type": "function", "function": function, **more}
+    return {**found, "type": "function", "function": function}
 
 
 def calls(*entries: dict[str, Any]) -> dict[str, Any]:
@@ -30,7 +30,7 @@ def calls(*entries: dict[str, Any]) -> dict[str, Any]:
 
 def first(arguments: Any = "", **more: Any) -> dict[str, Any]:
     """A regular beginning."""
-    return calls(entry(0, "call_a", "get_weather", arguments, **more))
+    return calls({**entry(0, "call_a", "get_weather", arguments), **more})
 
 
 def more(arguments: Any, index: int = 0) -> dict[str, Any]:
@@ -87,7 +87,7 @@ PATTERNS = {
     ),
     "split-name-with-id": mended(
         [calls(entry(0, "call_a", "get_", "")), calls(entry(0, "call_a", "weather", "")), more(CITY)],
-        "tool_call_id", "tool_call_name",
+        "tool_call_name", "tool_call_id",
     ),
     "split-id": mended(
         [calls(entry(0, "call_", "get_weather", "")), calls(entry(0, "a", NONE, CITY))],
@@ -109,6 +109,10 @@ PATTERNS = {
     ),
     "equal-ids": mended(
         [first(CITY), calls(entry(1, "call_a", "get_time", ZONE))], "tool_call_id", told=[GET, (None, *TIME[1:])]
+    ),
+    "equal-ids-side-by-side": mended(
+        [calls(entry(0, "call_a", "get_weather", ""), entry(1, "call_a", "get_weather", "")), more(CITY), more("{}", 1)],
+        "tool_call_id", told=[GET, (None, "get_weather", "{}")],
     ),
     "equal-ids-no-index": mended(
         [calls(entry(NONE, "0", "get_weather", CITY)), calls(entry(NONE, "0", "get_time", ZONE))],

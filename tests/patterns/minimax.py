@@ -106,6 +106,14 @@ PATTERNS = {
     ),
     "m3-no-arguments": m3(f'{P}<invoke name="get_time">{P}</invoke>', [(None, "get_time", "{}")], 25),
     "m3-own-tags-in-a-value": m3(write_m3(HARD_M3), wrote(HARD_M3), 26),
+    **{f"m3-closer-in-a-value-{n}": m3(write_m3(text), wrote(text), 40 + n) for n, text in enumerate((
+        f"{P}</content>", f"a {P}</invoke>", f"{P}</invoke>{P}</invoke> b", f"{P}</tool_call>\n",
+        f'{P}<tool_call>\n{P}<invoke name="get_time">{P}<zone>U{P}</zone>{P}</invoke>\n{P}</tool_call>\nthat',
+    ))},
+    "m3-members-named-as-parameters": m3(
+        f'{P}<invoke name="read_file">{P}<deep>{P}<n>1{P}</n>{P}<limit>2{P}</limit>{P}</deep>{P}<limit>3{P}</limit>{P}</invoke>',
+        [(None, "read_file", '{"deep": {"n": 1, "limit": "2"}, "limit": 3}')], 46,
+    ),
     "m3-broken-off": Pattern(
         REQUEST, pieces(M3[: M3.index("a.md") + 2], 27), [(None, "read_file", '{"path": "a.')], finish="length",
         expected_finish="length", rules=("minimax_m3",),

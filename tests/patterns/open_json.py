@@ -62,6 +62,21 @@ PATTERNS: dict[str, Pattern] = {
     ),
     "code": prose('```python\nx = [{"name": "get_time", "arguments": {}}]\n```\nand `[{"name": "get_time", "arguments": {}}]`', 16),
     "fence-with-data": prose('```json\n{"a": 1, "b": [2]}\n```\n```js\nlet x = {}\n```\n```\ntext\n```', 17, "qwen2.5-coder-7b"),
+    "tools-are-no-calls": prose(
+        '[{"type": "function", "function": {"name": "get_time", "description": "t", "parameters": {"type": "object"}}}] '
+        '{"name": "get_time", "parameters": {"type": "object", "properties": {}}}', 20,
+    ),
+    "fence-with-tools": prose(
+        fenced('{"type": "function", "function": {"name": "get_time", "parameters": {"properties": {}}}}'), 21, "qwen2.5-coder-7b",
+    ),
+    "fence-in-a-longer-fence": prose(f"````md\n{fenced(ONE)}\n````", 22, "qwen2.5-coder-7b"),
+    "fence-of-four": calls(f"````json\n{LIST}\n````", 23, "fence"),
+    "fence-xlam": calls(fenced(LIST), 24, "fence", model="xlam-2-8b"),
+    "array-coder": calls(LIST, 25, "json_array"),
+    "surplus-brace": calls(ONE + "}", 26, "json_object", BOTH[1:], "meta-llama/llama-3.2-3b"),
+    "surplus-brace-between": calls(
+        f'<|python_tag|>{{"name": "read_file", "parameters": {READ}}}}}; {ONE}}}', 27, "llama", model="meta-llama/llama-3.2-3b"
+    ),
     "reasoning-is-never-a-call": Pattern(
         {**OFFER, "model": "xlam-2-8b"}, pieces(LIST, 18), reasoning=LIST, field="reasoning_content", expected_finish="stop",
     ),

@@ -121,6 +121,11 @@ PATTERNS = {
         finish="length", expected_finish="length", rules=("qwen3_coder",),
     ),
     "coder-last-end-missing": xml(X[: X.index("</function>\n</tool_call>\n<tool_call>")], BOTH[:1], 35),
+    **{f"coder-closers-in-a-value-{n}": xml(write(text), wrote(text), 70 + n) for n, text in enumerate((
+        "</function></function>", "</tool_call>\n</tool_call>", "a </function></tool_call> b </function></tool_call> c",
+        "say <parameter= and <parameter=x", f"x\n{X}\ny",
+    ))},
+    "coder-openers-without-end": prose("<tool_call>" * 20, 76),
     "coder-in-prose": prose("Use `<function=read_file>` or <function=rm> or <function=get_time> hm", 36),
 }  # fmt: skip
 assert META

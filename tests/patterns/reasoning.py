@@ -8,11 +8,13 @@ from streams import pieces, request
 from . import Pattern
 from .family import TOOLS
 from .kimi import CITY, GET, ONE
+from .qwen import BOTH, H, X
 from .qwen import REQUEST as QWEN
-from .qwen import X
 
 R1 = request(*TOOLS, model="deepseek/deepseek-r1")
 QWEN3 = request(*TOOLS, model="qwen/qwen3-235b-a22b")
+CODER = request(*QWEN["tools"], model="qwen/qwen3-coder")
+QWQ = request(*QWEN["tools"], model="qwen/qwq-32b")
 RULES = ("reasoning_tags",)
 
 
@@ -53,5 +55,25 @@ PATTERNS: dict[str, Pattern] = {
     "kimi-call-inside": replace(
         tags(request(*TOOLS, model="moonshotai/kimi-k2-thinking"), f"<think>So. {ONE}", "So. ", "", 14),
         calls=[(GET[0], GET[1], CITY)], rules=("reasoning_tags", "kimi_k2", "finish_reason"), expected_finish="tool_calls",
+    ),
+    "calls-that-were-thoughts": tags(CODER, f"<think>Hm. {H}</think>\nIt is 2.", f"Hm. {H}", "It is 2.", 15),
+    "calls-that-were-thoughts-unopened": tags(QWQ, f"Hm. {X} so.</think>\nIt is 2.", f"Hm. {X} so.", "It is 2.", 16),
+    "calls-then-a-call": replace(
+        tags(CODER, f"<think>Hm. {X}</think>\n{H}", f"Hm. {X}", "", 17, ("reasoning_tags", "hermes", "finish_reason")),
+        calls=BOTH, expected_finish="tool_calls",
+    ),
+    "calls-and-the-end": replace(
+        tags(CODER, f"<think>Hm. {H}</think>\n", "Hm. ", "", 18, ("reasoning_tags", "hermes", "finish_reason")),
+        calls=BOTH, expected_finish="tool_calls",
+    ),
+    "calls-in-unclosed": replace(
+        tags(CODER, f"<think>Hm. {X}", "Hm. ", "", 19, ("reasoning_tags", "qwen3_coder", "finish_reason")),
+        calls=BOTH, expected_finish="tool_calls",
+    ),
+    "calls-that-did-not-begin-inside": replace(
+        tags(QWQ, f"Hm. {H} more", "", "Hm.  more", 20, ("hermes", "finish_reason")), calls=BOTH, expected_finish="tool_calls"
+    ),
+    "gemma-thought": tags(
+        request(*TOOLS, model="google/gemma-4-27b-it"), "<|channel>thought\nI add.\n<channel|>It is 2.", "I add.\n", "It is 2.", 21
     ),
 }  # fmt: skip

@@ -86,6 +86,7 @@ def _type(value: Any) -> str:
 BOTH: Calls = [("read_file", {"path": "a.md", "limit": 20}), ("get_time", {"zone": "UTC"})]
 EXPECTED = [(None, name, dumps(given)) for name, given in BOTH]
 GLM = request(*TOOLS, model="z-ai/glm-4.6")
+ENDS = "a <|close|>call<|sep|><|close|>tools<|sep|> b"
 K3 = request(*TOOLS, model="moonshotai/kimi-k3")
 
 
@@ -109,6 +110,23 @@ PATTERNS: dict[str, Pattern] = {
     ),
     "kimi-k3-spaced": wild(K3, kimi_k3(BOTH, " "), "kimi_k3", 6),
     "kimi-k3-no-wrapper": wild(K3, kimi_k3(BOTH)[len("<|open|>tools<|sep|>") : -len("<|close|>tools<|sep|>")], "kimi_k3", 7),
+    "kimi-k3-channels": wild(
+        K3, f"<|open|>response<|sep|>Hello.<|close|>response<|sep|>{kimi_k3(BOTH)}<|close|>message<|sep|>", "kimi_k3", 20,
+        content="Hello.",
+    ),
+    "kimi-k3-thought": Pattern(
+        request(*TOOLS, model="acme-1"),
+        pieces("<|open|>think<|sep|>Hm.<|close|>think<|sep|><|open|>response<|sep|>Hello.<|close|>response<|sep|>", 21),
+        reasoning="Hm.", content="Hello.", expected_finish="stop", rules=("kimi_k3",),
+    ),
+    "kimi-k3-attributes": wild(
+        K3, '<|open|>call index="1" tool="get_time"<|sep|><|open|>argument type="string" key="a&amp;&quot;b"<|sep|>x&amp;y'
+        "<|close|>argument<|sep|><|close|>call<|sep|>", "kimi_k3", 22, calls=[(None, "get_time", '{"a&\\"b": "x&amp;y"}')],
+    ),
+    "kimi-k3-ends-in-a-value": wild(
+        K3, kimi_k3([("write_file", {"path": "x", "content": ENDS}), *BOTH[1:]]), "kimi_k3", 23,
+        calls=[(None, "write_file", dumps({"path": "x", "content": ENDS})), *EXPECTED[1:]],
+    ),
     "kimi-k3-json-block": wild(
         K3,
         '<|open|>call tool="get_time" index="1"<|sep|><|open|>json type="object"<|sep|>{"zone": "UTC"}<|close|>json<|sep|><|close|>call<|sep|>',

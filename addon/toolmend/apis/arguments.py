@@ -177,4 +177,4 @@ class Arguments:
             if depth <= 0:
                 end = at
         self._depth, self._in_string = depth, in_string
-        return "".join((*pieces, text[sent:end])), end
+        return "".join((*pieces, text[sent:end])) if pieces or end is not None else text, end

@@ -6,6 +6,7 @@ one name.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from io import StringIO
 from typing import Any, Literal
 
 from .. import json_text
@@ -26,11 +27,12 @@ class Call:
     index: int = -1  # until it starts
     extra: dict[str, Any] = field(default_factory=dict)
     body: Arguments = field(default_factory=Arguments)
-    pieces: list[str] = field(default_factory=list)  # of the arguments
+    text: StringIO = field(default_factory=StringIO)  # of the arguments; nothing where that is too much
     begun: bool = False  # some of the arguments came
     ended: bool = False
+    renamed: bool = False  # its name was said again
+    repeated: bool = False  # it may be nothing but the name of the call before, said again
     lost: bool = False  # its name is missing, and too much is held for it
-    repeated: bool = False  # it may be nothing but the name of the one before, said again
     twin: "Call | None" = None  # what comes behind the arguments
 
     @property
@@ -39,7 +41,11 @@ class Call:
 
     @property
     def arguments(self) -> str:
-        return "".join(self.pieces)
+        return self.text.getvalue()
+
+    def forget(self) -> None:
+        """Lets go of the arguments."""
+        self.text = StringIO()
 
 
 def latest(calls: Sequence[Call], key: int | None) -> Call | None:
@@ -50,13 +56,16 @@ def latest(calls: Sequence[Call], key: int | None) -> Call | None:
     return None
 
 
-def find(calls: Sequence[Call], tools: Tools, key: int | None, id_: str, name: str) -> Call | None:
+def find(
+    calls: Sequence[Call], tools: Tools, key: int | None, id_: str, name: str, arguments: str
+) -> Call | None:
     """The call that a delta goes on with; None for a new one."""
     same = next((call for call in reversed(calls) if call.said == id_), None) if id_ else None
     if same is not None:
-        renamed = bool(name) and name != same.name
         # two calls may have one id, and one call several indices
-        if not (renamed and same.body.complete) and (key in (None, same.key) or not (renamed or same.body.complete)):
+        elsewhere = key not in (None, same.key)
+        renamed = bool(name) and name != same.name
+        if not (same.body.complete and (elsewhere or renamed)) and not (elsewhere and name):
             return same
     call = latest(calls, key)
     if call is None:
@@ -64,15 +73,13 @@ def find(calls: Sequence[Call], tools: Tools, key: int | None, id_: str, name: s
         return calls[-1] if not (id_ or name) and calls and not calls[-1].body.complete else None
     if id_ and call.said and id_ != call.said:
         return None if name or call.body.complete else call
-    if name and call.name and (call.body.complete or _other(call.name, name, tools)):
-        return None
-    return call
-
-
-def _other(one: str, two: str, tools: Tools) -> bool:
-    """Whether two names are those of two calls."""
-    one, two = bare(one, tools), bare(two, tools)
-    return one != two and one in tools.schemas and two in tools.schemas and one + two not in tools.schemas
+    one, two = bare(call.name, tools), bare(name, tools)
+    if not one or not two:
+        return call
+    if call.body.complete:
+        again = one == two and not id_ and (call.renamed or (arguments and "{" not in arguments))
+        return call if again else None
+    return None if one != two and {one, two} <= tools.schemas.keys() and one + two not in tools.schemas else call
 
 
 def bare(name: str, tools: Tools) -> str:
@@ -109,3 +116,10 @@ def value_of(text: str) -> Any:
         return json_text.loads(text.encode())
     except (json_text.NotJSON, UnicodeEncodeError):
         return None
+
+
+def text_of(value: Any) -> str:
+    """Arguments that are no string: pieces of the text, or a value. None and `{}` may be followed by the real ones."""
+    if isinstance(value, list) and all(isinstance(piece, str) for piece in value):
+        return "".join(value)
+    return json_text.dumps(value) if value not in (None, {}) else ""

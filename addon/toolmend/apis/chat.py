@@ -152,8 +152,10 @@ class Chat:
     def _is_complete(self, chunk: Mapping[str, Any]) -> bool:
         """Whether a chunk has what all have, and clients ask for. If not, it gets what the first had that had it."""
         choices = chunk.get("choices")
-        alike = isinstance(choices, list) and (choices or chunk.get("usage")) and self._roles and not chunk.get("error")
-        if not alike or any(isinstance(choice, dict) and "text" in choice for choice in choices or ()):
+        if not isinstance(choices, list) or chunk.get("error"):
+            return True
+        speaks = any(isinstance(choice, dict) and "delta" in choice for choice in choices)
+        if not speaks and not (self._roles and chunk.get("usage")):
             return True
         missing = [name for name in _COMMON if chunk.get(name) is None]
         if len(self._common) < len(_COMMON):

@@ -15,10 +15,9 @@ unless it is another object: that is a second call of the same tool.
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
-from .. import json_text
 from ..events import Event, TextDelta, ToolCallDelta, ToolCallEnd, ToolCallStart
 from ..tools import Tools
-from .call_identity import Call, bare, find, joined, latest, may_go_on, only_fitting, value_of
+from .call_identity import Call, bare, find, joined, latest, may_go_on, only_fitting, text_of, value_of
 
 MAX_KEPT = 1024 * 1024
 """Characters of arguments that are kept: of calls that are held, and of others to tell whether they are sent twice."""
@@ -32,6 +31,7 @@ MAX_BEHIND = 64
 BROKEN_OFF = ("length", "content_filter", "error")
 """Finish reasons behind which a call without arguments is not one that needs none."""
 
+_DIGITS = tuple(map(str, range(100)))
 _KNOWN_KEYS = frozenset({"index", "id", "type", "function", "custom"})
 
 
@@ -72,14 +72,15 @@ class Calls:
         broken = reason in BROKEN_OFF
         events: list[Event] = []
         for call in self._calls:
-            if not (call.started or call.repeated or call.lost):
-                if not call.name and call.pieces:
+            if not (call.started or call.lost or call.repeated):
+                arguments = call.arguments
+                if not bare(call.name, self._tools):
                     self._fired("tool_call_name")
-                    call.name = only_fitting(call.arguments, self._tools)
+                    call.name = only_fitting(arguments, self._tools)
                 if call.name and (call.begun or not broken):
                     self._start(call, events)
-                elif call.pieces:
-                    events.append(TextDelta(call.arguments, self._choice))
+                elif arguments:
+                    events.append(TextDelta(arguments, self._choice))
             if call.started and not call.ended:
                 self._end(call, events, broken=broken)
         self._calls = [call for call in self._calls if call.started]
@@ -89,7 +90,6 @@ class Calls:
         rest = call.body.end(broken=broken) if call.kind == "function" else ""
         if rest:
             self._fired("arguments")
-            call.pieces.append(rest)
             events.append(ToolCallDelta(call.index, rest, self._choice))
         if broken:
             call.ended = True  # as far as we are concerned
@@ -102,7 +102,7 @@ class Calls:
         inner = entry.get(kind)
         inner = inner if isinstance(inner, Mapping) else {}
         index = entry.get("index")
-        key = index if isinstance(index, int) else None
+        key = index if isinstance(index, int) else int(index) if index in _DIGITS else None
         id_, name = entry.get("id") or "", inner.get("name") or ""
         arguments = inner.get("input" if kind == "custom" else "arguments", "")
         regular = True
@@ -111,9 +111,9 @@ class Calls:
         if not isinstance(name, str):
             name, regular = "", self._mended("tool_call_name")
         if not isinstance(arguments, str):
-            arguments = _as_text(arguments)
+            arguments = text_of(arguments)
             regular = self._mended("arguments_type")
-        call = find(self._calls, self._tools, key, id_, name)
+        call = find(self._calls, self._tools, key, id_, name, arguments)
         new = call is None
         if call is None:
             if not (id_ or name or arguments.strip()):
@@ -128,12 +128,12 @@ class Calls:
             call.extra.update((key, value) for key, value in entry.items() if key not in _KNOWN_KEYS)
             if not self._certain(call):
                 self._take(call, arguments, events)
-                return False
+                return self._mended("tool_call_name" if call.said else "tool_call_id")
             regular &= self._start(call, events) and new
             if new and entry.get("type") != kind:
                 regular = self._mended("tool_call_type")
         regular &= self._take(call, arguments, events)
-        return regular if key == call.index else self._mended("tool_call_index")
+        return regular if index == call.index else self._mended("tool_call_index")
 
     def _add(self, call: Call) -> None:
         self._calls.append(call)
@@ -147,6 +147,7 @@ class Calls:
             call.said = call.said or id_
         if name:
             self._fired("tool_call_name")
+            call.renamed = True
             call.name = call.name if call.started else joined(call.name, name, self._tools)
         return not id_ and not name
 
@@ -173,8 +174,8 @@ class Calls:
         call.index = self._started
         self._started += 1
         events.append(ToolCallStart(call.index, id_, name, self._choice, call.kind, call.extra or None))
-        if call.pieces:
-            events.append(ToolCallDelta(call.index, call.arguments, self._choice))
+        if held := call.arguments:
+            events.append(ToolCallDelta(call.index, held, self._choice))
         self._tell_end(call, events)
         return regular
 
@@ -201,15 +202,20 @@ class Calls:
         return sent == arguments or self._mended("arguments")
 
     def _behind(self, call: Call, text: str, events: list[Event]) -> None:
-        """Something comes behind complete arguments."""
+        """Something comes behind complete arguments: nothing counts there but an object."""
         for _ in range(MAX_BEHIND):
-            twin = call.twin = call.twin or Call(call.key, name=call.name)
+            if call.twin is None:
+                _, brace, rest = text.partition("{")
+                if not brace:
+                    return
+                call.twin, text = Call(call.key, name=call.name, renamed=call.renamed), brace + rest
+            twin = call.twin
             sent, text = twin.body.feed(text)
             self._keep(twin, sent, events)
             if not twin.body.complete:
                 return
             call.twin = None
-            if call.pieces and value_of(twin.arguments) not in (None, value_of(call.arguments)):
+            if call.arguments and value_of(twin.arguments) not in (None, value_of(call.arguments)):
                 self._fired("tool_call_index")
                 self._add(twin)
                 self._start(twin, events)
@@ -218,7 +224,7 @@ class Calls:
                 return
 
     def _keep(self, call: Call, text: str, events: list[Event]) -> None:
-        call.pieces.append(text)
+        call.text.write(text)
         self._kept += len(text)
         if self._kept > MAX_KEPT:
             self._forget(events)
@@ -227,22 +233,15 @@ class Calls:
         """Too much is kept. What was held for calls that have no name yet is text."""
         self._kept = 0
         for call in self._calls:
-            if not call.started and call.pieces:
+            if not call.started and call.arguments:
                 self._fired("hold_limit")
                 call.lost = True
                 events.append(TextDelta(call.arguments, self._choice))
-            call.pieces.clear()
+            call.forget()
             if call.twin:
-                call.twin.pieces.clear()
+                call.twin.forget()
 
     def _mended(self, rule: str) -> bool:
         """A rule fires; what it is about is not regular."""
         self._fired(rule)
         return False
-
-
-def _as_text(value: Any) -> str:
-    """Arguments that are no string: pieces of the text, or a value. None and `{}` may be followed by the real ones."""
-    if isinstance(value, list) and all(isinstance(piece, str) for piece in value):
-        return "".join(value)
-    return json_text.dumps(value) if value not in (None, {}) else ""

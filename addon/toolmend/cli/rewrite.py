@@ -84,7 +84,7 @@ def _line(line: bytes) -> dict[str, Any]:
     try:
         task = json.loads(line)
         answer["id"] = task.get("id")
-        if "chunks_b64" in task:
+        if task.get("chunks_b64") is not None:
             chunks = [base64.b64decode(chunk, validate=True) for chunk in task["chunks_b64"]]
         else:
             chunks = [_bytes(chunk) for chunk in task["chunks"]]
@@ -92,7 +92,7 @@ def _line(line: bytes) -> dict[str, Any]:
         answer["output"] = b"".join(run(pipeline, chunks)).decode(errors="surrogateescape")
         answer["rules"] = pipeline.rules
         answer["error"] = pipeline.error
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except Exception as error:  # whatever a line holds, the next one is answered too
         answer["error"] = f"{type(error).__name__}: {error}"
     return answer
 

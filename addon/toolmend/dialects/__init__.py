@@ -18,6 +18,7 @@ from .granite import GRANITE
 from .harmony import HARMONY, HARMONY_STRIPPED
 from .hermes import HERMES
 from .hunyuan import HUNYUAN
+from .inkling import INKLING
 from .internlm import INTERNLM
 from .jamba import JAMBA
 from .k2_horizon import K2_HORIZON
@@ -69,6 +70,7 @@ DIALECTS: Mapping[str, Dialect] = {
         COHERE,
         APERTUS,
         PLAMO3,
+        INKLING,
         MINICPM,
         GIGACHAT,
         DOTS,

@@ -4,9 +4,10 @@
     <|close|>argument<|sep|><|close|>call<|sep|><|close|>tools<|sep|>
 
 Around it are channels, whose marks are never content: `<|open|>think<|sep|>…<|close|>think<|sep|>`, `response`, `message`; the
-first is opened by the prompt. Attributes are escaped (`&amp;` `&quot;`), values are not. `type` says if a value is raw text (string) or JSON. There is no id
-in the text, and `index` begins anew with each message, so ids are made. The arguments may also be one block of JSON.
-Detokenizers that space special tokens write blanks inside the marks. Source: encoding_k3.py of the checkpoint.
+first is opened by the prompt. Attributes are escaped (`&amp;` `&quot;`), values are not. `type` says if a value is raw text
+(string) or JSON. There is no id in the text, and `index` begins anew with each message, so ids are made. The arguments may also
+be one block of JSON. Detokenizers that space special tokens write blanks inside the marks. Source: encoding_k3.py of the
+checkpoint.
 """
 
 import html

@@ -87,6 +87,7 @@ class Values:
         self._schema = reader.tools.schemas.get(name, {})
         self._properties = reader.tools.properties(name)
         self._ends, self._begins = tags.ends, tags.begins
+        self._certain = 0  # behind scanner.start, how much text is known to be the value's
         self._find_marks()
 
     def _find_marks(self) -> None:
@@ -187,7 +188,12 @@ class Values:
                 calls -= calls > 0
             else:
                 calls += 1
+            certain = scanner.start + self._certain - scanner.pos  # what was found to be the value's is not read again
+            self._certain = 0
             emit(found)
+            if certain > 0:
+                scanner.pos += certain
+                emit(scanner.text[scanner.pos - certain : scanner.pos])
 
     def _follows(self) -> Reading[bool]:
         """Whether what stands here can follow a parameter: another, the end of the call or its wrapper, the end of text."""
@@ -204,8 +210,8 @@ class Values:
     def _last(self, *, back: int = 0, inside: bool = False) -> Reading[bool]:
         """Whether the call surely ends here: tags that end it, then the end of the text, or another call.
 
-        With `back` (a tag that ends a call, where the value has no end of its own) other text may follow, too, if the wrapper
-        ends as well, and no end of the value comes later; `inside` a call that the value holds, nothing may.
+        Other text may follow if no end of the value comes later; with `back` (a tag that ends a call, where the value has no
+        end of its own) only if the wrapper ends as well; `inside` a call that the value holds, nothing may.
         """
         return (yield from _look(self._reader.scanner, self._only_ends(bool(back), inside), back))
 
@@ -221,9 +227,11 @@ class Values:
             return False
         if not (yield from scanner.peek()):
             return True
-        if text_behind and count > 1:
+        if inside:
+            return False
+        if not text_behind or count > 1:
             return not (yield from self._ends_later())
-        return not inside and bool((yield from scanner.ahead(self._begins)))
+        return bool((yield from scanner.ahead(self._begins)))
 
     def _ends_later(self) -> Reading[bool]:
         """Whether the value's own end comes, and no other call before it: then the text up to there is the value's."""
@@ -238,6 +246,7 @@ class Values:
                 if found in self._begins:
                     return False
                 if found and (yield from self._follows()):
+                    self._certain = scanner.pos - len(found) - scanner.start - 2  # a newline in front may be markup
                     return True
                 scanner.pos += not found
             elif scanner.ended:

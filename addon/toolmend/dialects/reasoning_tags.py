@@ -49,6 +49,8 @@ class ReasoningTags:
         elif reader.in_reasoning or not reader.place.line_start:
             return False
         yield from scanner.blanks()
+        if reader.doubtful and tag in _CLOSERS and not (yield from scanner.peek()):
+            reader.were_calls()  # nothing follows the reasoning
         reader.turn(self, thinking=tag not in _CLOSERS)
         return True
 

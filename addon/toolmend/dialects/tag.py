@@ -15,7 +15,8 @@ class Tag:
     """`begin HEADER separator … end`.
 
     `characters` are those that the header may consist of, `header` its pattern; it binds `name`, and for parameters it may
-    bind `string` (true or false); what it binds may be `escaped` as in XML. A separator or end that has a newline more than another takes it with it.
+    bind `string` (true or false); what it binds may be `escaped` as in XML. A separator or
+    end that has a newline more than another takes it with it.
     """
 
     begin: tuple[str, ...] = ()

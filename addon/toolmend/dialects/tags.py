@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 MAX_HEADER = 512
 """Characters between the beginning of a tag and its separator."""
 
+MAX_OPENERS = 8
+"""Openers that are read as those of one call: more are text, or reading them again and again would cost their square."""
+
 _RESIDUE = re.compile(r"[^{\n]*")
 
 
@@ -62,7 +65,9 @@ class TagDialect:
         scanner = reader.scanner
         wrapped = False
         last = found = yield from scanner.literal(self.openers)
-        while found:  # a wrapper, or a second opener in front of the real one
+        for _ in range(MAX_OPENERS):  # a wrapper, or a second opener in front of the real one
+            if not found:
+                break
             last = found
             wrapped = wrapped or found in self.wrapper.begin
             yield from scanner.blanks()

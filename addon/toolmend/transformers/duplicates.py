@@ -11,6 +11,7 @@ them. XX In the other order, `{}` first and the markup behind it, both are sent:
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from io import StringIO
 
 from .. import json_text
 from ..events import Event, Finish, Frame, MessageEnd, ToolCallDelta, ToolCallEnd, ToolCallStart
@@ -28,7 +29,7 @@ _MATTERS = (ToolCallStart, ToolCallEnd, Finish, MessageEnd)
 class _Call:
     start: ToolCallStart
     index: int = -1  # the client's; none yet while the call waits
-    pieces: list[str] = field(default_factory=list)
+    text: StringIO = field(default_factory=StringIO)  # of the arguments
     waiting: list[ToolCallDelta | ToolCallEnd] | None = None
     twins: set[tuple[bool, bool]] = field(default_factory=set)  # the kinds of those that were dropped for it
 
@@ -40,7 +41,7 @@ class _Call:
     def arguments(self) -> str | None:
         """The arguments, spelt in one way; None if they are no JSON, or forgotten."""
         try:
-            return json.dumps(json_text.loads("".join(self.pieces).encode()), sort_keys=True)
+            return json.dumps(json_text.loads(self.text.getvalue().encode()), sort_keys=True)
         except (json_text.NotJSON, UnicodeEncodeError, RecursionError):
             return None
 
@@ -100,7 +101,7 @@ class Duplicates:
         call = choice.calls.get(event.index) if choice else None
         if choice is None or call is None or call.index != event.index or choice.kept > MAX_KEPT:
             return False
-        call.pieces.append(event.arguments)
+        call.text.write(event.arguments)
         choice.kept += len(event.arguments)
         return True
 
@@ -133,7 +134,7 @@ class Duplicates:
 
     def _go_on(self, choice: _Choice, call: _Call, event: ToolCallDelta | ToolCallEnd, out: list[Event]) -> None:
         if isinstance(event, ToolCallDelta):
-            call.pieces.append(event.arguments)
+            call.text.write(event.arguments)
             choice.kept += len(event.arguments)
         elif call.waiting is not None:
             original = choice.original(call)
@@ -150,7 +151,7 @@ class Duplicates:
         if choice.kept > MAX_KEPT:
             self._release(choice, out)
             for other in choice.sent:
-                other.pieces.clear()
+                other.text = StringIO()
             choice.kept = 0
 
     def _send(self, choice: _Choice, call: _Call, out: list[Event]) -> None:

@@ -3,6 +3,9 @@
 Rule of this file: a frame that finishes a choice waits for the next one, which is on its heels (usage, `[DONE]`, the
 end of the body), and then leaves as it came. Only if text or calls of the choice follow is its reason taken out, and
 put behind them.
+
+XX an upstream that drops the connection between the reason and the next event takes the reason with it: mitmproxy lets
+nobody send behind a drop.
 """
 
 from collections.abc import Callable, Sequence
@@ -47,7 +50,7 @@ class FinishReason:
         out = self._release(said)
         self._finished -= said
         if self._late and not said and any(isinstance(event, _ENDS) for event in frame.events):
-            out += self._put_behind()
+            out += self._own_frame(self._put_behind())
         frame = self._note(frame)
         if MessageEnd() in frame.events:
             out += self._end(frame)
@@ -58,7 +61,7 @@ class FinishReason:
         return out
 
     def close(self) -> Sequence[Frame]:
-        return [*self._release(set()), *self._put_behind()]
+        return [*self._release(set()), *self._own_frame(self._put_behind())]
 
     def _note(self, frame: Frame) -> Frame:
         """Takes in what a frame says of calls and reasons; a reason that is said again is dropped."""
@@ -101,16 +104,19 @@ class FinishReason:
         self._fired("finish_reason")
         return replace(event, finish_reason="tool_calls" if called else "stop")
 
-    def _put_behind(self) -> list[Frame]:
-        """The reasons that were taken out, in a frame of their own."""
-        late = tuple(self._right(event) for _, event in sorted(self._late.items()))
+    def _put_behind(self) -> list[Event]:
+        """The reasons that were taken out."""
+        late: list[Event] = [self._right(event) for _, event in sorted(self._late.items())]
         self._finished |= self._late.keys()
         self._late.clear()
-        return [Frame(None, late, touched=True)] if late else []
+        return late
+
+    def _own_frame(self, events: list[Event]) -> list[Frame]:
+        return [Frame(None, tuple(events), touched=True)] if events else []
 
     def _end(self, frame: Frame) -> list[Frame]:
         """The end of the message: in front of it goes what came with it, and the reason of a call that has none."""
-        before = [event for event in frame.events if not isinstance(event, MessageEnd)]
+        before = [event for event in frame.events if not isinstance(event, MessageEnd)] + self._put_behind()
         missing = sorted(self._called - self._finished)
         if missing:
             self._fired("finish_reason")
@@ -118,4 +124,4 @@ class FinishReason:
             before += (Finish("tool_calls", choice) for choice in missing)
         if not before:
             return [frame]
-        return [Frame(None, tuple(before), touched=True), Frame(frame.sse, (MessageEnd(),), touched=frame.sse is None)]
+        return [*self._own_frame(before), Frame(frame.sse, (MessageEnd(),), touched=frame.sse is None)]

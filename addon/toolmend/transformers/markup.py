@@ -156,9 +156,10 @@ class Markup:
         """Carries out what the reader decided. Events go where the last decided character stood, or to the current frame."""
         for op in ops:
             if not isinstance(op, int | Thought | Spoken):
-                if choice.last is not None:
-                    choice.last.out.append(op)
-                    choice.last.changed = True
+                piece = choice.last or (choice.pieces[0] if choice.pieces else None)  # told in front of its text
+                if piece is not None:
+                    piece.out.append(op)
+                    piece.changed = True
                 else:
                     current.items.append(op)
                     current.changed = True

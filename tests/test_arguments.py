@@ -1,0 +1,142 @@
+"""apis/arguments.py: what is sent of the text of some arguments, what is left behind them, in whatever pieces they come."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolmend.apis.arguments import MAX_OPENING, MAX_STRING, Arguments
+
+
+def read(pieces: list[str], *, broken: bool = False) -> tuple[str, str, bool]:
+    """What was sent, what stood behind, and whether the arguments were complete."""
+    arguments = Arguments()
+    sent = behind = ""
+    for piece in filter(None, pieces):
+        now, rest = arguments.feed(piece)
+        assert not (behind and now)
+        sent += now
+        behind += rest
+    return sent + arguments.end(broken=broken), behind, arguments.complete
+
+
+def cuts(text: str) -> list[list[str]]:
+    return [[text], list(text), *([text[:at], text[at:]] for at in range(1, len(text)))]
+
+
+WHOLE = {
+    '{"a": 1}': ('{"a": 1}', ""),
+    ' \n{"a": {"b": [{}, "}"]}} ': (' \n{"a": {"b": [{}, "}"]}} ', ""),
+    r'{"a": "\\", "b": "\"}"}': (r'{"a": "\\", "b": "\"}"}', ""),
+    '{"a": 1}}': ('{"a": 1}', "}"),
+    '{"a": 1}</tool_call>': ('{"a": 1}', "</tool_call>"),
+    '{"a": 1}{"a": 1}': ('{"a": 1}', '{"a": 1}'),
+    '```json\n{"a": 1}\n```': ('{"a": 1}', "\n```"),
+    '``` {"a": 1}': ('{"a": 1}', ""),
+    '<tool_call>\n<arguments>{"a": 1}</arguments>': ('{"a": 1}', "</arguments>"),
+    '<|channel|>commentary<|message|>{"a": 1}': ('<|channel|>commentary<|message|>{"a": 1}', None),
+    "null": ("{}", ""),
+    " null ": (" {}", ""),
+    "": ("{}", ""),
+    "  ": ("  {}", ""),
+    '"{\\"a\\": \\"\\u00e9\\"}"': ('{"a": "é"}', ""),
+    ' "{}" ': (" {}", ""),
+    '{"a": "x\ny\tz"}': ('{"a": "x\\ny\\tz"}', ""),
+    '{\n"a": 1}': ('{\n"a": 1}', ""),
+    '{"a": "x\\\ny"}': ('{"a": "x\\\\\\ny"}', ""),
+    '{"a": "\x00"}': ('{"a": "\\u0000"}', ""),
+    "[1, 2]": ("[1, 2]", None),
+    "nil": ("nil", None),
+    "nullable": ("nullable", None),
+    "nul": ("nul", None),
+    "12": ("12", None),
+    '"text"': ('"text"', None),
+    '"[1]"': ('"[1]"', None),
+    '"unfinished': ('"unfinished', None),
+    "<a <b> {": ("<a <b> {", None),
+    "```": ("```", None),
+    '{"a": "unfinished': ('{"a": "unfinished', None),
+    '{"a": "\\': ('{"a": "\\', None),
+    "\ud800": ("\ud800", None),
+    '{"a": "\ud800"}': ('{"a": "\ud800"}', ""),
+    '"\ud800"': ('"\ud800"', None),
+}
+"""Text → what is sent and what stands behind it; None: they are not complete."""
+
+
+@pytest.mark.parametrize("text", WHOLE)
+def test_whole_and_cut(text: str) -> None:
+    sent, behind = WHOLE[text]
+    for pieces in cuts(text):
+        got = read(pieces)
+        # blanks behind the brace go with it if they come with it
+        assert (got[0].rstrip(), got[1].strip()) == (sent.rstrip(), (behind or "").strip()), pieces
+        assert got[2] is (behind is not None)
+
+
+def test_blanks_that_come_with_the_end_stay_and_others_go() -> None:
+    assert read(['{"a": 1}\n']) == ('{"a": 1}\n', "", True)
+    assert read(['{"a": 1}', "\n"]) == ('{"a": 1}', "\n", True)
+
+
+@pytest.mark.parametrize("text", ["", "nul", "null", '"{}', "```json\n", '{"a'])
+def test_what_is_broken_off_is_not_completed(text: str) -> None:
+    assert read(list(text), broken=True) == (text, "", False)
+
+
+def test_regular_text_is_never_held() -> None:
+    text = json.dumps({"path": "a/b.py", "content": 'x = "<y>" # é\n```' * 50})
+    arguments = Arguments()
+    assert [arguments.feed(piece) for piece in text] == [(piece, "") for piece in text]
+    assert arguments.complete
+
+
+@pytest.mark.parametrize("text", ["<" + "a" * MAX_OPENING, "```" + " " * MAX_OPENING, "null" + " " * MAX_OPENING])
+def test_what_is_held_in_front_has_a_bound(text: str) -> None:
+    arguments = Arguments()
+    assert "".join(arguments.feed(piece)[0] for piece in text) == text
+
+
+def test_a_string_that_is_held_has_a_bound() -> None:
+    arguments = Arguments()
+    held = '"' + "x" * (MAX_STRING - 2)
+    assert arguments.feed(held) == ("", "")
+    assert arguments.feed("yz") == (held + "yz", "")
+    assert arguments.feed("z") == ("z", "")
+
+
+VALUES: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=10,
+)
+OBJECTS = st.dictionaries(st.text(), VALUES, max_size=4)
+SIZES = st.lists(st.integers(1, 9), max_size=80)
+
+
+def cut(text: str, sizes: list[int]) -> list[str]:
+    pieces, at = [], 0
+    for size in sizes:
+        pieces.append(text[at : at + size])
+        at += size
+    return [*pieces, text[at:]]
+
+
+@given(OBJECTS, st.booleans(), st.sampled_from([None, 2]), SIZES, st.sampled_from(["", "}", "\n```", "</tool_call>", "{}"]))
+def test_any_object(value: dict[str, Any], ascii_: bool, indent: int | None, sizes: list[int], behind: str) -> None:
+    text = json.dumps(value, ensure_ascii=ascii_, indent=indent)
+    for written in (text, f"```json\n{text}", json.dumps(text)):
+        sent, rest, complete = read(cut(written + behind, sizes))
+        assert (sent.rstrip(), rest.strip(), complete) == (text, behind.strip(), True)
+
+
+@given(st.lists(st.sampled_from(['{"', '"', "\\", "{", "}", "[", "]", "a", "<", ">", "```", "null", " ", "\n", "é", "n"])), SIZES)
+def test_any_text(parts: list[str], sizes: list[int]) -> None:
+    """Nothing raises, and what is sent does not depend on the cut."""
+    text = "".join(parts)
+    whole, pieces = read([text]), read(cut(text, sizes))
+    assert pieces[0].rstrip() == whole[0].rstrip()
+    assert pieces[1].strip() == whole[1].strip()
+    assert pieces[2] is whole[2]

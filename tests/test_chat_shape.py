@@ -1,0 +1,91 @@
+"""apis/chat_shape.py: what is regular passes byte for byte, and chunks that are alike are not parsed."""
+
+from typing import Any
+
+import pytest
+
+from patterns import all_patterns
+from patterns.irregular import REQUEST, first, more
+from regular import REGULAR, called, choice
+from streams import META, body_of, chunk, cuts, event, play
+from toolmend import json_text
+from toolmend.apis import chat
+from toolmend.apis.chat_shape import learn
+from toolmend.events import TextDelta, ToolCallDelta
+from toolmend.pipeline import Pipeline
+
+
+def pipeline(asked: dict[str, Any] | None = REQUEST) -> Pipeline:
+    numbers = iter(range(1000))
+    return Pipeline(asked, new_id=lambda: f"call_{next(numbers)}")
+
+@pytest.mark.parametrize("name", REGULAR)
+def test_what_is_regular_is_byte_identical(name: str) -> None:
+    body = REGULAR[name]
+    for chunks in cuts(body, splits=40):
+        made = pipeline()
+        assert b"".join([made.feed(data) for data in chunks]) + made.close() == body
+        assert made.rules == []
+    spaced = body.replace(b'":', b'" : ').replace(b"\n\n", b"\r\n\r\n")
+    assert play(pipeline, [spaced]) == spaced
+
+
+STYLES: dict[str, dict[str, Any]] = {
+    "openai": {"function": {"arguments": "ab"}},
+    "sglang": {"id": None, "type": "function", "function": {"name": None, "arguments": "ab"}},
+    "dashscope": {"id": "", "type": "function", "function": {"name": "", "arguments": "ab"}},
+}
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_arguments_of_chunks_that_are_alike_are_not_parsed(style: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = pipeline()
+    made.feed(event(chunk({"role": "assistant"})) + event(chunk(first('{"'))))
+    body = event(chunk({"tool_calls": [{"index": 0, **STYLES[style]}]}))
+    assert made.feed(body) == body
+    original = json_text.loads
+    monkeypatch.setattr(json_text, "loads", lambda data: pytest.fail("parsed") if b"choices" in data else original(data))
+    for text in ("cd", '\\"', "\\n", "\\u00e9", "é{", ": 1"):
+        alike = body.replace(b'"ab"', f'"{text}"'.encode())
+        assert made.feed(alike) == alike
+    assert made.error is None
+
+
+def alike(*events: Any, **data: Any) -> bool:
+    body = event(data)[6:-2]
+    return learn(body, data, list(events)) is not None
+
+
+def test_what_cannot_be_learnt() -> None:
+    """Where the text stands twice, or somewhere else, or is not all that is said."""
+    assert alike(TextDelta("Hi"), **chunk({"content": "Hi"}))
+    assert alike(TextDelta("Hi"), **chunk({"content": "Hi"}), x="not Hi", y=[1.5, None])
+    assert not alike(TextDelta("Hi"), **chunk({"content": "Hi"}), x="Hi")
+    assert not alike(TextDelta("Hi"), TextDelta("Hi"), **chunk({"content": "Hi"}))
+    assert not alike(TextDelta("a\nb"), **chunk({"content": "a\nb"}))
+    assert not alike(TextDelta("x"), **chunk({"content": "x"}), x=float("nan"))
+    assert not alike(TextDelta("m"), **{**chunk({"content": ""}), "model": "m"})
+    assert not alike(TextDelta("x"), **META, choices=[choice({"content": "x"}), choice({})])
+    assert alike(ToolCallDelta(0, "x"), **chunk(more("x")))
+    assert not alike(ToolCallDelta(0, "x"), **META, choices=[called({"index": 0, "custom": {"input": "x"}})])
+
+
+def test_a_new_call_at_the_same_index_is_seen() -> None:
+    """What is learnt of one call is not put to another."""
+    made = pipeline()
+    chunks = [first('{"a'), more("bcd"), more('": 1}'), {"tool_calls": [{**first()["tool_calls"][0], "id": "x"}]}, more('{"efg": 2}')]
+    out = b"".join(made.feed(event(chunk({"role": "assistant", **delta}))) for delta in chunks)
+    assert b'"index":1,"function":{"arguments":"{\\"efg\\": 2}"}' in out
+    assert made.rules == ["tool_call_index"]
+
+
+@pytest.mark.parametrize("name", [*REGULAR, *all_patterns()])
+def test_learning_changes_no_byte(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    pattern = all_patterns().get(name)
+    asked = pattern.request if pattern else REQUEST
+    body = body_of(pattern) if pattern else REGULAR[name]
+    learnt = play(lambda: pipeline(asked), [body])
+    monkeypatch.setattr(chat, "_MOST_MISSES", 0)
+    assert play(lambda: pipeline(asked), [body]) == learnt
+
+

@@ -1,0 +1,59 @@
+"""`toolmend rewrite`: files and lines in, the client's bytes out; whatever a line holds, it and the next are answered."""
+
+import base64
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from streams import WEATHER, stream
+from toolmend.cli import main
+
+LEAK = stream(["x", "<|tool_call_begin|>functions.get_weather:0<|tool_call_argument_begin|>{}<|tool_call_end|>"])
+GOOD = {"id": 1, "request": WEATHER, "chunks": [LEAK.decode()]}
+BAD = {
+    "no JSON": b"{",
+    "no object": b"[]",
+    "not UTF-8": b'{"chunks": ["\xff"]}',
+    "no chunks": b"{}",
+    "no base64": b'{"chunks_b64": ["*"]}',
+    "no such API": b'{"chunks": [], "from": "chta"}',
+    "no such option": b'{"chunks": [], "set": {"toolmend_x": "1"}}',
+    "too deep": b"[" * 200_000,
+}
+
+
+@pytest.mark.parametrize("line", BAD.values(), ids=BAD)
+def test_a_bad_line_is_answered_and_so_is_the_next(line: bytes) -> None:
+    command = [sys.executable, "-c", "from toolmend.cli import main; main(['rewrite', '--jsonl'])"]
+    env = {"PYTHONPATH": str(Path(__file__).parent.parent / "addon")}
+    done = subprocess.run(command, input=line + b"\n" + json.dumps(GOOD).encode(), capture_output=True, env=env, check=True)
+    bad, good = map(json.loads, done.stdout.splitlines())
+    assert bad["error"]
+    assert (good["id"], good["error"], good["rules"]) == (1, None, ["kimi_k2", "finish_reason"])
+    assert done.stderr == b""
+
+
+def test_a_line_may_hold_bytes(tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    body = b"data: \xff\r\n\r\n" + LEAK
+    line = {"chunks": None, "chunks_b64": [base64.b64encode(body).decode()], "request": None, "set": {"dialects": "off"}}
+    (tmp_path / "lines").write_text(json.dumps(line))
+    assert main(["rewrite", "--jsonl", str(tmp_path / "lines")]) == 0
+    assert json.loads(capsysbinary.readouterr().out)["output"].encode(errors="surrogateescape") == body
+
+
+@pytest.mark.parametrize("how", ["whole", "byte", "7", "random:3"])
+def test_however_it_is_cut(how: str, tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    (tmp_path / "leak.sse").write_bytes(LEAK)
+    assert main(["rewrite", str(tmp_path / "leak.sse"), "--chunks", how]) == 0
+    out = capsysbinary.readouterr().out
+    assert b'"get_weather"' in out
+    assert b"<|" not in out
+
+
+@pytest.mark.parametrize(("args", "code"), [("--chunks 0", 2), ("--set x", 2), ("--set x=1", 4), ("--from chta", 4)])
+def test_wrong_words(args: str, code: int, tmp_path: Path) -> None:
+    (tmp_path / "leak.sse").write_bytes(LEAK)
+    assert main(["rewrite", str(tmp_path / "leak.sse"), *args.split()]) == code

@@ -1,0 +1,144 @@
+"""transformers/finish.py: the right reason, once, and behind everything that is said."""
+
+from typing import Any
+
+import pytest
+
+from judge import read
+from patterns.irregular import CITY, REQUEST, first, more
+from patterns.kimi import ONE
+from streams import META, chunk, cuts, event, play
+from toolmend.events import Finish, Frame, MessageEnd, TextDelta, ToolCallStart
+from toolmend.pipeline import Pipeline
+from toolmend.transformers.finish import FinishReason
+
+ROLE = event(chunk({"role": "assistant"}))
+USAGE = event({**META, "choices": [], "usage": {"prompt_tokens": 1}})
+DONE = event("[DONE]")
+COMMENT = b": keep-alive\n\n"
+
+
+def pipeline() -> Pipeline:
+    numbers = iter(range(1000))
+    return Pipeline(REQUEST, new_id=lambda: f"call_{next(numbers)}")
+
+
+def say(delta: dict[str, Any] | str | None = None, finish: str | None = None, **more: Any) -> bytes:
+    return event(chunk({"content": delta} if isinstance(delta, str) else delta, finish, **more))
+
+
+def end(reason: str) -> bytes:
+    return say(finish=reason)
+
+
+ANSWERS: dict[str, tuple[list[bytes], list[str], list[str]]] = {
+    # name: the chunks behind the role, the reasons in the end, the rules
+    "stop": ([say("a"), end("stop"), DONE], ["stop"], []),
+    "a call and stop": ([say(first(CITY)), end("stop"), DONE], ["tool_calls"], ["finish_reason"]),
+    "a call and function_call": ([say(first(CITY)), end("function_call"), DONE], ["tool_calls"], ["finish_reason"]),
+    "phantom": ([say("a"), end("tool_calls"), DONE], ["stop"], ["finish_reason"]),
+    "phantom, nothing said": ([end("tool_calls"), DONE], ["stop"], ["finish_reason"]),
+    "a call and length": ([say(first(CITY)), end("length"), DONE], ["length"], []),
+    "no call and length": ([say("a"), end("content_filter"), DONE], ["content_filter"], []),
+    "twice": ([say("a"), end("stop"), end("stop"), DONE], ["stop"], ["finish_repeated"]),
+    "three times, other words": (
+        [say("a"), end("length"), end("stop"), USAGE, end("stop"), DONE], ["length"], ["finish_repeated"],
+    ),
+    "text behind it": ([say("a"), end("stop"), say("b"), say("c"), DONE], ["stop"], ["finish_order"]),
+    "text and a second one behind it": ([say("a"), end("stop"), say("b"), end("length"), DONE], ["length"], ["finish_order"]),
+    "reasoning behind it": ([end("stop"), say({"reasoning": "b"}), USAGE, DONE], ["stop"], ["finish_order"]),
+    "a call behind it": (
+        [say("a"), end("stop"), say(first()), say(more(CITY)), USAGE, DONE], ["tool_calls"], ["finish_order", "finish_reason"],
+    ),
+    "a call behind phantom": ([end("tool_calls"), say(first(CITY)), DONE], ["tool_calls"], ["finish_order"]),
+    "markup behind it": (
+        [say("a"), end("stop"), say(ONE), USAGE, DONE], ["tool_calls"], ["kimi_k2", "finish_order", "finish_reason"],
+    ),
+    "on each chunk": ([say("a", "stop"), say("b", "stop"), say("c", "stop"), DONE], ["stop"], ["finish_order"]),
+    "with text": ([say("a", "stop"), USAGE, DONE], ["stop"], []),
+    "with a call": ([say(first(CITY), "tool_calls"), USAGE, DONE], ["tool_calls"], []),
+    "with usage, and text behind it": (
+        [say("a", "stop", usage={"prompt_tokens": 1}), say("b", usage={"prompt_tokens": 2}), DONE], ["stop"], ["finish_order"],
+    ),
+    "empty": ([say("a", ""), end(""), DONE], [], ["finish_reason"]),
+    "none, but a call": ([say(first(CITY)), DONE], ["tool_calls"], ["finish_reason"]),
+    "none, no call": ([say("a"), DONE], [], []),
+    "none, nothing more": ([say(first(CITY))], [], []),
+    "no end behind it": ([say(first(CITY)), end("stop")], ["tool_calls"], ["finish_reason"]),
+    "text behind it, no end": ([end("stop"), say("b")], ["stop"], ["finish_order"]),
+    "a comment behind it": ([say("a"), end("stop"), COMMENT, DONE], ["stop"], []),
+    "an error behind it": ([say("a"), end("stop"), event({"error": {"message": "x"}})], ["stop"], []),
+    "an error behind text behind it": (
+        [end("stop"), say("b"), event({"error": {"message": "x"}})], ["stop"], ["finish_order"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_answers(name: str) -> None:
+    parts, reasons, rules = ANSWERS[name]
+    body = ROLE + b"".join(parts)
+    made = pipeline()
+    client = made.feed(body) + made.close()
+    assert (made.error, made.rules) == (None, rules)
+    answer = read(client)
+    assert answer.only.finish_reasons == reasons
+    assert answer.all_faults == []
+    assert answer.done is (DONE in parts)
+    assert answer.only.content == read(body).only.content.replace(ONE, "")
+    if not rules:
+        assert client == body
+    elif reasons:  # nothing is said behind the reason
+        told = [choice for choice in client.split(b"\n\n") if b'"delta"' in choice]
+        assert b'"finish_reason":null' not in told[-1].replace(b": null", b":null")
+    for chunks in cuts(body, splits=60):
+        assert play(pipeline, chunks) == client
+
+
+def test_what_waits_goes_out_with_the_next_event() -> None:
+    for follower in (USAGE, DONE, COMMENT, say({}), end("length"), event("no json"), event({"error": "x"})):
+        made = pipeline()
+        made.feed(ROLE)
+        assert made.feed(say("a")) == say("a")
+        assert made.feed(end("stop")) == b""
+        assert made.feed(follower).startswith(end("stop"))
+    made = pipeline()
+    made.feed(ROLE + say("a"))
+    assert made.feed(end("stop")) == b""
+    assert made.close() == end("stop")
+
+
+def test_a_choice_that_goes_on_does_not_wait_for_another() -> None:
+    made = pipeline()
+    made.feed(event({**META, "choices": [{"index": n, "delta": {"role": "assistant"}} for n in range(2)]}))
+    other = event(chunk({"content": "b"}, index=1))
+    assert made.feed(end("stop") + other) == end("stop") + other
+    assert made.feed(event(chunk({}, "stop", index=1)) + DONE) == event(chunk({}, "stop", index=1)) + DONE
+
+
+def test_two_choices_in_one_frame() -> None:
+    rules: list[str] = []
+    finish = FinishReason(rules.append)
+    both = Frame(None, (Finish("stop", 0), Finish("stop", 1)))
+    assert finish.feed(both) == []
+    late = Frame(None, (TextDelta("x", 1),))
+    assert finish.feed(late) == [Frame(None, (Finish("stop", 0),), touched=True), late]
+    done = Frame(None, (MessageEnd(),))
+    assert finish.feed(done) == [Frame(None, (Finish("stop", 1),), touched=True), done]
+    assert rules == ["finish_order"]
+    assert finish.close() == []
+
+
+def test_a_call_behind_a_reason_that_has_gone_gets_one_of_its_own() -> None:
+    """XX the first cannot be taken back; clients go by the last."""
+    made = pipeline()
+    out = made.feed(ROLE + say("a") + end("stop") + COMMENT + say(first(CITY)) + DONE)
+    assert read(out).only.finish_reasons == ["stop", "tool_calls"]
+
+
+def test_what_comes_with_the_end_goes_in_front_of_it() -> None:
+    finish = FinishReason(lambda _: None)
+    start = ToolCallStart(0, "a", "x")
+    assert finish.feed(Frame(None, (start, MessageEnd()))) == [
+        Frame(None, (start, Finish("tool_calls")), touched=True), Frame(None, (MessageEnd(),), touched=True),
+    ]  # fmt: skip
