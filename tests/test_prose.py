@@ -1,9 +1,9 @@
 """What is no call comes out byte for byte, whatever the model, however it is cut: prose, code, HTML, data, half markers."""
 
 import pytest
+
 from patterns.family import TOOLS
 from streams import pieces, play, request, stream
-
 from toolmend.pipeline import Pipeline
 
 MODELS = [
@@ -63,8 +63,8 @@ and outside: x = [read_file(path) for path in paths]; read_file("a"); call: see 
 """,
     "half markers": "<|tool_call <|tool_calls_section_begin <|tool_call_begin|> x <|tool_call_end <｜DSML <｜tool▁call <|chan <|start|> "
     "[TOOL_CALL [TOOL_CALLS <tool_ <tool_call <tool_call>x </tool_call <minimax: ]<]mini ]<] ]<]minimax[> <|open <|python_ta functool "
-    "to=func commentary to <start_fun <|\"| <|action_ <tool_cal <seed:tool <longcat ◁thi ``` `` ` ~~~ call:get_tim [get_time [get_time( {\"nam",
-    "several languages": "这是一个例子：如果 a < b，则返回 [\"结果\"]。 これは <例> です。 Это < пример > и {ещё}. 🌤<🌤|🌤>",
+    'to=func commentary to <start_fun <|"| <|action_ <tool_cal <seed:tool <longcat ◁thi ``` `` ` ~~~ call:get_tim [get_time [get_time( {"nam',
+    "several languages": '这是一个例子：如果 a < b，则返回 ["结果"]。 これは <例> です。 Это < пример > и {ещё}. 🌤<🌤|🌤>',
     "a tour of agents": "Tools I have: read_file, get_time, write_file. I could call get_time(zone) or read_file. "
     "First, name: get_time. assistant to=user. The final channel is commentary, analysis says json {x}. Function call: none.",
 }

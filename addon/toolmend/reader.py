@@ -31,13 +31,12 @@ class Vocabulary:
             for literal in dialect.openers:
                 self.by_opener.setdefault(literal, []).append(dialect)
         self.by_length = sorted(self.by_opener, key=len, reverse=True)
-        self.pattern = openers(list(self.by_opener))
+        self.pattern = openers(tuple(self.by_opener))
         # openers that are over where they are found; another one begins with the others
         begun = {opener[:size] for opener in self.by_opener for size in range(1, len(opener))}
         self.whole = self.by_opener.keys() - begun
 
 
-wrapper_ends = cache(lambda ends: openers(list(ends)))
 vocabulary = cache(Vocabulary)
 
 
@@ -150,7 +149,9 @@ class Reader(Telling):
                 if closer := (yield from scanner.literal(behind.closers)):
                     self._take_closer(closer)
                     continue
-                if scanner.pos == len(scanner.text):
+                rest = scanner.text[scanner.pos :]
+                if not rest or (scanner.ended and len(rest) > 1 and any(end.startswith(rest) for end in behind.closers)):
+                    scanner.pos += len(rest)  # nothing more, or the beginning of an end token that the stream was cut in
                     self.take()
                     return
             match = self._vocabulary.pattern.search(scanner.text, scanner.pos)
@@ -180,7 +181,7 @@ class Reader(Telling):
         """Swallows the end of the open wrapper, if it stands in the text in front of `before`."""
         scanner = self.scanner
         ends = self.open[1]
-        match = wrapper_ends(ends).search(scanner.text, scanner.pos, before)
+        match = openers(ends).search(scanner.text, scanner.pos, before)
         if match is None:
             return False
         self.give(match.start())

@@ -98,10 +98,11 @@ class Scanner:
 def _options(options: tuple[str, ...]) -> tuple[re.Pattern[str], frozenset[str]]:
     """The pattern for some literals, and those of them that no other begins with."""
     begun = {option[:size] for option in options for size in range(1, len(option))}
-    return openers(list(options)), frozenset(options) - begun
+    return openers(options), frozenset(options) - begun
 
 
-def openers(literals: list[str]) -> re.Pattern[str]:
+@cache
+def openers(literals: tuple[str, ...]) -> re.Pattern[str]:
     """A pattern that finds the first place where one of the literals stands, or may stand once the text goes on.
 
     A match that is itself no literal is the beginning of one, and lies at the end of the text.

@@ -62,6 +62,9 @@ PATTERNS = {
         [("functions.get_weather:0", "get_weather", '{"city": "Bei')],
         finish="length", expected_finish="length", rules=("kimi_k2",),
     ),
+    "cut-inside-the-end-token": Pattern(
+        WEATHER, pieces(f"{S}{B}functions.get_weather:0{A}{CITY}{C[:9]}", 27), [GET], finish="length", expected_finish="length", rules=("kimi_k2",),
+    ),
     "cut-inside-the-header": Pattern(
         WEATHER, pieces(f"Let me {S}{B}functions.get_wea", 11), content=f"Let me {S}{B}functions.get_wea",
         finish="length", expected_finish="length",

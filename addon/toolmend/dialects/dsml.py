@@ -18,7 +18,7 @@ from .tag import ATTRIBUTE, Tag
 from .tags import TagDialect
 
 _BARS = ("｜", "|", "‖", "｜｜", "||", "‖‖")
-_BLANKS = tuple(product(("", " "), repeat=4))
+_BLANKS = tuple((a, b, b, d) for a, b, d in product(("", " "), repeat=3))
 """Around the bars: before and behind the first, before and behind the second."""
 _BLOCKS = ("function_calls", "tool_calls", "toolcalls", "tool_use", "calls", "tool")
 

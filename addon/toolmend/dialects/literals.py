@@ -10,7 +10,6 @@ as it was written. What is no literal (a call, a sum, a name in front of a brack
 import re
 from collections.abc import Callable, Container
 from dataclasses import dataclass
-from functools import cache
 from math import isfinite
 
 from .. import json_text
@@ -169,7 +168,7 @@ class Literals:
         pieces: list[str] = []
         depth = size = 0
         while True:
-            match = _any(marks).search(scanner.text, scanner.pos)
+            match = openers(marks).search(scanner.text, scanner.pos)
             end = match.start() if match else len(scanner.text)
             pieces.append(scanner.text[scanner.pos : end])
             size += end - scanner.pos
@@ -228,7 +227,6 @@ class Literals:
         return key in self.declared if top and self.declared else _IDENTIFIER.fullmatch(key) is not None
 
 
-_any = cache(lambda literals: openers(list(literals)))
 
 
 def scalar(word: str) -> str | None:

@@ -96,7 +96,7 @@ class Values:
         if any(end.startswith("\n") for end in self._tag.end):  # the newline in front of any of them is markup
             marks += tuple("\n" + mark for mark in marks if mark[0] != "\n")
         self._marks = marks
-        self._mark: re.Pattern[str] = openers(list(marks))
+        self._mark: re.Pattern[str] = openers(marks)
 
     def header(self) -> Reading[tuple[str, str | None] | None]:
         """The tag that begins a parameter: its name, and what it says of being a string. None, and no step, if none does."""
@@ -237,7 +237,7 @@ class Values:
         """Whether the value's own end comes, and no other call before it: then the text up to there is the value's."""
         scanner = self._reader.scanner
         stops = self._tag.end + self._begins
-        mark = openers(list(stops))
+        mark = openers(tuple(stops))
         while True:
             match = mark.search(scanner.text, scanner.pos)
             scanner.pos = match.start() if match else len(scanner.text)

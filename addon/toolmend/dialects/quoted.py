@@ -8,7 +8,6 @@ Rule of this file: what has been read has been emitted, so a delta costs the sam
 
 import re
 from collections.abc import Callable
-from functools import cache
 
 from .. import json_text
 from ..scanner import Reading, Scanner, openers
@@ -22,7 +21,6 @@ _ESCAPE = re.compile(
 _CUT_ESCAPE = re.compile(rf"\\(?:x{_HEX}?|u{_HEX}{{0,3}}|U{_HEX}{{0,7}}|[0-7]{{1,2}}|\r)?\Z")
 _ESCAPES = dict(zip("ntrabfv\\'\"", "\n\t\r\a\b\f\v\\'\"", strict=True)) | {"\n": "", "\r\n": ""}
 
-_any = cache(lambda literals: openers(list(literals)))
 
 
 def read_string(scanner: Scanner, opener: str, emit: Callable[[str], None], *, escapes: bool) -> Reading[bool]:
@@ -31,7 +29,7 @@ def read_string(scanner: Scanner, opener: str, emit: Callable[[str], None], *, e
     A quote in front of a letter does not end it: that is an apostrophe without its backslash.
     """
     quote = opener.lstrip("rRuU") if escapes else opener
-    stops = _any((quote[0], "\\") if escapes else (quote,))
+    stops = openers((quote[0], "\\") if escapes else (quote,))
     emit('"')
     while True:
         match = stops.search(scanner.text, scanner.pos)

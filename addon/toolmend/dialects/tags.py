@@ -130,7 +130,7 @@ class TagDialect:
         residue = yield from scanner.run(_RESIDUE, MAX_HEADER)
         if residue is None or not residue.startswith("<|"):
             return False
-        found = openers([*self.call.separator, *self.openers, *self.closers]).search(residue)
+        found = openers((*self.call.separator, *self.openers, *self.closers)).search(residue)
         if found is None or found.group() not in self.call.separator:
             return False
         scanner.pos -= len(residue) - found.end()
