@@ -6,10 +6,10 @@ Source: the Apertus chat template.
 """
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from ..scanner import Reading
+from .dialect import Door
 from .json_body import read_arguments, read_string
 
 if TYPE_CHECKING:
@@ -19,18 +19,8 @@ _SEPARATORS = re.compile(r"[\s,\[]*")
 _CLOSING = re.compile(r"[\s}\]]*")
 
 
-@dataclass(frozen=True, slots=True)
-class Apertus:
+class Apertus(Door):
     """Calls of one array."""
-
-    name: str = "apertus"
-    openers: tuple[str, ...] = ("<|tools_prefix|>",)
-    inner: tuple[str, ...] = ()
-    closers: tuple[str, ...] = ("<|tools_suffix|>",)
-    ambiguous: bool = False
-    offered_only: bool = False
-    place: Literal["any", "line", "message"] = "any"
-    in_reasoning: Literal["call", "doubtful", "never"] = "call"
 
     def read(self, reader: "Reader") -> Reading[bool]:
         scanner = reader.scanner
@@ -59,4 +49,4 @@ class Apertus:
         return (yield from read_arguments(reader, lambda: reader.start(self, id_, name), ("}", *self.closers)))
 
 
-APERTUS = Apertus()
+APERTUS = Apertus("apertus", ("<|tools_prefix|>",), closers=("<|tools_suffix|>",))

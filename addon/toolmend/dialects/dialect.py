@@ -3,6 +3,7 @@
 Rule of this file: the door. What is not tags (channels, bare JSON in prose, a fence) walks in here with its own coroutine.
 """
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from ..scanner import Reading
@@ -52,3 +53,17 @@ class Dialect(Protocol):
         Whether there was one. If so it has been told by `reader.start`, `arguments` and `end` or `broken`; if not, nothing
         has been told, and where the scanner stands does not matter.
         """
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """What a dialect with a coroutine of its own says of itself; `Dialect` tells what the fields mean."""
+
+    name: str
+    openers: tuple[str, ...]
+    inner: tuple[str, ...] = ()
+    closers: tuple[str, ...] = ()
+    ambiguous: bool = False
+    offered_only: bool = False
+    place: Literal["any", "line", "message"] = "any"
+    in_reasoning: Literal["call", "doubtful", "never"] = "call"

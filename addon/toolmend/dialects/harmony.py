@@ -13,9 +13,10 @@ Where a server strips the tokens, `commentary to=functions.read_file json{…}` 
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from ..scanner import Reading, Scanner
+from .dialect import Door
 from .json_body import read_arguments
 from .names import bare_name
 
@@ -55,18 +56,8 @@ class _Header:
     complete: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Harmony:
+class Harmony(Door):
     """Messages between tokens."""
-
-    name: str = "harmony"
-    openers: tuple[str, ...] = (*_STARTS, *_ENDS)
-    inner: tuple[str, ...] = ()
-    closers: tuple[str, ...] = ()
-    ambiguous: bool = False
-    offered_only: bool = True
-    place: Literal["any", "line", "message"] = "any"
-    in_reasoning: Literal["call", "doubtful", "never"] = "call"
 
     def read(self, reader: "Reader") -> Reading[bool]:
         scanner = reader.scanner
@@ -99,18 +90,8 @@ class Harmony:
         return True
 
 
-@dataclass(frozen=True, slots=True)
-class Stripped:
+class Stripped(Door):
     """The same without the tokens."""
-
-    name: str = "harmony_stripped"
-    openers: tuple[str, ...] = ("assistant", "analysis", "commentary", "to=")
-    inner: tuple[str, ...] = ()
-    closers: tuple[str, ...] = ()
-    ambiguous: bool = True
-    offered_only: bool = True
-    place: Literal["any", "line", "message"] = "any"
-    in_reasoning: Literal["call", "doubtful", "never"] = "never"
 
     def read(self, reader: "Reader") -> Reading[bool]:
         scanner = reader.scanner
@@ -207,5 +188,11 @@ def _read_call(reader: "Reader", dialect: "Dialect", header: _Header) -> Reading
     return (yield from read_arguments(reader, commit, _ENDS + _STARTS))
 
 
-HARMONY = Harmony()
-HARMONY_STRIPPED = Stripped()
+HARMONY = Harmony("harmony", (*_STARTS, *_ENDS), offered_only=True)
+HARMONY_STRIPPED = Stripped(
+    "harmony_stripped",
+    ("assistant", "analysis", "commentary", "to="),
+    ambiguous=True,
+    offered_only=True,
+    in_reasoning="never",
+)

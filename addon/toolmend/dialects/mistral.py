@@ -8,10 +8,10 @@ tokenizers v3, v11 and v13.
 """
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from ..scanner import Reading
+from .dialect import Door
 from .envelope import Form, read_envelopes
 from .json_body import read_arguments
 from .names import bare_name
@@ -24,18 +24,8 @@ _ID = re.compile(r"[A-Za-z0-9_.:-]*")
 _FORM = Form(ends=("[TOOL_CALLS]", "[/TOOL_CALLS]"), holds_for_id=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Mistral:
+class Mistral(Door):
     """One reader for both forms."""
-
-    name: str = "mistral"
-    openers: tuple[str, ...] = ("[TOOL_CALLS]",)
-    inner: tuple[str, ...] = ()
-    closers: tuple[str, ...] = ("[/TOOL_CALLS]",)
-    ambiguous: bool = False
-    offered_only: bool = True
-    place: Literal["any", "line", "message"] = "any"
-    in_reasoning: Literal["call", "doubtful", "never"] = "call"
 
     def read(self, reader: "Reader") -> Reading[bool]:
         scanner = reader.scanner
@@ -58,4 +48,4 @@ class Mistral:
         return (yield from read_arguments(reader, lambda: reader.start(self, id_, name), self.closers + self.openers))
 
 
-MISTRAL = Mistral()
+MISTRAL = Mistral("mistral", ("[TOOL_CALLS]",), closers=("[/TOOL_CALLS]",), offered_only=True)

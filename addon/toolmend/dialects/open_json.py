@@ -8,10 +8,10 @@ templates; replies as listed in kronk#950.
 """
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from ..scanner import Reading
+from .dialect import Door
 from .envelope import Form, read_envelopes
 
 if TYPE_CHECKING:
@@ -22,18 +22,8 @@ _MORE = {"```": re.compile("`*"), "~~~": re.compile("~*")}
 _LANGUAGES = ("json", "tool_call", "tool_calls", "tool_code", "")
 
 
-@dataclass(frozen=True, slots=True)
-class OpenJSON:
+class OpenJSON(Door):
     """A bare array or object."""
-
-    name: str
-    openers: tuple[str, ...]
-    inner: tuple[str, ...] = ()
-    closers: tuple[str, ...] = ()
-    ambiguous: bool = True
-    offered_only: bool = True
-    place: Literal["any", "line", "message"] = "any"
-    in_reasoning: Literal["call", "doubtful", "never"] = "never"
 
     def read(self, reader: "Reader") -> Reading[bool]:
         return (yield from read_envelopes(reader, self, _FORM))
@@ -60,6 +50,6 @@ class Fence(OpenJSON):
         return True
 
 
-JSON_ARRAY = OpenJSON("json_array", ("[",))
-JSON_OBJECT = OpenJSON("json_object", ("{",))
-FENCE = Fence("fence", ("```", "~~~"), place="line")
+JSON_ARRAY = OpenJSON("json_array", ("[",), ambiguous=True, offered_only=True, in_reasoning="never")
+JSON_OBJECT = OpenJSON("json_object", ("{",), ambiguous=True, offered_only=True, in_reasoning="never")
+FENCE = Fence("fence", ("```", "~~~"), ambiguous=True, offered_only=True, place="line", in_reasoning="never")

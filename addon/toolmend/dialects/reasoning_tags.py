@@ -7,10 +7,10 @@ the beginning of the text is held until the closer comes, or the end. A tag coun
 anywhere. Source: the chat templates of DeepSeek R1, Qwen3, Kimi-VL, Seed-OSS and Magistral.
 """
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from ..scanner import Reading
+from .dialect import Door
 
 if TYPE_CHECKING:
     from ..reader import Reader
@@ -27,18 +27,8 @@ _PAIRS = {
 _CLOSERS = tuple(_PAIRS.values())
 
 
-@dataclass(frozen=True, slots=True)
-class ReasoningTags:
+class ReasoningTags(Door):
     """Not a way to call, but read by the same engine: calls stand inside reasoning, too."""
-
-    name: str = "reasoning_tags"
-    openers: tuple[str, ...] = (*_PAIRS, *_CLOSERS)
-    inner: tuple[str, ...] = ()
-    closers: tuple[str, ...] = ()
-    ambiguous: bool = True
-    offered_only: bool = False
-    place: Literal["any", "line", "message"] = "any"
-    in_reasoning: Literal["call", "doubtful", "never"] = "call"
 
     def read(self, reader: "Reader") -> Reading[bool]:
         scanner = reader.scanner
@@ -55,4 +45,4 @@ class ReasoningTags:
         return True
 
 
-REASONING_TAGS = ReasoningTags()
+REASONING_TAGS = ReasoningTags("reasoning_tags", (*_PAIRS, *_CLOSERS), ambiguous=True)
