@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from .seals import Seal
 from .sse import ServerSentEvent
 
 
@@ -39,6 +40,22 @@ class ReasoningDelta:
 
 
 @dataclass(frozen=True, slots=True)
+class ReasoningSeal:
+    """The reasoning in front of it is over, and this is what the upstream wants back with it: see seals.py."""
+
+    seal: Seal
+    choice: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RefusalDelta:
+    """A piece of why the model declines."""
+
+    text: str
+    choice: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class ToolCallStart:
     """A call begins. `index` counts the calls of the choice, from 0; `extra` holds the provider's own fields."""
 
@@ -54,7 +71,7 @@ class ToolCallStart:
 
 @dataclass(frozen=True, slots=True)
 class ToolCallDelta:
-    """A piece of the JSON text of the arguments."""
+    """A piece of the JSON text of the arguments; of a custom call, a piece of its bare input."""
 
     index: int
     arguments: str
@@ -71,10 +88,14 @@ class ToolCallEnd:
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """Why the model stopped, in the words of Chat Completions: stop, length, tool_calls, content_filter …"""
+    """Why the model stopped, in the words of Chat Completions: stop, length, tool_calls, content_filter …
+
+    `stop_sequence` is the one of the request's that was met, where the upstream tells it.
+    """
 
     finish_reason: str
     choice: int = 0
+    stop_sequence: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +127,8 @@ type Event = (
     MessageStart
     | TextDelta
     | ReasoningDelta
+    | ReasoningSeal
+    | RefusalDelta
     | ToolCallStart
     | ToolCallDelta
     | ToolCallEnd

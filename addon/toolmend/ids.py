@@ -12,3 +12,12 @@ def new_call_id() -> str:
     milliseconds = time.time_ns() // 1_000_000
     value = (milliseconds & (1 << 48) - 1) << 80 | 7 << 76 | secrets.randbits(12) << 64 | 2 << 62 | secrets.randbits(62)
     return f"call_{value:032x}"
+
+
+def seconds(id_: str) -> int:
+    """When an id was made, in seconds since 1970; 0 for one that is none of ours."""
+    digits = id_.rpartition("_")[2]
+    try:
+        return (int(digits, 16) >> 80) // 1000 if len(digits) == 32 else 0
+    except ValueError:
+        return 0

@@ -1,0 +1,68 @@
+"""What a wire API is to the pipeline: a codec reads it, and writes it to a client of the same; a writer serves clients of it
+whose upstream speaks another.
+
+    same API     sse ─► Codec.decode ─► transformers ─► Codec.encode ─► bytes      (an untouched frame: its own bytes)
+    another      sse ─► Codec.decode ─► transformers ─► Writer.write ─► bytes      (from the events alone)
+
+Rule of this file: types only.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from ..events import Event, Frame
+from ..sse import ServerSentEvent
+from ..tools import Tools
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What is to be known of the request that is answered.
+
+    `tools`: as the upstream was offered them. `request`: the client's own, in its API. `input_tokens`: an estimate.
+    `reasoning_field`: where reasoning goes in Chat Completions. `new_id` makes ids like `call_…`; a writer that needs
+    another kind of id replaces the prefix. Time is not to be had: `created` is told from such an id (ids.seconds).
+    """
+
+    tools: Tools
+    new_id: Callable[[], str]
+    fired: Callable[[str], None]
+    request: Mapping[str, Any] = field(default_factory=dict)
+    reasoning_field: str = "reasoning_content"
+    input_tokens: int = 0
+
+
+class Codec(Protocol):
+    """One response. Made with a Reply."""
+
+    def decode(self, sse: ServerSentEvent) -> Frame:
+        """One server-sent event → its frame. Raises json_text.NotJSON where the data is no JSON."""
+
+    def decode_message(self, body: bytes) -> Frame:
+        """A whole response → one frame, whose data is the body. Raises json_text.NotJSON."""
+
+    def encode(self, frame: Frame) -> bytes:
+        """A frame → the bytes for the client: its own as long as nothing was touched."""
+
+    def encode_message(self, frame: Frame) -> bytes:
+        """A frame that `decode_message` made → the body."""
+
+
+class Writer(Protocol):
+    """One response. Made with a Reply. Only choice 0 is written."""
+
+    def write(self, events: Sequence[Event]) -> bytes:
+        """The events of one frame → server-sent events; none where nothing can be said yet."""
+
+    def ping(self) -> bytes:
+        """A sign of life, at a comment or ping of the upstream's."""
+
+    def close(self) -> bytes:
+        """The upstream's body is over: the legal end, once; an error if the message was cut off."""
+
+    def fail(self, message: str) -> bytes:
+        """Something broke on our side: a legal error as the last thing in the stream."""
+
+    def message(self, events: Sequence[Event]) -> bytes:
+        """A whole response: JSON."""

@@ -1,0 +1,32 @@
+"""Requests: from the API a client speaks to the one its upstream does, and tools for models that have none.
+
+    client's request ─► reader of its API ─► Conversation ─► [prompted tools] ─► writer of the upstream's API ─► forwarded
+
+Rule of this file: what cannot be said in the upstream's API is left out and told in `notes`, never dropped silently.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..tools import Tools
+
+
+class RequestError(ValueError):
+    """The request cannot be served by this upstream; the message says why, and what to do. A status 400 for the client."""
+
+
+@dataclass(frozen=True, slots=True)
+class Translated:
+    """`request` is the upstream's. `tools`: what the model was offered, by the upstream's names, prompted or not.
+
+    `names` maps the upstream's name of a tool to the client's, where they differ; `custom` holds the client's names of its
+    freeform tools; `notes` what was left out, a sentence each.
+    """
+
+    request: dict[str, Any]
+    tools: Tools
+    names: Mapping[str, str] = field(default_factory=dict)
+    custom: frozenset[str] = frozenset()
+    notes: tuple[str, ...] = ()
+    prompted: bool = False
