@@ -1,5 +1,6 @@
-"""What a wire API is to the pipeline: a codec reads it, and writes it to a client of the same; a writer serves clients of it
-whose upstream speaks another.
+"""What a wire API is to the pipeline: its codec and its writer.
+
+A codec reads it, and writes it to a client of the same; a writer serves clients of it whose upstream speaks another.
 
     same API     sse ─► Codec.decode ─► transformers ─► Codec.encode ─► bytes      (an untouched frame: its own bytes)
     another      sse ─► Codec.decode ─► transformers ─► Writer.write ─► bytes      (from the events alone)
