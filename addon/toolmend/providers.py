@@ -133,7 +133,7 @@ PROFILES = (
     Profile("phi", ("microsoft/phi*", "phi[-0-9]*"), dialects=("phi",), think_tags=True),
     Profile("internlm", ("internlm/*", "*internlm*", "*intern-s1*"), dialects=("internlm",), think_tags=True),
     Profile("jamba", ("ai21/*", "ai21labs/*", "*jamba*"), dialects=("jamba", "hermes"), think_tags=True),
-    Profile("hunyuan", ("tencent/*", "*hunyuan*"), dialects=("hunyuan",), think_tags=True),
+    Profile("hunyuan", ("tencent/*", "*hunyuan*", "hy3*"), dialects=("hunyuan",), think_tags=True),
     Profile(
         "cohere", ("cohere/*", "coherelabs/*", "*command-[ar]*"), ("api.cohere.com",), dialects=("cohere",)
     ),

@@ -1,5 +1,6 @@
 """Dialects of tags: GLM, Kimi K3, Seed-OSS, Step3, MiniCPM5, Hunyuan V3, dots, Muse, K2-Horizon."""
 
+import re
 from typing import Any
 
 from streams import pieces, request
@@ -64,6 +65,10 @@ def keyed(calls: Calls, prefix: str, separator: str) -> str:
         for name, given in calls
     )
     return f"<{prefix}tool_calls>{inner}</{prefix}tool_calls>"
+
+
+def labelled(markup: str) -> str:
+    return re.sub("(tool_calls?|tool_sep|arg_key|arg_value)>", r"\1:opensource>", markup)
 
 
 def kimi_k3(calls: Calls, gap: str = "") -> str:
@@ -151,6 +156,10 @@ PATTERNS: dict[str, Pattern] = {
     **family(
         "hunyuan", lambda calls: keyed(calls, "", "<tool_sep>"), "a </arg_value> b </tool_call> c", model="tencent/hunyuan-v3",
         prose="Hunyuan: <tool_calls><tool_call>name<tool_sep>, </tool_calls>.",
+    ),
+    **family(
+        "hunyuan-label", lambda calls: labelled(keyed(calls, "", "<tool_sep>")), "a </arg_value:opensource> b </tool_call:opensource> c",
+        model="tencent/hy3", rule="hunyuan", prose="Hy3: <tool_calls:opensource><tool_call:opensource>name<tool_sep:opensource>, </tool_calls>.",
     ),
     **family(
         "k2-horizon", lambda calls: keyed(calls, "ifm|", ""), "a </ifm|arg_value> b </ifm|tool_call> c", model="llm360/k2-horizon",

@@ -3,7 +3,7 @@
 Where two begin with the same token, they are tried in this order; what follows the token decides.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from .apertus import APERTUS
 from .cohere import COHERE
@@ -40,7 +40,10 @@ from .reasoning_tags import REASONING_TAGS
 from .seed_oss import SEED_OSS
 from .step3 import STEP3
 
-__all__ = ["DIALECTS", "REASONING_TAGS", "Dialect"]
+__all__ = ["DIALECTS", "OPEN_JSON", "REASONING_TAGS", "Dialect"]
+
+OPEN_JSON: Sequence[Dialect] = (JSON_ARRAY, JSON_OBJECT, FENCE)
+"""What a model writes that was asked in its prompt to write JSON."""
 
 DIALECTS: Mapping[str, Dialect] = {
     dialect.name: dialect
@@ -83,8 +86,6 @@ DIALECTS: Mapping[str, Dialect] = {
         LFM2,
         PYTHON_LIST,
         GEMMA_STRIPPED,
-        JSON_ARRAY,
-        JSON_OBJECT,
-        FENCE,
+        *OPEN_JSON,
     )
 }

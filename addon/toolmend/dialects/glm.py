@@ -21,12 +21,12 @@ _KEY_CHARACTERS = re.compile(r"[^<>]*")
 _GAPS = ("", "\n", "\\n", " ", "\r\n")
 
 
-def pair(prefix: str) -> Tag:
-    """The tags of a key and its value."""
+def pair(prefix: str = "", suffixes: tuple[str, ...] = ("",)) -> Tag:
+    """The tags of a key and its value; the prefix stands before, one of the suffixes behind the names of all."""
     return Tag(
-        (f"<{prefix}arg_key>", f"\\n<{prefix}arg_key>"),
-        tuple(f"</{prefix}arg_key>{gap}<{prefix}arg_value>" for gap in _GAPS),
-        (f"</{prefix}arg_value>", f"</{prefix}arg_value>\\n"),
+        tuple(f"{gap}<{prefix}arg_key{suffix}>" for suffix in suffixes for gap in ("", "\\n")),
+        tuple(f"</{prefix}arg_key{suffix}>{gap}<{prefix}arg_value{suffix}>" for suffix in suffixes for gap in _GAPS),
+        tuple(f"</{prefix}arg_value{suffix}>{gap}" for suffix in suffixes for gap in ("", "\\n")),
         _KEY,
         _KEY_CHARACTERS,
     )
@@ -36,6 +36,6 @@ GLM = TagDialect(
     "glm",
     call=Tag(("<tool_call>",), end=("</tool_call>", "\\n</tool_call>"), header=NAME, characters=_NAME_CHARACTERS),
     arguments="parameters",
-    parameter=pair(""),
+    parameter=pair(),
     ambiguous=True,
 )

@@ -2,18 +2,25 @@
 
     <tool_calls><tool_call>read_file<tool_sep><arg_key>path</arg_key><arg_value>a.md</arg_value></tool_call></tool_calls>
 
-Source: the Hunyuan chat templates.
+The tags of a checkpoint may carry a label: `<tool_call:opensource>`. Source: the Hunyuan chat templates.
 """
 
 from .glm import NAME, pair
 from .tag import Tag
 from .tags import TagDialect
 
+_SUFFIXES = ("", ":opensource")
+
 HUNYUAN = TagDialect(
     "hunyuan",
-    wrapper=Tag(("<tool_calls>",), end=("</tool_calls>",)),
-    call=Tag(("<tool_call>",), ("<tool_sep>",), ("</tool_call>",), header=NAME),
+    wrapper=Tag(tuple(f"<tool_calls{s}>" for s in _SUFFIXES), end=tuple(f"</tool_calls{s}>" for s in _SUFFIXES)),
+    call=Tag(
+        tuple(f"<tool_call{s}>" for s in _SUFFIXES),
+        tuple(f"<tool_sep{s}>" for s in _SUFFIXES),
+        tuple(f"</tool_call{s}>" for s in _SUFFIXES),
+        header=NAME,
+    ),
     arguments="parameters",
-    parameter=pair(""),
+    parameter=pair(suffixes=_SUFFIXES),
     bare=False,
 )

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _FORM = Form(strict=True)
 _MORE = {"```": re.compile("`*"), "~~~": re.compile("~*")}
-_LANGUAGES = ("json", "tool_call", "tool_calls", "tool_code", "")
+_LANGUAGES = ("json", "JSON", "tool_call", "tool_calls", "tool_code", "")
 
 
 class OpenJSON(Door):
@@ -41,13 +41,15 @@ class Fence(OpenJSON):
         yield from scanner.blanks()
         if not (yield from read_envelopes(reader, self, _FORM)):
             return False
-        back = scanner.pos - scanner.start
-        yield from scanner.blanks()
-        if (yield from scanner.literal((fence,))):
-            reader.take()
-        else:
-            scanner.pos = scanner.start + back
-        return True
+        while True:
+            back = scanner.pos - scanner.start
+            yield from scanner.blanks()
+            if (yield from scanner.literal((fence,))):
+                reader.take()
+                return True
+            if not (yield from read_envelopes(reader, self, _FORM)):
+                scanner.pos = scanner.start + back
+                return True
 
 
 JSON_ARRAY = OpenJSON("json_array", ("[",), ambiguous=True, offered_only=True, in_reasoning="never")

@@ -1,6 +1,6 @@
 """Reasoning that a model writes into its content between tags.
 
-    <think>The user wants …</think>The answer is …          also  <thinking>  <seed:think>  [THINK]  ◁think▷
+    <think>The user wants …</think>The answer is …          also  <thinking>  <seed:think>  [THINK]  ◁think▷  <think:opensource>
 
 Many templates open the tag in the prompt, so the text begins inside it and only the closer is seen; where the profile says so,
 the beginning of the text is held until the closer comes, or the end. A tag counts at the beginning of a line; its closer
@@ -19,6 +19,7 @@ _PAIRS = {
     "<think>": "</think>",
     "<thinking>": "</thinking>",
     "<seed:think>": "</seed:think>",
+    "<think:opensource>": "</think:opensource>",
     "[THINK]": "[/THINK]",
     "◁think▷": "◁/think▷",
     "<|open|>think<|sep|>": "<|close|>think<|sep|>",
