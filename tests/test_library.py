@@ -1,0 +1,109 @@
+"""library.py: recordings as a list, whatever state they are in."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from toolmend.library import Entry, NotFound, agent_of, entries, entry, find
+
+META: dict[str, Any] = {
+    "format": 1,
+    "state": "complete",
+    "recorded_at": "2026-11-20T18:34:01.000+00:00",
+    "host": "openrouter.ai",
+    "provider": "openrouter",
+    "model": "moonshotai/kimi-k2.5",
+    "api": "chat",
+    "status": 200,
+    "stream": True,
+    "request_headers": [["User-Agent", "claude-cli/2.1.329 (external, cli)"]],
+    "rules": ["kimi_k2", "finish_reason"],
+    "settings": {"dialects": "auto"},
+}
+INDEX = '{"off":0,"len":10,"t_ms":0.000}\n{"off":10,"len":7,"t_ms":12.500}\n'
+
+
+def make(root: Path, name: str, meta: str | None = None, **more: Any) -> Path:
+    folder = root / name
+    folder.mkdir(parents=True)
+    (folder / "meta.json").write_text(json.dumps({**META, **more}) if meta is None else meta)
+    return folder
+
+
+def test_what_is_known(tmp_path: Path) -> None:
+    folder = make(tmp_path, "a", wait_ms=250.5)
+    (folder / "upstream.idx").write_text(INDEX)
+    (folder / "message.json").write_text('{"usage": {"input_tokens": 10, "output_tokens": 3}}')
+    (one,) = entries(tmp_path)
+    assert (one.name, one.state, one.agent, one.host) == ("a", "complete", "Claude Code", "openrouter.ai")
+    assert (one.model, one.api, one.client_api, one.status, one.stream) == ("moonshotai/kimi-k2.5", "chat", "chat", 200, True)
+    assert (one.rules, one.tokens, one.wait_ms, one.last_ms) == (("kimi_k2", "finish_reason"), (10, 3), 250.5, 12.5)
+    assert one.size == sum(file.stat().st_size for file in folder.iterdir())
+    assert one.recorded_at.isoformat() == "2026-11-20T18:34:01+00:00"
+
+
+TORN = {
+    "no JSON": "{",
+    "empty": "",
+    "another thing": "[1]",
+    "zeros": "\0" * 40,
+    "no time": json.dumps({**META, "recorded_at": None}),
+    "a wrong status": json.dumps({**META, "status": "x"}),
+    "wrong rules": json.dumps({**META, "rules": 7}),
+}
+
+
+@pytest.mark.parametrize("name", TORN)
+def test_what_cannot_be_read_says_so(tmp_path: Path, name: str) -> None:
+    make(tmp_path, "good")
+    make(tmp_path, "torn", TORN[name])
+    good, torn = entries(tmp_path)
+    assert (good.state, torn.name, torn.state) == ("complete", "torn", "unreadable")
+    assert torn.error
+
+
+@pytest.mark.parametrize("index", ["", "{", INDEX[:40], INDEX[:-9], "\0" * 300, INDEX * 20])
+def test_a_torn_index_is_no_loss(tmp_path: Path, index: str) -> None:
+    folder = make(tmp_path, "a")
+    (folder / "upstream.idx").write_text(index)
+    assert entry(folder).last_ms in (None, 0.0, 12.5)
+    assert entry(folder).state == "complete"
+
+
+def test_find(tmp_path: Path) -> None:
+    for day, name in enumerate(("20261118-a", "20261119-ab", "20261119-ac")):
+        make(tmp_path / "kimi", name, recorded_at=f"2026-11-1{day + 7}T00:00:00+00:00")
+    assert find(tmp_path, "last").name == "20261119-ac"
+    assert find(tmp_path, "20261118").name == "20261118-a"
+    assert find(tmp_path, "20261119-ab").name == "20261119-ab"
+    assert find(tmp_path, str(tmp_path / "kimi" / "20261118-a")).name == "20261118-a"
+    with pytest.raises(NotFound, match="beginning of 2 recordings: 20261119-ac, 20261119-ab"):
+        find(tmp_path, "20261119")
+    with pytest.raises(NotFound, match="no recording 'x'"):
+        find(tmp_path, "x")
+    with pytest.raises(NotFound):
+        find(tmp_path / "nowhere", "last")
+
+
+AGENTS = {
+    "claude-cli/2.1 (external)": "Claude Code",
+    "codex_exec/0.169.0": "Codex",
+    "OpenAI/Python 3.52": "openai-python",
+    "python-httpx/0.28": "python-httpx",
+    "": "",
+}
+
+
+@pytest.mark.parametrize("text", AGENTS)
+def test_agents(text: str) -> None:
+    assert agent_of([["user-agent", text]]) == AGENTS[text]
+
+
+def test_no_agent() -> None:
+    assert [agent_of(headers) for headers in (None, [], [["accept", "*/*"]], [["user-agent"]], "x")] == [""] * 5
+
+
+def test_an_entry_of_nothing(tmp_path: Path) -> None:
+    assert entry(tmp_path / "none") == Entry(tmp_path / "none", error=entry(tmp_path / "none").error)
