@@ -4,15 +4,36 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from judge import read
 from patterns.irregular import CALL, CITY, REQUEST, first, more
+from patterns.kimi import ONE
 from regular import DONE, HI, choices
-from streams import META, chunk, event, play, request, stream, tool
+from streams import META, chunk, cuts, event, pieces, play, request, stream, tool
 from toolmend import tools
 from toolmend.apis.chat import Chat
+from toolmend.apis.chat_details import text_of
 from toolmend.apis.chat_reports import error_of, usage_of
-from toolmend.events import Frame, MessageEnd, MessageStart, StreamError, TextDelta, Usage
+from toolmend.events import (
+    Event,
+    Finish,
+    Frame,
+    MessageEnd,
+    MessageStart,
+    ReasoningDelta,
+    ReasoningSeal,
+    RefusalDelta,
+    StreamError,
+    TextDelta,
+    ToolCallDelta,
+    ToolCallEnd,
+    ToolCallStart,
+    Usage,
+)
 from toolmend.pipeline import Pipeline
+from toolmend.seals import Seal
 from toolmend.sse import Decoder
 
 LEGACY = request(functions=[tool("get_weather", city={})["function"]])
@@ -234,3 +255,276 @@ def test_errors() -> None:
     assert error_of("overloaded") == StreamError("error", "overloaded")
     assert error_of({"type": "t", "message": "m", "code": 529}) == StreamError("t", "m", 529)
     assert error_of({"code": "rate_limited"}) == StreamError("error", "")
+    assert error_of({"code": "429", "message": "m"}) == StreamError("error", "m", 429)
+    assert error_of({"code": "1429", "type": None}) == StreamError("error", "")
+
+
+def told(data: list[Any]) -> list[Event]:
+    """The events of a stream, which is regular."""
+    codec = Chat(tools.UNKNOWN, lambda: "call_0", pytest.fail)
+    frames = [codec.decode(sse) for sse in Decoder().feed(b"".join(map(event, data)))]
+    assert b"".join(map(codec.encode, frames)) == b"".join(map(event, data))
+    return [each for frame in frames for each in frame.events]
+
+
+def detail(text: str, **rest: Any) -> dict[str, Any]:
+    return {"type": "reasoning.text", "text": text, "index": 0, **rest}
+
+
+def thought(text: str, **rest: Any) -> dict[str, Any]:
+    return {"reasoning_details": [detail(text, **rest)]}
+
+
+def sealed(*entries: Any, choice: int = 0) -> ReasoningSeal:
+    return ReasoningSeal(Seal("details", json.dumps(entries, separators=(",", ":"), ensure_ascii=False)), choice)
+
+
+FORMAT = {"format": "anthropic-claude-v1"}
+SECRET = {"type": "reasoning.encrypted", "data": "gA", "index": 0, "id": "rs_1"}
+STOP = chunk({}, "stop")
+UPSTREAM_ERROR = StreamError("error", "The upstream ended with an error.")
+SAID = (MessageStart(), TextDelta("Hi"))
+
+TOLD: dict[str, tuple[list[Any], list[Event]]] = {
+    "a refusal": (
+        [chunk({"role": "assistant", "content": None, "refusal": ""}), chunk({"refusal": "No"}), chunk({"refusal": "."}), STOP],
+        [MessageStart(), RefusalDelta("No"), RefusalDelta("."), Finish("stop")],
+    ),
+    "details, joined, up to the text": (
+        [ROLE, chunk(thought("H", **FORMAT, signature=None)), chunk(thought("m", signature=None)), chunk(thought("", signature="s")),
+         chunk({"content": "Hi"}), STOP, "[DONE]"],
+        [MessageStart(), ReasoningDelta("H"), ReasoningDelta("m"), sealed(detail("Hm", **FORMAT, signature="s")), TextDelta("Hi"),
+         Finish("stop"), MessageEnd()],
+    ),
+    "beside reasoning the text of details is the same": (
+        [ROLE, chunk({"reasoning": "H", **thought("H")}), chunk({"reasoning_content": "m", **thought("m")}), chunk(thought("", signature="s")),
+         chunk({"content": "Hi"})],
+        [MessageStart(), ReasoningDelta("H"), ReasoningDelta("m"), sealed(detail("Hm", signature="s")), TextDelta("Hi")],
+    ),
+    "all in one chunk": (
+        [chunk({**ROLE["choices"][0]["delta"], **thought("Hm"), "content": "Hi"}, "stop")],
+        [MessageStart(), ReasoningDelta("Hm"), sealed(detail("Hm")), TextDelta("Hi"), Finish("stop")],
+    ),
+    "up to a call": (
+        [ROLE, chunk(thought("Hm")), chunk(first(CITY))],
+        [MessageStart(), ReasoningDelta("Hm"), sealed(detail("Hm")), ToolCallStart(0, "call_a", "get_weather"), ToolCallDelta(0, CITY),
+         ToolCallEnd(0)],
+    ),
+    "up to the finish, with a secret that came with the call": (
+        [ROLE, chunk({**first(CITY), "reasoning_details": [SECRET]}), chunk({"reasoning_details": [{**SECRET, "id": "rs_2"}]}),
+         chunk({}, "tool_calls")],
+        [MessageStart(), sealed(SECRET), ToolCallStart(0, "call_a", "get_weather"), ToolCallDelta(0, CITY), ToolCallEnd(0),
+         sealed({**SECRET, "id": "rs_2"}), Finish("tool_calls")],
+    ),
+    "up to a refusal, up to the end": (
+        [ROLE, chunk(thought("a")), chunk({"refusal": "No"}), chunk(thought("b")), "[DONE]"],
+        [MessageStart(), ReasoningDelta("a"), sealed(detail("a")), RefusalDelta("No"), ReasoningDelta("b"), sealed(detail("b")), MessageEnd()],
+    ),
+    "what is joined": (
+        [ROLE, chunk({"reasoning_details": [
+            detail("a"), detail("b", id="x"), detail("c", id="x"), detail("d", id="y"), detail("e", index=1),
+            {"type": "reasoning.summary", "summary": "f", "index": 1}, {"type": "reasoning.summary", "summary": "g", "index": 1},
+            {**SECRET, "data": "A"}, {**SECRET, "data": "B"}, {**SECRET, "data": "C", "id": "rs_2"},
+            {"type": "reasoning.encrypted", "data": "D"}, {"type": "reasoning.encrypted", "data": "E"}, 7, {"new": None},
+        ]}), STOP],
+        [MessageStart(), ReasoningDelta("abcdefg"), sealed(
+            detail("abc", id="x"), detail("d", id="y"), detail("e", index=1), {"type": "reasoning.summary", "summary": "fg", "index": 1},
+            {**SECRET, "data": "AB"}, {**SECRET, "data": "C", "id": "rs_2"},
+            {"type": "reasoning.encrypted", "data": "D"}, {"type": "reasoning.encrypted", "data": "E"}, {"new": None},
+        ), Finish("stop")],
+    ),
+    "of two choices": (
+        [*(chunk(ROLE["choices"][0]["delta"], index=n) for n in (0, 1)), *(chunk(thought(f"{n}"), index=n) for n in (0, 1)),
+         chunk({"content": "Hi"}), chunk({"content": "Ho"}), chunk({"content": "Ha"}, index=1)],
+        [MessageStart(), MessageStart(1), ReasoningDelta("0"), ReasoningDelta("1", 1), sealed(detail("0")), TextDelta("Hi"), TextDelta("Ho"),
+         sealed(detail("1"), choice=1), TextDelta("Ha", 1)],
+    ),
+    "nothing in them": (
+        [ROLE, chunk({"reasoning_details": []}), chunk({"reasoning_details": "x"}), chunk({"reasoning_details": [7]}), STOP],
+        [MessageStart(), Finish("stop")],
+    ),
+    "between pieces of text": (
+        [ROLE, *(chunk({"content": "Hi"}) for _ in range(3)), chunk(thought("Hm")), *(chunk({"content": "Hi"}) for _ in range(2))],
+        [MessageStart(), *[TextDelta("Hi")] * 3, ReasoningDelta("Hm"), sealed(detail("Hm")), *[TextDelta("Hi")] * 2],
+    ),
+    "vLLM's stop reason": (
+        [chunk(HI), choices({"index": 0, "delta": {}, "finish_reason": "stop", "stop_reason": "###"})],
+        [*SAID, Finish("stop", stop_sequence="###")],
+    ),
+    "SGLang's": (
+        [chunk(HI), choices({"index": 0, "delta": {}, "finish_reason": "stop", "stop_reason": 7, "matched_stop": "###"})],
+        [*SAID, Finish("stop", stop_sequence="###")],
+    ),
+    "a token": (
+        [choices({"index": 0, "delta": HI, "finish_reason": "stop", "stop_reason": 128009, "matched_stop": 7})], [*SAID, Finish("stop")],
+    ),
+    "no stop": ([choices({"index": 0, "delta": HI, "finish_reason": "length", "stop_reason": "x"})], [*SAID, Finish("length")]),
+    "an error in a choice": (
+        [choices({"index": 0, "delta": HI, "finish_reason": "error", "error": {"code": 502, "message": "m"}})],
+        [*SAID, StreamError("error", "m", 502), Finish("error")],
+    ),
+    "an error in a choice that goes on": (
+        [choices({"index": 0, "delta": HI, "finish_reason": None, "error": {"code": "502", "message": "m"}}), STOP],
+        [*SAID, StreamError("error", "m", 502), Finish("stop")],
+    ),
+    "an error beside a choice": (
+        [chunk(HI), chunk({"content": "!"}, "error", error={"code": 429, "message": "m"}), "[DONE]"],
+        [*SAID, TextDelta("!"), StreamError("error", "m", 429), Finish("error"), MessageEnd()],
+    ),
+    "a reason that is one": ([chunk(HI), chunk({}, "error")], [*SAID, UPSTREAM_ERROR, Finish("error")]),
+    "an error, and its reason": (
+        [chunk(HI), {"error": {"message": "m"}}, chunk({}, "error")], [*SAID, StreamError("error", "m"), Finish("error")],
+    ),
+    "vLLM's older errors": (
+        [{"object": "error", "message": "m", "type": "BadRequestError", "param": None, "code": 400}], [StreamError("BadRequestError", "m", 400)],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_what_is_told(name: str) -> None:
+    data, expected = TOLD[name]
+    assert told(data) == expected
+    body = b"".join(map(event, data))
+    for chunks in cuts(body, splits=40):
+        assert play(pipeline, chunks) == body
+
+
+WHOLE: dict[str, tuple[dict[str, Any], list[Event]]] = {
+    "details": (
+        whole({"reasoning": "Hm", "reasoning_details": [detail("Hm", signature="s"), SECRET], "content": "Hi"}, "stop"),
+        [MessageStart(), ReasoningDelta("Hm"), sealed(detail("Hm", signature="s"), SECRET), TextDelta("Hi"), Finish("stop")],
+    ),
+    "details alone": (
+        whole(thought("Hm"), None), [MessageStart(), ReasoningDelta("Hm"), sealed(detail("Hm"))],
+    ),
+    "refusal": (
+        {**whole({"refusal": "No."}, "stop"), "usage": {"prompt_tokens": 1}}, [MessageStart(), RefusalDelta("No."), Finish("stop"), Usage(1)],
+    ),
+    "stop sequence": (
+        {"choices": [{"index": 0, "message": {"role": "assistant", "content": "Hi"}, "finish_reason": "stop", "stop_reason": "#"}]},
+        [*SAID, Finish("stop", stop_sequence="#")],
+    ),
+    "an error": ({"error": {"code": "503", "message": "m"}}, [StreamError("error", "m", 503)]),
+    "vLLM's older error": ({"object": "error", "message": "m", "code": 400}, [StreamError("error", "m", 400)]),
+    "an error in a choice": (
+        {"choices": [{"index": 0, "message": {"role": "assistant", "content": "Hi"}, "finish_reason": "error", "error": {"code": 502}}]},
+        [*SAID, StreamError("error", "", 502), Finish("error")],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_what_a_whole_message_tells(name: str) -> None:
+    given, expected = WHOLE[name]
+    body = json.dumps(given).encode()
+    frame = Chat(tools.UNKNOWN, lambda: "call_0", pytest.fail).decode_message(body)
+    assert list(frame.events) == expected
+    assert pipeline().message(body) is body
+
+
+def test_what_is_mended_keeps_refusal_and_details() -> None:
+    """A call in the text of details is taken out of them, and nothing else of them is lost."""
+    signed = detail("", signature="s", id="x")
+    deltas = [*({"reasoning_details": [detail(part)]} for part in pieces(f"So.{ONE}", 2)), {"reasoning_details": [signed]}, {"refusal": "No."}]
+    client = play(pipeline, [stream(deltas)])
+    answer = read(client)
+    assert answer.all_faults == []
+    assert [call.name for call in answer.only.calls] == ["get_weather"]
+    assert answer.only.reasoning == ""  # it has no other field before, and gets none
+    sent = [json.loads(sse.data) for sse in Decoder().feed(client) if sse.data and sse.data != b"[DONE]"]
+    given = [each["choices"][0]["delta"] for each in sent if each["choices"]]
+    entries = [entry for delta in given for entry in delta.get("reasoning_details", ())]
+    assert "".join(entry["text"] for entry in entries) == "So."
+    assert entries[-1] == signed
+    assert {"refusal": "No."} in given
+
+
+REWRITTEN: dict[str, tuple[dict[str, Any], list[Event], dict[str, Any]]] = {
+    # the delta, the events that now speak for it, the delta then
+    "details alone, shortened": (thought("abc", signature="s"), [ReasoningDelta("a")], thought("a", signature="s")),
+    "details alone, untouched": (thought("abc"), [ReasoningDelta("abc")], thought("abc")),
+    "several, shortened": (
+        {"reasoning_details": [detail("a"), SECRET, detail("b"), detail("c", signature="s"), 7]}, [ReasoningDelta("ab")],
+        {"reasoning_details": [detail("ab"), SECRET, detail("", signature="s"), 7]},
+    ),
+    "all taken out": ({"content": "x", **thought("abc")}, [TextDelta("x")], {"content": "x"}),
+    "a summary": (
+        {"reasoning_details": [{"type": "reasoning.summary", "summary": "abc"}]}, [ReasoningDelta("a")],
+        {"reasoning_details": [{"type": "reasoning.summary", "summary": "a"}]},
+    ),
+    "three times the same": (
+        {"reasoning": "abc", "reasoning_content": "abc", **thought("abc")}, [ReasoningDelta("a")],
+        {"reasoning": "a", "reasoning_content": "a", **thought("a")},
+    ),
+    "text that is none": (
+        {"reasoning_details": [{"text": 5, "summary": "abc"}, 7]}, [ReasoningDelta("a")], {"reasoning_details": [{"text": 5, "summary": "a"}, 7]},
+    ),
+    "details that say something else": (
+        {"reasoning": "abc", **thought("x")}, [ReasoningDelta("a")], {"reasoning": "a", **thought("x")},
+    ),
+    "text that became reasoning": ({"content": "abc"}, [ReasoningDelta("abc")], {"reasoning_content": "abc"}),
+    "refusal and seal": (
+        {"refusal": "No.", **thought("abc")}, [ReasoningDelta("abc"), sealed(detail("abc")), RefusalDelta("No.")],
+        {"refusal": "No.", **thought("abc")},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REWRITTEN)
+def test_rewriting_reasoning(name: str) -> None:
+    delta, events, expected = REWRITTEN[name]
+    codec = Chat(tools.UNKNOWN, lambda: "call_0", lambda _: None)
+    (sse,) = Decoder().feed(event(chunk(delta)))
+    codec.decode(sse)
+    out = codec.encode(Frame(sse, tuple(events), touched=True))
+    assert json.loads(out[6:]) == chunk(expected)
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_what_comes_with_the_end_goes_in_front_of_it(newline: str) -> None:
+    codec = Chat(tools.UNKNOWN, lambda: "call_0", lambda _: None)
+    opened = {"index": 0, "id": "a", "type": "function", "function": {"name": "task", "arguments": ""}}
+    codec.decode(Decoder().feed(event(chunk({"role": "assistant", "tool_calls": [opened]}), newline))[0])
+    (done,) = Decoder().feed(event("[DONE]", newline))
+    frame = codec.decode(done)
+    assert frame == Frame(done, (ToolCallDelta(0, "{}"), ToolCallEnd(0), MessageEnd()), touched=True)
+    out = codec.encode(frame)
+    assert out.endswith(done.raw)
+    assert json.loads(out.removesuffix(done.raw)[6:]) == chunk(more("{}"))
+    for sse in (done, None):
+        behind = Frame(sse, (Finish("tool_calls"), ReasoningSeal(Seal("details", "[]")), MessageEnd()), touched=True)
+        assert codec.encode(behind).endswith(done.raw)
+        assert json.loads(codec.encode(behind).removesuffix(done.raw)[6:]) == chunk({}, "tool_calls")
+        assert codec.encode(Frame(sse, (ReasoningSeal(Seal("details", "[]")), MessageEnd()), touched=True)) == done.raw
+
+
+JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=3), lambda inner: st.lists(inner, max_size=2), max_leaves=4)
+NAMES = st.sampled_from(["type", "index", "id", "text", "summary", "data", "signature", "format", "x"])
+DETAILS = JSON | st.lists(st.dictionaries(NAMES, JSON, max_size=5) | JSON, max_size=4)
+
+
+@given(st.lists(st.fixed_dictionaries({}, optional={"reasoning_details": DETAILS, "reasoning": JSON, "content": JSON, "refusal": JSON})))
+def test_any_details_pass(deltas: list[dict[str, Any]]) -> None:
+    """As they came, whatever they are; what they let the user read is reasoning, unless another field says it."""
+    events = told([ROLE, *map(chunk, deltas), "[DONE]"])
+    assert events[0] == MessageStart()
+    reasoning = [event.text for event in events if isinstance(event, ReasoningDelta)]
+    fields = [text if isinstance(text := delta.get("reasoning"), str) and text else text_of(delta.get("reasoning_details")) for delta in deltas]
+    assert reasoning == [text for text in fields if text]
+    seals = [json.loads(event.seal.data) for event in events if isinstance(event, ReasoningSeal)]
+    entries = [entry for delta in deltas if isinstance(each := delta.get("reasoning_details"), list) for entry in each if isinstance(entry, dict)]
+    kept = [entry for seal in seals for entry in seal]
+    for name in ("text", "summary", "data"):
+        texts = ["".join(text for entry in each if isinstance(text := entry.get(name), str)) for each in (kept, entries)]
+        assert texts[0] == texts[1]
+
+
+def test_details_cost_no_chunk_that_follows_them_its_shape(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many there were, text behind them is not parsed."""
+    codec = Chat(tools.UNKNOWN, lambda: "call_0", lambda _: None)
+    for data in [ROLE, *(chunk(thought(str(n))) for n in range(99)), chunk({"content": "a"}), chunk({"content": "b"})]:
+        codec.decode(Decoder().feed(event(data))[0])
+    monkeypatch.setattr("toolmend.json_text.loads", lambda _: pytest.fail("parsed"))
+    (sse,) = Decoder().feed(event(chunk({"content": "c"})))
+    assert codec.decode(sse) == Frame(sse, (TextDelta("c"),))

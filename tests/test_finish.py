@@ -44,15 +44,16 @@ ANSWERS: dict[str, tuple[list[bytes], list[str], list[str]]] = {
     "three times, other words": (
         [say("a"), end("length"), end("stop"), USAGE, end("stop"), DONE], ["length"], ["finish_repeated"],
     ),
-    "text behind it": ([say("a"), end("stop"), say("b"), say("c"), DONE], ["stop"], ["finish_order"]),
-    "text and a second one behind it": ([say("a"), end("stop"), say("b"), end("length"), DONE], ["length"], ["finish_order"]),
+    "text behind it": ([say("a"), end("stop"), say("b"), say("c"), DONE], ["stop", "stop"], ["finish_order"]),
+    "text and a second one behind it": ([say("a"), end("stop"), say("b"), end("length"), DONE], ["stop", "length"], ["finish_order"]),
     "reasoning behind it": ([end("stop"), say({"reasoning": "b"}), USAGE, DONE], ["stop"], ["finish_order"]),
     "a call behind it": (
-        [say("a"), end("stop"), say(first()), say(more(CITY)), USAGE, DONE], ["tool_calls"], ["finish_order", "finish_reason"],
+        [say("a"), end("stop"), say(first()), say(more(CITY)), USAGE, DONE], ["stop", "tool_calls"],
+        ["finish_order", "finish_reason"],
     ),
     "a call behind phantom": ([end("tool_calls"), say(first(CITY)), DONE], ["tool_calls"], ["finish_order"]),
     "markup behind it": (
-        [say("a"), end("stop"), say(ONE), USAGE, DONE], ["tool_calls"], ["kimi_k2", "finish_order", "finish_reason"],
+        [say("a"), end("stop"), say(ONE), USAGE, DONE], ["stop", "tool_calls"], ["kimi_k2", "finish_order", "finish_reason"],
     ),
     "on each chunk": ([say("a", "stop"), say("b", "stop"), say("c", "stop"), DONE], ["stop"], ["finish_order"]),
     "with text": ([say("a", "stop"), USAGE, DONE], ["stop"], []),
@@ -95,17 +96,50 @@ def test_answers(name: str) -> None:
         assert play(pipeline, chunks) == client
 
 
+BELIEVED = {
+    "stop": [say("a"), end("stop")],
+    "stop, the text in pieces": [say("a"), say("b"), end("stop")],
+    "stop behind reasoning": [say({"reasoning": "a"}), end("stop")],
+    "tool_calls": [say(first(CITY)), end("tool_calls")],
+    "stop behind a call": [say(first(CITY)), end("stop")],
+    "length": [say("a"), end("length")],
+    "with usage": [say("a"), say(finish="stop", usage={"prompt_tokens": 1})],
+}
+DOUBTED = {
+    "with text": [say("a", "stop")],
+    "with a call": [say(first(CITY), "tool_calls")],
+    "nothing said": [end("stop")],
+    "phantom": [say("a"), end("tool_calls")],
+}
+
+
+@pytest.mark.parametrize("name", BELIEVED)
+def test_what_is_believed_leaves_at_once(name: str) -> None:
+    """The upstream may drop the connection right behind it."""
+    made = pipeline()
+    out = made.feed(ROLE + b"".join(BELIEVED[name]))
+    assert len(read(out).only.finish_reasons) == 1
+    assert made.feed(DONE) == DONE
+
+
+@pytest.mark.parametrize("name", DOUBTED)
+def test_what_is_in_doubt_waits(name: str) -> None:
+    made = pipeline()
+    assert read(made.feed(ROLE + b"".join(DOUBTED[name]))).only.finish_reasons == []
+    assert len(read(made.feed(DONE)).choices[0].finish_reasons) == 1
+
+
 def test_what_waits_goes_out_with_the_next_event() -> None:
     for follower in (USAGE, DONE, COMMENT, say({}), end("length"), event("no json"), event({"error": "x"})):
         made = pipeline()
         made.feed(ROLE)
         assert made.feed(say("a")) == say("a")
-        assert made.feed(end("stop")) == b""
-        assert made.feed(follower).startswith(end("stop"))
+        assert made.feed(say("b", "stop")) == b""
+        assert made.feed(follower).startswith(say("b", "stop"))
     made = pipeline()
     made.feed(ROLE + say("a"))
-    assert made.feed(end("stop")) == b""
-    assert made.close() == end("stop")
+    assert made.feed(say("b", "stop")) == b""
+    assert made.close() == say("b", "stop")
 
 
 def test_a_choice_that_goes_on_does_not_wait_for_another() -> None:
@@ -124,7 +158,7 @@ def test_two_choices_in_one_frame() -> None:
     late = Frame(None, (TextDelta("x", 1),))
     assert finish.feed(late) == [Frame(None, (Finish("stop", 0),), touched=True), late]
     done = Frame(None, (MessageEnd(),))
-    assert finish.feed(done) == [Frame(None, (Finish("stop", 1),), touched=True), done]
+    assert finish.feed(done) == [Frame(None, (Finish("stop", 1), MessageEnd()), touched=True)]
     assert rules == ["finish_order"]
     assert finish.close() == []
 
@@ -136,9 +170,8 @@ def test_a_call_behind_a_reason_that_has_gone_gets_one_of_its_own() -> None:
     assert read(out).only.finish_reasons == ["stop", "tool_calls"]
 
 
-def test_what_comes_with_the_end_goes_in_front_of_it() -> None:
+def test_what_is_missing_is_put_right_in_front_of_the_end() -> None:
     finish = FinishReason(lambda _: None)
     start = ToolCallStart(0, "a", "x")
-    assert finish.feed(Frame(None, (start, MessageEnd()))) == [
-        Frame(None, (start, Finish("tool_calls")), touched=True), Frame(None, (MessageEnd(),), touched=True),
-    ]  # fmt: skip
+    ended = Frame(None, (start, Finish("tool_calls"), MessageEnd()), touched=True)
+    assert finish.feed(Frame(None, (start, MessageEnd()))) == [ended]

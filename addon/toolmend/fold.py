@@ -2,11 +2,14 @@
 
     fold(events) → Message(text, reasoning, calls by index, finish reason, usage, error)
 
-Rule of this file: it only adds up. What is legal, and what an API makes of it, is told elsewhere.
+Rule of this file: it only adds up. What is legal, and what an API makes of it, is told elsewhere. What a delta costs does not
+grow with the message: a text is put together when it is read, and reading it costs as much as it is long.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from io import StringIO
+from typing import Any
 
 from .events import (
     Event,
@@ -25,16 +28,40 @@ from .events import (
 )
 from .seals import Seal
 
+MAX_CHOICES = 128
+"""Choices of a response that are folded: OpenAI's bound for `n`."""
 
-@dataclass(slots=True)
+OVERHEAD = 1024
+"""Characters that a call, a run of reasoning or a choice counts for beside its own, so that many empty ones are bounded, too."""
+
+
+class _Text:
+    """A field that is a string, and grows in a buffer: `message.text` reads it, `_add(message, "text", piece)` adds to it."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = f"_{name}"
+
+    def __get__(self, owner: Any, kind: type) -> str:
+        return "" if owner is None else str(vars(owner)[self._name].getvalue())
+
+    def __set__(self, owner: Any, text: str) -> None:
+        buffer = vars(owner)[self._name] = StringIO()
+        buffer.write(text)
+
+
+def _add(owner: object, name: str, piece: str) -> None:
+    vars(owner)[f"_{name}"].write(piece)
+
+
+@dataclass
 class Thinking:
     """A run of reasoning, and what seals it."""
 
-    text: str = ""
+    text: _Text = _Text()
     seal: Seal | None = None
 
 
-@dataclass(slots=True)
+@dataclass
 class Call:
     """`arguments` is JSON text (of a custom call, the bare input); `complete`: its end was told."""
 
@@ -42,22 +69,24 @@ class Call:
     id: str
     name: str
     kind: str = "function"
-    arguments: str = ""
+    arguments: _Text = _Text()
     complete: bool = False
 
 
-@dataclass(slots=True)
+@dataclass
 class Message:
     """One choice of a response."""
 
-    text: str = ""
-    refusal: str = ""
+    text: _Text = _Text()
+    refusal: _Text = _Text()
     thinking: list[Thinking] = field(default_factory=list)
     calls: dict[int, Call] = field(default_factory=dict)
     finish: Finish | None = None
     usage: Usage | None = None
     error: StreamError | None = None
     ended: bool = False
+    omitted: int = 0
+    """Characters that were counted and not kept: see `Answer`."""
 
     @property
     def reasoning(self) -> str:
@@ -68,18 +97,18 @@ class Message:
         """Takes in an event of this choice."""
         match event:
             case TextDelta():
-                self.text += event.text
+                _add(self, "text", event.text)
             case RefusalDelta():
-                self.refusal += event.text
+                _add(self, "refusal", event.text)
             case ReasoningDelta():
-                self._open_run().text += event.text
+                _add(self._open_run(), "text", event.text)
             case ReasoningSeal():
                 self._open_run().seal = event.seal
             case ToolCallStart():
                 self.calls[event.index] = Call(event.index, event.id, event.name, event.kind)
             case ToolCallDelta():
                 if call := self.calls.get(event.index):
-                    call.arguments += event.arguments
+                    _add(call, "arguments", event.arguments)
             case ToolCallEnd():
                 if call := self.calls.get(event.index):
                     call.complete = True
@@ -98,6 +127,56 @@ class Message:
         if not self.thinking or self.thinking[-1].seal:
             self.thinking.append(Thinking())
         return self.thinking[-1]
+
+
+class Answer:
+    """All choices of a response, in at most `limit` characters; what is beyond is counted in `omitted` of its message.
+
+    `make` makes the message of a choice.
+    """
+
+    def __init__(self, limit: int, make: Callable[[int], Message] = lambda _: Message()) -> None:
+        self._messages: dict[int, Message] = {}
+        self._left = limit
+        self._make = make
+
+    def known(self) -> list[Message]:
+        """The messages so far, by choice; one at least."""
+        return [message for _, message in sorted(self._messages.items())] or self._of(0)
+
+    def feed(self, event: Event) -> list[Message]:
+        """Takes in an event; returns the messages that it concerns."""
+        choice = getattr(event, "choice", None)
+        messages = self.known() if choice is None else self._of(choice)
+        size = _size(event)
+        for message in messages:
+            if size and (message.omitted or size > self._left):
+                message.omitted += size
+            else:
+                self._left -= size
+                message.feed(event)
+        return messages
+
+    def _of(self, choice: int) -> list[Message]:
+        if choice not in self._messages:
+            if len(self._messages) == MAX_CHOICES:
+                return []
+            self._messages[choice] = self._make(choice)
+        return [self._messages[choice]]
+
+
+def _size(event: Event) -> int:
+    """The characters that an event adds to a message, and it alone: what replaces another adds none."""
+    match event:
+        case TextDelta() | RefusalDelta() | ReasoningDelta():
+            return len(event.text)
+        case ToolCallDelta():
+            return len(event.arguments)
+        case ToolCallStart():
+            return OVERHEAD + len(event.id) + len(event.name)
+        case ReasoningSeal():
+            return OVERHEAD + len(event.seal.data)
+    return 0
 
 
 def fold(events: Iterable[Event], choice: int = 0) -> Message:

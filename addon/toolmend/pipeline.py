@@ -1,9 +1,11 @@
 """The picture of DESIGN.md as code: bytes of one response in, bytes for the client out.
 
-    bytes ─► sse.Decoder ─► codec.decode ─► transformers ─► codec.encode ─► bytes
+    bytes ─► sse.Decoder ─► codec.decode ─► transformers ─► codec.encode ─► bytes      the client speaks the upstream's API
+                                                       └──► writer.write ─► bytes      it speaks another
 
 Rule of this file: it fails open. Whatever is raised inside, `feed`, `close` and `message` return: what had been held goes out
-first, as the raw bytes it came in, then everything that follows. No byte is lost for an exception of ours.
+first, as the raw bytes it came in, then everything that follows. No byte is lost for an exception of ours. Where raw bytes
+would be the wrong API, the client gets a legal error of its own, and nothing behind it.
 """
 
 import time
@@ -13,22 +15,26 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from . import json_text, tools
-from .apis.chat import Chat
-from .dialects import REASONING_TAGS
-from .events import Frame
+from . import json_text
+from .apis import APIS
+from .apis.codec import Reply
+from .dialects import OPEN_JSON, REASONING_TAGS, Dialect
+from .events import Event, Frame, StreamError
 from .ids import new_call_id
 from .providers import armed, profile_for
 from .reader import Reader
+from .requests import Translated, translate
+from .requests.estimate import tokens
 from .settings import Settings
 from .sse import Decoder, ServerSentEvent
+from .tools import UNKNOWN, freeform, namespaces
 from .transformers.duplicates import Duplicates
 from .transformers.finish import FinishReason
 from .transformers.markup import Markup
+from .transformers.naming import Naming
 from .transformers.policy import policy_for
 
-APIS = {"chat": Chat}
-"""The wire APIs that are spoken."""
+_BROKEN = "toolmend failed on this answer, and cannot pass it on in the API that was asked for"
 
 
 class Transformer(Protocol):
@@ -39,9 +45,12 @@ class Transformer(Protocol):
 
 
 class Pipeline:
-    """One response. `request` is the client's, parsed; None if it is not at hand: then any call is expected.
+    """One response.
 
-    `let_go`: the caller can end the response, and let the upstream go, when `done` is set. `now` tells seconds.
+    `source` is the API the upstream speaks, `target` the client's. `request` is the client's, parsed; None if it is not at
+    hand: then any call is expected. `translated`: what was made of it for the upstream; if None, it is made here, which
+    may raise requests.RequestError. `let_go`: the caller can end the response, and let the upstream go, when `done` is
+    set. `now` tells seconds. `watch` is told each rule whenever it fires; `rules` holds each once.
     """
 
     def __init__(
@@ -55,29 +64,52 @@ class Pipeline:
         new_id: Callable[[], str] = new_call_id,
         let_go: bool = False,
         now: Callable[[], float] = time.monotonic,
+        translated: Translated | None = None,
+        watch: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.rules: list[str] = []
         self.ids: list[str] = []
         self.notes: list[str] = []
         self.error: str | None = None
-        offered = tools.UNKNOWN if request is None else tools.of_chat(request)
-        profile = profile_for((request or {}).get("model"), host, settings.providers)
-        dialects = armed(settings.dialects, profile)
-        if dialects and profile.think_tags:
-            dialects.append(REASONING_TAGS)
         self._new_id = new_id
-        self._codec = APIS[source](offered, self._id, self._fired, reasoning_field=profile.reasoning_field or "reasoning_content")
-        unopened = bool(dialects and profile.think_tags and profile.think_unopened)
-        self._markup = Markup(
-            lambda choice: Reader(dialects, offered, choice, self._id, self._fired, unopened=unopened)
+        self._watch = watch
+        if translated is None and request is not None:
+            translated = translate(request, client=target, upstream=source, host=host)
+        offered = translated.tools.also(translated.names) if translated else UNKNOWN
+        self.notes += translated.notes if translated else ()
+        profile = profile_for(translated.request.get("model") if translated else None, host, settings.providers)
+        dialects = armed(settings.dialects, profile)
+        if translated and translated.prompted:
+            dialects += [dialect for dialect in OPEN_JSON if dialect not in dialects]
+        tags: list[Dialect] = [REASONING_TAGS] if dialects and profile.think_tags else []
+        dialects = dialects + tags if offered.offered else tags if source != target else []
+        reply = Reply(
+            offered,
+            self._id,
+            self._fired,
+            request or {},
+            profile.reasoning_field or "reasoning_content",
+            tokens(request or {}, target) if source != target else 0,
         )
+        self._codec = APIS[source].codec(reply)
+        self._writer = APIS[target].writer(reply) if source != target else None
+        unopened = bool(tags and profile.think_unopened)
+        self._markup = Markup(lambda choice: Reader(dialects, offered, choice, self._id, self._fired, unopened=unopened))
         choices = (request or {}).get("n")
         self._policy = policy_for(settings, self._fired, choices=choices, let_go=let_go, now=now)
-        policies = (self._policy,) if self._policy else ()
-        duplicates, finish = Duplicates(self._fired), FinishReason(self._fired)
-        self._transformers: Sequence[Transformer] = (self._markup, duplicates, *policies, finish)
+        transformers: list[Transformer] = [self._markup, Duplicates(self._fired)]
+        if self._policy:
+            transformers.append(self._policy)
+        transformers.append(FinishReason(self._fired))
+        spaces = namespaces(request or {}) if target == "responses" else {}
+        if translated and self._writer:
+            transformers.append(Naming(translated.names, translated.custom, spaces))
+        elif target == "responses":
+            transformers.append(Naming({}, freeform(request or {}), spaces, native=False))
+        self._transformers: Sequence[Transformer] = transformers
         self._decoder = Decoder()
-        self._raw = not offered.offered or not dialects
+        self._raw = not dialects and self._writer is None
+        self._broken = False  # a translated answer that had to be given up
         self.lets_go = not self._raw and self._policy is not None and self._policy.lets_go
         self._unsent = bytearray()  # what came in and no frame that went out answers for
         self._inflight: deque[ServerSentEvent | bytes] = deque()  # the events in it; bytes: a comment that went ahead
@@ -88,9 +120,10 @@ class Pipeline:
             return data
         if self.done:
             return b""
-        self._unsent += data
         out: list[bytes] = []
         try:
+            if not self._writer:
+                self._unsent += data
             self._events(self._decoder.feed(data), out)
         except Exception as error:  # whatever is wrong in here, the client's bytes are not
             self._fail(error, out)
@@ -105,6 +138,8 @@ class Pipeline:
             self._events(self._decoder.close(), out)
             for at, transformer in enumerate(self._transformers):
                 self._send(self._through(transformer.close(), at + 1), out)
+            if not self.done:
+                out.append(self._writer.close() if self._writer else self._codec.held())
         except Exception as error:
             self._fail(error, out)
         return b"".join(out)
@@ -112,29 +147,52 @@ class Pipeline:
     @property
     def done(self) -> bool:
         """Whether the client has all: the end of the message is out, and what may still come is dropped."""
-        return self._policy is not None and self._policy.done
+        return self._broken or (self._policy is not None and self._policy.done)
 
     def message(self, body: bytes) -> bytes:
         """A whole response: JSON. Returns the very same bytes where there is nothing to mend."""
         if self._raw:
             return body
         try:
-            frame = self._codec.decode_message(body)
-            frames = list(self._through([frame], 0))
-            for at, transformer in enumerate(self._transformers):
-                frames += self._through(transformer.close(), at + 1)
-            events = tuple(event for part in frames for event in part.events)
-            return self._codec.encode_message(Frame(frame.sse, events, any(part.touched for part in frames)))
-        except json_text.NotJSON:
-            return body
+            frame, events, touched = self._whole(body)
+            if self._writer:
+                return self._writer.message(events)
+            return self._codec.encode_message(Frame(frame.sse, events, touched))
         except Exception as error:
+            if not self._writer and isinstance(error, json_text.NotJSON):
+                return body
             self._fail(error, [])
-            return body
+            return self._writer.message([StreamError("api_error", _BROKEN, 502)]) if self._writer else body
+
+    def as_stream(self, body: bytes) -> bytes:
+        """A whole response, for a client of another API that waits for a stream."""
+        assert self._writer
+        out: list[bytes] = []
+        try:
+            out.append(self._writer.write(self._whole(body)[1]))
+            out.append(self._writer.close())
+        except Exception as error:
+            self._fail(error, out)
+        return b"".join(out)
+
+    def _whole(self, body: bytes) -> tuple[Frame, tuple[Event, ...], bool]:
+        """The frame of a whole response, and what the transformers make of its events."""
+        frame = self._codec.decode_message(body)
+        frames = list(self._through([frame], 0))
+        for at, transformer in enumerate(self._transformers):
+            frames += self._through(transformer.close(), at + 1)
+        return frame, tuple(event for part in frames for event in part.events), any(part.touched for part in frames)
 
     def _events(self, events: Iterable[ServerSentEvent], out: list[bytes]) -> None:
         for sse in events:
             if self.done:
                 return
+            if self._writer:
+                if sse.data is None or sse.event == b"ping":
+                    out.append(self._writer.ping())
+                else:
+                    self._send(self._through([self._decode(sse)], 0), out)
+                continue
             if sse.data is None and (self._markup.in_call or (self._policy and self._policy.silent)):
                 # a comment is the upstream's keep-alive: it goes ahead of what is held, or the client may give up
                 self._inflight.append(sse.raw)
@@ -161,8 +219,8 @@ class Pipeline:
 
     def _send(self, frames: Iterable[Frame], out: list[bytes]) -> None:
         for frame in frames:
-            data = self._codec.encode(frame)
-            if frame.sse is not None:
+            data = self._writer.write(frame.events) if self._writer else self._codec.encode(frame)
+            if frame.sse is not None and not self._writer:
                 self._answered(frame.sse)
             if data:
                 out.append(data)
@@ -178,15 +236,20 @@ class Pipeline:
                 return
 
     def _fail(self, error: Exception, out: list[bytes]) -> None:
-        """From here on everything passes as it comes; what is held goes first."""
-        self._raw = True
+        """From here on everything passes as it comes, what is held first; or, in another API, nothing but an error."""
         # where, not what: an exception's own words may quote the stream
         place = traceback.extract_tb(error.__traceback__)[-1]
         self.error = f"{type(error).__name__} in {place.name} ({Path(place.filename).name}:{place.lineno})"
-        out.append(bytes(self._unsent))
-        self._unsent.clear()
+        if self._writer:
+            self._broken = True
+            out.append(self._writer.fail(_BROKEN))
+        else:
+            self._raw = True
+            out += self._codec.held(), bytes(self._unsent)
+            self._unsent.clear()
 
     def _fired(self, rule: str) -> None:
+        self._watch(rule)
         if rule not in self.rules:
             self.rules.append(rule)
 

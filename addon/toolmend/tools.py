@@ -1,7 +1,7 @@
 """The tools that a request offers: what a call may name, and of which types its parameters are."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 type Schema = Mapping[str, Any]
@@ -29,6 +29,11 @@ class Tools:
     def __contains__(self, name: str) -> bool:
         return name in self.schemas or not self.known
 
+    def also(self, names: Mapping[str, str]) -> "Tools":
+        """These tools, and each by the other name that it has: a model may know it by that from what was said before."""
+        more = {other: self.schemas[name] for name, other in names.items() if name in self.schemas}
+        return replace(self, schemas={**more, **self.schemas}) if more else self
+
     def properties(self, name: str) -> Mapping[str, Any]:
         """The declared parameters of a tool."""
         properties = self.schemas.get(name, {}).get("properties")
@@ -46,16 +51,108 @@ class Tools:
 UNKNOWN = Tools(known=False)
 
 
+FREEFORM: Schema = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
+"""A freeform (custom) tool, as a model knows it that writes its calls as JSON."""
+
+_SERVER_TOOLS = ("web_search", "web_fetch", "code_execution", "tool_search")
+"""How the types of those tools of Anthropic's begin that its server runs: no call of one reaches the client."""
+
+
 def of_chat(request: Mapping[str, Any]) -> Tools:
-    """The tools of a Chat Completions request: `tools[].function`, or the older `functions[]`."""
+    """The tools of a Chat Completions request: `tools[].function`, `tools[].custom`, or the older `functions[]`."""
     schemas: dict[str, Schema] = {}
     for entry in [*_objects(request.get("tools")), *_objects(request.get("functions"))]:
         inner = entry.get("function", entry.get("custom", entry))
         if isinstance(inner, Mapping) and isinstance(inner.get("name"), str):
-            parameters = inner.get("parameters")
-            schemas[inner["name"]] = parameters if isinstance(parameters, Mapping) else {}
+            schemas[inner["name"]] = FREEFORM if entry.get("type") == "custom" else _object(inner.get("parameters"))
     calls = sum(len(_objects(message.get("tool_calls"))) for message in _objects(request.get("messages")))
     return Tools(schemas, calls_so_far=calls, legacy=not request.get("tools"))
+
+
+def of_messages(request: Mapping[str, Any]) -> Tools:
+    """The tools of an Anthropic Messages request that its client runs: those it describes, and bash, text editor … by name."""
+    schemas = {
+        tool["name"]: _object(tool.get("input_schema"))
+        for tool in _objects(request.get("tools"))
+        if isinstance(tool.get("name"), str) and not str(tool.get("type", "")).startswith(_SERVER_TOOLS)
+    }
+    blocks = (block for message in _objects(request.get("messages")) for block in _objects(message.get("content")))
+    return Tools(schemas, calls_so_far=sum(block.get("type") == "tool_use" for block in blocks))
+
+
+def of_responses(request: Mapping[str, Any]) -> Tools:
+    """The functions and freeform tools of a Responses request, those of a namespace by their flat names."""
+    flat = {place: name for name, place in namespaces(request).items()}
+    schemas: dict[str, Schema] = {}
+    for space, tool in each_tool(request):
+        if tool.get("type") in _CALLED and isinstance(tool.get("name"), str):
+            name = flat.get((_name(space), tool["name"]), tool["name"])
+            schemas[name] = FREEFORM if tool["type"] == "custom" else _object(tool.get("parameters"))
+    calls = sum(item.get("type") in ("function_call", "custom_tool_call") for item in _objects(request.get("input")))
+    return Tools(schemas, calls_so_far=calls)
+
+
+def freeform(request: Mapping[str, Any]) -> frozenset[str]:
+    """The names of the freeform tools of a Responses request, those of a namespace by their flat names."""
+    flat = {place: name for name, place in namespaces(request).items()}
+    custom = [(_name(space), _name(tool)) for space, tool in each_tool(request) if tool.get("type") == "custom"]
+    return frozenset(flat.get(place, place[1]) for place in custom if place[1])
+
+
+OF: Mapping[str, Callable[[Mapping[str, Any]], Tools]] = {
+    "chat": of_chat,
+    "messages": of_messages,
+    "responses": of_responses,
+}
+"""The tools of a request, by its API."""
+
+_CALLED = ("function", "custom")
+_ADDING = ("additional_tools", "tool_search_output")
+"""The items of a Responses request that offer tools."""
+
+
+def each_tool(request: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any]]]:
+    """Every tool of a Responses request with its namespace (empty where it has none), wherever it is offered."""
+    items = [item for item in _objects(request.get("input")) if item.get("type") in _ADDING]
+    for offering in [request, *items]:
+        for tool in _objects(offering.get("tools")):
+            if tool.get("type") == "namespace":
+                yield from ((tool, inner) for inner in _objects(tool.get("tools")))
+            else:
+                yield {}, tool
+
+
+def namespaces(request: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
+    """The flat name of each tool that a Responses request offers in a namespace → the namespace and its name there.
+
+    A client finds a called tool by both: a call of the flat name goes back with them. `functions` is where clients keep
+    what they keep nowhere else, so its tools are flat already.
+    """
+    tools = [(_name(space), tool["name"]) for space, tool in each_tool(request) if isinstance(tool.get("name"), str)]
+    taken = {name for space, name in tools if not space or space == "functions"}
+    found: dict[str, tuple[str, str]] = {}
+    for space, name in dict.fromkeys(tools):
+        if space and space != "functions":
+            flat = joined(space, name)
+            while flat in taken:
+                flat += "_"
+            taken.add(flat)
+            found[flat] = space, name
+    return found
+
+
+def joined(namespace: str, name: str) -> str:
+    """A name with its namespace: `mcp__files` and `read` are `mcp__files__read`, as clients join them themselves."""
+    return name if namespace in ("", "functions") else f"{namespace.removesuffix('__')}__{name}"
+
+
+def _name(space: Mapping[str, Any]) -> str:
+    name = space.get("name")
+    return name if isinstance(name, str) else ""
+
+
+def _object(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
 
 
 def _objects(value: Any) -> list[Mapping[str, Any]]:

@@ -1,1 +1,29 @@
-"""The wire APIs: one decoder and one encoder each, from and to the neutral events."""
+"""The wire APIs that are spoken: a row each. See codec.py for what a codec and a writer do."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from .chat import Chat
+from .chat_fresh import ChatWriter
+from .codec import Codec, Reply, Writer
+from .messages import Messages
+from .messages_write import MessagesWriter
+from .responses import Responses
+from .responses_write import ResponsesWriter
+
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    """How the codec and the writer of a response are made."""
+
+    codec: Callable[[Reply], Codec]
+    writer: Callable[[Reply], Writer]
+
+
+APIS: Mapping[str, Api] = {
+    "chat": Api(
+        lambda reply: Chat(reply.tools, reply.new_id, reply.fired, reasoning_field=reply.reasoning_field), ChatWriter
+    ),
+    "messages": Api(Messages, MessagesWriter),
+    "responses": Api(Responses, ResponsesWriter),
+}

@@ -20,13 +20,15 @@ from ..events import (
     MessageEnd,
     MessageStart,
     ReasoningDelta,
+    RefusalDelta,
     TextDelta,
     ToolCallDelta,
 )
 from ..sse import ServerSentEvent
 from ..tools import Tools
 from .chat_calls import Calls
-from .chat_reports import error_of, usage_of
+from .chat_details import Run, put_seal, text_of
+from .chat_reports import put_errors, stop_sequence_of, usage_of
 from .chat_shape import REASONING, Shape, learn
 from .chat_write import rewrite
 
@@ -61,13 +63,16 @@ class Chat:
         self._shape: Shape | None = None
         self._misses = 0
         self._wraps: dict[int, tuple[str, str]] = {}
+        self._runs: dict[int, Run] = {}  # of reasoning that is told in details
+        self._failed = False
 
     def decode(self, sse: ServerSentEvent) -> Frame:
         """One server-sent event → its frame. Raises json_text.NotJSON where the data is no JSON."""
         if not sse.data:
             return Frame(sse)
         if sse.data == b"[DONE]":
-            return Frame(sse, (*self._held_calls(), MessageEnd()))
+            held, regular = self._held()
+            return Frame(sse, (*held, MessageEnd()), touched=not regular)
         shape = self._shape
         if shape is not None:
             text = shape.text(sse.data)
@@ -83,7 +88,7 @@ class Chat:
         regular &= self._is_complete(chunk)
         if chunk.get("choices"):
             self._last = sse
-        if regular and len(events) == 1 and self._misses < _MOST_MISSES:
+        if regular and len(events) == 1 and not self._runs and self._misses < _MOST_MISSES:
             self._misses += 1
             shape = learn(sse.data, chunk, events)
             if shape is not None:
@@ -106,9 +111,16 @@ class Chat:
         sse = frame.sse or self._last
         assert sse is not None
         assert sse.data is not None
-        ended = frame.sse is None and MessageEnd() in frame.events
-        data = "[DONE]" if ended else self._arguments(frame) or self._write(sse.data, frame, "delta")
+        if frame.events and isinstance(frame.events[-1], MessageEnd):  # in front of it a chunk for what came with it
+            events = frame.events[:-1]
+            before = self.encode(Frame(None, events, touched=True)) if events else b""
+            return before + (frame.sse.raw if frame.sse else sse.with_data(b"[DONE]"))
+        data = self._arguments(frame) or self._write(sse.data, frame, "delta")
         return sse.with_data(data.encode()) if data else b""
+
+    def held(self) -> bytes:
+        """Nothing: every frame leaves with what it says."""
+        return b""
 
     def encode_message(self, frame: Frame) -> bytes:
         """A frame that `decode_message` made → the body."""
@@ -144,9 +156,7 @@ class Chat:
         usage = chunk.get("usage")
         if isinstance(usage, dict):
             events.append(usage_of(usage))
-        error = chunk.get("error")
-        if error:
-            events.append(error_of(error))
+        self._failed = put_errors(chunk, events, failed=self._failed)
         return events, regular
 
     def _is_complete(self, chunk: Mapping[str, Any]) -> bool:
@@ -167,6 +177,7 @@ class Chat:
 
     def _decode_choice(self, choice: Mapping[str, Any], place: int, key: str, events: list[Event]) -> bool:
         regular = True
+        first = len(events)
         index = choice.get("index")
         if not isinstance(index, int):
             index = place
@@ -188,7 +199,9 @@ class Chat:
             reason = "tool_calls"
             regular = self._mended("finish_reason")
         if reason:
-            events.append(Finish(reason, index))
+            events.append(Finish(reason, index, stop_sequence_of(choice) if reason == "stop" else None))
+        if index in self._runs:
+            put_seal(self._runs, index, events, first, whole=key == "message")
         return regular
 
     def _decode_delta(self, delta: Mapping[str, Any], index: int, key: str, events: list[Event]) -> bool:
@@ -198,15 +211,25 @@ class Chat:
             events.append(MessageStart(index))
             if not delta.get("role"):
                 regular = self._mended("role")
+        details = delta.get("reasoning_details")
         for name in REASONING:
             reasoning = delta.get(name)
             if isinstance(reasoning, str) and reasoning:
                 self._reasoning_field = name
                 events.append(ReasoningDelta(reasoning, index))
                 break  # the two fields say the same
+        else:
+            if details and (text := text_of(details)):
+                events.append(ReasoningDelta(text, index))
+        if details:
+            self._runs.setdefault(index, Run()).add(details)
+            self._shape = None  # what comes next is to be seen: it may end the run
         content = delta.get("content")
         if isinstance(content, str) and content:
             events.append(TextDelta(content, index))
+        refusal = delta.get("refusal")
+        if isinstance(refusal, str) and refusal:
+            events.append(RefusalDelta(refusal, index))
         entries = delta.get("tool_calls")
         legacy = delta.get("function_call")
         if entries and not isinstance(entries, list):
@@ -229,9 +252,13 @@ class Chat:
             self._calls[choice] = Calls(self._tools, choice, self._new_id, self._fired)
         return self._calls[choice]
 
-    def _held_calls(self) -> list[Event]:
-        """The message is over, and there was no finish reason to say so."""
-        return [event for calls in self._calls.values() for event in calls.close("")[0]]
+    def _held(self) -> tuple[list[Event], bool]:
+        """The message is over, and there was no finish reason to say so: what is left, and whether it need not be sent."""
+        events: list[Event] = []
+        for choice in tuple(self._runs):
+            put_seal(self._runs, choice, events, 0, whole=True)
+        closed = [calls.close("") for calls in self._calls.values()]
+        return [*events, *(event for ends, _ in closed for event in ends)], all(as_sent for _, as_sent in closed)
 
     def _mended(self, rule: str) -> bool:
         """A rule fires; what it is about is not regular."""

@@ -1,12 +1,18 @@
-"""What a Chat Completions chunk reports beside its choices: token counts, errors.
+"""What Chat Completions reports beside the answer: token counts, errors, the stop sequence; read, and written.
+
+    {"error": {"message": "…", "type": "…", "param": null, "code": 429}}          instead of choices, or beside them
+    {"choices": [{"error": {"code": 502, "message": "…"}, "finish_reason": "error", …}]}     OpenRouter
 
 Rule of this file: providers agree on little here, so nothing is taken for granted; what is missing counts 0.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
-from ..events import StreamError, Usage
+from ..events import Event, Finish, StreamError, Usage
+
+_STATUS = re.compile("[1-5][0-9]{2}")
 
 
 def usage_of(usage: Mapping[str, Any]) -> Usage:
@@ -34,6 +40,49 @@ def error_of(error: Any) -> StreamError:
     if not isinstance(error, dict):
         return StreamError("error", str(error))
     status = error.get("code")
+    if isinstance(status, str) and _STATUS.fullmatch(status):
+        status = int(status)
     return StreamError(
         str(error.get("type") or "error"), str(error.get("message") or ""), status if isinstance(status, int) else 0
     )
+
+
+def errors_of(chunk: Mapping[str, Any]) -> list[StreamError]:
+    """The errors that a chunk tells, in its choices or of itself; vLLM has (had) bodies that are one."""
+    choices = chunk.get("choices")
+    told = [choice.get("error") for choice in choices if isinstance(choice, dict)] if isinstance(choices, list) else []
+    told.append(chunk if chunk.get("object") == "error" else chunk.get("error"))
+    return [error_of(error) for error in told if error]
+
+
+def put_errors(chunk: Mapping[str, Any], events: list[Event], *, failed: bool) -> bool:
+    """Puts the errors of a chunk behind what it says, and in front of a finish reason "error", which is one if none was told.
+
+    `failed`: whether one was told before. Returns whether one is now.
+    """
+    ends = (at for at, event in enumerate(events) if isinstance(event, Finish) and event.finish_reason == "error")
+    at = next(ends, None)
+    errors = errors_of(chunk)
+    if at is not None and not (errors or failed):
+        errors = [StreamError("error", "The upstream ended with an error.")]
+    place = len(events) if at is None else at
+    events[place:place] = errors
+    return failed or bool(errors)
+
+
+def stop_sequence_of(choice: Mapping[str, Any]) -> str | None:
+    """The stop sequence that was met: vLLM's `stop_reason`, SGLang's `matched_stop`. There, a number is a token."""
+    found = (choice.get(name) for name in ("stop_sequence", "stop_reason", "matched_stop"))
+    return next((text for text in found if isinstance(text, str) and text), None)
+
+
+def usage_as(usage: Usage) -> dict[str, Any]:
+    """Token counts as OpenAI tells them."""
+    return {
+        "prompt_tokens": usage.input_tokens,
+        "completion_tokens": usage.output_tokens,
+        "total_tokens": usage.input_tokens + usage.output_tokens,
+        "prompt_tokens_details": {"cached_tokens": usage.cached_tokens, "cache_write_tokens": usage.cache_write_tokens},
+        "completion_tokens_details": {"reasoning_tokens": usage.reasoning_tokens},
+    }
+

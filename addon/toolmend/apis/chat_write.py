@@ -2,7 +2,7 @@
 
 Rule of this file: what is not understood stays. It is the upstream's own text with nothing but the value of `choices`
 written anew (and what is missing beside it added), and of a choice nothing but the fields that events speak for. A
-choice of a chunk goes only if all that it said was taken from it.
+choice of a chunk goes only if all that it said was taken from it. Refusals and seals of reasoning stay where they are.
 """
 
 from collections.abc import Iterable, Mapping
@@ -22,6 +22,7 @@ from ..events import (
     ToolCallStart,
     Usage,
 )
+from .chat_details import text_of, with_text
 from .chat_shape import REASONING
 
 _COMMON = frozenset({"id", "object", "created", "model", "system_fingerprint", "service_tier", "provider", "choices"})
@@ -127,13 +128,14 @@ def _build(
 def _set_reasoning(delta: dict[str, Any], text: str, reasoning_field: str) -> None:
     fields = [name for name in REASONING if delta.get(name)]
     details = delta.get("reasoning_details")
-    only = details[0] if isinstance(details, list) and len(details) == 1 else None
-    if fields and isinstance(only, dict) and only.get("text") == delta[fields[0]]:  # the same text a third time
-        if text:
-            delta["reasoning_details"] = [{**only, "text": text}]
+    told = text_of(details)
+    if told and told != text and (not fields or told == delta[fields[0]]):  # the same text a third time, or the only one
+        details = with_text(details, text)
+        if details:
+            delta["reasoning_details"] = details
         else:
             del delta["reasoning_details"]
-    for name in fields or ([reasoning_field] if text else []):
+    for name in fields or ([reasoning_field] if text and not told else []):
         _set(delta, name, text, "")
 
 

@@ -46,6 +46,9 @@ class Codec(Protocol):
     def encode(self, frame: Frame) -> bytes:
         """A frame → the bytes for the client: its own as long as nothing was touched."""
 
+    def held(self) -> bytes:
+        """What `encode` has not given yet, once nothing more comes."""
+
     def encode_message(self, frame: Frame) -> bytes:
         """A frame that `decode_message` made → the body."""
 

@@ -30,3 +30,8 @@ class Translated:
     custom: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
     prompted: bool = False
+
+
+from .translate import translate  # noqa: E402 (its parts raise what stands above)
+
+__all__ = ["RequestError", "Translated", "translate"]

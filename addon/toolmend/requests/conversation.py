@@ -1,7 +1,7 @@
 """A request, whichever API it is spoken in: what each reader makes of it and each writer reads.
 
-Rule of this file: values only. A field is here because two APIs can say it; what only one can say stands in `rest`, is
-written back where the upstream speaks the client's API, and is told in the notes where it does not.
+Rule of this file: values only. A field is here because two APIs can say it; what only one can say stands in `rest`, stays
+as it is where the upstream speaks the client's API, and is told in the notes by the writer where it does not.
 
 Order within a turn is the model's own. Tool results are turns of their own (role `tool`), directly behind the assistant's
 turn that made the calls; what else the user said in that message is the turn behind it.
@@ -151,9 +151,13 @@ class Format:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """A request. None and empty: the client does not say. `rest` is what only its own API can say, by field."""
+    """A request. None and empty: the client does not say. `rest` is what only its own API can say, by field.
+
+    `api` is the client's; `cache` is a breakpoint for the request as a whole.
+    """
 
     model: str = ""
+    api: str = ""
     turns: tuple[Turn, ...] = ()
     tools: tuple[Tool | Other, ...] = ()
     tool_choice: ToolChoice | None = None
@@ -168,4 +172,5 @@ class Conversation:
     user: str = ""
     stream: bool = False
     include_usage: bool = False
+    cache: Cache = None
     rest: Mapping[str, Any] = field(default_factory=dict)

@@ -1,11 +1,11 @@
 """The finish reason: `tool_calls` if and only if there was a call; once, and behind everything that is said.
 
-Rule of this file: a frame that finishes a choice waits for the next one, which is on its heels (usage, `[DONE]`, the
-end of the body), and then leaves as it came. Only if text or calls of the choice follow is its reason taken out, and
-put behind them.
+Rule of this file: a reason that can be believed leaves at once, as it came: the next event may never come, and nobody can
+send behind an upstream that drops the connection. One in doubt waits for the next event, which is on its heels (usage,
+`[DONE]`, the end of the body): it came with text, as from upstreams that put a reason on each chunk; or nothing was said
+yet; or it promises calls that are not there. If text or calls of the choice follow, it is put behind them.
 
-XX an upstream that drops the connection between the reason and the next event takes the reason with it: mitmproxy lets
-nobody send behind a drop.
+XX where text follows a reason that was believed, the choice gets a second one behind it: clients go by the last.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,6 +17,7 @@ from ..events import (
     Frame,
     MessageEnd,
     ReasoningDelta,
+    RefusalDelta,
     StreamError,
     TextDelta,
     ToolCallDelta,
@@ -24,9 +25,8 @@ from ..events import (
     Usage,
 )
 
-_SAYS = (TextDelta, ReasoningDelta, ToolCallStart, ToolCallDelta)
+_SAYS = (TextDelta, ReasoningDelta, RefusalDelta, ToolCallStart, ToolCallDelta)
 _ENDS = (MessageEnd, Usage, StreamError)
-_MATTERS = (ToolCallStart, Finish, MessageEnd)
 
 
 class FinishReason:
@@ -34,27 +34,37 @@ class FinishReason:
 
     def __init__(self, fired: Callable[[str], None]) -> None:
         self._fired = fired
+        self._spoke: set[int] = set()
         self._called: set[int] = set()
-        self._finished: set[int] = set()
+        self._finished: dict[int, Finish] = {}
         self._waiting: Frame | None = None
-        self._late: dict[int, Finish] = {}  # reasons that were taken out of frames
+        self._late: dict[int, Finish] = {}  # reasons that are to be said behind what came after them
 
     def feed(self, frame: Frame) -> Sequence[Frame]:
-        if not (self._finished or self._late):
-            for event in frame.events:
-                if isinstance(event, _MATTERS):
-                    break
-            else:
-                return (frame,)
-        said = {event.choice for event in frame.events if isinstance(event, _SAYS)}
+        said: set[int] = set()
+        plain = not (self._finished or self._late)
+        for event in frame.events:
+            if isinstance(event, _SAYS):
+                said.add(event.choice)
+                if isinstance(event, ToolCallStart):
+                    self._called.add(event.choice)
+            elif isinstance(event, Finish | MessageEnd):
+                plain = False
+        if plain:
+            self._spoke |= said
+            return (frame,)
         out = self._release(said)
-        self._finished -= said
-        if self._late and not said and any(isinstance(event, _ENDS) for event in frame.events):
+        for choice in said & self._finished.keys():
+            self._fired("finish_order")
+            self._late[choice] = self._finished.pop(choice)
+        ends = MessageEnd() in frame.events
+        if self._late and not said and not ends and any(isinstance(event, _ENDS) for event in frame.events):
             out += self._own_frame(self._put_behind())
-        frame = self._note(frame)
-        if MessageEnd() in frame.events:
-            out += self._end(frame)
-        elif any(isinstance(event, Finish) for event in frame.events):
+        frame, doubt = self._take_in(frame, said)
+        self._spoke |= said
+        if ends:
+            out.append(self._end(frame))
+        elif doubt:
             self._waiting = frame
         else:
             out.append(frame)
@@ -63,23 +73,26 @@ class FinishReason:
     def close(self) -> Sequence[Frame]:
         return [*self._release(set()), *self._own_frame(self._put_behind())]
 
-    def _note(self, frame: Frame) -> Frame:
-        """Takes in what a frame says of calls and reasons; a reason that is said again is dropped."""
+    def _take_in(self, frame: Frame, said: set[int]) -> tuple[Frame, bool]:
+        """Takes in the reasons of a frame, one that is said again is dropped; whether one of them is in doubt."""
         events: list[Event] = []
+        doubt = False
         for event in frame.events:
-            match event:
-                case ToolCallStart():
-                    self._called.add(event.choice)
-                case Finish():
-                    self._late.pop(event.choice, None)
-                    if event.choice in self._finished:
-                        self._fired("finish_repeated")
-                        continue
-                    self._finished.add(event.choice)
-                case _:
-                    pass
+            if isinstance(event, Finish):
+                choice = event.choice
+                self._late.pop(choice, None)
+                if choice in self._finished:
+                    self._fired("finish_repeated")
+                    continue
+                self._finished[choice] = event
+                phantom = event.finish_reason == "tool_calls" and choice not in self._called
+                if phantom or choice in said or choice not in self._spoke:
+                    doubt = True
+                else:
+                    events.append(self._right(event))
+                    continue
             events.append(event)
-        return frame if len(events) == len(frame.events) else Frame(frame.sse, tuple(events), touched=True)
+        return _with(frame, events), doubt
 
     def _release(self, said: set[int]) -> list[Frame]:
         """The frame that waits, without the reasons of choices that have more to say."""
@@ -91,10 +104,10 @@ class FinishReason:
             if isinstance(event, Finish) and event.choice in said:
                 self._fired("finish_order")
                 self._late[event.choice] = event
+                del self._finished[event.choice]
             else:
                 events.append(self._right(event) if isinstance(event, Finish) else event)
-        same = len(events) == len(frame.events) and all(a is b for a, b in zip(events, frame.events, strict=True))
-        return [frame if same else Frame(frame.sse, tuple(events), touched=True)]
+        return [_with(frame, events)]
 
     def _right(self, event: Finish) -> Finish:
         called = event.choice in self._called
@@ -105,23 +118,29 @@ class FinishReason:
         return replace(event, finish_reason="tool_calls" if called else "stop")
 
     def _put_behind(self) -> list[Event]:
-        """The reasons that were taken out."""
-        late: list[Event] = [self._right(event) for _, event in sorted(self._late.items())]
-        self._finished |= self._late.keys()
+        """The reasons that are late."""
+        late = [self._right(event) for _, event in sorted(self._late.items())]
+        self._finished |= self._late
         self._late.clear()
-        return late
+        return list(late)
 
     def _own_frame(self, events: list[Event]) -> list[Frame]:
         return [Frame(None, tuple(events), touched=True)] if events else []
 
-    def _end(self, frame: Frame) -> list[Frame]:
-        """The end of the message: in front of it goes what came with it, and the reason of a call that has none."""
-        before = [event for event in frame.events if not isinstance(event, MessageEnd)] + self._put_behind()
-        missing = sorted(self._called - self._finished)
+    def _end(self, frame: Frame) -> Frame:
+        """The end of the message: late reasons stand right in front of it, and those of calls that have none."""
+        events = [self._right(event) if isinstance(event, Finish) else event for event in frame.events]
+        behind = self._put_behind()
+        missing = sorted(self._called - self._finished.keys())
         if missing:
             self._fired("finish_reason")
-            self._finished.update(missing)
-            before += (Finish("tool_calls", choice) for choice in missing)
-        if not before:
-            return [frame]
-        return [*self._own_frame(before), Frame(frame.sse, (MessageEnd(),), touched=frame.sse is None)]
+            behind += (Finish("tool_calls", choice) for choice in missing)
+        at = events.index(MessageEnd())
+        return _with(frame, [*events[:at], *behind, *events[at:]])
+
+
+def _with(frame: Frame, events: list[Event]) -> Frame:
+    """The frame with these events; itself if they are its own."""
+    if len(events) == len(frame.events) and all(a is b for a, b in zip(events, frame.events, strict=True)):
+        return frame
+    return Frame(frame.sse, tuple(events), touched=True)

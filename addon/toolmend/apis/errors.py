@@ -1,0 +1,202 @@
+"""An upstream's error as an error of the client's API: status, headers, body.
+
+    429 {"error":{"message":"slow down","type":"tokens","param":null,"code":"rate_limit_exceeded"}}
+    429 {"type":"error","error":{"type":"rate_limit_error","message":"slow down"},"request_id":"req_018e"}
+
+What clients do depends on it: whether they try again, wait, compact the conversation, or tell the user of a wrong key.
+Sources: docs.anthropic.com/en/api/errors and /rate-limits; platform.openai.com/docs/guides/error-codes and /rate-limits.
+
+Rule of this file: whatever comes in, a legal error goes out. What the upstream says in words stays; what a client looks at is
+the client's API's.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from .. import json_text
+from .headers import Headers, request_id, translate_headers
+from .messages_errors import error_type, status_of
+
+MAX_TEXT = 4000
+"""Characters of an upstream's words that are passed on: a page of HTML or a traceback helps nobody."""
+
+OPENAI_TYPES: dict[int, tuple[int, str, str | None]] = {
+    # status: what it is in Chat Completions and Responses, with the code
+    400: (400, "invalid_request_error", None),
+    401: (401, "invalid_request_error", "invalid_api_key"),
+    402: (402, "insufficient_quota", "insufficient_quota"),
+    403: (403, "invalid_request_error", None),
+    404: (404, "invalid_request_error", None),
+    408: (408, "server_error", None),
+    409: (409, "invalid_request_error", None),
+    413: (413, "invalid_request_error", None),
+    422: (422, "invalid_request_error", None),
+    429: (429, "rate_limit_error", "rate_limit_exceeded"),
+    503: (503, "server_error", "server_is_overloaded"),
+    504: (504, "server_error", None),
+    529: (503, "server_error", "server_is_overloaded"),
+}
+"""One that is not here keeps its status, and is the server's."""
+
+OVERFLOW = re.compile(
+    r"context_length_exceeded|exceed_context_size|model_max_prompt_tokens_exceeded"  # codes: OpenAI, llama.cpp, Copilot
+    r"|maximum context length|maximum prompt length|maximum model length|context (?:size|length|window)"
+    r"|exceeded model token limit|token count .*exceeds|exceeds max(?:imum)? length|range of input length"
+    r"|prompt is too long|tokens\S* must be <=|too many (?:input )?tokens",
+    re.IGNORECASE,
+)
+"""How upstreams say that the conversation no longer fits."""
+
+_MAXIMUM = re.compile(
+    r"(\d{3,})(?: tokens)? maximum"  # Anthropic, Mistral
+    r"|(?:maximum|limit|allowed|context size|context length|<=|\[1)[^\d.]{0,40}(\d{3,})",
+    re.IGNORECASE,
+)
+_OVERLOADED = re.compile(r"overloaded|\bcapacity\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What an upstream reports. `code` and `param` as in Chat Completions; "" where it says none."""
+
+    status: int
+    message: str
+    type: str = ""
+    code: str = ""
+    param: str | None = None
+
+    @property
+    def overflow(self) -> bool:
+        """Whether the conversation no longer fits into the model's context."""
+        return self.status in (400, 413, 422, 500) and bool(OVERFLOW.search(f"{self.code} {self.type} {self.message}"))
+
+    @property
+    def overloaded(self) -> bool:
+        """Whether it is a matter of load, and not of limits of one's own."""
+        return self.status >= 500 and bool(_OVERLOADED.search(f"{self.type} {self.message}"))
+
+
+def translate_error(
+    status: int, headers: Iterable[tuple[str, str]], body: bytes, source: str, target: str, *, now: datetime, new_id: str
+) -> tuple[int, Headers, bytes]:
+    """The error for a client of `target`. `new_id`: what the request is called where the client's API names it."""
+    given = tuple(headers)
+    if source == target and status >= 400 and is_error(body):
+        kind = next((value for name, value in given if name.lower() == "content-type"), "application/json")
+        return status, (("content-type", kind), *translate_headers(given, source, target, now=now, new_id=new_id)), body
+    status, text = write_error(fault_of(status, body), target, new_id)
+    return status, (("content-type", "application/json"), *translate_headers(given, source, target, now=now, new_id=new_id)), text
+
+
+def is_error(body: bytes) -> bool:
+    """Whether a JSON body is an error, whatever status it came with."""
+    try:
+        value = json_text.loads(body)
+    except json_text.NotJSON:
+        return False
+    if not isinstance(value, dict) or not (_error(value) or value.get("type") == "error"):
+        return False
+    return not (value.get("choices") or value.get("output") or value.get("content")) or bool(_choice_error(value))
+
+
+def fault_of(status: int, body: bytes) -> Fault:
+    """What an upstream reports, in any of the shapes seen: OpenAI's, Anthropic's, FastAPI's, Google's, OpenRouter's, text."""
+    try:
+        value = json_text.loads(body)
+    except json_text.NotJSON:
+        text = body[:MAX_TEXT].decode(errors="replace").strip()
+        plain = "" if text.startswith("<") else text
+        return Fault(status if status >= 400 else 502, plain or f"the upstream answered with status {status} and no explanation")
+    if isinstance(value, list) and value:  # Google
+        value = value[0]
+    error: Any = _error(value) if isinstance(value, dict) else value
+    if isinstance(error, Mapping):
+        metadata = error.get("metadata")
+        raw = metadata.get("raw") if isinstance(metadata, Mapping) else None  # OpenRouter: what the provider said
+        words = [text for text in (error.get("message") or error.get("msg"), raw) if isinstance(text, str) and text]
+        message = ": ".join(words) or json_text.dumps(error)
+        code, type_ = error.get("code"), error.get("type") or error.get("status")
+        param = error.get("param")
+    else:
+        message = error if isinstance(error, str) and error else json_text.dumps(error)
+        code, type_, param = None, None, None
+    if status < 400:
+        status = _status(code, type_, message)
+    return Fault(
+        status,
+        message[:MAX_TEXT],
+        type_ if isinstance(type_, str) else "",
+        code if isinstance(code, str) else "",
+        param if isinstance(param, str) else None,
+    )
+
+
+def write_error(fault: Fault, target: str, new_id: str) -> tuple[int, bytes]:
+    """A fault in the client's API: the status and the body."""
+    if target == "messages":
+        status, kind, message = _anthropic(fault)
+        error: dict[str, Any] = {"type": kind, "message": message}
+        return status, _bytes({"type": "error", "error": error, "request_id": request_id(new_id)})
+    status, kind, code = _openai(fault)
+    error = {"message": fault.message, "type": kind, "param": fault.param, "code": code}
+    return status, _bytes({"error": error})
+
+
+def _bytes(value: Any) -> bytes:
+    return json_text.dumps(value).encode()
+
+
+def _openai(fault: Fault) -> tuple[int, str, str | None]:
+    if fault.overflow:
+        return 400, "invalid_request_error", "context_length_exceeded"
+    if fault.overloaded:
+        return OPENAI_TYPES[529]
+    status, kind, code = OPENAI_TYPES.get(fault.status, (fault.status, "server_error", None))
+    return status, kind if status_of(fault.type) else fault.type or kind, fault.code or code
+
+
+def _anthropic(fault: Fault) -> tuple[int, str, str]:
+    if fault.overflow:
+        return 400, "invalid_request_error", _too_long(fault.message)
+    # the status decides: OpenAI calls a wrong key an invalid_request_error
+    kind = error_type(fault.status, "", f"{fault.type} {fault.message}")
+    return status_of(kind), kind, fault.message
+
+
+def _too_long(message: str) -> str:
+    """`prompt is too long: N tokens > M maximum`, by which clients know that they have to compact, and by how much."""
+    if "prompt is too long" in message.lower():
+        return message
+    bound = re.search(_MAXIMUM, message.replace(",", ""))
+    if bound is None:
+        return f"prompt is too long: {message}"
+    maximum = int(bound[1] or bound[2])
+    counts = [int(digits) for digits in re.findall(r"\d{3,}", message.replace(",", ""))]
+    # where the upstream does not say how many there are, it is at least one more than there may be
+    tokens = next((count for count in counts if count > maximum), maximum + 1)
+    return f"prompt is too long: {tokens} tokens > {maximum} maximum ({message})"
+
+
+def _error(value: Mapping[str, Any]) -> Any:
+    """The part of a body that tells the error; None if there is none."""
+    for found in (value.get("error"), _choice_error(value), value.get("detail")):
+        if found:
+            return found[0] if isinstance(found, list) else found
+    return value if isinstance(value.get("message"), str) and not value.get("choices") else None
+
+
+def _choice_error(value: Mapping[str, Any]) -> Any:
+    """OpenRouter puts the error of a provider into the choice."""
+    choices = value.get("choices")
+    first = choices[0] if isinstance(choices, list) and choices else None
+    return first.get("error") if isinstance(first, Mapping) else None
+
+
+def _status(code: Any, type_: Any, message: str) -> int:
+    """The status of an error that came with none: behind a status 200."""
+    if re.fullmatch(r"[45]\d\d", str(code)):
+        return int(code)
+    return status_of(error_type(0, type_ if isinstance(type_, str) else "", f"{code} {message}"))

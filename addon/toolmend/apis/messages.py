@@ -1,0 +1,170 @@
+"""Anthropic Messages ⇄ neutral events: streams and whole messages.
+
+    event: content_block_delta
+    data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Hi"}}
+
+Rule of this file: an event that the strictest client can read is regular, and its frame untouched; any other is mended under a
+name that says what was wrong, and all behind it is written anew (messages_encode.py). What is not ours has no events: blocks of
+server tools, citations, whatever comes next year.
+
+Where a whole message says what events cannot, the place of such a block, each block is announced by a further MessageStart,
+which means nothing to anybody else.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from .. import json_text
+from ..events import Event, Frame, MessageEnd, MessageStart, ReasoningDelta, StreamError, TextDelta
+from ..sse import ServerSentEvent
+from .chat_shape import Shape
+from .codec import Reply
+from .messages_content import Content
+from .messages_encode import Encoder, type_of
+from .messages_errors import status_of
+from .messages_reports import finish_of, usage_of
+from .messages_whole import in_order, rewrite_message
+
+_BROKEN_OFF = ("length", "content_filter")
+"""Finish reasons behind which a call without arguments is not one that needs none."""
+
+_MOST_LEARNT = 256
+"""Deltas of one stream that are learnt from. Where each has something of its own, learning costs and gains nothing."""
+
+
+class Messages:
+    """The codec of one response."""
+
+    def __init__(self, reply: Reply) -> None:
+        self._encoder = Encoder(reply)
+        self._content = Content(reply)
+        self._started = False
+        self._shape: Shape | None = None  # of the deltas of the block that is open
+        self._learnt = 0
+        self._usage: dict[str, Any] = {}
+        self._readers: Mapping[str, Callable[[Mapping[str, Any], list[Event]], None]] = {
+            "message_start": self._start,
+            "content_block_start": self._content.start,
+            "content_block_delta": self._content.delta,
+            "content_block_stop": self._content.stop,
+            "message_delta": self._delta,
+            "message_stop": self._stop,
+            "error": _error,
+        }
+
+    def decode(self, sse: ServerSentEvent) -> Frame:
+        """One server-sent event → its frame. Raises json_text.NotJSON where the data is no JSON."""
+        if not sse.data or sse.data == b"[DONE]":
+            return Frame(sse)
+        if (shape := self._shape) is not None and sse.event == b"content_block_delta":
+            text = shape.text(sse.data)
+            if text is not None and (shape.kind is TextDelta or shape.kind is ReasoningDelta):
+                return Frame(sse, (shape.kind(text),))
+        self._shape = None
+        data = json_text.loads(sse.data)
+        if not isinstance(data, dict):
+            return Frame(sse)
+        self._content.regular = True
+        events: list[Event] = []
+        name = type_of(sse, data)
+        if read := self._readers.get(name):
+            if not self._started and name not in ("message_start", "error"):
+                self._start({}, events)
+            read(data, events)
+        if name and (sse.event != name.encode(errors="replace") or data.get("type") != name):
+            self._content.mended("event_name")
+        if self._content.regular and name == "content_block_delta" and self._learnt < _MOST_LEARNT:
+            self._learnt += 1
+            self._shape = _learn(sse.data, data, events)
+        return Frame(sse, tuple(events), touched=not self._content.regular)
+
+    def decode_message(self, body: bytes) -> Frame:
+        """A whole message → one frame, whose data is the body. Raises json_text.NotJSON."""
+        message = json_text.loads(body)
+        if not isinstance(message, dict):
+            raise json_text.NotJSON("no JSON object")
+        events: list[Event] = []
+        if message.get("error"):
+            _error(message, events)
+            return Frame(ServerSentEvent(body, body), tuple(events))
+        events.append(MessageStart())
+        content = message.get("content")
+        blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+        announced = in_order(blocks)
+        self._content.regular = True
+        for block in blocks:
+            if announced:
+                events.append(MessageStart())
+            self._content.whole(block, events)
+        if finish := finish_of(message):
+            events.append(finish)
+        if isinstance(message.get("usage"), dict):
+            events.append(usage_of(message["usage"]))
+        return Frame(ServerSentEvent(body, body), tuple(events), touched=not self._content.regular)
+
+    def encode(self, frame: Frame) -> bytes:
+        """A frame → the bytes for the client: its own as long as nothing was touched."""
+        return self._encoder.encode(frame)
+
+    def held(self) -> bytes:
+        """Nothing: every frame leaves with what it says."""
+        return b""
+
+    def encode_message(self, frame: Frame) -> bytes:
+        """A frame that `decode_message` made → the body."""
+        assert frame.sse is not None
+        return rewrite_message(frame.sse.raw, frame.events) if frame.touched else frame.sse.raw
+
+    def _start(self, data: Mapping[str, Any], events: list[Event]) -> None:
+        """A message_start; without data, one that did not come."""
+        message = data.get("message")
+        usage = message.get("usage") if isinstance(message, dict) else None
+        if self._started or not isinstance(usage, dict):
+            self._content.mended("message_start")
+        if self._started:
+            return
+        self._started = True
+        events.append(MessageStart())
+        if isinstance(usage, dict):
+            self._usage = dict(usage)
+            events.append(usage_of(usage))
+
+    def _delta(self, data: Mapping[str, Any], events: list[Event]) -> None:
+        said = data.get("delta")
+        finish = finish_of(said) if isinstance(said, dict) else None
+        if finish:
+            self._content.close(events, broken=finish.finish_reason in _BROKEN_OFF)
+            events.append(finish)
+        usage = data.get("usage")
+        if isinstance(usage, dict):
+            self._usage |= {name: count for name, count in usage.items() if count is not None}
+            events.append(usage_of(self._usage))
+        else:
+            self._content.mended("usage")
+
+    def _stop(self, data: Mapping[str, Any], events: list[Event]) -> None:
+        self._content.close(events, broken=False)
+        events.append(MessageEnd())
+
+
+def _learn(data: bytes, value: dict[str, Any], events: list[Event]) -> Shape | None:
+    """The shape of a delta of text, if its text can be told from the rest: see chat_shape.py."""
+    event = events[0] if len(events) == 1 else None
+    if not isinstance(event, TextDelta | ReasoningDelta):
+        return None
+    head, _, tail = data.partition(quoted := json_text.quote(event.text).encode())
+    shape = Shape(head + b'"', b'"' + tail, type(event), 0)
+    member = "text" if isinstance(event, TextDelta) else "thinking"
+    try:
+        probe = json_text.loads(shape.head + b"?" + shape.tail)
+        told, probe["delta"][member] = probe["delta"][member], event.text
+    except (json_text.NotJSON, LookupError, TypeError):
+        return None
+    return shape if told == "?" and probe == value and b"\\" not in quoted else None
+
+
+def _error(data: Mapping[str, Any], events: list[Event]) -> None:
+    error = data.get("error")
+    error = error if isinstance(error, dict) else {"message": str(error or "")}
+    name, status = str(error.get("type") or "error"), error.get("code")
+    events.append(StreamError(name, str(error.get("message") or ""), status if isinstance(status, int) else status_of(name)))

@@ -1,0 +1,210 @@
+"""The blocks of a Messages upstream's stream, however irregular, as events.
+
+    {"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"toolu_1","name":"get_time","input":{}}}
+    {"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{\"zone\""}}
+    {"type":"content_block_stop","index":1}
+
+Rule of this file: calls count from 0, whatever the index of their block. A call is complete where its block stops, if its
+arguments are: the block of a call that is broken off for the length of the answer stops, too. One without any needs none,
+unless the message breaks off right behind it; that is told by what follows.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from .. import json_text
+from ..events import Event, ReasoningDelta, ReasoningSeal, TextDelta, ToolCallDelta, ToolCallEnd, ToolCallStart
+from ..seals import Seal
+from .arguments import Arguments
+from .call_identity import bare
+from .codec import Reply
+from .messages_input import input_of
+
+MAX_OPEN = 256
+"""Blocks that may be open at once: one, by the rules of the API."""
+
+_FITS = {"text_delta": "text", "citations_delta": "text", "thinking_delta": "thinking", "signature_delta": "thinking"}
+"""The block that a delta fits."""
+
+
+@dataclass(slots=True, eq=False)
+class _Block:
+    """A block that is open. `call`: the index of its call, None if it is none."""
+
+    kind: str
+    call: int | None = None
+    input: Any = None
+    begun: bool = False  # arguments came
+    body: Arguments = field(default_factory=Arguments)
+    signature: list[str] = field(default_factory=list)
+
+
+class Content:
+    """The content of one message. Methods add to `events`; `regular` turns False where the upstream errs."""
+
+    def __init__(self, reply: Reply) -> None:
+        self.regular = True
+        self._reply = reply
+        self._open: dict[int, _Block] = {}
+        self._next = 0  # index of the next block
+        self._calls = 0
+        self._unsure: int | None = None  # a call without arguments, behind whose block nothing came yet
+
+    def start(self, data: Mapping[str, Any], events: list[Event]) -> None:
+        """A content_block_start."""
+        self._settle(events, broken=False)
+        index, content = data.get("index"), data.get("content_block")
+        if index != self._next or self._open:
+            self.mended("block_index")
+        if not isinstance(index, int):
+            index = self._next
+        self._next = max(self._next, index + 1)
+        self._open[index] = self._begin(content if isinstance(content, dict) else {}, events)
+        if len(self._open) > MAX_OPEN:
+            del self._open[next(iter(self._open))]
+
+    def delta(self, data: Mapping[str, Any], events: list[Event]) -> None:
+        """A content_block_delta."""
+        delta = data.get("delta")
+        delta = delta if isinstance(delta, dict) else {}
+        kind = delta.get("type")
+        block = self._at(data.get("index"))
+        fits = _FITS.get(kind) if isinstance(kind, str) else None
+        if block is None or (fits and block.kind != fits):
+            self.mended("block_index")
+        match kind:
+            case "text_delta":
+                if text := self._text(delta.get("text")):
+                    events.append(TextDelta(text))
+            case "thinking_delta":
+                if text := self._text(delta.get("thinking")):
+                    events.append(ReasoningDelta(text))
+            case "signature_delta" if block:
+                block.signature.append(self._text(delta.get("signature")))
+            case "input_json_delta" if block and block.call is not None:
+                self._argue(block, block.call, self._text(delta.get("partial_json")), events)
+            case _:
+                pass
+
+    def stop(self, data: Mapping[str, Any], events: list[Event]) -> None:
+        """A content_block_stop."""
+        block = self._at(data.get("index"))
+        if block is None:
+            self.mended("block_index")
+            return
+        self._open = {index: other for index, other in self._open.items() if other is not block}
+        self._stop(block, events)
+
+    def close(self, events: list[Event], *, broken: bool) -> None:
+        """The content is over: so is every block, though nobody said so."""
+        if self._open:
+            self.mended("block_stop")
+        for block in self._open.values():
+            self._stop(block, events)
+            self._settle(events, broken=broken)
+        self._open.clear()
+        self._settle(events, broken=broken)
+
+    def whole(self, content: Mapping[str, Any], events: list[Event]) -> None:
+        """A block of a whole message."""
+        block = self._begin(content, events)
+        if block.call is None:
+            self._stop(block, events)
+            return
+        given = block.input
+        text = given if isinstance(given, str) else json_text.dumps({} if given is None else given)
+        if text:
+            events.append(ToolCallDelta(block.call, text))
+        if input_of(text, complete=True) is not None:
+            events.append(ToolCallEnd(block.call))
+
+    def mended(self, rule: str) -> None:
+        """A rule fires; what it is about is not regular."""
+        self._reply.fired(rule)
+        self.regular = False
+
+    def _begin(self, content: Mapping[str, Any], events: list[Event]) -> _Block:
+        """A block that begins, and what it says already."""
+        kind = content.get("type")
+        block = _Block(kind if isinstance(kind, str) else "")
+        match block.kind:
+            case "text":
+                if text := self._text(content.get("text")):
+                    events.append(TextDelta(text))
+            case "thinking":
+                if text := self._text(content.get("thinking")):
+                    events.append(ReasoningDelta(text))
+                if signature := content.get("signature"):
+                    block.signature.append(self._text(signature))
+            case "redacted_thinking":
+                if data := self._text(content.get("data")):
+                    events.append(ReasoningSeal(Seal("redacted", data)))
+            case "tool_use":
+                self._call(block, content, events)
+            case _:
+                pass
+        return block
+
+    def _call(self, block: _Block, content: Mapping[str, Any], events: list[Event]) -> None:
+        id_, name = self._text(content.get("id")), self._text(content.get("name"))
+        if bare(name, self._reply.tools) != name:
+            name = bare(name, self._reply.tools)
+            self.mended("tool_call_name")
+        if not name:
+            self.mended("tool_call_name")  # a call of nothing
+            return
+        if not id_:
+            id_ = "toolu_" + self._reply.new_id().removeprefix("call_")
+            self.mended("tool_call_id")
+        block.call, block.input = self._calls, content.get("input")
+        self._calls += 1
+        events.append(ToolCallStart(block.call, id_, name))
+
+    def _argue(self, block: _Block, call: int, text: str, events: list[Event]) -> None:
+        if not text:
+            return
+        block.begun = True
+        sent, _ = block.body.feed(text)
+        if sent:
+            events.append(ToolCallDelta(call, sent))
+        if sent != text:
+            self.mended("arguments")
+
+    def _stop(self, block: _Block, events: list[Event]) -> None:
+        if signature := "".join(block.signature):
+            events.append(ReasoningSeal(Seal("signature", signature)))
+        if block.call is None:
+            return
+        if not block.begun and not (block.input and isinstance(block.input, dict)):
+            self._settle(events, broken=False)
+            self._unsure = block.call
+            return
+        if not block.begun:
+            block.body.feed(given := json_text.dumps(block.input))
+            events.append(ToolCallDelta(block.call, given))
+        if rest := block.body.end(broken=False):
+            events.append(ToolCallDelta(block.call, rest))
+            self.mended("arguments")
+        if block.body.complete:
+            events.append(ToolCallEnd(block.call))
+
+    def _settle(self, events: list[Event], *, broken: bool) -> None:
+        """Whether a call without arguments needs none is told by what follows it."""
+        call, self._unsure = self._unsure, None
+        if call is not None and not broken:
+            events += (ToolCallDelta(call, "{}"), ToolCallEnd(call))
+
+    def _text(self, value: Any) -> str:
+        """A text, which clients expect to be one."""
+        if isinstance(value, str):
+            return value
+        self.mended("block_text")
+        return ""
+
+    def _at(self, index: Any) -> _Block | None:
+        """The open block at an index; the last one where none is told."""
+        if not isinstance(index, int):
+            self.mended("block_index")
+            return next(reversed(self._open.values()), None)
+        return self._open.get(index)

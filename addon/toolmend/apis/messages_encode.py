@@ -1,0 +1,234 @@
+"""Frames of a Messages stream → the bytes for a client of Messages.
+
+    nothing was touched yet     the bytes they came in, and it is watched what the client has got
+    from the first touched on   written anew: blocks opened, closed and numbered by messages_blocks.py
+
+Rule of this file: events say what is in text, thinking and tool_use blocks, and why the message stopped; all else stays the
+upstream's, but for the index of its block: blocks of server tools, citations, members of `message_delta`, events that nobody
+knows. What the client has been sent already is never said again, and no block is begun within another.
+
+A thinking block of the upstream's is over when it says so, and calls that were found in it come behind it: so it is one, and
+its signature is in it. Text has none, and is divided where a call was. Content behind `message_delta`, which no client
+expects, is left out.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from .. import json_text
+from ..events import Event, Finish, Frame, MessageEnd, ToolCallStart
+from ..sse import ServerSentEvent
+from .codec import Reply
+from .messages_blocks import Block, Blocks, event
+from .messages_errors import error_body
+from .messages_reports import same_stop
+
+_TOLD = ("text_delta", "thinking_delta", "signature_delta")
+"""Deltas that events tell, the signature's when its block stops."""
+
+
+class Encoder:
+    """One stream."""
+
+    def __init__(self, reply: Reply) -> None:
+        self._reply = reply
+        self._blocks: Blocks | None = None  # none while frames leave as they came
+        self._next = 0  # index of the next block then
+        self._open: tuple[Block, int | None] | None = None  # the open block then, and the index of its call
+        self._at: dict[Any, Block] = {}  # blocks by the upstream's index
+        self._started = self._finished = self._over = False
+        self._said: dict[str, Any] = {}  # the last message_delta
+        self._usage: dict[str, Any] = {}
+
+    def encode(self, frame: Frame) -> bytes:
+        """A frame → the bytes for the client."""
+        sse = frame.sse
+        if sse is not None and sse.data is None:
+            return sse.raw
+        if self._blocks is None:
+            if sse is not None and not frame.touched:
+                self._watch(sse, frame)
+                return sse.raw
+            self._blocks = Blocks(self._reply.new_id, self._next)
+            if self._open:
+                self._blocks.adopt(*self._open)
+                self._at[self._open[0].index] = self._open[0]
+        return self._rewrite(frame, self._blocks).encode(errors="surrogateescape")
+
+    def _watch(self, sse: ServerSentEvent, frame: Frame) -> None:
+        """A frame leaves as it came: what the client knows then."""
+        if frame.events and sse.event == b"content_block_delta":
+            return  # nearly all are
+        data = _data(sse)
+        index, content = data.get("index"), data.get("content_block")
+        match type_of(sse, data):
+            case "message_start":
+                self._start(data)
+            case "content_block_start" if isinstance(index, int) and isinstance(content, dict):
+                call = next((each.index for each in frame.events if isinstance(each, ToolCallStart)), None)
+                self._next = index + 1
+                self._open = Block(content, lasts=content.get("type") != "text", index=index), call
+            case "content_block_delta" if self._open:
+                self._open[0].signed |= _delta_of(data).get("type") == "signature_delta"
+            case "content_block_stop":
+                self._open = None
+            case "message_delta":
+                self._finished |= bool(_delta_of(data).get("stop_reason"))
+            case "message_stop" | "error":
+                self._over = True
+            case _:
+                pass
+
+    def _rewrite(self, frame: Frame, blocks: Blocks) -> str:
+        """What a frame comes to."""
+        if self._over:
+            return ""
+        sse = frame.sse
+        out: list[str] = []
+        # of a delta that has events they say all
+        data = {} if sse is None or (sse.event == b"content_block_delta" and frame.events) else _data(sse)
+        name = type_of(sse, data) if sse else ""
+        if frame.events and not self._started and name != "error":
+            out.append(event("message_start", json_text.dumps(self._start(data))))
+        match name:
+            case "content_block_start" if not self._finished:
+                self._begin(data, blocks)
+            case "content_block_delta" if not (self._finished or frame.events):
+                self._pass(data, blocks)
+            case "message_delta":
+                self._said = {**self._said, **data}
+            case "error":
+                self._over = True
+                return event("error", json_text.dumps({**data, "type": "error"}))
+            case "message_start" | "content_block_start" | "content_block_delta" | "content_block_stop" | "message_stop":
+                pass
+            case _ if sse is not None:
+                if frame.touched and name.isascii() and name.isprintable():
+                    return event(name, json_text.dumps({**data, "type": name}))
+                return sse.raw.decode(errors="surrogateescape")
+        for each in frame.events:
+            self._event(each, data, blocks, out)
+        if name == "content_block_stop" and (block := self._at.pop(_index(data), None)):
+            blocks.end(block)
+        return self._sent(blocks, out)
+
+    def _begin(self, data: Mapping[str, Any], blocks: Blocks) -> None:
+        """A block of the upstream's. It opens when it says something; those that are not ours do so at once."""
+        content = _content_of(data)
+        kind = content.get("type")
+        match kind:
+            case "tool_use" | "redacted_thinking":
+                return  # they are events
+            case "text":
+                block = Block({**content, "text": ""})
+            case "thinking":
+                block = Block({**content, "thinking": "", "signature": ""}, lasts=True)
+            case _:
+                block = Block(content, lasts=True, bare=True)
+        self._at[_index(data)] = blocks.begin(block)
+
+    def _pass(self, data: Mapping[str, Any], blocks: Blocks) -> None:
+        """A delta that is no event goes where its block is now."""
+        delta = _delta_of(data)
+        block = self._at.get(_index(data))
+        if block is None or delta.get("type") in _TOLD or (block.kind == "tool_use" and "partial_json" in delta):
+            return
+        if block.kind == "text" and block.over:
+            block = blocks.text
+        if block is not None:
+            blocks.say(block, json_text.dumps(delta))
+
+    def _event(self, each: Event, data: Mapping[str, Any], blocks: Blocks, out: list[str]) -> None:
+        match each:
+            case Finish():
+                self._finish(each, blocks, out)
+            case MessageEnd():
+                self._finish(None, blocks, out)
+                self._over = True
+                out.append(event("message_stop", '{"type":"message_stop"}'))
+            case ToolCallStart() if not self._finished:
+                content = _content_of(data)
+                blocks.feed(each, content if content.get("id") == each.id else None)
+            case _ if not self._finished:
+                blocks.feed(each)
+
+    def _finish(self, finish: Finish | None, blocks: Blocks, out: list[str]) -> None:
+        if self._finished:
+            return
+        self._finished = True
+        blocks.finish(cut=finish is not None and finish.finish_reason == "length")
+        self._sent(blocks, out)
+        if self._over:
+            return
+        said = _delta_of(self._said)
+        called = blocks.called or (finish is not None and finish.finish_reason == "tool_calls")
+        usage = self._said.get("usage")
+        data = {
+            **self._said,
+            "type": "message_delta",
+            "delta": {**said, **same_stop(said, finish, called=called)},
+            "usage": {"output_tokens": 0, **self._usage, **(usage if isinstance(usage, dict) else {})},
+        }
+        out.append(event("message_delta", json_text.dumps(data)))
+
+    def _sent(self, blocks: Blocks, out: list[str]) -> str:
+        """All that goes out; where too much waits, an error is the last of it."""
+        out.append(blocks.take())
+        if blocks.error and not self._over:
+            self._over = True
+            out.append(event("error", error_body("api_error", blocks.error)))
+        return "".join(out)
+
+    def _start(self, data: Mapping[str, Any]) -> dict[str, Any]:
+        """A message_start, whole."""
+        self._started = True
+        message = data.get("message") if data.get("type") == "message_start" else None
+        message = message if isinstance(message, dict) else {}
+        self._usage = {"input_tokens": max(1, self._reply.input_tokens), "output_tokens": 0}
+        if isinstance(message.get("usage"), dict):
+            self._usage = message["usage"]
+        whole = {
+            "id": "",
+            "type": "message",
+            "role": "assistant",
+            "model": self._reply.request.get("model") or "",
+            "content": [],
+            "stop_reason": None,
+            "stop_sequence": None,
+            **message,
+            "usage": self._usage,
+        }
+        if not whole["id"]:
+            whole["id"] = "msg_" + self._reply.new_id().removeprefix("call_")
+        return {"type": "message_start", "message": whole}
+
+
+def type_of(sse: ServerSentEvent, data: Mapping[str, Any]) -> str:
+    """The type of an event: the data's, or if it has none, the one that the event is named by."""
+    name = data.get("type")
+    if isinstance(name, str) and name:
+        return name
+    return "error" if data.get("error") else sse.event.decode(errors="replace")
+
+
+def _data(sse: ServerSentEvent) -> dict[str, Any]:
+    try:
+        data = json_text.loads(sse.data or b"")
+    except json_text.NotJSON:
+        return {}
+    return data if isinstance(data, dict) else {}
+
+
+def _content_of(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    content = data.get("content_block")
+    return content if isinstance(content, dict) else {}
+
+
+def _delta_of(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    delta = data.get("delta")
+    return delta if isinstance(delta, dict) else {}
+
+
+def _index(data: Mapping[str, Any]) -> int | None:
+    index = data.get("index")
+    return index if isinstance(index, int) else None

@@ -1,0 +1,67 @@
+"""Errors as Anthropic Messages names them: §5 of wire-apis.md.
+
+    {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}
+
+Rule of this file: a client decides by the type whether to try again, so every error gets one that the API has. Words count
+more than a status only where they tell of too much load, which gateways report under any status.
+"""
+
+from .. import json_text
+
+_TYPES = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    402: "billing_error",
+    403: "permission_error",
+    404: "not_found_error",
+    408: "timeout_error",
+    409: "conflict_error",
+    413: "request_too_large",
+    429: "rate_limit_error",
+    503: "overloaded_error",
+    504: "timeout_error",
+    529: "overloaded_error",
+    500: "api_error",
+}
+_STATUSES = {type_: status for status, type_ in _TYPES.items()} | {"timeout_error": 504, "overloaded_error": 529}
+
+_LOAD = ("overloaded", "capacity")
+_WORDS = (
+    ("rate_limit", "rate_limit_error"),
+    ("rate limit", "rate_limit_error"),
+    ("too many requests", "rate_limit_error"),
+    ("insufficient_quota", "billing_error"),
+    ("authentication", "authentication_error"),
+    ("invalid_api_key", "authentication_error"),
+    ("permission", "permission_error"),
+    ("not_found", "not_found_error"),
+    ("timeout", "timeout_error"),
+    ("timed out", "timeout_error"),
+    ("context_length", "invalid_request_error"),
+    ("invalid_request", "invalid_request_error"),
+)
+"""What the type or message of an error without a status says, the first that fits."""
+
+
+def error_type(status: int, type: str, message: str) -> str:  # noqa: A002  the field's own name
+    """The `error.type` for an upstream's error: `status` is its HTTP status (0: none), `type` and `message` its own words."""
+    if type in _STATUSES:
+        return type
+    words = f"{type} {message}".lower()
+    if (status >= 500 or not status) and any(word in words for word in _LOAD):
+        return "overloaded_error"
+    if status in _TYPES:
+        return _TYPES[status]
+    if status >= 400:
+        return "api_error" if status >= 500 else "invalid_request_error"
+    return next((named for word, named in _WORDS if word in words), "api_error")
+
+
+def status_of(name: str) -> int:
+    """The HTTP status that an Anthropic `error.type` stands for; 0 for one that is not theirs."""
+    return _STATUSES.get(name, 0)
+
+
+def error_body(name: str, message: str) -> str:
+    """The JSON text of an error, a response of its own or the last event of a stream. `name` is Anthropic's `error.type`."""
+    return json_text.dumps({"type": "error", "error": {"type": name, "message": message or name}})

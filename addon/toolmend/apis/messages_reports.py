@@ -1,0 +1,80 @@
+"""What an Anthropic message reports beside its content: why it stopped, and the token counts. §3 and §4 of wire-apis.md.
+
+Rule of this file: Anthropic's `input_tokens` leave out what was read from and written to the cache, ours include it; no count
+is ever negative.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..events import Finish, Usage
+
+_FINISH = {
+    "end_turn": "stop",
+    "pause_turn": "stop",
+    "stop_sequence": "stop",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "tool_use": "tool_calls",
+    "refusal": "content_filter",
+}
+"""Stop reason → finish reason; an unknown one is `stop`."""
+
+_STOP = {"length": "max_tokens", "content_filter": "refusal"}
+"""Finish reason → stop reason, where it says more than that there was a call, or none."""
+
+
+def finish_of(said: Mapping[str, Any]) -> Finish | None:
+    """Why a message stopped, from the members of it or of a `message_delta`; None while it has not."""
+    reason, sequence = said.get("stop_reason"), said.get("stop_sequence")
+    if not isinstance(reason, str) or not reason:
+        return None
+    return Finish(_FINISH.get(reason, "stop"), stop_sequence=sequence if isinstance(sequence, str) else None)
+
+
+def stop_of(finish: Finish | None, *, called: bool, refused: bool = False) -> dict[str, Any]:
+    """The two members that say why a message stopped. `called`: it has a tool_use block; `refused`: its text is a refusal."""
+    reason = _STOP.get(finish.finish_reason if finish else "")
+    sequence = finish.stop_sequence if finish else None
+    if reason is None:
+        reason = "tool_use" if called else "refusal" if refused else "end_turn" if sequence is None else "stop_sequence"
+    return {"stop_reason": reason, "stop_sequence": sequence if reason == "stop_sequence" else None}
+
+
+def same_stop(said: Mapping[str, Any], finish: Finish | None, *, called: bool) -> dict[str, Any]:
+    """As `stop_of`, in the upstream's own words where they say the same: `pause_turn` is lost in a finish reason."""
+    own = finish_of(said)
+    if own and (finish is None or own.finish_reason == finish.finish_reason):
+        return {"stop_reason": said["stop_reason"], "stop_sequence": said.get("stop_sequence")}
+    return stop_of(finish, called=called)
+
+
+def usage_of(usage: Mapping[str, Any]) -> Usage:
+    """The token counts of Anthropic's `usage`."""
+    read, written = _count(usage.get("cache_read_input_tokens")), _count(usage.get("cache_creation_input_tokens"))
+    details = usage.get("output_tokens_details")
+    return Usage(
+        _count(usage.get("input_tokens")) + read + written,
+        _count(usage.get("output_tokens")),
+        read,
+        written,
+        _count(details.get("thinking_tokens")) if isinstance(details, dict) else 0,
+    )
+
+
+def usage_to(usage: Usage) -> dict[str, Any]:
+    """Anthropic's `usage` of token counts."""
+    uncached = usage.input_tokens - usage.cached_tokens - usage.cache_write_tokens
+    counts: dict[str, Any] = {
+        "input_tokens": max(0, uncached),
+        "cache_creation_input_tokens": max(0, usage.cache_write_tokens),
+        "cache_read_input_tokens": max(0, usage.cached_tokens),
+        "output_tokens": max(0, usage.output_tokens),
+    }
+    if usage.reasoning_tokens > 0:
+        counts["output_tokens_details"] = {"thinking_tokens": usage.reasoning_tokens}
+    return counts
+
+
+def _count(value: Any) -> int:
+    return value if isinstance(value, int) and value > 0 else 0

@@ -1,0 +1,210 @@
+"""Neutral events → Anthropic Messages, for a client of it whose upstream speaks another API. §3 to §6 of wire-apis.md.
+
+    message_start → ping → { content_block_start → deltas → content_block_stop }* → message_delta → message_stop
+                                                    … → error, and nothing behind it
+
+Rule of this file: whatever comes, the strictest client can read what goes out, and nothing is told that was not said. The
+stop reason and the counts wait for the end of the message, for usage comes behind the finish reason; without either, or with
+a call that cannot be read, the end is an error. Arguments that were broken off for the length of the answer stay as they came,
+under `max_tokens`, as Anthropic itself has them (§1.4: they are neither made up nor `{}`); of a whole message, whose `input` is
+an object, such a call is left out.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .. import json_text
+from ..events import Event, Finish, MessageEnd, StreamError, Usage
+from ..fold import Message, fold
+from ..seals import Seal, envelope
+from .codec import Reply
+from .messages_blocks import Blocks, event
+from .messages_errors import error_body, error_type
+from .messages_input import input_of
+from .messages_reports import stop_of, usage_to
+
+MAX_SILENT = 64
+"""Events without output, behind which a ping tells that the upstream lives. No clock: the output depends on the input alone."""
+
+_PING = event("ping", '{"type":"ping"}')
+_EMPTY = "the upstream's answer is empty"
+_CHARACTERS = 4
+"""Of a token, for want of better knowledge."""
+
+
+class MessagesWriter:
+    """The writer of one response."""
+
+    def __init__(self, reply: Reply) -> None:
+        self._reply = reply
+        self._blocks = Blocks(reply.new_id)
+        self._started = self._over = False
+        self._silent = 0
+        self._finish: Finish | None = None
+        self._usage: Usage | None = None
+
+    def write(self, events: Sequence[Event]) -> bytes:
+        """The events of one frame → server-sent events; none where nothing can be said yet."""
+        out: list[str] = []
+        for each in events:
+            if not self._over and getattr(each, "choice", 0) == 0:
+                self._write(each, out)
+        return "".join(out).encode()
+
+    def ping(self) -> bytes:
+        """A sign of life, at a comment or ping of the upstream's."""
+        return _PING.encode() if self._started and not self._over else b""
+
+    def close(self) -> bytes:
+        """The upstream's body is over: the legal end, once; an error if the message was cut off."""
+        out: list[str] = []
+        if not self._over and self._finish:
+            self._end(out)
+        elif not self._over:
+            self._fail("api_error", "the upstream's answer was cut off" if self._started else _EMPTY, out)
+        return "".join(out).encode()
+
+    def fail(self, message: str) -> bytes:
+        """Something broke on our side: a legal error as the last thing in the stream."""
+        out: list[str] = []
+        if not self._over:
+            self._fail("api_error", message, out)
+        return "".join(out).encode()
+
+    def message(self, events: Sequence[Event]) -> bytes:
+        """A whole response: JSON. An error object where there is no answer in them, or a call that cannot be read."""
+        message = fold(events)
+        blocks, refused, trouble = _content(message, self._reply)
+        if message.error:
+            return _error(message.error).encode()
+        if trouble or not (blocks or message.finish):
+            return error_body("api_error", trouble or _EMPTY).encode()
+        called = any(block["type"] == "tool_use" for block in blocks)
+        characters = len(message.text) + len(message.refusal) + len(message.reasoning)
+        characters += sum(len(call.arguments) for call in message.calls.values())
+        return json_text.dumps(
+            {
+                **self._head(),
+                "content": blocks,
+                **stop_of(message.finish, called=called, refused=refused),
+                "usage": self._counts(message.usage, characters),
+            }
+        ).encode()
+
+    def _write(self, each: Event, out: list[str]) -> None:
+        if isinstance(each, StreamError):
+            self._over = True
+            out.append(event("error", _error(each)))
+            return
+        if isinstance(each, MessageEnd):
+            self._end(out)
+            return
+        if not self._started:
+            self._started = True
+            usage = usage_to(Usage(max(1, self._reply.input_tokens)))
+            start = {"type": "message_start", "message": {**self._head(), "usage": usage}}
+            out.append(event("message_start", json_text.dumps(start)) + _PING)
+        if isinstance(each, Finish):
+            self._finish = each
+        elif isinstance(each, Usage):
+            self._usage = each
+        else:
+            self._blocks.feed(each)
+        self._send(out)
+
+    def _send(self, out: list[str]) -> None:
+        """What the blocks have to send; where that is nothing for long, a ping."""
+        text = self._blocks.take()
+        self._silent = 0 if text else self._silent + 1
+        if self._silent == MAX_SILENT:
+            self._silent = 0
+            text = _PING
+        if text:
+            out.append(text)
+        if self._blocks.error or self._blocks.invalid:
+            self._fail("api_error", self._blocks.error or _unreadable(self._blocks.invalid), out)
+
+    def _end(self, out: list[str]) -> None:
+        """The message is over, as the upstream says."""
+        finish = self._finish
+        if finish and finish.finish_reason == "error":
+            self._fail("api_error", "the upstream's answer ended in an error", out)
+            return
+        self._blocks.finish(cut=_cut(finish))
+        self._send(out)
+        if not (self._over or finish or self._blocks.count):
+            self._fail("api_error", _EMPTY, out)
+        if self._over:
+            return
+        self._over = True
+        delta = {
+            "type": "message_delta",
+            "delta": stop_of(finish, called=self._blocks.called, refused=self._blocks.refused),
+            "usage": self._counts(self._usage, self._blocks.characters),
+        }
+        out.append(event("message_delta", json_text.dumps(delta)) + event("message_stop", '{"type":"message_stop"}'))
+
+    def _fail(self, name: str, message: str, out: list[str]) -> None:
+        self._over = True
+        out.append(event("error", error_body(name, message)))
+
+    def _head(self) -> dict[str, Any]:
+        """The members that a message begins with."""
+        model = self._reply.request.get("model")
+        return {
+            "id": "msg_" + self._reply.new_id().removeprefix("call_"),
+            "type": "message",
+            "role": "assistant",
+            "model": model if isinstance(model, str) and model else "unknown",
+            "content": [],
+            "stop_reason": None,
+            "stop_sequence": None,
+        }
+
+    def _counts(self, usage: Usage | None, characters: int) -> Mapping[str, Any]:
+        """The token counts; what the upstream does not tell is estimated, for clients reckon with it."""
+        if usage is None or not (usage.input_tokens or usage.output_tokens):
+            self._reply.fired("usage_estimated")
+            usage = Usage(max(1, self._reply.input_tokens), -(-characters // _CHARACTERS))
+        return usage_to(usage)
+
+
+def _content(message: Message, reply: Reply) -> tuple[list[dict[str, Any]], bool, str]:
+    """The blocks of a whole message, thinking, text, calls; whether it is a refusal; and what is wrong with it, if anything."""
+    blocks: list[dict[str, Any]] = []
+    for run in message.thinking:
+        seal = run.seal or Seal("plain")
+        redacted = seal.kind == "redacted"
+        signature = seal.data if seal.kind == "signature" else envelope(Seal("plain") if redacted else seal)
+        if run.text or (seal.data and not redacted):
+            blocks.append({"type": "thinking", "thinking": run.text, "signature": signature})
+        if redacted and seal.data:
+            blocks.append({"type": "redacted_thinking", "data": seal.data})
+    if text := message.text + message.refusal:
+        blocks.append({"type": "text", "text": text})
+    trouble = ""
+    ids: set[str] = set()
+    for _, call in sorted(message.calls.items()):
+        value = input_of(call.arguments, complete=call.complete)
+        if value is not None:
+            id_ = call.id if call.id and call.id not in ids else "toolu_" + reply.new_id().removeprefix("call_")
+            ids.add(id_)
+            blocks.append({"type": "tool_use", "id": id_, "name": call.name, "input": value})
+        elif call.complete or not _cut(message.finish):
+            trouble = _unreadable(call.name)
+    if message.finish and message.finish.finish_reason == "error":
+        trouble = "the upstream's answer ended in an error"
+    return blocks, bool(message.refusal), trouble
+
+
+def _cut(finish: Finish | None) -> bool:
+    """Whether a message was broken off, and a call in it may be, too."""
+    return finish is not None and finish.finish_reason == "length"
+
+
+def _unreadable(name: str) -> str:
+    return f"the arguments of the upstream's call of {name} are no JSON object"
+
+
+def _error(error: StreamError) -> str:
+    return error_body(error_type(error.status, error.type, error.message), error.message)

@@ -1,0 +1,132 @@
+"""OpenAI Responses ⇄ neutral events: streams and whole responses.
+
+    event: response.output_text.delta
+    data: {"type":"response.output_text.delta","sequence_number":4,"item_id":"msg_1","output_index":0,"content_index":0,
+           "delta":"Hi","logprobs":[]}
+
+Rule of this file: all passes as it came, up to the first event that is mended. Source: the openai SDK's types, and the
+irregular streams that were seen in the wild. What is read of an event stands in responses_read.py, how the rest is written
+anew in responses_mend.py.
+"""
+
+from typing import Any, Literal
+
+from .. import json_text
+from ..events import Frame, TextDelta
+from ..sse import ServerSentEvent
+from .codec import Reply
+from .responses_items import MAX_KEPT
+from .responses_mend import Mending, mended
+from .responses_read import Reading, understood
+
+_PARTS_BEGIN = ("response.content_part.added", "response.reasoning_summary_part.added")
+
+
+class Responses:
+    """The codec of one response. Keeps at most MAX_KEPT characters: a longer one passes unread, or fails if it was mended."""
+
+    def __init__(self, reply: Reply) -> None:
+        self._reply = reply
+        self._reading = Reading(reply.new_id, reply.fired)
+        self._mending = Mending(reply)
+        self._state: Literal["passing", "mending", "blind", "over"] = "passing"
+        self._last: tuple[ServerSentEvent | None, dict[str, Any]] = None, {}
+        self._held: list[tuple[ServerSentEvent, dict[str, Any]]] = []
+
+    def decode(self, sse: ServerSentEvent) -> Frame:
+        """One server-sent event → its frame. Raises json_text.NotJSON where the data is no JSON."""
+        if sse.data == b"[DONE]":
+            return Frame(sse, self._reading.done())
+        data = _data(sse) if sse.data else {}
+        if not data:
+            return Frame(sse)
+        self._last = sse, data
+        events = self._reading.feed(data["type"], data)
+        return Frame(sse, events, touched=not self._reading.regular)
+
+    def decode_message(self, body: bytes) -> Frame:
+        """A whole response → one frame, whose data is the body. Raises json_text.NotJSON."""
+        response = json_text.loads(body)
+        if not isinstance(response, dict):
+            raise json_text.NotJSON("no JSON object")
+        events = self._reading.message(response)
+        return Frame(ServerSentEvent(body, body), events, touched=not self._reading.regular)
+
+    def encode(self, frame: Frame) -> bytes:
+        """A frame → the bytes for the client. What announces a text waits for it: it may turn out to be a call."""
+        sse = frame.sse
+        if self._state == "over":
+            return b""
+        if self._state == "blind":
+            return self.held() + (sse.raw if sse else b"")
+        data = self._read(sse) if sse else {}
+        if sse and self._state == "passing" and not frame.touched:
+            return self._pass(sse, data, frame)
+        out = b""
+        if self._state == "passing":
+            self._state = "mending"
+            held, self._held = self._held, []
+            out = b"".join([self._mending.rewrite(before, announced, ()) for before, announced in held])
+        out += self._mending.rewrite(sse if data else None, data, frame.events)
+        if self._mending.size > MAX_KEPT:
+            self._state = "over"
+            return out + self._mending.fail("The upstream's answer is too long to be mended.")
+        return out if data or not sse else out + sse.raw
+
+    def held(self) -> bytes:
+        """What `encode` keeps back: for the end of the body, and where the rest of it passes unread."""
+        held, self._held = self._held, []
+        return b"".join([sse.raw for sse, _ in held])
+
+    def encode_message(self, frame: Frame) -> bytes:
+        """A frame that `decode_message` made → the body."""
+        assert frame.sse is not None
+        if not frame.touched:
+            return frame.sse.raw
+        body = frame.sse.raw.decode()
+        response = json_text.loads(frame.sse.raw)
+        mending = Mending(self._reply)
+        mending.whole(frame.events, response)
+        changed = mended(response, mending.reason, mending)
+        if isinstance(response.get("output_text"), str):
+            changed["output_text"] = "".join(event.text for event in frame.events if isinstance(event, TextDelta))
+        for name, value in changed.items():
+            if name not in response or value is not response[name]:
+                body = json_text.replace_member(body, name, json_text.dumps(value))
+        return body.encode()
+
+    def _pass(self, sse: ServerSentEvent, data: dict[str, Any], frame: Frame) -> bytes:
+        if _announces(data):
+            self._held.append((sse, data))
+            return b""
+        for _, announced in self._held:
+            self._mending.follow(announced, ())
+        if data:
+            self._mending.follow(data, frame.events)
+        if self._mending.size > MAX_KEPT:
+            self._state = "blind"
+        return self.held() + sse.raw
+
+    def _read(self, sse: ServerSentEvent) -> dict[str, Any]:
+        if self._last[0] is sse:
+            return self._last[1]
+        try:
+            return _data(sse)
+        except json_text.NotJSON:
+            return {}
+
+
+def _data(sse: ServerSentEvent) -> dict[str, Any]:
+    """The object that an event holds, with its type; an empty one if there is none."""
+    data = json_text.loads(sse.data) if sse.data else None
+    if not isinstance(data, dict):
+        return {}
+    return data if isinstance(data.get("type"), str) else {**data, "type": sse.event.decode(errors="replace")}
+
+
+def _announces(data: dict[str, Any]) -> bool:
+    """Whether an event announces a text, and says nothing yet."""
+    type_, item = data.get("type"), data.get("item")
+    if type_ == "response.output_item.added":
+        return understood(item) and item["type"] == "message"  # reasoning may go on for minutes without a word
+    return type_ in _PARTS_BEGIN

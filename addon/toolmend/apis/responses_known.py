@@ -1,0 +1,68 @@
+"""Which item an event of a Responses stream is of: told by id, place and call id, any of them missing or wrong.
+
+Rule of this file: the id decides. Copilot gives an item another id in each event, so an id that is not known is looked for
+by its place; vLLM has put all items at place 0, so a new item takes a place over.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(slots=True)
+class Heard:
+    """What was told of an item: pieces by part and index; of a call, by ("", 0). `index`: of a call that has begun."""
+
+    type: str
+    id: str = ""
+    told: dict[tuple[str, int], list[str]] = field(default_factory=dict)
+    call_id: str = ""
+    name: str = ""
+    first: str = ""  # the arguments that its announcement had
+    index: int = -1
+    ended: bool = False
+    sealed: bool = False
+
+
+class Known:
+    """The items of one response."""
+
+    def __init__(self) -> None:
+        self.items: list[Heard] = []
+        self._by_id: dict[str, Heard] = {}
+        self._by_place: dict[int, Heard] = {}
+        self._by_call_id: dict[str, Heard] = {}
+
+    def find(self, id_: Any, place: Any, type_: str, *, new: bool = False) -> Heard:
+        """The item with this id, else at this place, else the last of this type; a new one if there is none."""
+        id_ = id_ if isinstance(id_, str) else ""
+        place = place if type(place) is int else None
+        item = self._by_id.get(id_)
+        if item is None and not new:
+            if place is not None:
+                item = self._by_place.get(place)
+            elif not id_:
+                item = next((item for item in reversed(self.items) if item.type == type_), None)
+        if item is None or item.type != type_:
+            item = Heard(type_, id_)
+            self.items.append(item)
+            if place is not None:
+                self._by_place[place] = item
+        if id_:
+            self._by_id[id_] = item
+        return item
+
+    def find_call(self, wire: Mapping[str, Any], place: int) -> Heard:
+        """The item of an output, by its call id first."""
+        call_id = wire.get("call_id")
+        item = self._by_call_id.get(call_id) if isinstance(call_id, str) and call_id else None
+        if item is not None and item.type == wire["type"]:
+            return item
+        return self.find(wire.get("id"), place, wire["type"])
+
+    def name(self, item: Heard, wire: Mapping[str, Any]) -> None:
+        """Takes in the call id and the name that a call has."""
+        call_id, name = wire.get("call_id"), wire.get("name")
+        item.call_id = item.call_id or (call_id if isinstance(call_id, str) else "")
+        item.name = item.name or (name if isinstance(name, str) else "")
+        self._by_call_id.setdefault(item.call_id, item)

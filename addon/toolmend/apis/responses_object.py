@@ -1,0 +1,178 @@
+"""The response object of the Responses API: what it echoes of the request, how it ends, its usage and its error.
+
+    {"id": "resp_…", "object": "response", "created_at": 1760000000, "status": "in_progress", "model": "gpt-5", "output": [],
+     "parallel_tool_calls": true, "tool_choice": "auto", "tools": [], "usage": null, "error": null, …}
+
+Rule of this file: values only, nothing is remembered. What the request does not say is null or the API's default.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .. import ids
+from ..events import StreamError, Usage
+from .codec import Reply
+
+_ECHOED: dict[str, tuple[tuple[type, ...], Any]] = {
+    "instructions": ((str, list), None),
+    "max_output_tokens": ((int,), None),
+    "max_tool_calls": ((int,), None),
+    "metadata": ((dict,), {}),
+    "model": ((str,), ""),
+    "parallel_tool_calls": ((bool,), True),
+    "previous_response_id": ((str,), None),
+    "prompt_cache_key": ((str,), None),
+    "reasoning": ((dict,), {"effort": None, "summary": None}),
+    "safety_identifier": ((str,), None),
+    "service_tier": ((str,), None),
+    "temperature": ((int, float), None),
+    "text": ((dict,), {"format": {"type": "text"}}),
+    "tool_choice": ((str, dict), "auto"),
+    "tools": ((list,), []),
+    "top_p": ((int, float), None),
+    "truncation": ((str,), "disabled"),
+    "user": ((str,), None),
+}
+"""What a response repeats of its request: the types it may be of, and what stands there if the request has none."""
+
+ENDS = {
+    "length": ("incomplete", "max_output_tokens"),
+    "content_filter": ("incomplete", "content_filter"),
+    "error": ("failed", ""),
+}
+"""The status by finish reason, and why it is incomplete; any other is completed."""
+
+_REASONS = {"content_filter": "content_filter", "steered": "stop"}
+"""The finish reasons that a response is incomplete for; else it is too long."""
+
+_STATUSES = {
+    "context_length_exceeded": 400,
+    "insufficient_quota": 402,
+    "invalid_prompt": 400,
+    "rate_limit_exceeded": 429,
+    "server_error": 500,
+    "server_is_overloaded": 503,
+    "slow_down": 503,
+    "usage_not_included": 402,
+}
+"""Error codes that Codex or the SDK know, and the HTTP statuses they stand for."""
+
+_CODES = {400: "invalid_prompt", 402: "insufficient_quota", 413: "context_length_exceeded", 422: "invalid_prompt"}
+_CODES |= {429: "rate_limit_exceeded", 503: "server_is_overloaded", 529: "server_is_overloaded"}
+
+_TYPES = {
+    "billing_error": "insufficient_quota",
+    "invalid_request_error": "invalid_prompt",
+    "overloaded_error": "server_is_overloaded",
+    "rate_limit_error": "rate_limit_exceeded",
+}
+_TOO_LONG = re.compile(r"context.{0,3}(length|window)|prompt is too long|too many tokens", re.IGNORECASE)
+
+
+def begun(reply: Reply) -> dict[str, Any]:
+    """The response as it begins."""
+    id_ = reply.new_id()
+    echoed = {}
+    for name, (types, missing) in _ECHOED.items():
+        value = reply.request.get(name)
+        fits = isinstance(value, types) and (bool in types or not isinstance(value, bool))
+        echoed[name] = value if fits else missing
+    return {
+        "id": "resp_" + id_.removeprefix("call_"),
+        "object": "response",
+        "created_at": ids.seconds(id_),
+        "status": "in_progress",
+        "background": False,
+        "error": None,
+        "incomplete_details": None,
+        **echoed,
+        "output": [],
+        "usage": None,
+    }
+
+
+def ended(
+    response: Mapping[str, Any], finish_reason: str, output: Sequence[Mapping[str, Any]], usage: Usage
+) -> dict[str, Any]:
+    """The response as it ends well, or too early."""
+    status, reason = ENDS.get(finish_reason, ("completed", ""))
+    details = {"reason": reason} if reason else None
+    return {**response, "status": status, "incomplete_details": details, "output": output, "usage": usage_object(usage)}
+
+
+def failed(
+    response: Mapping[str, Any], error: StreamError, output: Sequence[Mapping[str, Any]], usage: Usage | None
+) -> dict[str, Any]:
+    """The response as it fails."""
+    told = {"code": _code(error), "message": error.message or "The upstream reports an error."}
+    return {
+        **response,
+        "status": "failed",
+        "error": told,
+        "output": output,
+        "usage": usage_object(usage) if usage else None,
+    }
+
+
+def usage_object(usage: Usage) -> dict[str, Any]:
+    """All five members."""
+    return {
+        "input_tokens": usage.input_tokens,
+        "input_tokens_details": {"cached_tokens": usage.cached_tokens, "cache_write_tokens": usage.cache_write_tokens},
+        "output_tokens": usage.output_tokens,
+        "output_tokens_details": {"reasoning_tokens": usage.reasoning_tokens},
+        "total_tokens": usage.input_tokens + usage.output_tokens,
+    }
+
+
+def estimate(reply: Reply, size: int) -> Usage:
+    """What an upstream that tells no usage may have used, for so many characters: four make a token."""
+    reply.fired("usage_estimated")
+    return Usage(reply.input_tokens, (size + 3) // 4)
+
+
+def usage_of(usage: Mapping[str, Any]) -> Usage:
+    """The counts of a usage object; what is missing counts 0."""
+    read, written = (_object(usage.get(name)) for name in ("input_tokens_details", "output_tokens_details"))
+    return Usage(
+        _count(usage.get("input_tokens")),
+        _count(usage.get("output_tokens")),
+        _count(read.get("cached_tokens")),
+        _count(read.get("cache_write_tokens")),
+        _count(written.get("reasoning_tokens")),
+    )
+
+
+def finish_reason(status: str, response: Mapping[str, Any], *, called: bool) -> str:
+    """The finish reason of a response that is completed or incomplete."""
+    if status == "incomplete":
+        reason = _object(response.get("incomplete_details")).get("reason")
+        return _REASONS.get(reason, "length") if isinstance(reason, str) else "length"
+    return "tool_calls" if called else "stop"
+
+
+def error_of(error: Any) -> StreamError:
+    """The error of a response, of an `error` event, or of a body."""
+    if not isinstance(error, dict):
+        return StreamError("error", str(error))
+    code = error.get("code")
+    type_ = code if isinstance(code, str) and code else str(error.get("type") or "error")
+    return StreamError(type_, str(error.get("message") or ""), code if type(code) is int else _STATUSES.get(type_, 0))
+
+
+def _code(error: StreamError) -> str:
+    """Codex compacts, waits or gives up by it, and otherwise sends the request again."""
+    if error.type in _STATUSES:
+        return error.type
+    if error.status in (0, 400, 413, 422) and _TOO_LONG.search(error.message):
+        return "context_length_exceeded"
+    return _TYPES.get(error.type) or _CODES.get(error.status, "server_error")
+
+
+def _object(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _count(value: Any) -> int:
+    return value if type(value) is int and value > 0 else 0

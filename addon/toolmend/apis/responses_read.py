@@ -1,0 +1,261 @@
+"""A Responses stream, however irregular, as neutral events.
+
+    {"type": "response.output_item.added", "output_index": 1,
+     "item": {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "get_time", "arguments": ""}}
+    {"type": "response.function_call_arguments.delta", "item_id": "fc_1", "output_index": 1, "delta": "{\\"zone\\""}
+    {"type": "response.function_call_arguments.done", "item_id": "fc_1", "output_index": 1, "arguments": "{\\"zone\\":1}"}
+
+Everything is said up to four times: as deltas, by a `done`, by output_item.done, and by the output of the last event. Some
+upstreams send only one of them, LM Studio the `done` without deltas.
+
+Rule of this file: each event tells what is new in it, by item. What was told cannot be taken back: where a `done` says
+something else than the deltas, the deltas stand, and a call of which this is true has no end.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeGuard
+
+from .. import json_text
+from ..events import (
+    Event,
+    Finish,
+    MessageEnd,
+    MessageStart,
+    ReasoningDelta,
+    ReasoningSeal,
+    RefusalDelta,
+    StreamError,
+    TextDelta,
+    ToolCallDelta,
+    ToolCallEnd,
+    ToolCallStart,
+)
+from ..seals import Seal
+from .responses_items import MAX_KEPT
+from .responses_known import Heard, Known
+from .responses_object import error_of, finish_reason, usage_of
+from .responses_shapes import CALLS, INPUT, PARTS, PREFIXES, SHAPES, Shape
+
+_DELTAS = {f"{shape.events}.delta": shape for shape in SHAPES}
+_DONES = {f"{shape.events}.done": shape for shape in SHAPES}
+_FRAMES = frozenset({f"{shape.frame}.done" for shape in SHAPES if shape.frame})
+TERMINAL = frozenset({"response.completed", "response.incomplete", "response.failed"})
+_SPOKEN: dict[str, type[TextDelta | RefusalDelta | ReasoningDelta]] = {"output_text": TextDelta, "refusal": RefusalDelta}
+_SPOKEN |= {"summary_text": ReasoningDelta, "reasoning_text": ReasoningDelta}
+
+
+class Reading:
+    """One response. `regular`: whether a client of this API finds in the last event what it needs."""
+
+    def __init__(self, new_id: Callable[[], str], fired: Callable[[str], None]) -> None:
+        self._new_id = new_id
+        self._fired = fired
+        self._known = Known()
+        self._events: list[Event] = []
+        self._started = False
+        self._over = False
+        self._calls = 0
+        self._size = 0  # of what is told
+        self.regular = True
+
+    def feed(self, type_: str, data: Mapping[str, Any]) -> tuple[Event, ...]:
+        """The data of one server-sent event."""
+        self._events = []
+        self.regular = True
+        if self._over:
+            return ()
+        if shape := _DELTAS.get(type_):
+            self._delta(shape, data)
+        elif shape := _DONES.get(type_):
+            self._done(shape, self._item(data, shape), data)
+        elif type_ in _FRAMES:
+            part = data.get("part")
+            shape = PARTS.get(str(part.get("type"))) if isinstance(part, dict) else None
+            if shape and isinstance(part, dict):
+                self._rest(self._item(data, shape), shape, _index(data, shape), part.get(shape.member))
+        elif type_ in ("response.output_item.added", "response.output_item.done"):
+            wire = data.get("item")
+            if understood(wire):
+                new = type_.endswith("added")
+                item = self._known.find(wire.get("id"), data.get("output_index"), wire["type"], new=new)
+                self._announced(item, wire) if new else self._whole(item, wire)
+        elif type_ in TERMINAL:
+            self._last(type_.partition(".")[2], data.get("response"))
+        elif type_ in ("error", "response.error") or (not type_ and data.get("error")):
+            inner = data.get("error")
+            self._over = True
+            self._events.append(error_of(inner or data))
+        elif type_ in ("response.created", "response.in_progress", "response.queued"):
+            self._start()
+        return tuple(self._events)
+
+    def done(self) -> tuple[Event, ...]:
+        """`[DONE]`, which is none of this API's, says that nothing more will come."""
+        over, self._over = self._over, True
+        return () if over else (MessageEnd(),)
+
+    def message(self, response: Mapping[str, Any]) -> tuple[Event, ...]:
+        """A whole response."""
+        if response.get("error"):
+            return (error_of(response["error"]),)
+        self._last(response.get("status"), response)
+        return tuple(event for event in self._events if not isinstance(event, MessageEnd))
+
+    def _start(self) -> None:
+        if not self._started:
+            self._started = True
+            self._events.append(MessageStart())
+
+    def _item(self, data: Mapping[str, Any], shape: Shape) -> Heard:
+        return self._known.find(data.get("item_id"), data.get("output_index"), shape.item)
+
+    def _delta(self, shape: Shape, data: Mapping[str, Any]) -> None:
+        delta = data.get("delta")
+        if isinstance(delta, str) and delta:
+            self._tell(self._item(data, shape), shape, _index(data, shape), delta)
+
+    def _tell(self, item: Heard, shape: Shape, index: int, text: str) -> None:
+        if item.ended:
+            return
+        self._size += len(text)
+        if self._size > MAX_KEPT:
+            self._over = True
+            self._events.append(StreamError("server_error", "The upstream's answer is too long to be read."))
+            return
+        item.told.setdefault((shape.part, index), []).append(text)
+        self._start()
+        if shape.part:
+            self._events.append(_SPOKEN[shape.part](text))
+        elif item.index >= 0:
+            self._events.append(ToolCallDelta(item.index, text))
+
+    def _rest(self, item: Heard, shape: Shape, index: int, text: Any) -> bool:
+        """Tells what a text says and the deltas did not. Whether they say the same."""
+        if not isinstance(text, str):
+            return True
+        told = item.told.setdefault((shape.part, index), [])
+        told[:] = ["".join(told)]
+        if not text.startswith(told[0]):
+            return False
+        if len(text) > len(told[0]):
+            self._tell(item, shape, index, text[len(told[0]) :])
+        return True
+
+    def _done(self, shape: Shape, item: Heard, data: Mapping[str, Any], *, complete: bool = True) -> None:
+        text = data.get(shape.member)
+        if shape.part:
+            self._rest(item, shape, _index(data, shape), text)
+            return
+        self._begin(item)
+        if text is not None and not isinstance(text, str):
+            text = json_text.dumps(text)  # some send the object
+        self._end(item, shape, text, complete=complete)
+
+    # items
+
+    def _announced(self, item: Heard, wire: Mapping[str, Any]) -> None:
+        self._start()
+        if item.type not in CALLS:
+            return
+        self._names(item, wire)
+        arguments = wire.get(CALLS[item.type].member)
+        item.first = arguments if isinstance(arguments, str) else ""
+        self._begin(item)
+
+    def _whole(self, item: Heard, wire: Mapping[str, Any]) -> None:
+        """An item that says all of it."""
+        self._start()
+        if item.type in CALLS:
+            self._names(item, wire)
+            self._done(CALLS[item.type], item, wire, complete=wire.get("status") != "incomplete")
+            return
+        for holder in ("summary", "content"):
+            parts = wire.get(holder)
+            for index, part in enumerate(parts if isinstance(parts, list) else ()):
+                shape = PARTS.get(str(part.get("type"))) if isinstance(part, dict) else None
+                if shape and (shape.item, shape.holder) == (item.type, holder):
+                    self._rest(item, shape, index, part.get(shape.member))
+        content = wire.get("encrypted_content")
+        if item.type == "reasoning" and isinstance(content, str) and content and not item.sealed:
+            item.sealed = True
+            data = json_text.dumps({"id": wire.get("id"), "encrypted_content": content})
+            self._events.append(ReasoningSeal(Seal("encrypted", data)))
+
+    def _names(self, item: Heard, wire: Mapping[str, Any]) -> None:
+        self._known.name(item, wire)
+        if not item.call_id and item.index < 0 and item.name:
+            self._fired("tool_call_id")
+            self.regular = False
+            item.call_id = item.id or self._new_id()
+
+    def _begin(self, item: Heard) -> None:
+        """A call starts when its name is known; what came of its arguments before comes then."""
+        if item.index >= 0 or not item.name:
+            return
+        item.index = self._calls
+        self._calls += 1
+        self._start()
+        kind: Any = "custom" if item.type == INPUT.item else "function"
+        self._events.append(ToolCallStart(item.index, item.call_id or item.id or self._new_id(), item.name, kind=kind))
+        if held := "".join(item.told.get(("", 0), ())):
+            self._events.append(ToolCallDelta(item.index, held))
+
+    def _end(self, item: Heard, shape: Shape, arguments: str | None, *, complete: bool) -> None:
+        if item.ended:
+            return
+        if arguments is None:
+            arguments = "" if item.told.get(("", 0)) else item.first
+        same = self._rest(item, shape, 0, arguments) or not arguments
+        if item.index < 0:
+            return  # its name may come with output_item.done
+        told = "".join(item.told[("", 0)])
+        if not same and (shape is INPUT or _value(told) != _value(arguments)):
+            self._fired("arguments")
+            complete = False
+        if complete and shape is not INPUT and not told.strip():
+            self._tell(item, shape, 0, "{}")
+        elif shape is not INPUT and _value(told) is None:
+            complete = False
+        item.ended = True
+        if complete:
+            self._events.append(ToolCallEnd(item.index))
+
+    def _last(self, status: Any, response: Any) -> None:
+        """The end: what the output holds and was not told, and why it ends."""
+        response = response if isinstance(response, dict) else {}
+        if status in ("failed", "cancelled") or response.get("error"):
+            self._over = True
+            self._events.append(error_of(response.get("error") or {"type": status}))
+            return
+        output = response.get("output")
+        for place, wire in enumerate(output if isinstance(output, list) else ()):
+            if understood(wire):
+                self._whole(self._known.find_call(wire, place), wire)
+        for item in self._known.items:
+            if item.type in CALLS:
+                self._end(item, CALLS[item.type], None, complete=status != "incomplete")
+        self._start()
+        if status in ("completed", "incomplete"):
+            self._over = True
+            self._events.append(Finish(finish_reason(status, response, called=self._calls > 0)))
+        if isinstance(response.get("usage"), dict):
+            self._events.append(usage_of(response["usage"]))
+        self._events.append(MessageEnd())
+
+
+def understood(wire: Any) -> TypeGuard[dict[str, Any]]:
+    """Whether an item is one that events speak of."""
+    return isinstance(wire, dict) and isinstance(wire.get("type"), str) and wire["type"] in PREFIXES
+
+
+def _index(data: Mapping[str, Any], shape: Shape) -> int:
+    index = data.get(f"{shape.holder}_index")
+    return index if type(index) is int else 0
+
+
+def _value(text: str) -> Any:
+    """What arguments say; None where that is nothing."""
+    try:
+        return json_text.loads(text.encode(errors="surrogatepass"))
+    except json_text.NotJSON:
+        return None

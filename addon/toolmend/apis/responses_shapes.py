@@ -1,0 +1,103 @@
+"""The vocabulary of a Responses stream: its items, and the texts they are made of.
+
+    {"type": "response.output_text.delta", "item_id": "msg_1", "output_index": 0, "content_index": 0, "delta": "Hi", …}
+
+Rule of this file: one row per kind of text; whoever reads or writes one goes by its row.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from .. import json_text
+from ..seals import Seal, envelope
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How one kind of text is written: `{events}.delta` and `.done`, for a part inside `{frame}.added` and `.done`.
+
+    `part` is its type, "" for what a call is made with. The whole of it stands in `member`; `holder` is the list of its
+    item that the part goes to, `{holder}_index` its place there.
+    """
+
+    item: str
+    part: str
+    events: str
+    frame: str
+    member: str
+    holder: str
+
+    @property
+    def beside(self) -> dict[str, Any]:
+        """What else the SDK's types ask for in `.delta` and `.done`."""
+        return {"logprobs": []} if self.part == "output_text" else {}
+
+
+TEXT = Shape("message", "output_text", "response.output_text", "response.content_part", "text", "content")
+REFUSAL = Shape("message", "refusal", "response.refusal", "response.content_part", "refusal", "content")
+SUMMARY = Shape(
+    "reasoning", "summary_text", "response.reasoning_summary_text", "response.reasoning_summary_part", "text", "summary"
+)
+THOUGHT = Shape("reasoning", "reasoning_text", "response.reasoning_text", "response.content_part", "text", "content")
+ARGUMENTS = Shape("function_call", "", "response.function_call_arguments", "", "arguments", "")
+INPUT = Shape("custom_tool_call", "", "response.custom_tool_call_input", "", "input", "")
+
+SHAPES = (TEXT, REFUSAL, SUMMARY, THOUGHT, ARGUMENTS, INPUT)
+PARTS = {shape.part: shape for shape in SHAPES if shape.part}
+CALLS = {shape.item: shape for shape in SHAPES if not shape.part}
+PREFIXES = {"message": "msg_", "reasoning": "rs_", "function_call": "fc_", "custom_tool_call": "ctc_"}
+"""The items that are understood, and what their ids begin with."""
+
+
+@dataclass(slots=True)
+class Part:
+    """A text that is being said. `head`: its delta events up to the delta; `said`: its `done` has gone out."""
+
+    shape: Shape
+    head: str = ""
+    pieces: list[str] = field(default_factory=list)
+    said: bool = False
+    annotations: list[Any] = field(default_factory=list)
+
+    def wire(self) -> dict[str, Any]:
+        """As it stands in its item."""
+        text = {"type": self.shape.part, self.shape.member: "".join(self.pieces)}
+        return {**text, "annotations": self.annotations, **self.shape.beside} if self.shape is TEXT else text
+
+
+@dataclass(slots=True)
+class Item:
+    """An item that was announced at output_index `place`; `part` is what is open of it."""
+
+    place: int
+    wire: dict[str, Any]
+    part: Part | None = None
+    done: bool = False
+
+    def at(self, shape: Shape) -> dict[str, Any]:
+        """Where an event of its open part belongs."""
+        at = {"item_id": self.wire.get("id"), "output_index": self.place}
+        return {**at, f"{shape.holder}_index": len(self.wire.get(shape.holder, ()))} if shape.part else at
+
+    def broken_off(self) -> dict[str, Any]:
+        """As it stands while it is open."""
+        wire, part = {**self.wire, "status": "incomplete"}, self.part
+        if part is None:
+            return wire
+        if part.shape.part:
+            wire[part.shape.holder] = [*wire.get(part.shape.holder, ()), part.wire()]
+        else:
+            wire[part.shape.member] = "".join(part.pieces)
+        return wire
+
+
+def encrypted(seal: Seal) -> str:
+    """A seal as `encrypted_content`: the upstream's own, or in our envelope."""
+    if seal.kind == "encrypted":
+        try:
+            content = json_text.loads(seal.data.encode(errors="surrogatepass")).get("encrypted_content")
+        except (json_text.NotJSON, AttributeError):
+            content = None
+        if isinstance(content, str):
+            return content
+    return envelope(seal)

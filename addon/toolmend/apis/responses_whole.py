@@ -1,0 +1,96 @@
+"""Which item of a whole output an event is of: events do not say, and mending has changed some of them.
+
+    output  [reasoning rs_1 "Hm", message msg_1 "Look: <tool_call>…", web_search_call ws_1, message msg_2 "Bye"]
+    events  Hm → rs_1, "Look: " → msg_1, the call → a new item, "Bye" → msg_2; ws_1 in front of msg_2
+
+Rule of this file: mending only takes out of a text. So a text is of the next part that is exactly it, or else holds it.
+"""
+
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Any
+
+from .. import json_text
+from ..events import Event, ReasoningDelta, ReasoningSeal, RefusalDelta, TextDelta, ToolCallStart
+from .responses_read import understood
+from .responses_shapes import PARTS, REFUSAL, SUMMARY, TEXT, THOUGHT, Shape
+
+_SHAPES: dict[type[Event], tuple[Shape, ...]] = {
+    TextDelta: (TEXT,),
+    RefusalDelta: (REFUSAL,),
+    ReasoningDelta: (SUMMARY, THOUGHT),
+}
+
+
+class Wires:
+    """The items of an output but for those with a `known` id."""
+
+    def __init__(self, output: Any, known: AbstractSet[str]) -> None:
+        wires = [wire for wire in output if isinstance(wire, dict)] if isinstance(output, list) else []
+        self._wires = [wire for wire in wires if not known & {_text(wire.get("id")), _text(wire.get("call_id"))}]
+        ours = [(number, wire) for number, wire in enumerate(self._wires) if understood(wire)]
+        self._numbers = {_text(wire.get(name)): number for number, wire in ours for name in ("id", "call_id")}
+        self._places = {id(wire): number for number, wire in enumerate(self._wires)}
+        self._parts = [part for number, wire in enumerate(self._wires) for part in _parts(number, wire)]
+        self._next = 0  # the first part that a text may be of
+        self._open = -1  # the part that is being said
+        self._used: set[int] = set()
+        self._told = 0  # the items in front of this one that are not understood are told
+
+    def of(self, event: Event) -> tuple[Mapping[str, Any] | None, Shape | None]:
+        """The item that begins, or goes on with another part, and the kind of that; None if nothing does."""
+        if isinstance(event, ToolCallStart):
+            number = self._numbers.get(event.id)
+            return (None if number is None else self._wires[number]), None
+        if isinstance(event, ReasoningSeal):
+            return self._sealed(event), SUMMARY
+        shapes = _SHAPES.get(type(event), ())
+        text = getattr(event, "text", "")
+        found = None
+        for at in range(self._next, len(self._parts)):
+            _, shape, whole = self._parts[at]
+            if shape in shapes and whole == text:
+                found, self._next = at, at + 1
+                break
+            if shape in shapes and text in whole and found is None:
+                found = at
+        if found is None or found == self._open:
+            return None, None
+        self._open, self._next = found, max(found, self._next)
+        number, shape, _ = self._parts[found]
+        self._used.add(number)
+        return self._wires[number], shape
+
+    def _sealed(self, event: ReasoningSeal) -> Mapping[str, Any] | None:
+        """The item of a seal, if it has no text and so has not begun."""
+        try:
+            id_ = json_text.loads(event.seal.data.encode(errors="surrogatepass")).get("id")
+        except (json_text.NotJSON, AttributeError):
+            return None
+        number = self._numbers.get(id_) if isinstance(id_, str) else None
+        if number is None or number in self._used:
+            return None
+        self._used.add(number)
+        return self._wires[number]
+
+    def foreign(self, before: Mapping[str, Any] | None) -> Sequence[Mapping[str, Any]]:
+        """The items in front of this one (of the end) that are not understood, once."""
+        end = len(self._wires) if before is None else self._places[id(before)]
+        found = [wire for wire in self._wires[self._told : end] if not understood(wire)]
+        self._told = max(self._told, end)
+        return found
+
+
+def _parts(number: int, wire: Mapping[str, Any]) -> list[tuple[int, Shape, str]]:
+    found = []
+    for holder in ("summary", "content") if understood(wire) else ():
+        parts = wire.get(holder)
+        for part in parts if isinstance(parts, list) else ():
+            shape = PARTS.get(str(part.get("type"))) if isinstance(part, dict) else None
+            if shape and (shape.item, shape.holder) == (wire["type"], holder) and _text(part.get(shape.member)):
+                found.append((number, shape, part[shape.member]))
+    return found
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None

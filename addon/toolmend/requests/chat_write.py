@@ -1,0 +1,176 @@
+"""A conversation → a request of OpenAI Chat Completions. See chat_read.py for what one looks like.
+
+Rule of this file: the turns are in order (turns.py), the names and ids legal. All `tool` messages stand directly behind
+their calls, what they cannot hold behind the last of them. What the upstream cannot be told is told in the notes.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from .. import json_text
+from .chat_asked import API
+from .chat_content import Content, replayed
+from .chat_options import options
+from .conversation import Conversation, Other, Refusal, Thinking, Tool, ToolChoice, ToolResult, ToolUse, Turn
+from .fields import tell
+from .quirks import Quirks
+from .schemas import cleaned
+
+
+def write(conversation: Conversation, quirks: Quirks, notes: list[str]) -> dict[str, Any]:
+    """The request."""
+    request: dict[str, Any] = {"model": conversation.model}
+    request["messages"] = _messages(conversation, quirks, notes)
+    request |= _tools(conversation, quirks, notes)
+    request |= options(conversation, quirks, notes)
+    if not quirks.cache_control and _breakpoints(conversation):
+        tell(notes, "`cache_control` is left out: this upstream has no such field")
+    for key in conversation.rest if conversation.api != API else ():
+        tell(notes, f"`{key}` is left out: Chat Completions has no such field")
+    return request
+
+
+def _breakpoints(conversation: Conversation) -> bool:
+    parts = (part for turn in conversation.turns for part in turn.parts)
+    return any(getattr(part, "cache", None) for part in (conversation, *conversation.tools, *parts))
+
+
+def _messages(conversation: Conversation, quirks: Quirks, notes: list[str]) -> list[dict[str, Any]]:
+    reasoning = conversation.reasoning
+    demanded = None if reasoning and reasoning.enabled is False else quirks.placeholder
+    messages: list[dict[str, Any]] = []
+    shown: list[Any] = []  # of the results in front, what only a user can show
+    for turn in conversation.turns:
+        content = Content(quirks, notes)
+        if shown and turn.role != "user":
+            messages.append({"role": "user", "content": shown})
+            shown = []
+        match turn.role:
+            case "assistant":
+                messages.append(_assistant(turn, content, demanded))
+            case "tool":
+                for part in turn.parts:
+                    assert isinstance(part, ToolResult)
+                    messages.append({"role": "tool", "tool_call_id": part.id, "content": content.of_result(part, shown)})
+            case role:
+                told = content.of(turn.parts)
+                if shown:
+                    told = [*shown, *([{"type": "text", "text": told}] if isinstance(told, str) else told)]
+                    shown = []
+                name = {"name": turn.name} if turn.name else {}
+                messages.append({"role": _role(role, quirks), "content": told, **name})
+    if shown:
+        messages.append({"role": "user", "content": shown})
+    if text := _wanted(conversation, quirks):
+        _instruct(messages, text)
+    return messages
+
+
+def _role(role: str, quirks: Quirks) -> str:
+    """Only OpenAI has developers."""
+    return "system" if role == "developer" and not quirks.custom_tools else role
+
+
+def _assistant(turn: Turn, content: Content, demanded: str | None) -> dict[str, Any]:
+    calls = [_call(part) for part in turn.parts if isinstance(part, ToolUse)]
+    visible = [part for part in turn.parts if not isinstance(part, ToolUse | Thinking | Refusal)]
+    refusal = "".join(part.text for part in turn.parts if isinstance(part, Refusal))
+    message: dict[str, Any] = {"role": "assistant", "content": content.of(visible) or None}
+    message |= replayed([part for part in turn.parts if isinstance(part, Thinking)], content.quirks, content.notes)
+    if demanded is not None and calls and content.quirks.replay:
+        message.setdefault(content.quirks.replay, demanded)
+    if refusal:
+        message["refusal"] = refusal
+    if calls:
+        message["tool_calls"] = calls
+    elif message["content"] is None and not refusal:
+        message["content"] = ""
+    return message | ({"name": turn.name} if turn.name else {})
+
+
+def _call(use: ToolUse) -> dict[str, Any]:
+    if use.kind == "custom":
+        return {"id": use.id, "type": "custom", "custom": {"name": use.name, "input": use.arguments}}
+    return {"id": use.id, "type": "function", "function": {"name": use.name, "arguments": use.arguments or "{}"}}
+
+
+def _wanted(conversation: Conversation, quirks: Quirks) -> str:
+    """Words for a format that the upstream has no field for."""
+    form = conversation.format
+    if not form or form.kind != "json_schema" or quirks.json_schema:
+        return ""
+    return f"Answer with one JSON object of this schema, and nothing else:\n{json_text.dumps(dict(form.schema))}"
+
+
+def _instruct(messages: list[dict[str, Any]], text: str) -> None:
+    """Says something to the model as the system."""
+    if not messages or messages[0]["role"] not in ("system", "developer"):
+        messages.insert(0, {"role": "system", "content": text})
+    elif isinstance(messages[0]["content"], str):
+        messages[0]["content"] += f"\n\n{text}"
+    else:
+        messages[0]["content"].append({"type": "text", "text": text})
+
+
+def _tools(conversation: Conversation, quirks: Quirks, notes: list[str]) -> dict[str, Any]:
+    choice = conversation.tool_choice
+    allowed = choice.names if choice and choice.mode in ("auto", "required") else ()
+    tools: list[dict[str, Any]] = []
+    said: dict[str, Any] = {}
+    for tool in conversation.tools:
+        match tool:
+            case Other(api="chat"):
+                tools.append(dict(tool.value))
+            case Other() if str(tool.value.get("type")).startswith("web_search") and quirks.web_search:
+                said |= quirks.web_search
+            case Other():
+                kind = tool.value.get("type")
+                tell(notes, f"A tool of the type {kind} is left out: this upstream does not run it")
+            case Tool() if not allowed or tool.name in allowed:
+                tools.append(_tool(tool, quirks, notes))
+    if not tools:
+        return said
+    said["tools"] = tools
+    if choice:
+        kinds = {tool.name: tool.kind for tool in conversation.tools if isinstance(tool, Tool)}
+        reasoning = conversation.reasoning
+        forced = quirks.forced_choice or (reasoning is not None and reasoning.enabled is False)
+        said["tool_choice"] = _choice(choice, kinds, notes, forced=forced)
+    if conversation.parallel is not None and quirks.parallel:
+        said["parallel_tool_calls"] = conversation.parallel
+    elif conversation.parallel is False:
+        tell(notes, "`parallel_tool_calls` is left out: this upstream has no such field")
+    return said
+
+
+def _choice(choice: ToolChoice, kinds: Mapping[str, str], notes: list[str], *, forced: bool) -> str | dict[str, Any]:
+    if choice.mode not in ("required", "tool"):
+        return choice.mode
+    if not forced:
+        tell(notes, "`tool_choice` is auto: this upstream lets no tool be forced while it thinks")
+        return "auto"
+    if choice.mode == "required":
+        return choice.mode
+    kind = kinds.get(choice.names[0], "function")
+    return {"type": kind, kind: {"name": choice.names[0]}}
+
+
+def _tool(tool: Tool, quirks: Quirks, notes: list[str]) -> dict[str, Any]:
+    inner: dict[str, Any] = {"name": tool.name}
+    if tool.description:
+        inner["description"] = tool.description
+    if tool.kind == "custom":
+        return {"type": "custom", "custom": {**inner, **_form(tool)}}
+    inner["parameters"] = cleaned(tool.schema, quirks.formats, notes)
+    if tool.strict is not None:
+        inner["strict"] = tool.strict
+    said: dict[str, Any] = {"type": "function", "function": inner}
+    return {**said, "cache_control": dict(tool.cache)} if tool.cache and quirks.cache_control else said
+
+
+def _form(tool: Tool) -> dict[str, Any]:
+    """What the input of a custom tool must look like; in Responses a grammar stands one level higher."""
+    form = dict(tool.format or {})
+    if form.get("type") == "grammar" and "grammar" not in form:
+        form = {"type": "grammar", "grammar": {key: value for key, value in form.items() if key != "type"}}
+    return {"format": form} if form else {}

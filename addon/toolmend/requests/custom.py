@@ -1,0 +1,59 @@
+"""Freeform tools, for upstreams that know only functions.
+
+    {"name": "apply_patch", kind custom, a grammar}    →    a function {"input": string}
+    a call's bare input `*** Begin Patch`              →    {"input":"*** Begin Patch"}
+
+Rule of this file: nothing of the tool is lost. What its input must look like is told to the model in its description.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from .. import json_text
+from .conversation import Conversation, Part, Tool, ToolResult, ToolUse, Turn
+
+SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {"input": {"type": "string", "description": "The whole input, as it is"}},
+    "required": ["input"],
+    "additionalProperties": False,
+}
+
+
+def as_functions(conversation: Conversation) -> tuple[Conversation, frozenset[str]]:
+    """The conversation with functions in their place, and the names of those it offers."""
+    names = frozenset(tool.name for tool in conversation.tools if isinstance(tool, Tool) and tool.kind == "custom")
+    tools = tuple(_function(tool) if isinstance(tool, Tool) and tool.kind == "custom" else tool for tool in conversation.tools)
+    turns = tuple(_turn(turn) for turn in conversation.turns)
+    return replace(conversation, tools=tools, turns=turns), names
+
+
+def _turn(turn: Turn) -> Turn:
+    return replace(turn, parts=tuple(map(_part, turn.parts))) if turn.role in ("assistant", "tool") else turn
+
+
+def _part(part: Part) -> Part:
+    match part:
+        case ToolUse(kind="custom"):
+            return replace(part, kind="function", arguments=json_text.dumps({"input": part.arguments}))
+        case ToolResult(kind="custom"):
+            return replace(part, kind="function")
+    return part
+
+
+def _function(tool: Tool) -> Tool:
+    return replace(
+        tool, kind="function", format=None, schema=SCHEMA, description="\n\n".join(filter(None, (tool.description, _form(tool))))
+    )
+
+
+def _form(tool: Tool) -> str:
+    """In words, what a tool's input must look like; Chat Completions has the grammar one level deeper than Responses."""
+    form = tool.format or {}
+    inner = form.get("grammar")
+    grammar = inner if isinstance(inner, Mapping) else form
+    definition = grammar.get("definition")
+    if not isinstance(definition, str):
+        return ""
+    return f"`input` is text of this grammar ({grammar.get('syntax')}):\n{definition}"

@@ -1,0 +1,263 @@
+"""A request of Anthropic Messages → a conversation.
+
+    {"model": "m", "max_tokens": 1, "system": […], "messages": [{"role": "user", "content": [{"type": "text", "text": "Hi"}]}],
+     "tools": [{"name", "description", "input_schema"}], "tool_choice": {"type": "any"}, "thinking": {"type": "adaptive"}}
+
+Rule of this file: what is wrong in its shape is an error, what is unknown is kept for its own API. Source: the types of
+the anthropic SDK.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from .. import json_text
+from ..seals import Seal, opened
+from . import RequestError
+from .conversation import (
+    Cache,
+    Conversation,
+    Document,
+    Format,
+    Image,
+    Other,
+    Part,
+    Reasoning,
+    Text,
+    Thinking,
+    Tool,
+    ToolChoice,
+    ToolResult,
+    ToolUse,
+    Turn,
+)
+from .fields import Object, an_object, flag, left_over, number, objects, string, strings, tell, whole, words
+
+API = "messages"
+_KNOWN = words(
+    "model max_tokens system messages cache_control tools tool_choice stop_sequences temperature top_p top_k thinking "
+    "output_config output_format metadata stream"
+)
+# what a block of each type says, and what may be lost: who called a tool is not said to it again
+_BLOCK = words("type cache_control caller toolset_name")
+_TOOL = words("type name description input_schema strict cache_control")
+_MODES: Mapping[str, Literal["auto", "required", "none", "tool"]] = {
+    "auto": "auto", "any": "required", "none": "none", "tool": "tool",
+}  # fmt: skip
+
+
+def read(request: Object, notes: list[str]) -> Conversation:
+    """The conversation. Raises RequestError."""
+    choice = an_object(request.get("tool_choice"), "tool_choice")
+    output = an_object(request.get("output_config"), "output_config")
+    left_over(output, frozenset({"effort", "format"}), "output_config", notes)
+    metadata = an_object(request.get("metadata"), "metadata")
+    left_over(metadata, frozenset({"user_id"}), "metadata", notes)
+    return Conversation(
+        model=string(request, "model"),
+        api=API,
+        turns=(*_system(request.get("system"), notes), *_turns(request.get("messages"), notes)),
+        tools=tuple(_tool(tool, notes) for tool in objects(request.get("tools"), "tools")),
+        tool_choice=_choice(choice),
+        parallel=False if flag(choice, "disable_parallel_tool_use") else None,
+        max_tokens=whole(request, "max_tokens"),
+        stop=strings(request.get("stop_sequences"), "stop_sequences"),
+        temperature=number(request, "temperature"),
+        top_p=number(request, "top_p"),
+        top_k=whole(request, "top_k"),
+        reasoning=_reasoning(an_object(request.get("thinking"), "thinking"), string(output, "effort"), notes),
+        format=_format(an_object(output.get("format") or request.get("output_format"), "output_config.format")),
+        user=string(metadata, "user_id"),
+        stream=bool(flag(request, "stream")),
+        include_usage=True,
+        cache=_cache(request),
+        rest={key: value for key, value in request.items() if key not in _KNOWN and value is not None},
+    )
+
+
+def _cache(block: Object) -> Cache:
+    return an_object(block.get("cache_control"), "cache_control") or None
+
+
+def _system(system: Any, notes: list[str]) -> list[Turn]:
+    parts = tuple(part for part in _parts(system, "system", notes) if isinstance(part, Text))
+    return [Turn("system", parts)] if parts else []
+
+
+def _turns(messages: Any, notes: list[str]) -> list[Turn]:
+    turns: list[Turn] = []
+    for message in objects(messages, "messages"):
+        role = message.get("role")
+        parts = _parts(message.get("content"), "content", notes)
+        match role:
+            case "user":
+                results = tuple(part for part in parts if isinstance(part, ToolResult))
+                others = tuple(part for part in parts if not isinstance(part, ToolResult))
+                turns += [Turn("tool", results)] if results else []
+                turns += [Turn("user", others)] if others or not results else []
+            case "assistant" | "system":
+                turns.append(Turn(role, tuple(parts)))
+            case _:
+                raise RequestError(f"a message has the role {role!r}: write user, assistant or system")
+    return turns
+
+
+def _parts(content: Any, where: str, notes: list[str]) -> list[Part]:
+    """The parts of a message. Empty text says nothing, and some upstreams refuse it."""
+    if content is None or isinstance(content, str):
+        return [Text(content)] if content else []
+    return [part for block in objects(content, where) if (part := _part(block, notes)) and part != Text("", _cache(block))]
+
+
+def _part(block: Object, notes: list[str]) -> Part | None:
+    kind = block.get("type")
+    match kind:
+        case "text":
+            left_over(block, _BLOCK | {"text"}, "a text block", notes)
+            return Text(string(block, "text"), _cache(block))
+        case "image":
+            return _image(block, notes)
+        case "document":
+            return _document(block, notes)
+        case "thinking":
+            signature = string(block, "signature")
+            seal = opened(signature) or (Seal("signature", signature) if signature else None)
+            return Thinking(string(block, "thinking"), seal)
+        case "redacted_thinking":
+            data = string(block, "data")
+            return Thinking("", opened(data) or Seal("redacted", data))
+        case "tool_use":
+            left_over(block, _BLOCK | {"id", "name", "input"}, "a tool_use block", notes)
+            return ToolUse(string(block, "id"), _name(block), _arguments(block.get("input")), cache=_cache(block))
+        case "tool_result":
+            left_over(block, _BLOCK | {"tool_use_id", "content", "is_error"}, "a tool_result block", notes)
+            return ToolResult(
+                string(block, "tool_use_id"),
+                _result(block.get("content"), notes),
+                is_error=bool(flag(block, "is_error")),
+                cache=_cache(block),
+            )
+    return Other(API, block)
+
+
+def _arguments(value: Any) -> str:
+    if value is None or isinstance(value, Mapping):
+        return json_text.dumps(value or {})
+    if isinstance(value, str):  # some clients keep the JSON text
+        try:
+            if isinstance(json_text.loads(value.encode()), dict):
+                return value
+        except ValueError:
+            pass
+    raise RequestError("`input` of a tool_use block is no object")
+
+
+def _result(content: Any, notes: list[str]) -> tuple[Text | Image | Document, ...]:
+    """What a tool gave; only text, images and documents have a place in the other APIs."""
+    found: list[Text | Image | Document] = []
+    for part in _parts(content, "content", notes):
+        match part:
+            case Text() | Image() | Document():
+                found.append(part)
+            case Other():
+                if text := as_text(part.value):
+                    found.append(Text(text))
+                else:
+                    tell(notes, f"A {part.value.get('type')} block in a tool's result is left out")
+            case _:
+                raise RequestError("a tool_result block holds a block that cannot stand there")
+    return tuple(found)
+
+
+def as_text(block: Object) -> str:
+    """A block that only Messages has, as text; empty where it cannot be told."""
+    if block.get("type") != "search_result":
+        return ""
+    content = block.get("content")
+    texts = [entry.get("text") for entry in content if isinstance(entry, Mapping)] if isinstance(content, list) else []
+    lines = [block.get("title"), block.get("source"), *texts]
+    return "\n".join(line for line in lines if isinstance(line, str) and line)
+
+
+def _image(block: Object, notes: list[str]) -> Part:
+    left_over(block, _BLOCK | {"source"}, "an image block", notes)
+    source = an_object(block.get("source"), "source")
+    match source.get("type"):
+        case "base64":
+            return Image(data=string(source, "data"), media_type=string(source, "media_type"), cache=_cache(block))
+        case "url":
+            return Image(url=string(source, "url"), cache=_cache(block))
+        case "file":
+            return Image(file_id=string(source, "file_id"), cache=_cache(block))
+    return Other(API, block)
+
+
+def _document(block: Object, notes: list[str]) -> Part:
+    left_over(block, _BLOCK | {"source", "title"}, "a document block", notes)
+    source = an_object(block.get("source"), "source")
+    title, cache = string(block, "title"), _cache(block)
+    match source.get("type"):
+        case "base64":
+            data, media_type = string(source, "data"), string(source, "media_type")
+            return Document(data=data, media_type=media_type, title=title, cache=cache)
+        case "text":
+            return Document(text=string(source, "data"), title=title, cache=cache)
+        case "content":
+            inner = _parts(source.get("content"), "content", notes)
+            if any(not isinstance(part, Text) for part in inner):
+                tell(notes, "An image inside a document block is left out")
+            text = "\n\n".join(part.text for part in inner if isinstance(part, Text))
+            return Document(text=text, title=title, cache=cache)
+        case "url":
+            return Document(url=string(source, "url"), title=title, cache=cache)
+        case "file":
+            return Document(file_id=string(source, "file_id"), title=title, cache=cache)
+    return Other(API, block)
+
+
+def _name(fields: Object) -> str:
+    name = string(fields, "name")
+    if not name:
+        raise RequestError("a tool, or a call of one, has no `name`")
+    return name
+
+
+def _tool(tool: Object, notes: list[str]) -> Tool | Other:
+    if tool.get("type") not in (None, "custom"):
+        return Other(API, tool)
+    left_over(tool, _TOOL, "a tool", notes)
+    schema = tool.get("input_schema")
+    return Tool(
+        _name(tool),
+        description=string(tool, "description") or None,
+        schema=None if schema is None else an_object(schema, "input_schema"),
+        strict=flag(tool, "strict"),
+        cache=_cache(tool),
+    )
+
+
+def _choice(choice: Object) -> ToolChoice | None:
+    if not choice:
+        return None
+    mode = _MODES.get(string(choice, "type"))
+    if mode is None:
+        raise RequestError(f"`tool_choice` is of the type {choice.get('type')!r}: write auto, any, tool or none")
+    return ToolChoice(mode, (_name(choice),) if mode == "tool" else ())
+
+
+def _reasoning(thinking: Object, effort: str, notes: list[str]) -> Reasoning | None:
+    if not thinking and not effort:
+        return None
+    left_over(thinking, frozenset({"type", "budget_tokens"}), "thinking", notes)
+    kind = thinking.get("type")
+    if kind not in (None, "enabled", "disabled", "adaptive"):
+        tell(notes, f"`thinking` of the type {kind} is taken for adaptive")
+    enabled = None if kind is None else kind != "disabled"
+    return Reasoning(enabled, effort, whole(thinking, "budget_tokens") if enabled else None)
+
+
+def _format(form: Object) -> Format | None:
+    if not form:
+        return None
+    if form.get("type") != "json_schema":
+        raise RequestError(f"`output_config.format` is of the type {form.get('type')!r}: write json_schema")
+    return Format("json_schema", an_object(form.get("schema"), "schema"))

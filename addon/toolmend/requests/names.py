@@ -1,0 +1,76 @@
+"""The names of tools, as an upstream takes them, and the way back.
+
+    mcp.files/read → mcp_files_read        2fa_check → t_2fa_check        of 80 characters → the first 55, `_`, 8 of a hash
+
+Rule of this file: a name that is legal stays. What another becomes depends on the name alone, unless two would become
+one: a conversation must not be told anew because a tool was added.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from hashlib import sha256
+from typing import Any
+
+from .conversation import Conversation, Part, Tool, ToolUse, Turn
+
+MAX_NAME = 64
+"""Characters: the limit of OpenAI, and of all that follow it."""
+
+_HASH = 8
+_REFUSED = re.compile(r"[^A-Za-z0-9_-]")
+
+
+def fitted(names: Iterable[str], pattern: str) -> dict[str, str]:
+    """The upstream's name of each. `pattern` is what it takes."""
+    legal = re.compile(pattern, re.ASCII)
+    given = list(dict.fromkeys(names))
+    found = {name: name for name in given if legal.fullmatch(name)}
+    taken = set(found)
+    for name in given:
+        if name in found:
+            continue
+        short = _REFUSED.sub("_", name) or "tool"
+        if not legal.fullmatch(short[:1]):
+            short = f"t_{short}"
+        if len(short) > MAX_NAME:
+            short = _hashed(short, name)
+        salt = name
+        while short in taken:
+            salt += "#"
+            short = _hashed(short, salt)
+        found[name] = short
+        taken.add(short)
+    return found
+
+
+def _hashed(short: str, salt: str) -> str:
+    hashed = sha256(salt.encode(errors="surrogatepass")).hexdigest()
+    return f"{short[: MAX_NAME - _HASH - 1]}_{hashed[:_HASH]}"
+
+
+def named(conversation: Conversation, pattern: str) -> tuple[Conversation, Mapping[str, str]]:
+    """The conversation with names that the upstream takes, and the client's name for each that is another."""
+    choice = conversation.tool_choice
+    uses = (part.name for turn in conversation.turns for part in turn.parts if isinstance(part, ToolUse))
+    offered = (tool.name for tool in conversation.tools if isinstance(tool, Tool))
+    new = fitted((*offered, *uses, *(choice.names if choice else ())), pattern)
+    changed = {upstream: client for client, upstream in new.items() if upstream != client}
+    if not changed:
+        return conversation, changed
+
+    def part_of(part: Part) -> Part:
+        return replace(part, name=new[part.name]) if isinstance(part, ToolUse) else part
+
+    def tool_of(tool: Any) -> Any:
+        return replace(tool, name=new[tool.name]) if isinstance(tool, Tool) else tool
+
+    def turn_of(turn: Turn) -> Turn:
+        return replace(turn, parts=tuple(map(part_of, turn.parts))) if turn.role == "assistant" else turn
+
+    return replace(
+        conversation,
+        turns=tuple(map(turn_of, conversation.turns)),
+        tools=tuple(map(tool_of, conversation.tools)),
+        tool_choice=replace(choice, names=tuple(new[name] for name in choice.names)) if choice else None,
+    ), changed

@@ -1,0 +1,233 @@
+"""A conversation → a request of OpenAI Responses. See responses_read.py for what one looks like.
+
+Rule of this file: the turns are in order (turns.py), the names and ids legal. What Responses cannot say is told in the notes.
+Nothing is left with the provider: `store` is false, and reasoning comes back sealed.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from hashlib import sha256
+from typing import Any, assert_never
+
+from .. import json_text
+from ..seals import Seal
+from .chat_content import ERROR
+from .chat_options import FORMAT_NAME, MAX_USER
+from .conversation import (
+    Conversation,
+    Document,
+    Format,
+    Image,
+    Other,
+    Part,
+    Reasoning,
+    Refusal,
+    Text,
+    Thinking,
+    ToolResult,
+    ToolUse,
+    Turn,
+)
+from .efforts import effort_of
+from .fields import tell
+from .quirks import Quirks
+from .responses_read import ENCRYPTED
+from .responses_tools import API, write_tools
+from .schemas import is_strict
+
+LEAST_TOKENS = 16
+"""OpenAI refuses a smaller `max_output_tokens`; Claude Code asks for 1 to see whether its key is good."""
+
+def write(conversation: Conversation, quirks: Quirks, notes: list[str]) -> dict[str, Any]:
+    """The request."""
+    given = conversation.turns
+    if conversation.api != API:
+        given = tuple(replace(turn, parts=tuple(_at_hand(turn.parts, notes))) for turn in given)
+    instructions, turns = _leading(given)
+    request: dict[str, Any] = {"model": conversation.model}
+    if instructions:
+        request["instructions"] = instructions
+    request["input"] = [item for turn in turns for item in _items(turn, notes)]
+    request |= write_tools(conversation, quirks, notes)
+    request |= _limits(conversation, quirks, notes)
+    request |= _reasoning(conversation.reasoning, quirks, notes)
+    if conversation.format:
+        request["text"] = {"format": _format(conversation.format)}
+    if conversation.user and quirks.user:
+        hashed = sha256(conversation.user.encode(errors="surrogatepass")).hexdigest()
+        request["user"] = conversation.user if len(conversation.user) <= MAX_USER else hashed
+    request["store"] = False
+    if conversation.stream:
+        request["stream"] = True
+    if conversation.cache or any(getattr(part, "cache", None) for turn in conversation.turns for part in turn.parts):
+        tell(notes, "`cache_control` is left out: Responses caches by itself")
+    for key in conversation.rest if conversation.api != API else ():
+        tell(notes, f"`{key}` is left out: Responses has no such field, or another meaning for it")
+    return request
+
+
+def _at_hand[P: Part](parts: Iterable[P], notes: list[str]) -> Iterable[P]:
+    """The parts without those that are files of another provider's."""
+    for part in parts:
+        if isinstance(part, Image | Document) and part.file_id:
+            tell(notes, "An image or document that is a file of the provider's is left out: another provider has no such file")
+        elif isinstance(part, ToolResult):
+            yield replace(part, parts=tuple(_at_hand(part.parts, notes)))
+        else:
+            yield part
+
+
+def _leading(turns: tuple[Turn, ...]) -> tuple[str, tuple[Turn, ...]]:
+    """What the system says before anybody else, as one text, and the rest."""
+    texts: list[str] = []
+    for at, turn in enumerate(turns):
+        if turn.role != "system" or not all(isinstance(part, Text) for part in turn.parts):
+            return "\n\n".join(texts), turns[at:]
+        texts += [part.text for part in turn.parts if isinstance(part, Text)]
+    return "\n\n".join(texts), ()
+
+
+def _items(turn: Turn, notes: list[str]) -> list[dict[str, Any]]:
+    if turn.name:
+        tell(notes, "`name` of a message is left out: Responses has no such field")
+    items: list[dict[str, Any]] = []
+    for part in turn.parts:
+        for said in _part(part, turn.role, notes):
+            if "type" in said and not _is_content(said):
+                items.append(said)
+            elif items and items[-1].get("role") == turn.role:
+                items[-1]["content"].append(said)
+            else:
+                items.append({"type": "message", "role": turn.role, "content": [said]})
+    if not turn.parts and turn.role == "user":
+        items.append({"type": "message", "role": "user", "content": []})
+    return items
+
+
+def _is_content(said: Mapping[str, Any]) -> bool:
+    """Whether it stands in a message, and is no item of its own."""
+    return str(said["type"]).startswith(("input_", "output_text", "refusal"))
+
+
+def _part(part: Part, role: str, notes: list[str]) -> Iterable[dict[str, Any]]:
+    """The items, or the content of a message, that a part is."""
+    match part:
+        case Text():
+            return [{"type": "output_text" if role == "assistant" else "input_text", "text": part.text}]
+        case Refusal():
+            return [{"type": "refusal", "refusal": part.text}]
+        case Image():
+            return [_image(part)]
+        case Document():
+            return [_document(part)]
+        case Thinking():
+            return _thought(part, notes)
+        case ToolUse(kind="custom"):
+            return [{"type": "custom_tool_call", "call_id": part.id, "name": part.name, "input": part.arguments}]
+        case ToolUse():
+            return [{"type": "function_call", "call_id": part.id, "name": part.name, "arguments": part.arguments or "{}"}]
+        case ToolResult():
+            kind = "custom_tool_call_output" if part.kind == "custom" else "function_call_output"
+            return [{"type": kind, "call_id": part.id, "output": _output(part)}]
+        case Other():
+            if part.api == API:
+                return [dict(part.value)]
+            tell(notes, f"A part of the type {part.value.get('type')} is left out: Responses has no such part")
+            return []
+    assert_never(part)
+
+
+def _image(image: Image) -> dict[str, Any]:
+    said = {
+        "type": "input_image",
+        "image_url": f"data:{image.media_type};base64,{image.data}" if image.data else image.url,
+        "file_id": image.file_id,
+        "detail": image.detail or "auto",  # the SDK's types, and servers made of them, demand it
+    }
+    return {key: value for key, value in said.items() if value}
+
+
+def _document(document: Document) -> dict[str, Any]:
+    """A file; text stands in the message, as not all that speak Responses read files of text."""
+    if document.text:
+        return {"type": "input_text", "text": "\n\n".join(filter(None, (document.title, document.text)))}
+    data = f"data:{document.media_type};base64,{document.data}" if document.data else ""
+    said = {
+        "type": "input_file",
+        "file_data": data,
+        "file_url": document.url,
+        "file_id": document.file_id,
+        # OpenAI demands a name for data, and tells by it what they are
+        "filename": document.title or (f"document.{document.media_type.rpartition('/')[2]}" if data else ""),
+    }
+    return {key: value for key, value in said.items() if value}
+
+
+def _thought(thinking: Thinking, notes: list[str]) -> list[dict[str, Any]]:
+    match _opened(thinking.seal):
+        case {"encrypted_content": str(encrypted), **more}:
+            summary = [{"type": "summary_text", "text": thinking.text}] if thinking.text else []
+            id_ = {"id": more["id"]} if more.get("id") else {}
+            return [{"type": "reasoning", **id_, "summary": summary, "encrypted_content": encrypted}]
+    tell(notes, "Reasoning of earlier turns is left out: Responses takes only what it has encrypted itself")
+    return []
+
+
+def _opened(seal: Seal | None) -> Any:
+    try:
+        return json_text.loads(seal.data.encode(errors="surrogatepass")) if seal and seal.kind == "encrypted" else None
+    except json_text.NotJSON:
+        return None
+
+
+def _output(result: ToolResult) -> str | list[dict[str, Any]]:
+    """A text alone is a string. An error is told in the text: there is no field for it."""
+    parts: list[Text | Image | Document] = list(result.parts)
+    if result.is_error:
+        first = parts.pop(0) if parts and isinstance(parts[0], Text) else Text("")
+        assert isinstance(first, Text)
+        parts.insert(0, Text(f"{ERROR}{first.text or 'the tool failed'}"))
+    if not parts:
+        return ""
+    if len(parts) == 1 and isinstance(parts[0], Text):
+        return parts[0].text
+    return [content for part in parts for content in _part(part, "tool", [])]
+
+
+def _limits(conversation: Conversation, quirks: Quirks, notes: list[str]) -> dict[str, Any]:
+    said: dict[str, Any] = {}
+    if (most := conversation.max_tokens) is not None:
+        taken = max(LEAST_TOKENS, min(most, quirks.max_tokens or most))
+        if taken != most:
+            tell(notes, f"`max_output_tokens` is {taken} instead of {most}: this upstream refuses more, and less than 16")
+        said["max_output_tokens"] = taken
+    for key in ("temperature", "top_p"):
+        value = getattr(conversation, key)
+        if value is not None and getattr(quirks, key):
+            said[key] = value
+        elif value is not None:
+            tell(notes, f"`{key}` is left out: this model takes none")
+    if conversation.top_k is not None:
+        tell(notes, "`top_k` is left out: Responses has no such field")
+    if conversation.stop:
+        tell(notes, "The stop sequences are left out: Responses has none")
+    return said
+
+
+def _reasoning(reasoning: Reasoning | None, quirks: Quirks, notes: list[str]) -> dict[str, Any]:
+    if reasoning is None:
+        return {}
+    effort = effort_of(reasoning, quirks, notes)
+    said = {key: value for key, value in (("effort", effort), ("summary", reasoning.summary)) if value}
+    # of a model that does not think, `include` would be refused
+    return ({"reasoning": said} if said else {}) | ({} if effort == "none" else {"include": [ENCRYPTED]})
+
+
+def _format(form: Format) -> dict[str, Any]:
+    if form.kind == "json_object":
+        return {"type": "json_object"}
+    schema = dict(form.schema)
+    said: dict[str, Any] = {"type": "json_schema", "name": form.name or FORMAT_NAME, "schema": schema}
+    if form.description:
+        said["description"] = form.description
+    return {**said, "strict": is_strict(schema) if form.strict is None else form.strict}

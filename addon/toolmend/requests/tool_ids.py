@@ -1,0 +1,82 @@
+"""The ids of calls, as an upstream takes them.
+
+    any        what the client has          40, 64     up to so many characters: OpenAI's Chat Completions, Responses
+    kimi       functions.NAME:IDX, IDX counts the calls of the conversation (the model was trained on these)
+    mistral    nine letters and digits      messages   letters, digits, `_` and `-`
+
+Rule of this file: an id that is taken stays, but no two calls of a conversation have one. What another becomes depends on
+the id alone, Kimi's on its place; the results follow their calls, so that nothing need be remembered between requests.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from hashlib import sha256
+
+from .conversation import Conversation, Part, ToolResult, ToolUse, Turn
+
+_DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """`legal`: what is taken. `new`: of the call's `name` and `number`, or of the `hex` or `word` of a hash of the id."""
+
+    legal: re.Pattern[str]
+    new: str
+
+
+def _style(legal: str, new: str) -> Style:
+    return Style(re.compile(legal, re.ASCII | re.DOTALL), new)
+
+
+STYLES: Mapping[str, Style] = {
+    "any": _style(r".+", "call_{hex}"),
+    "40": _style(r".{1,40}", "call_{hex}"),
+    "64": _style(r".{1,64}", "call_{hex}"),
+    "kimi": _style(r"functions\.[\w.-]+:\d+", "functions.{name}:{number}"),
+    "mistral": _style(r"[A-Za-z0-9]{9}", "{word}"),
+    "messages": _style(r"[\w-]+", "toolu_{hex}"),
+}
+
+
+def with_ids(conversation: Conversation, style: str) -> Conversation:
+    """The conversation with ids that the upstream takes. Each result stands behind its call, as turns.py leaves them."""
+    row = STYLES[style]
+    uses = [part for turn in conversation.turns for part in turn.parts if isinstance(part, ToolUse)]
+    kept = {use.id for use in uses if row.legal.fullmatch(use.id)}
+    used: set[str] = set()
+    number = 0
+    turns: list[Turn] = []
+    new: dict[str, list[str]] = {}  # of the calls of the last assistant turn, in their order
+    for turn in conversation.turns:
+        if turn.role == "assistant":
+            new = {}
+        parts: list[Part] = []
+        for part in turn.parts:
+            fitting = part
+            if isinstance(part, ToolUse):
+                id_ = part.id
+                if id_ not in kept or id_ in used:
+                    id_ = _made(row, part, number, used | kept)
+                used.add(id_)
+                new.setdefault(part.id, []).append(id_)
+                number += 1
+                fitting = replace(part, id=id_)
+            elif isinstance(part, ToolResult) and new.get(part.id):
+                fitting = replace(part, id=new[part.id].pop(0))
+            parts.append(fitting)
+        turns.append(replace(turn, parts=tuple(parts)))
+    return replace(conversation, turns=tuple(turns))
+
+
+def _made(row: Style, use: ToolUse, number: int, taken: set[str]) -> str:
+    salt = ""
+    while True:
+        hashed = sha256((use.id + salt).encode(errors="surrogatepass")).digest()
+        word = "".join(_DIGITS[byte % 62] for byte in hashed[:9])
+        id_ = row.new.format(name=use.name, number=number, hex=hashed.hex()[:32], word=word)
+        if id_ not in taken:
+            return id_
+        number += 1
+        salt = f"#{number}"

@@ -1,0 +1,85 @@
+"""A client's request → the upstream's: the reader of one API, what the upstream demands of any, the writer of the other.
+
+    read ─► prompted tools, or freeform ones as functions ─► order of turns ─► names ─► ids ─► write
+
+Rule of this file: between two that speak the same API nothing is touched but the model, and where tools go into the
+prompt, what that changes.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from .. import tools
+from . import RequestError, Translated, chat, messages, responses
+from .conversation import Conversation
+from .custom import as_functions
+from .names import named
+from .prompted import left_out, prompted
+from .quirks import Quirks, quirks_for
+from .tool_ids import with_ids
+from .turns import tidied
+
+type Read = Callable[[Mapping[str, Any], list[str]], Conversation]
+type Write = Callable[[Conversation, Quirks, list[str]], dict[str, Any]]
+
+APIS: Mapping[str, tuple[Read, Write]] = {
+    "chat": (chat.read, chat.write),
+    "messages": (messages.read, messages.write),
+    "responses": (responses.read, responses.write),
+}
+
+TOLD = {
+    "chat": ("messages", "tools", "tool_choice", "parallel_tool_calls", "functions", "function_call"),
+    "messages": ("system", "messages", "tools", "tool_choice"),
+    "responses": ("instructions", "input", "tools", "tool_choice", "parallel_tool_calls"),
+}
+"""Where an API has the conversation and the tools: what is written anew where they are prompted."""
+
+
+def translate(
+    request: Any, client: str, upstream: str, *, model: str = "", host: str = "", template: str = ""
+) -> Translated:
+    """The upstream's request. Raises RequestError.
+
+    `client` and `upstream` are APIs, `model` what the upstream is asked for where that is another, `host` the upstream's,
+    `template` the prompt that tells the tools, for a model that has none.
+    """
+    if not isinstance(request, Mapping):
+        raise RequestError("the request is no JSON object")
+    try:
+        return _translate(request, client, upstream, model, host, template)
+    except RecursionError:
+        raise RequestError("the request is nested too deeply") from None
+
+
+def _translate(
+    request: Mapping[str, Any], client: str, upstream: str, model: str, host: str, template: str
+) -> Translated:
+    same = client == upstream
+    if same and not template:
+        forwarded = {**request, "model": model} if model else dict(request)
+        return Translated(forwarded, tools.OF[upstream](forwarded))
+    if client == "chat" and not same and request.get("n") not in (None, 1):
+        raise RequestError("`n` is more than 1: this upstream gives one answer")
+    notes: list[str] = []
+    conversation = APIS[client][0](request, notes)
+    conversation = replace(conversation, model=model or conversation.model)
+    quirks = quirks_for(upstream, host, conversation.model)
+    functions, custom = as_functions(conversation)
+    if template:
+        notes += left_out(conversation)
+        conversation = prompted(conversation, template)
+    elif not quirks.custom_tools:
+        conversation = functions
+    else:
+        custom = frozenset()
+    conversation = tidied(conversation, notes, system_inside=quirks.system_inside or same)
+    conversation, names = named(conversation, quirks.tool_name)
+    conversation = with_ids(conversation, quirks.tool_id)
+    written = APIS[upstream][1](conversation, quirks, notes)
+    if same:
+        kept = {key: value for key, value in request.items() if key not in TOLD[upstream]}
+        written = {**kept, **{key: written[key] for key in ("model", *TOLD[upstream]) if key in written}}
+    offered = tools.OF[client](request) if template else tools.OF[upstream](written)  # a prompt has the client's names
+    return Translated(written, offered, names, custom, tuple(notes), prompted=bool(template))

@@ -1,0 +1,86 @@
+"""The order of turns, as every upstream wants it.
+
+    assistant [a, b] · user · tool [b] · system        →    assistant [a, b] · tool [b's, a's: missing] · user [… reminder]
+
+Rule of this file: the results of an assistant's calls are the turn behind it, one for each call and in their order. A call
+without a result gets one that says so; a result without a call is the user's text. Turns of the same role are one.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from itertools import groupby
+
+from .conversation import Conversation, Document, Image, Part, Text, ToolResult, ToolUse, Turn
+from .fields import tell
+
+MISSING = "Error: there is no result of this call."
+_REMINDER = "<system-reminder>\n{}\n</system-reminder>"
+
+
+def tidied(conversation: Conversation, notes: list[str], *, system_inside: bool) -> Conversation:
+    """The conversation in order. Without `system_inside`, what the system says later on is the user's text."""
+    turns = conversation.turns
+    if not system_inside:
+        turns = tuple(_reminders(turns))
+    turns = tuple(_merged(_adjacent(tuple(_merged(turns)), notes)))
+    return replace(conversation, turns=turns)
+
+
+def _reminders(turns: Iterable[Turn]) -> Iterable[Turn]:
+    leading = True
+    for turn in turns:
+        system = turn.role in ("system", "developer")
+        leading = leading and system
+        if system and not leading:
+            texts = tuple(Text(_REMINDER.format(part.text), part.cache) for part in turn.parts if isinstance(part, Text))
+            yield Turn("user", texts)
+        else:
+            yield turn
+
+
+def _merged(turns: Iterable[Turn]) -> Iterable[Turn]:
+    """Neighbours of the same role as one; those of the system stay, and so do those of different names. Empty ones go."""
+    for _, group in groupby((turn for turn in turns if turn.parts), key=lambda turn: (turn.role, turn.name)):
+        first, *more = group
+        if first.role in ("system", "developer"):
+            yield from (first, *more)
+        else:
+            yield replace(first, parts=tuple(part for turn in (first, *more) for part in turn.parts))
+
+
+def _adjacent(turns: tuple[Turn, ...], notes: list[str]) -> Iterable[Turn]:
+    results: dict[int, ToolResult] = {}  # by the identity of the call
+    waiting: dict[str, list[ToolUse]] = {}
+    orphans: set[int] = set()
+    for turn in turns:
+        for part in turn.parts:
+            if isinstance(part, ToolUse):
+                waiting.setdefault(part.id, []).append(part)
+            elif isinstance(part, ToolResult):
+                calls = waiting.get(part.id)
+                if calls:
+                    results[id(calls.pop(0))] = part
+                else:
+                    orphans.add(id(part))
+    for turn in turns:
+        calls = [part for part in turn.parts if isinstance(part, ToolUse)]
+        if turn.role != "tool":
+            yield turn
+        else:
+            kept = [text for part in turn.parts if id(part) in orphans for text in _orphan(part, notes)]
+            if kept:
+                yield Turn("user", tuple(kept))
+        if calls:
+            yield Turn("tool", tuple(results.get(id(call)) or _missing(call, notes) for call in calls))
+
+
+def _missing(call: ToolUse, notes: list[str]) -> ToolResult:
+    tell(notes, f"The call {call.id} of {call.name} had no result: it was given one that says so")
+    return ToolResult(call.id, (Text(MISSING.removeprefix("Error: ")),), is_error=True, kind=call.kind)
+
+
+def _orphan(part: Part, notes: list[str]) -> list[Text | Image | Document]:
+    assert isinstance(part, ToolResult)
+    tell(notes, f"The result {part.id} has no call: it became text of the user")
+    head = "Error of a tool:" if part.is_error else "Result of a tool:"
+    return [Text(head), *part.parts]

@@ -1,0 +1,569 @@
+"""apis/messages.py with messages_content, messages_encode and messages_whole: Messages as they should be, and as they should not."""
+
+import json
+from collections.abc import Sequence
+from itertools import count
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import judge_messages as judge
+from legal import block, broken, messages, redacted, sse, text, thinking, tool
+from streams import cuts, play
+from test_messages_write import PLAIN, told
+from toolmend import tools
+from toolmend.apis import messages_blocks
+from toolmend.apis.codec import Reply
+from toolmend.apis.messages import Messages
+from toolmend.dialects import REASONING_TAGS
+from toolmend.events import (
+    Event,
+    Finish,
+    Frame,
+    MessageEnd,
+    MessageStart,
+    ReasoningDelta,
+    ReasoningSeal,
+    StreamError,
+    TextDelta,
+    ToolCallDelta,
+    ToolCallEnd,
+    ToolCallStart,
+    Usage,
+)
+from toolmend.json_text import NotJSON
+from toolmend.providers import armed, profile_for
+from toolmend.reader import Reader
+from toolmend.seals import Seal
+from toolmend.settings import Settings
+from toolmend.sse import Decoder, ServerSentEvent
+from toolmend.transformers.duplicates import Duplicates
+from toolmend.transformers.finish import FinishReason
+from toolmend.transformers.markup import Markup
+
+CITY = '{"city": "Bonn"}'
+LEAK = (
+    "<|tool_calls_section_begin|><|tool_call_begin|>functions.get_weather:0<|tool_call_argument_begin|>"
+    + CITY
+    + "<|tool_call_end|><|tool_calls_section_end|>"
+)
+WEATHER = {"type": "function", "function": {"name": "get_weather", "parameters": {"properties": {"city": {"type": "string"}}}}}
+OFFERED = tools.of_chat({"tools": [WEATHER]})
+ID = "functions.get_weather:0"
+DIALECTS = [*armed(Settings().dialects, profile_for("kimi-k2.5", "", Settings().providers)), REASONING_TAGS]
+
+
+def reply(rules: list[str] | None = None) -> Reply:
+    numbers = count()
+    fired = (rules if rules is not None else []).append
+    return Reply(OFFERED, lambda: f"call_{next(numbers):032x}", fired, {"model": "claude-x"})
+
+
+class Loop:
+    """Bytes → codec → transformers → codec → bytes, with nothing in between that forgives."""
+
+    error = None
+
+    def __init__(self, *, mends: bool = True) -> None:
+        self.rules: list[str] = []
+        given = reply(self.rules)
+        self._codec = Messages(given)
+        self._decoder = Decoder()
+        markup = Markup(lambda choice: Reader(DIALECTS, OFFERED, choice, given.new_id, given.fired))
+        self._transformers: list[Any] = [markup, Duplicates(given.fired), FinishReason(given.fired)] if mends else []
+
+    def feed(self, data: bytes) -> bytes:
+        return self._take(self._decoder.feed(data))
+
+    def close(self) -> bytes:
+        out = self._take(self._decoder.close())
+        for at, transformer in enumerate(self._transformers):
+            out += b"".join(map(self._codec.encode, self._through(transformer.close(), at + 1)))
+        return out
+
+    def message(self, body: bytes) -> bytes:
+        frame = self._codec.decode_message(body)
+        frames = self._through([frame], 0)
+        for at, transformer in enumerate(self._transformers):
+            frames = [*frames, *self._through(transformer.close(), at + 1)]
+        events = tuple(event for each in frames for event in each.events)
+        return self._codec.encode_message(Frame(frame.sse, events, any(each.touched for each in frames)))
+
+    def _take(self, found: Sequence[ServerSentEvent]) -> bytes:
+        return b"".join(self._codec.encode(out) for each in found for out in self._through([self._decode(each)], 0))
+
+    def _decode(self, each: ServerSentEvent) -> Frame:
+        try:
+            return self._codec.decode(each)
+        except NotJSON:
+            return Frame(each)
+
+    def _through(self, frames: Sequence[Frame], first: int) -> Sequence[Frame]:
+        for transformer in self._transformers[first:]:
+            frames = [out for frame in frames for out in transformer.feed(frame)]
+        return frames
+
+
+def decoded(body: bytes) -> tuple[list[Event], list[str]]:
+    """The events of a stream, and the rules that fired."""
+    rules: list[str] = []
+    codec = Messages(reply(rules))
+    reading = Decoder()
+    return [event for each in (*reading.feed(body), *reading.close()) for event in codec.decode(each).events], rules
+
+
+# the streams of a regular upstream
+
+SEARCH = block(
+    {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}},
+    {"type": "input_json_delta", "partial_json": ""},
+    {"type": "input_json_delta", "partial_json": '{"query": "Bonn"}'},
+)
+FOUND = block({"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": [{"type": "web_search_result", "url": "https://example.org"}]})
+CITED = block(
+    {"type": "text", "text": "", "citations": []},
+    {"type": "citations_delta", "citation": {"type": "web_search_result_location", "url": "https://example.org"}},
+    {"type": "text_delta", "text": "It rains < and > 1."},
+)
+HEAD, MORE = [MessageStart(), Usage(25, 1, 5)], Usage(25, 9, 5)
+
+SPELT = (
+    b'event:message_start\r\ndata:{"message": {"usage": {"input_tokens": 3}, "id": "msg_1"}, "type": "message_start"}\r\n\r\n'
+    b': keep-alive\r\n\r\nevent: ping\r\ndata: {"type": "ping"}\r\n\r\n'
+    b'event: content_block_start\r\ndata: {"index": 0, "content_block": {"text": "", "type": "text"}, "type": "content_block_start"}\r\n\r\n'
+    b'event: content_block_delta\r\ndata: {"delta": {"text": "a\\u003cb", "type": "text_delta"},\r\ndata: "index": 0, "type": "content_block_delta"}\r\n\r\n'
+    b'event: content_block_stop\r\ndata: {"index": 0, "type": "content_block_stop"}\r\n\r\nevent: future\r\ndata: {"type": "future", "x": 1}\r\n\r\n'
+    b'event: message_delta\r\ndata: {"delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 4}, "type": "message_delta"}\r\n\r\n'
+    b'event: message_stop\r\ndata: {"type": "message_stop"}\r\n\r\ndata: [DONE]\r\n\r\n'
+)
+REGULAR: dict[str, tuple[bytes, list[Event]]] = {
+    "text": (sse(messages(text("Hi", "!"))), [*HEAD, TextDelta("Hi"), TextDelta("!"), Finish("stop"), MORE, MessageEnd()]),
+    "thinking, text, calls": (
+        sse(messages(thinking("a", "b", signature="s"), redacted("x"), text("Hi"), tool("t0", "f", "", '{"a"', ": 1}"), tool("t1", "g", "{}"), stop="tool_use")),
+        [*HEAD, ReasoningDelta("a"), ReasoningDelta("b"), ReasoningSeal(Seal("signature", "s")), ReasoningSeal(Seal("redacted", "x")), TextDelta("Hi"),
+         ToolCallStart(0, "t0", "f"), ToolCallDelta(0, '{"a"'), ToolCallDelta(0, ": 1}"), ToolCallEnd(0),
+         ToolCallStart(1, "t1", "g"), ToolCallDelta(1, "{}"), ToolCallEnd(1), Finish("tool_calls"), MORE, MessageEnd()],
+    ),
+    "a signature in pieces": (
+        sse(messages(block({"type": "thinking", "thinking": "", "signature": ""}, {"type": "thinking_delta", "thinking": "a"},
+                           {"type": "signature_delta", "signature": "s"}, {"type": "signature_delta", "signature": "t"}))),
+        [*HEAD, ReasoningDelta("a"), ReasoningSeal(Seal("signature", "st")), Finish("stop"), MORE, MessageEnd()],
+    ),
+    "calls without arguments": (
+        sse(messages(tool("t0", "f", ""), tool("t1", "g"), stop="tool_use")),
+        [*HEAD, ToolCallStart(0, "t0", "f"), ToolCallDelta(0, "{}"), ToolCallEnd(0), ToolCallStart(1, "t1", "g"), ToolCallDelta(1, "{}"), ToolCallEnd(1),
+         Finish("tool_calls"), MORE, MessageEnd()],
+    ),
+    "arguments in the start": (
+        sse(messages(block({"type": "tool_use", "id": "t0", "name": "f", "input": {"a": 1}}), stop="tool_use")),
+        [*HEAD, ToolCallStart(0, "t0", "f"), ToolCallDelta(0, '{"a":1}'), ToolCallEnd(0), Finish("tool_calls"), MORE, MessageEnd()],
+    ),
+    "a call that is broken off": (
+        sse(messages(tool("t0", "f", '{"a'), stop="max_tokens")),
+        [*HEAD, ToolCallStart(0, "t0", "f"), ToolCallDelta(0, '{"a'), Finish("length"), MORE, MessageEnd()],
+    ),
+    "a call that is broken off in front of its arguments": (
+        sse(messages(text("a"), tool("t0", "f"), stop="max_tokens")),
+        [*HEAD, TextDelta("a"), ToolCallStart(0, "t0", "f"), Finish("length"), MORE, MessageEnd()],
+    ),
+    "a server's tools": (
+        sse(messages(text("Let me see."), SEARCH, FOUND, CITED)),
+        [*HEAD, TextDelta("Let me see."), TextDelta("It rains < and > 1."), Finish("stop"), MORE, MessageEnd()],
+    ),
+    "a server's tool between calls": (
+        sse(messages(tool("t0", "f", "{}"), SEARCH, tool("t1", "g", "{}"), stop="tool_use")),
+        [*HEAD, ToolCallStart(0, "t0", "f"), ToolCallDelta(0, "{}"), ToolCallEnd(0), ToolCallStart(1, "t1", "g"), ToolCallDelta(1, "{}"), ToolCallEnd(1),
+         Finish("tool_calls"), MORE, MessageEnd()],
+    ),
+    "an error": (sse([*messages(text("Hi"), stop=None), broken()]), [*HEAD, TextDelta("Hi"), StreamError("overloaded_error", "Overloaded", 529)]),
+    "a stop sequence": (
+        sse(messages(text("Hi"), stop="stop_sequence", sequence="x")),
+        [*HEAD, TextDelta("Hi"), Finish("stop", stop_sequence="x"), MORE, MessageEnd()],
+    ),
+    "spelt in another way": (
+        SPELT,
+        [MessageStart(), Usage(3), TextDelta("a<b"), Finish("stop"), Usage(3, 4), MessageEnd()],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REGULAR)
+def test_regular_streams(name: str) -> None:
+    body, events = REGULAR[name]
+    assert decoded(body) == (events, [])
+    for chunks in cuts(body, 30):
+        assert play(Loop, chunks) == body
+
+
+@pytest.mark.parametrize(
+    ("reason", "expected"),
+    [
+        ("end_turn", "stop"),
+        ("pause_turn", "stop"),
+        ("max_tokens", "length"),
+        ("model_context_window_exceeded", "length"),
+        ("tool_use", "tool_calls"),
+        ("refusal", "content_filter"),
+        ("a new word", "stop"),
+    ],
+)
+def test_stop_reasons(reason: str, expected: str) -> None:
+    events, _ = decoded(sse(messages(text("a"), stop=reason)))
+    assert [event for event in events if isinstance(event, Finish)] == [Finish(expected)]
+
+
+# what is mended
+
+TOOL = [f"+1 tool_use {ID} get_weather", f"1 {CITY}", "-1"]
+
+
+def leaks(words: str = "(.", end: str = "tool_use", *inner: str) -> list[str]:
+    return [*words, *inner, end, ")"]
+
+
+LEAKS: dict[str, tuple[bytes, list[str]]] = {
+    "in the text": (sse(messages(text("Look. ", LEAK, ""))), leaks("(.", "tool_use", "+0 text", "0 Look. ", "-0", *TOOL)),
+    "in the text, and more text": (
+        sse(messages(text("Look. ", LEAK, " So."))),
+        leaks("(.", "tool_use", "+0 text", "0 Look. ", "-0", *TOOL, "+2 text", "2  So.", "-2"),
+    ),
+    "in the text, and more blocks": (
+        sse(messages(text("Look. ", LEAK), tool("t", "get_weather", '{"city": "Ulm"}'), text("So."), stop="tool_use")),
+        leaks("(.", "tool_use", "+0 text", "0 Look. ", "-0", *TOOL, "+2 tool_use t get_weather", '2 {"city": "Ulm"}', "-2", "+3 text", "3 So.", "-3"),
+    ),
+    "it is all of the text, which was open": (
+        sse(messages(text(LEAK))),
+        leaks("(.", "tool_use", "+0 text", "-0", *TOOL),
+    ),
+    "in the thinking": (
+        sse(messages(thinking("Hm. ", LEAK, signature="s"), text("So."))),
+        leaks("(.", "tool_use", "+0 thinking", "0 Hm. ", "0 ~s", "-0", *TOOL, "+2 text", "2 So.", "-2"),
+    ),
+    "in the thinking, without a signature": (
+        sse(messages(thinking("Hm. ", LEAK))),
+        leaks("(.", "tool_use", "+0 thinking", "0 Hm. ", f"0 ~{PLAIN}", "-0", *TOOL),
+    ),
+    "the same call again": (
+        sse(messages(text("Look. ", LEAK), tool("t", "get_weather", CITY), text("So."), stop="tool_use")),
+        leaks("(.", "tool_use", "+0 text", "0 Look. ", "-0", *TOOL, "+2 text", "2 So.", "-2"),
+    ),
+    "beside a server's tool": (
+        sse(messages(text("Look. ", LEAK), SEARCH, FOUND, CITED)),
+        leaks(
+            "(.", "tool_use", "+0 text", "0 Look. ", "-0", *TOOL, "+2 server_tool_use srvtoolu_1 web_search", "2 ", '2 {"query": "Bonn"}', "-2",
+            "+3 web_search_tool_result", "-3",
+            "+4 text", "4 {'type': 'web_search_result_location', 'url': 'https://example.org'}", "4 It rains < and > 1.", "-4",
+        ),
+    ),
+    "broken off": (
+        sse(messages(text("Look. ", LEAK[: LEAK.index("}")]), stop="max_tokens")),
+        leaks("(.", "max_tokens", "+0 text", "0 Look. ", "-0", f"+1 tool_use {ID} get_weather", f"1 {CITY[:-1]}", "-1"),
+    ),
+    "thoughts in the text": (
+        sse(messages(text("<think>", "Hm.", "</think>", "Hi"))),
+        leaks("(.", "end_turn", "+0 text", "-0", "+1 thinking", "1 Hm.", f"1 ~{PLAIN}", "-1", "+2 text", "2 Hi", "-2"),
+    ),
+    "then an error": (sse([*messages(text(LEAK), stop=None), broken()]), ["(", ".", "+0 text", "-0", *TOOL, "overloaded_error: Overloaded"]),
+}  # fmt: skip
+
+
+def same(words: list[str]) -> list[str]:
+    """The words, pieces of one block joined: where text is cut is not what is told here."""
+    out: list[str] = []
+    for word in words:
+        index = word.partition(" ")[0]
+        if index.isdigit() and out and out[-1].startswith(f"{index} ") and "~" not in word:
+            out[-1] += word.removeprefix(f"{index} ")
+        else:
+            out.append(word)
+    return out
+
+
+@pytest.mark.parametrize("name", LEAKS)
+def test_leaks(name: str) -> None:
+    body, expected = LEAKS[name]
+    whole = play(Loop, [body])
+    assert same(told(whole)) == same(expected)
+    for chunks in cuts(body, 60):
+        assert play(Loop, chunks) == whole
+
+
+def test_a_citation_goes_where_the_text_is() -> None:
+    citation = {"type": "citations_delta", "citation": {"url": "https://example.org"}}
+    deltas = [{"type": "text_delta", "text": piece} for piece in ("Look. ", LEAK, "So.")]
+    words = told(play(Loop, [sse(messages(block({"type": "text", "text": ""}, *deltas, citation, deltas[1], citation)))]))
+    assert words[5:12] == ["+1 tool_use functions.get_weather:0 get_weather", f"1 {CITY}", "-1", "+2 text", "2 So.", "2 {'url': 'https://example.org'}", "-2"]
+    assert len(words) == 17  # and of a citation where no text is, nothing
+
+
+def test_what_is_not_understood_stays() -> None:
+    stream = messages(text("Look. ", LEAK), stop="pause_turn")
+    stream[-2] |= {"context_management": {"applied_edits": []}}
+    stream[-2]["delta"]["container"] = {"id": "c"}
+    stream[-2]["usage"]["server_tool_use"] = {"web_search_requests": 1}
+    stream.insert(-2, {"type": "future", "x": 1})
+    data = [json.loads(each.data or b"") for each in Decoder().feed(play(Loop, [sse(stream)]))]
+    assert data[-2] == {**stream[-2], "delta": {**stream[-2]["delta"], "stop_reason": "tool_use"}}
+    assert data[-3] == {"type": "future", "x": 1}
+    stream[4]["delta"]["text"] = "<think>Hm.</think>Hi"
+    data = [json.loads(each.data or b"") for each in Decoder().feed(play(Loop, [sse(stream)]))]
+    assert data[-2] == stream[-2]
+
+
+def without(stream: list[dict[str, Any]], *places: int) -> list[dict[str, Any]]:
+    return [event for at, event in enumerate(stream) if at not in places]
+
+
+def unindexed(stream: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{name: value for name, value in event.items() if name != "index"} for event in stream]
+
+
+def mixed() -> list[dict[str, Any]]:
+    """Two calls whose blocks are open at once."""
+    stream = messages(tool("t0", "f", '{"a": ', "1}"), tool("t1", "g", '{"b": ', "2}"), stop="tool_use")
+    return [stream[at] for at in (0, 1, 2, 3, 6, 7, 4, 8, 9, 5, 10, 11)]
+
+
+SEARCH_BEHIND = [{**event, "index": 1} for event in SEARCH]
+A, TWO = messages(text("a", "b")), messages(text("a"), tool("t0", "f", "{}"), stop="tool_use")
+PLAINLY = ["(", ".", "+0 text", "0 a", "0 b", "-0", "end_turn", ")"]
+BOTH = ["(", ".", "+0 text", "0 a", "-0", "+1 tool_use t0 f", "1 {}", "-1", "tool_use", ")"]
+IRREGULAR: dict[str, tuple[bytes, list[str], set[str]]] = {
+    "no event lines": (sse(A).replace(b"event: ", b": "), PLAINLY, {"event_name"}),
+    "another event line": (sse(A).replace(b"event: content_block_stop", b"event: message"), PLAINLY, {"event_name"}),
+    "the type in the event line alone": (b"".join(b"event: %s\ndata: %s\n\n" % (e["type"].encode(), json.dumps({k: v for k, v in e.items() if k != "type"}).encode()) for e in A),
+                                         PLAINLY, {"event_name"}),
+    "no index": (sse(unindexed(TWO)), BOTH, {"block_index"}),
+    "indices from 1": (sse([{**event, "index": event["index"] + 1} if "index" in event else event for event in TWO]), BOTH, {"block_index"}),
+    "the same index": (sse([{**event, "index": 0} if "index" in event else event for event in TWO]), BOTH, {"block_index"}),
+    "no block start": (sse(without(A, 2)), PLAINLY, {"block_index"}),
+    "no block stop": (sse(without(TWO, 4)), BOTH, {"block_index", "block_stop"}),
+    "no stop of the last block": (sse(without(TWO, 7)), BOTH, {"block_stop"}),
+    "a stop of nothing": (sse([*A[:6], A[5], *A[6:]]), PLAINLY, {"block_index"}),
+    "no message_start": (sse(without(A, 0, 1)), ["(", *PLAINLY[2:]], {"message_start"}),
+    "message_start twice": (sse([A[0], *A]), PLAINLY, {"message_start"}),
+    "message_start without usage": (sse([{"type": "message_start", "message": {"id": "msg_1"}}, *A[1:]]), PLAINLY, {"message_start"}),
+    "message_delta without usage": (sse([*A[:-2], {"type": "message_delta", "delta": A[-2]["delta"]}, A[-1]]), PLAINLY, {"usage"}),
+    "a null text": (sse([*A[:3], {**A[3], "delta": {"type": "text_delta", "text": None}}, *A[3:]]), PLAINLY, {"block_text"}),
+    "calls in turns": (sse(mixed()), ["(", ".", "+0 tool_use t0 f", '0 {"a": ', "0 1}", "-0", "+1 tool_use t1 g", '1 {"b": ', "1 2}", "-1", "tool_use", ")"], {"block_index"}),
+    "text in a thinking block": (
+        sse(messages(block({"type": "thinking", "thinking": "", "signature": ""}, {"type": "thinking_delta", "thinking": "t"}, {"type": "text_delta", "text": "a"}))),
+        ["(", ".", "+0 thinking", "0 t", f"0 ~{PLAIN}", "-0", "+1 text", "1 a", "-1", "end_turn", ")"], {"block_index"},
+    ),
+    "a call of nothing": (sse(messages(text("a", "b"), tool("t0", "", "{}"))), PLAINLY, {"tool_call_name"}),
+    "a call without id": (sse(messages(text("a"), tool("", "f", "{}"), stop="tool_use")),
+                          [word.replace("t0", f"toolu_{0:032x}") for word in BOTH], {"tool_call_id"}),
+    "a name with more around it": (sse(messages(text("a"), tool("t0", " get_weather<|x|>", "{}"), stop="tool_use")),
+                                   [word.replace("t0 f", "t0 get_weather") for word in BOTH], {"tool_call_name"}),
+    "arguments in a fence": (sse(messages(text("a"), tool("t0", "f", "```json\n", "{}", "\n```"), stop="tool_use")), BOTH, {"arguments"}),
+    "arguments that are null": (sse(messages(text("a"), tool("t0", "f", "null"), stop="tool_use")), BOTH, {"arguments"}),
+    "end_turn with a call": (sse(messages(text("a"), tool("t0", "f", "{}"))), BOTH, {"finish_reason"}),
+    "tool_use without a call": (sse(messages(text("a", "b"), stop="tool_use")), PLAINLY, {"finish_reason"}),
+    "no message_delta": (sse(without(TWO, 8)), BOTH, {"finish_reason"}),
+    "blocks behind message_delta": (sse([*A[:1], A[0], *A[1:-1], *SEARCH_BEHIND, *TWO[5:8], A[-1]]), PLAINLY,
+                                    {"message_start", "block_index", "finish_order", "finish_reason"}),
+    "a second message_delta": (sse([*TWO[:-1], *TWO[-2:]]), BOTH, {"finish_repeated"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", IRREGULAR)
+def test_irregular_streams(name: str) -> None:
+    body, expected, rules = IRREGULAR[name]
+    loop = Loop()
+    whole = loop.feed(body) + loop.close()
+    assert (told(whole), set(loop.rules)) == (expected, rules)
+    assert [fault for fault in judge.read(whole).faults if "in front of message_start" not in fault] == []
+    for chunks in cuts(body, 20):
+        assert play(Loop, chunks) == whole
+
+
+def test_bytes_that_are_no_text_pass() -> None:
+    odd = b"event: x\ndata: \xff\n\n" + b'event: x\ndata: {"type": "\\ud83d\\n"}\n\n' + b"data: [DONE]\n\n: \xff\n\n"
+    stream = messages(text(LEAK))
+    assert odd in play(Loop, [sse(stream[:-2]) + odd + sse(stream[-2:])])
+
+
+OPEN = {
+    "text": (text("a"), ["-0"]),
+    "thinking": (thinking("a"), [f"0 ~{PLAIN}", "-0"]),
+    "signed": (thinking("a", signature="s"), ["-0"]),
+    "a call": (tool("t0", "f", "{"), ["-0"]),
+    "a server's tool": (SEARCH, ["-0"]),
+}
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_an_end_of_our_own_closes_what_is_open(name: str) -> None:
+    given, closing = OPEN[name]
+    codec = Messages(reply())
+    body = sse(messages(given, stop=None)[:-1])
+    out = b"".join(codec.encode(codec.decode(each)) for each in Decoder().feed(body))
+    assert out == body
+    out = codec.encode(Frame(None, (Finish("tool_calls"),), touched=True))
+    out += codec.encode(Frame(None, (MessageEnd(),), touched=True))
+    assert told(out) == [*closing, "tool_use", ")"]
+    (late,) = Decoder().feed(sse([{"type": "ping"}]))
+    assert codec.encode(codec.decode(late)) == b""
+
+
+def test_too_much_waits_for_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(messages_blocks, "MAX_HELD", 200)
+    stream = mixed()
+    stream[5:5] = [stream[5]] * 20
+    words = told(play(Loop, [sse(stream)]))
+    assert words[-1] == "api_error: too much of the answer waits for a tool call that does not end"
+    late = [*mixed()[:6], *messages(stop="tool_use")[2:]]
+    late[5]["delta"]["partial_json"] = '"' + "x" * 200  # comes out at the end
+    assert told(play(Loop, [sse(late)])) == [*words[:4], words[-1]]
+    at_once = (ToolCallStart(0, "t0", "f"), ToolCallDelta(0, "{"), *[TextDelta("x" * 50)] * 9, ToolCallEnd(0))
+    assert told(Messages(reply()).encode(Frame(None, at_once, touched=True))) == ["(", "+0 tool_use t0 f", "0 {", words[-1]]
+
+
+def test_blocks_without_end() -> None:
+    head, _, *begin = messages(tool("t", "f", "{"), stop=None)
+    stream = [head, *({**begin[0], "index": at, "content_block": {**begin[0]["content_block"], "id": f"t{at}"}} for at in range(300))]
+    stream += [{**begin[1], "index": 20}, {**begin[1], "index": 299}, *messages(stop="max_tokens")[2:]]
+    events, _ = decoded(sse(stream))
+    assert [event for event in events if isinstance(event, ToolCallDelta)] == [ToolCallDelta(299, "{")]
+
+
+# whole messages
+
+
+def message(*content: Any, stop: str | None = "end_turn", **more: Any) -> dict[str, Any]:
+    head = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": list(content)}
+    return {**head, "stop_reason": stop, "stop_sequence": None, "usage": {"input_tokens": 3, "output_tokens": 4}, **more}
+
+
+def said(words: str, **more: Any) -> dict[str, Any]:
+    return {"type": "text", "text": words, **more}
+
+
+def used(id_: str, name: str, value: Any, **more: Any) -> dict[str, Any]:
+    return {"type": "tool_use", "id": id_, "name": name, "input": value, **more}
+
+
+def thought(words: str, signature: str = "s") -> dict[str, Any]:
+    return {"type": "thinking", "thinking": words, "signature": signature}
+
+
+SERVER = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "Bonn"}}
+RESULT = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}
+FOUND_CALL = used(ID, "get_weather", {"city": "Bonn"})
+OWN = used("t", "get_weather", {"city": "Ulm"}, caller={"type": "direct"})
+
+MESSAGES: dict[str, tuple[list[Any], str, list[Any], str]] = {
+    "in the text": ([said("Look. " + LEAK)], "end_turn", [said("Look. "), FOUND_CALL], "tool_use"),
+    "in the text, and more text": ([said("Look. " + LEAK + " So.")], "end_turn", [said("Look. "), FOUND_CALL, said(" So.")], "tool_use"),
+    "all of the text": ([said(LEAK)], "end_turn", [FOUND_CALL], "tool_use"),
+    "in the thinking": ([thought("Hm. " + LEAK), said("So.")], "end_turn", [thought("Hm. "), FOUND_CALL, said("So.")], "tool_use"),
+    "beside a call": ([said("Look. " + LEAK), OWN], "tool_use", [said("Look. "), FOUND_CALL, OWN], "tool_use"),
+    "the same call again": ([said(LEAK), used("t", "get_weather", {"city": "Bonn"})], "tool_use", [FOUND_CALL], "tool_use"),
+    "beside what is not ours": (
+        [said("a"), SERVER, RESULT, said("b", citations=[]), said(" c " + LEAK), said("d")],
+        "end_turn",
+        [said("a"), SERVER, RESULT, said("b", citations=[]), said(" c "), FOUND_CALL, said("d")],
+        "tool_use",
+    ),
+    "redacted": ([thought("t"), {"type": "redacted_thinking", "data": "x"}, said(LEAK)], "end_turn",
+                 [thought("t"), {"type": "redacted_thinking", "data": "x"}, FOUND_CALL], "tool_use"),
+    "thoughts in the text": ([said("<think>Hm.</think>Hi")], "pause_turn", [thought("Hm.", PLAIN), said("Hi")], "pause_turn"),
+    "tool_use without a call": ([said("a")], "tool_use", [said("a")], "end_turn"),
+    "end_turn with a call": ([said("a"), OWN], "end_turn", [said("a"), OWN], "tool_use"),
+    "a call without id": ([used("", "f", {})], "tool_use", [used(f"toolu_{0:032x}", "f", {})], "tool_use"),
+    "broken off": ([said("Look. " + LEAK[: LEAK.index("}")])], "max_tokens", [said("Look. ")], "max_tokens"),
+    "broken off, and nobody said so": ([said("Look. " + LEAK[: LEAK.index("}")])], "end_turn", [said("Look. ")], "end_turn"),
+    "thoughts beside what is not ours": ([thought("t"), SERVER, RESULT, said(LEAK), OWN], "tool_use", [thought("t"), SERVER, RESULT, FOUND_CALL, OWN], "tool_use"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MESSAGES)
+def test_whole_messages(name: str) -> None:
+    content, stop, expected, reason = MESSAGES[name]
+    body = json.dumps(message(*content, stop=stop, context_management={"applied_edits": []}), indent=1).encode()
+    out = Loop().message(body)
+    assert json.loads(out) == message(*expected, stop=reason, context_management={"applied_edits": []})
+
+
+@pytest.mark.parametrize(
+    "content",
+    [[], [said("a < b")], [thought("t"), said("a"), OWN], [SERVER, RESULT, said("b", citations=[])], [said("a"), said("b")], [{}, said("")]],
+)
+def test_a_whole_message_without_a_fault_is_the_same_bytes(content: list[Any]) -> None:
+    stop = "tool_use" if OWN in content else "end_turn"
+    body = json.dumps(message(*content, stop=stop)).encode()
+    assert Loop().message(body) is body
+
+
+WHOLE_EVENTS: dict[str, tuple[Any, list[Event]]] = {
+    "all": (
+        message(thought("t"), said("a"), used("t0", "f", {"a": 1}), used("t1", "g", {}), stop="tool_use"),
+        [MessageStart(), ReasoningDelta("t"), ReasoningSeal(Seal("signature", "s")), TextDelta("a"), ToolCallStart(0, "t0", "f"), ToolCallDelta(0, '{"a":1}'),
+         ToolCallEnd(0), ToolCallStart(1, "t1", "g"), ToolCallDelta(1, "{}"), ToolCallEnd(1), Finish("tool_calls"), Usage(3, 4)],
+    ),
+    "arguments as text": (message(used("t0", "f", CITY), stop="tool_use"),
+                          [MessageStart(), ToolCallStart(0, "t0", "f"), ToolCallDelta(0, CITY), ToolCallEnd(0), Finish("tool_calls"), Usage(3, 4)]),
+    "arguments that are no object": (message(used("t0", "f", [1]), stop="tool_use"),
+                                     [MessageStart(), ToolCallStart(0, "t0", "f"), ToolCallDelta(0, "[1]"), Finish("tool_calls"), Usage(3, 4)]),
+    "an error": ({"type": "error", "error": {"type": "rate_limit_error", "message": "Slow"}}, [StreamError("rate_limit_error", "Slow", 429)]),
+    "another's error": ({"error": {"code": 502, "message": "Bad"}}, [StreamError("error", "Bad", 502)]),
+    "an error that is a text": ({"error": "Bad"}, [StreamError("error", "Bad")]),
+    "nothing": ({}, [MessageStart()]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WHOLE_EVENTS)
+def test_the_events_of_whole_messages(name: str) -> None:
+    data, events = WHOLE_EVENTS[name]
+    assert list(Messages(reply()).decode_message(json.dumps(data).encode()).events) == events
+
+
+def test_a_body_that_is_no_object() -> None:
+    for body in (b"[]", b"<html>", b""):
+        with pytest.raises(NotJSON):
+            Messages(reply()).decode_message(body)
+
+
+# anything at all
+
+NAMES = ["type", "index", "content_block", "delta", "message", "usage", "error", "text", "thinking", "signature", "data", "id", "name", "input"]
+NAMES += ["partial_json", "stop_reason", "stop_sequence", "input_tokens", "output_tokens_details", "content", "code"]
+TYPES = ["message_start", "content_block_start", "content_block_delta", "content_block_stop", "message_delta", "message_stop", "error", "ping", "text"]
+TYPES += ["thinking", "redacted_thinking", "tool_use", "server_tool_use", "text_delta", "thinking_delta", "input_json_delta", "signature_delta", "?"]
+LEAVES = st.none() | st.booleans() | st.integers(-2, 3) | st.floats(allow_nan=False) | st.sampled_from([*TYPES, "", "{", "{}", "a", "\ud83d", LEAK])
+VALUES = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(NAMES), inner, max_size=5), max_leaves=8)
+GARBAGE = st.builds(lambda kind, rest: {**rest, "type": kind}, st.sampled_from(TYPES), st.dictionaries(st.sampled_from(NAMES), VALUES, max_size=6)) | VALUES
+
+
+@given(st.lists(GARBAGE, max_size=12))
+def test_garbage_passes(values: list[Any]) -> None:
+    body = b"".join(b"event: %s\ndata: %s\n\n" % (str(TYPES[at % 7]).encode(), json.dumps(value).encode()) for at, value in enumerate(values))
+    loop = Loop()
+    loop.feed(body)
+    loop.close()
+    for value in values:
+        if isinstance(value, dict):
+            json.loads(Loop().message(json.dumps(value).encode()))
+
+
+BLOCKS = st.one_of(
+    st.builds(text, st.sampled_from(["a", "", "<", LEAK, LEAK[:50], "<think>b</think>"]), st.sampled_from(["", "c", LEAK])),
+    st.builds(lambda piece, seal: thinking(piece, signature=seal), st.sampled_from(["t", "", LEAK]), st.sampled_from(["", "s"])),
+    st.builds(tool, st.uuids().map(str), st.sampled_from(["get_weather", "f"]), st.sampled_from(["", "{", CITY]), st.sampled_from(["", "}"])),
+    st.builds(redacted, st.just("x")),
+)
+STREAMS = st.builds(lambda blocks, stop: messages(*blocks, stop=stop), st.lists(BLOCKS, max_size=4), st.sampled_from(["end_turn", "tool_use", "max_tokens", "refusal"]))
+
+
+@given(STREAMS, st.data())
+def test_whatever_is_written_anew_is_legal(stream: list[dict[str, Any]], data: st.DataObject) -> None:
+    """Events that are lost, said twice or in another order; the first makes the codec write anew."""
+    middle = list(range(1, len(stream) - 2))
+    places = data.draw(st.lists(st.sampled_from(middle), max_size=len(middle) + 3) | st.permutations(middle) | st.just(middle))
+    body = sse([stream[0], *(stream[at] for at in places), *stream[-2:]]).replace(b"event: message_start", b": message_start")
+    out = play(Loop, [body])
+    judged = judge.read(out)
+    unreadable = [fault for fault in judged.faults if "arguments" not in fault and "ids of two" not in fault]
+    assert unreadable == []

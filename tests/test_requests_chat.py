@@ -1,0 +1,306 @@
+"""Chat Completions → Messages, row by row: section 2.2 of the specification of the wire APIs."""
+
+import json
+import re
+from hashlib import sha256
+from typing import Any
+
+import pytest
+
+from toolmend.requests import RequestError, translate
+from toolmend.seals import Seal, envelope
+
+ANTHROPIC, KIMI = "api.anthropic.com", "api.moonshot.ai"
+SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}
+FUNCTION = {"type": "function", "function": {"name": "get_weather", "description": "The weather", "parameters": SCHEMA}}
+TOOL = {"name": "get_weather", "description": "The weather", "input_schema": SCHEMA}
+PNG = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0K"}}
+HI = {"role": "user", "content": "Hi"}
+
+
+def text(words: str, **more: Any) -> dict[str, Any]:
+    return {"type": "text", "text": words, **more}
+
+
+def call(id_: str = "call_1", name: str = "get_weather", arguments: Any = "{}") -> dict[str, Any]:
+    return {"id": id_, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+def use(id_: str = "call_1", name: str = "get_weather", **given: Any) -> dict[str, Any]:
+    return {"type": "tool_use", "id": id_, "name": name, "input": given}
+
+
+def told(content: Any = "Sunny", id_: str = "call_1") -> dict[str, Any]:
+    return {"role": "tool", "tool_call_id": id_, "content": content}
+
+
+def result(content: Any = "Sunny", id_: str = "call_1", **more: Any) -> dict[str, Any]:
+    return {"type": "tool_result", "tool_use_id": id_, "content": content, **more}
+
+
+def says(role: str, content: Any, **more: Any) -> dict[str, Any]:
+    return {"role": role, "content": content, **more}
+
+
+def calls(*entries: Any, content: Any = None, **more: Any) -> dict[str, Any]:
+    return {"role": "assistant", "content": content, "tool_calls": list(entries), **more}
+
+
+USED = says("assistant", [use()])
+PDF = "data:application/pdf;base64,JVBERi0x"
+
+# what it is, the messages of Chat Completions, those of Anthropic, words of the notes in their order
+MESSAGES: list[tuple[str, list[dict[str, Any]], list[dict[str, Any]], list[str]]] = [
+    ("a string", [HI], [HI], []),
+    ("parts", [says("user", [text("a"), text("b")])], [says("user", [text("a"), text("b")])], []),
+    ("breakpoints", [says("user", [text("a", cache_control={"type": "ephemeral"})])], [says("user", [text("a", cache_control={"type": "ephemeral"})])], []),
+    ("an image's data", [says("user", [{"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0K"}}])], [says("user", [PNG])], []),
+    ("an image's data, with a charset", [says("user", [{"type": "image_url", "image_url": {"url": "data:image/png;charset=x;base64,iVBORw0K", "detail": "auto"}}])], [says("user", [PNG])], []),
+    ("an image's address", [says("user", [{"type": "image_url", "image_url": "https://e.com/a.png"}])], [says("user", [{"type": "image", "source": {"type": "url", "url": "https://e.com/a.png"}}])], []),
+    ("an image's detail", [says("user", [{"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0K", "detail": "high"}}])], [says("user", [PNG])], ["detail"]),
+    ("a PDF", [says("user", [{"type": "file", "file": {"filename": "A", "file_data": PDF}}])], [says("user", [{"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": "JVBERi0x"}, "title": "A"}])], []),
+    ("a file of text", [says("user", [{"type": "file", "file": {"file_data": "data:text/plain;base64,SGk="}}])], [says("user", [{"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "Hi"}}])], []),
+    ("another file", [says("user", [text("Hi"), {"type": "file", "file": {"file_data": "data:application/zip;base64,UEs="}}])], [HI], ["application/zip"]),
+    ("a file of OpenAI's", [says("user", [text("Hi"), {"type": "file", "file": {"file_id": "file-1"}}])], [HI], ["file of the provider's"]),
+    ("a part of tomorrow's", [says("user", [text("Hi"), {"type": "hologram"}])], [HI], ["hologram"]),
+    ("names", [says("user", "a", name="Ann"), says("user", "b", name="Bob")], [says("user", [text("a"), text("b")])], ["name"]),
+    ("neighbours of a role", [HI, HI, says("assistant", "a"), says("assistant", "b")], [says("user", [text("Hi"), text("Hi")]), says("assistant", [text("a"), text("b")])], []),
+    ("a refusal", [HI, says("assistant", None, refusal="No")], [HI, says("assistant", "No")], []),
+    ("a refusal as a part", [HI, says("assistant", [{"type": "refusal", "refusal": "No"}])], [HI, says("assistant", "No")], []),
+    ("audio of the assistant", [HI, says("assistant", "a", audio={"id": "x"})], [HI, says("assistant", "a")], ["audio"]),
+    ("a call and its result", [HI, calls(call(arguments='{"city": "Bonn"}'), content="See"), told()], [HI, says("assistant", [text("See"), use(city="Bonn")]), says("user", [result()])], []),
+    ("empty content", [HI, calls(call(), content=""), told("")], [HI, USED, says("user", [result("")])], []),
+    ("no arguments", [HI, calls(call(arguments="")), told()], [HI, USED, says("user", [result()])], []),
+    ("arguments of null", [HI, calls(call(arguments="null")), told()], [HI, USED, says("user", [result()])], []),
+    ("arguments that are an object", [HI, calls(call(arguments={"city": "Bonn"})), told()], [HI, says("assistant", [use(city="Bonn")]), says("user", [result()])], []),
+    ("arguments in a fence", [HI, calls(call(arguments='```json\n{"a": 1}\n```')), told()], [HI, says("assistant", [use(a=1)]), says("user", [result()])], []),
+    ("arguments quoted", [HI, calls(call(arguments='"{\\"a\\": 1}"')), told()], [HI, says("assistant", [use(a=1)]), says("user", [result()])], []),
+    ("arguments with raw line ends", [HI, calls(call(arguments='{"a": "b\nc"}')), told()], [HI, says("assistant", [use(a="b\nc")]), says("user", [result()])], []),
+    ("arguments of Python", [HI, calls(call(arguments="{'a': True, }")), told()], [HI, says("assistant", [use(a=True)]), says("user", [result()])], []),
+    (
+        "results, in one message and in the order of the calls, then the user",
+        [HI, calls(call("a"), call("b")), told("B", "b"), told([text("A")], "a"), says("user", "x")],
+        [HI, says("assistant", [use("a"), use("b")]), says("user", [result("A", "a"), result("B", "b"), text("x")])],
+        [],
+    ),
+    (
+        "results apart from their calls",
+        [HI, calls(call("a"), call("b")), told("A", "a"), says("user", "x"), told("B", "b")],
+        [HI, says("assistant", [use("a"), use("b")]), says("user", [result("A", "a"), result("B", "b"), text("x")])],
+        [],
+    ),
+    ("a missing result", [HI, calls(call())], [HI, USED, says("user", [result("there is no result of this call.", is_error=True)])], ["had no result"]),
+    ("a result without a call", [HI, told()], [says("user", [text("Hi"), text("Result of a tool:"), text("Sunny")])], ["has no call"]),
+    ("an image in a result", [HI, calls(call()), told([{"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0K"}}])], [HI, USED, says("user", [result([PNG])])], []),
+    (
+        "older words",
+        [
+            HI,
+            *({"role": "assistant", "content": None, "function_call": {"name": "get_weather", "arguments": "{}"}}, {"role": "function", "name": "get_weather", "content": "Sunny"}),
+            *({"role": "assistant", "content": None, "function_call": {"name": "get_weather", "arguments": "{}"}}, {"role": "function", "name": "get_weather", "content": "Rain"}),
+        ],
+        [
+            *(HI, says("assistant", [use("call_0")]), says("user", [result("Sunny", "call_0")])),
+            *(says("assistant", [use("call_1")]), says("user", [result("Rain", "call_1")])),
+        ],
+        [],
+    ),
+    (
+        "a freeform call",
+        [HI, calls({"id": "c", "type": "custom", "custom": {"name": "patch", "input": 'a"b'}}), told("ok", "c")],
+        [HI, says("assistant", [use("c", "patch", input='a"b')]), says("user", [result("ok", "c")])],
+        [],
+    ),
+    ("an id of Kimi's", [HI, calls(call("functions.get_weather:0")), told("ok", "functions.get_weather:0")], [HI, says("assistant", [use(f"toolu_{sha256(b'functions.get_weather:0').hexdigest()[:32]}")]), says("user", [result("ok", f"toolu_{sha256(b'functions.get_weather:0').hexdigest()[:32]}")])], []),
+    ("the system later on", [HI, says("system", "Be short")], [HI, says("system", "Be short")], []),
+    ("unsigned reasoning", [HI, says("assistant", "a", reasoning_content="Hm")], [HI, says("assistant", "a")], ["Reasoning"]),
+    ("a router's reasoning", [HI, says("assistant", "a", reasoning="Hm", reasoning_details=[{"type": "reasoning.text", "text": "Hm", "signature": "x", "format": "google-gemini-v1"}])], [HI, says("assistant", "a")], ["Reasoning"]),
+    (
+        "Anthropic's, by a router",
+        [HI, says("assistant", "a", reasoning="Hm", reasoning_details=[{"type": "reasoning.text", "text": "Hm", "signature": "x", "format": "anthropic-claude-v1"}, {"type": "reasoning.encrypted", "data": "y", "format": "anthropic-claude-v1"}])],
+        [HI, says("assistant", [{"type": "thinking", "thinking": "Hm", "signature": "x"}, {"type": "redacted_thinking", "data": "y"}, text("a")])],
+        [],
+    ),
+    (
+        "Anthropic's, sealed by our own writer",
+        [
+            HI,
+            says("assistant", "a", reasoning_content="Hm", reasoning_details=[
+                {"type": "reasoning.text", "text": "Hm", "signature": envelope(Seal("signature", "c2ln"))},
+                {"type": "reasoning.encrypted", "data": envelope(Seal("redacted", "b64"))},
+            ]),
+        ],
+        [HI, says("assistant", [{"type": "thinking", "thinking": "Hm", "signature": "c2ln"}, {"type": "redacted_thinking", "data": "b64"}, text("a")])],
+        [],
+    ),
+    (
+        "Anthropic's, sealed by our own writer and sent back in pieces",
+        [
+            HI,
+            says("assistant", "a", reasoning_details=[
+                *({"type": "reasoning.text", "text": piece, "index": 0} for piece in ("H", "m")),
+                {"type": "reasoning.text", "signature": envelope(Seal("signature", "c2ln")), "index": 0},
+                {"type": "reasoning.text", "text": "So", "index": 1},
+                {"type": "reasoning.text", "signature": envelope(Seal("signature", "ZG9z")), "index": 1},
+            ]),
+        ],
+        [HI, says("assistant", [{"type": "thinking", "thinking": "Hm", "signature": "c2ln"}, {"type": "thinking", "thinking": "So", "signature": "ZG9z"}, text("a")])],
+        [],
+    ),
+    (
+        "Anthropic's, by a router and sent back in pieces",
+        [HI, says("assistant", "a", reasoning_details=[{"type": "reasoning.text", "text": "Hm", "index": 0, "format": "anthropic-claude-v1"}, {"type": "reasoning.text", "signature": "x", "index": 0, "format": "anthropic-claude-v1"}])],
+        [HI, says("assistant", [{"type": "thinking", "thinking": "Hm", "signature": "x"}, text("a")])],
+        [],
+    ),
+    ("what OpenAI encrypted, sealed by us", [HI, says("assistant", "a", reasoning_details=[{"type": "reasoning.encrypted", "data": envelope(Seal("encrypted", "{}"))}])], [HI, says("assistant", "a")], ["Reasoning"]),
+]  # fmt: skip
+
+
+def assert_notes(notes: tuple[str, ...], words: list[str]) -> None:
+    assert len(notes) == len(words), notes
+    for note, word in zip(notes, words, strict=True):
+        assert word in note
+
+
+@pytest.mark.parametrize(("given", "expected", "notes"), [row[1:] for row in MESSAGES], ids=[row[0] for row in MESSAGES])
+def test_messages(given: Any, expected: Any, notes: list[str]) -> None:
+    translated = translate({"model": "m", "messages": given}, "chat", "messages", host=ANTHROPIC)
+    assert translated.request["messages"] == expected
+    assert_notes(translated.notes, notes)
+
+
+FORMAT = {"type": "json_schema", "json_schema": {"name": "a", "schema": SCHEMA, "strict": True}}
+LONG = "x" * 300
+
+# what it is, model, fields of Chat Completions, fields of Anthropic's request (None: not there), words of the notes
+FIELDS: list[tuple[str, str, dict[str, Any], dict[str, Any], list[str]]] = [
+    ("max_tokens", "m", {"max_tokens": 5}, {"max_tokens": 5}, []),
+    ("max_completion_tokens", "m", {"max_tokens": 5, "max_completion_tokens": 6}, {"max_tokens": 6, "max_completion_tokens": None}, []),
+    ("no limit", "m", {}, {"max_tokens": 8192}, []),
+    ("no limit, for Sonnet", "claude-sonnet-4-5-20250929", {}, {"max_tokens": 64000}, []),
+    ("no limit, for Opus 4.1", "claude-opus-4-1-20250805", {}, {"max_tokens": 32000}, []),
+    ("no limit, for Haiku 3", "claude-3-haiku-20240307", {}, {"max_tokens": 4096}, []),
+    ("too high a limit", "claude-3-haiku-20240307", {"max_tokens": 9999}, {"max_tokens": 4096}, ["9999"]),
+    ("system", "m", {"messages": [says("system", "Be"), HI]}, {"system": "Be", "messages": [HI]}, []),
+    ("developer", "m", {"messages": [says("developer", "Be"), HI]}, {"system": "Be", "messages": [HI]}, []),
+    ("systems", "m", {"messages": [says("system", "a"), says("developer", [text("b")]), HI]}, {"system": [text("a"), text("b")], "messages": [HI]}, []),
+    ("a tool", "m", {"tools": [FUNCTION]}, {"tools": [TOOL]}, []),
+    ("strict", "m", {"tools": [{**FUNCTION, "function": {**FUNCTION["function"], "strict": True}}]}, {"tools": [{**TOOL, "strict": True}]}, []),
+    ("no parameters", "m", {"tools": [{"type": "function", "function": {"name": "a"}}]}, {"tools": [{"name": "a", "input_schema": {"type": "object", "properties": {}}}]}, []),
+    ("functions", "m", {"functions": [FUNCTION["function"]], "function_call": {"name": "get_weather"}}, {"tools": [TOOL], "tool_choice": {"type": "tool", "name": "get_weather"}}, []),
+    ("a tool of OpenAI's", "m", {"tools": [{"type": "code_interpreter"}]}, {"tools": None}, ["code_interpreter"]),
+    *(
+        (f"choice {given}", "m", {"tools": [FUNCTION], "tool_choice": given}, {"tool_choice": {"type": said}}, [])
+        for given, said in {"auto": "auto", "required": "any", "none": "none"}.items()
+    ),
+    ("a chosen tool", "m", {"tools": [FUNCTION], "tool_choice": {"type": "function", "function": {"name": "get_weather"}}}, {"tool_choice": {"type": "tool", "name": "get_weather"}}, []),
+    (
+        "allowed tools", "m",
+        {"tools": [FUNCTION, {"type": "function", "function": {"name": "x"}}], "tool_choice": {"type": "allowed_tools", "allowed_tools": {"mode": "required", "tools": [{"type": "function", "function": {"name": "get_weather"}}]}}},
+        {"tools": [TOOL], "tool_choice": {"type": "any"}}, [],
+    ),
+    ("a choice of no tools", "m", {"tool_choice": "required"}, {"tool_choice": None}, []),
+    ("one call at a time", "m", {"tools": [FUNCTION], "parallel_tool_calls": False}, {"tool_choice": {"type": "auto", "disable_parallel_tool_use": True}}, []),
+    ("one call at a time, and one at least", "m", {"tools": [FUNCTION], "parallel_tool_calls": False, "tool_choice": "required"}, {"tool_choice": {"type": "any", "disable_parallel_tool_use": True}}, []),
+    ("one call at a time, of none", "m", {"tools": [FUNCTION], "parallel_tool_calls": False, "tool_choice": "none"}, {"tool_choice": {"type": "none"}}, []),
+    ("calls at a time", "m", {"tools": [FUNCTION], "parallel_tool_calls": True}, {"tool_choice": None}, []),
+    ("forced while it thinks", "m", {"tools": [FUNCTION], "tool_choice": "required", "max_tokens": 9000, "reasoning": {"max_tokens": 2000}}, {"tool_choice": {"type": "auto"}, "thinking": {"type": "enabled", "budget_tokens": 2000}}, ["while it thinks"]),
+    ("a stop", "m", {"stop": "a"}, {"stop_sequences": ["a"]}, []),
+    ("stops", "m", {"stop": ["a", " ", "b"]}, {"stop_sequences": ["a", "b"]}, ["blanks"]),
+    ("a temperature", "m", {"temperature": 0.5, "top_p": 0.5}, {"temperature": 0.5, "top_p": 0.5}, []),
+    ("too high a temperature", "m", {"temperature": 1.7}, {"temperature": 1}, ["clamped"]),
+    ("too low a temperature", "m", {"temperature": -1}, {"temperature": 0}, ["clamped"]),
+    ("one sampler", "claude-sonnet-4-5", {"temperature": 0.5, "top_p": 0.5}, {"temperature": 0.5, "top_p": None}, ["top_p"]),
+    ("a temperature while it thinks", "m", {"temperature": 0.5, "reasoning": {"max_tokens": 2000}}, {"temperature": None}, ["temperature"]),
+    ("a format", "m", {"response_format": FORMAT}, {"output_config": {"format": {"type": "json_schema", "schema": SCHEMA}}}, []),
+    ("a format without a schema", "m", {"response_format": {"type": "json_object"}}, {"output_config": None}, ["json_object"]),
+    ("text", "m", {"response_format": {"type": "text"}}, {"output_config": None}, []),
+    *(
+        (f"effort {given}", "claude-opus-4-6", {"reasoning_effort": given}, {"output_config": {"effort": said}, "thinking": None}, [])
+        for given, said in {"minimal": "low", "low": "low", "medium": "medium", "high": "high", "xhigh": "xhigh", "max": "max"}.items()
+    ),
+    ("no effort", "m", {"reasoning_effort": "none"}, {"output_config": None, "thinking": {"type": "disabled"}}, []),
+    ("an effort of a model that has none", "claude-sonnet-4-20250514", {"reasoning_effort": "high"}, {"output_config": None, "thinking": None}, ["high"]),
+    ("a router's thinking", "m", {"reasoning": {"enabled": True}}, {"thinking": {"type": "adaptive"}}, []),
+    ("thinking of a model that wants a budget", "claude-sonnet-4-20250514", {"reasoning": {"enabled": True}, "max_tokens": 8000}, {"thinking": {"type": "enabled", "budget_tokens": 4000}}, []),
+    ("a budget", "m", {"reasoning": {"max_tokens": 2000}, "max_tokens": 9000}, {"thinking": {"type": "enabled", "budget_tokens": 2000}}, []),
+    ("too small a budget", "m", {"reasoning": {"max_tokens": 20}, "max_tokens": 9000}, {"thinking": {"type": "enabled", "budget_tokens": 1024}}, []),
+    ("too great a budget", "m", {"reasoning": {"max_tokens": 9000}, "max_tokens": 2000}, {"thinking": {"type": "enabled", "budget_tokens": 1999}}, []),
+    ("no room for a budget", "m", {"reasoning": {"max_tokens": 2000}, "max_tokens": 500}, {"thinking": None}, ["Thinking"]),
+    ("a budget without a limit", "m", {"reasoning": {"max_tokens": 20000}}, {"max_tokens": 24096, "thinking": {"type": "enabled", "budget_tokens": 20000}}, []),
+    ("DeepSeek's way", "m", {"thinking": {"type": "disabled"}, "reasoning_effort": "high"}, {"thinking": {"type": "disabled"}, "output_config": None}, []),
+    ("Qwen's way", "m", {"enable_thinking": True, "thinking_budget": 2000}, {"thinking": {"type": "enabled", "budget_tokens": 2000}}, []),
+    ("who asks", "m", {"user": "me"}, {"metadata": {"user_id": "me"}}, []),
+    ("who asks, safely", "m", {"safety_identifier": "me"}, {"metadata": {"user_id": "me"}}, []),
+    ("who asks, at length", "m", {"user": LONG}, {"metadata": {"user_id": sha256(LONG.encode()).hexdigest()}}, []),
+    ("a stream", "m", {"stream": True, "stream_options": {"include_usage": True}}, {"stream": True, "stream_options": None}, []),
+    ("one answer", "m", {"n": 1}, {"n": None}, []),
+    *(
+        (key, "m", {key: value}, {key: None}, [key])
+        for key, value in {
+            "logprobs": True, "top_logprobs": 2, "seed": 1, "logit_bias": {"1": 1}, "frequency_penalty": 1, "presence_penalty": 1,
+            "prediction": {}, "audio": {}, "modalities": ["text"], "store": True, "service_tier": "flex", "verbosity": "low",
+            "prompt_cache_key": "k", "prompt_cache_retention": "24h", "metadata": {"a": "b"}, "web_search_options": {},
+        }.items()
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("model", "given", "expected", "notes"), [row[1:] for row in FIELDS], ids=[row[0] for row in FIELDS])
+def test_fields(model: str, given: Any, expected: Any, notes: list[str]) -> None:
+    translated = translate({"model": model, "messages": [HI], **given}, "chat", "messages", host=ANTHROPIC)
+    assert {key: translated.request.get(key) for key in expected} == expected
+    assert_notes(translated.notes, notes)
+
+
+def test_freeform_tools_are_functions() -> None:
+    form = {"type": "grammar", "grammar": {"syntax": "lark", "definition": "start: /x+/"}}
+    tool = {"type": "custom", "custom": {"name": "patch", "description": "Patches", "format": form}}
+    request = {"model": "m", "messages": [HI], "tools": [tool], "tool_choice": {"type": "custom", "custom": {"name": "patch"}}}
+    translated = translate(request, "chat", "messages", host=ANTHROPIC)
+    (said,) = translated.request["tools"]
+    assert said["description"].startswith("Patches\n\n") and "start: /x+/" in said["description"]
+    assert said["input_schema"]["required"] == ["input"]
+    assert translated.request["tool_choice"] == {"type": "tool", "name": "patch"}
+    assert translated.custom == {"patch"}
+    assert "patch" in translated.tools
+
+
+def test_thinking_of_others_than_anthropic_needs_no_signature() -> None:
+    request = {"model": "kimi-k2.5", "messages": [HI, calls(call(), reasoning_content="Hm"), told()]}
+    said = translate(request, "chat", "messages", host=KIMI).request["messages"][1]
+    assert said["content"][0] == {"type": "thinking", "thinking": "Hm", "signature": ""}
+
+
+def test_the_system_only_leads_where_no_other_is_known() -> None:
+    request = {"model": "m", "messages": [HI, says("system", "Be short")]}
+    said = translate(request, "chat", "messages", host="llm.example.com").request["messages"]
+    assert said == [says("user", [text("Hi"), text("<system-reminder>\nBe short\n</system-reminder>")])]
+
+
+WRONG: list[tuple[dict[str, Any], str]] = [
+    ({"n": 2}, "`n` is more than 1"),
+    ({"n": "two"}, "`n`"),
+    ({"messages": [says("user", [{"type": "input_audio", "input_audio": {}}])]}, "`input_audio` cannot be said"),
+    ({"messages": [calls(call(arguments='{"a": '))]}, "call_1 of get_weather are no JSON object"),
+    ({"messages": [calls(call(arguments="[1]"))]}, "are no JSON object"),
+    ({"messages": [calls(call(arguments="\ud800"))]}, "are no JSON object"),
+    ({"messages": [calls(call(arguments=5))]}, "`arguments` is no string"),
+    ({"messages": [calls(call(name=""))]}, "no `name`"),
+    ({"messages": [says("user", 5)]}, "`content` is no list"),
+    ({"messages": [says("bot", "Hi")]}, "'bot'"),
+    ({"messages": [says("assistant", "a", reasoning={"x": 1})]}, "`reasoning` is no string"),
+    ({"tool_choice": "must"}, "`tool_choice`"),
+    ({"tool_choice": {"type": "function"}}, "no `name`"),
+    ({"response_format": {"type": "xml"}}, "'xml'"),
+    ({"response_format": {"type": ["xml"]}}, "`response_format`"),
+    ({"stop": {"a": 1}}, "`stop`"),
+    ({"user": 5}, "`user` is no string"),
+]
+
+
+@pytest.mark.parametrize(("given", "words"), WRONG, ids=[json.dumps(row[0]) for row in WRONG])
+def test_wrong(given: dict[str, Any], words: str) -> None:
+    with pytest.raises(RequestError, match=re.escape(words)):
+        translate({"model": "m", "messages": [HI], **given}, "chat", "messages", host=ANTHROPIC)

@@ -1,0 +1,574 @@
+"""Requests of OpenAI Responses, read and written: the rows of the specification."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from hashlib import sha256
+from typing import Any
+
+import pytest
+from openai.types.responses.response_create_params import ResponseCreateParamsNonStreaming
+from pydantic import TypeAdapter
+
+from toolmend import tools
+from toolmend.requests import RequestError, responses
+from toolmend.requests.conversation import (
+    Conversation,
+    Document,
+    Format,
+    Image,
+    Other,
+    Reasoning,
+    Refusal,
+    Text,
+    Thinking,
+    Tool,
+    ToolChoice,
+    ToolResult,
+    ToolUse,
+    Turn,
+)
+from toolmend.requests.estimate import tokens
+from toolmend.requests.quirks import Quirks, quirks_for
+from toolmend.requests.translate import translate
+from toolmend.seals import Seal, envelope
+
+OURS = quirks_for("responses", "api.openai.com", "gpt-5.2")
+SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
+GRAMMAR = {"type": "grammar", "syntax": "lark", "definition": "start: /.+/"}
+USER = Turn("user", (Text("Read a.py"),))
+
+
+def said(role: str, *parts: Any) -> dict[str, Any]:
+    return {"type": "message", "role": role, "content": list(parts)}
+
+
+def put(text: str) -> dict[str, Any]:
+    return {"type": "input_text", "text": text}
+
+
+def got(text: str) -> dict[str, Any]:
+    return {"type": "output_text", "text": text}
+
+
+def call(number: int = 1, name: str = "read", arguments: str = '{"path":"a.py"}') -> dict[str, Any]:
+    return {"type": "function_call", "call_id": f"call_{number}", "name": name, "arguments": arguments}
+
+
+def output(number: int = 1, text: Any = "done") -> dict[str, Any]:
+    return {"type": "function_call_output", "call_id": f"call_{number}", "output": text}
+
+
+def use(number: int = 1, name: str = "read", arguments: str = '{"path":"a.py"}') -> ToolUse:
+    return ToolUse(f"call_{number}", name, arguments)
+
+
+def result(number: int = 1, *parts: Any) -> ToolResult:
+    return ToolResult(f"call_{number}", parts or (Text("done"),))
+
+
+def encrypted(id_: str = "rs_1", content: str = "gAA") -> Seal:
+    return Seal("encrypted", json.dumps({"id": id_, "encrypted_content": content}, separators=(",", ":")))
+
+
+PNG = Image(data="iVBO", media_type="image/png")
+PNG_PART = {"type": "input_image", "image_url": "data:image/png;base64,iVBO", "detail": "auto"}
+PDF = Document(data="JVBE", media_type="application/pdf", title="a.pdf")
+PDF_PART = {"type": "input_file", "file_data": "data:application/pdf;base64,JVBE", "filename": "a.pdf"}
+
+# input items that are written as they are read, and their turns
+SAME: list[tuple[str, list[dict[str, Any]], list[Turn]]] = [
+    ("user", [said("user", put("Read a.py"))], [USER]),
+    ("parts", [said("user", put("a"), PNG_PART, put("b"))], [Turn("user", (Text("a"), PNG, Text("b")))]),
+    ("image url", [said("user", {"type": "input_image", "image_url": "https://a.example/a.png", "detail": "low"})],
+     [Turn("user", (Image(url="https://a.example/a.png", detail="low"),))]),
+    ("image file", [said("user", {"type": "input_image", "file_id": "file_1", "detail": "auto"})], [Turn("user", (Image(file_id="file_1"),))]),
+    ("file", [said("user", PDF_PART)], [Turn("user", (PDF,))]),
+    ("file url", [said("user", {"type": "input_file", "file_url": "https://a.example/a.pdf"})],
+     [Turn("user", (Document(url="https://a.example/a.pdf"),))]),
+    ("file id", [said("user", {"type": "input_file", "file_id": "file_1"})], [Turn("user", (Document(file_id="file_1"),))]),
+    ("roles", [said("developer", put("d")), said("user", put("u")), said("system", put("s"))],
+     [Turn("developer", (Text("d"),)), Turn("user", (Text("u"),)), Turn("system", (Text("s"),))]),
+    ("two users", [said("user", put("a")), said("user", put("b"))], [Turn("user", (Text("a"),)), Turn("user", (Text("b"),))]),
+    ("assistant", [said("user", put("u")), said("assistant", got("a"), got("b"))],
+     [Turn("user", (Text("u"),)), Turn("assistant", (Text("a"), Text("b")))]),
+    ("refusal", [said("assistant", {"type": "refusal", "refusal": "No."})], [Turn("assistant", (Refusal("No."),))]),
+    ("call", [call(), output()], [Turn("assistant", (use(),)), Turn("tool", (result(),))]),
+    ("calls are one turn", [said("assistant", got("I read.")), call(1), call(2), output(1), output(2)],
+     [Turn("assistant", (Text("I read."), use(1), use(2))), Turn("tool", (result(1), result(2)))]),
+    ("text behind a call", [call(), said("assistant", got("Reading.")), output()],
+     [Turn("assistant", (use(), Text("Reading."))), Turn("tool", (result(),))]),
+    ("one after the other", [call(1), output(1), call(2), output(2)],
+     [Turn("assistant", (use(1),)), Turn("tool", (result(1),)), Turn("assistant", (use(2),)), Turn("tool", (result(2),))]),
+    ("output of parts", [call(), output(1, [put("a"), PNG_PART, PDF_PART])],
+     [Turn("assistant", (use(),)), Turn("tool", (result(1, Text("a"), PNG, PDF),))]),
+    ("output of nothing", [call(), output(1, "")], [Turn("assistant", (use(),)), Turn("tool", (ToolResult("call_1"),))]),
+    ("custom", [{"type": "custom_tool_call", "call_id": "call_1", "name": "apply_patch", "input": '*** Begin\n"{'},
+                {"type": "custom_tool_call_output", "call_id": "call_1", "output": "ok"}],
+     [Turn("assistant", (ToolUse("call_1", "apply_patch", '*** Begin\n"{', "custom"),)),
+      Turn("tool", (ToolResult("call_1", (Text("ok"),), kind="custom"),))]),
+    ("reasoning", [{"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "hm"}], "encrypted_content": "gAA"}, call()],
+     [Turn("assistant", (Thinking("hm", encrypted()), use()))]),
+    ("reasoning without words", [{"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAA"}, said("assistant", got("a"))],
+     [Turn("assistant", (Thinking("", encrypted()), Text("a")))]),
+    ("what only Responses has", [{"type": "local_shell_call", "call_id": "c", "action": {}}, {"type": "local_shell_call_output", "id": "c", "output": "x"}],
+     [Turn("assistant", (Other("responses", {"type": "local_shell_call", "call_id": "c", "action": {}}),)),
+      Turn("user", (Other("responses", {"type": "local_shell_call_output", "id": "c", "output": "x"}),))]),
+    ("audio", [said("user", put("a"), {"type": "input_audio", "input_audio": {"data": "", "format": "mp3"}})],
+     [Turn("user", (Text("a"), Other("responses", {"type": "input_audio", "input_audio": {"data": "", "format": "mp3"}})))]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("items", "turns"), [case[1:] for case in SAME], ids=[case[0] for case in SAME])
+def test_items_there_and_back(items: list[dict[str, Any]], turns: list[Turn]) -> None:
+    notes: list[str] = []
+    conversation = responses.read({"model": "m", "input": items}, notes)
+    assert list(conversation.turns) == turns
+    assert responses.write(conversation, OURS, notes)["input"] == items
+    assert notes == []
+
+
+# what is read as something else than it is written
+READ: list[tuple[str, Any, list[Turn]]] = [
+    ("a string", "Read a.py", [USER]),
+    ("an empty string", "", []),
+    ("null", None, []),
+    ("a string in a message", [{"role": "user", "content": "Read a.py"}], [USER]),
+    ("no type", [{"role": "assistant", "content": [got("a")]}], [Turn("assistant", (Text("a"),))]),
+    ("empty texts", [said("user", put(""), put("a")), said("assistant", got("")), said("system")], [Turn("user", (Text("a"),))]),
+    ("an empty user", [said("user")], [Turn("user")]),
+    ("no call_id", [{**call(), "call_id": None, "id": "fc_1"}], [Turn("assistant", (ToolUse("fc_1", "read", '{"path":"a.py"}'),))]),
+    ("both ids", [{**call(), "id": "fc_1"}], [Turn("assistant", (use(),))]),
+    ("no arguments", [call(arguments="")], [Turn("assistant", (use(arguments="{}"),))]),
+    ("a namespace", [{**call(), "namespace": "mcp__files"}], [Turn("assistant", (use(name="mcp__files__read"),))]),
+    ("the namespace functions", [{**call(), "namespace": "functions"}], [Turn("assistant", (use(),))]),
+    ("an image without detail", [said("user", {"type": "input_image", "image_url": "https://a.example/a.png"})], [Turn("user", (Image(url="https://a.example/a.png"),))]),
+    ("our own envelope", [{"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": envelope(Seal("details", "[1]"))}],
+     [Turn("assistant", (Thinking("", Seal("details", "[1]")),))]),
+    ("reasoning in full", [{"type": "reasoning", "summary": [{"type": "summary_text", "text": "s"}], "content": [{"type": "reasoning_text", "text": "a"}, {"type": "reasoning_text", "text": "b"}]}],
+     [Turn("assistant", (Thinking("a\n\nb"),))]),
+    ("a text file", [said("user", {"type": "input_file", "file_data": "data:text/plain;base64,aGk=", "filename": "a.txt"})],
+     [Turn("user", (Document(text="hi", title="a.txt"),))]),
+    ("a text file that is none", [said("user", {"type": "input_file", "file_data": "data:text/plain;base64,/w==", "filename": "a.txt"})],
+     [Turn("user", (Document(data="/w==", media_type="text/plain", title="a.txt"),))]),
+    ("tools between calls", [call(1), {"type": "additional_tools", "role": "developer", "tools": []}, call(2)], [Turn("assistant", (use(1), use(2)))]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("given", "turns"), [case[1:] for case in READ], ids=[case[0] for case in READ])
+def test_read(given: Any, turns: list[Turn]) -> None:
+    assert list(responses.read({"model": "m", "input": given}, []).turns) == turns
+
+
+# fields of the request, written as they are read, and those of the conversation
+FIELDS: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    ({"max_output_tokens": 100}, {"max_tokens": 100}),
+    ({"temperature": 0.5, "top_p": 0.9}, {"temperature": 0.5, "top_p": 0.9}),
+    ({"user": "u1"}, {"user": "u1"}),
+    ({"stream": True}, {"stream": True}),
+    ({"text": {"format": {"type": "json_object"}}}, {"format": Format("json_object")}),
+    ({"text": {"format": {"type": "json_schema", "name": "n", "schema": SCHEMA, "description": "d", "strict": True}}}, {"format": Format("json_schema", SCHEMA, "n", strict=True, description="d")}),
+    ({"reasoning": {"effort": "high", "summary": "auto"}, "include": ["reasoning.encrypted_content"]}, {"reasoning": Reasoning(effort="high", summary="auto")}),
+    ({"reasoning": {"effort": "none"}}, {"reasoning": Reasoning(enabled=False)}),
+    ({"instructions": "Be short."}, {"turns": (Turn("system", (Text("Be short."),)),)}),
+    *(
+        ({"tools": [tool]}, {"tools": (read,)})
+        for tool, read in [
+            ({"type": "function", "name": "read", "description": "d", "parameters": SCHEMA, "strict": True}, Tool("read", "d", SCHEMA, strict=True)),
+            ({"type": "function", "name": "now", "parameters": None, "strict": False}, Tool("now", strict=False)),
+            ({"type": "custom", "name": "apply_patch", "description": "d", "format": GRAMMAR}, Tool("apply_patch", "d", kind="custom", format=GRAMMAR)),
+            ({"type": "web_search"}, Other("responses", {"type": "web_search"})),
+            ({"type": "mcp", "server_label": "x"}, Other("responses", {"type": "mcp", "server_label": "x"})),
+        ]
+    ),
+]
+
+TOOLS = [{"type": "function", "name": "read", "parameters": SCHEMA, "strict": False}, {"type": "custom", "name": "apply_patch"}]
+FIELDS += [
+    ({"tools": TOOLS, "tool_choice": choice}, {"tools": (Tool("read", None, SCHEMA, strict=False), Tool("apply_patch", kind="custom")), "tool_choice": read})
+    for choice, read in [
+        ("auto", ToolChoice("auto")),
+        ("none", ToolChoice("none")),
+        ("required", ToolChoice("required")),
+        ({"type": "function", "name": "read"}, ToolChoice("tool", ("read",))),
+        ({"type": "custom", "name": "apply_patch"}, ToolChoice("tool", ("apply_patch",))),
+        (
+            {"type": "allowed_tools", "mode": "required", "tools": [{"type": "function", "name": "read"}, {"type": "custom", "name": "apply_patch"}]},
+            ToolChoice("required", ("read", "apply_patch")),
+        ),
+    ]
+]
+FIELDS.append(({"tools": TOOLS[1:], "parallel_tool_calls": False}, {"tools": (Tool("apply_patch", kind="custom"),), "parallel": False}))
+TAKES_ALL = replace(OURS, temperature=True, top_p=True, efforts=("none", "low", "medium", "high"))
+
+
+@pytest.mark.parametrize(("request_", "conversation"), FIELDS)
+def test_fields_there_and_back(request_: dict[str, Any], conversation: dict[str, Any]) -> None:
+    notes: list[str] = []
+    read = responses.read({"model": "m", **request_}, notes)
+    assert read == replace(Conversation(model="m", api="responses", include_usage=True), **conversation)
+    assert responses.write(read, TAKES_ALL, notes) == {"model": "m", "input": [], "store": False, **request_}
+    assert notes == []
+
+
+@pytest.mark.parametrize("items", [case[1] for case in SAME if case[0] != "audio"], ids=[case[0] for case in SAME if case[0] != "audio"])
+def test_what_is_written_is_what_the_sdk_takes(items: list[dict[str, Any]]) -> None:
+    everything: dict[str, Any] = {"model": "m", "input": items}
+    for fields, _ in FIELDS:
+        everything |= fields
+    everything["tools"] = [*TOOLS, {"type": "web_search"}]
+    written = responses.write(responses.read(everything, []), TAKES_ALL, [])
+    del written["stream"]  # another type
+    # what the SDK demands of items that it has made itself, clients leave out
+    items = [_completed(item) for item in written.pop("input")]
+    TypeAdapter(ResponseCreateParamsNonStreaming).validate_python({**written, "input": items}, strict=False)
+
+
+def _completed(item: dict[str, Any]) -> dict[str, Any]:
+    id_ = {"id": "x_1", "status": "completed"}
+    if item.get("role") == "assistant":
+        return {**id_, **item, "content": [{"annotations": [], **part} for part in item["content"]]}
+    return {**id_, **item, "action": {"type": "exec", "command": [], "env": {}}} if item["type"] == "local_shell_call" else item
+
+
+@pytest.mark.parametrize(
+    ("request_", "says"),
+    [
+        ({"previous_response_id": "resp_1"}, "send the whole conversation in `input`"),
+        ({"conversation": "conv_1"}, "send the whole conversation"),
+        ({"conversation": {"id": "conv_1"}}, "send the whole conversation"),
+        ({"prompt": {"id": "pmpt_1"}}, "send the text"),
+        ({"input": [{"type": "item_reference", "id": "msg_1"}]}, "'msg_1'"),
+        ({"input": [{"id": "msg_1"}]}, "'msg_1'"),
+        ({"input": 7}, "`input`"),
+        ({"input": ["x"]}, "`input`"),
+        ({"input": [{"role": "tool", "content": "x"}]}, "'tool'"),
+        ({"input": [{"role": "user", "content": 7}]}, "`content`"),
+        ({"input": [{"role": "user", "content": [{"type": "input_text", "text": 7}]}]}, "`text`"),
+        ({"input": [{"type": "function_call", "call_id": "c", "arguments": "{}"}]}, "`name`"),
+        ({"input": [{"type": "function_call", "call_id": "c", "name": "a", "arguments": {}}]}, "`arguments`"),
+        ({"input": [output(1, [{"type": "refusal", "refusal": "x"}])]}, "output"),
+        ({"tools": {}}, "`tools`"),
+        ({"tools": [{"type": "function"}]}, "`name`"),
+        ({"tools": [{"type": "function", "name": "a", "parameters": "x"}]}, "`parameters`"),
+        ({"tool_choice": {"type": "function"}}, "`name`"),
+        ({"text": {"format": {"type": "xml"}}}, "'xml'"),
+        ({"include": 7}, "`include`"),
+        ({"reasoning": "high"}, "`reasoning`"),
+        ({"max_output_tokens": "7"}, "`max_output_tokens`"),
+        ({"instructions": []}, "`instructions`"),
+    ],
+)
+def test_errors_say_what_is_wrong(request_: dict[str, Any], says: str) -> None:
+    with pytest.raises(RequestError, match=says.replace("`", ".")):
+        responses.read({"model": "m", **request_}, [])
+
+
+def test_null_says_nothing() -> None:
+    names = "instructions input tools tool_choice parallel_tool_calls max_output_tokens temperature top_p reasoning text stream include"
+    nulls = dict.fromkeys([*names.split(), "previous_response_id", "conversation", "prompt", "user", "store", "metadata"])
+    so_anyway = {"store": False, "background": False, "truncation": "disabled"}
+    assert responses.read({"model": "m", **so_anyway}, []) == responses.read({"model": "m", **nulls}, [])
+    assert responses.read({"model": "m", **nulls}, []) == Conversation(model="m", api="responses", include_usage=True)
+
+
+def test_what_only_responses_can_say_stands_in_the_rest() -> None:
+    only = {"store": True, "truncation": "auto", "background": True, "prompt_cache_key": "k", "metadata": {"a": "b"}, "max_tool_calls": 3}
+    request = {
+        "model": "m",
+        **only,
+        "user": "u",
+        "safety_identifier": "s",
+        "text": {"verbosity": "low", "format": {"type": "text"}},
+        "reasoning": {"effort": "low", "context": "auto"},
+        "include": ["reasoning.encrypted_content", "file_search_call.results"],
+        "tool_choice": {"type": "web_search_preview"},
+    }
+    read = responses.read(request, [])
+    assert read.rest == {
+        **only,
+        "safety_identifier": "s",
+        "text.verbosity": "low",
+        "reasoning.context": "auto",
+        "include": ["file_search_call.results"],
+        "tool_choice": {"type": "web_search_preview"},
+    }
+    assert responses.read({"safety_identifier": "s"}, []).user == "s"
+    notes: list[str] = []
+    chat = translate({**request, "input": "hi"}, "responses", "chat")
+    assert all(any(f"`{key}`" in note for note in chat.notes) for key in read.rest)
+    responses.write(read, OURS, notes)
+    assert notes == []
+    responses.write(replace(read, api="chat"), OURS, notes)
+    assert [note.partition("`")[2].partition("`")[0] for note in notes] == list(read.rest)
+
+
+NAMESPACE = {
+    "type": "namespace",
+    "name": "mcp__files",
+    "description": "Files of the user.",
+    "tools": [{"type": "function", "name": "read", "description": "Reads.", "parameters": SCHEMA}, {"type": "custom", "name": "write"}],
+}
+
+
+def test_namespaces_are_flat_and_told_once() -> None:
+    read = responses.read(
+        {
+            "tools": [{"type": "function", "name": "read", "parameters": None}, NAMESPACE],
+            "tool_choice": {"type": "function", "name": "read", "namespace": "mcp__files"},
+            "input": [{**call(), "namespace": "mcp__files"}, call(2)],
+        },
+        [],
+    )
+    assert read.tools == (
+        Tool("read"),
+        Tool("mcp__files__read", "mcp__files: Files of the user.\n\nReads.", SCHEMA),
+        Tool("mcp__files__write", kind="custom"),
+    )
+    assert read.tool_choice == ToolChoice("tool", ("mcp__files__read",))
+    assert read.turns == (Turn("assistant", (use(1, "mcp__files__read"), use(2))),)
+
+
+def test_tools_that_come_later_are_offered_too() -> None:
+    items = [
+        {"type": "additional_tools", "role": "developer", "tools": [NAMESPACE]},
+        {"type": "additional_tools", "role": "developer", "tools": [NAMESPACE]},
+        {"type": "tool_search_output", "call_id": "c", "tools": [{"type": "function", "name": "now", "parameters": None}]},
+    ]
+    read = responses.read({"input": items}, [])
+    assert [tool.name for tool in read.tools if isinstance(tool, Tool)] == ["mcp__files__read", "mcp__files__write", "now"]
+    assert read.turns == ()
+
+
+def test_what_is_left_out_is_told() -> None:
+    notes: list[str] = []
+    tool = {"type": "function", "name": "a", "parameters": None, "defer_loading": True, "allowed_callers": ["direct"]}
+    responses.read({"tools": [tool], "input": [call(), output(1, [put("a"), {"type": "input_video"}])]}, notes)
+    assert len(notes) == 3 and all(any(word in note for note in notes) for word in ("defer_loading", "allowed_callers", "input_video"))
+
+
+def write(conversation: Conversation, quirks: Quirks = OURS) -> tuple[dict[str, Any], list[str]]:
+    notes: list[str] = []
+    return responses.write(conversation, quirks, notes), notes
+
+
+def test_what_the_system_says_first_is_the_instructions() -> None:
+    def system(*texts: str) -> Turn:
+        return Turn("system", tuple(map(Text, texts)))
+
+    written, _ = write(Conversation(turns=(system("a", "b"), system("c"), USER, system("d"))))
+    assert written["instructions"] == "a\n\nb\n\nc"
+    assert written["input"] == [said("user", put("Read a.py")), said("system", put("d"))]
+    written, _ = write(Conversation(turns=(Turn("developer", (Text("d"),)), system("a"))))
+    assert "instructions" not in written
+    assert written["input"] == [said("developer", put("d")), said("system", put("a"))]
+
+
+@pytest.mark.parametrize(
+    ("conversation", "fields", "note"),
+    [
+        (Conversation(max_tokens=1), {"max_output_tokens": 16}, "16 instead of 1"),
+        (Conversation(stop=("END",)), {}, "stop sequences"),
+        (Conversation(top_k=5), {}, "`top_k`"),
+        (Conversation(temperature=0.5), {}, "`temperature`"),  # of a model that thinks
+        (Conversation(cache={"type": "ephemeral"}), {}, "`cache_control`"),
+        (Conversation(tools=(Other("messages", {"type": "web_fetch_20250910", "name": "web_fetch"}),)), {}, "web_fetch"),
+        (Conversation(turns=(Turn("user", (Other("messages", {"type": "search_result"}),)),)), {}, "search_result"),
+        (Conversation(turns=(Turn("user", (Text("a"), Image(file_id="f"))),)), {"input": [said("user", put("a"))]}, "another provider"),
+        (Conversation(turns=(Turn("tool", (ToolResult("call_1", (Document(file_id="f"),)),)),)), {"input": [output(1, "")]}, "another provider"),
+        (Conversation(turns=(Turn("user", (Text("a"),), name="Ann"),)), {"input": [said("user", put("a"))]}, "`name`"),
+        (Conversation(turns=(Turn("assistant", (Thinking("hm", Seal("signature", "x")), Text("a"))),)), {"input": [said("assistant", got("a"))]}, "Reasoning"),
+        (Conversation(turns=(Turn("assistant", (Thinking("hm", Seal("encrypted", "{")), Text("a"))),)), {"input": [said("assistant", got("a"))]}, "Reasoning"),
+        (Conversation(turns=(Turn("assistant", (Thinking("hm"), Text("a"))),)), {"input": [said("assistant", got("a"))]}, "Reasoning"),
+        (Conversation(reasoning=Reasoning(effort="max")), {"reasoning": {"effort": "high"}, "include": ["reasoning.encrypted_content"]}, ""),
+        (Conversation(reasoning=Reasoning(enabled=True, budget=10_000)), {"reasoning": {"effort": "medium"}, "include": ["reasoning.encrypted_content"]}, ""),
+        (Conversation(reasoning=Reasoning(enabled=True)), {"include": ["reasoning.encrypted_content"]}, ""),
+        (Conversation(reasoning=Reasoning(enabled=False)), {"reasoning": {"effort": "none"}}, ""),
+        (Conversation(user="u" * 100), {"user": sha256(b"u" * 100).hexdigest()}, ""),
+        (Conversation(format=Format("json_schema", SCHEMA)), {"text": {"format": {"type": "json_schema", "name": "answer", "schema": SCHEMA, "strict": False}}}, ""),
+        (Conversation(tool_choice=ToolChoice("required"), parallel=False), {}, ""),  # nothing to choose from
+    ],
+)
+def test_what_is_written_for_others(conversation: Conversation, fields: dict[str, Any], note: str) -> None:
+    quirks = replace(OURS, efforts=("none", "low", "medium", "high"))
+    written, notes = write(conversation, quirks)
+    assert written == {"model": "", "input": [], "store": False, **fields}
+    assert (note in notes[0] and len(notes) == 1) if note else notes == []
+
+
+@pytest.mark.parametrize(
+    ("parts", "expected"),
+    [
+        ((Text("no file"),), "Error: no file"),
+        ((), "Error: the tool failed"),
+        ((PNG,), [put("Error: the tool failed"), PNG_PART]),
+        ((Text("no"), PNG), [put("Error: no"), PNG_PART]),
+    ],
+)
+def test_a_failed_tool(parts: Any, expected: Any) -> None:
+    written, _ = write(Conversation(turns=(Turn("tool", (ToolResult("call_1", parts, is_error=True),)),)))
+    assert written["input"] == [output(1, expected)]
+
+
+def test_documents() -> None:
+    parts = (Document(text="hi", title="a.txt"), Document(data="JVBE", media_type="application/pdf"))
+    written, _ = write(Conversation(turns=(Turn("user", parts),)))
+    assert written["input"] == [said("user", put("a.txt\n\nhi"), {**PDF_PART, "filename": "document.pdf"})]
+
+
+def test_a_grammar_of_chat_stands_one_level_higher() -> None:
+    grammar = {key: value for key, value in GRAMMAR.items() if key != "type"}
+    for given, expected in (({"type": "grammar", "grammar": grammar}, GRAMMAR), ({"type": "grammar", "grammar": 7}, {"type": "grammar", "grammar": 7})):
+        written, _ = write(Conversation(tools=(Tool("apply_patch", kind="custom", format=given),)))
+        assert written["tools"] == [{"type": "custom", "name": "apply_patch", "format": expected}]
+
+
+CODEX = {
+    "model": "gpt-5.2-codex",
+    "instructions": "You are a coding agent.",
+    "input": [
+        said("developer", put("<permissions>")),
+        said("user", put("<environment_context>")),
+        said("user", put("Fix a.py")),
+        {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "hm"}], "encrypted_content": envelope(Seal("plain", ""))},
+        call(1, "shell", '{"command":["cat","a.py"]}'),
+        {**call(2), "namespace": "mcp__files"},
+        said("assistant", got("Let me see.")),
+        output(2, [put("b"), PNG_PART]),
+        output(1, "a"),
+        {"type": "custom_tool_call", "call_id": "call_3", "name": "apply_patch", "input": "*** Begin Patch\n"},
+        {"type": "custom_tool_call_output", "call_id": "call_3", "output": "ok"},
+        said("user", put("Thanks")),
+    ],
+    "tools": [
+        {"type": "function", "name": "shell", "description": "Runs.", "strict": False, "parameters": {"type": "object", "properties": {"command": {"type": "array"}}}},
+        {"type": "custom", "name": "apply_patch", "description": "Edits files.", "format": GRAMMAR},
+        NAMESPACE,
+        {"type": "web_search", "external_web_access": False},
+    ],
+    "tool_choice": "auto",
+    "parallel_tool_calls": True,
+    "reasoning": {"effort": "medium", "summary": "auto"},
+    "store": False,
+    "stream": True,
+    "include": ["reasoning.encrypted_content"],
+    "prompt_cache_key": "k",
+}
+
+
+def test_codex_at_a_chat_upstream() -> None:
+    translated = translate(CODEX, "responses", "chat", model="deepseek-chat", host="api.deepseek.com")
+    messages = translated.request["messages"]
+    assert [message["role"] for message in messages] == ["system", "system", "user", "assistant", "tool", "tool", "assistant", "tool", "user"]
+    first = next(message for message in messages if message["role"] == "assistant")
+    assert first["reasoning_content"] == "hm"
+    assert [(entry["id"], entry["function"]["name"]) for entry in first["tool_calls"]] == [("call_1", "shell"), ("call_2", "mcp__files__read")]
+    assert [message["tool_call_id"] for message in messages if message["role"] == "tool"] == ["call_1", "call_2", "call_3"]
+    patch = next(entry for message in messages for entry in message.get("tool_calls", ()) if entry["id"] == "call_3")
+    assert json.loads(patch["function"]["arguments"]) == {"input": "*** Begin Patch\n"}
+    tools = {tool["function"]["name"]: tool["function"] for tool in translated.request["tools"]}
+    assert list(tools) == ["shell", "apply_patch", "mcp__files__read", "mcp__files__write"]
+    assert tools["apply_patch"]["parameters"]["required"] == ["input"]
+    assert "Edits files." in tools["apply_patch"]["description"] and "start: /.+/" in tools["apply_patch"]["description"]
+    assert translated.custom == {"apply_patch", "mcp__files__write"}
+    assert any("web_search" in note for note in translated.notes)
+    assert translated.tools.calls_so_far == 3
+
+
+def test_codex_at_a_messages_upstream() -> None:
+    translated = translate(CODEX, "responses", "messages", model="claude-sonnet-4-5", host="api.anthropic.com")
+    request = translated.request
+    assert [block["text"] for block in request["system"]] == ["You are a coding agent.", "<permissions>"]
+    assert [message["role"] for message in request["messages"]] == ["user", "assistant", "user", "assistant", "user"]
+    asked, called, results, patched, thanked = (message["content"] for message in request["messages"])
+    assert [block["text"] for block in asked] == ["<environment_context>", "Fix a.py"]
+    assert [block["type"] for block in called] == ["tool_use", "tool_use", "text"]
+    assert [(block["type"], block["tool_use_id"]) for block in results] == [("tool_result", "call_1"), ("tool_result", "call_2")]
+    assert [block["type"] for block in results[1]["content"]] == ["text", "image"]
+    assert patched[0]["input"] == {"input": "*** Begin Patch\n"}
+    assert [block["type"] for block in thanked] == ["tool_result", "text"]
+    assert [tool["name"] for tool in request["tools"]] == ["shell", "apply_patch", "mcp__files__read", "mcp__files__write"]
+    assert any("easoning" in note for note in translated.notes)
+
+
+CLAUDE_CODE = {
+    "model": "claude-sonnet-4-5",
+    "max_tokens": 32000,
+    "system": [{"type": "text", "text": "You are Claude Code.", "cache_control": {"type": "ephemeral"}}, {"type": "text", "text": "Be brief."}],
+    "messages": [
+        {"role": "user", "content": [{"type": "text", "text": "<system-reminder>x</system-reminder>"}, {"type": "text", "text": "Look", "cache_control": {"type": "ephemeral"}}]},
+        {
+            "role": "assistant",
+            "content": [
+                {"type": "thinking", "thinking": "hm", "signature": envelope(encrypted())},
+                {"type": "text", "text": "I look."},
+                {"type": "tool_use", "id": "toolu_1", "name": "Read", "input": {"path": "a.png"}},
+                {"type": "tool_use", "id": "toolu_2", "name": "Bash", "input": {}},
+            ],
+        },
+        {
+            "role": "user",
+            "content": [
+                {"type": "tool_result", "tool_use_id": "toolu_2", "content": "no", "is_error": True},
+                {"type": "tool_result", "tool_use_id": "toolu_1", "content": [{"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBO"}}]},
+                {"type": "text", "text": "Go on"},
+            ],
+        },
+    ],
+    "tools": [{"name": "Read", "description": "Reads.", "input_schema": SCHEMA}, {"name": "Bash", "input_schema": {"type": "object"}}],
+    "tool_choice": {"type": "auto", "disable_parallel_tool_use": True},
+    "thinking": {"type": "enabled", "budget_tokens": 31999},
+    "metadata": {"user_id": "user_1"},
+    "stream": True,
+}
+
+
+def test_claude_code_at_a_responses_upstream() -> None:
+    translated = translate(CLAUDE_CODE, "messages", "responses", model="gpt-5.2", host="api.openai.com")
+    written = dict(translated.request)
+    assert written["instructions"] == "You are Claude Code.\n\nBe brief."
+    assert written["input"] == [
+        said("user", put("<system-reminder>x</system-reminder>"), put("Look")),
+        {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "hm"}], "encrypted_content": "gAA"},
+        said("assistant", got("I look.")),
+        {"type": "function_call", "call_id": "toolu_1", "name": "Read", "arguments": '{"path":"a.png"}'},
+        {"type": "function_call", "call_id": "toolu_2", "name": "Bash", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "toolu_1", "output": [PNG_PART]},
+        {"type": "function_call_output", "call_id": "toolu_2", "output": "Error: no"},
+        said("user", put("Go on")),
+    ]
+    assert [tool["strict"] for tool in written["tools"]] == [False, False]
+    assert written["tool_choice"] == "auto" and written["parallel_tool_calls"] is False
+    assert written["max_output_tokens"] == 32000
+    assert written["reasoning"] == {"effort": "high"} and written["include"] == ["reasoning.encrypted_content"]
+    assert written["store"] is False and written["stream"] is True and written["user"] == "user_1"
+    assert [note for note in translated.notes if "cache_control" not in note] == []
+    del written["stream"]
+    TypeAdapter(ResponseCreateParamsNonStreaming).validate_python({**written, "input": list(map(_completed, written["input"]))})
+
+
+def spoilt(value: Any) -> Iterator[Any]:
+    """The value with each part of it replaced by what does not belong there."""
+    yield from (None, 7, "x", True, [], {}, [7], {"type": 7}, {"type": ["x"]})
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from ({**value, key: other} for other in spoilt(inner))
+            yield {name: other for name, other in value.items() if name != key}
+    elif isinstance(value, list):
+        for at, inner in enumerate(value):
+            yield from ([*value[:at], other, *value[at + 1 :]] for other in spoilt(inner))
+
+
+@pytest.mark.parametrize("upstream", ["chat", "messages"])
+def test_whatever_is_wrong_is_told_to_the_client(upstream: str) -> None:
+    wrong: list[str] = []
+    for request in spoilt(CODEX):
+        try:
+            translated = translate(request, "responses", upstream)
+        except RequestError as error:
+            wrong.append(str(error))
+        else:
+            json.dumps(translated.request)
+        if isinstance(request, dict):
+            assert tools.of_responses(request).known and tokens(request, "responses") > 0
+    assert len(wrong) > 500 and all(wrong)

@@ -1,0 +1,633 @@
+"""The codec of OpenAI Responses: what it makes of streams, regular or not, and what the client gets of those that are mended."""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import httpx2
+import openai
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from answers import Answer, Call
+from judge_responses import read, whole
+from patterns.kimi import CITY, ONE, B, S
+from streams import cuts, pieces
+from toolmend.apis import responses, responses_read
+from toolmend.apis.codec import Reply
+from toolmend.apis.responses import Responses
+from toolmend.events import Event, Finish, MessageEnd, StreamError, Usage
+from toolmend.fold import Message, fold
+from toolmend.json_text import NotJSON
+from toolmend.pipeline import Pipeline
+from toolmend.settings import Settings
+from toolmend.sse import Decoder
+from toolmend.tools import UNKNOWN
+
+WEATHER = {"type": "function", "name": "get_weather", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}}}
+REQUEST = {"model": "kimi-k2.5", "stream": True, "input": "Weather?", "tools": [WEATHER, {**WEATHER, "name": "task"}]}
+USAGE = {
+    "input_tokens": 10, "input_tokens_details": {"cached_tokens": 4, "cache_write_tokens": 1}, "output_tokens": 5,
+    "output_tokens_details": {"reasoning_tokens": 2}, "total_tokens": 15,
+}  # fmt: skip
+RESPONSE: dict[str, Any] = {
+    "id": "resp_1", "object": "response", "created_at": 1760000000, "status": "in_progress", "model": "kimi-k2.5", "output": [],
+    "parallel_tool_calls": True, "tool_choice": "auto", "tools": [], "usage": None, "error": None, "incomplete_details": None,
+    "provider_field": {"kept": 1},
+}  # fmt: skip
+DONE = {**RESPONSE, "status": "completed", "usage": USAGE}
+
+# a stream, item by item
+
+
+def said(id_: str, place: int, shape: str, deltas: Sequence[str], index: int = 0) -> list[dict[str, Any]]:
+    """A part."""
+    part, events, frame, member, number = {
+        "text": ("output_text", "output_text", "content_part", "text", "content_index"),
+        "refusal": ("refusal", "refusal", "content_part", "refusal", "content_index"),
+        "summary": ("summary_text", "reasoning_summary_text", "reasoning_summary_part", "text", "summary_index"),
+        "thought": ("reasoning_text", "reasoning_text", "content_part", "text", "content_index"),
+    }[shape]
+    at = {"item_id": id_, "output_index": place, number: index}
+    blank = {"type": part, member: "", **({"annotations": []} if shape == "text" else {})}
+    full = {**blank, member: "".join(deltas)}
+    return [
+        {"type": f"response.{frame}.added", **at, "part": blank},
+        *({"type": f"response.{events}.delta", **at, "delta": delta} for delta in deltas),
+        {"type": f"response.{events}.done", **at, member: "".join(deltas)},
+        {"type": f"response.{frame}.done", **at, "part": full},
+    ]
+
+
+def item(place: int, wire: dict[str, Any], inner: list[dict[str, Any]], **final: Any) -> list[dict[str, Any]]:
+    """An item."""
+    return [
+        {"type": "response.output_item.added", "output_index": place, "item": wire},
+        *inner,
+        {"type": "response.output_item.done", "output_index": place, "item": {**wire, **final, "status": "completed"}},
+    ]
+
+
+def message(place: int, deltas: Sequence[str], id_: str = "", **more: Any) -> list[dict[str, Any]]:
+    id_ = id_ or f"msg_{place}"
+    wire = {"id": id_, "type": "message", "status": "in_progress", "role": "assistant", "content": [], **more}
+    parts = said(id_, place, "text", deltas)
+    return item(place, wire, parts, content=[parts[-1]["part"]])
+
+
+def reasoning(place: int, deltas: Sequence[str], shape: str = "summary", sealed: str = "gAAA") -> list[dict[str, Any]]:
+    parts = said(f"rs_{place}", place, shape, deltas)
+    holder = "summary" if shape == "summary" else "content"
+    final = {"encrypted_content": sealed} if sealed else {}
+    return item(place, {"id": f"rs_{place}", "type": "reasoning", "summary": []}, parts, **{holder: [parts[-1]["part"]]}, **final)
+
+
+def call(place: int, deltas: Sequence[str], name: str = "task", *, custom: bool = False, **more: Any) -> list[dict[str, Any]]:
+    kind, member, prefix = ("custom_tool_call", "input", "ctc") if custom else ("function_call", "arguments", "fc")
+    events = f"response.{'custom_tool_call_input' if custom else 'function_call_arguments'}"
+    wire = {"id": f"{prefix}_{place}", "type": kind, "status": "in_progress", "call_id": f"call_{place}", "name": name, member: "", **more}
+    at = {"item_id": wire["id"], "output_index": place}
+    inner = [{"type": f"{events}.delta", **at, "delta": delta} for delta in deltas]
+    return item(place, wire, [*inner, {"type": f"{events}.done", **at, member: "".join(deltas)}], **{member: "".join(deltas)})
+
+
+SEARCH = [
+    {"type": "response.output_item.added", "output_index": 0, "item": {"id": "ws_1", "type": "web_search_call", "status": "in_progress"}},
+    {"type": "response.web_search_call.searching", "output_index": 0, "item_id": "ws_1"},
+    {"type": "response.output_item.done", "output_index": 0, "item": {"id": "ws_1", "type": "web_search_call", "status": "completed"}},
+]
+
+
+def turn(*events: list[dict[str, Any]], end: dict[str, Any] | None = DONE, numbered: bool = True) -> list[dict[str, Any]]:
+    """Items → the events of a stream; the last one holds the output."""
+    inner = [event for part in events for event in part]
+    output = [event["item"] for event in inner if event["type"] == "response.output_item.done"]
+    begin = [{"type": f"response.{name}", "response": RESPONSE} for name in ("created", "in_progress")]
+    ends = [{"type": f"response.{end['status']}", "response": {**end, "output": output}}] if end else []
+    return [{**event, "sequence_number": n} if numbered else event for n, event in enumerate([*begin, *inner, *ends])]
+
+
+def body_of(events: Sequence[dict[str, Any] | str]) -> bytes:
+    blocks = [event if isinstance(event, str) else f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events]
+    return "".join(blocks).encode()
+
+
+# what runs them
+
+
+def reply(fired: list[str] | None = None) -> Reply:
+    numbers = iter(range(1_000_000))
+    return Reply(UNKNOWN, lambda: f"call_new{next(numbers)}", [].append if fired is None else fired.append)
+
+
+def events_of(events: Sequence[dict[str, Any] | str], fired: list[str] | None = None) -> list[Event]:
+    codec, decoder = Responses(reply(fired)), Decoder()
+    return [event for sse in [*decoder.feed(body_of(events)), *decoder.close()] for event in codec.decode(sse).events]
+
+
+def folded(events: Sequence[dict[str, Any] | str], fired: list[str] | None = None) -> Message:
+    return fold(events_of(events, fired))
+
+
+def calls_of(told: Message) -> list[tuple[str, str, str, str, bool]]:
+    return [(one.id, one.name, one.arguments, one.kind, one.complete) for one in told.calls.values()]
+
+
+def pipeline(**more: Any) -> Pipeline:
+    numbers = iter(range(1_000_000))
+    made = Pipeline(REQUEST, source="responses", target="responses", new_id=lambda: f"call_{next(numbers):032x}", **more)
+    assert not made._raw
+    return made
+
+
+def mended(body: bytes, make: Callable[[], Pipeline] = pipeline, splits: int = 60) -> bytes:
+    """What the client gets, the same for every cut."""
+    found = set()
+    for chunks in cuts(body, splits):
+        made = make()
+        found.add(b"".join([made.feed(data) for data in chunks]) + made.close())
+        assert made.error is None, made.error
+    assert len(found) == 1
+    return found.pop()
+
+
+def judged(body: bytes) -> Answer:
+    told = read(body)
+    assert told.faults == []
+    return told
+
+
+# decoding
+
+HALVES = ['{"ci', 'ty": 1}']
+GOOD = ("call_0", "task", '{"city": 1}', "function", True)
+ANNOUNCED, *REST = call(0, HALVES)
+DELTAS, ARGS_DONE, ITEM_DONE = REST[:2], REST[2], REST[3]
+
+
+def without(events: list[dict[str, Any]], *names: str) -> list[dict[str, Any]]:
+    return [{name: value for name, value in event.items() if name not in names} for event in events]
+
+
+@pytest.mark.parametrize(
+    ("events", "calls"),
+    [
+        (turn([ANNOUNCED, *REST]), [GOOD]),
+        (turn([ANNOUNCED, *DELTAS, ARGS_DONE]), [GOOD]),
+        (turn([ANNOUNCED, *DELTAS, ITEM_DONE]), [GOOD]),
+        (turn([ANNOUNCED, *DELTAS]), [GOOD]),
+        (turn([ANNOUNCED, ARGS_DONE]), [GOOD]),
+        (turn([ANNOUNCED, ITEM_DONE]), [GOOD]),
+        (turn([ITEM_DONE]), [GOOD]),
+        (turn(REST), [GOOD]),
+        (turn([ANNOUNCED, DELTAS[0], ARGS_DONE, ITEM_DONE]), [GOOD]),
+        ([*turn(end={**DONE, "output": []})[:-1], {"type": "response.completed", "response": {**DONE, "output": [ITEM_DONE["item"]]}}], [GOOD]),
+        ([{"type": "response.completed", "response": {**DONE, "output": [ITEM_DONE["item"]]}}], [GOOD]),
+        (turn([{**ANNOUNCED, "item": {**ANNOUNCED["item"], "arguments": '{"city": 1}'}}]), [GOOD]),
+        (turn([{**ANNOUNCED, "item": {**ANNOUNCED["item"], "name": ""}}, *REST]), [GOOD]),
+        (turn(without([ANNOUNCED, *REST], "item_id")), [GOOD]),
+        (turn(without([ANNOUNCED, *REST], "output_index")), [GOOD]),
+        (turn(without([ANNOUNCED, *REST], "item_id", "output_index")), [GOOD]),
+        (turn([ANNOUNCED, *({**event, "item_id": f"other{n}"} for n, event in enumerate(REST))]), [GOOD]),
+        (turn([ANNOUNCED, DELTAS[0], {**ARGS_DONE, "arguments": {"city": 1}}]), [("call_0", "task", '{"city":1}', "function", True)]),
+        (turn([ANNOUNCED, {**ARGS_DONE, "arguments": {"city": 1}}]), [("call_0", "task", '{"city":1}', "function", True)]),
+        (turn([ANNOUNCED, *DELTAS, {**ARGS_DONE, "arguments": '{"city":1}'}]), [GOOD]),  # the same, spelt otherwise
+        (turn([ANNOUNCED, DELTAS[1], ARGS_DONE]), [("call_0", "task", 'ty": 1}', "function", False)]),
+        (turn([ANNOUNCED, *DELTAS, {**ARGS_DONE, "arguments": '{"city":2}'}]), [("call_0", "task", '{"city": 1}', "function", False)]),
+        (turn(call(0, [])), [("call_0", "task", "{}", "function", True)]),
+        (turn(call(0, [], custom=True)), [("call_0", "task", "", "custom", True)]),
+        (turn(call(0, ["*** Begin", ' "x"\n'], custom=True)), [("call_0", "task", '*** Begin "x"\n', "custom", True)]),
+        (turn([*call(0, ["a"], custom=True)[:2], call(0, ["b"], custom=True)[2]]), [("call_0", "task", "a", "custom", False)]),
+        (turn([ANNOUNCED, DELTAS[0]], end={**DONE, "status": "incomplete"}), [("call_0", "task", '{"ci', "function", False)]),
+        (
+            turn([ANNOUNCED, DELTAS[0], {**ITEM_DONE, "item": {**ITEM_DONE["item"], "arguments": '{"ci', "status": "incomplete"}}]),
+            [("call_0", "task", '{"ci', "function", False)],
+        ),
+        (
+            turn([ANNOUNCED, *call(1, [])[:1], DELTAS[0], *call(1, ["{", "}"])[1:2], DELTAS[1], *call(1, ["{", "}"])[2:], ARGS_DONE, ITEM_DONE]),
+            [GOOD, ("call_1", "task", "{}", "function", True)],
+        ),
+        (  # all at one place
+            turn([ANNOUNCED, *REST], [{**event, "output_index": 0} for event in call(1, ["{}"])]),
+            [GOOD, ("call_1", "task", "{}", "function", True)],
+        ),
+    ],
+)  # fmt: skip
+def test_calls(events: list[dict[str, Any]], calls: list[tuple[str, str, str, str, bool]]) -> None:
+    told = folded(events)
+    assert calls_of(told) == calls
+    assert told.finish
+    assert told.finish.finish_reason in ("tool_calls", "length")
+    assert told.ended
+
+
+def test_a_call_id_falls_back_to_the_items_id() -> None:
+    fired: list[str] = []
+    events = turn([{**event, "item": {**event["item"], "call_id": None}} if "item" in event else event for event in [ANNOUNCED, *REST]])
+    assert calls_of(folded(events, fired)) == [("fc_0", *GOOD[1:])]
+    assert fired == ["tool_call_id"]
+    answer = judged(mended(body_of(events)))
+    assert answer.calls == [Call("fc_0", "task", '{"city": 1}')]
+
+
+TEXT = message(0, ["Hi", " you"])
+
+
+@pytest.mark.parametrize(
+    ("events", "text", "thoughts"),
+    [
+        (turn(TEXT), "Hi you", ""),
+        (turn(TEXT[:-4]), "Hi", ""),
+        (turn([event for event in TEXT if not event["type"].endswith("delta")]), "Hi you", ""),
+        (turn([TEXT[0], TEXT[1], TEXT[2], TEXT[4]]), "Hi you", ""),
+        (turn([TEXT[0], TEXT[5]]), "Hi you", ""),
+        (turn([TEXT[-1]]), "Hi you", ""),
+        (turn([TEXT[2], TEXT[3]]), "Hi you", ""),
+        ([turn(TEXT)[-1]], "Hi you", ""),
+        (turn([*TEXT[:2], {**TEXT[2], "delta": "Ho"}, *TEXT[3:]]), "Ho you", ""),  # what was told stands
+        (turn(message(0, ["a"]), message(1, ["b"])), "ab", ""),
+        (turn(reasoning(0, ["Hm", "!"]), message(1, ["a"])), "a", "Hm!"),
+        (turn(reasoning(0, ["Hm", "!"], "thought"), message(1, ["a"])), "a", "Hm!"),
+        (turn(SEARCH, message(1, ["a"])), "a", ""),
+        (turn(TEXT, numbered=False), "Hi you", ""),
+    ],
+)
+def test_texts(events: list[dict[str, Any]], text: str, thoughts: str) -> None:
+    told = folded(events)
+    assert (told.text, told.reasoning, told.calls) == (text, thoughts, {})
+    assert told.finish == Finish("stop")
+    assert told.usage == Usage(10, 5, 4, 1, 2)
+    assert sum(type(event).__name__ == "MessageStart" for event in events_of(events)) == 1
+
+
+def test_refusals_and_seals() -> None:
+    wire = {"id": "msg_1", "type": "message", "role": "assistant", "content": []}
+    told = folded(turn(reasoning(0, ["Hm"]), item(1, wire, said("msg_1", 1, "refusal", ["I ", "can't"]))))
+    assert told.refusal == "I can't"
+    assert [(run.text, run.seal and (run.seal.kind, json.loads(run.seal.data))) for run in told.thinking] == [
+        ("Hm", ("encrypted", {"id": "rs_0", "encrypted_content": "gAAA"}))
+    ]
+
+
+FAILED = {**RESPONSE, "status": "failed", "error": {"code": "rate_limit_exceeded", "message": "Slow down."}}
+INCOMPLETE = {**DONE, "status": "incomplete"}
+
+
+@pytest.mark.parametrize(
+    ("last", "event"),
+    [
+        ({"type": "response.completed", "response": DONE}, Finish("stop")),
+        ({"type": "response.completed", "response": {}}, Finish("stop")),
+        ({"type": "response.incomplete", "response": {**INCOMPLETE, "incomplete_details": {"reason": "max_output_tokens"}}}, Finish("length")),
+        ({"type": "response.incomplete", "response": {**INCOMPLETE, "incomplete_details": {"reason": "content_filter"}}}, Finish("content_filter")),
+        ({"type": "response.incomplete", "response": {**INCOMPLETE, "incomplete_details": {"reason": "steered"}}}, Finish("stop")),
+        ({"type": "response.incomplete", "response": INCOMPLETE}, Finish("length")),
+        ({"type": "response.failed", "response": FAILED}, StreamError("rate_limit_exceeded", "Slow down.", 429)),
+        ({"type": "response.failed", "response": {}}, StreamError("failed", "")),
+        ({"type": "error", "code": "server_error", "message": "no", "param": None}, StreamError("server_error", "no", 500)),
+        ({"type": "error", "error": {"type": "overloaded", "message": "no", "code": 503}}, StreamError("overloaded", "no", 503)),
+        ({"type": "response.error", "message": "no"}, StreamError("response.error", "no")),
+        ({"error": {"message": "no"}, "type": ""}, StreamError("error", "no")),
+    ],
+)
+def test_ends(last: dict[str, Any], event: Event) -> None:
+    events = events_of([*turn(TEXT, end=None), last, *turn(TEXT)])  # nothing counts behind the end
+    assert event in events
+    assert isinstance(events[-1], StreamError if isinstance(event, StreamError) else MessageEnd)
+
+
+def test_done_ends_a_stream_without_a_last_event() -> None:
+    assert events_of([*turn(TEXT, end=None), "data: [DONE]\n\n"])[-1] == MessageEnd()
+    assert events_of([*turn(TEXT), "data: [DONE]\n\n"]).count(MessageEnd()) == 1
+
+
+def test_the_type_may_stand_in_the_event_line_alone() -> None:
+    events = [f"event: {event['type']}\ndata: {json.dumps({**event, 'type': None})}\n\n" for event in turn(TEXT)]
+    assert folded(events).text == "Hi you"
+
+
+# mending
+
+LEAK = pieces(f"Look: {ONE}", 3)
+REGULAR = {
+    "text": turn(TEXT),
+    "all": turn(reasoning(0, ["Hm"]), message(1, ["I ", "look"]), call(2, HALVES), call(3, ["x"], custom=True)),
+    "search": turn(SEARCH, message(1, ["a"])),
+    "incomplete": turn(message(0, ["a"]), end=INCOMPLETE),
+    "failed": turn(message(0, ["a"]), end=FAILED),
+    "cut": turn(message(0, ["a"]), end=None)[:-2],
+    "almost": turn(message(0, ["a <|tool", "_calls are x <", "|"])),
+    "no numbers": turn(TEXT, numbered=False),
+    "comments": [*turn(TEXT)[:3], ": keep-alive\n\n", *turn(TEXT)[3:5], ": x\n\n", *turn(TEXT)[5:], "data: [DONE]\n\n"],
+    "only the last": [{"type": "response.completed", "response": {**DONE, "output": [ITEM_DONE["item"], TEXT[-1]["item"]]}}],
+    "missing added": turn(TEXT[2:], REST),
+    "garbage": ["data: {\n\n", "data: 7\n\n", 'data: {"type": 3}\n\n', *turn(TEXT)],
+}
+
+
+@pytest.mark.parametrize("name", REGULAR)
+def test_what_needs_no_mending_is_byte_identical(name: str) -> None:
+    body = body_of(REGULAR[name])
+    assert mended(body) == body
+    crlf = body.replace(b"\n", b"\r\n")
+    assert mended(crlf, splits=10) == crlf
+
+
+GET = Call("functions.get_weather:0", "get_weather", CITY)
+OTHERS = {"text": "", "reasoning": "", "calls": [GET], "stop_reason": "completed"}
+MENDED: dict[str, tuple[list[Any], dict[str, Any]]] = {
+    "a call behind text": (turn(message(0, LEAK)), {"text": "Look: ", "order": ["message", "function_call"]}),
+    "nothing but a call": (turn(message(0, pieces(ONE, 4))), {"order": ["function_call"]}),
+    "text on both sides": (turn(message(0, [*LEAK, " so"])), {"text": "Look:  so", "order": ["message", "function_call", "message"]}),
+    "in one delta": (turn(message(0, [f"a{ONE}b"])), {"text": "ab", "order": ["message", "function_call", "message"]}),
+    "in reasoning": (turn(reasoning(0, LEAK, sealed="")), {"reasoning": "Look: ", "order": ["reasoning", "function_call"]}),
+    "in raw reasoning": (turn(reasoning(0, LEAK, "thought", "")), {"reasoning": "Look: ", "order": ["reasoning", "function_call"]}),
+    "reasoning in front": (
+        turn(reasoning(0, ["Hm"]), message(1, LEAK)), {"reasoning": "Hm", "text": "Look: ", "seals": ["gAAA"], "order": ["reasoning", "message", "function_call"]}
+    ),
+    "a native call behind": (
+        turn(message(0, LEAK), call(1, HALVES), call(2, ["*"], custom=True)),
+        {"text": "Look: ", "calls": [GET, Call("call_1", "task", '{"city": 1}'), Call("call_2", "task", "*", "custom")]},
+    ),
+    "a native call in front": (
+        turn(call(0, HALVES), message(1, LEAK), reasoning(2, ["Hm"])),
+        {"text": "Look: ", "reasoning": "Hm", "seals": ["gAAA"], "calls": [Call("call_0", "task", '{"city": 1}'), GET],
+         "order": ["function_call", "message", "function_call", "reasoning"]},
+    ),
+    "the same call again": (turn(message(0, LEAK), call(1, [CITY], "get_weather")), {"text": "Look: "}),
+    "done without deltas": (turn([event for event in message(0, LEAK) if not event["type"].endswith("delta")]), {"text": "Look: "}),
+    "only the last event": (
+        [*turn(end=None), {"type": "response.completed", "sequence_number": 2, "response": {**DONE, "output": [message(0, LEAK)[-1]["item"], ITEM_DONE["item"]]}}],
+        {"text": "Look: ", "calls": [GET, Call("call_0", "task", '{"city": 1}')]},
+    ),
+    "nothing but the last event": (
+        [{"type": "response.completed", "sequence_number": 0, "response": {**DONE, "output": [message(0, LEAK)[-1]["item"]]}}],
+        {"text": "Look: "},
+    ),
+    "held to the end": (turn(message(0, ["a", S, B + "functions.get_weather:0", "<|tool_call_argument_begin|>" + CITY])), {"text": "a"}),
+    "too long": (
+        turn(message(0, [*LEAK, " so"]), end={**INCOMPLETE, "incomplete_details": {"reason": "max_output_tokens"}}),
+        {"text": "Look:  so", "stop_reason": "incomplete/max_output_tokens"},
+    ),
+    "failed": (turn(message(0, LEAK), end=FAILED), {"text": "Look: ", "stop_reason": "failed"}),
+    "error": (
+        [*turn(message(0, LEAK), end=None), {"type": "error", "sequence_number": 99, "code": "server_error", "message": "no", "param": None}],
+        {"text": "Look: ", "stop_reason": "error"},
+    ),
+    "second message": (turn(message(0, ["One."]), message(1, LEAK), message(2, ["End."])), {"text": "One.Look: End.", "order": ["message", "message", "function_call", "message"]}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MENDED)
+def test_a_leak_becomes_a_call(name: str) -> None:
+    events, expected = MENDED[name]
+    body = mended(body_of(events))
+    told = judged(body)
+    assert {member: getattr(told, member) for member in {**OTHERS, **expected}} == {**OTHERS, **expected}
+    last = [json.loads(line[6:]) for line in body.decode().splitlines() if line.startswith("data: ")][-1]
+    assert told.stop_reason == "error" or last["response"]["provider_field"] == {"kept": 1}
+    assert told.stop_reason in ("error", "failed") or told.usage == USAGE
+
+
+@pytest.mark.parametrize("name", REGULAR)
+def test_a_stream_that_is_cut_is_all_there(name: str) -> None:
+    events = REGULAR[name]
+    for end in range(len(events)):
+        body = body_of(events[:end])
+        made = pipeline()
+        assert made.feed(body) + made.close() + made._codec.held() == body
+
+
+def test_a_leak_in_a_stream_that_is_cut_makes_no_end() -> None:
+    body = mended(body_of(turn(message(0, LEAK), end=None)))
+    assert read(body).faults == ["no completed, incomplete, failed or error"]
+    assert read(body).calls == [GET]
+
+
+def test_done_in_place_of_the_last_event() -> None:
+    """The client gets the last event that the upstream forgot."""
+    body = mended(body_of([*turn(message(0, LEAK), end=None), "data: [DONE]\n\n"]))
+    assert body.endswith(b"data: [DONE]\n\n")
+    told = judged(body.removesuffix(b"data: [DONE]\n\n"))
+    assert (told.stop_reason, told.calls, told.usage and told.usage["input_tokens"]) == ("completed", [GET], 0)
+
+
+def sent(events: list[Any]) -> list[dict[str, Any]]:
+    return [json.loads(line[6:]) for line in mended(body_of(events)).decode().splitlines() if line.startswith("data: ")]
+
+
+def test_the_upstreams_ids_and_fields_stay() -> None:
+    events = sent(turn(message(0, [*LEAK, " so"], phase="commentary"), message(1, ["End."], phase="final_answer"), call(2, HALVES, namespace="mcp")))
+    output = events[-1]["response"]["output"]
+    assert [wire["id"][:6] for wire in output] == ["msg_0", "fc_000", "msg_00", "msg_1", "fc_2"]
+    assert [wire.get("phase") for wire in output] == ["commentary", None, "commentary", "final_answer", None]
+    assert output[-1]["namespace"] == "mcp"
+
+
+def test_what_is_not_understood_is_kept_and_renumbered() -> None:
+    note = {"type": "response.output_text.annotation.added", "item_id": "msg_0", "output_index": 0, "content_index": 0, "annotation_index": 0, "annotation": {"type": "x"}}
+    text = message(0, [*LEAK, " so"])
+    moved = [{**event, "output_index": 1} for event in SEARCH]
+    events = sent(turn([*text[:-3], note, *text[-3:]], moved, [{"type": "response.strange", "a": [1]}], message(2, ["End."])))
+    assert [event["sequence_number"] for event in events] == list(range(len(events)))
+    output = events[-1]["response"]["output"]
+    assert [wire["type"] for wire in output] == ["message", "function_call", "message", "web_search_call", "message"]
+    assert output[2]["content"][0]["annotations"] == [{"type": "x"}]
+    searching = next(event for event in events if event["type"] == "response.web_search_call.searching")
+    assert (searching["output_index"], searching["item_id"]) == (3, "ws_1")
+    assert next(event for event in events if event["type"] == "response.strange")["a"] == [1]
+    annotated = next(event for event in events if "annotation" in event)
+    assert (annotated["item_id"], annotated["output_index"]) == (output[2]["id"], 2)
+
+
+def test_of_its_own_calls_the_upstream_knows_the_arguments_best() -> None:
+    odd = call(1, ["{}"])
+    odd[2]["arguments"] = odd[3]["item"]["arguments"] = '{"city": "Rome"}'
+    odd[1]["delta"] = '{"city": "Rom'
+    odd[1] = {**odd[1], "delta": '{"c'}
+    odd.insert(2, {**odd[1], "delta": 'x"'})
+    events = sent(turn(message(0, LEAK), odd))
+    done = [event["item"] for event in events if event["type"] == "response.output_item.done"]
+    assert done[-1]["arguments"] == '{"city": "Rome"}'
+    assert events[-1]["response"]["output"][-1] == done[-1]
+
+
+def test_a_policy_that_ends_the_answer_writes_its_end() -> None:
+    body = mended(body_of(turn(message(0, [*LEAK, " and much", " more"]))), lambda: pipeline(settings=Settings(policy="first"), let_go=True))
+    told = judged(body)
+    assert (told.text, told.calls, told.stop_reason) == ("Look: ", [GET], "completed")
+
+
+def test_what_announces_a_text_is_held_and_can_be_had() -> None:
+    codec = Responses(reply())
+    raws = [Decoder().feed(body_of([event]))[0] for event in turn(TEXT)]
+    out = [codec.encode(codec.decode(sse)) for sse in raws[:4]]
+    assert out == [raws[0].raw, raws[1].raw, b"", b""]
+    assert codec.held() == raws[2].raw + raws[3].raw
+    assert codec.held() == b""
+
+
+def test_what_is_too_long_passes_or_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(responses, "MAX_KEPT", 200)
+    monkeypatch.setattr(responses_read, "MAX_KEPT", 1000)
+    body = body_of(turn(message(0, ["x" * 50] * 5 + LEAK)))
+    assert mended(body) == body
+    told = judged(mended(body_of(turn(message(0, [*LEAK, *["x" * 50] * 5])))))
+    assert (told.stop_reason, told.calls) == ("failed", [GET])
+    assert isinstance(events_of(turn(message(0, ["x" * 501] * 2)))[-1], StreamError)
+
+
+# whole responses
+
+
+def wires(*events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [event["item"] for part in events for event in part if event["type"] == "response.output_item.done"]
+
+
+def test_a_whole_response_is_read() -> None:
+    body = json.dumps({**DONE, "output": wires(reasoning(0, ["Hm"]), message(1, ["a"]), call(2, HALVES), SEARCH)}).encode()
+    codec = Responses(reply())
+    frame = codec.decode_message(body)
+    told = fold(frame.events)
+    assert (told.text, told.reasoning, calls_of(told)) == ("a", "Hm", [("call_2", *GOOD[1:])])
+    assert (told.finish, told.usage, told.ended) == (Finish("tool_calls"), Usage(10, 5, 4, 1, 2), False)
+    assert codec.encode_message(frame) is body
+    assert pipeline().message(body) is body
+
+
+@pytest.mark.parametrize("body", [b'{"error": {"code": "rate_limit_exceeded", "message": "no"}}', json.dumps(FAILED).encode()])
+def test_a_whole_response_that_failed(body: bytes) -> None:
+    (event,) = Responses(reply()).decode_message(body).events
+    assert isinstance(event, StreamError)
+    assert event.status == 429
+    assert pipeline().message(body) is body
+
+
+def test_a_whole_response_is_mended() -> None:
+    parts = (reasoning(0, ["Hm"]), message(1, ["".join(LEAK), " so"], phase="commentary"), SEARCH, message(2, ["End."], phase="final_answer"), call(3, HALVES))
+    body = json.dumps({**DONE, "output_text": "x", "output": wires(*parts)}, indent=1).encode()
+    out = pipeline().message(body)
+    response = json.loads(out)
+    told = whole(out)
+    assert told.faults == ["unknown item web_search_call"]
+    assert (told.text, told.reasoning, told.seals) == ("Look:  soEnd.", "Hm", ["gAAA"])
+    assert told.calls == [GET, Call("call_3", "task", '{"city": 1}')]
+    assert [wire["id"][:6] for wire in response["output"]] == ["rs_0", "msg_1", "fc_000", "msg_00", "ws_1", "msg_2", "fc_3"]
+    assert [wire.get("phase") for wire in response["output"]][1:6:2] == ["commentary", "commentary", "final_answer"]
+    assert response["output_text"] == "Look:  soEnd."
+    assert out.startswith(body.partition(b'"output"')[0])
+
+
+def test_whole_reasoning_is_mended() -> None:
+    parts = (reasoning(0, ["a", ONE, "b"], "thought"), reasoning(1, ["".join(LEAK)], sealed=""), reasoning(2, [""], sealed="gBBB"), message(3, ["Hi"]))
+    out = pipeline().message(json.dumps({**DONE, "output": wires(*parts)}).encode())
+    told = whole(out)
+    assert told.faults == []
+    assert (told.reasoning, told.text, told.seals) == ("abLook: ", "Hi", ["", "gAAA", "", "gBBB"])
+    output = json.loads(out)["output"]
+    assert [(wire["id"][:5], wire.get("content"), wire.get("summary")) for wire in output if wire["type"] == "reasoning"] == [
+        ("rs_0", [{"type": "reasoning_text", "text": "a"}], []),
+        ("rs_00", [{"type": "reasoning_text", "text": "b"}], []),
+        ("rs_1", None, [{"type": "summary_text", "text": "Look: "}]),
+        ("rs_2", None, []),
+    ]
+
+
+def test_no_object_is_no_response() -> None:
+    for body in (b"[]", b"{"):
+        with pytest.raises(NotJSON):
+            Responses(reply()).decode_message(body)
+        assert pipeline().message(body) == body
+
+
+# other judges
+
+
+def accumulate(body: Iterator[bytes]) -> Any:
+    """What openai's own accumulator makes of a stream. It raises on much that other clients accept."""
+    answer = httpx2.Response(200, headers={"content-type": "text/event-stream"}, content=body)
+    client = httpx2.Client(transport=httpx2.MockTransport(lambda _: answer))
+    sdk = openai.OpenAI(api_key="none", base_url="http://test", http_client=client)
+    with sdk.responses.stream(model="m", input="x") as events:
+        for _ in events:
+            pass
+        return events.get_final_response()
+
+
+@pytest.mark.parametrize("name", [name for name, case in MENDED.items() if "stop_reason" not in case[1]])
+def test_the_sdk_understands_what_was_mended(name: str) -> None:
+    events, expected = MENDED[name]
+    final = accumulate(iter([mended(body_of(events), splits=1)]))
+    assert final.output_text == expected.get("text", "")
+    calls = [wire for wire in final.output if wire.type in ("function_call", "custom_tool_call")]
+    assert [wire.call_id for wire in calls] == [one.id for one in expected.get("calls", [GET])]
+
+
+@pytest.mark.parametrize("at", range(7))
+def test_a_leak_beside_calls_that_are_open(at: int) -> None:
+    """The upstream has two calls open at a time; what the leak makes waits until both are complete."""
+    one, two = call(0, ['{"a":', "1}"]), call(1, ['{"b":', "2}"])
+    steps = [[one[0]], [two[0]], [one[1]], [two[1]], [one[2], *one[3:]], [two[2]], two[3:]]
+    events = turn(*steps[: at + 1], message(2, LEAK), *steps[at + 1 :])
+    final = accumulate(iter([mended(body_of(events), splits=5)]))
+    assert final.output_text == "Look: "
+    calls = {wire.call_id: json.loads(wire.arguments) for wire in final.output if wire.type == "function_call"}
+    assert calls == {"call_0": {"a": 1}, "call_1": {"b": 2}, GET.id: {"city": "Beijing"}}
+
+
+KEYS = ["type", "item", "output_index", "item_id", "delta", "text", "part", "response", "output", "status", "id", "call_id", "name", "arguments", "content", "summary", "error", "code", "usage", "content_index", "annotation", "encrypted_content"]  # fmt: skip
+WORDS = sorted({value for event in turn(reasoning(0, []), TEXT, call(2, []), SEARCH, end=FAILED) for value in (event["type"], (event.get("item") or {}).get("type"), (event.get("part") or {}).get("type")) if value})  # fmt: skip
+JSON = st.recursive(
+    st.just([]) | st.none() | st.booleans() | st.integers(-1, 3) | st.floats(allow_nan=False) | st.text(max_size=3) | st.sampled_from([*WORDS, "{}", "completed", "incomplete", ONE]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=5),
+    max_leaves=12,
+)
+EVENTS = st.fixed_dictionaries({"type": st.sampled_from(WORDS)}, optional={key: JSON for key in KEYS if key != "type"}) | JSON
+
+
+@given(st.lists(EVENTS, max_size=8), st.booleans())
+def test_garbage_is_never_an_error(values: list[Any], leaks: bool) -> None:
+    head = turn(message(0, LEAK), end=None)[:-3] if leaks else []
+    blocks = [f"data: {json.dumps(value)}\n\n" for value in values]
+    made = pipeline()
+    out = made.feed(body_of([*head, *blocks])) + made.close()
+    assert made.error is None, made.error
+    if not leaks and not made.rules:
+        assert out + made._codec.held() == body_of(blocks)
+
+
+@given(JSON)
+def test_a_garbage_response_is_never_an_error(value: Any) -> None:
+    for body in (value, {"output": [*wires(message(0, LEAK)), value], "usage": value}, {"output": value, "status": "completed"}):
+        made = pipeline()
+        made.message(json.dumps(body).encode())
+        assert made.error is None, made.error
+
+
+BLOCKS = st.sampled_from([reasoning, message, call, "custom", "search", "leak", "thought"])
+
+
+@given(st.lists(st.tuples(BLOCKS, st.lists(st.sampled_from(["a", " b", ONE, "<|", "{}"]), min_size=1, max_size=3)), min_size=1, max_size=5), st.integers(0, 3))
+def test_any_regular_stream_is_mended_to_a_legal_one(blocks: list[tuple[Any, list[str]]], seed: int) -> None:
+    parts: list[list[dict[str, Any]]] = []
+    for place, (kind, deltas) in enumerate(blocks):
+        if kind in (reasoning, message):
+            parts.append(kind(place, deltas))
+        elif kind == "thought":
+            parts.append(reasoning(place, deltas, "thought", ""))
+        elif kind == "leak":
+            parts.append(message(place, pieces("".join(deltas) + ONE, seed)))
+        elif kind == "search":
+            parts.append([{**event, "output_index": place, **({"item": {**event["item"], "id": f"ws_{place}"}} if "item" in event else {})} for event in SEARCH])
+        else:
+            parts.append(call(place, deltas if kind == "custom" else ['{"x":', json.dumps(deltas), "}"], custom=kind == "custom"))
+    body = body_of(turn(*parts))
+    made = pipeline()
+    out = made.feed(body) + made.close()
+    assert made.error is None, made.error
+    told = read(out)
+    if not made.rules:
+        assert out == body
+    assert [fault for fault in told.faults if "web_search" not in fault and fault != "an empty reasoning item"] == []
+    assert json.loads(out.rpartition(b"data: ")[2])["type"] == "response.completed"
