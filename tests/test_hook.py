@@ -279,7 +279,8 @@ def test_a_flow_from_a_file_is_not_changed(proxy: Proxy) -> None:
     ("about", "options", "accept"),
     [
         ({}, {}, "identity"),
-        ({"host": "api.anthropic.com", "path": "/v1/messages"}, {}, "gzip, br"),
+        ({"host": "api.anthropic.com", "path": "/v1/messages"}, {}, "identity"),
+        ({"host": "generativelanguage.googleapis.com", "path": "/v1beta/models/g:streamGenerateContent"}, {}, "gzip, br"),
         ({}, {"dialects": "off"}, "gzip, br"),
     ],
 )
@@ -358,7 +359,7 @@ def test_the_client_decides_the_framing(
 
 
 UNTOUCHED = {
-    "another API": ({"host": "api.anthropic.com", "path": "/v1/messages"}, {}),
+    "another API": ({"host": "generativelanguage.googleapis.com", "path": "/v1beta/models/g:streamGenerateContent"}, {}),
     "no JSON": ({"body": b"not json"}, {}),
     "no object": ({"body": b"[1]"}, {}),
     "a request that was streamed": ({"body": None}, {}),

@@ -160,8 +160,9 @@ def test_a_whole_body(recorder: Recorder) -> None:
     recording.finish("complete")
     recorder.close()
     found = files(recording.folder)
-    assert sorted(found) == ["client.json", "meta.json", "request.json", "upstream.json"]
+    assert sorted(found) == ["client.json", "message.json", "meta.json", "request.json", "upstream.json"]
     assert found["upstream.json"] == found["client.json"] == body.replace(KEY.encode(), b"*" * len(KEY))
+    assert json.loads(found["message.json"])["text"] == f"it is {'*' * len(KEY)}"
 
 
 @pytest.mark.parametrize("ending", ["complete", "upstream_error", "client_closed", "partial"])
@@ -236,6 +237,87 @@ def test_a_recorder_that_records_nothing_starts_no_thread_and_makes_no_folder(tm
     Recorder(tmp_path / "flows", log.append).close()
     assert threading.active_count() == before
     assert not list(tmp_path.iterdir())
+
+
+def test_a_translated_stream(recorder: Recorder) -> None:
+    """Each side in its own API; what is not set is not told."""
+    recording = recorder.start(replace(EXCHANGE, api="gemini", client_api="chat", route="1", notes=(f"seed {KEY} was left out",)))
+    recording.received(b"another API's")
+    recording.sent(event("hi"))
+    recording.finish("complete")
+    plain = record(recorder)
+    recorder.close()
+    told, untranslated = meta(recording.folder), meta(plain.folder)
+    assert (told["api"], told["client_api"], told["route"], told["notes"]) == ("gemini", "chat", "1", ["seed [REDACTED] was left out"])
+    assert told.keys() - untranslated.keys() == {"client_api", "route", "notes"}
+    assert json.loads(files(recording.folder)["message.json"])["text"] == "hi"
+
+
+@pytest.mark.parametrize(("stream", "client_stream"), [(True, False), (False, True)])
+def test_a_side_that_is_no_stream(recorder: Recorder, stream: bool, client_stream: bool) -> None:
+    recording = recorder.start(replace(EXCHANGE, stream=stream, client_stream=client_stream))
+    whole = b'{"choices": [{"message": {"content": "hi"}}]}'
+    recording.received(event("hi") if stream else whole)
+    recording.sent(event("hi") if client_stream else whole)
+    recording.finish("complete")
+    recorder.close()
+    found = files(recording.folder)
+    assert found[f"upstream.{'sse' if stream else 'json'}"] == (event("hi") if stream else whole)
+    assert found[f"client.{'sse' if client_stream else 'json'}"] == (event("hi") if client_stream else whole)
+    assert json.loads(found["message.json"])["text"] == "hi"
+    assert meta(recording.folder)["client_stream"] is client_stream
+
+
+# the message
+
+
+def test_the_message_holds_no_secret(recorder: Recorder, log: list[str]) -> None:
+    """Neither one that is masked in the stream, nor one that has the shape of a key."""
+    google = "AIza" + "x" * 35
+    recording = recorder.start(EXCHANGE)
+    for text in ("key: ", KEY[:9], KEY[9:], f", {google[:20]}", google[20:], ", \ud800"):
+        recording.sent(event(text))
+    recording.finish("complete")
+    recorder.close()
+    found = files(recording.folder)
+    assert json.loads(found["message.json"])["text"] == f"key: {'*' * len(KEY)}, [REDACTED], \ud800"
+    assert meta(recording.folder)["sha256"]["message.json"] == hashlib.sha256(found["message.json"]).hexdigest()
+    assert log == []
+
+
+def test_the_message_of_a_stream_that_is_cut_off(recorder: Recorder) -> None:
+    cut = recorder.start(EXCHANGE)
+    cut.sent(event("hello") + event("world")[:-9])
+    open_ = recorder.start(EXCHANGE)
+    open_.sent(event("hello"))
+    cut.finish("upstream_error", error="reset")
+    recorder.close()
+    for recording in (cut, open_):
+        told = json.loads(files(recording.folder)["message.json"])
+        assert (told["text"], told["finish_reason"], told["ended"]) == ("hello", None, False)
+
+
+@pytest.mark.parametrize(("api", "body"), [("chat", b""), ("chat", b"<html>"), ("chat", b"data: {"), ("gemini", event("hi"))])
+def test_no_message_where_none_is_understood(recorder: Recorder, api: str, body: bytes) -> None:
+    recording = record(recorder, replace(EXCHANGE, api=api), body)
+    recorder.close()
+    assert "message.json" not in files(recording.folder)
+    assert meta(recording.folder)["omitted"] == []
+    assert meta(recording.folder)["state"] == "complete"
+
+
+def test_an_error_in_a_codec_costs_the_message_alone(recorder: Recorder, log: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr("toolmend.folder.message_of", broken)
+    recording = record(recorder)
+    recorder.close()
+    assert "message.json" not in files(recording.folder)
+    told = meta(recording.folder)
+    assert (told["omitted"], told["state"], told["error"]) == (["message.json"], "complete", None)
+    assert sorted(told["sha256"]) == ["client.sse", "request.json", "upstream.idx", "upstream.sse"]
+    assert log == []
 
 
 # names and rights

@@ -14,7 +14,7 @@ from toolmend.settings import Settings, SettingsError, parse, spelled
 OFF = {"flows": "off"}
 HOSTS = "llm.example.com, *.corp.example:8443 or localhost:8000"
 NAMES = ", ".join(DIALECTS)
-KEYS = ", ".join((*settings.KEYS, "provider"))
+KEYS = ", ".join((*settings.KEYS, "provider", "route"))
 POLICIES = "mixed, first, collect, drain"
 
 RIGHT = [

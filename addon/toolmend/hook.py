@@ -8,69 +8,25 @@ can fail is done before anything of the flow is changed; what stands in the stre
 """
 
 import logging
-from dataclasses import dataclass, field
+from typing import Any
 from weakref import WeakKeyDictionary
 
-from mitmproxy import ctx, exceptions, http
-from mitmproxy.addonmanager import Loader
+from mitmproxy import ctx, http
+from mitmproxy.addonmanager import Loader, traverse
 
-from . import codings, facts
-from .hosts import Api, match, provider
+from . import codings, facts, framing, options, replying, routes, routing
+from .apis import APIS
+from .apis.errors import Fault
+from .calls import Call
+from .hosts import match
+from .observers import Observers
 from .pipeline import Pipeline
-from .recorder import Exchange, Recorder, Recording
-from .settings import Settings, SettingsError, parse, recorded, spelled, suggestion
-from .stream import Mend, Stream, Tee, reason
+from .recorder import Recorder
+from .requests import RequestError
+from .settings import Settings, recorded, spelled
+from .stream import Mend, Tee, reason
 
 logger = logging.getLogger(__name__)
-
-OPTIONS = {
-    "hosts": "Hosts of LLM APIs beside those that toolmend knows: globs, separated by commas or spaces, as in "
-    "'llm.example.com, *.corp.example:8443, localhost:8000'.",
-    "dialects": "What to look for in the text of a model: 'auto' (the default), 'off', or names of dialects, separated "
-    "by commas, as in 'kimi_k2'.",
-    "flows": "The folder where each LLM request and response is recorded, redacted, or 'off'; by default "
-    "toolmend/flows in the user's data folder.",
-    "policy": "What becomes of the calls found in a text: 'mixed' (the default: text and calls flow as they come), "
-    "'first' (the first call ends the answer), 'collect' (some calls do, which go out together), or 'drain' (the text "
-    "is suppressed, the calls go out at the end).",
-    "max_calls": "For collect: how many calls end the answer; 8 by default.",
-    "collect_ms": "For collect: how many milliseconds after the first call the answer ends; 200 by default.",
-    "max_bytes": "For collect and drain: how many bytes of a response are held at most; 65536 by default.",
-    "config": "A TOML file with the same keys, as in hosts = ['llm.example.com']; an option that is set beats it.",
-}
-
-MENDED: frozenset[Api] = frozenset({"chat"})
-"""The APIs that a Pipeline reads so far; the others are recorded and left as they are."""
-
-MESSAGE_LIMIT = 16 * 1024 * 1024
-"""Bytes of a whole response that are read: it is a stranger's, and a bomb of this size costs some 30 MiB and 50 ms."""
-
-STALE = (
-    "content-encoding",
-    "content-length",
-    "transfer-encoding",
-    "content-digest",
-    "content-md5",
-    "digest",
-    "etag",
-    "repr-digest",
-)
-"""What is no longer true of a body that was undone or mended."""
-
-
-@dataclass(slots=True)
-class Call:
-    """One LLM request on its way, and the response to it."""
-
-    api: Api
-    host: str
-    body: bytes | None = None  # as the client sent it, with its coding; what is forwarded may differ
-    encoding: str = ""
-    model: str = ""
-    pipeline: Pipeline | None = None
-    recording: Recording | None = None
-    stream: Stream | None = None
-    errors: list[str] = field(default_factory=list)
 
 
 class Toolmend:
@@ -81,38 +37,29 @@ class Toolmend:
     def __init__(self) -> None:
         self.settings = Settings()
         self.recorder: Recorder | None = None
+        self.observers = Observers(logger.warning)
         self.calls: WeakKeyDictionary[http.HTTPFlow, Call] = WeakKeyDictionary()
 
     def load(self, loader: Loader) -> None:
-        for key, text in OPTIONS.items():
-            name = f"toolmend_{key}"
-            given = getattr(ctx.options.deferred.get(name), "val", [""])
-            if len(given) != 1:  # mitmproxy would unload the script for it, without a word (mitmproxy#8013)
-                del ctx.options.deferred[name]
-                wrong = f"is set {len(given)} times" if given else "is set to nothing"
-                logger.error("%s %s, give it one value, as in --set %s=VALUE", name, wrong, name)
-            loader.add_option(name, str, "", text)
+        options.declare(loader)
 
     def configure(self, updated: set[str]) -> None:
         if not any(name.startswith("toolmend") for name in updated):
             return
-        known = [f"toolmend_{key}" for key in OPTIONS]
-        for name in ctx.options.deferred:  # mitmproxy keeps names it does not know, and says nothing
-            if name.startswith("toolmend") and name not in known:
-                hint = suggestion(name, known)
-                wrong = f"there is no option {name}{hint}, the options are {', '.join(known)}"
-                raise exceptions.OptionsError(wrong)  # type: ignore[no-untyped-call]
-        try:
-            settings = parse({key: getattr(ctx.options, f"toolmend_{key}") for key in OPTIONS})
-        except SettingsError as error:
-            raise exceptions.OptionsError(str(error)) from None  # type: ignore[no-untyped-call]
+        settings = options.settings()
         if settings.flows != self.settings.flows:
             self.done()
         self.settings = settings
+        if settings.routes and ctx.options.connection_strategy != "lazy":
+            ctx.options.update(connection_strategy="lazy")  # type: ignore[no-untyped-call]
+            logger.info("toolmend: connection_strategy is set to lazy: the host that a client calls may not exist")
 
     def running(self) -> None:
         hosts = ", ".join(("the built-in LLM hosts", *self.settings.hosts))
         place = f"recordings in {self.settings.flows}" if self.settings.flows else "no recordings"
+        for route in self.settings.routes:
+            logger.info("toolmend: %s (%s) is served by %s", route.source, route.model, route.target)
+        warm(self.settings)
         logger.info("toolmend: listens to %s; dialects: %s; %s", hosts, spelled(self.settings.dialects), place)
 
     def done(self) -> None:
@@ -125,21 +72,30 @@ class Toolmend:
             self.calls[flow] = call
             if self._mends(call.api):
                 flow.request.headers["accept-encoding"] = "identity"  # a compressor holds events back
+        if routing.candidates(flow, self.settings.routes):
+            flow.request.stream = False  # where it goes is told by its body
 
     def request(self, flow: http.HTTPFlow) -> None:
         if call := self.calls.get(flow):
             call.body, call.encoding = flow.request.raw_content, facts.encoding(flow.request)
+        if candidates := routing.candidates(flow, self.settings.routes):
+            self._route(flow, candidates)
 
     def responseheaders(self, flow: http.HTTPFlow) -> None:
         call, response = self.calls.pop(flow, None) or self._told(flow), flow.response
-        if not call or not response or not (facts.is_sse(response) or facts.is_json(response)):
+        if not call or call.answered or not response:
+            return
+        if not call.routed and not (facts.is_sse(response) or facts.is_json(response)):
             return
         self.calls[flow] = call
+        call.watcher = self.observers.watcher(traverse(ctx.master.addons.chain), call.api, flow.id)  # type: ignore[no-untyped-call]
         try:
             self._open(call, flow, response)
         except Exception as error:
             call.errors.append(f"not all could be set up: {reason(error)}")
-        if _is_stream(flow, response):
+        if not call.streams(response) or (call.pipeline is None and call.api != call.source):
+            response.stream = False
+        elif framing.is_stream(flow, response):
             self._stream(call, flow, response)
 
     def response(self, flow: http.HTTPFlow) -> None:
@@ -150,6 +106,8 @@ class Toolmend:
                     self._whole(call, flow.response, flow.response.raw_content)
                 except Exception as error:
                     call.errors.append(f"the response goes by as it is: {reason(error)}")
+                    if call.routed:
+                        replying.fail(call.routed, flow.response, "the upstream's answer could not be translated")
             self._close(call, flow, call.stream.state if call.stream else "complete")
 
     def error(self, flow: http.HTTPFlow) -> None:  # mitmproxy may call response as well: the first one ends the call
@@ -158,54 +116,78 @@ class Toolmend:
             self._close(call, flow, call.stream.state)
         elif call and flow.response and flow.error:
             self._close(call, flow, facts.end_state(flow, flow.error.msg), flow.error.msg)
+        elif call and call.routed and flow.error:  # mitmproxy tells the client itself: 502
+            where, told = call.routed.route, facts.printable(flow.error.msg)
+            logger.warning("toolmend: no answer from %s: %s (the route at %s)", where.target, told, where.where)
 
     def _told(self, flow: http.HTTPFlow) -> Call | None:
         """The call that a request is, told by where it goes; a flow that is only read from a file is none."""
         for host, port in facts.places(flow) if flow.live else ():
             if api := match(flow.request.method, f"{host}:{port}", flow.request.path, self.settings.hosts):
                 return Call(api, host if port in (80, 443) else f"{host}:{port}")
+        if flow.live and (found := routing.find(flow, self.settings.routes, None)):
+            return Call(found[1], flow.request.pretty_host)
         return None
 
-    def _mends(self, api: Api) -> bool:
-        return api in MENDED and self.settings.dialects != ()
+    def _route(self, flow: http.HTTPFlow, candidates: tuple[routes.Route, ...]) -> None:
+        """A request on a host that has routes."""
+        if flow.response or flow.request.stream:  # another addon answers it, or its body has gone by
+            return
+        request = facts.json_object(facts.plain(flow.request.raw_content, facts.encoding(flow.request)))
+        found = routing.find(flow, candidates, str((request or {}).get("model") or ""))
+        call = self.calls.pop(flow, None)
+        if found is None:
+            if given := routing.local(flow, candidates, request):
+                routing.serve(flow, given)
+                call = Call.answered_here()
+        else:
+            route, client = found
+            call = call or Call(client, flow.request.pretty_host)
+            try:
+                call.routed, call.api = routing.redirect(flow, route, client, request), client
+            except Exception as error:
+                call = Call.answered_here()
+                refused = isinstance(error, RequestError)
+                wrong = str(error) if refused else f"the request could not be translated: {reason(error)}"
+                routing.fail(flow, client, Fault(400 if refused else 500, wrong))
+                about = facts.printable(flow.request.pretty_host)
+                logger.warning("toolmend: %s: %s (the route at %s)", about, facts.printable(wrong), route.where)
+        if call:
+            self.calls[flow] = call
+
+    def _mends(self, api: str) -> bool:
+        return api in APIS and self.settings.dialects != ()
 
     def _open(self, call: Call, flow: http.HTTPFlow, response: http.Response) -> None:
         """The response headers are in, and nothing is changed yet."""
-        forwarded = flow.request.raw_content
         if call.body is None:  # the script was reloaded meanwhile
-            call.body, call.encoding = forwarded, facts.encoding(flow.request)
-        same = forwarded == call.body
-        settings = recorded(self.settings)
+            call.body, call.encoding = flow.request.raw_content, facts.encoding(flow.request)
+        settings, routed = recorded(self.settings), call.routed
         body = facts.plain(call.body, call.encoding)
-        request = facts.json_object(body)
+        request = routed.request if routed else facts.json_object(body)
         if request is not None:
             call.model = str(request.get("model") or "")[:200]
-            if self._mends(call.api) and 200 <= response.status_code < 300 and response.status_code not in (204, 205):
-                let_go = _is_stream(flow, response) and _is_http11(flow)
-                call.pipeline = Pipeline(request, settings=self.settings, host=call.host, let_go=let_go)
+            ok = 200 <= response.status_code < 300 and response.status_code not in (204, 205)
+            if ok and (self._mends(call.source) or call.api != call.source):
+                let_go = call.streams(response) and framing.is_stream(flow, response) and framing.is_http11(flow)
+                call.pipeline = self._pipeline(call, request, let_go=let_go)
                 settings |= {"let_go": "yes"} if call.pipeline.lets_go else {}
         if self.settings.flows:
             self.recorder = self.recorder or Recorder(self.settings.flows, logger.warning)
-            call.recording = self.recorder.start(
-                Exchange(
-                    flow_id=flow.id,
-                    provider=provider(call.host),
-                    api=call.api,
-                    model=call.model,
-                    method=flow.request.method,
-                    host=call.host,
-                    path=flow.request.path,
-                    http_version=response.http_version,
-                    status=response.status_code,
-                    request_headers=facts.headers(flow.request),
-                    response_headers=facts.headers(response),
-                    request=body,
-                    upstream_request=None if same else facts.plain(forwarded, facts.encoding(flow.request)),
-                    stream=facts.is_sse(response),
-                    settings=settings,
-                )
-            )
+            call.recording = self.recorder.start(call.exchange(flow, response, body, settings))
         call.body = None
+
+    def _pipeline(self, call: Call, request: dict[str, Any], *, let_go: bool) -> Pipeline:
+        routed = call.routed
+        return Pipeline(
+            request,
+            source=call.source,
+            target=call.api,
+            settings=self.settings,
+            host=routed.host if routed else call.host,
+            let_go=let_go,
+            translated=routed.translated if routed else None,
+        )
 
     def _stream(self, call: Call, flow: http.HTTPFlow, response: http.Response) -> None:
         then = response.stream if callable(response.stream) else None
@@ -215,26 +197,30 @@ class Toolmend:
         if undo is None:
             call.errors.append(f"the stream goes by as it is, its content-encoding is unknown: {encoding[:100]!r}")
             call.pipeline = None
-        elif call.pipeline:
+            return
+        if call.routed:
+            replying.relabel(call.routed, response, streamed=True)
+        if call.pipeline:
             call.stream = Mend(call.pipeline, undo, call.recording, then, call.errors)
-            _drop_stale(response)
-            if _is_http11(flow):
-                response.headers["transfer-encoding"] = "chunked"
-            if call.pipeline.lets_go:
-                response.headers["connection"] = "close"
-            response.stream = call.stream
+            framing.reframe(flow, response, last=call.pipeline.lets_go)
         else:
             call.stream = Tee(undo, call.recording, then, call.errors)
-            response.stream = call.stream
+        call.stream.watcher = call.watcher
+        response.stream = call.stream
 
     def _whole(self, call: Call, response: http.Response, raw: bytes) -> None:
-        body = out = codings.whole(raw, facts.encoding(response), MESSAGE_LIMIT)
-        if call.pipeline:
-            mend = call.pipeline
-            out = mend.feed(body) + mend.close() if facts.is_sse(response) else mend.message(body)
-        if out != body:
-            _drop_stale(response)
-            response.content = out
+        if call.routed:
+            body, out = replying.whole(call.routed, call.pipeline, response, raw)
+        else:
+            body = out = codings.whole(raw, facts.encoding(response), replying.LIMIT)
+            if call.pipeline:
+                mend = call.pipeline
+                out = mend.feed(body) + mend.close() if facts.is_sse(response) else mend.message(body)
+            if out != body:
+                framing.drop_stale(response)
+                response.content = out
+        if call.watcher:
+            (call.watcher.sent if facts.is_sse(response) else call.watcher.message)(out)
         if call.recording:
             call.recording.received(body)
             call.recording.sent(out)
@@ -244,10 +230,13 @@ class Toolmend:
         pipeline, recording = call.pipeline, call.recording
         rules = list(pipeline.rules) if pipeline else []
         if pipeline and pipeline.error:
-            call.errors.append(f"mending stopped, and what followed went out as it came: {pipeline.error}")
+            then = "what followed went out as it came" if call.api == call.source else "the client got an error"
+            call.errors.append(f"mending stopped, and {then}: {pipeline.error}")
         error = "; ".join(([message] if message else []) + call.errors) or None
+        if call.watcher:
+            call.watcher.close() if state == "complete" else call.watcher.fail(message or state)
         if recording:
-            recording.finish(state, rules=rules, ids=list(pipeline.ids) if pipeline else [], error=error)
+            recording.finish(state, rules=rules, ids=call.ids, error=error)
         folder = str(recording.folder) if recording else None
         flow.metadata["toolmend"] = {"rules": rules, "folder": folder, "error": error}
         about = facts.printable(f"{call.host} {call.model}".rstrip())
@@ -257,22 +246,14 @@ class Toolmend:
             flow.comment = "; ".join(text for text in (flow.comment, f"toolmend {mended}") if text)
             flow.marked = flow.marked or ":wrench:"
             logger.info("toolmend: %s: %s%s", about, mended, place)
-        for note in pipeline.notes if pipeline else ():
+        for note in pipeline.notes if pipeline else call.notes:
             logger.info("toolmend: %s: %s%s", about, note, place)
         if call.errors:
             logger.warning("toolmend: %s: %s%s", about, "; ".join(call.errors), place)
 
 
-def _is_stream(flow: http.HTTPFlow, response: http.Response) -> bool:
-    """Whether the body is still to come, event by event."""
-    return facts.is_sse(response) and response.raw_content is None and flow.is_replay != "response"
-
-
-def _is_http11(flow: http.HTTPFlow) -> bool:
-    """Whether the client gets a chunked body."""
-    return flow.request.http_version == "HTTP/1.1" and flow.client_conn.alpn not in (b"h2", b"h3")
-
-
-def _drop_stale(response: http.Response) -> None:
-    for name in STALE:
-        response.headers.pop(name, None)
+def warm(settings: Settings) -> None:
+    """Has what a first stream would wait for made now: the pattern of all openers takes a tenth of a second."""
+    for model, host in {("", ""), *((route.use_model, route.to.netloc) for route in settings.routes)}:
+        pipeline = Pipeline({"model": model, "tools": [{"function": {"name": "a"}}]}, settings=settings, host=host)
+        pipeline.feed(b'data: {"choices":[{"index":0,"delta":{"content":"."}}]}\n\n')

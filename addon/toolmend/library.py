@@ -1,6 +1,6 @@
 """The recordings below a folder, as a list of what is worth knowing of each without reading its stream.
 
-    entries(root)          newest first          find(root, "last")  find(root, "20261120-1834")  find(root, "flows/kimi/one-call")
+    entries(root)          newest first          find(root, "last")  find(root, "2026")  find(root, "flows/kimi/one-call")
 
 Rule of this file: it reads the small files alone (meta.json, message.json, the last line of upstream.idx), so a thousand
 recordings are listed in a blink; and it raises for none of them: one that cannot be read says so in its `state`.

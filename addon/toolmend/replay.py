@@ -7,12 +7,15 @@ import json
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
+from .apis.errors import is_error, translate_error
 from .ids import new_call_id
 from .pipeline import Pipeline
+from .requests.translate import translate
 from .settings import parse
 
 
@@ -40,9 +43,8 @@ def load(folder: Path) -> Recording:
         request_file = folder / "request.json"
         request = json.loads(request_file.read_bytes()) if request_file.exists() else None
         stream = (folder / "upstream.sse").exists()
-        kind = "sse" if stream else "json"
-        body = (folder / f"upstream.{kind}").read_bytes()
-        client = (folder / f"client.{kind}").read_bytes()
+        body = (folder / f"upstream.{'sse' if stream else 'json'}").read_bytes()
+        client = (folder / f"client.{'sse' if (folder / 'client.sse').exists() else 'json'}").read_bytes()
         timed = list(_chunks(body, folder / "upstream.idx")) if stream else [(body, 0.0)]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise RecordingError(f"{folder}: {error}") from None
@@ -72,25 +74,41 @@ def replay(recording: Recording, chunks: Sequence[bytes] | None = None) -> tuple
 
     Time passes as it was recorded: it is that of the last byte so far.
     """
-    ids = iter(recording.meta.get("ids", ()))
+    meta = recording.meta
+    ids = iter(meta.get("ids", ()))
     new_id: Callable[[], str] = lambda: next(ids, None) or new_call_id()  # noqa: E731 - a name with a type
-    settings = recording.meta.get("settings", {})
+    source, target = meta["api"], meta.get("client_api") or meta["api"]
+    whole = b"".join(recording.chunks if chunks is None else chunks)
+    if meta.get("route") and (meta.get("status", 200) >= 400 or (not recording.stream and is_error(whole))):
+        now = datetime.fromtimestamp(0, UTC)  # it shows in headers alone
+        return translate_error(meta.get("status", 200), (), whole, source, target, now=now, new_id=new_id())[2], []
+    settings = meta.get("settings", {})
     ends = list(accumulate(map(len, recording.chunks)))
     fed = 0
     pipeline = Pipeline(
-        recording.request if recording.request is not None else {},
-        source=recording.meta["api"],
-        target=recording.meta["api"],
         settings=parse(settings),
-        host=recording.meta.get("host", ""),
         new_id=new_id,
         let_go=settings.get("let_go") == "yes",
         now=lambda: recording.times[min(bisect_left(ends, fed), len(ends) - 1)],
+        **_asked(recording, source, target),
     )
     if not recording.stream:
-        return pipeline.message(b"".join(chunks or recording.chunks)), pipeline.rules
+        as_stream = meta.get("client_stream")
+        return (pipeline.as_stream(whole) if as_stream else pipeline.message(whole)), pipeline.rules
     out = []
     for chunk in recording.chunks if chunks is None else chunks:
         fed += len(chunk)
         out.append(pipeline.feed(chunk))
     return b"".join(out) + pipeline.close(), pipeline.rules
+
+
+def _asked(recording: Recording, source: str, target: str) -> dict[str, Any]:
+    """What the pipeline was told of the request, as hook.py did; a translation is made once more."""
+    request = recording.request if recording.request is not None else {}
+    settings = recording.meta.get("settings", {})
+    host = settings.get("upstream") or recording.meta.get("host", "")
+    asked: dict[str, Any] = {"request": request, "source": source, "target": target, "host": host}
+    if recording.meta.get("route"):
+        model, template = settings.get("use_model", ""), settings.get("template", "")
+        asked["translated"] = translate(request, target, source, model=model, host=host, template=template)
+    return asked

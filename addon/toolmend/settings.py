@@ -6,7 +6,7 @@
     policy    "mixed", "first", "collect" or "drain": see transformers/policy.py; its limits are whole numbers:
               max_calls, collect_ms, max_bytes
     config    a TOML file with these keys, as in  hosts = ["..", ".."]   dialects = "off"   max_calls = 8,  and with
-              tables [[provider]]: see provider_tables.py
+              tables [[provider]] and [[route]]: see provider_tables.py and route_tables.py
 
 Rule of this file: a value that is not understood is an error, never a default; and the error is one sentence that names
 the setting, the wrong value, and what is right. An option beats the file, and the file beats the default.
@@ -24,6 +24,8 @@ from .checks import SettingsError, host_globs, suggestion, words
 from .dialects import DIALECTS
 from .provider_tables import line_of, profiles
 from .providers import Profile
+from .route_tables import routes
+from .routes import Route
 
 __all__ = [
     "KEYS",
@@ -42,7 +44,9 @@ POLICIES = ("mixed", "first", "collect", "drain")
 LIMITS = {"max_calls": 8, "collect_ms": 200, "max_bytes": 65536}
 """Of a policy, each with its default."""
 KEYS = ("hosts", "dialects", "flows", "policy", *LIMITS)
-"""What the file may hold, beside tables `[[provider]]`."""
+"""What the file may hold, beside the tables."""
+TABLES = ("provider", "route")
+"""Of each the file may hold any number: `[[provider]]`."""
 OPTIONS = (*KEYS, "config")
 """The options, without their prefix `toolmend_`."""
 
@@ -62,6 +66,7 @@ class Settings:
     """`hosts`: globs. `dialects`: None is auto, () is off, names are exactly these. `flows`: None is off.
 
     `providers`: the user's profiles, whole; one with the name of a built-in one stands for it.
+    `routes`: the first that takes a request has it.
     `policy`: one of POLICIES; its limits are of a response, in calls, milliseconds and bytes.
     """
 
@@ -73,12 +78,13 @@ class Settings:
     max_calls: int = LIMITS["max_calls"]
     collect_ms: int = LIMITS["collect_ms"]
     max_bytes: int = LIMITS["max_bytes"]
+    routes: tuple[Route, ...] = ()
 
 
 def parse(values: Mapping[str, str]) -> Settings:
     """Settings from the options, keyed without their prefix; an empty one is not set. Raises SettingsError."""
     config = values.get("config", "").strip()
-    given, providers = _read(_expand("toolmend_config", config)) if config else ({}, ())
+    given, providers, routes_ = _read(_expand("toolmend_config", config)) if config else ({}, (), ())
     for key in KEYS:
         text = values.get(key, "").strip()
         if text or key not in given:
@@ -92,6 +98,7 @@ def parse(values: Mapping[str, str]) -> Settings:
         max_calls=_limit("max_calls", *given["max_calls"]),
         collect_ms=_limit("collect_ms", *given["collect_ms"]),
         max_bytes=_limit("max_bytes", *given["max_bytes"]),
+        routes=routes_,
     )
 
 
@@ -175,8 +182,8 @@ def _data_folder() -> Path:
     return home / ("Library/Application Support" if sys.platform == "darwin" else ".local/share") / "toolmend"
 
 
-def _read(path: Path) -> tuple[dict[str, tuple[str, str]], tuple[Profile, ...]]:
-    """What a file says: for each key, where it stands and its value as an option would say it; and the profiles."""
+def _read(path: Path) -> tuple[dict[str, tuple[str, str]], tuple[Profile, ...], tuple[Route, ...]]:
+    """What a file says: for each key, where it stands and its value as an option would say it; and its tables."""
     try:
         source = path.read_text(encoding="utf-8")
         table = tomllib.loads(source)
@@ -190,15 +197,16 @@ def _read(path: Path) -> tuple[dict[str, tuple[str, str]], tuple[Profile, ...]]:
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(f"toolmend_config: {str(path)!r} is no TOML, correct it: {error}") from None
     providers = profiles(str(path), source, table.pop("provider", []))
+    routes_ = routes(path, source, table.pop("route", []))
     found = {}
     for key, value in table.items():
         where = f"{path}:{line_of(key, source)}: {key}"
         if key not in KEYS:
-            known = (*KEYS, "provider")
+            known = (*KEYS, *TABLES)
             hint = suggestion(key.removeprefix("toolmend_"), known)
             raise SettingsError(f"{where} is no setting{hint}, write one of: {', '.join(known)}")
         found[key] = (where, _text(where, key, value, path))
-    return found, providers
+    return found, providers, routes_
 
 
 def _text(where: str, key: str, value: object, path: Path) -> str:

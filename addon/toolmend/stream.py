@@ -14,6 +14,7 @@ the body at a b"", the rest of the upstream is read, and dropped.
 from collections.abc import Callable, Iterable
 
 from .codings import CodingError, Decoder
+from .observers import Watcher
 from .pipeline import Pipeline
 from .recorder import Recording
 
@@ -38,10 +39,12 @@ class Stream:
     """`then` is the callable that another addon had set; it gets what we give. `errors` takes what went wrong.
 
     `state` is what the recording is to end with if the message ends well. `ended`: it did, before the upstream's end.
+    `watcher` is told what the client gets.
     """
 
     state = "complete"
     ended = False
+    watcher: Watcher | None = None
 
     def __init__(self, recording: Recording | None, then: Callback | None, errors: list[str]) -> None:
         self._recording = recording
@@ -61,6 +64,8 @@ class Stream:
         return b""
 
     def _record(self, received: bytes, sent: bytes) -> None:
+        if self.watcher:
+            self.watcher.sent(sent)
         if self._recording:
             try:
                 if received:
@@ -88,11 +93,11 @@ class Tee(Stream):
         self._undo = undo
 
     def _feed(self, data: bytes) -> bytes:
-        if self._recording:
+        if self._recording or self.watcher:
             try:
                 plain = self._undo.feed(data)
             except Exception as error:
-                self._recording = None
+                self._recording = self.watcher = None
                 self._errors.append(f"the recording ends early, the content coding is broken: {reason(error)}")
             else:
                 self._record(plain, plain)

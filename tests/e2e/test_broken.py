@@ -16,6 +16,7 @@ from clients import LEAK, PROSE, Raw, Serve, Start, ask, chunks, eventually, par
 from h2.connection import H2Connection
 from h2.errors import ErrorCodes
 
+from judge import read as read_chat
 from streams import WEATHER
 from toolmend.pipeline import Pipeline
 from toolmend.proxy import Mitmdump
@@ -23,7 +24,12 @@ from toolmend.upstream import Script
 
 H1, H2 = ("http/1.1",), ("h2", "http/1.1")
 READ = ((0.1, b""),)  # time for what was sent to be read, before a reset throws it away
-CUTS = {"in text": chunks(PROSE)[:4], "in a call": chunks(LEAK)[:-6]}
+CUTS = {
+    "in text": chunks(PROSE)[:4],
+    "in a call": chunks(LEAK)[:-6],
+    "behind the finish": chunks(PROSE)[:-2],
+    "behind the finish of a call": chunks(LEAK)[:-2],
+}
 BREAKS = {
     "HTTP/1 drop": (Script(end="drop"), H1),
     "HTTP/1 reset": (Script(end="reset"), H1),
@@ -71,6 +77,7 @@ def test_the_upstream_breaks_off(
         read(answer)
     for client, body in (("h1", reply.body), ("h2", b"".join(got))):
         assert body == mended(sent)
+        assert len(read_chat(body).only.finish_reasons) == len(read_chat(arrived(sent)).only.finish_reasons)
         kept = recording(flows, f"/{client}{path}")
         assert kept.meta["state"] == "upstream_error"
         assert kept.read("upstream.sse") == arrived(sent)

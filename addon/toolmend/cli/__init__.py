@@ -24,6 +24,7 @@ COMMANDS = {
     "demo": ("toolmend.cli.demo:demo", "Watch a leaked stream being mended by a real proxy, start to end."),
     "providers": ("toolmend.cli.providers:providers", "Show which dialects are looked for with a model, and why."),
     "rewrite": ("toolmend.cli.rewrite:rewrite", "Mend a stream that lies in a file or comes on standard input."),
+    "routes": ("toolmend.cli.routes:routes", "Check a file's routes, and show which request they take where."),
 }
 
 

@@ -12,7 +12,9 @@ from typing import Any, BinaryIO
 
 import click
 
-from ..pipeline import APIS, Pipeline
+from ..apis import APIS
+from ..pipeline import Pipeline
+from ..requests import RequestError
 from ..settings import OPTIONS, Settings, SettingsError, parse, suggestion
 from . import Exit, Problem
 
@@ -54,8 +56,6 @@ def make(request: Mapping[str, Any] | None, source: str | None, target: str | No
     for api in (source, target):
         if api not in APIS:
             raise SettingsError(f"there is no API {api!r}{suggestion(api, APIS) or ','} write one of: {', '.join(APIS)}")
-    if source != target:
-        raise SettingsError(f"{source} cannot be spoken to a client of {target}, give --from and --to the same API")
     return Pipeline(request, source=source, target=target, settings=_settings(options))
 
 
@@ -147,6 +147,8 @@ def rewrite(
         pieces = list(cut(file.read(), chunks))
     except SettingsError as error:
         raise Problem(str(error), code=Exit.CONFIGURATION) from None
+    except RequestError as error:
+        raise Problem(f"the upstream cannot be asked this: {error}", code=Exit.USAGE) from None
     except ValueError:
         raise click.UsageError(f"--chunks takes whole, byte, a number, or random:SEED, not {chunks!r}") from None
     for data in run(pipeline, pieces):

@@ -86,6 +86,8 @@ DIALECTS: Mapping[str, Dialect] = {
         LFM2,
         PYTHON_LIST,
         GEMMA_STRIPPED,
-        *OPEN_JSON,
+        JSON_ARRAY,
+        JSON_OBJECT,
+        FENCE,
     )
 }

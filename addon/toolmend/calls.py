@@ -1,0 +1,102 @@
+"""One LLM request on its way, and the response to it: what the hooks keep between each other.
+
+Rule of this file: values; what is done with them stands in hook.py.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from mitmproxy import http
+
+from . import codings, facts
+from .hosts import Api, provider
+from .observers import Watcher
+from .pipeline import Pipeline
+from .recorder import Exchange, Recording
+from .routing import Routed
+from .stream import Stream
+
+
+@dataclass(slots=True)
+class Call:
+    """`api` and `host` are what the client calls. `answered`: by us, so there is nothing to do with the response."""
+
+    api: Api
+    host: str
+    body: bytes | None = None  # as the client sent it, with its coding; what is forwarded may differ
+    encoding: str = ""
+    model: str = ""
+    routed: Routed | None = None
+    answered: bool = False
+    pipeline: Pipeline | None = None
+    recording: Recording | None = None
+    stream: Stream | None = None
+    watcher: Watcher | None = None
+    errors: list[str] = field(default_factory=list)
+
+    @classmethod
+    def answered_here(cls) -> "Call":
+        """A request that goes no further."""
+        return cls("chat", "", answered=True)
+
+    @property
+    def source(self) -> Api:
+        """The API that the upstream speaks."""
+        return self.routed.route.upstream if self.routed else self.api
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was left out of the request, as the upstream's API cannot say it."""
+        return self.routed.translated.notes if self.routed else ()
+
+    @property
+    def ids(self) -> list[str]:
+        """What was drawn at random for the response: of an error that is translated, the request's id."""
+        if self.pipeline and self.pipeline.ids:
+            return list(self.pipeline.ids)
+        return [self.routed.id] if self.routed else []
+
+    def streams(self, response: http.Response) -> bool:
+        """Whether events may pass one by one: of a route, only what the client asked for and can be read."""
+        if not self.routed:
+            return True
+        readable = facts.is_sse(response) and codings.decoder(facts.encoding(response)) is not None
+        return readable and 200 <= response.status_code < 300 and self.routed.wants_stream
+
+    def exchange(
+        self, flow: http.HTTPFlow, response: http.Response, body: bytes, settings: Mapping[str, str]
+    ) -> Exchange:
+        """What a recording says of it; `body` is the client's, without its coding."""
+        routed = self.routed
+        forwarded = flow.request.raw_content
+        same = forwarded == self.body
+        if routed:
+            settings = {**settings, **routed.settings}
+        return Exchange(
+            flow_id=flow.id,
+            provider=provider(routed.host if routed else self.host),
+            api=self.source,
+            model=self.model,
+            method=flow.request.method,
+            host=self.host,
+            path=routed.path if routed else flow.request.path,
+            http_version=response.http_version,
+            status=response.status_code,
+            request_headers=(*routed.headers, *routed.secrets) if routed else facts.headers(flow.request),
+            response_headers=facts.headers(response),
+            request=body,
+            upstream_request=None if same else facts.plain(forwarded, facts.encoding(flow.request)),
+            stream=facts.is_sse(response),
+            settings=settings,
+            client_api=self.api if self.api != self.source else "",
+            client_stream=self._client_stream(response),
+            route=f"{routed.route.source} → {routed.route.target}" if routed else "",
+            notes=self.notes,
+        )
+
+    def _client_stream(self, response: http.Response) -> bool | None:
+        """Whether the client gets events, where it is not as the upstream's answer has it."""
+        if not self.routed:
+            return None
+        gets = self.routed.wants_stream and 200 <= response.status_code < 300
+        return None if gets == facts.is_sse(response) else gets

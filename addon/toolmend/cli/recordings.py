@@ -1,0 +1,102 @@
+"""What all commands that take recordings have in common: the option `--flows`, and the argument FLOW.
+
+    @click.command()                                @click.command()
+    @click.argument("flow", type=FLOW)              @click.argument("flows", nargs=-1, type=FLOW)
+    @flows_option()                                 @flows_option("root")
+    def show(flow: Entry) -> None: ...              def verify(flows: tuple[Entry, ...], root: Path) -> None: ...
+
+Rule of this file: the folder is named in one way for all of them: `--flows`, or else TOOLMEND_FLOWS, or else what the
+settings say (TOOLMEND_CONFIG names their file). The settings are imported only where there is such a file: they are slow.
+"""
+
+import os
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from ..checks import SettingsError
+from ..data_folder import data_folder
+from ..library import Entry, NotFound, entries, find
+from . import Exit, Problem
+
+_KEY = "toolmend.flows"
+"""Where click's context keeps the folder."""
+
+
+def flows_option[F: Callable[..., Any]](name: str | None = None) -> Callable[[F], F]:
+    """`--flows FOLDER`; a command that asks for it by `name` gets the folder as a Path."""
+
+    def keep(ctx: click.Context, _: click.Parameter, given: Path | None) -> Path:
+        ctx.meta[_KEY] = given or _default(ctx)
+        return folder_of(ctx)
+
+    return click.option(
+        "--flows",
+        *filter(None, [name]),
+        metavar="FOLDER",
+        type=click.Path(file_okay=False, path_type=Path),
+        envvar="TOOLMEND_FLOWS",
+        is_eager=True,  # FLOW is looked up in it
+        expose_value=name is not None,
+        callback=keep,
+        help="Where the recordings lie; by default TOOLMEND_FLOWS, or where the addon keeps them.",
+    )
+
+
+def folder_of(ctx: click.Context) -> Path:
+    """Where the recordings lie that a command is about."""
+    folder: Path = ctx.meta[_KEY]
+    return folder
+
+
+class Flow(click.ParamType):
+    """A recording: a folder's path, `last`, or a name or the beginning of one."""
+
+    name = "flow"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Entry:
+        if isinstance(value, Entry):
+            return value
+        assert ctx is not None
+        folder = folder_of(ctx)
+        try:
+            return find(folder, value)
+        except NotFound as error:
+            given = [] if ctx.get_parameter_source("flows") is None else ["--flows", str(folder)]
+            raise Problem(str(error), try_=shlex.join(["toolmend", "flows", *given]), code=Exit.USAGE) from None
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Names, newest first; `last` is one."""
+        found = [CompletionItem(one.name, help=f"{one.model} {one.state}") for one in entries(folder_of(ctx))]
+        last = [CompletionItem("last", help="the newest one")] if found else []
+        return [item for item in (*last, *found) if item.value.startswith(incomplete)]
+
+
+FLOW = Flow()
+
+
+def config() -> str:
+    """The file of the settings, where the environment names one."""
+    return os.environ.get("TOOLMEND_CONFIG", "").strip()
+
+
+def _default(ctx: click.Context) -> Path:
+    try:
+        if not config():
+            return data_folder() / "flows"
+        from ..settings import parse  # noqa: PLC0415  a tenth of a second
+
+        folder = parse({"config": config()}).flows
+    except SettingsError as error:
+        raise Problem(str(error), code=Exit.CONFIGURATION) from None
+    if folder is None:
+        raise Problem(
+            f"nothing is recorded, says {config()}",
+            try_=f"{ctx.command_path} --flows FOLDER",
+            code=Exit.CONFIGURATION,
+        )
+    return folder

@@ -1,0 +1,121 @@
+"""`toolmend routes`: which requests are served by another upstream, and how.
+
+Rule of this file: it asks what the addon asks, and says it; nothing is decided here. A key is told by where it is read.
+"""
+
+import json
+import sys
+from typing import Any
+from urllib.parse import urlsplit
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from ..routes import PORTS, Api, Route, match
+from ..settings import SettingsError, parse
+from . import Exit, Problem
+
+HEAD = ("from", "model", "to", "APIs", "asks for", "key", "tools")
+
+
+@click.command()
+@click.argument("file", metavar="FILE.toml")
+@click.argument("url", default="", metavar="[URL]")
+@click.option("--model", default="", metavar="MODEL", help="What the client's request names.")
+@click.option("--check", is_flag=True, help="Say only whether the file is right.")
+@click.option("--json", "as_json", is_flag=True, help="The same as JSON.")
+def routes(file: str, url: str, model: str, check: bool, as_json: bool) -> None:
+    """Show the routes of a settings' file; with a URL, the one that takes a request to it.
+
+    \b
+    Examples:
+      toolmend routes --check toolmend.toml
+      toolmend routes toolmend.toml https://api.anthropic.com/v1/messages --model claude-sonnet-4-5
+
+    Exit code 1: no route takes the request; 4: the file is wrong.
+    """
+    try:
+        rows = parse({"config": file, "flows": "off"}).routes
+    except SettingsError as error:
+        raise Problem(str(error), code=Exit.CONFIGURATION) from None
+    if check:
+        click.echo(json.dumps({"routes": len(rows)}) if as_json else f"{file} is right: {_count(len(rows))}")
+        return
+    if url:
+        _tell(_taken(rows, url, model), url, model, as_json)
+        return
+    if as_json:
+        click.echo(json.dumps([_fields(route, route.client) for route in rows], indent=2))
+    else:
+        _print([tuple(_row(route, route.client)) for route in rows])
+
+
+def _count(number: int) -> str:
+    return f"{number or 'no'} route{'' if number == 1 else 's'}"
+
+
+def _taken(rows: tuple[Route, ...], url: str, model: str) -> tuple[Route, Api] | None:
+    try:
+        parts = urlsplit(url)
+        port = parts.port or PORTS.get(parts.scheme, 0)
+    except ValueError:
+        port = 0
+    if not port or not parts.hostname:
+        raise Problem(f"{url!r} is no URL", try_="give all of it, as in https://api.anthropic.com/v1/messages", code=Exit.USAGE)
+    return match(rows, parts.scheme, parts.hostname, port, parts.path, model)
+
+
+def _tell(found: tuple[Route, Api] | None, url: str, model: str, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps(_fields(*found) if found else None, indent=2))
+    elif found:
+        route, client = found
+        click.echo(f"the route at {route.where} takes it:")
+        for name, value in zip(HEAD, _row(route, client), strict=True):
+            click.echo(f"{name:<9} {value}")
+    else:
+        click.echo(f"no route takes {url} with {f'the model {model}' if model else 'no model'}: it goes where it always went")
+    if not found:
+        raise click.exceptions.Exit(Exit.FINDINGS)
+
+
+def _fields(route: Route, client: str) -> dict[str, Any]:
+    return {
+        "where": route.where,
+        "from": route.source,
+        "model": route.model,
+        "to": route.target,
+        "client": client or None,
+        "upstream": route.upstream,
+        "use_model": route.use_model or None,
+        "key": route.key_from or None,
+        "tools": "prompt" if route.template else "native",
+    }
+
+
+def _row(route: Route, client: str) -> list[str]:
+    fields = _fields(route, client)
+    return [
+        fields["from"],
+        fields["model"],
+        fields["to"],
+        f"{client or 'as asked'} to {route.upstream}",
+        fields["use_model"] or "the same",
+        fields["key"] or "none",
+        fields["tools"],
+    ]
+
+
+def _print(rows: list[tuple[str, ...]]) -> None:
+    """A table for who sits at a terminal, else lines of fields between tabs."""
+    if not sys.stdout.isatty():
+        for line in (HEAD, *rows):
+            click.echo("\t".join(line))
+        return
+    shown = Table(box=None, pad_edge=False)
+    for title in HEAD:
+        shown.add_column(title, overflow="fold")
+    for line in rows:
+        shown.add_row(*line)
+    Console(markup=False).print(shown)

@@ -1,0 +1,61 @@
+"""Bytes of a response → its neutral events, for those who look on: the recording's message.json, and observers.
+
+    events_of("chat", chunks, stream=True) → TextDelta, ToolCallStart, …
+
+Rule of this file: it looks at what the client gets, and changes nothing. What cannot be read is passed over: a masked line of a
+recording, data that is no JSON. The same bytes make the same events, ids that a codec must invent included.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import count
+
+from . import json_text
+from .apis import APIS
+from .apis.codec import Codec, Reply
+from .events import Event
+from .sse import Decoder, ServerSentEvent
+from .tools import Tools
+
+
+class Stream:
+    """A stream, in any chunks. Made for an API that is in apis.APIS."""
+
+    def __init__(self, api: str) -> None:
+        self._codec = _codec(api)
+        self._decoder = Decoder()
+
+    def feed(self, data: bytes) -> list[Event]:
+        """The events that `data` completes."""
+        return [event for sse in self._decoder.feed(data) for event in self._read(sse)]
+
+    def close(self) -> list[Event]:
+        """Those at the end of the body."""
+        return [event for sse in self._decoder.close() for event in self._read(sse)]
+
+    def _read(self, sse: ServerSentEvent) -> Sequence[Event]:
+        try:
+            return self._codec.decode(sse).events
+        except json_text.NotJSON:
+            return ()
+
+
+def events_of(api: str, body: Iterable[bytes], *, stream: bool) -> Iterator[Event]:
+    """The events of a response, a stream or a whole body of JSON, as its chunks are taken; none of an API that is not known."""
+    if api not in APIS:
+        return
+    if stream:
+        reading = Stream(api)
+        for data in body:
+            yield from reading.feed(data)
+        yield from reading.close()
+    else:
+        try:
+            yield from _codec(api).decode_message(b"".join(body)).events
+        except json_text.NotJSON:
+            return
+
+
+def _codec(api: str) -> Codec:
+    numbers = count()
+    # nothing is known of the offered tools, and nothing need be: what the client gets is regular
+    return APIS[api].codec(Reply(Tools(), lambda: f"call_{next(numbers):032x}", lambda _: None))

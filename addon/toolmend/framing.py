@@ -1,0 +1,46 @@
+"""What is changed of a response's headers when its body is another one than the upstream sent.
+
+Rule of this file: the length, the coding and the framing of a body are told by what the client gets, and by how it is connected;
+what is no longer true of it goes.
+"""
+
+from mitmproxy import http
+
+from . import facts
+
+STALE = (
+    "content-encoding",
+    "content-length",
+    "transfer-encoding",
+    "content-digest",
+    "content-md5",
+    "digest",
+    "etag",
+    "repr-digest",
+)
+"""What is no longer true of a body that was undone or mended."""
+
+
+def is_stream(flow: http.HTTPFlow, response: http.Response) -> bool:
+    """Whether the body is still to come, event by event."""
+    return facts.is_sse(response) and response.raw_content is None and flow.is_replay != "response"
+
+
+def is_http11(flow: http.HTTPFlow) -> bool:
+    """Whether the client gets a chunked body."""
+    return flow.request.http_version == "HTTP/1.1" and flow.client_conn.alpn not in (b"h2", b"h3")
+
+
+def drop_stale(response: http.Response) -> None:
+    """For a body that mitmproxy has whole: it tells the length itself."""
+    for name in STALE:
+        response.headers.pop(name, None)
+
+
+def reframe(flow: http.HTTPFlow, response: http.Response, *, last: bool) -> None:
+    """For a body that comes in pieces, none of which is the upstream's. `last`: the client is to leave at the end of it."""
+    drop_stale(response)
+    if is_http11(flow):
+        response.headers["transfer-encoding"] = "chunked"
+    if last:
+        response.headers["connection"] = "close"

@@ -1,0 +1,117 @@
+"""What comes back from the upstream of a route, as the client's API has it: whole bodies, errors, and headers of all.
+
+    200 application/json {"choices":[…]}       the client asked for a stream: text/event-stream, message_start …
+    429 {"error":{"message":"slow down"}}      429 {"type":"error","error":{"type":"rate_limit_error",…},"request_id":"req_…"}
+    307 location: https://elsewhere/           an error: what is sent there would have a key
+
+Rule of this file: a client never gets a body of another API than its own, whatever came and whatever fails. An error of ours
+names the route, by the file and line it stands at.
+"""
+
+import re
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
+from mitmproxy import http
+from mitmproxy.net.http import status_codes
+
+from . import codings, facts, framing
+from .apis.errors import Fault, is_error, translate_error, write_error
+from .apis.headers import Headers, translate_headers
+from .pipeline import Pipeline
+from .redaction import REDACTED
+from .routing import Routed
+
+EVENTS = "text/event-stream; charset=utf-8"
+LIMIT = 16 * 1024 * 1024
+"""Bytes of a whole response that are read: it is a stranger's, and a bomb of this size costs some 30 MiB and 50 ms."""
+
+_HOST = re.compile(r"https?://(?:[^/@]*@)?([^/?#]+)")
+
+
+def whole(routed: Routed, pipeline: Pipeline | None, response: http.Response, raw: bytes) -> tuple[bytes, bytes]:
+    """Makes a response that came whole the client's; returns the body that was received and the one to be sent."""
+    try:
+        body = codings.whole(raw, facts.encoding(response), LIMIT)
+    except codings.CodingError as error:
+        return b"", fail(routed, response, f"the upstream's answer cannot be read: {error}")
+    if response.status_code >= 400 or is_error(body):
+        return body, _error(routed, response, body)
+    if wrong := _wrong(routed, response, body):
+        return body, fail(routed, response, wrong)
+    streamed = routed.wants_stream
+    if pipeline is None:
+        if routed.client != routed.route.upstream:
+            return body, fail(routed, response, "the upstream's answer could not be translated")
+        out, streamed = body, facts.is_sse(response)
+    elif facts.is_sse(response):
+        out = pipeline.feed(body) + pipeline.close()
+    elif streamed and routed.client != routed.route.upstream:
+        out = pipeline.as_stream(body)
+    else:
+        out, streamed = pipeline.message(body), False
+    relabel(routed, response, streamed=streamed)
+    _set_body(response, out)
+    return body, out
+
+
+def relabel(routed: Routed, response: http.Response, *, streamed: bool) -> None:
+    """Makes the headers those of an answer to the client; the ones of coding and framing stay as they are."""
+    kind = EVENTS if streamed else "application/json"
+    kept = [(name, value) for name, value in facts.headers(response) if name.lower() in framing.STALE]
+    _set_headers(response, [("content-type", kind), *_passed(routed, response), *kept])
+
+
+def _error(routed: Routed, response: http.Response, body: bytes) -> bytes:
+    headers, api = facts.headers(response), routed.route.upstream
+    status, headers, out = translate_error(
+        response.status_code, headers, body, api, routed.client, now=datetime.now(UTC), new_id=routed.id
+    )
+    return _set(routed, response, status, headers, out)
+
+
+def fail(routed: Routed, response: http.Response, wrong: str) -> bytes:
+    """Makes a response an error of ours; returns the body."""
+    status, out = write_error(Fault(502, f"{wrong}; the route is the one at {routed.route.where}"), routed.client, routed.id)
+    return _set(routed, response, status, (("content-type", "application/json"), *_passed(routed, response)), out)
+
+
+def _passed(routed: Routed, response: http.Response) -> Headers:
+    now = datetime.now(UTC)
+    return translate_headers(facts.headers(response), routed.route.upstream, routed.client, now=now, new_id=routed.id)
+
+
+def _set(routed: Routed, response: http.Response, status: int, headers: Headers, body: bytes) -> bytes:
+    if routed.route.key:  # "Incorrect API key provided: …"
+        body = body.replace(routed.route.key.encode(), REDACTED.encode())
+    response.status_code, response.reason = status, status_codes.RESPONSES.get(status, "")
+    _set_headers(response, headers)
+    _set_body(response, body)
+    return body
+
+
+def _set_body(response: http.Response, body: bytes) -> None:
+    framing.drop_stale(response)
+    response.trailers = None
+    response.content = body
+
+
+def _set_headers(response: http.Response, headers: Iterable[tuple[str, str]]) -> None:
+    response.headers = http.Headers([(name.encode(), value.encode()) for name, value in headers])
+
+
+def _wrong(routed: Routed, response: http.Response, body: bytes) -> str:
+    """What is wrong with a response that is neither an error nor an answer."""
+    status = response.status_code
+    if not 200 <= status < 300:
+        host = _HOST.match(response.headers.get("location", ""))
+        elsewhere = f"to {facts.printable(host[1])}" if host else "to another path"
+        return f"the upstream redirects {elsewhere}, which is not followed: write where it is into the route's `to`"
+    if not body.strip():
+        return f"the upstream's answer is empty (status {status})"
+    if facts.is_sse(response):
+        return "" if routed.wants_stream else "the upstream answers with a stream where none was asked for"
+    if facts.json_object(body) is None:
+        kind = facts.printable(response.headers.get("content-type", "")) or "nothing"
+        return f"the upstream's answer is no JSON object, it calls itself {kind}"
+    return ""

@@ -1,0 +1,182 @@
+"""What a route does to a mitmproxy request: where it goes and what it carries, or that it is answered here.
+
+    POST https://api.anthropic.com/v1/messages             POST https://openrouter.ai/api/v1/chat/completions
+    x-api-key: the client's                          ─►    authorization: Bearer the route's
+    {"model":"claude-sonnet-4-5","messages":[…]}           {"model":"moonshotai/kimi-k2.5","messages":[…]}
+
+Rule of this file: the client's credentials go to the origin that the client called, and nowhere else; the route's key goes to
+the route's origin, and nowhere else. So what goes out has only the headers that are on a list, and the path and query that the
+route names.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from mitmproxy import http
+
+from . import facts, json_text
+from .apis.errors import Fault, write_error
+from .ids import new_call_id
+from .local_answers import Answer, Asked, answer
+from .requests import RequestError, Translated
+from .requests.translate import translate
+from .routes import Api, Origin, Route, match
+
+OWN = ("api-key", "x-goog-api-key", "cookie")
+"""Credentials beside `authorization` and `x-api-key`; they stay where the client's own key does."""
+
+PASSED = ("accept", "accept-language", "user-agent", "http-referer", "x-title")
+"""Headers of the client's that any upstream may see. Others may hold a key, whatever their name is."""
+
+OF_API: Mapping[Api, tuple[str, ...]] = {
+    "chat": (),
+    "messages": ("anthropic-beta", "anthropic-version"),
+    "responses": ("openai-beta",),
+}
+"""Headers that go on to an upstream of the client's own API."""
+
+MAX_HEADER = 16 * 1024
+"""Characters of a header of the client's that goes on; servers refuse more."""
+
+VERSION = "2023-06-01"
+"""The one `anthropic-version` there is: docs.anthropic.com/en/api/versioning."""
+
+
+@dataclass(frozen=True, slots=True)
+class Routed:
+    """A request that a route took. `request`, `headers` and `path` are the client's.
+
+    `id` is what the request is called where the client's API names it.
+    """
+
+    route: Route
+    client: Api
+    request: dict[str, Any]
+    translated: Translated
+    headers: tuple[tuple[str, str], ...]
+    path: str
+    id: str = field(default_factory=new_call_id)
+
+    @property
+    def wants_stream(self) -> bool:
+        return self.request.get("stream") is True
+
+    @property
+    def host(self) -> str:
+        """Who answers, as a profile is looked up for it."""
+        return self.route.to.netloc
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """What a replay needs to translate the request again."""
+        given = {"upstream": self.host, "use_model": self.route.use_model, "template": self.route.template}
+        return {name: value for name, value in given.items() if value}
+
+    @property
+    def secrets(self) -> tuple[tuple[str, str], ...]:
+        """The route's key as a header of the request, for the recording to mask what the upstream echoes of it."""
+        return (("x-upstream-authorization", f"Bearer {self.route.key}"),) if self.route.key else ()
+
+
+def candidates(flow: http.HTTPFlow, routes: Iterable[Route]) -> tuple[Route, ...]:
+    """The routes of the host that a flow calls."""
+    places = list(facts.places(flow)) if flow.live else []
+    return tuple(route for route in routes if any(route.on(flow.request.scheme, *place) for place in places))
+
+
+def find(flow: http.HTTPFlow, routes: Iterable[Route], model: str | None) -> tuple[Route, Api] | None:
+    """The route of a request, and the API of its client; `model` None: any."""
+    if flow.request.method != "POST":
+        return None
+    found = (match(routes, flow.request.scheme, *place, flow.request.path, model) for place in facts.places(flow))
+    return next(filter(None, found), None)
+
+
+def local(flow: http.HTTPFlow, routes: tuple[Route, ...], body: Mapping[str, Any] | None) -> Answer | None:
+    """What is answered here for a request that no route took."""
+    request = flow.request
+    headers = {name.lower(): value for name, value in facts.headers(request)}
+    asked = (Asked(request.scheme, *place, request.method, request.path, headers, body) for place in facts.places(flow))
+    return next(filter(None, (answer(one, routes, new_call_id()) for one in asked)), None)
+
+
+def redirect(flow: http.HTTPFlow, route: Route, client: Api, request: dict[str, Any] | None) -> Routed:
+    """Sends a request to the route's upstream, in its API. Raises RequestError where it cannot be said there.
+
+    Whatever can fail is done before anything of the flow is changed.
+    """
+    if request is None:
+        raise RequestError("the request's body is no JSON object that can be read")
+    to = route.to
+    translated = translate(
+        request, client, route.upstream, model=route.use_model, host=to.netloc, template=route.template
+    )
+    if translated.request == request:
+        body = facts.plain(flow.request.raw_content, facts.encoding(flow.request))
+    else:
+        body = json_text.dumps(translated.request).encode()
+    routed = Routed(route, client, request, translated, facts.headers(flow.request), flow.request.path)
+    headers = _headers(routed, _called(flow.request))
+    flow.request.headers = http.Headers([(name.encode(), value.encode()) for name, value in headers])
+    flow.request.data.authority = to.netloc.encode() if flow.request.is_http2 or flow.request.is_http3 else b""
+    flow.request.data.scheme, flow.request.data.host = to.scheme.encode(), to.host
+    flow.request.data.port, flow.request.data.path = to.port, route.to_path.encode()
+    flow.request.trailers = None
+    flow.request.content = body
+    return routed
+
+
+def _called(request: http.Request) -> Origin:
+    """Where the client sent it: not what its Host header says."""
+    return Origin(request.scheme, request.host.lower().rstrip("."), request.port)
+
+
+def _headers(routed: Routed, called: Origin) -> list[tuple[str, str]]:
+    """The upstream's headers, in the order: host, the client's, the key."""
+    route = routed.route
+    passed = (*PASSED, *(OF_API[route.upstream] if routed.client == route.upstream else ()))
+    given = [(name.lower(), value) for name, value in routed.headers]
+    headers = [("host", route.to.netloc)]
+    headers += [(name, value) for name, value in given if name in passed and _harmless(value)]
+    headers += [("accept-encoding", "identity"), ("content-type", "application/json")]
+    key = route.key
+    if not key and called == route.to:
+        key = _own_key(dict(given))
+        headers += [(name, value) for name, value in given if name in OWN and _harmless(value)]
+    if route.upstream == "messages":
+        if "anthropic-version" not in dict(headers):
+            headers.append(("anthropic-version", VERSION))
+        if key and (route.key or "x-api-key" in dict(given)):
+            headers.append(("x-api-key", key))
+        elif key:
+            headers.append(("authorization", f"Bearer {key}"))
+    elif key:
+        headers.append(("authorization", f"Bearer {key}"))
+    return headers
+
+
+def _own_key(headers: Mapping[str, str]) -> str:
+    """The client's, in whichever form; it is for the origin that the client called."""
+    kind, _, token = headers.get("authorization", "").partition(" ")
+    key = token.strip() if kind.lower() == "bearer" else headers.get("x-api-key", "")
+    return key if _harmless(key) else ""
+
+
+def _harmless(value: str) -> bool:
+    """Whether a header may have it: mitmproxy writes what it is given, line ends too."""
+    return value.isprintable() and value.isascii() and len(value) <= MAX_HEADER
+
+
+def serve(flow: http.HTTPFlow, given: Answer) -> None:
+    """Answers a request here."""
+    headers = {"content-type": given.content_type, **dict(given.headers)}
+    if not given.body:
+        del headers["content-type"]
+    flow.response = http.Response.make(given.status, given.body, headers)
+
+
+def fail(flow: http.HTTPFlow, client: Api, fault: Fault) -> None:
+    """An error of ours in the client's API."""
+    status, body = write_error(fault, client, new_call_id())
+    serve(flow, Answer(status, body))

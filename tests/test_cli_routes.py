@@ -1,0 +1,120 @@
+"""`toolmend routes`: the routes of a file, the one that takes a request, and what is wrong with a file."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from test_routes import CHAT, MESSAGES, SECRET, table
+from toolmend.cli import main
+
+ADDON = Path(__file__).parents[1] / "addon"
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv("ROUTE_KEY", SECRET)
+    file = tmp_path / "toolmend.toml"
+    first = table(model="claude-*", use_model="kimi-k2.5", key="env:ROUTE_KEY")
+    file.write_text(first + table(**{"from": "llm.invalid"}, tools="prompt"))
+    return str(file)
+
+
+def say(capsys: pytest.CaptureFixture[str], *args: str, code: int = 0) -> str:
+    assert main(["routes", *args]) == code
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert SECRET not in out
+    return out
+
+
+def test_a_file_that_is_right(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert say(capsys, "--check", file) == f"{file} is right: 2 routes\n"
+    assert json.loads(say(capsys, "--check", file, "--json")) == {"routes": 2}
+
+
+@pytest.mark.parametrize(("text", "count"), [("", "no routes"), (table(), "1 route")])
+def test_counts(text: str, count: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "x.toml"
+    file.write_text(text)
+    assert say(capsys, "--check", str(file)) == f"{file} is right: {count}\n"
+
+
+def test_a_file_that_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "x.toml"
+    file.write_text(table(key=SECRET))
+    assert main(["routes", "--check", str(file)]) == 4
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err == f'error: {file}:4: key: a key is never written here itself, write key = "env:OPENROUTER_API_KEY" or "file:PATH"\n'
+
+
+def test_all_routes_in_a_pipe(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert [line.split("\t") for line in say(capsys, file).splitlines()] == [
+        ["from", "model", "to", "APIs", "asks for", "key", "tools"],
+        [MESSAGES, "claude-*", CHAT, "messages to chat", "kimi-k2.5", "env:ROUTE_KEY", "native"],
+        ["llm.invalid", "*", CHAT, "as asked to chat", "the same", "none", "prompt"],
+    ]
+
+
+def test_all_routes_as_json(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    first, second = json.loads(say(capsys, file, "--json"))
+    assert first == {
+        "where": f"{file}:1",
+        "from": MESSAGES,
+        "model": "claude-*",
+        "to": CHAT,
+        "client": "messages",
+        "upstream": "chat",
+        "use_model": "kimi-k2.5",
+        "key": "env:ROUTE_KEY",
+        "tools": "native",
+    }
+    assert (second["client"], second["key"], second["tools"]) == (None, None, "prompt")
+
+
+def test_the_one_that_takes_a_request(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert say(capsys, file, MESSAGES, "--model", "claude-opus-4-5").splitlines() == [
+        f"the route at {file}:1 takes it:",
+        f"from      {MESSAGES}",
+        "model     claude-*",
+        f"to        {CHAT}",
+        "APIs      messages to chat",
+        "asks for  kimi-k2.5",
+        "key       env:ROUTE_KEY",
+        "tools     native",
+    ]
+    assert json.loads(say(capsys, file, "http://llm.invalid:81/v1/responses", "--json"))["client"] == "responses"
+
+
+def test_none_takes_a_request(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert say(capsys, file, MESSAGES, "--model", "gpt", code=1) == f"no route takes {MESSAGES} with the model gpt: it goes where it always went\n"
+    assert "with no model:" in say(capsys, file, MESSAGES, code=1)
+    assert json.loads(say(capsys, file, MESSAGES, "--json", code=1)) is None
+
+
+@pytest.mark.parametrize("url", ["llm.invalid", "https://", "https://a.example:x/", "ftp://a.example/"])
+def test_no_url(url: str, file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["routes", file, url]) == 2
+    assert capsys.readouterr().err.startswith(f"error: {url!r} is no URL\ntry: give all of it")
+
+
+def test_all_routes_at_a_terminal(file: str) -> None:
+    ours, theirs = pty.openpty()
+    env = os.environ | {"PYTHONPATH": str(ADDON), "COLUMNS": "250", "TERM": "xterm", "NO_COLOR": "1"}
+    with subprocess.Popen([sys.executable, "-m", "toolmend", "routes", file], env=env, stdout=theirs) as process:
+        os.close(theirs)
+        text = b""
+        try:
+            while data := os.read(ours, 65536):
+                text += data
+        except OSError:  # how Linux tells the end of a terminal
+            pass
+    os.close(ours)
+    assert process.returncode == 0
+    assert b"\t" not in text
+    assert b"\nllm.invalid " in text

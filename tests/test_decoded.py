@@ -1,0 +1,89 @@
+"""Bytes → events, for those who look on: the same at every cut, and whatever the bytes are."""
+
+import json
+
+import pytest
+
+from legal import MESSAGES, RESPONSES, sse
+from streams import chunk, cuts, event, stream
+from toolmend.apis import APIS
+from toolmend.decoded import Stream, events_of
+from toolmend.events import Event, Finish, MessageEnd, MessageStart, StreamError, TextDelta, ToolCallStart, Usage
+from toolmend.fold import fold
+
+CHAT = stream(["Hi ", "日本"])
+CHAT_EVENTS = [MessageStart(), TextDelta("Hi "), TextDelta("日本"), Finish("stop"), Usage(10, 5), MessageEnd()]
+MASKED = CHAT.replace(b"Hi ", b"***").replace(b"data: [DONE]", b"*" * 12)
+
+STREAMS: dict[str, tuple[str, bytes, list[Event]]] = {
+    "chat": ("chat", CHAT, CHAT_EVENTS),
+    "no blank line at the end": ("chat", CHAT.rstrip(), CHAT_EVENTS),
+    "a masked line": ("chat", MASKED, [MessageStart(), TextDelta("***"), *CHAT_EVENTS[2:-1]]),
+    "no JSON": ("chat", b"data: {\n\n: x\n\n" + CHAT, CHAT_EVENTS),
+    "an error": ("chat", event({"error": {"message": "busy", "type": "x"}}), [StreamError("x", "busy")]),
+    "nothing": ("chat", b"", []),
+    "no stream at all": ("chat", b"<html>\n\n</html>", []),
+    "another API": ("gemini", CHAT, []),
+}
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_streams(name: str) -> None:
+    api, body, events = STREAMS[name]
+    for chunks in cuts(body, 60):
+        assert list(events_of(api, chunks, stream=True)) == events
+
+
+WHOLE = {"choices": [{"index": 0, "message": {"role": "assistant", "content": "Hi"}, "finish_reason": "stop"}]}
+
+
+@pytest.mark.parametrize(
+    ("body", "events"),
+    [
+        (json.dumps(WHOLE).encode(), [MessageStart(), TextDelta("Hi"), Finish("stop")]),
+        (b'{"error": {"message": "busy", "type": "x"}}', [StreamError("x", "busy")]),
+        (b"<html>", []),
+        (b"[1]", []),
+        (b"", []),
+    ],
+)
+def test_whole_bodies(body: bytes, events: list[Event]) -> None:
+    for chunks in cuts(body):
+        assert list(events_of("chat", chunks, stream=False)) == events
+
+
+@pytest.mark.parametrize("api", ["messages", "responses"])
+def test_other_apis(api: str) -> None:
+    body = sse({"messages": MESSAGES, "responses": RESPONSES}[api]["all"])
+    expected = list(events_of(api, [body], stream=True))
+    message = fold(expected)
+    assert (message.reasoning, message.text) == ("Hm", "Let me.")
+    assert (message.calls[0].name, message.calls[0].arguments, message.calls[0].complete) == ("f", '{"a":1}', True)
+    assert message.finish == Finish("tool_calls")
+    assert message.ended
+    for chunks in cuts(body, 60):
+        assert list(events_of(api, chunks, stream=True)) == expected
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_every_api(api: str) -> None:
+    """What is none of its own is nothing, and no error."""
+    for body in (CHAT, sse(MESSAGES["all"]), sse(RESPONSES["all"]), b"data: []\n\ndata: {}\n\ndata: 1\n\n"):
+        assert fold(events_of(api, [body], stream=True)).text in ("", "Hi 日本", "Let me.")
+    for whole in (b"", b"{}", b"[]", b'"x"', b"{", json.dumps(WHOLE).encode()):
+        assert fold(events_of(api, [whole], stream=False)).text in ("", "Hi")
+
+
+def test_ids_that_must_be_made_are_the_same_each_time() -> None:
+    calls = [{"tool_calls": [{"index": n, "type": "function", "function": {"name": "f", "arguments": "{}"}}]} for n in range(2)]
+    body = b"".join(event(chunk(delta)) for delta in calls) + event(chunk({}, "tool_calls"))
+    events = list(events_of("chat", [body], stream=True))
+    assert events == list(events_of("chat", [body], stream=True))
+    ids = [event.id for event in events if isinstance(event, ToolCallStart)]
+    assert len(set(ids)) == 2
+
+
+def test_a_stream_that_is_left_tells_no_more() -> None:
+    stream = Stream("chat")
+    assert stream.feed(CHAT) == CHAT_EVENTS
+    assert stream.close() == []

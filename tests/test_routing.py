@@ -1,0 +1,507 @@
+"""Routed flows, hook by hook: what an upstream gets to see, and what a client gets whatever goes wrong."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mitmproxy import http
+from mitmproxy.flow import Error
+
+from streams import stream
+from test_codings import CODERS
+from test_hook import Log, Proxy, answered, asked, log, proxy, sent
+from test_routes import CHAT, MESSAGES, SECRET, table
+from toolmend import replay
+from toolmend.reader import vocabulary
+from toolmend.replying import EVENTS
+
+__all__ = ["log", "proxy"]
+
+THEIRS = "sk-ant-client-0123456789"
+ASK: dict[str, Any] = {
+    "model": "claude-sonnet-4-5",
+    "max_tokens": 100,
+    "stream": True,
+    "messages": [{"role": "user", "content": "Hello"}],
+}
+BODY = json.dumps(ASK).encode()
+HELLO = stream(["Hel", "lo."])
+UPSTREAMS = {
+    "chat": (CHAT, {"authorization": f"Bearer {SECRET}"}),
+    "responses": ("https://api.openai.com/v1/responses", {"authorization": f"Bearer {SECRET}"}),
+    "messages": ("https://llm.example.com/v1/messages", {"x-api-key": SECRET, "anthropic-version": "2023-06-01"}),
+}
+
+type Routes = Callable[..., Proxy]
+
+
+@pytest.fixture
+def routed(proxy: Proxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Routes]:
+    """The addon with one route."""
+    monkeypatch.setenv("ROUTE_KEY", SECRET)
+    proxy.context.options.add_option("connection_strategy", str, "eager", "of another addon")
+
+    def routed(**fields: str) -> Proxy:
+        file = tmp_path / "toolmend.toml"
+        file.write_text(table(**({"key": "env:ROUTE_KEY", "use_model": "kimi-k2.5"} | fields)))
+        proxy.set(config=str(file))
+        return proxy
+
+    yield routed
+    proxy.set(config="")
+
+
+def post(body: bytes = BODY, **more: Any) -> http.HTTPFlow:
+    return asked(**({"host": "api.anthropic.com", "path": "/v1/messages", "body": body} | more))
+
+
+def error_of(response: http.Response | None) -> tuple[int, str, str]:
+    """Its status, type and words, of an error in Messages."""
+    assert response
+    assert response.headers["content-type"] == "application/json"
+    body = json.loads(response.content or b"")
+    assert (body["type"], body["request_id"][:4]) == ("error", "req_")
+    return response.status_code, body["error"]["type"], body["error"]["message"]
+
+
+# what goes out
+
+LEAKY = {
+    name: f"{prefix}{THEIRS}"
+    for name, prefix in {
+        "authorization": "Bearer ",
+        "x-api-key": "",
+        "api-key": "",
+        "x-goog-api-key": "",
+        "cookie": "session=",
+        "proxy-authorization": "Basic ",
+        "x-corp-token": "",
+        "cf-access-client-secret": "",
+        "anthropic-beta": "",
+        "x-stainless-lang": "",
+        "openai-organization": "",
+        "openai-project": "",
+        "referer": "https://a.example/?key=",
+        "forwarded": "for=",
+    }.items()
+}
+
+
+@pytest.mark.parametrize("http_version", ["HTTP/1.1", "HTTP/2.0"])
+@pytest.mark.parametrize("key", ["env:ROUTE_KEY", ""])
+@pytest.mark.parametrize("upstream", ["chat", "responses"])
+def test_nothing_of_the_clients_goes_to_another_host(routed: Routes, upstream: str, key: str, http_version: str) -> None:
+    to, credentials = UPSTREAMS[upstream]
+    flow = post(path=f"/v1/messages?key={THEIRS}", http_version=http_version, **LEAKY)
+    routed(to=to, key=key).ask(flow)
+    request = flow.request
+    assert THEIRS not in repr(request.get_state())
+    assert request.url == to
+    given = dict(request.headers)
+    assert given.pop("host") == request.host
+    assert given.pop("content-length") == str(len(request.raw_content or b""))
+    assert given == {"accept-encoding": "identity", "content-type": "application/json"} | (credentials if key else {})
+    body = json.loads(request.content or b"")
+    assert (body["model"], body["stream"]) == ("kimi-k2.5", True)
+
+
+def test_an_upstream_of_messages_gets_its_key_in_its_form(routed: Routes) -> None:
+    to, credentials = UPSTREAMS["messages"]
+    headers = LEAKY | {"anthropic-beta": "context-1m", "anthropic-version": "2023-06-01", "user-agent": "claude-cli/2"}
+    flow = post(path="/v1/messages?beta=true", **headers)
+    routed(to=to, use_model="").ask(flow)
+    assert flow.request.url == to
+    assert flow.request.raw_content == BODY
+    given = dict(flow.request.headers)
+    kept = {"anthropic-beta": "context-1m", "user-agent": "claude-cli/2", "host": "llm.example.com"}
+    more = {"accept-encoding": "identity", "content-type": "application/json", "content-length": str(len(BODY))}
+    assert given == kept | more | credentials
+
+
+@pytest.mark.parametrize("form", [{"authorization": f"Bearer {THEIRS}"}, {"x-api-key": THEIRS, "authorization": ""}])
+@pytest.mark.parametrize(("scheme", "port", "stays"), [("https", 443, True), ("http", 443, False), ("https", 8443, False)])
+def test_the_clients_key_stays_at_its_own_origin(
+    routed: Routes, form: dict[str, str], scheme: str, port: int, stays: bool
+) -> None:
+    flow = post(**form, cookie="a=b")
+    routed(to=f"{scheme}://api.anthropic.com:{port}/v1/chat/completions", key="").ask(flow)
+    assert flow.request.headers.get("authorization") == (f"Bearer {THEIRS}" if stays else None)
+    assert flow.request.headers.get("cookie") == ("a=b" if stays else None)
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        {"host": "openrouter.ai"},
+        {"host": "api.anthropic.com", "x-forwarded-host": "evil.example"},
+        {"host": "api.anthropic.com\r\nx: y"},
+        {"user-agent": "a\r\nx-evil: b"},
+        {"user-agent": "a\x00b"},
+        {"user-agent": "a\u00a0b"},
+        {"user-agent": "a" * 65537},
+        {"accept": "a\nb"},
+    ],
+)
+def test_hostile_headers(routed: Routes, hostile: dict[str, str]) -> None:
+    """A Host header says neither where a key of the client's may go, nor where a request goes."""
+    flow = post()
+    for name, value in hostile.items():
+        flow.request.headers[name] = value.encode()
+    routed(key="").ask(flow)
+    assert flow.request.url == CHAT
+    assert flow.request.headers["host"] == "openrouter.ai"
+    assert "authorization" not in flow.request.headers
+    for name, value in flow.request.headers.items():
+        assert value.isprintable() and len(value) < 100, name
+
+
+@pytest.mark.parametrize("text", ["evil.example", "https://evil.example/v1", "a\r\nHost: evil.example", "a\x00", "\u00a0", "x" * 65537])
+@pytest.mark.parametrize("field", ["api_base", "base_url", "user", "model", "metadata"])
+def test_hostile_bodies(routed: Routes, field: str, text: str) -> None:
+    value = {"user_id": text} if field == "metadata" else text
+    flow = post(json.dumps(ASK | {field: value, "tools": [{"name": "t", "input_schema": {}, "base_url": text}]}).encode())
+    routed().ask(flow)
+    assert flow.request.url == CHAT
+    assert [value for _, value in flow.request.headers.items() if value.startswith("Bearer")] == [f"Bearer {SECRET}"]
+    assert sum(len(value) for _, value in flow.request.headers.items()) < 200
+
+
+@pytest.mark.parametrize("coding", ["gzip", "zstd"])
+def test_a_coded_request_is_read(routed: Routes, coding: str) -> None:
+    flow = post(CODERS[coding](BODY), **{"content-encoding": coding})
+    routed().ask(flow)
+    assert "content-encoding" not in flow.request.headers
+    assert json.loads(flow.request.raw_content or b"")["model"] == "kimi-k2.5"
+
+
+@pytest.mark.parametrize("model", ["gpt-5", ""])
+def test_a_request_that_no_route_takes_is_not_touched(routed: Routes, model: str) -> None:
+    flow = post(json.dumps(ASK | {"model": model}).encode())
+    headers = flow.request.headers.copy()
+    routed(model="claude-*").ask(flow)
+    assert (flow.request.url, flow.response) == (MESSAGES, None)
+    assert flow.request.headers.pop("accept-encoding") == "identity"
+    del headers["accept-encoding"]
+    assert flow.request.headers == headers
+
+
+@pytest.mark.parametrize("stream_", [True, False])
+def test_a_request_is_not_streamed_past_us(routed: Routes, stream_: bool) -> None:
+    flow = post()
+    flow.request.stream = stream_
+    routed().ask(flow)
+    assert flow.request.url == CHAT
+
+
+def test_a_route_needs_lazy_connections(routed: Routes, log: Log) -> None:
+    proxy = routed()
+    assert proxy.context.options.connection_strategy == "lazy"
+    proxy.addon.running()
+    told = [message for _, message in log()]
+    assert told[0] == "toolmend: connection_strategy is set to lazy: the host that a client calls may not exist"
+    assert told[1] == f"toolmend: {MESSAGES} (*) is served by {CHAT}"
+    assert SECRET not in repr(told)
+
+
+# what is answered here
+
+
+@pytest.mark.parametrize(("body", "words"), [(b"no json", "no JSON object"), (b"[1]", "no JSON object")])
+def test_a_request_that_cannot_be_read_is_refused(routed: Routes, log: Log, body: bytes, words: str) -> None:
+    flow = post(body)
+    proxy = routed()
+    proxy.ask(flow)
+    proxy.addon.responseheaders(flow)
+    proxy.addon.response(flow)
+    status, kind, message = error_of(flow.response)
+    assert (status, kind) == (400, "invalid_request_error")
+    assert words in message
+    assert flow.request.url == MESSAGES
+    assert [level for level, _ in log()][-1] == "WARNING"
+    assert proxy.recordings() == []
+
+
+def test_a_translation_that_fails_goes_nowhere(routed: Routes, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise MemoryError(SECRET)
+
+    monkeypatch.setattr("toolmend.routing.translate", fail)
+    flow = post()
+    routed().ask(flow)
+    status, kind, message = error_of(flow.response)
+    assert (status, kind) == (500, "api_error")
+    assert SECRET not in message
+
+
+def test_models_are_told(routed: Routes) -> None:
+    flow = asked(host="api.anthropic.com", path="/v1/models", method="GET", body=b"")
+    proxy = routed()
+    proxy.ask(flow)
+    proxy.addon.responseheaders(flow)
+    proxy.addon.response(flow)
+    assert flow.response
+    assert json.loads(flow.response.content or b"")["data"][0]["id"] == "kimi-k2.5"
+    assert proxy.recordings() == []
+
+
+# what comes back
+
+
+def spoken(body: bytes) -> list[str]:
+    return [line.removeprefix("event: ") for line in body.decode().splitlines() if line.startswith("event: ")]
+
+
+@pytest.mark.parametrize("coding", ["identity", "gzip"])
+@pytest.mark.parametrize("http_version", ["HTTP/1.1", "HTTP/2.0"])
+def test_a_stream_is_translated_and_recorded(routed: Routes, coding: str, http_version: str) -> None:
+    flow = post(http_version=http_version)
+    proxy = routed()
+    body = CODERS[coding](HELLO)
+    out = proxy.run(flow, [body[:50], body[50:]], content_encoding=coding, set_cookie="a=b", x_request_id="r1")
+    assert spoken(out)[0] == "message_start"
+    assert spoken(out)[-1] == "message_stop"
+    assert flow.response
+    headers = dict(flow.response.headers)
+    assert headers.pop("request-id").startswith("req_")
+    chunked = {"transfer-encoding": "chunked"} if http_version == "HTTP/1.1" else {}
+    assert headers == {"content-type": EVENTS, "x-upstream-request-id": "r1"} | chunked
+    kept = proxy.recording()
+    assert (kept["api"], kept["client_api"], kept["state"], kept["provider"]) == ("chat", "messages", "complete", "openrouter")
+    assert (kept["upstream"], kept["client"]) == (HELLO, out)
+    assert json.loads(kept["request"])["model"] == ASK["model"]
+    assert json.loads(kept["upstream_request"])["model"] == "kimi-k2.5"
+    (folder,) = replay.find(proxy.flows)
+    assert replay.replay(replay.load(folder))[0] == out
+    assert SECRET not in json.dumps(kept, default=bytes.decode)
+
+
+ANSWER = json.dumps(
+    {
+        "id": "c1",
+        "object": "chat.completion",
+        "created": 1,
+        "model": "k",
+        "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "Hello."}}],
+    }
+).encode()
+
+
+@pytest.mark.parametrize("streamed", [True, False])
+def test_a_whole_answer(routed: Routes, streamed: bool) -> None:
+    flow = post(json.dumps(ASK | {"stream": streamed}).encode())
+    proxy = routed()
+    response = proxy.open(flow, content_type="application/json")
+    response.raw_content = ANSWER
+    proxy.addon.response(flow)
+    out = response.content or b""
+    assert response.headers["content-type"] == (EVENTS if streamed else "application/json")
+    assert response.headers["content-length"] == str(len(out))
+    assert "transfer-encoding" not in response.headers
+    if streamed:
+        assert spoken(out)[-1] == "message_stop"
+    else:
+        assert json.loads(out)["content"] == [{"type": "text", "text": "Hello."}]
+    assert proxy.recording()["client"] == out
+    (folder,) = replay.find(proxy.flows)
+    assert replay.replay(replay.load(folder))[0] == out
+
+
+BROKEN = [
+    # status, headers, body; the client's status, type, and some of the words
+    (429, {"content_type": "application/json"}, b'{"error":{"message":"slow"}}', 429, "rate_limit_error", "slow"),
+    (500, {"content_type": "text/html"}, b"<html>", 500, "api_error", "500"),
+    (401, {"content_type": "text/plain"}, f"bad key {SECRET}".encode(), 401, "authentication_error", "bad key [REDACTED]"),
+    (200, {"content_type": "application/json"}, b'{"error":{"message":"busy","code":503}}', 529, "overloaded_error", "busy"),
+    (200, {"content_type": "application/json"}, b"", 500, "api_error", "empty"),
+    (204, {"content_type": "application/json"}, b"", 500, "api_error", "empty"),
+    (200, {"content_type": "text/html"}, b"<html>", 500, "api_error", "no JSON object"),
+    (307, {"location": f"https://me:{THEIRS}@evil.example/?key={THEIRS}"}, b"", 500, "api_error", "redirects to evil.example"),
+    (301, {"location": "/v2"}, b"", 500, "api_error", "redirects to another path"),
+    (302, {"location": "https://[bad/"}, b"", 500, "api_error", "redirects"),
+    (200, {"content_type": "application/json", "content_encoding": "gzip"}, b"no gzip", 500, "api_error", "cannot be read"),
+    (200, {"content_encoding": "snappy"}, HELLO, 500, "api_error", "cannot be read"),
+]
+
+
+@pytest.mark.parametrize("streamed", [True, False])
+@pytest.mark.parametrize(("status", "headers", "body", "out", "kind", "words"), BROKEN)
+def test_a_client_gets_an_error_of_its_own_api(
+    routed: Routes, status: int, headers: dict[str, str], body: bytes, out: int, kind: str, words: str, streamed: bool
+) -> None:
+    flow = post(json.dumps(ASK | {"stream": streamed}).encode())
+    proxy = routed()
+    response = proxy.open(flow, None, status, **headers)
+    assert not response.stream
+    response.raw_content = body
+    proxy.addon.response(flow)
+    code, name, message = error_of(response)
+    assert (code, name) == (out, kind)
+    assert words in message
+    assert not {"location", "set-cookie", "content-encoding", "transfer-encoding"} & set(response.headers)
+    assert not {SECRET, THEIRS} & set(message.split())
+    kept = proxy.recording()
+    assert kept["client"] == response.content
+    assert kept["status"] == status
+    assert SECRET not in json.dumps(kept, default=bytes.decode)
+
+
+def test_a_recorded_error_can_be_replayed(routed: Routes) -> None:
+    flow = post()
+    proxy = routed()
+    response = proxy.open(flow, None, 429, content_type="application/json")
+    response.raw_content = b'{"error":{"message":"slow"}}'
+    proxy.addon.response(flow)
+    proxy.addon.done()
+    (folder,) = replay.find(proxy.flows)
+    assert replay.replay(replay.load(folder))[0] == response.content
+
+
+def test_a_stream_where_none_was_asked_for(routed: Routes) -> None:
+    flow = post(json.dumps(ASK | {"stream": False}).encode())
+    proxy = routed()
+    response = proxy.open(flow)
+    assert response.stream is False
+    response.raw_content = HELLO
+    proxy.addon.response(flow)
+    assert error_of(response)[:2] == (500, "api_error")
+
+
+@pytest.mark.parametrize("streamed", [True, False])
+def test_a_pipeline_that_cannot_be_made_is_an_error(routed: Routes, monkeypatch: pytest.MonkeyPatch, streamed: bool) -> None:
+    flow = post()
+    proxy = routed()
+    proxy.ask(flow)
+
+    def fail(*_: object, **__: object) -> None:
+        raise MemoryError("injected")
+
+    monkeypatch.setattr("toolmend.hook.Pipeline", fail)
+    response = answered(flow, **({} if streamed else {"content_type": "application/json"}))
+    proxy.addon.responseheaders(flow)
+    assert response.stream is False
+    response.raw_content = HELLO if streamed else ANSWER
+    proxy.addon.response(flow)
+    assert error_of(response)[:2] == (500, "api_error")
+
+
+def test_the_same_api_at_another_host_is_mended_as_ever(routed: Routes) -> None:
+    body = json.dumps({"model": "a", "stream": True, "messages": [{"role": "user", "content": "Hello"}]}).encode()
+    flow = asked(host="llm.invalid", body=body)
+    out = routed(**{"from": "llm.invalid"}).run(flow, [HELLO[:99], HELLO[99:]], set_cookie="a=b")
+    assert out == HELLO
+    assert flow.request.url == CHAT
+    assert json.loads(flow.request.content or b"") == json.loads(body) | {"model": "kimi-k2.5"}
+    assert flow.response
+    assert "set-cookie" not in flow.response.headers
+
+
+def test_an_upstream_that_breaks_off(routed: Routes) -> None:
+    flow = post()
+    proxy = routed()
+    response = proxy.open(flow)
+    assert b"message_start" in sent(response, HELLO[:300])
+    flow.error = Error("peer closed connection")
+    proxy.addon.error(flow)
+    assert proxy.recording()["state"] == "upstream_error"
+
+
+def test_an_upstream_that_cannot_be_reached_is_told(routed: Routes, log: Log) -> None:
+    flow = post()
+    proxy = routed()
+    proxy.ask(flow)
+    flow.error = Error("[Errno 111] Connect call failed")
+    proxy.addon.error(flow)
+    level, message = log()[-1]
+    assert (level, "https://openrouter.ai" in message) == ("WARNING", True)
+    assert "Connect call failed" in message
+
+
+def test_the_same_api_without_mending_is_routed_all_the_same(routed: Routes) -> None:
+    """What passes as it came still has none of the other host's cookies."""
+    body = json.dumps({"model": "a", "stream": True, "messages": [{"role": "user", "content": "Hello"}]}).encode()
+    proxy = routed(**{"from": "llm.invalid"})
+    proxy.set(dialects="off")
+    flow = asked(host="llm.invalid", body=body)
+    coded = CODERS["gzip"](HELLO)
+    assert proxy.run(flow, [coded], content_encoding="gzip", set_cookie="a=b") == coded
+    assert flow.response
+    assert dict(flow.response.headers) == {"content-type": EVENTS, "content-encoding": "gzip", "transfer-encoding": "chunked"}
+
+
+def test_a_first_stream_waits_for_nothing(routed: Routes) -> None:
+    """The patterns of the models that routes ask for are there when the addon is running."""
+    vocabulary.cache_clear()
+    proxy = routed()
+    proxy.addon.running()
+    made = vocabulary.cache_info().misses
+    assert made == 2  # of kimi-k2.5, and of a model that nobody knows
+    tools = [{"name": "t", "input_schema": {}}]
+    flow = post(json.dumps(ASK | {"tools": tools}).encode())
+    assert b"message_stop" in proxy.run(flow, [HELLO])
+    assert vocabulary.cache_info().misses == made
+
+
+@pytest.mark.parametrize("size", [1, 1 << 20])
+def test_tools_in_the_prompt(routed: Routes, size: int) -> None:
+    """The upstream sees no tools, and the client gets a call; so it is when the recording is played again."""
+    schema = {"type": "object", "properties": {"city": {"type": "string"}}}
+    flow = post(json.dumps(ASK | {"tools": [{"name": "get_weather", "input_schema": schema}]}).encode())
+    proxy = routed(tools="prompt")
+    body = stream(["I look. ", '[{"name": "get_', 'weather", "arguments": {"city": "Beijing"}}]'])
+    out = proxy.run(flow, [body[at : at + size] for at in range(0, len(body), size)])
+    sent_on = json.loads(flow.request.content or b"")
+    assert not {"tools", "tool_choice"} & set(sent_on)
+    assert "get_weather" in sent_on["messages"][0]["content"]
+    assert b'"type":"tool_use"' in out
+    assert b'"stop_reason":"tool_use"' in out
+    proxy.addon.done()
+    (folder,) = replay.find(proxy.flows)
+    assert replay.replay(replay.load(folder))[0] == out
+
+
+PAIRS = {
+    "chat": ("/v1/chat/completions", {"messages": [{"role": "user", "content": "Hello"}]}, b"data: [DONE]"),
+    "messages": ("/v1/messages", {"messages": [{"role": "user", "content": "Hello"}], "max_tokens": 9}, b"event: message_stop"),
+    "responses": ("/v1/responses", {"input": "Hello"}, b"event: response.completed"),
+}
+
+
+@pytest.mark.parametrize("client", PAIRS)
+@pytest.mark.parametrize("upstream", PAIRS)
+def test_every_pair_of_apis(routed: Routes, client: str, upstream: str) -> None:
+    """An answer in each upstream's API, as made by the translation itself, for each client."""
+    path, request, _ = PAIRS[upstream]
+    source = routed(**{"from": "llm.invalid", "to": CHAT})
+    body = source.run(asked(host="llm.invalid", path=path, body=json.dumps({"model": "a", "stream": True} | request).encode()), [HELLO])
+    path, request, end = PAIRS[client]
+    proxy = routed(**{"from": "llm.invalid", "to": f"https://a.example{PAIRS[upstream][0]}"})
+    flow = asked(host="llm.invalid", path=path, body=json.dumps({"model": "a", "stream": True} | request).encode())
+    out = proxy.run(flow, [body])
+    assert flow.request.path == PAIRS[upstream][0]
+    assert b"Hel" in out
+    assert end in out
+    assert (out == body) == (client == upstream)
+
+
+WHOLE_ERRORS = {
+    "chat": {"error": {"message": "slow", "type": "requests", "param": None, "code": "rate_limit_exceeded"}},
+    "messages": {"type": "error", "error": {"type": "rate_limit_error", "message": "slow"}, "request_id": "req_1"},
+    "responses": {"error": {"message": "slow", "type": "requests", "param": None, "code": "rate_limit_exceeded"}},
+}
+
+
+@pytest.mark.parametrize("client", PAIRS)
+@pytest.mark.parametrize("upstream", PAIRS)
+def test_errors_of_every_pair(routed: Routes, client: str, upstream: str) -> None:
+    path, request, _ = PAIRS[client]
+    proxy = routed(**{"from": "llm.invalid", "to": f"https://a.example{PAIRS[upstream][0]}"})
+    flow = asked(host="llm.invalid", path=path, body=json.dumps({"model": "a", "stream": True} | request).encode())
+    response = proxy.open(flow, None, 429, content_type="application/json", retry_after="3")
+    response.raw_content = json.dumps(WHOLE_ERRORS[upstream]).encode()
+    proxy.addon.response(flow)
+    body = json.loads(response.content or b"")
+    assert (response.status_code, response.headers["retry-after"]) == (429, "3")
+    assert (list(body), list(body["error"])) == (list(WHOLE_ERRORS[client]), list(WHOLE_ERRORS[client]["error"]))
+    assert body["error"]["message"] == "slow"

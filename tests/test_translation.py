@@ -1,0 +1,629 @@
+"""One API spoken to a client of another: other people's streams, judged strictly, the same for every cut.
+
+Every row of the list of irregular chat streams (wire-apis.md, section 9) is a case; so is what upstreams of Messages and of
+Responses do; so is every documented leak. `spoken.check` says what each client must have heard.
+"""
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import legal
+from answers import is_object
+from patterns import Pattern, all_patterns
+from patterns.kimi import ONE
+from spoken import (
+    APIS,
+    JUDGES,
+    PAIRS,
+    STOPS,
+    WEATHER,
+    Asked,
+    Counts,
+    Heard,
+    Part,
+    Text,
+    Thought,
+    asked,
+    check,
+    heard,
+    speak,
+    tell,
+)
+from streams import META, body_of, chunk, cuts, event, pieces, play, stream
+from toolmend.pipeline import Pipeline
+from toolmend.requests import translate
+
+ID = "call_" + 32 * "0"
+CALL = '{"city":"Beijing"}'
+BEIJING = {"city": "Beijing"}
+
+
+def pipeline(source: str, target: str, request: dict[str, Any] | None = None) -> Pipeline:
+    numbers = iter(range(1, 1000))
+    request = request or asked(target, *WEATHER)
+    return Pipeline(request, source=source, target=target, new_id=lambda: f"call_{next(numbers):032x}")
+
+
+def translated(source: str, target: str, body: bytes, expected: Heard, request: dict[str, Any] | None = None, splits: int = 10) -> None:
+    """The stream is translated as it must be, however it is cut."""
+    make: Callable[[], Pipeline] = lambda: pipeline(source, target, request)  # noqa: E731
+    out = play(make, [body])
+    check(target, JUDGES[target].read(out), expected)
+    for cut in cuts(body, splits):
+        assert play(make, cut) == out
+
+
+# what is as it should be, between all APIs
+
+HM, SAY = Thought("Hm, let me think 日本."), Text("Let me look.\nNow 🙂.")
+FIRST, SECOND = Asked("call_a", "get_weather", CALL), Asked("call_b", "task", '{"description": "a \\"quoted\\" 日本\\n"}')
+
+ANSWERS: dict[str, tuple[list[Part], str]] = {
+    "text": ([SAY], "stop"),
+    "text to the limit": ([SAY], "length"),
+    "filtered": ([SAY], "content_filter"),
+    "thought and text": ([HM, SAY], "stop"),
+    "a call": ([FIRST], "tool_calls"),
+    "a call without arguments": ([Asked("call_a", "task", "{}")], "tool_calls"),
+    "two calls": ([FIRST, SECOND], "tool_calls"),
+    "everything": ([HM, SAY, FIRST, SECOND], "tool_calls"),
+    "thought between calls": ([HM, FIRST, Thought("And now?"), SECOND], "tool_calls"),
+    "text between calls": ([FIRST, Text("And now:"), SECOND], "tool_calls"),
+    "a call, then the limit": ([SAY, FIRST], "length"),
+    "an odd id": ([Asked("functions.get_weather:0", "get_weather", CALL)], "tool_calls"),
+}
+SPENT = Counts(100, 50, 20, 3, 7)
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_a_regular_stream(source: str, target: str, name: str) -> None:
+    parts, stop = ANSWERS[name]
+    translated(source, target, speak(source, parts, stop, SPENT), heard(parts, stop, SPENT))
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_a_whole_message(source: str, target: str, name: str) -> None:
+    parts, stop = ANSWERS[name]
+    out = pipeline(source, target).message(tell(source, parts, stop, SPENT))
+    check(target, JUDGES[target].whole(out), heard(parts, stop, SPENT))
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_a_whole_message_for_a_client_that_waits_for_a_stream(source: str, target: str, name: str) -> None:
+    parts, stop = ANSWERS[name]
+    out = pipeline(source, target).as_stream(tell(source, parts, stop, SPENT))
+    check(target, JUDGES[target].read(out), heard(parts, stop, SPENT))
+
+
+@pytest.mark.parametrize("api", APIS)
+@pytest.mark.parametrize("name", ANSWERS)
+def test_what_needs_neither_mending_nor_translation_leaves_as_it_came(api: str, name: str) -> None:
+    parts, stop = ANSWERS[name]
+    body, whole = speak(api, parts, stop, SPENT), tell(api, parts, stop, SPENT)
+    assert play(lambda: pipeline(api, api), [body]) == body
+    assert pipeline(api, api).message(whole) == whole
+
+
+# irregular chat
+
+
+def entry(index: int | None = 0, id_: str | None = "call_a", name: str | None = "get_weather", arguments: Any = ..., **more: Any) -> dict[str, Any]:
+    """A delta with a piece of a call; members that are None are missing, `arguments` that are `...`, too."""
+    function = ({} if name is None else {"name": name}) | ({} if arguments is ... else {"arguments": arguments})
+    members = {"index": index, "id": id_, "function": function or None, "type": "function" if id_ else None, **more}
+    return {"tool_calls": [{key: value for key, value in members.items() if value is not None}]}
+
+
+def more(arguments: Any, index: int | None = 0) -> dict[str, Any]:
+    return entry(index, None, None, arguments)
+
+
+def bare(*deltas: Any, done: bool = True, usage: bool = True) -> bytes:
+    """A stream of chunks as they are given."""
+    last = [{**META, "choices": [], "usage": {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}}] if usage else []
+    return b"".join(event(data) for data in [*deltas, *last, *(["[DONE]"] if done else [])])
+
+
+def counted(usage: dict[str, Any]) -> bytes:
+    return bare(chunk({"role": "assistant", "content": "Hi"}), chunk({}, "stop"), {**META, "choices": [], "usage": usage}, usage=False)
+
+
+HI = Heard("Hi there")
+ONE_CALL = Heard(calls=[("call_a", "get_weather", BEIJING)], stop="tool_calls")
+TWO_CALLS = Heard(calls=[("call_a", "get_weather", BEIJING), ("call_b", "task", {})], stop="tool_calls")
+ERROR = Heard(stop="error")
+ROLE, SAID, STOP = chunk({"role": "assistant", "content": ""}), chunk({"content": "Hi there"}), chunk({}, "stop")
+TASK = entry(1, "call_b", "task", "{}")
+LATE = Heard(calls=[(None, "get_weather", BEIJING)], stop="tool_calls")
+
+IRREGULAR: dict[str, tuple[bytes, Heard]] = {
+    # framing
+    "CRLF": (stream(["Hi ", "there"], newline="\r\n"), HI),
+    "CR": (stream(["Hi ", "there"], newline="\r"), HI),
+    "BOM": (b"\xef\xbb\xbf" + stream(["Hi there"]), HI),
+    "comments": (b": OPENROUTER PROCESSING\n\n" + stream(["Hi there"]).replace(b"\n\n", b"\n\n: keep-alive\n\n"), HI),
+    "no [DONE]": (bare(ROLE, SAID, STOP, done=False), HI),
+    "no [DONE], no usage": (bare(ROLE, SAID, STOP, done=False, usage=False), Heard("Hi there", counts=None)),
+    "no blank line at the end": (stream(["Hi there"]).rstrip(b"\n"), HI),
+    "nothing behind the reason": (bare(ROLE, SAID, STOP, done=False, usage=False).rstrip(b"\n"), Heard("Hi there", counts=None)),
+    "no blank behind data:": (stream(["Hi there"]).replace(b"data: ", b"data:"), HI),
+    "event lines": (stream(["Hi there"]).replace(b"data: ", b"event: message\ndata: "), HI),
+    "UTF-8 split": (stream(["日本 🙂", "é"]), Heard("日本 🙂é")),
+    # chunk
+    "choices []": (bare({**META, "choices": []}, ROLE, SAID, STOP), HI),
+    "no choices": (bare(META, ROLE, META, SAID, STOP, META), HI),
+    "delta null": (bare(ROLE, {**META, "choices": [{"index": 0, "delta": None, "finish_reason": None}]}, SAID, STOP), HI),
+    "no role": (bare(SAID, STOP), HI),
+    "content null": (bare(chunk({"role": "assistant", "content": None}), chunk({"content": None}), SAID, STOP), HI),
+    "content empty": (bare(ROLE, chunk({"content": ""}), SAID, chunk({"content": ""}), STOP), HI),
+    "no index": (bare(ROLE, {**META, "choices": [{"delta": {"content": "Hi there"}}]}, {**META, "choices": [{"delta": {}, "finish_reason": "stop"}]}), HI),
+    "usage on each chunk": (
+        bare(*({**each, "usage": {"prompt_tokens": 10, "completion_tokens": at, "total_tokens": 10 + at}} for at, each in enumerate((ROLE, SAID, STOP)))),
+        HI,
+    ),
+    "usage null on each chunk": (bare(*({**each, "usage": None} for each in (ROLE, SAID, STOP))), HI),
+    "usage with the reason": (
+        bare(ROLE, SAID, {**STOP, "usage": {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}}, usage=False),
+        HI,
+    ),
+    "no usage": (bare(ROLE, SAID, STOP, usage=False), Heard("Hi there", counts=None)),
+    "an error object": (bare(ROLE, SAID, {"error": {"message": "gone", "code": 502}}), ERROR),
+    "an error as text": (bare(ROLE, SAID, {"error": "gone"}), ERROR),
+    "an error in a choice": (
+        bare(ROLE, SAID, {**META, "choices": [{"index": 0, "delta": {}, "error": {"code": 502, "message": "gone"}, "finish_reason": "error"}]}),
+        ERROR,
+    ),
+    "an error at once": (bare({"error": {"message": "slow down", "code": 429}}, usage=False), ERROR),
+    "the reason error": (bare(ROLE, SAID, chunk({}, "error")), ERROR),
+    "other fields": (bare(ROLE, {**SAID, "system_fingerprint": "x", "provider": "y", "service_tier": None}, STOP), HI),
+    "another choice": (bare(ROLE, chunk({"role": "assistant", "content": "no"}, index=1), SAID, STOP, chunk({}, "stop", index=1)), HI),
+    # finish
+    "text with the reason": (bare(ROLE, chunk({"content": "Hi there"}, "stop")), HI),
+    "text behind the reason": (bare(ROLE, chunk({"content": "Hi "}), STOP, chunk({"content": "there"})), HI),
+    "a call behind the reason": (
+        bare(ROLE, SAID, STOP, chunk(entry(arguments=CALL))),
+        Heard("Hi there", calls=ONE_CALL.calls, stop="tool_calls"),
+    ),
+    "the reason on each chunk": (bare(chunk({"role": "assistant", "content": "Hi "}, "stop"), chunk({"content": "there"}, "stop")), HI),
+    "the reason twice": (bare(ROLE, SAID, STOP, STOP), HI),
+    "an unknown reason": (bare(ROLE, SAID, chunk({}, "eos")), HI),
+    "an empty reason": (bare(ROLE, chunk({"content": "Hi "}, ""), chunk({"content": "there"}, ""), STOP), HI),
+    "tool_calls without a call": (bare(ROLE, SAID, chunk({}, "tool_calls")), HI),
+    "stop with a call": (stream([entry(arguments=CALL)], finish="stop"), ONE_CALL),
+    "an unknown reason with a call": (stream([entry(arguments=CALL)], finish="eos"), ONE_CALL),
+    "only [DONE]": (stream(["Hi there"], finish=None), HI),
+    "only [DONE] behind a call": (stream([entry(arguments=CALL)], finish=None), ONE_CALL),
+    "cut off": (bare(ROLE, SAID, done=False, usage=False), ERROR),
+    "cut off in a call": (bare(ROLE, chunk(entry(arguments='{"city":"Bei')), done=False, usage=False), ERROR),
+    "cut off behind a call": (bare(ROLE, chunk(entry(arguments=CALL)), done=False, usage=False), ERROR),
+    "cut off in an event": (stream(["Hi there"])[:300], ERROR),
+    "a reason, but the call is broken off": (bare(ROLE, chunk(entry(arguments='{"city":"Bei')), chunk({}, "tool_calls")), ERROR),
+    "empty": (b"", ERROR),
+    "[DONE] alone": (b"data: [DONE]\n\n", ERROR),
+    "no words": (bare(ROLE, STOP), Heard()),
+    # identity of calls
+    "tool_calls [] beside text": (bare(ROLE, *(chunk({"content": part, "tool_calls": []}) for part in ("Hi ", "there")), STOP), HI),
+    "tool_calls null beside text": (bare(ROLE, *(chunk({"content": part, "tool_calls": None}) for part in ("Hi ", "there")), STOP), HI),
+    "no call index": (stream([entry(None, arguments=""), more(CALL, None)], finish="tool_calls"), ONE_CALL),
+    "two calls without index": (
+        stream([entry(None, arguments=CALL), entry(None, "call_b", "task", "{}")], finish="tool_calls"),
+        TWO_CALLS,
+    ),
+    "index from 1": (stream([entry(1, arguments=""), more(CALL, 1)], finish="tool_calls"), ONE_CALL),
+    "indices with a gap": (stream([entry(0, arguments=CALL), entry(5, "call_b", "task", "{}")], finish="tool_calls"), TWO_CALLS),
+    "the same index, a new id": (stream([entry(arguments=CALL), entry(0, "call_b", "task", "{}")], finish="tool_calls"), TWO_CALLS),
+    "interleaved": (
+        stream([entry(arguments='{"city"'), entry(1, "call_b", "task", "{"), more(':"Bei'), more("}", 1), more('jing"}')], finish="tool_calls"),
+        TWO_CALLS,
+    ),
+    "two calls in one chunk": (
+        stream([{"tool_calls": [*entry(arguments=CALL)["tool_calls"], *TASK["tool_calls"]]}], finish="tool_calls"),
+        TWO_CALLS,
+    ),
+    "no id": (stream([entry(id_=None, arguments=CALL)], finish="tool_calls"), LATE),
+    "an empty id": (stream([entry(id_="", arguments=CALL)], finish="tool_calls"), LATE),
+    "a late id": (stream([entry(id_=None, arguments=""), entry(name=None, arguments=""), more(CALL)], finish="tool_calls"), ONE_CALL),
+    "the name behind the id": (stream([entry(name=None, arguments=""), entry(id_=None, arguments=""), more(CALL)], finish="tool_calls"), ONE_CALL),
+    "a name in pieces": (
+        stream([entry(name="get_", arguments=""), entry(id_=None, name="weather", arguments=""), more(CALL)], finish="tool_calls"),
+        ONE_CALL,
+    ),
+    "id and name on each chunk": (stream([entry(arguments=piece) for piece in pieces(CALL, 1, (3, 4))], finish="tool_calls"), ONE_CALL),
+    "type missing": (stream([{"tool_calls": [{"index": 0, "id": "call_a", "function": {"name": "get_weather", "arguments": CALL}}]}], finish="tool_calls"), ONE_CALL),
+    "text between the deltas of a call": (
+        stream([entry(arguments='{"city":'), "\n", more('"Beijing"}')], finish="tool_calls"),
+        Heard("\n", calls=ONE_CALL.calls, stop="tool_calls"),
+    ),
+    # arguments
+    "arguments null": (stream([entry(arguments=None), more(CALL)], finish="tool_calls"), ONE_CALL),
+    "arguments empty": (stream([entry(arguments=""), more(""), more(CALL), more("")], finish="tool_calls"), ONE_CALL),
+    "arguments an object": (stream([entry(arguments=BEIJING)], finish="tool_calls"), ONE_CALL),
+    "arguments at once": (stream([entry(arguments=""), more(CALL)], finish="tool_calls"), ONE_CALL),
+    "arguments in the first chunk": (stream([entry(arguments=CALL)], finish="tool_calls"), ONE_CALL),
+    "no arguments": (stream([entry(name="task")], finish="tool_calls"), Heard(calls=[("call_a", "task", {})], stop="tool_calls")),
+    "empty arguments": (stream([entry(name="task", arguments="")], finish="tool_calls"), Heard(calls=[("call_a", "task", {})], stop="tool_calls")),
+    "function_call": (
+        stream([{"function_call": {"name": "get_weather", "arguments": ""}}, {"function_call": {"arguments": CALL}}], finish="function_call"),
+        LATE,
+    ),
+    # reasoning
+    "reasoning_content": (stream([{"reasoning_content": "Hm"}, "Hi there"]), Heard("Hi there", "Hm")),
+    "reasoning": (stream([{"reasoning": "H"}, {"reasoning": "m"}, "Hi there"]), Heard("Hi there", "Hm")),
+    "reasoning_details": (
+        stream([{"reasoning": "Hm", "reasoning_details": [{"type": "reasoning.text", "text": "Hm", "index": 0, "format": "x"}]}, "Hi there"]),
+        Heard("Hi there", "Hm"),
+    ),
+    "reasoning_details alone": (
+        stream([{"reasoning_details": [{"type": "reasoning.text", "text": "Hm", "index": 0}]}, "Hi there"]),
+        Heard("Hi there", "Hm"),
+    ),
+    "both fields": (stream([{"reasoning": "Hm", "reasoning_content": "Hm"}, "Hi there"]), Heard("Hi there", "Hm")),
+    "several runs": (stream([{"reasoning_content": "a"}, "Hi ", {"reasoning_content": "b"}, "there"]), Heard("Hi there", "ab")),
+    "reasoning between calls": (
+        stream([entry(arguments=CALL), {"reasoning_content": "Hm"}, TASK], finish="tool_calls"),
+        Heard("", "Hm", TWO_CALLS.calls, "tool_calls"),
+    ),
+    "reasoning in a call": (
+        stream([entry(arguments='{"city":'), {"reasoning_content": "Hm"}, more('"Beijing"}')], finish="tool_calls"),
+        Heard("", "Hm", ONE_CALL.calls, "tool_calls"),
+    ),
+    "reasoning null and empty": (stream([{"content": "Hi ", "reasoning_content": None}, {"content": "there", "reasoning_content": ""}]), HI),
+    "reasoning beside text": (stream([{"content": "Hi there", "reasoning_content": "Hm"}]), Heard("Hi there", "Hm")),
+    "reasoning alone": (stream([{"reasoning_content": "Hm"}]), Heard("", "Hm")),
+    # limits and filters
+    "the limit": (stream(["Hi there"], finish="length"), Heard("Hi there", stop="length")),
+    "the limit behind a call": (stream([entry(arguments=CALL)], finish="length"), Heard(calls=ONE_CALL.calls, stop="length")),
+    "filtered": (stream(["Hi there"], finish="content_filter"), Heard("Hi there", stop="content_filter")),
+    # usage
+    "cached": (
+        counted({"prompt_tokens": 100, "completion_tokens": 5, "total_tokens": 105, "prompt_tokens_details": {"cached_tokens": 40, "cache_write_tokens": 10}}),
+        Heard("Hi", counts=Counts(100, 5, 40, 10)),
+    ),
+    "cached, DeepSeek": (
+        counted({"prompt_tokens": 100, "completion_tokens": 5, "total_tokens": 105, "prompt_cache_hit_tokens": 40, "prompt_cache_miss_tokens": 60}),
+        Heard("Hi", counts=Counts(100, 5, 40)),
+    ),
+    "cached, Moonshot": (
+        counted({"prompt_tokens": 100, "completion_tokens": 5, "total_tokens": 105, "cached_tokens": 40}),
+        Heard("Hi", counts=Counts(100, 5, 40)),
+    ),
+    "all is cached": (
+        counted({"prompt_tokens": 100, "completion_tokens": 5, "total_tokens": 105, "prompt_tokens_details": {"cached_tokens": 100}}),
+        Heard("Hi", counts=Counts(100, 5, 100)),
+    ),
+    "details null": (
+        counted({"prompt_tokens": 100, "completion_tokens": 5, "total_tokens": 105, "prompt_tokens_details": None, "completion_tokens_details": None}),
+        Heard("Hi", counts=Counts(100, 5)),
+    ),
+    "thought": (
+        counted({"prompt_tokens": 100, "completion_tokens": 5, "total_tokens": 105, "completion_tokens_details": {"reasoning_tokens": 4}}),
+        Heard("Hi", counts=Counts(100, 5, 0, 0, 4)),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", IRREGULAR)
+@pytest.mark.parametrize("target", ["messages", "responses"])
+def test_an_irregular_chat_stream(target: str, name: str) -> None:
+    body, expected = IRREGULAR[name]
+    translated("chat", target, body, expected)
+
+
+@pytest.mark.parametrize("target", ["messages", "responses"])
+def test_think_tags_are_reasoning(target: str) -> None:
+    request = {**asked(target, *WEATHER), "model": "qwen3-32b"}
+    translated("chat", target, stream(["<thi", "nk>Hm</th", "ink>Hi there"]), Heard("Hi there", "Hm"), request)
+
+
+@pytest.mark.parametrize("target", ["messages", "responses"])
+def test_a_call_that_the_limit_broke_off_is_told_as_it_came(target: str) -> None:
+    """Neither made up nor lost without a word (invariant 4)."""
+    body = stream([entry(arguments='{"city":"Bei')], finish="length")
+    out = play(lambda: pipeline("chat", target), [body])
+    answer = JUDGES[target].read(out)
+    assert answer.faults == []
+    assert answer.stop_reason in ("max_tokens", "incomplete/max_output_tokens")
+    assert [call.arguments for call in answer.calls] in ([], ['{"city":"Bei'])
+
+
+def test_a_sign_of_life_is_passed_on() -> None:
+    body, _ = IRREGULAR["comments"]
+    quiet = JUDGES["messages"].read(play(lambda: pipeline("chat", "messages"), [stream(["Hi there"])]))
+    answer = JUDGES["messages"].read(play(lambda: pipeline("chat", "messages"), [body]))
+    assert answer.pings > quiet.pings
+
+
+def test_a_refusal_is_told() -> None:
+    body = stream([{"refusal": "I "}, {"refusal": "can not."}])
+    answer = JUDGES["messages"].read(play(lambda: pipeline("chat", "messages"), [body]))
+    assert (answer.faults, answer.text, answer.stop_reason) == ([], "I can not.", "refusal")
+    answer = JUDGES["responses"].read(play(lambda: pipeline("chat", "responses"), [body]))
+    assert (answer.faults, answer.refusal) == ([], "I can not.")
+
+
+def test_a_stop_sequence_that_the_upstream_tells_is_told() -> None:
+    last = {**META, "choices": [{"index": 0, "delta": {}, "finish_reason": "stop", "stop_reason": "END"}]}
+    answer = JUDGES["messages"].read(play(lambda: pipeline("chat", "messages"), [bare(ROLE, SAID, last)]))
+    assert (answer.faults, answer.stop_reason, answer.stop_sequence) == ([], "stop_sequence", "END")
+
+
+BODIES: dict[str, tuple[Any, Heard]] = {
+    "an error with status 200": ({"error": {"message": "slow down", "code": 429}}, ERROR),
+    "an error in the choice": ({**META, "choices": [{"index": 0, "message": {"role": "assistant", "content": ""}, "error": {"code": 502, "message": "gone"}}]}, ERROR),
+    "no choices": ({**META, "choices": []}, ERROR),
+    "legacy": (
+        {**META, "choices": [{"index": 0, "message": {"content": None, "function_call": {"name": "get_weather", "arguments": CALL}}, "finish_reason": "function_call"}], "usage": {"prompt_tokens": 10, "completion_tokens": 5}},
+        LATE,
+    ),
+    "empty arguments": (
+        {**META, "choices": [{"index": 0, "message": {"content": "", "tool_calls": [{"id": "call_a", "function": {"name": "task", "arguments": ""}}]}, "finish_reason": "stop"}], "usage": {"prompt_tokens": 10, "completion_tokens": 5}},
+        Heard(calls=[("call_a", "task", {})], stop="tool_calls"),
+    ),
+    "broken arguments": (
+        {**META, "choices": [{"index": 0, "message": {"content": "", "tool_calls": [{"id": "call_a", "type": "function", "function": {"name": "task", "arguments": '{"a":'}}]}, "finish_reason": "tool_calls"}]},
+        ERROR,
+    ),
+    "a leak": (
+        {**META, "choices": [{"index": 0, "message": {"role": "assistant", "content": ONE}, "finish_reason": "stop"}], "usage": {"prompt_tokens": 10, "completion_tokens": 5}},
+        Heard(calls=[("functions.get_weather:0", "get_weather", BEIJING)], stop="tool_calls"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BODIES)
+@pytest.mark.parametrize("target", ["messages", "responses"])
+def test_an_irregular_chat_completion(target: str, name: str) -> None:
+    body, expected = BODIES[name]
+    out = pipeline("chat", target).message(json.dumps({**body, "object": "chat.completion"}).encode())
+    check(target, JUDGES[target].whole(out), expected)
+
+
+@pytest.mark.parametrize("body", [b"", b"not JSON", b"[]", b"{}", b'{"error":{"message":"slow down","code":429}}', b'{"choices":null}', b'{"content":null}'])
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_a_body_that_is_no_answer_is_an_error(source: str, target: str, body: bytes) -> None:
+    check(target, JUDGES[target].whole(pipeline(source, target).message(body)), ERROR)
+    check(target, JUDGES[target].read(pipeline(source, target).as_stream(body)), ERROR)
+    check(target, JUDGES[target].read(play(lambda: pipeline(source, target), [body])), ERROR)
+
+
+# leaks
+
+
+def of_pattern(pattern: Pattern) -> Heard:
+    """What is to be heard of a pattern: a call that cannot be read is an error, unless the limit broke it off."""
+    if any(not is_object(arguments) for *_, arguments in pattern.calls):
+        return ERROR
+    calls = [(id_, name, json.loads(arguments)) for id_, name, arguments in pattern.calls]
+    known = pattern.expected_finish if pattern.expected_finish in STOPS["chat"] else "tool_calls" if calls else "stop"
+    return Heard(pattern.content, pattern.reasoning, calls, known)
+
+
+def is_plain(pattern: Pattern) -> bool:
+    """Whether its upstream is told the names as the client has them, and what it leaves is an answer."""
+    names = [tool["function"]["name"] for tool in pattern.request.get("tools", ())]
+    broken = pattern.expected_finish == "length" and of_pattern(pattern) is ERROR
+    return all(re.fullmatch(r"[A-Za-z][\w-]{0,63}", name) for name in names) and not broken
+
+
+PATTERNS = {name: pattern for name, pattern in all_patterns().items() if is_plain(pattern)}
+
+
+@pytest.mark.parametrize("name", PATTERNS)
+@pytest.mark.parametrize("target", ["messages", "responses"])
+def test_a_documented_pattern(target: str, name: str) -> None:
+    pattern = PATTERNS[name]
+    request = translate(pattern.request, client="chat", upstream=target).request
+    translated("chat", target, body_of(pattern), of_pattern(pattern), request, splits=0)
+
+
+@pytest.mark.parametrize("field", ["text", "reasoning"])
+@pytest.mark.parametrize(("source", "target"), [(source, target) for source in APIS for target in APIS])
+def test_a_leak_in_any_api_is_a_call_in_any(source: str, target: str, field: str) -> None:
+    said: list[Part] = [Thought(f"Hm. {ONE}")] if field == "reasoning" else [Text(f"Look: {ONE}")]
+    calls = [("functions.get_weather:0", "get_weather", BEIJING)]
+    expected = Heard("", "Hm. ", calls, "tool_calls") if field == "reasoning" else Heard("Look: ", "", calls, "tool_calls")
+    translated(source, target, speak(source, said), expected)
+
+
+# irregular Messages
+
+
+def deltas(index: int, kind: str, member: str, *parts: str) -> list[dict[str, Any]]:
+    return [{"type": "content_block_delta", "index": index, "delta": {"type": kind, member: part}} for part in parts]
+
+
+def changed(events: list[dict[str, Any]], change: Callable[[list[dict[str, Any]]], object]) -> bytes:
+    change(events)
+    return legal.sse(events)
+
+
+M_USAGE = Counts(25, 9, 5)
+GOOD = legal.messages(legal.thinking("Hm", signature="s"), legal.text("Hi ", "there"), legal.tool("call_a", "get_weather", '{"city":', '"Beijing"}'), stop="tool_use")
+ALL = Heard("Hi there", "Hm", ONE_CALL.calls, "tool_calls", M_USAGE)
+
+
+def m(change: Callable[[list[dict[str, Any]]], object]) -> bytes:
+    """GOOD, changed."""
+    events = json.loads(json.dumps(GOOD))
+    change(events)
+    return legal.sse(events)
+
+
+MESSAGES: dict[str, tuple[bytes, Heard]] = {
+    "good": (legal.sse(GOOD), ALL),
+    "CRLF": (legal.sse(GOOD).replace(b"\n", b"\r\n"), ALL),
+    "no event lines": (b"".join(event(each) for each in GOOD), ALL),
+    "no ping": (m(lambda e: e.pop(1)), ALL),
+    "pings": (m(lambda e: [e.insert(at, {"type": "ping"}) for at in range(len(e) - 1, 1, -1)]), ALL),
+    "comments": (b": hello\n\n" + legal.sse(GOOD).replace(b"\n\n", b"\n\n: there\n\n"), ALL),
+    "no message_stop": (m(lambda e: e.pop()), ALL),
+    "cut": (m(lambda e: e.__delitem__(slice(-2, None))), ERROR),
+    "cut in a call": (m(lambda e: e.__delitem__(slice(-4, None))), ERROR),
+    "an error": (m(lambda e: e.__setitem__(slice(-2, None), [legal.broken()])), ERROR),
+    "an error first": (legal.sse([legal.broken("rate_limit_error", "slow down")]), ERROR),
+    "arguments in the start": (
+        m(lambda e: (e[-6]["content_block"].update(input=BEIJING), e.__delitem__(slice(-5, -3)))),
+        ALL,
+    ),
+    "an unknown event": (m(lambda e: e.insert(2, {"type": "metadata", "x": 1})), ALL),
+    "an unknown block": (
+        m(lambda e: e.__setitem__(slice(-2, -2), [{**each, "index": 3} for each in legal.block({"type": "server_thing", "x": 1})])),
+        ALL,
+    ),
+    "no block stops": (m(lambda e: e.__setitem__(slice(None), [each for each in e if each["type"] != "content_block_stop"])), ALL),
+    "end_turn with a call": (m(lambda e: e[-2]["delta"].update(stop_reason="end_turn")), ALL),
+    "pause_turn": (legal.sse(legal.messages(legal.text("Hi there"), stop="pause_turn")), Heard("Hi there", counts=M_USAGE)),
+    "the window is full": (
+        legal.sse(legal.messages(legal.text("Hi there"), stop="model_context_window_exceeded")),
+        Heard("Hi there", stop="length", counts=M_USAGE),
+    ),
+    "a stop sequence": (
+        legal.sse(legal.messages(legal.text("Hi there"), stop="stop_sequence", sequence="END")),
+        Heard("Hi there", counts=M_USAGE),
+    ),
+    "no arguments": (
+        legal.sse(legal.messages(legal.tool("call_a", "task"), stop="tool_use")),
+        Heard(calls=[("call_a", "task", {})], stop="tool_calls", counts=M_USAGE),
+    ),
+    "counts of the start alone": (m(lambda e: e[-2].update(usage={"output_tokens": 9})), ALL),
+    "redacted": (
+        legal.sse(legal.messages(legal.redacted("blob"), legal.text("Hi there"))),
+        Heard("Hi there", counts=M_USAGE),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MESSAGES)
+@pytest.mark.parametrize("target", ["chat", "responses"])
+def test_a_messages_stream(target: str, name: str) -> None:
+    body, expected = MESSAGES[name]
+    translated("messages", target, body, expected)
+
+
+# irregular Responses
+
+R_USAGE = Counts(25, 9, 5, 0, 4)
+ITEMS = legal.responses(legal.think("Hm", encrypted="s"), legal.say("Hi ", "there"), legal.call("call_a", "get_weather", '{"city":', '"Beijing"}'))
+TOLD = Heard("Hi there", "Hm", ONE_CALL.calls, "tool_calls", R_USAGE)
+
+
+def r(change: Callable[[list[dict[str, Any]]], object]) -> bytes:
+    """ITEMS, changed."""
+    events = json.loads(json.dumps(ITEMS))
+    change(events)
+    return legal.sse(legal.numbered(events))
+
+
+def kept(*types: str) -> Callable[[list[dict[str, Any]]], object]:
+    """Without the events whose type ends so."""
+    return lambda e: e.__setitem__(slice(None), [each for each in e if not each["type"].endswith(types)])
+
+
+def concurrent(e: list[dict[str, Any]]) -> None:
+    """Both calls at once, their deltas taking turns."""
+    one, two = legal.call("call_a", "get_weather", '{"city":', '"Beijing"}'), legal.call("call_b", "task", "{", "}")
+    place = [
+        [{**each, "item_id": f"item_{at}", "output_index": at} for each in item.events] for at, item in enumerate((one, two))
+    ]
+    items = [{"id": f"item_{at}", **item.done} for at, item in enumerate((one, two))]
+    e[2:-1] = [
+        *({"type": "response.output_item.added", "output_index": at, "item": {"id": f"item_{at}", **item.start}} for at, item in enumerate((one, two))),
+        *(event for pair in zip(*place, strict=True) for event in pair),
+        *({"type": "response.output_item.done", "output_index": at, "item": item} for at, item in enumerate(items)),
+    ]
+    e[-1]["response"]["output"] = items
+
+
+RESPONSES: dict[str, tuple[bytes, Heard]] = {
+    "good": (legal.sse(ITEMS), TOLD),
+    "CRLF": (legal.sse(ITEMS).replace(b"\n", b"\r\n"), TOLD),
+    "no event lines": (b"".join(event(each) for each in ITEMS), TOLD),
+    "[DONE]": (legal.sse(ITEMS) + b"data: [DONE]\n\n", TOLD),
+    "no deltas": (r(kept(".delta")), TOLD),
+    "no done": (r(kept("text.done", "arguments.done", "part.done")), TOLD),
+    "no parts": (r(kept("part.added", "part.done")), TOLD),
+    "no item.done": (r(kept("item.done")), TOLD),
+    "items alone": (r(kept(".delta", "text.done", "arguments.done", "part.added", "part.done")), TOLD),
+    "the end alone": (r(lambda e: e.__delitem__(slice(2, -1))), TOLD),
+    "no call_id": (
+        r(lambda e: [each["item"].pop("call_id", None) for each in e if "item" in each] and e[-1]["response"]["output"][2].pop("call_id")),
+        Heard("Hi there", "Hm", [("item_2", "get_weather", BEIJING)], "tool_calls", R_USAGE),
+    ),
+    "concurrent calls": (r(concurrent), Heard(calls=TWO_CALLS.calls, stop="tool_calls", counts=R_USAGE)),
+    "cut": (r(lambda e: e.pop()), ERROR),
+    "cut in a call": (r(lambda e: e.__delitem__(slice(-3, None))), ERROR),
+    "failed": (legal.sse(legal.responses(legal.say("Hi"), status="failed")), ERROR),
+    "an error": (r(lambda e: e.__setitem__(slice(-1, None), [{"type": "error", "code": None, "message": "gone", "param": None}])), ERROR),
+    "incomplete": (legal.sse(legal.responses(legal.say("Hi there"), status="incomplete")), Heard("Hi there", stop="length", counts=R_USAGE)),
+    "an unknown event": (r(lambda e: e.insert(2, {"type": "response.metadata"})), TOLD),
+    "an unknown item": (
+        r(lambda e: e.__setitem__(slice(-1, -1), [{"type": f"response.output_item.{word}", "output_index": 3, "item": {"id": "ws_1", "type": "web_search_call", "status": "completed"}} for word in ("added", "done")])),
+        TOLD,
+    ),
+    "empty arguments": (
+        legal.sse(legal.responses(legal.call("call_a", "task"))),
+        Heard(calls=[("call_a", "task", {})], stop="tool_calls", counts=R_USAGE),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", RESPONSES)
+@pytest.mark.parametrize("target", ["chat", "messages"])
+def test_a_responses_stream(target: str, name: str) -> None:
+    body, expected = RESPONSES[name]
+    translated("responses", target, body, expected)
+
+
+# names and kinds of tools
+
+LONG = "mcp__" + 70 * "x"
+
+
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_a_name_that_is_too_long_comes_back(source: str, target: str) -> None:
+    request = asked(target, (LONG, {}), ("task", {}))
+    names = translate(request, client=target, upstream=source).names
+    (name,) = names
+    assert len(name) <= 64
+    body = speak(source, [Asked("call_a", name, "{}")], "tool_calls")
+    translated(source, target, body, Heard(calls=[("call_a", LONG, {})], stop="tool_calls"), request, splits=5)
+
+
+PATCH = '*** Begin Patch\n+ "日本"\n*** End Patch'
+
+
+@pytest.mark.parametrize("source", ["chat", "messages"])
+def test_a_freeform_tool_gets_its_bare_input(source: str) -> None:
+    request = {**asked("responses"), "tools": [{"type": "custom", "name": "apply_patch", "description": "x"}]}
+    body = speak(source, [Asked("call_a", "apply_patch", json.dumps({"input": PATCH}))], "tool_calls")
+    make: Callable[[], Pipeline] = lambda: pipeline(source, "responses", request)  # noqa: E731
+    out = play(make, [body])
+    answer = JUDGES["responses"].read(out)
+    assert (answer.faults, [(call.kind, call.name, call.arguments) for call in answer.calls]) == ([], [("custom", "apply_patch", PATCH)])
+    for cut in cuts(body, 25):
+        assert play(make, cut) == out
+
+
+def test_a_custom_call_of_responses_is_a_function_elsewhere() -> None:
+    body = legal.sse(legal.responses(legal.custom("call_a", "task", "*** ", "x")))
+    for target in ("chat", "messages"):
+        answer = JUDGES[target].read(play(lambda target=target: pipeline("responses", target), [body]))
+        assert (answer.faults, answer.asked) == ([], [("task", {"input": "*** x"})])
+
+
+# what the client did not ask for
+
+
+@pytest.mark.parametrize("source", ["messages", "responses"])
+def test_a_client_of_chat_that_asked_for_no_usage_gets_none(source: str) -> None:
+    silent = asked("chat", *WEATHER)
+    del silent["stream_options"]
+    answer = JUDGES["chat"].read(play(lambda: pipeline(source, "chat", silent), [speak(source, [SAY])]))
+    assert (answer.faults, answer.usage) == ([], None)

@@ -1,0 +1,125 @@
+"""Streams that nobody wrote, in any order of everything that was ever seen: what is translated is legal, and the same for every cut.
+
+Rule of this file: nothing is asked but what always holds. What is right is told in test_translation.py.
+"""
+
+import json
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import legal
+from patterns.kimi import ONE
+from patterns.qwen import H
+from spoken import JUDGES, PAIRS, WEATHER, asked
+from streams import META, chunk, event
+from toolmend.pipeline import Pipeline
+
+
+def entry(index: Any, id_: Any, name: Any, arguments: Any) -> dict[str, Any]:
+    return chunk({"tool_calls": [{"index": index, "id": id_, "type": "function", "function": {"name": name, "arguments": arguments}}]})
+
+
+CHAT: list[Any] = [
+    chunk({"role": "assistant", "content": ""}),
+    chunk({"content": "Hi "}),
+    chunk({"content": "日本"}),
+    chunk({"content": ONE}),
+    chunk({"content": ONE[:40]}),
+    chunk({"content": ONE[40:]}),
+    chunk({"content": H}),
+    chunk({"content": "<think>"}),
+    chunk({"content": "</think>"}),
+    chunk({"reasoning_content": "Hm"}),
+    chunk({"reasoning": "So"}),
+    chunk({"reasoning_details": [{"type": "reasoning.text", "text": "Oh", "index": 0}]}),
+    chunk({"reasoning_details": [{"type": "reasoning.encrypted", "data": "blob", "index": 1}]}),
+    chunk({"refusal": "No."}),
+    entry(0, "call_a", "get_weather", ""),
+    entry(0, None, None, '{"city":'),
+    entry(0, None, None, '"Beijing"}'),
+    entry(0, None, None, "{}"),
+    entry(1, "call_b", "task", "{}"),
+    entry(1, "call_b", "task", ""),
+    entry(1, "call_a", "task", "{}"),
+    entry(None, "call_c", "task", {"a": 1}),
+    entry(3, "", "get_", None),
+    entry(3, None, "weather", ""),
+    chunk({"function_call": {"name": "task", "arguments": "{"}}),
+    chunk({"function_call": {"arguments": "}"}}),
+    chunk({}, "stop"),
+    chunk({}, "tool_calls"),
+    chunk({}, "length"),
+    chunk({"content": "x"}, "eos"),
+    {**META, "choices": []},
+    {**META, "choices": [{"index": 0, "delta": None}]},
+    chunk({"content": "other"}, index=1),
+    {**META, "choices": [], "usage": {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15, "prompt_tokens_details": {"cached_tokens": 20}}},
+    {**META, "choices": [], "usage": {"prompt_tokens": None}},
+    {"error": {"message": "gone"}},
+    "[DONE]",
+    "nothing",
+    {"object": "ping"},
+    [],
+    None,
+]
+MESSAGES: list[Any] = [
+    *legal.messages(legal.thinking("Hm", signature="s"), legal.text("Hi ", "there"), legal.tool("call_a", "task", "{", "}"), stop="tool_use"),
+    *({**each, "index": 1} for each in legal.tool("call_a", "get_weather", '{"city":', '"x"}')),
+    *({**each, "index": 0} for each in legal.text(ONE[:50], ONE[50:], H)),
+    *({**each, "index": 7} for each in legal.redacted("blob")),
+    {"type": "content_block_delta", "index": 2, "delta": None},
+    {"type": "content_block_start", "index": None, "content_block": {}},
+    {"type": "message_delta", "delta": {"stop_reason": "max_tokens"}, "usage": None},
+    legal.broken(),
+    {"type": "what"},
+    "nothing",
+]
+RESPONSES: list[Any] = [
+    *legal.responses(legal.think("Hm", encrypted="s"), legal.say("Hi ", "there"), legal.call("call_a", "task", "{", "}"), legal.refuse("No.")),
+    *legal.responses(legal.call("call_a", "get_weather", '{"city":', '"x"}'), legal.say(ONE[:50], ONE[50:]), status="incomplete"),
+    *legal.responses(legal.custom("call_p", "task", "***", "x"), status="failed"),
+    {"type": "response.output_item.added", "output_index": 0, "item": None},
+    {"type": "response.output_text.delta", "delta": None},
+    {"type": "error", "message": "gone"},
+    {"type": "what"},
+    "nothing",
+]
+WILD = {"chat": CHAT, "messages": MESSAGES, "responses": RESPONSES}
+
+
+def run(source: str, target: str, parts: list[bytes]) -> bytes:
+    numbers = iter(range(1, 10_000))
+    made = Pipeline(asked(target, *WEATHER), source=source, target=target, new_id=lambda: f"call_{next(numbers):032x}")
+    out = b"".join([made.feed(part) for part in parts]) + made.close()
+    assert made.error is None, made.error
+    return out
+
+
+def body_of(source: str, order: list[Any]) -> bytes:
+    if source == "chat":
+        return b"".join(event(each) for each in order)
+    return b"".join(f"event: {each['type']}\ndata: {json.dumps(each)}\n\n".encode() if isinstance(each, dict) else event(each) for each in order)
+
+
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_whatever_comes_what_goes_out_is_legal(source: str, target: str) -> None:
+    @settings(max_examples=60)
+    @given(st.data())
+    def holds(data: st.DataObject) -> None:
+        pool = WILD[source]
+        order = [pool[at] for at in data.draw(st.lists(st.integers(0, len(pool) - 1), max_size=14))]
+        body = body_of(source, order)
+        out = run(source, target, [body])
+        answer = JUDGES[target].read(out)
+        # where arguments are a string, what a model got wrong is the client's to tell it
+        faults = [fault for fault in answer.faults if target == "messages" or "no JSON object" not in fault]
+        assert not faults, (faults, out.decode())
+        at = random.Random(len(body)).randrange(len(body) + 1)
+        assert run(source, target, [body[:at], body[at:]]) == out
+        assert run(source, target, [body[at : at + 1] for at in range(len(body))]) == out
+
+    holds()
