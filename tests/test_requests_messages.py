@@ -309,7 +309,7 @@ FIELDS: list[tuple[str, str, str, dict[str, Any], dict[str, Any], list[str]]] = 
     ("stops", OPENAI, "m", {"stop_sequences": ["a"]}, {"stop": ["a"]}, []),
     ("four stops", OPENAI, "m", {"stop_sequences": STOPS}, {"stop": STOPS[:4]}, ["first 4"]),
     ("sixteen stops", DEEPSEEK, "m", {"stop_sequences": STOPS}, {"stop": STOPS[:16]}, ["first 16"]),
-    ("no stops", OPENAI, "gpt-5", {"stop_sequences": ["a"]}, {"stop": None}, ["all are left out"]),
+    ("no stops", OPENAI, "gpt-5", {"stop_sequences": ["a"]}, {"stop": None}, ["all are looked for"]),
     ("any stops", VLLM, "m", {"stop_sequences": STOPS}, {"stop": STOPS}, []),
     ("samplers", OPENAI, "gpt-4o", {"temperature": 0.5, "top_p": 0.9, "top_k": 5}, {"temperature": 0.5, "top_p": 0.9, "top_k": None}, ["top_k"]),
     ("samplers of vLLM", VLLM, "m", {"temperature": 0, "top_p": 0.9, "top_k": 5}, {"temperature": 0, "top_p": 0.9, "top_k": 5}, []),

@@ -33,6 +33,7 @@ from .transformers.finish import FinishReason
 from .transformers.markup import Markup
 from .transformers.naming import Naming
 from .transformers.policy import policy_for
+from .transformers.stop_sequences import StopSequences
 
 _BROKEN = "toolmend failed on this answer, and cannot pass it on in the API that was asked for"
 
@@ -100,6 +101,8 @@ class Pipeline:
         transformers: list[Transformer] = [self._markup, Duplicates(self._fired)]
         if self._policy:
             transformers.append(self._policy)
+        if translated and translated.stop and self._writer:
+            transformers.append(StopSequences(translated.stop, self._fired))
         transformers.append(FinishReason(self._fired))
         spaces = namespaces(request or {}) if target == "responses" else {}
         if translated and self._writer:

@@ -17,7 +17,8 @@ from typing import Literal, get_args
 
 type Kind = Literal["signature", "redacted", "encrypted", "details", "plain"]
 
-_MARK = "toolmend1."
+MARK = "toolmend1."
+"""What every envelope begins with."""
 _KINDS = frozenset(get_args(Kind.__value__))
 
 
@@ -31,13 +32,13 @@ class Seal:
 
 def envelope(seal: Seal) -> str:
     """A seal as one word of ASCII: `toolmend1.details.W3sid…`."""
-    return f"{_MARK}{seal.kind}.{base64.urlsafe_b64encode(seal.data.encode(errors='surrogatepass')).decode()}"
+    return f"{MARK}{seal.kind}.{base64.urlsafe_b64encode(seal.data.encode(errors='surrogatepass')).decode()}"
 
 
 def opened(text: str) -> Seal | None:
     """The seal that an envelope holds; None if it is none of ours."""
-    kind, dot, data = text.removeprefix(_MARK).partition(".")
-    if not (text.startswith(_MARK) and dot and kind in _KINDS):
+    kind, dot, data = text.removeprefix(MARK).partition(".")
+    if not (text.startswith(MARK) and dot and kind in _KINDS):
         return None
     try:
         return Seal(kind, base64.urlsafe_b64decode(data).decode(errors="surrogatepass"))  # type: ignore[arg-type]

@@ -21,7 +21,7 @@ class Translated:
     """`request` is the upstream's. `tools`: what the model was offered, by the upstream's names, prompted or not.
 
     `names` maps the upstream's name of a tool to the client's, where they differ; `custom` holds the client's names of its
-    freeform tools; `notes` what was left out, a sentence each.
+    freeform tools; `notes` what was left out, a sentence each; `stop` the stop sequences that the upstream does not take.
     """
 
     request: dict[str, Any]
@@ -30,6 +30,7 @@ class Translated:
     custom: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
     prompted: bool = False
+    stop: tuple[str, ...] = ()
 
 
 from .translate import translate  # noqa: E402 (its parts raise what stands above)

@@ -34,7 +34,7 @@ def options(conversation: Conversation, quirks: Quirks, notes: list[str]) -> dic
         said["stop"] = stops
     if len(stops) < len(conversation.stop):
         which = f"all but the first {len(stops)}" if stops else "all"
-        tell(notes, f"Of the stop sequences {which} are left out: this upstream takes no more")
+        tell(notes, f"Of the stop sequences {which} are looked for in the answer: this upstream takes no more")
     if conversation.reasoning:
         said |= _reasoning(conversation.reasoning, quirks, notes)
     if conversation.format:

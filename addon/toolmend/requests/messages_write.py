@@ -164,7 +164,7 @@ def _sampling(conversation: Conversation, quirks: Quirks, notes: list[str], *, t
         tell(notes, "`top_k` is left out: this upstream takes none")
     stops = [stop for stop in conversation.stop if stop.strip()]
     if len(stops) < len(conversation.stop):
-        tell(notes, "A stop sequence of blanks is left out: Messages refuses it")
+        tell(notes, "A stop sequence of blanks is looked for in the answer: Messages refuses it")
     if stops:
         said["stop_sequences"] = stops
     return said

@@ -210,7 +210,7 @@ def _limits(conversation: Conversation, quirks: Quirks, notes: list[str]) -> dic
     if conversation.top_k is not None:
         tell(notes, "`top_k` is left out: Responses has no such field")
     if conversation.stop:
-        tell(notes, "The stop sequences are left out: Responses has none")
+        tell(notes, "The stop sequences are looked for in the answer: Responses has none")
     return said
 
 

@@ -1,0 +1,67 @@
+"""Our envelopes go back to nobody but us: what is done where a conversation goes on at an upstream without a translation.
+
+    {"type": "thinking", "thinking": "…", "signature": "toolmend1.details.W3…"}     the upstream would refuse the signature
+
+A client sends the reasoning of a routed model along when its user turns to another one. Anthropic and OpenAI check their seals,
+and answer 400 to one that they did not make; so reasoning that only another upstream can read is taken out.
+
+Rule of this file: a request without an envelope of ours is the same object afterwards.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..seals import MARK, opened
+
+_CHECKS = ("anthropic.com", "googleapis.com", "amazonaws.com")
+"""Hosts that check signatures; others want the thinking back, and any signature will do."""
+
+
+def unsealed(request: Mapping[str, Any], api: str, host: str) -> Mapping[str, Any]:
+    """The request in the API `api` as the upstream at `host` can take it."""
+    match api:
+        case "messages":
+            return _each(request, "messages", lambda message: _message(message, checks=host.endswith(_CHECKS)))
+        case "responses":
+            return _each(request, "input", _item)
+        case "chat":
+            return _each(request, "messages", _details)
+    return request
+
+
+def _each(container: Mapping[str, Any], name: str, change: Any) -> Mapping[str, Any]:
+    """A container with the changed entries of one of its lists, without those that are None; itself if none has changed."""
+    entries = container.get(name)
+    if not isinstance(entries, list):
+        return container
+    changed = [change(entry) if isinstance(entry, Mapping) else entry for entry in entries]
+    if all(new is old for new, old in zip(changed, entries, strict=True)):
+        return container
+    return {**container, name: [entry for entry in changed if entry is not None]}
+
+
+def _message(message: Mapping[str, Any], *, checks: bool) -> Mapping[str, Any] | None:
+    changed = _each(message, "content", lambda block: _block(block, checks=checks))
+    return changed if changed["content"] or changed is message else None
+
+
+def _block(block: Mapping[str, Any], *, checks: bool) -> Mapping[str, Any] | None:
+    text = block.get("signature") or block.get("data")
+    seal = opened(text) if isinstance(text, str) and block.get("type") in ("thinking", "redacted_thinking") else None
+    if seal is None:
+        return block
+    return {**block, "signature": ""} if seal.kind == "plain" and not checks else None
+
+
+def _item(item: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    text = item.get("encrypted_content")
+    ours = item.get("type") == "reasoning" and isinstance(text, str) and text.startswith(MARK)
+    return None if ours else item
+
+
+def _details(message: Mapping[str, Any]) -> Mapping[str, Any]:
+    return _each(message, "reasoning_details", lambda entry: None if _is_ours(entry) else entry)
+
+
+def _is_ours(entry: Mapping[str, Any]) -> bool:
+    return any(isinstance(text := entry.get(name), str) and text.startswith(MARK) for name in ("signature", "data"))

@@ -1,0 +1,64 @@
+"""Stop sequences that the upstream does not take: the answer ends in front of the first that its text holds.
+
+    stop_sequences ["END"]     "The first part. EN" "D and more", stop   →   "The first part. ", stop (END)
+
+Rule of this file: of a text that may end in the beginning of a sequence, only that much is held. For translated streams alone:
+the events are new, the frames are not kept.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+
+from ..events import Event, Finish, Frame, MessageEnd, MessageStart, StreamError, TextDelta, Usage
+from .held import with_events
+
+_STAYS = (MessageEnd, MessageStart, StreamError, Usage)
+"""What is told behind the end of the text."""
+
+
+class StopSequences:
+    """`sequences`: those to look for, none of them empty."""
+
+    def __init__(self, sequences: Sequence[str], fired: Callable[[str], None]) -> None:
+        self._fired = fired
+        self._whole = re.compile("|".join(map(re.escape, sequences)))
+        begins = {sequence[:size] for sequence in sequences for size in range(1, len(sequence))}
+        self._begin = re.compile(f"(?:{'|'.join(map(re.escape, sorted(begins, key=len, reverse=True)))})\\Z") if begins else None
+        self._held = ""
+        self._over = False
+
+    def feed(self, frame: Frame) -> Sequence[Frame]:
+        events: list[Event] = []
+        for event in frame.events:
+            if self._over:
+                if isinstance(event, _STAYS):
+                    events.append(event)
+            elif isinstance(event, TextDelta):
+                self._text(event, events)
+            else:
+                if not isinstance(event, Usage):
+                    events += self._release()
+                events.append(event)
+        return (with_events(frame, events),)
+
+    def close(self) -> Sequence[Frame]:
+        held = self._release()
+        return (Frame(None, tuple(held), touched=True),) if held else ()
+
+    def _text(self, event: TextDelta, out: list[Event]) -> None:
+        text, self._held = self._held + event.text, ""
+        match = self._whole.search(text)
+        if match:
+            self._fired("stop_sequence")
+            self._over = True
+            text = text[: match.start()]
+        elif self._begin and (begin := self._begin.search(text)):
+            text, self._held = text[: begin.start()], text[begin.start() :]
+        if text:
+            out.append(TextDelta(text))
+        if match:
+            out.append(Finish("stop", stop_sequence=match.group()))
+
+    def _release(self) -> list[Event]:
+        held, self._held = self._held, ""
+        return [TextDelta(held)] if held else []
