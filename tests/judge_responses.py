@@ -313,7 +313,6 @@ def _item(answer: Answer, item: dict[str, Any], *, broken: bool = False) -> None
                 answer.refusal += part.get("refusal") or ""
         case "reasoning":
             said = [part.get("text") or "" for member in ("content", "summary") for part in item.get(member) or ()]
-            answer.check(broken or any(said) or item.get("encrypted_content"), "an empty reasoning item")
             answer.check(isinstance(item.get("summary"), list), f"a reasoning item with summary {item.get('summary')!r}")
             answer.reasoning += "".join(said)
             answer.seals.append(item.get("encrypted_content") or "")

@@ -346,7 +346,10 @@ LIMITS = {
 
 @pytest.mark.parametrize("name", LIMITS)
 def test_context_limits(name: str) -> None:
-    """A conversation that no longer fits: a client of Messages is told so in the words by which it knows to compact."""
+    """A conversation that no longer fits: a client is told so in the words by which it knows to compact.
+
+    As a response with a status, and as the first event of a stream.
+    """
     status, body, words = LIMITS[name]
     raw = json.dumps(body).encode()
     told, _, out = translate_error(status, [], raw, "chat", "messages", now=datetime.now(UTC), new_id="call_1")
@@ -358,4 +361,9 @@ def test_context_limits(name: str) -> None:
     answer = JUDGES["messages"].read(play(lambda: pipeline(PROVIDERS[name], "messages"), [event(body)]))
     assert answer.faults == []
     assert answer.error
-    assert "prompt is too long" in answer.error["message"]
+    assert answer.error["type"] == "invalid_request_error"
+    assert f"prompt is too long: {words}" in answer.error["message"]
+    answer = JUDGES["responses"].read(play(lambda: pipeline(PROVIDERS[name], "responses"), [event(body)]))
+    assert answer.faults == []
+    assert answer.error
+    assert answer.error["code"] == "context_length_exceeded"

@@ -16,6 +16,7 @@ from test_routes import CHAT, MESSAGES, SECRET, table
 from toolmend import replay
 from toolmend.reader import vocabulary
 from toolmend.replying import EVENTS
+from toolmend.seals import Seal, envelope
 
 __all__ = ["log", "proxy"]
 
@@ -42,6 +43,7 @@ def routed(proxy: Proxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
     """The addon with one route."""
     monkeypatch.setenv("ROUTE_KEY", SECRET)
     proxy.context.options.add_option("connection_strategy", str, "eager", "of another addon")
+    proxy.context.options.add_option("stream_large_bodies", str | None, "1k", "of another addon")
 
     def routed(**fields: str) -> Proxy:
         file = tmp_path / "toolmend.toml"
@@ -187,6 +189,23 @@ def test_a_request_that_no_route_takes_is_not_touched(routed: Routes, model: str
     assert flow.request.headers == headers
 
 
+@pytest.mark.parametrize("coding", ["identity", "gzip"])
+@pytest.mark.parametrize("seal", ["plain", "signature"])
+def test_reasoning_of_a_routed_model_goes_to_no_other(proxy: Proxy, seal: str, coding: str) -> None:
+    """The user turns from a routed model to one that is not: its upstream would refuse the envelope."""
+    signature = envelope(Seal("plain")) if seal == "plain" else "ErcBCkgI"
+    said = {"role": "assistant", "content": [{"type": "thinking", "thinking": "hm", "signature": signature}, {"type": "text", "text": "a"}]}
+    request = {**ASK, "messages": [*ASK["messages"], said, *ASK["messages"]]}
+    body = CODERS[coding](json.dumps(request).encode())
+    flow = post(body, **({} if coding == "identity" else {"content-encoding": coding}))
+    proxy.ask(flow)
+    asked_ = json.loads(flow.request.content or b"")
+    kept = [block["type"] for block in asked_["messages"][1]["content"]]
+    assert kept == (["text"] if seal == "plain" else ["thinking", "text"])
+    if seal == "signature":
+        assert flow.request.raw_content == body
+
+
 @pytest.mark.parametrize("stream_", [True, False])
 def test_a_request_is_not_streamed_past_us(routed: Routes, stream_: bool) -> None:
     flow = post()
@@ -195,13 +214,18 @@ def test_a_request_is_not_streamed_past_us(routed: Routes, stream_: bool) -> Non
     assert flow.request.url == CHAT
 
 
-def test_a_route_needs_lazy_connections(routed: Routes, log: Log) -> None:
+def test_what_routes_need_is_set_and_told_once(routed: Routes, log: Log) -> None:
+    routed()
     proxy = routed()
     assert proxy.context.options.connection_strategy == "lazy"
+    assert proxy.context.options.stream_large_bodies is None
     proxy.addon.running()
     told = [message for _, message in log()]
-    assert told[0] == "toolmend: connection_strategy is set to lazy: the host that a client calls may not exist"
-    assert told[1] == f"toolmend: {MESSAGES} (*) is served by {CHAT}"
+    assert told[:2] == [
+        "toolmend: connection_strategy is set to lazy for the routes: the host that a client calls may not exist",
+        "toolmend: stream_large_bodies is set to off for the routes: what is to be translated must be whole",
+    ]
+    assert told[2] == f"toolmend: {MESSAGES} (*) is served by {CHAT}"
     assert SECRET not in repr(told)
 
 

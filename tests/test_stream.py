@@ -1,6 +1,7 @@
 """The callables in a stream: whatever fails below them, each byte comes out, in order, and never an early b""."""
 
 import gzip
+import json
 import zlib
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -12,8 +13,11 @@ from streams import WEATHER, chunk, event, stream
 from toolmend.codings import CodingError, decoder
 from toolmend.pipeline import Pipeline
 from toolmend.settings import Settings
-from toolmend.stream import UNREADABLE, Mend, Stream, Tee, reason
+from toolmend.stream import UNREADABLE as BROKEN
+from toolmend.stream import Mend, Stream, Tee, reason
 from toolmend.upstream import Script
+
+UNREADABLE = BROKEN["chat"]
 
 BODY = stream(["Hello ", "there, ", "<|tool_", "what?"])
 CHUNKS = [BODY[at : at + 50] for at in range(0, len(BODY), 50)]
@@ -229,6 +233,22 @@ def test_a_coding_that_breaks(before: bytes, out: bytes) -> None:
     assert callable_.state == "upstream_error"
     (error,) = errors
     assert error.startswith("the content coding is broken: ")
+
+
+@pytest.mark.parametrize("api", BROKEN)
+def test_a_coding_that_breaks_is_told_in_the_clients_api(api: str) -> None:
+    tool = {"name": "x", "type": "function", "input_schema": {}, "function": {"name": "x"}}
+    callable_, _ = mend(Pipeline({"tools": [tool]}, source=api, target=api), "gzip")
+    (data,) = [line[6:] for line in play(callable_, [b"\xff" * 50]).splitlines() if line.startswith(b"data: ")]
+    assert "content coding" in str(json.loads(data))
+
+
+@pytest.mark.parametrize("target", ["messages", "responses"])
+def test_a_translated_answer_whose_coding_breaks_is_cut_off(target: str) -> None:
+    callable_, _ = mend(Pipeline({"max_tokens": 1}, source="chat", target=target), "gzip")
+    out = play(callable_, [coded(CHUNKS[0] + CHUNKS[1]), b"\xff" * 50, b"more"])
+    assert b"error" in out
+    assert b"chat.completion" not in out
 
 
 def test_what_the_breaking_chunk_still_gave_is_sent() -> None:

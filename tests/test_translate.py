@@ -90,6 +90,18 @@ def test_prompted_offers_what_the_client_does() -> None:
     assert translated.names == {} and "functions" not in translated.request
 
 
+def test_prompted_expects_no_call_that_is_forbidden() -> None:
+    translated = translate({**TALK, "tool_choice": {"type": "none"}}, "messages", "chat", template=DEFAULT)
+    assert not translated.tools.offered
+
+
+def test_stop_sequences_beyond_the_limit_are_looked_for_in_the_answer() -> None:
+    asked = {**TALK, "stop_sequences": list("abcdef")}
+    translated = translate(asked, "messages", "chat", host="api.openai.com")
+    assert (translated.request["stop"], translated.stop) == (list("abcd"), ("e", "f"))
+    assert translate(asked, "messages", "responses").stop == tuple("abcdef")
+
+
 def test_prompted_keeps_what_it_does_not_concern() -> None:
     more = {"thinking": {"type": "between_tools"}, "what_comes_next": {"x": 1}, "output_config": {"effort": "low", "new": 2}}
     translated = translate({**TALK, **more}, "messages", "messages", model="b", template=DEFAULT)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import legal
 from patterns.kimi import ONE
 from patterns.qwen import H
-from spoken import JUDGES, PAIRS, WEATHER, asked
+from spoken import APIS, JUDGES, PAIRS, WEATHER, Asked, Part, Text, Thought, asked, speak
 from streams import META, chunk, event
 from toolmend.pipeline import Pipeline
 
@@ -120,6 +120,31 @@ def test_whatever_comes_what_goes_out_is_legal(source: str, target: str) -> None
         assert not faults, (faults, out.decode())
         at = random.Random(len(body)).randrange(len(body) + 1)
         assert run(source, target, [body[:at], body[at:]]) == out
+        assert run(source, target, [body[at : at + 1] for at in range(len(body))]) == out
+
+    holds()
+
+
+SAYS: list[Part] = [
+    *(Text(text) for text in ("Hi there.", "日本 🙂", f"Look: {ONE}", f"{ONE} and {ONE} there.", ONE[:60], H, f"a < b {H}\n", "{}")),
+    *(Thought(text) for text in ("Hm.", f"So {ONE}", f"{ONE}{H} then", ONE[:60])),
+]
+
+
+@pytest.mark.parametrize(("source", "target"), [(source, target) for source in APIS for target in APIS])
+def test_a_legal_stream_with_leaks_anywhere_stays_legal(source: str, target: str) -> None:
+    """With calls between, in blocks of their own, in the same API too; and no call is lost or made up."""
+
+    @settings(max_examples=40)
+    @given(st.lists(st.integers(0, len(SAYS)), max_size=6), st.integers(0, 9))
+    def holds(order: list[int], seed: int) -> None:
+        parts = [SAYS[at] if at < len(SAYS) else Asked(f"call_{place}", "task", '{"description":"x"}') for place, at in enumerate(order)]
+        native = any(isinstance(part, Asked) for part in parts)
+        body = speak(source, parts, "tool_calls" if native else "stop", seed=seed)
+        out = run(source, target, [body])
+        answer = JUDGES[target].read(out)
+        assert not answer.faults, (answer.faults, out.decode())
+        assert [call.id for call in answer.calls if call.name == "task"] == [part.id for part in parts if isinstance(part, Asked)]
         assert run(source, target, [body[at : at + 1] for at in range(len(body))]) == out
 
     holds()

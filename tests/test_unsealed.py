@@ -57,7 +57,7 @@ def test_envelopes(name: str) -> None:
 
 
 UNTOUCHED: list[Any] = [
-    {}, {"messages": "x"}, {"messages": [1, None, {"content": None}, {"content": [1, thinking("ErcB")]}]}, {"input": [{"type": "message"}]},
+    {}, {"messages": "x"}, {"messages": [{"role": "bot"}]}, {"messages": [1, None, {"content": None}, {"content": [1, thinking("ErcB")]}]}, {"input": [{"type": "message"}]},
     {"messages": [said({**TEXT, "text": PLAIN})]},
 ]  # fmt: skip
 

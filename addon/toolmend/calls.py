@@ -92,6 +92,7 @@ class Call:
             client_stream=self._client_stream(response),
             route=f"{routed.route.source} → {routed.route.target}" if routed else "",
             notes=self.notes,
+            wait_ms=facts.wait_ms(flow.request, response),
         )
 
     def _client_stream(self, response: http.Response) -> bool | None:

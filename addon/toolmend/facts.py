@@ -68,6 +68,13 @@ def json_object(body: bytes) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
+def wait_ms(request: http.Request, response: http.Response) -> float | None:
+    """Milliseconds from the request's end to the first byte of the response; none may have come over a network."""
+    asked = request.timestamp_end or request.timestamp_start
+    answered = response.timestamp_start
+    return round(max(0.0, answered - asked) * 1000, 3) if asked and answered else None
+
+
 def printable(text: str) -> str:
     """A name from outside, as a log can show it."""
     return "".join(char if char.isprintable() else "?" for char in text[:200])

@@ -49,10 +49,11 @@ class Toolmend:
         settings = options.settings()
         if settings.flows != self.settings.flows:
             self.done()
+        if self.recorder:
+            self.recorder.keep = settings.keep
         self.settings = settings
-        if settings.routes and ctx.options.connection_strategy != "lazy":
-            ctx.options.update(connection_strategy="lazy")  # type: ignore[no-untyped-call]
-            logger.info("toolmend: connection_strategy is set to lazy: the host that a client calls may not exist")
+        if settings.routes:
+            options.adapt()
 
     def running(self) -> None:
         hosts = ", ".join(("the built-in LLM hosts", *self.settings.hosts))
@@ -80,6 +81,8 @@ class Toolmend:
             call.body, call.encoding = flow.request.raw_content, facts.encoding(flow.request)
         if candidates := routing.candidates(flow, self.settings.routes):
             self._route(flow, candidates)
+        if (call := self.calls.get(flow)) and not (call.routed or call.answered):
+            routing.unseal(flow, call.api)
 
     def responseheaders(self, flow: http.HTTPFlow) -> None:
         call, response = self.calls.pop(flow, None) or self._told(flow), flow.response
@@ -173,7 +176,7 @@ class Toolmend:
                 call.pipeline = self._pipeline(call, request, let_go=let_go)
                 settings |= {"let_go": "yes"} if call.pipeline.lets_go else {}
         if self.settings.flows:
-            self.recorder = self.recorder or Recorder(self.settings.flows, logger.warning)
+            self.recorder = self.recorder or Recorder(self.settings.flows, logger.warning, self.settings.keep)
             call.recording = self.recorder.start(call.exchange(flow, response, body, settings))
         call.body = None
 

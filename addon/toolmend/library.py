@@ -2,13 +2,15 @@
 
     entries(root)          newest first          find(root, "last")  find(root, "2026")  find(root, "flows/kimi/one-call")
 
-Rule of this file: it reads the small files alone (meta.json, message.json, the last line of upstream.idx), so a thousand
-recordings are listed in a blink; and it raises for none of them: one that cannot be read says so in its `state`.
+Rule of this file: it reads the small files alone (meta.json, message.json, the last line of upstream.idx), and asks the system
+as little as can be, so a thousand recordings are listed in a blink; and it raises for none of them: one that cannot be read
+says so in its `state`.
 """
 
 import json
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -43,6 +45,12 @@ _NEVER = datetime.fromtimestamp(0, UTC)
 _TAIL = 256
 """Bytes of the end of an index that hold its last line."""
 
+PINNED = "pinned"
+"""A file of this name says that the recording in its folder is to be kept."""
+
+type _Files = Mapping[str, os.DirEntry[str]]
+"""The files of a folder by their names."""
+
 
 class NotFound(LookupError):
     """No recording, or more than one, answers to a word; the message says which there are."""
@@ -74,6 +82,7 @@ class Entry:
     wait_ms: float | None = None
     last_ms: float | None = None
     size: int = 0
+    pinned: bool = False
     format: int = 0
     settings: Mapping[str, str] = field(default_factory=dict)
 
@@ -85,14 +94,21 @@ class Entry:
 
 def entries(root: Path) -> list[Entry]:
     """All recordings below a folder, or the one that it is; newest first."""
-    found = (entry(path.parent) for path in root.rglob("meta.json"))
+    found = (_entry(Path(folder), files) for folder, files in _walk(root))
     return sorted(found, key=lambda one: (one.recorded_at, one.name), reverse=True)
 
 
 def entry(folder: Path) -> Entry:
     """One recording."""
     try:
-        meta = json_text.loads((folder / "meta.json").read_bytes())
+        return _entry(folder, _files(folder))
+    except OSError as error:
+        return Entry(folder, error=f"{type(error).__name__}: {error}")
+
+
+def _entry(folder: Path, files: _Files) -> Entry:
+    try:
+        meta = json_text.loads(_read(files, "meta.json"))
         wait = meta.get("wait_ms")
         return Entry(
             folder,
@@ -110,10 +126,11 @@ def entry(folder: Path) -> Entry:
             rules=tuple(map(str, meta.get("rules") or ())),
             notes=tuple(map(str, meta.get("notes") or ())),
             error=meta.get("error"),
-            tokens=_tokens(folder),
+            tokens=_tokens(files),
             wait_ms=float(wait) if isinstance(wait, int | float) else None,
-            last_ms=_last_ms(folder),
-            size=sum(file.stat().st_size for file in folder.iterdir() if file.is_file()),
+            last_ms=_last_ms(files),
+            size=sum(file.stat().st_size for file in files.values() if file.is_file()),
+            pinned=PINNED in files,
             format=int(meta.get("format") or 0),
             settings=dict(meta.get("settings") or {}),
         )
@@ -146,13 +163,42 @@ def agent_of(headers: Any) -> str:
     return next((name for mark, name in _AGENTS if mark in low), re.split(r"[\s/]", text, maxsplit=1)[0][:40])
 
 
-def _last_ms(folder: Path) -> float | None:
-    index = folder / "upstream.idx"
-    if not index.exists():
-        return None
-    with index.open("rb") as file:
-        file.seek(max(0, file.seek(0, 2) - _TAIL))
-        lines = file.read().splitlines()
+def _walk(root: Path) -> Iterator[tuple[str, _Files]]:
+    """The folders of all recordings; there are none inside of one, and none behind a link."""
+    waiting = [str(root)]
+    while waiting:
+        folder = waiting.pop()
+        try:
+            files = _files(folder)
+            if "meta.json" in files:
+                yield folder, files
+            else:
+                waiting += [file.path for file in files.values() if file.is_dir(follow_symlinks=False)]
+        except OSError:  # it may not be read, or is gone meanwhile
+            continue
+
+
+def _files(folder: str | Path) -> _Files:
+    with os.scandir(folder) as files:
+        return {file.name: file for file in files}
+
+
+def _read(files: _Files, name: str, tail: int = 0) -> bytes:
+    """A file, or the last bytes of it."""
+    if name not in files:
+        raise FileNotFoundError(name)
+    size = files[name].stat().st_size
+    number = os.open(files[name].path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+    try:
+        if tail:
+            os.lseek(number, max(0, size - tail), os.SEEK_SET)
+        return os.read(number, tail or size)
+    finally:
+        os.close(number)
+
+
+def _last_ms(files: _Files) -> float | None:
+    lines = _read(files, "upstream.idx", _TAIL).splitlines() if "upstream.idx" in files else []
     for line in reversed(lines):
         try:
             return float(json.loads(line)["t_ms"])
@@ -161,9 +207,9 @@ def _last_ms(folder: Path) -> float | None:
     return None
 
 
-def _tokens(folder: Path) -> tuple[int, int] | None:
+def _tokens(files: _Files) -> tuple[int, int] | None:
     try:
-        usage = json_text.loads((folder / "message.json").read_bytes())["usage"]
+        usage = json_text.loads(_read(files, "message.json"))["usage"]
         return int(usage["input_tokens"]), int(usage["output_tokens"])
     except (OSError, ValueError, KeyError, TypeError):
         return None

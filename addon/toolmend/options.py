@@ -22,14 +22,22 @@ OPTIONS = {
     "by commas, as in 'kimi_k2'.",
     "flows": "The folder where each LLM request and response is recorded, redacted, or 'off'; by default "
     "toolmend/flows in the user's data folder.",
+    "keep": "How much of the recordings is kept, and how long: '500MB 14d' (the default), or 'all'.",
     "policy": "What becomes of the calls found in a text: 'mixed' (the default: text and calls flow as they come), "
     "'first' (the first call ends the answer), 'collect' (some calls do, which go out together), or 'drain' (the text "
     "is suppressed, the calls go out at the end).",
     "max_calls": "For collect: how many calls end the answer; 8 by default.",
     "collect_ms": "For collect: how many milliseconds after the first call the answer ends; 200 by default.",
     "max_bytes": "For collect and drain: how many bytes of a response are held at most; 65536 by default.",
-    "config": "A TOML file with the same keys, as in hosts = ['llm.example.com']; an option that is set beats it.",
+    "config": "A TOML file with the same keys, as in hosts = ['llm.example.com'], and with tables [[provider]] and [[route]]; "
+    "an option that is set beats it.",
 }
+
+NEEDED = {
+    "connection_strategy": ("lazy", "the host that a client calls may not exist"),
+    "stream_large_bodies": (None, "what is to be translated must be whole"),
+}
+"""Options of mitmproxy's that routes need, each with its reason."""
 
 
 def declare(loader: Loader) -> None:
@@ -56,3 +64,11 @@ def settings() -> Settings:
         return parse({key: getattr(ctx.options, f"toolmend_{key}") for key in OPTIONS})
     except SettingsError as error:
         raise exceptions.OptionsError(str(error)) from None  # type: ignore[no-untyped-call]
+
+
+def adapt() -> None:
+    """Sets what routes need of mitmproxy, and says so."""
+    for name, (value, why) in NEEDED.items():
+        if getattr(ctx.options, name) != value:
+            ctx.options.update(**{name: value})  # type: ignore[no-untyped-call]
+            logger.info("toolmend: %s is set to %s for the routes: %s", name, value or "off", why)

@@ -72,6 +72,8 @@ class Pipeline:
         self.ids: list[str] = []
         self.notes: list[str] = []
         self.error: str | None = None
+        self.api = target
+        self.translates = source != target
         self._new_id = new_id
         self._watch = watch
         if translated is None and request is not None:

@@ -1,6 +1,6 @@
 """Writes every LLM flow to a folder of its own while it flows; DESIGN.md section 7 has the files.
 
-    recorder = Recorder(root, log)
+    recorder = Recorder(root, log, keep)
     recording = recorder.start(exchange)               when the response headers are in
     recording.received(chunk); recording.sent(mended)  for each chunk
     recording.finish("complete", rules=.., ids=..)     at the end, by whichever hook comes first
@@ -22,12 +22,16 @@ from pathlib import Path
 from queue import SimpleQueue
 
 from .folder import Folder
+from .pruning import Sweeper
+from .retention import Keep
 
 GATHER = 0.25
 """Seconds of events that are written in one go; a crash may cost a second of a stream."""
 
 MAX_WAITING = 64 * 1024 * 1024
 """Bytes that wait for a disk that hangs: a minute of twenty fast streams. Then recordings lose, not the proxy."""
+
+NO_LIMIT = Keep()
 
 OVERHEAD = 256
 """Bytes that a chunk takes in the queue beside its own."""
@@ -38,7 +42,8 @@ class Exchange:
     """A flow as it is known when the response headers are in. `path` has the query; bodies have no content coding.
 
     `api` is the upstream's, `stream` whether it answers with one; `client_api` and `client_stream` are told where the client's
-    are others. `route` names the route taken, `notes` says what a translation left out.
+    are others. `route` names the route taken, `notes` says what a translation left out. `wait_ms`: from the
+    request to the first byte of the answer, which is of its headers.
     """
 
     flow_id: str
@@ -60,16 +65,20 @@ class Exchange:
     client_stream: bool | None = None
     route: str = ""
     notes: tuple[str, ...] = ()
+    wait_ms: float | None = None
 
 
 class Recorder:
     """Records below `root`, which is made when it is needed. `log` gets sentences, from the writer thread.
 
-    All but the writer thread's own work is called by one thread, the event loop's.
+    `keep` says what stays of the finished ones; it may be set anew at any time. All but the writer thread's own work is
+    called by one thread, the event loop's.
     """
 
-    def __init__(self, root: Path, log: Callable[[str], None]) -> None:
+    def __init__(self, root: Path, log: Callable[[str], None], keep: Keep = NO_LIMIT) -> None:
+        self.keep = keep
         self._root, self._log = root, log
+        self._sweeper = Sweeper(root, log)
         self._queue: SimpleQueue[tuple[Folder, Callable[[], None], int] | None] = SimpleQueue()
         self._hurry = threading.Event()  # something is to be written at once
         self._thread: threading.Thread | None = None
@@ -141,6 +150,8 @@ class Recorder:
                 self._attempt(folder, folder.flush)
             self._done += done
             unfinished = {folder for folder in unfinished | touched if not folder.finished}
+            if not ending:
+                self._sweeper.run(self.keep, {folder.path for folder in unfinished}, self._queue.empty)
         for folder in unfinished:
             self._attempt(folder, folder.end)
             self._attempt(folder, partial(folder.seal, "partial", error="the proxy was shut down"))

@@ -86,13 +86,13 @@ KEYS = (
 """Known keys: what they begin with, as a word does, and how they go on."""
 
 
-def _shape(literal: str, rest: str) -> re.Pattern[str]:
+def key_shape(literal: str, rest: str) -> re.Pattern[str]:
     r"""A known key where a word begins, be it behind the `\n` of a text in a text. A literal first: that is fast."""
     plain = re.escape(literal)
     return re.compile(rf"{plain}((?<![A-Za-z0-9]{plain})|(?<=\\[nrt]{plain})){rest}")
 
 
-_SHAPES = [(literal, _shape(literal, rest)) for literal, rest in KEYS]
+_SHAPES = [(literal, key_shape(literal, rest)) for literal, rest in KEYS]
 
 
 def spellings(secret: str) -> frozenset[str]:
@@ -105,13 +105,13 @@ def secrets_of(exchange: "Exchange") -> tuple[str, ...]:
     """The credentials in a request's headers, query and bodies, of MIN_SECRET characters or more, longest first."""
     found: list[str] = []
     for name, value in exchange.request_headers:
-        if _is_credential(name):
+        if is_credential(name):
             found += _header_secrets(name, value)
     path, _, query = exchange.path.partition("?")
     if userinfo := _USERINFO.search(path):
         found += [userinfo[1], userinfo[1].partition(":")[2]]
     for name, value in _parameters(query):
-        if _is_credential(name) or QUERY.fullmatch(_plain(name)):
+        if is_credential(name) or QUERY.fullmatch(_plain(name)):
             found += [value, unquote_plus(value)]
     for body in (exchange.request, exchange.upstream_request or b""):
         try:
@@ -150,7 +150,7 @@ class Redactor:
         path = "/".join(map(self._part, _USERINFO.sub(f"//{REDACTED}@", path).split("/")))
         parts = []
         for name, value in _parameters(query):
-            hidden = value and (_is_credential(name) or QUERY.fullmatch(_plain(name)))
+            hidden = value and (is_credential(name) or QUERY.fullmatch(_plain(name)))
             part = REDACTED if hidden else self._part(value)
             parts.append(f"{self._part(name)}={part}" if value else self._part(name))
         return path + question + "&".join(parts)
@@ -173,7 +173,7 @@ class Redactor:
                 return REDACTED if hidden and value else self.text(value)
             case dict():
                 return {
-                    self.text(name): self.value(item, _is_credential(name) or _is_identity(name))
+                    self.text(name): self.value(item, is_credential(name) or _is_identity(name))
                     for name, item in value.items()
                 }
             case list() | tuple():
@@ -190,7 +190,8 @@ def _plain(name: str) -> str:
 
 
 @lru_cache(1000)  # a request says "role" and "content" a thousand times
-def _is_credential(name: str) -> bool:
+def is_credential(name: str) -> bool:
+    """Whether the value of this name is a credential."""
     plain = _plain(name)
     return bool(CREDENTIAL.fullmatch(plain)) and not NO_CREDENTIAL.fullmatch(plain)
 
@@ -229,7 +230,7 @@ def _body_secrets(value: Any, *, secret: bool) -> Iterator[str]:
             yield value
         case dict():
             for name, item in value.items():
-                yield from _body_secrets(item, secret=_is_credential(name))
+                yield from _body_secrets(item, secret=is_credential(name))
         case list():
             for item in value:
                 yield from _body_secrets(item, secret=secret)

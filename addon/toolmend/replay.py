@@ -5,7 +5,7 @@ flows/<provider>/<case>/  meta.json  request.json  upstream.sse  upstream.idx  c
 
 import json
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import accumulate
@@ -75,31 +75,55 @@ def replay(recording: Recording, chunks: Sequence[bytes] | None = None) -> tuple
     Time passes as it was recorded: it is that of the last byte so far.
     """
     meta = recording.meta
-    ids = iter(meta.get("ids", ()))
-    new_id: Callable[[], str] = lambda: next(ids, None) or new_call_id()  # noqa: E731 - a name with a type
     source, target = meta["api"], meta.get("client_api") or meta["api"]
     whole = b"".join(recording.chunks if chunks is None else chunks)
     if meta.get("route") and (meta.get("status", 200) >= 400 or (not recording.stream and is_error(whole))):
         now = datetime.fromtimestamp(0, UTC)  # it shows in headers alone
-        return translate_error(meta.get("status", 200), (), whole, source, target, now=now, new_id=new_id())[2], []
-    settings = meta.get("settings", {})
-    ends = list(accumulate(map(len, recording.chunks)))
-    fed = 0
-    pipeline = Pipeline(
-        settings=parse(settings),
-        new_id=new_id,
-        let_go=settings.get("let_go") == "yes",
-        now=lambda: recording.times[min(bisect_left(ends, fed), len(ends) - 1)],
-        **_asked(recording, source, target),
-    )
+        return translate_error(meta.get("status", 200), (), whole, source, target, now=now, new_id=_ids(meta)())[2], []
+    clock = Clock(recording)
+    pipeline = pipeline_of(recording, clock)
     if not recording.stream:
         as_stream = meta.get("client_stream")
         return (pipeline.as_stream(whole) if as_stream else pipeline.message(whole)), pipeline.rules
     out = []
     for chunk in recording.chunks if chunks is None else chunks:
-        fed += len(chunk)
+        clock.fed += len(chunk)
         out.append(pipeline.feed(chunk))
     return b"".join(out) + pipeline.close(), pipeline.rules
+
+
+class Clock:
+    """The time of a replay, in seconds: that of the last of the bytes `fed` so far."""
+
+    def __init__(self, recording: Recording) -> None:
+        self.fed = 0
+        self._times = recording.times
+        self._ends = list(accumulate(map(len, recording.chunks)))
+
+    def __call__(self) -> float:
+        return self._times[min(bisect_left(self._ends, self.fed), len(self._ends) - 1)]
+
+
+def pipeline_of(
+    recording: Recording, clock: Callable[[], float], *, watch: Callable[[str], None] = lambda _: None
+) -> Pipeline:
+    """The pipeline that a recording went through, as it is today; `watch` is told each rule that fires."""
+    meta = recording.meta
+    settings = meta.get("settings", {})
+    return Pipeline(
+        settings=parse(settings),
+        new_id=_ids(meta),
+        let_go=settings.get("let_go") == "yes",
+        now=clock,
+        watch=watch,
+        **_asked(recording, meta["api"], meta.get("client_api") or meta["api"]),
+    )
+
+
+def _ids(meta: Mapping[str, Any]) -> Callable[[], str]:
+    """The recorded ids, and new ones when these are used up."""
+    ids = iter(meta.get("ids", ()))
+    return lambda: next(ids, None) or new_call_id()
 
 
 def _asked(recording: Recording, source: str, target: str) -> dict[str, Any]:

@@ -21,7 +21,9 @@ from .ids import new_call_id
 from .local_answers import Answer, Asked, answer
 from .requests import RequestError, Translated
 from .requests.translate import translate
+from .requests.unsealed import unsealed
 from .routes import Api, Origin, Route, match
+from .seals import MARK
 
 OWN = ("api-key", "x-goog-api-key", "cookie")
 """Credentials beside `authorization` and `x-api-key`; they stay where the client's own key does."""
@@ -166,6 +168,18 @@ def _own_key(headers: Mapping[str, str]) -> str:
 def _harmless(value: str) -> bool:
     """Whether a header may have it: mitmproxy writes what it is given, line ends too."""
     return value.isprintable() and value.isascii() and len(value) <= MAX_HEADER
+
+
+def unseal(flow: http.HTTPFlow, api: str) -> None:
+    """A request that goes where the client sends it: what only another upstream can read is taken out."""
+    body = facts.plain(flow.request.raw_content, facts.encoding(flow.request))
+    request = facts.json_object(body) if MARK.encode() in body else None
+    if request is None:
+        return
+    changed = unsealed(request, api, flow.request.pretty_host)
+    if changed is not request:
+        flow.request.headers.pop("content-encoding", None)
+        flow.request.content = json_text.dumps(changed).encode()
 
 
 def serve(flow: http.HTTPFlow, given: Answer) -> None:

@@ -3,6 +3,7 @@
     hosts     globs of hosts beside the built-in table: "llm.example.com, *.corp.example:8443"
     dialects  "auto", "off", or names: "kimi_k2"
     flows     the folder for recordings, or "off"
+    keep      how much of them is kept, and how long: "500MB 14d", or "all"
     policy    "mixed", "first", "collect" or "drain": see transformers/policy.py; its limits are whole numbers:
               max_calls, collect_ms, max_bytes
     config    a TOML file with these keys, as in  hosts = ["..", ".."]   dialects = "off"   max_calls = 8,  and with
@@ -12,18 +13,20 @@ Rule of this file: a value that is not understood is an error, never a default; 
 the setting, the wrong value, and what is right. An option beats the file, and the file beats the default.
 """
 
-import os
 import re
-import sys
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from .checks import SettingsError, host_globs, suggestion, words
+from .data_folder import data_folder
 from .dialects import DIALECTS
 from .provider_tables import line_of, profiles
 from .providers import Profile
+from .retention import DEFAULT as KEEP
+from .retention import Keep
+from .retention import parse as _keep
 from .route_tables import routes
 from .routes import Route
 
@@ -43,7 +46,7 @@ __all__ = [
 POLICIES = ("mixed", "first", "collect", "drain")
 LIMITS = {"max_calls": 8, "collect_ms": 200, "max_bytes": 65536}
 """Of a policy, each with its default."""
-KEYS = ("hosts", "dialects", "flows", "policy", *LIMITS)
+KEYS = ("hosts", "dialects", "flows", "keep", "policy", *LIMITS)
 """What the file may hold, beside the tables."""
 TABLES = ("provider", "route")
 """Of each the file may hold any number: `[[provider]]`."""
@@ -54,6 +57,7 @@ _RIGHT = {
     "hosts": '["llm.example.com"]',
     "dialects": '"auto", "off", or ["kimi_k2"]',
     "flows": '"recordings", or "off"',
+    "keep": '"500MB 14d", or "all"',
     "policy": '"mixed", "first", "collect", or "drain"',
     **{name: str(limit) for name, limit in LIMITS.items()},
 }
@@ -63,7 +67,7 @@ _NO_FOLDER = frozenset({"0", "1", "auto", "disabled", "enabled", "false", "no", 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """`hosts`: globs. `dialects`: None is auto, () is off, names are exactly these. `flows`: None is off.
+    """`hosts`: globs. `dialects`: None is auto, () is off, names are exactly these. `flows`: None is off. `keep`: of these.
 
     `providers`: the user's profiles, whole; one with the name of a built-in one stands for it.
     `routes`: the first that takes a request has it.
@@ -73,6 +77,7 @@ class Settings:
     hosts: tuple[str, ...] = ()
     dialects: tuple[str, ...] | None = None
     flows: Path | None = None
+    keep: Keep = KEEP
     providers: tuple[Profile, ...] = ()
     policy: str = "mixed"
     max_calls: int = LIMITS["max_calls"]
@@ -93,6 +98,7 @@ def parse(values: Mapping[str, str]) -> Settings:
         host_globs(*given["hosts"]),
         _dialects(*given["dialects"]),
         _flows(*given["flows"]),
+        _keep(*given["keep"]),
         providers,
         policy=_policy(*given["policy"]),
         max_calls=_limit("max_calls", *given["max_calls"]),
@@ -137,7 +143,7 @@ def _flows(where: str, text: str) -> Path | None:
     if text.lower() in _NO_FOLDER:
         right = f"write off, or ./{text} for a folder of that name"
         raise SettingsError(f"{where}: {text!r} is neither off nor a folder, {right}")
-    folder = _expand(where, text) if text else _data_folder() / "flows"
+    folder = _expand(where, text) if text else data_folder() / "flows"
     if folder.exists() and not folder.is_dir():
         raise SettingsError(f"{where}: {text!r} is a file, write the name of a folder, or off")
     return folder
@@ -164,22 +170,6 @@ def _expand(where: str, text: str) -> Path:
         return Path(text).expanduser()
     except RuntimeError:  # ~nobody
         raise SettingsError(f"{where}: the home folder in {text!r} is not known, write the whole path") from None
-
-
-def _data_folder() -> Path:
-    """Where this user's programs keep data: what platformdirs says, which mitmproxy's standalone binaries lack."""
-    xdg = Path(os.environ.get("XDG_DATA_HOME", "").strip())
-    if xdg.is_absolute() and sys.platform != "win32":
-        return xdg / "toolmend"
-    try:
-        home = Path.home()
-    except RuntimeError:
-        raise SettingsError(
-            "toolmend_flows: no home folder is known to keep recordings in, set toolmend_flows to a folder, or to off"
-        ) from None
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "toolmend"
-    return home / ("Library/Application Support" if sys.platform == "darwin" else ".local/share") / "toolmend"
 
 
 def _read(path: Path) -> tuple[dict[str, tuple[str, str]], tuple[Profile, ...], tuple[Route, ...]]:
@@ -215,7 +205,7 @@ def _text(where: str, key: str, value: object, path: Path) -> str:
             return str(value)
         case "flows", str():
             return str(path.parent / _expand(where, value))  # from the file's folder, not from where we are
-        case (("dialects" | "policy"), str()):
+        case (("dialects" | "keep" | "policy"), str()):
             return value
         case str(), int() if key in LIMITS and not isinstance(value, bool):
             return str(value)

@@ -20,11 +20,15 @@ from .recorder import Recording
 
 type Callback = Callable[[bytes], bytes | Iterable[bytes]]
 
-UNREADABLE = (
-    b'data: {"error":{"message":"the provider\'s stream is broken: its content coding cannot be undone any further",'
-    b'"type":"upstream_error","param":null,"code":"undecodable_stream"}}\n\n'
-)
-"""What a client of chat gets for the rest of a body whose coding broke. The headers, which say that there is none, are
+_WRONG = b"the provider's stream is broken: its content coding cannot be undone any further"
+
+_EVENTS = {
+    "chat": b'data: {"error":{"message":"%s","type":"upstream_error","param":null,"code":"undecodable_stream"}}\n\n',
+    "messages": b'event: error\ndata: {"type":"error","error":{"type":"api_error","message":"%s"}}\n\n',
+    "responses": b'event: error\ndata: {"type":"error","code":"undecodable_stream","message":"%s","param":null}\n\n',
+}
+UNREADABLE = {api: event % _WRONG for api, event in _EVENTS.items()}
+"""What a client gets, in its API, for the rest of a body whose coding broke. The headers, which say that there is none, are
 out: coded bytes would be garbage to it, and a silent end would pass for a short answer. SDKs raise on this event."""
 
 _BLANK_LINE = (b"\n\n", b"\r\r", b"\n\r\n")
@@ -113,6 +117,8 @@ class Mend(Stream):
         super().__init__(recording, then, errors)
         self._pipeline = pipeline
         self._coded = undo.coded
+        # what comes behind a failure passes as it is; not where the client speaks another API
+        self._raw: Callable[[bytes], bytes] = (lambda _: b"") if pipeline.translates else bytes
         self._undo: Callable[[bytes], bytes] = undo.feed
         self._mend: Callable[[bytes], bytes] = pipeline.feed
         self._release: Callable[[], bytes] = pipeline.close
@@ -135,14 +141,14 @@ class Mend(Stream):
             if self._coded:
                 return self._break_off(error)
             self._undo = bytes
-            return self._out(data, self._give_up(error) + data)
+            return self._out(data, self._give_up(error) + self._raw(data))
         return self._pass(plain) if plain else b""
 
     def _pass(self, plain: bytes) -> bytes:
         try:
             out = self._mend(plain)
         except Exception as error:  # it promises not to; then what it holds comes first, and all that follows is raw
-            out = self._give_up(error) + plain
+            out = self._give_up(error) + self._raw(plain)
         return self._out(plain, out)
 
     def _out(self, plain: bytes, out: bytes) -> bytes:
@@ -161,7 +167,7 @@ class Mend(Stream):
 
     def _give_up(self, error: Exception) -> bytes:
         self._errors.append(f"the mending failed: {reason(error)}")
-        release, self._mend, self._release = self._release, bytes, bytes  # bytes(x) is x, bytes() is nothing
+        release, self._mend, self._release = self._release, self._raw, bytes  # bytes(x) is x, bytes() is nothing
         try:
             return release()
         except Exception:
@@ -173,5 +179,7 @@ class Mend(Stream):
         self._undo = lambda _: b""
         decoded = error.decoded if isinstance(error, CodingError) else b""
         out = (self._pass(decoded) if decoded else b"") + self._close()
+        if self._pipeline.translates:  # it has told the client that the message was cut off
+            return out
         between = b"" if not self._last or self._last.endswith(_BLANK_LINE) else b"\n\n"
-        return out + self._out(b"", between + UNREADABLE)
+        return out + self._out(b"", between + UNREADABLE[self._pipeline.api])

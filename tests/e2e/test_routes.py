@@ -103,7 +103,7 @@ def test_a_call_is_streamed(
     """The host that the client calls does not exist, and the connection strategy it was started with would answer 502."""
     upstream = serve(Script(chunks(LEAK)), alpn=alpn)
     proxy = route(chat(upstream))
-    proxy.wait_for("connection_strategy is set to lazy")
+    proxy.wait_for("connection_strategy is set to lazy for the routes")
     with clients(proxy, http2=http2).messages.stream(
         **ASK, extra_headers={"cookie": f"a={THEIRS}", "x-other": THEIRS}, extra_query={"beta": "true", "key": THEIRS}
     ) as events:
@@ -158,7 +158,7 @@ def test_a_wrong_route_stops_the_start(route: Route, tmp_path: Path) -> None:
 def test_a_whole_message(route: Route, serve: Serve, clients: Callable[..., Anthropic]) -> None:
     json_ = (("content-type", "application/json"), ("set-cookie", "a=b"), ("x-request-id", "abc"))
     upstream = serve(Script(((0, MESSAGE),), headers=json_))
-    proxy = route(chat(upstream))
+    proxy = route(chat(upstream), options={"stream_large_bodies": "100"})
     answer = clients(proxy).messages.with_raw_response.create(**ASK)
     assert answer.parse().content[0].text == "Sunny."
     assert answer.headers["x-upstream-request-id"] == "abc"

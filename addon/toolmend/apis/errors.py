@@ -18,7 +18,7 @@ from typing import Any
 
 from .. import json_text
 from .headers import Headers, request_id, translate_headers
-from .messages_errors import error_type, status_of
+from .messages_errors import error_type, overflows, status_of, too_long
 
 MAX_TEXT = 4000
 """Characters of an upstream's words that are passed on: a page of HTML or a traceback helps nobody."""
@@ -41,20 +41,6 @@ OPENAI_TYPES: dict[int, tuple[int, str, str | None]] = {
 }
 """One that is not here keeps its status, and is the server's."""
 
-OVERFLOW = re.compile(
-    r"context_length_exceeded|exceed_context_size|model_max_prompt_tokens_exceeded"  # codes: OpenAI, llama.cpp, Copilot
-    r"|maximum context length|maximum prompt length|maximum model length|context (?:size|length|window)"
-    r"|exceeded model token limit|token count .*exceeds|exceeds max(?:imum)? length|range of input length"
-    r"|prompt is too long|tokens\S* must be <=|too many (?:input )?tokens",
-    re.IGNORECASE,
-)
-"""How upstreams say that the conversation no longer fits."""
-
-_MAXIMUM = re.compile(
-    r"(\d{3,})(?: tokens)? maximum"  # Anthropic, Mistral
-    r"|(?:maximum|limit|allowed|context size|context length|<=|\[1)[^\d.]{0,40}(\d{3,})",
-    re.IGNORECASE,
-)
 _OVERLOADED = re.compile(r"overloaded|\bcapacity\b", re.IGNORECASE)
 
 
@@ -71,7 +57,7 @@ class Fault:
     @property
     def overflow(self) -> bool:
         """Whether the conversation no longer fits into the model's context."""
-        return self.status in (400, 413, 422, 500) and bool(OVERFLOW.search(f"{self.code} {self.type} {self.message}"))
+        return overflows(self.status, f"{self.code} {self.type} {self.message}")
 
     @property
     def overloaded(self) -> bool:
@@ -160,24 +146,10 @@ def _openai(fault: Fault) -> tuple[int, str, str | None]:
 
 def _anthropic(fault: Fault) -> tuple[int, str, str]:
     if fault.overflow:
-        return 400, "invalid_request_error", _too_long(fault.message)
+        return 400, "invalid_request_error", too_long(fault.message)
     # the status decides: OpenAI calls a wrong key an invalid_request_error
     kind = error_type(fault.status, "", f"{fault.type} {fault.message}")
     return status_of(kind), kind, fault.message
-
-
-def _too_long(message: str) -> str:
-    """`prompt is too long: N tokens > M maximum`, by which clients know that they have to compact, and by how much."""
-    if "prompt is too long" in message.lower():
-        return message
-    bound = re.search(_MAXIMUM, message.replace(",", ""))
-    if bound is None:
-        return f"prompt is too long: {message}"
-    maximum = int(bound[1] or bound[2])
-    counts = [int(digits) for digits in re.findall(r"\d{3,}", message.replace(",", ""))]
-    # where the upstream does not say how many there are, it is at least one more than there may be
-    tokens = next((count for count in counts if count > maximum), maximum + 1)
-    return f"prompt is too long: {tokens} tokens > {maximum} maximum ({message})"
 
 
 def _error(value: Mapping[str, Any]) -> Any:

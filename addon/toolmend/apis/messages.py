@@ -107,8 +107,8 @@ class Messages:
         return self._encoder.encode(frame)
 
     def held(self) -> bytes:
-        """Nothing: every frame leaves with what it says."""
-        return b""
+        """The start of a text that has not begun."""
+        return self._encoder.held()
 
     def encode_message(self, frame: Frame) -> bytes:
         """A frame that `decode_message` made → the body."""

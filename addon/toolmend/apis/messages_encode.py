@@ -5,7 +5,8 @@
 
 Rule of this file: events say what is in text, thinking and tool_use blocks, and why the message stopped; all else stays the
 upstream's, but for the index of its block: blocks of server tools, citations, members of `message_delta`, events that nobody
-knows. What the client has been sent already is never said again, and no block is begun within another.
+knows. What the client has been sent already is never said again, and no block is begun within another. The start of a text
+waits for what the text begins with: if that is a call, there is no text.
 
 A thinking block of the upstream's is over when it says so, and calls that were found in it come behind it: so it is one, and
 its signature is in it. Text has none, and is divided where a call was. Content behind `message_delta`, which no client
@@ -39,21 +40,36 @@ class Encoder:
         self._started = self._finished = self._over = False
         self._said: dict[str, Any] = {}  # the last message_delta
         self._usage: dict[str, Any] = {}
+        self._waiting: list[tuple[ServerSentEvent, Frame]] = []  # the start of a text, and pings behind it
 
     def encode(self, frame: Frame) -> bytes:
         """A frame → the bytes for the client."""
         sse = frame.sse
         if sse is not None and sse.data is None:
-            return sse.raw
+            return self.held() + sse.raw
+        before = ""
         if self._blocks is None:
             if sse is not None and not frame.touched:
+                if _begins_text(sse) or (self._waiting and sse.event == b"ping"):
+                    self._waiting.append((sse, frame))
+                    return b""
+                out = self.held()
                 self._watch(sse, frame)
-                return sse.raw
+                return out + sse.raw
             self._blocks = Blocks(self._reply.new_id, self._next)
             if self._open:
                 self._blocks.adopt(*self._open)
                 self._at[self._open[0].index] = self._open[0]
-        return self._rewrite(frame, self._blocks).encode(errors="surrogateescape")
+            waiting, self._waiting = self._waiting, []
+            before = "".join([self._rewrite(frame, self._blocks) for _, frame in waiting])
+        return (before + self._rewrite(frame, self._blocks)).encode(errors="surrogateescape")
+
+    def held(self) -> bytes:
+        """What waits, as it came."""
+        waiting, self._waiting = self._waiting, []
+        for sse, frame in waiting:
+            self._watch(sse, frame)
+        return b"".join([sse.raw for sse, _ in waiting])
 
     def _watch(self, sse: ServerSentEvent, frame: Frame) -> None:
         """A frame leaves as it came: what the client knows then."""
@@ -201,6 +217,13 @@ class Encoder:
         if not whole["id"]:
             whole["id"] = "msg_" + self._reply.new_id().removeprefix("call_")
         return {"type": "message_start", "message": whole}
+
+
+def _begins_text(sse: ServerSentEvent) -> bool:
+    if sse.event != b"content_block_start":
+        return False
+    content = _content_of(_data(sse))
+    return content.get("type") == "text" and not content.get("text")
 
 
 def type_of(sse: ServerSentEvent, data: Mapping[str, Any]) -> str:

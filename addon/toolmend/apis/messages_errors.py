@@ -6,6 +6,8 @@ Rule of this file: a client decides by the type whether to try again, so every e
 more than a status only where they tell of too much load, which gateways report under any status.
 """
 
+import re
+
 from .. import json_text
 
 _TYPES = {
@@ -42,12 +44,32 @@ _WORDS = (
 )
 """What the type or message of an error without a status says, the first that fits."""
 
+_OVERFLOW = re.compile(
+    r"context_length_exceeded|exceed_context_size|model_max_prompt_tokens_exceeded"  # codes: OpenAI, llama.cpp, Copilot
+    r"|maximum context length|maximum prompt length|maximum model length|context (?:size|length|window)"
+    r"|exceeded model token limit|token count .*exceeds|exceeds max(?:imum)? length|range of input length"
+    r"|prompt is too long|tokens\S* must be <=|too many (?:input )?tokens",
+    re.IGNORECASE,
+)
+"""How upstreams say that the conversation no longer fits."""
+
+_RATE = re.compile(r"rate.?limit|per (?:minute|min|day)\b", re.IGNORECASE)
+"""But there may also be too many tokens in a time."""
+
+_MAXIMUM = re.compile(
+    r"(\d{3,})(?: tokens)? maximum"  # Anthropic, Mistral
+    r"|(?:maximum|limit|allowed|context size|context length|<=|\[1)[^\d.]{0,40}(\d{3,})",
+    re.IGNORECASE,
+)
+
 
 def error_type(status: int, type: str, message: str) -> str:  # noqa: A002  the field's own name
     """The `error.type` for an upstream's error: `status` is its HTTP status (0: none), `type` and `message` its own words."""
     if type in _STATUSES:
         return type
     words = f"{type} {message}".lower()
+    if overflows(status, words):
+        return "invalid_request_error"
     if (status >= 500 or not status) and any(word in words for word in _LOAD):
         return "overloaded_error"
     if status in _TYPES:
@@ -57,6 +79,25 @@ def error_type(status: int, type: str, message: str) -> str:  # noqa: A002  the 
     return next((named for word, named in _WORDS if word in words), "api_error")
 
 
+def overflows(status: int, words: str) -> bool:
+    """Whether an error says that the conversation no longer fits into the model's context."""
+    return status in (0, 400, 413, 422, 500) and bool(_OVERFLOW.search(words)) and not _RATE.search(words)
+
+
+def too_long(message: str) -> str:
+    """`prompt is too long: N tokens > M maximum`, by which clients know that they have to compact, and by how much."""
+    if "prompt is too long" in message.lower():
+        return message
+    bound = re.search(_MAXIMUM, message.replace(",", ""))
+    if bound is None:
+        return f"prompt is too long: {message}"
+    maximum = int(bound[1] or bound[2])
+    counts = [int(digits) for digits in re.findall(r"\d{3,}", message.replace(",", ""))]
+    # where the upstream does not say how many there are, it is at least one more than there may be
+    tokens = next((count for count in counts if count > maximum), maximum + 1)
+    return f"prompt is too long: {tokens} tokens > {maximum} maximum ({message})"
+
+
 def status_of(name: str) -> int:
     """The HTTP status that an Anthropic `error.type` stands for; 0 for one that is not theirs."""
     return _STATUSES.get(name, 0)
@@ -64,4 +105,6 @@ def status_of(name: str) -> int:
 
 def error_body(name: str, message: str) -> str:
     """The JSON text of an error, a response of its own or the last event of a stream. `name` is Anthropic's `error.type`."""
+    if name == "invalid_request_error" and overflows(0, message):
+        message = too_long(message)
     return json_text.dumps({"type": "error", "error": {"type": name, "message": message or name}})

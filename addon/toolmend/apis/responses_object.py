@@ -6,13 +6,13 @@
 Rule of this file: values only, nothing is remembered. What the request does not say is null or the API's default.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .. import ids
 from ..events import StreamError, Usage
 from .codec import Reply
+from .messages_errors import overflows
 
 _ECHOED: dict[str, tuple[tuple[type, ...], Any]] = {
     "instructions": ((str, list), None),
@@ -67,7 +67,6 @@ _TYPES = {
     "overloaded_error": "server_is_overloaded",
     "rate_limit_error": "rate_limit_exceeded",
 }
-_TOO_LONG = re.compile(r"context.{0,3}(length|window)|prompt is too long|too many tokens", re.IGNORECASE)
 
 
 def begun(reply: Reply) -> dict[str, Any]:
@@ -165,7 +164,7 @@ def _code(error: StreamError) -> str:
     """Codex compacts, waits or gives up by it, and otherwise sends the request again."""
     if error.type in _STATUSES:
         return error.type
-    if error.status in (0, 400, 413, 422) and _TOO_LONG.search(error.message):
+    if overflows(error.status, f"{error.type} {error.message}"):
         return "context_length_exceeded"
     return _TYPES.get(error.type) or _CODES.get(error.status, "server_error")
 

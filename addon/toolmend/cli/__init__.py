@@ -22,10 +22,16 @@ from toolmend import __version__
 COMMANDS = {
     # name: (module:attribute, one line for --help)
     "demo": ("toolmend.cli.demo:demo", "Watch a leaked stream being mended by a real proxy, start to end."),
+    "flows": ("toolmend.cli.flows:flows", "List what was recorded: agent, model, state, tokens, rules."),
+    "pin": ("toolmend.cli.prune:pin", "Keep a recording, however old or large it is."),
     "providers": ("toolmend.cli.providers:providers", "Show which dialects are looked for with a model, and why."),
+    "prune": ("toolmend.cli.prune:prune", "Remove the recordings that are too old or too much."),
     "rewrite": ("toolmend.cli.rewrite:rewrite", "Mend a stream that lies in a file or comes on standard input."),
     "routes": ("toolmend.cli.routes:routes", "Check a file's routes, and show which request they take where."),
 }
+
+COMPLETE = "_TOOLMEND_COMPLETE"
+"""What a shell sets to ask for completions; `eval "$(_TOOLMEND_COMPLETE=bash_source toolmend)"` has it ask."""
 
 
 class Exit(IntEnum):
@@ -75,7 +81,7 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args[0] not in COMMANDS:
+        if args[0] not in COMMANDS and not ctx.resilient_parsing:
             close = get_close_matches(args[0], COMMANDS, n=1)
             hint = shlex.join([ctx.command_path, *close, *args[1:]]) if close else f"{ctx.command_path} --help"
             raise Problem(f"there is no command {args[0]!r}", try_=hint, code=Exit.USAGE)
@@ -106,6 +112,10 @@ def cli(debug: bool) -> None:  # main() reads it from the context
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line (`sys.argv` by default) and return its exit code; raises nothing."""
+    if instruction := os.environ.get(COMPLETE):
+        from click.shell_completion import shell_complete  # noqa: PLC0415  seldom wanted
+
+        return shell_complete(cli, {}, "toolmend", COMPLETE, instruction)
     args = list(sys.argv[1:] if argv is None else argv) or ["--help"]
     debug = False
     try:

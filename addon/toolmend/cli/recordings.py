@@ -23,16 +23,17 @@ from ..data_folder import data_folder
 from ..library import Entry, NotFound, entries, find
 from . import Exit, Problem
 
-_KEY = "toolmend.flows"
-"""Where click's context keeps the folder."""
+_KEY, _TRY = "toolmend.flows", "toolmend.list"
+"""Where click's context keeps the folder, and the command that lists what is there."""
 
 
 def flows_option[F: Callable[..., Any]](name: str | None = None) -> Callable[[F], F]:
     """`--flows FOLDER`; a command that asks for it by `name` gets the folder as a Path."""
 
     def keep(ctx: click.Context, _: click.Parameter, given: Path | None) -> Path:
-        ctx.meta[_KEY] = given or _default(ctx)
-        return folder_of(ctx)
+        ctx.meta[_KEY] = folder = given or _default(ctx)
+        ctx.meta[_TRY] = shlex.join(["toolmend", "flows", *(("--flows", str(given)) if given else ())])
+        return folder
 
     return click.option(
         "--flows",
@@ -53,7 +54,7 @@ def folder_of(ctx: click.Context) -> Path:
     return folder
 
 
-class Flow(click.ParamType):
+class Flow(click.ParamType):  # type: ignore[type-arg]  # in old versions of click it has none
     """A recording: a folder's path, `last`, or a name or the beginning of one."""
 
     name = "flow"
@@ -62,12 +63,10 @@ class Flow(click.ParamType):
         if isinstance(value, Entry):
             return value
         assert ctx is not None
-        folder = folder_of(ctx)
         try:
-            return find(folder, value)
+            return find(folder_of(ctx), value)
         except NotFound as error:
-            given = [] if ctx.get_parameter_source("flows") is None else ["--flows", str(folder)]
-            raise Problem(str(error), try_=shlex.join(["toolmend", "flows", *given]), code=Exit.USAGE) from None
+            raise Problem(str(error), try_=ctx.meta[_TRY], code=Exit.USAGE) from None
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """Names, newest first; `last` is one."""

@@ -19,6 +19,7 @@ from .prompted import left_out, prompted
 from .quirks import Quirks, quirks_for
 from .tool_ids import with_ids
 from .turns import tidied
+from .unsealed import unsealed
 
 type Read = Callable[[Mapping[str, Any], list[str]], Conversation]
 type Write = Callable[[Conversation, Quirks, list[str]], dict[str, Any]]
@@ -58,7 +59,7 @@ def _translate(
 ) -> Translated:
     same = client == upstream
     if same and not template:
-        forwarded = {**request, "model": model} if model else dict(request)
+        forwarded = {**unsealed(request, upstream, host), **({"model": model} if model else {})}
         return Translated(forwarded, tools.OF[upstream](forwarded))
     if client == "chat" and not same and request.get("n") not in (None, 1):
         raise RequestError("`n` is more than 1: this upstream gives one answer")

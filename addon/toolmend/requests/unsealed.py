@@ -42,7 +42,7 @@ def _each(container: Mapping[str, Any], name: str, change: Any) -> Mapping[str, 
 
 def _message(message: Mapping[str, Any], *, checks: bool) -> Mapping[str, Any] | None:
     changed = _each(message, "content", lambda block: _block(block, checks=checks))
-    return changed if changed["content"] or changed is message else None
+    return changed if changed is message or changed["content"] else None
 
 
 def _block(block: Mapping[str, Any], *, checks: bool) -> Mapping[str, Any] | None:

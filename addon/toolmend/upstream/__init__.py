@@ -25,7 +25,7 @@ __all__ = ["Answer", "Coding", "End", "Framing", "Request", "Script", "Upstream"
 
 
 class Upstream:
-    """Serves on a free port of 127.0.0.1 while the `with` block runs.
+    """Serves on 127.0.0.1 while the `with` block runs; on a free port where none is given.
 
     scripts: what answers a request, or scripts that are played in order, the last one for ever.
     tls: the certificate and key files; None is plain HTTP.
@@ -39,10 +39,10 @@ class Upstream:
         *,
         tls: tuple[Path, Path] | None = None,
         alpn: Sequence[str] = ("h2", "http/1.1"),
+        port: int = 0,
     ) -> None:
-        self.scripts, self.tls, self.alpn = scripts, tls, alpn
+        self.scripts, self.tls, self.alpn, self.port = scripts, tls, alpn, port
         self.requests: list[Request] = []
-        self.port = 0
         self._serving: set[asyncio.Task[None]] = set()
 
     @property
@@ -70,7 +70,7 @@ class Upstream:
         try:
             self._loop = asyncio.get_running_loop()
             self._stopped, self._released = asyncio.Event(), asyncio.Event()
-            server = await asyncio.start_server(self._serve, "127.0.0.1", 0, ssl=self._context())
+            server = await asyncio.start_server(self._serve, "127.0.0.1", self.port, ssl=self._context())
         except Exception as error:
             started.set_exception(error)
             return

@@ -1,0 +1,24 @@
+"""trace.py: a recording, event by event, is what its replay is as a whole."""
+
+from pathlib import Path
+
+import pytest
+
+from toolmend import replay
+from toolmend.trace import steps
+
+FLOWS = Path(__file__).parent.parent / "flows"
+FOLDERS = [*replay.find(FLOWS / "kimi")[:12], *replay.find(FLOWS / "irregular"), *replay.find(FLOWS / "qwen")]
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: f"{folder.parent.name}/{folder.name}")
+def test_the_steps_make_the_replay(folder: Path) -> None:
+    recording = replay.load(folder)
+    told = list(steps(recording))
+    client, rules = replay.replay(recording)
+    assert b"".join(step.sent for step in told) == client
+    assert b"".join(step.raw for step in told) == b"".join(recording.chunks)
+    assert sorted({rule for step in told for rule in step.rules}) == sorted(rules)
+    assert [step.time for step in told] == sorted(step.time for step in told)
+    if rules:
+        assert any(step.touched for step in told)
