@@ -46,6 +46,7 @@ def write(folder: Path, text: str) -> str:
                 f"dialects   qwen3_coder, hermes, and {PLAIN} that cannot be mistaken, as for every model",
                 "reasoning  in reasoning_content",
                 "<think>    is reasoning",
+                "tools      the model's own",
             ],
         ),
         (
@@ -55,6 +56,7 @@ def write(folder: Path, text: str) -> str:
                 f"dialects   dsml, deepseek_v3, and {PLAIN - 2} that cannot be mistaken, as for every model",
                 "reasoning  in reasoning",
                 "<think>    is reasoning, and the text begins inside it",
+                "tools      the model's own",
             ],
         ),
         (
@@ -64,6 +66,7 @@ def write(folder: Path, text: str) -> str:
                 f"dialects   the {PLAIN} that cannot be mistaken, as for every model",
                 "reasoning  in reasoning_content",
                 "<think>    is left in the text",
+                "tools      the model's own",
             ],
         ),
     ],
@@ -82,6 +85,8 @@ def test_a_model_as_json(capsys: pytest.CaptureFixture[str]) -> None:
         "reasoning_field": "reasoning",
         "think_tags": True,
         "think_unopened": True,
+        "tools": "native",
+        "system_role": True,
     }
 
 

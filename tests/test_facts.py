@@ -78,6 +78,21 @@ def test_a_body_that_cannot_be_read_is_empty(body: bytes | None, encoding: str) 
     assert facts.plain(body, encoding) == b""
 
 
+@pytest.mark.parametrize(
+    ("started", "ended", "answered", "wait"),
+    [
+        (1.0, 2.0, 2.25, 250.0),
+        (1.0, None, 2.25, 1250.0),
+        (1.0, 2.0, 0.0, None),
+        (1.0, 2.0, 1.5, 0.0),  # it answers before it was asked all, or a clock was set
+        (0.0, 0.0, 1.0, None),  # another addon made the request
+    ],
+)
+def test_the_wait(started: float, ended: float | None, answered: float, wait: float | None) -> None:
+    request, answer = tutils.treq(timestamp_start=started, timestamp_end=ended), tutils.tresp(timestamp_start=answered)
+    assert facts.wait_ms(request, answer) == wait
+
+
 def test_printable() -> None:
     assert facts.printable("kimi-k2.5\r\n\x1b[2J\u202e月") == "kimi-k2.5???[2J?月"
     assert len(facts.printable("x" * 1000)) == 200

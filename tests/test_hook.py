@@ -16,6 +16,7 @@ from streams import WEATHER, stream
 from test_codings import BOMBS, CODERS
 from toolmend.hook import Toolmend
 from toolmend.pipeline import Pipeline
+from toolmend.retention import Keep
 from toolmend.settings import Settings
 
 SSE = "text/event-stream; charset=utf-8"
@@ -611,6 +612,21 @@ def test_another_folder_while_it_runs(proxy: Proxy, tmp_path: Path) -> None:
     assert proxy.run(flow, [LEAK]) == mended()
     assert flow.metadata["toolmend"]["folder"] is None
     assert len(list(proxy.flows.rglob("meta.json"))) == len(list((tmp_path / "others").rglob("meta.json"))) == 1
+
+
+def test_other_limits_while_it_runs(proxy: Proxy) -> None:
+    """What is open goes on being recorded."""
+    proxy.set(keep="2GB")
+    flow = asked()
+    response = proxy.open(flow)
+    assert proxy.addon.recorder
+    assert proxy.addon.recorder.keep == Keep(2 * 10**9)
+    proxy.set(keep="all")
+    assert proxy.addon.recorder.keep == Keep()
+    sent(response, PROSE)
+    sent(response, b"")
+    proxy.addon.response(flow)
+    assert (proxy.recording()["state"], proxy.recording()["upstream"]) == ("complete", PROSE)
 
 
 # what goes wrong

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -131,8 +132,8 @@ def test_sweeping(tmp_path: Path) -> None:
 
 
 def test_sweeping_by_age(tmp_path: Path) -> None:
-    today, yesterday = (f"{datetime.now(UTC) - timedelta(days=days):%Y-%m-%d}" for days in (0, 1))
-    new, old = make(tmp_path, "000000-kimi-1", day=today), make(tmp_path, "000000-kimi-1", day=yesterday)
+    times = (datetime.now(UTC) - timedelta(hours=hours) for hours in (23, 25))
+    new, old = (make(tmp_path, f"{at:%H%M%S}-kimi-1", day=f"{at:%Y-%m-%d}") for at in times)
     sweep(Sweeper(tmp_path, pytest.fail), Keep(None, timedelta(days=1)))
     assert (new.exists(), old.exists()) == (True, False)
 
@@ -168,7 +169,7 @@ def test_it_looks_now_and_then(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 def test_a_failure_is_said_once_and_costs_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folders = [make(tmp_path, f"1834{i:02d}-kimi-{i}") for i in range(3)]
-    rmtree = __import__("shutil").rmtree
+    rmtree = shutil.rmtree
 
     def stubborn(folder: Path) -> None:
         if folder != folders[2]:

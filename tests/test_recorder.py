@@ -19,6 +19,7 @@ import pytest
 
 from toolmend import __version__
 from toolmend.recorder import MAX_WAITING, Exchange, Recorder, Recording
+from toolmend.retention import Keep
 
 KEY = "sk-ant-api03-AbC_9-xYzAbC_9"
 REQUEST = {"model": "kimi-k2", "stream": True, "messages": [{"role": "user", "content": f"my key is {KEY}"}]}
@@ -425,6 +426,88 @@ def test_nothing_that_stands_there_is_written_into(recorder: Recorder, tmp_path:
     assert victim.read_bytes() == b"mine"
     assert meta(recording.folder)["state"] == "partial"
     assert log == [f"recording incomplete: File exists: {recording.folder}"]
+
+
+def test_the_time_that_the_client_waited(recorder: Recorder) -> None:
+    waited, at_once, unknown = (record(recorder, replace(EXCHANGE, wait_ms=wait)) for wait in (812.4, 0.0, None))
+    recorder.close()
+    assert meta(waited.folder)["wait_ms"] == 812.4
+    assert meta(at_once.folder)["wait_ms"] == 0.0
+    assert "wait_ms" not in meta(unknown.folder)
+
+
+# what is kept
+
+
+def old(root: Path, number: int) -> Path:
+    """A recording of another day, that is long finished."""
+    folder = root / "2026-01-01" / f"10000{number}-kimi-{number}"
+    folder.mkdir(parents=True)
+    (folder / "meta.json").write_text('{"state": "complete"}')
+    (folder / "upstream.sse").write_bytes(b"x" * 10**6)
+    return folder
+
+
+def test_old_ones_go_when_something_is_recorded(tmp_path: Path, log: list[str]) -> None:
+    root = tmp_path / "flows"
+    first, second, pinned, fixture = old(root, 1), old(root, 2), old(root, 3), root / "kimi" / "case"
+    (pinned / "pinned").touch()
+    fixture.mkdir(parents=True)
+    (fixture / "meta.json").write_text('{"state": "complete"}')
+    recorder = Recorder(root, log.append, Keep(1_500_000))
+    recording = recorder.start(EXCHANGE)
+    wait_for(lambda: not first.exists())
+    recording.finish("complete")
+    recorder.close()
+    assert [folder.exists() for folder in (second, pinned, fixture)] == [True, True, True]
+    assert meta(recording.folder)["state"] == "complete"
+    assert log == []
+
+
+def test_old_ones_go_when_a_recording_is_finished(tmp_path: Path, log: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is open stays, be it too large; the limits may change meanwhile."""
+    monkeypatch.setattr("toolmend.pruning.EVERY", 0)
+    root = tmp_path / "flows"
+    recorder = Recorder(root, log.append)
+    there, open_, finished = old(root, 1), recorder.start(EXCHANGE), record(recorder)
+    all_done(recorder)
+    assert there.exists()
+    recorder.keep = Keep(1)
+    open_.received(event("a"))
+    wait_for(lambda: not (there.exists() or finished.folder.exists()))
+    open_.received(event("b"))
+    all_done(recorder)
+    assert files(open_.folder)["upstream.sse"] == event("a") + event("b")
+    open_.finish("complete")
+    wait_for(lambda: not open_.folder.exists())
+    recorder.close()
+    assert log == []
+
+
+def test_no_limit_unless_one_is_set(tmp_path: Path, log: list[str]) -> None:
+    there = old(tmp_path / "flows", 1)
+    recorder = Recorder(tmp_path / "flows", log.append)
+    record(recorder)
+    recorder.close()
+    assert there.exists()
+
+
+def test_old_ones_that_cannot_go_cost_a_line(tmp_path: Path, log: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def stubborn(folder: Path) -> None:
+        raise PermissionError(13, "Permission denied", str(folder))
+
+    monkeypatch.setattr("toolmend.pruning.shutil.rmtree", stubborn)
+    monkeypatch.setattr("toolmend.pruning.EVERY", 0)
+    root = tmp_path / "flows"
+    old(root, 1)
+    recorder = Recorder(root, log.append, Keep(None, timedelta(days=1)))
+    for _ in range(3):
+        recording = record(recorder)
+        all_done(recorder)
+    wait_for(lambda: bool(log))
+    recorder.close()
+    assert meta(recording.folder)["state"] == "complete"
+    assert log == [f"old recordings stay: Permission denied: {root}"]
 
 
 # failures

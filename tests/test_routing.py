@@ -9,7 +9,8 @@ import pytest
 from mitmproxy import http
 from mitmproxy.flow import Error
 
-from streams import stream
+from judge import read
+from streams import stream, tool
 from test_codings import CODERS
 from test_hook import Log, Proxy, answered, asked, log, proxy, sent
 from test_routes import CHAT, MESSAGES, SECRET, table
@@ -383,13 +384,20 @@ def test_a_recorded_error_can_be_replayed(routed: Routes) -> None:
 
 
 def test_a_stream_where_none_was_asked_for(routed: Routes) -> None:
+    """Some upstreams know nothing else."""
     flow = post(json.dumps(ASK | {"stream": False}).encode())
     proxy = routed()
     response = proxy.open(flow)
     assert response.stream is False
     response.raw_content = HELLO
     proxy.addon.response(flow)
-    assert error_of(response)[:2] == (500, "api_error")
+    assert (response.status_code, response.headers["content-type"]) == (200, "application/json")
+    answer = json.loads(response.content or b"")
+    assert (answer["content"], answer["stop_reason"]) == ([{"type": "text", "text": "Hello."}], "end_turn")
+    proxy.addon.done()
+    (folder,) = replay.find(proxy.flows)
+    kept = replay.load(folder)
+    assert replay.replay(kept)[0] == kept.client == response.content
 
 
 @pytest.mark.parametrize("streamed", [True, False])
@@ -483,6 +491,42 @@ def test_tools_in_the_prompt(routed: Routes, size: int) -> None:
     proxy.addon.done()
     (folder,) = replay.find(proxy.flows)
     assert replay.replay(replay.load(folder))[0] == out
+
+
+@pytest.mark.parametrize("system_role", [True, False])
+@pytest.mark.parametrize("route", [True, False])
+def test_tools_in_the_prompt_by_profile(routed: Routes, tmp_path: Path, route: bool, system_role: bool) -> None:
+    """A model that has no tool calls needs no route: its requests are changed where they go."""
+    profile = f'[[provider]]\nname = "mine"\nmodels = ["mine-*"]\ntools = "prompt"\nsystem_role = {str(system_role).lower()}\n'
+    more = table(**{"from": "https://openrouter.ai/api/v1/chat/completions"}) if route else ""
+    proxy = routed()
+    (tmp_path / "own.toml").write_text(profile + more)
+    proxy.set(config=str(tmp_path / "own.toml"))
+    messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "The weather?"}]
+    request = {"model": "mine-7b", "stream": True, "messages": messages, "tools": [tool("get_weather", city={"type": "string"})]}
+    flow = asked(host="openrouter.ai", path="/api/v1/chat/completions", body=json.dumps(request).encode())
+    out = proxy.run(flow, [stream(["I look. ", '[{"name": "get_', 'weather", "arguments": {"city": "Beijing"}}]'])])
+    sent_on = json.loads(flow.request.content or b"")
+    assert not {"tools", "tool_choice"} & set(sent_on)
+    assert [message["role"] for message in sent_on["messages"]] == (["system", "user"] if system_role else ["user"])
+    assert "get_weather" in str(sent_on["messages"][0]["content"])
+    (call,) = read(out).only.calls
+    assert (call.name, call.value, read(out).only.finish_reasons) == ("get_weather", {"city": "Beijing"}, ["tool_calls"])
+    proxy.addon.done()
+    (folder,) = replay.find(proxy.flows)
+    assert replay.replay(replay.load(folder))[0] == out
+
+
+def test_a_prompt_that_is_too_long_is_refused(routed: Routes, tmp_path: Path) -> None:
+    proxy = routed()
+    (tmp_path / "own.toml").write_text('[[provider]]\nname = "mine"\nmodels = ["mine-*"]\ntools = "prompt"\n')
+    proxy.set(config=str(tmp_path / "own.toml"))
+    request = {"model": "mine-7b", "messages": [], "tools": [tool(f"t{n}") for n in range(1001)]}
+    flow = asked(host="openrouter.ai", path="/api/v1/chat/completions", body=json.dumps(request).encode())
+    proxy.ask(flow)
+    assert flow.response
+    assert flow.response.status_code == 400
+    assert "1000" in json.loads(flow.response.content or b"")["error"]["message"]
 
 
 PAIRS = {

@@ -1,6 +1,7 @@
 """What the options and the file say, and the sentence for each thing that is wrong."""
 
 import sys
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from platformdirs.unix import Unix
 
 from toolmend import settings
 from toolmend.dialects import DIALECTS
+from toolmend.retention import Keep
 from toolmend.settings import Settings, SettingsError, parse, spelled
 
 OFF = {"flows": "off"}
@@ -32,6 +34,8 @@ RIGHT = [
     ({"dialects": "auto"}, Settings(dialects=None)),
     ({"dialects": "OFF"}, Settings(dialects=())),
     ({"dialects": " Kimi_K2,kimi_k2 "}, Settings(dialects=("kimi_k2",))),
+    ({"keep": "2GB, 30D"}, Settings(keep=Keep(2 * 10**9, timedelta(days=30)))),
+    ({"keep": "all"}, Settings(keep=Keep())),
     ({"policy": " First "}, Settings(policy="first")),
     (
         {"policy": "", "max_calls": "", "collect_ms": "", "max_bytes": ""},
@@ -92,6 +96,10 @@ WRONG = [
     ),
     ({"flows": "a\0b"}, "toolmend_flows: 'a\\x00b' holds a NUL character, write a path without it"),
     (
+        {"keep": "500MB forever"},
+        "toolmend_keep: 'forever' is neither a size nor an age, write both as in 500MB 14d, or write all",
+    ),
+    (
         {"policy": "frist"},
         "toolmend_policy: there is no policy 'frist' (did you mean first?), write one of: " + POLICIES,
     ),
@@ -110,6 +118,7 @@ FILES_RIGHT = [
     ('dialects = "off"', Settings(dialects=())),
     ('dialects = ["kimi_k2"]', Settings(dialects=("kimi_k2",))),
     ('dialects = ""', Settings()),
+    ('keep = "7d"', Settings(keep=Keep(None, timedelta(days=7)))),
     ('policy = "drain"\nmax_bytes = 100', Settings(policy="drain", max_bytes=100)),
     ('policy = ""\nmax_calls = 3\ncollect_ms = 1', Settings(max_calls=3, collect_ms=1)),
 ]
@@ -140,6 +149,8 @@ FILES_WRONG = [
         "1: dialects: there is no dialect 'kimi_k22' (did you mean kimi_k2?), write auto, off, or some of: " + NAMES,
     ),
     ("flows = false\n", '1: flows: False is not understood, write flows = "recordings", or "off"'),
+    ("keep = 14\n", '1: keep: 14 is not understood, write keep = "500MB 14d", or "all"'),
+    ('keep = "x"\n', "1: keep: 'x' is neither a size nor an age, write both as in 500MB 14d, or write all"),
     ("policy = 1\n", '1: policy: 1 is not understood, write policy = "mixed", "first", "collect", or "drain"'),
     ('policy = "x"\n', "1: policy: there is no policy 'x', write one of: " + POLICIES),
     ("\nmax_calls = 0\n", "2: max_calls: '0' is no limit, write a whole number above 0, as in 8"),

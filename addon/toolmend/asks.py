@@ -91,7 +91,7 @@ def ask_of(api: str, path: str, request: Mapping[str, Any]) -> Ask:
     new = next((count for count, (by_model, _) in enumerate(reversed(turns)) if by_model), len(turns)) or min(1, len(turns))
     return Ask(
         api,
-        str(request.get("model") or (in_path[1] if in_path else "")).lower(),
+        str(request.get("model") or (in_path[1] if in_path else "")),
         request.get("stream") is True or "stream" in path.partition("?")[0].rpartition("/")[2].lower(),
         tuple(hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=16).digest() for _, text in turns),
         new,

@@ -10,10 +10,12 @@ from mitmproxy import http
 
 from . import codings, facts
 from .hosts import Api, provider
+from .matching import FROM
 from .observers import Watcher
 from .pipeline import Pipeline
 from .recorder import Exchange, Recording
-from .routing import Routed
+from .requests import Translated
+from .routing import Routed, told
 from .stream import Stream
 
 
@@ -27,7 +29,9 @@ class Call:
     encoding: str = ""
     model: str = ""
     routed: Routed | None = None
+    translated: Translated | None = None  # of a request that goes where the client sends it, if its tools are prompted
     answered: bool = False
+    played: str = ""  # the recording that answers
     pipeline: Pipeline | None = None
     recording: Recording | None = None
     stream: Stream | None = None
@@ -47,7 +51,8 @@ class Call:
     @property
     def notes(self) -> tuple[str, ...]:
         """What was left out of the request, as the upstream's API cannot say it."""
-        return self.routed.translated.notes if self.routed else ()
+        translated = self.routed.translated if self.routed else self.translated
+        return translated.notes if translated else ()
 
     @property
     def ids(self) -> list[str]:
@@ -72,6 +77,10 @@ class Call:
         same = forwarded == self.body
         if routed:
             settings = {**settings, **routed.settings}
+        elif self.translated:
+            settings = {**settings, **told(self.translated)}
+        if self.played:
+            settings = {**settings, FROM: self.played}
         return Exchange(
             flow_id=flow.id,
             provider=provider(routed.host if routed else self.host),

@@ -82,7 +82,7 @@ class Toolmend:
         if candidates := routing.candidates(flow, self.settings.routes):
             self._route(flow, candidates)
         if (call := self.calls.get(flow)) and not (call.routed or call.answered):
-            routing.unseal(flow, call.api)
+            self._stay(flow, call)
 
     def responseheaders(self, flow: http.HTTPFlow) -> None:
         call, response = self.calls.pop(flow, None) or self._told(flow), flow.response
@@ -147,16 +147,28 @@ class Toolmend:
             route, client = found
             call = call or Call(client, flow.request.pretty_host)
             try:
-                call.routed, call.api = routing.redirect(flow, route, client, request), client
+                call.routed, call.api = routing.redirect(flow, route, client, request, self.settings.providers), client
             except Exception as error:
-                call = Call.answered_here()
-                refused = isinstance(error, RequestError)
-                wrong = str(error) if refused else f"the request could not be translated: {reason(error)}"
-                routing.fail(flow, client, Fault(400 if refused else 500, wrong))
-                about = facts.printable(flow.request.pretty_host)
-                logger.warning("toolmend: %s: %s (the route at %s)", about, facts.printable(wrong), route.where)
+                call = self._refuse(flow, client, error, f" (the route at {route.where})")
         if call:
             self.calls[flow] = call
+
+    def _stay(self, flow: http.HTTPFlow, call: Call) -> None:
+        """A request that no route takes."""
+        if call.api not in APIS or flow.response or flow.request.stream:
+            return
+        try:
+            call.translated = routing.stay(flow, call.api, call.host, self.settings.providers)
+        except Exception as error:
+            self.calls[flow] = self._refuse(flow, call.api, error)
+
+    def _refuse(self, flow: http.HTTPFlow, client: str, error: Exception, where: str = "") -> Call:
+        """Answers a request that cannot be put as the upstream wants it."""
+        refused = isinstance(error, RequestError)
+        wrong = str(error) if refused else f"the request could not be translated: {reason(error)}"
+        routing.fail(flow, client, Fault(400 if refused else 500, wrong))
+        logger.warning("toolmend: %s: %s%s", facts.printable(flow.request.pretty_host), facts.printable(wrong), where)
+        return Call.answered_here()
 
     def _mends(self, api: str) -> bool:
         return api in APIS and self.settings.dialects != ()
@@ -189,7 +201,7 @@ class Toolmend:
             settings=self.settings,
             host=routed.host if routed else call.host,
             let_go=let_go,
-            translated=routed.translated if routed else None,
+            translated=routed.translated if routed else call.translated,
         )
 
     def _stream(self, call: Call, flow: http.HTTPFlow, response: http.Response) -> None:

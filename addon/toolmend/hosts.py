@@ -159,6 +159,12 @@ def match(method: str, host: str, path: str, extra_globs: Sequence[str] = ()) ->
     return next((api for api, end in paths if fnmatchcase(path, f"*{end}")), None)
 
 
+def known(host: str, extra_globs: Sequence[str] = ()) -> bool:
+    """Whether a host is an LLM's, whatever it is asked."""
+    name, port = split_port(host)
+    return _row(name, port) is not None or any(fits(name, port, glob) for glob in extra_globs)
+
+
 def provider(host: str) -> str:
     """A short name for the folder of a host's recordings, of lower-case letters, digits, dashes: `openrouter`."""
     name, port = split_port(host)

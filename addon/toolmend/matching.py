@@ -21,6 +21,9 @@ from typing import Any
 
 from .asks import Ask
 
+FROM = "replayed_from"
+"""The setting in meta.json of what was recorded while a recording was played: a copy is not played once more."""
+
 AROUND = 40
 """Characters shown on either side of the place where two messages differ."""
 
@@ -94,7 +97,11 @@ def _same_form(one: Ask, other: Ask) -> bool:
 
 
 def _answers(ask: Ask, asked: Ask) -> bool:
-    return bool(asked.last) and asked.last == ask.last and _same_form(asked, ask) and asked.model == ask.model
+    return bool(asked.last) and asked.last == ask.last and _same_form(asked, ask) and _same_model(asked, ask)
+
+
+def _same_model(one: Ask, other: Ask) -> bool:
+    return one.model.lower() == other.model.lower()
 
 
 def _tail(one: Ask, other: Ask) -> int:
@@ -115,7 +122,7 @@ def _rank(asked: Ask, ask: Ask, take: Take) -> tuple[int, bool, bool, bool]:
 
 def _nearness(asked: Ask, ask: Ask) -> tuple[bool, int, int, int]:
     """How near a recording is that does not answer."""
-    same = (asked.stream == ask.stream) + (asked.model == ask.model) + 2 * (asked.last == ask.last)
+    same = (asked.stream == ask.stream) + _same_model(asked, ask) + 2 * (asked.last == ask.last)
     alike = sum(_common(here, there) for here, there in zip(asked.shown, ask.shown, strict=False))
     return asked.api == ask.api, same, _tail(asked, ask), alike
 
@@ -125,7 +132,7 @@ def _differences(asked: Ask, ask: Ask) -> tuple[list[str], str]:
     found, excerpt = [], ""
     if asked.api != ask.api:
         found.append(f"it is of the API {ask.api}, not {asked.api}")
-    if asked.model != ask.model:
+    if not _same_model(asked, ask):
         found.append(f"its model is {ask.model or 'none'!r}, not {asked.model or 'none'!r}")
     if asked.stream != ask.stream:
         found.append(f"it is {_form(ask)}, not {_form(asked)}")

@@ -23,6 +23,10 @@ OPTIONS = {
     "flows": "The folder where each LLM request and response is recorded, redacted, or 'off'; by default "
     "toolmend/flows in the user's data folder.",
     "keep": "How much of the recordings is kept, and how long: '500MB 14d' (the default), or 'all'.",
+    "replay": "A folder of recordings that answer the LLM requests, streamed and in their time, so that nothing goes out; "
+    "or 'off' (the default).",
+    "replay_miss": "What becomes of a request that no recording answers: 'fail' (the default: an error that names the "
+    "nearest) or 'forward'.",
     "policy": "What becomes of the calls found in a text: 'mixed' (the default: text and calls flow as they come), "
     "'first' (the first call ends the answer), 'collect' (some calls do, which go out together), or 'drain' (the text "
     "is suppressed, the calls go out at the end).",
@@ -37,7 +41,7 @@ NEEDED = {
     "connection_strategy": ("lazy", "the host that a client calls may not exist"),
     "stream_large_bodies": (None, "what is to be translated must be whole"),
 }
-"""Options of mitmproxy's that routes need, each with its reason."""
+"""Options of mitmproxy's that routes and replays need, each with its reason."""
 
 
 def declare(loader: Loader) -> None:

@@ -25,6 +25,7 @@ from .providers import armed, profile_for
 from .reader import Reader
 from .requests import Translated, translate
 from .requests.estimate import tokens
+from .requests.prompted import template_for
 from .settings import Settings
 from .sse import Decoder, ServerSentEvent
 from .tools import UNKNOWN, freeform, namespaces
@@ -77,7 +78,9 @@ class Pipeline:
         self._new_id = new_id
         self._watch = watch
         if translated is None and request is not None:
-            translated = translate(request, client=target, upstream=source, host=host)
+            told = profile_for(request.get("model"), host, settings.providers)
+            template = template_for(told)
+            translated = translate(request, target, source, host=host, template=template, system_role=told.system_role)
         offered = translated.tools.also(translated.names) if translated else UNKNOWN
         self.notes += translated.notes if translated else ()
         profile = profile_for(translated.request.get("model") if translated else None, host, settings.providers)
@@ -179,6 +182,20 @@ class Pipeline:
         except Exception as error:
             self._fail(error, out)
         return b"".join(out)
+
+    def folded(self, body: bytes) -> bytes:
+        """A stream that is over, for a client of another API that waits for a whole response."""
+        assert self._writer
+        events: list[Event] = []
+        try:
+            for sse in (*self._decoder.feed(body), *self._decoder.close()):
+                events += (event for frame in self._through([self._decode(sse)], 0) for event in frame.events)
+            for at, transformer in enumerate(self._transformers):
+                events += (event for frame in self._through(transformer.close(), at + 1) for event in frame.events)
+            return self._writer.message(events)
+        except Exception as error:
+            self._fail(error, [])
+            return self._writer.message([StreamError("api_error", _BROKEN, 502)])
 
     def _whole(self, body: bytes) -> tuple[Frame, tuple[Event, ...], bool]:
         """The frame of a whole response, and what the transformers make of its events."""

@@ -10,7 +10,7 @@ upstream's API; or the "client"'s, already mended (and translated, where it was)
 Rule of this file: it serves scripts and says words; it neither listens nor logs. What cannot be played is said, not guessed.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -22,7 +22,7 @@ from .asks import Ask, ask_of, spoken
 from .ids import new_call_id
 from .library import Entry
 from .local_answers import Asked, answer
-from .matching import Miss, Shelf, Take
+from .matching import FROM, Miss, Shelf, Take
 from .redaction import REDACTED
 from .replay import Clock, Recording, RecordingError, load, pipeline_of
 from .routes import Origin, Route
@@ -31,16 +31,13 @@ from .upstream import Request, Script
 
 type Side = Literal["upstream", "client"]
 
-FROM = "replayed_from"
-"""The setting in meta.json of what was recorded while a recording was played: a copy is not played once more."""
-
 PLAYED_HEADERS = frozenset(
     (
         *("anthropic-version", "cache-control", "openai-processing-ms", "openai-version", "request-id"),
         *("retry-after", "retry-after-ms", "x-accel-buffering", "x-request-id", "x-should-retry"),
     )
 )
-"""Headers of a response that are played beside its content type. Others are of another connection, another host or another day, or are redacted."""
+"""Headers of a response that are played beside its content type. Others are of another connection or another day, or redacted."""
 
 JSON, EVENTS = "application/json", "text/event-stream; charset=utf-8"
 LIMIT = 64 * 1024 * 1024
@@ -74,7 +71,7 @@ def take(entry: Entry, side: Side) -> Take:
         requests = [value for body in bodies if isinstance(value := json_text.loads(body), dict)]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise RecordingError(f"{entry.folder}: {error}") from None
-    asks = tuple(ask_of(api, path, request) for request in requests) or (Ask(api, entry.model.lower(), entry.stream),)
+    asks = tuple(ask_of(api, path, request) for request in requests) or (Ask(api, entry.model, entry.stream),)
     return Take(entry.folder, asks, entry.api, entry.client_api, entry.state in ("complete", "upstream_error"))
 
 
@@ -110,32 +107,36 @@ def refusal(fault: Fault, api: str) -> Script:
     return Script(((0, body),), status, (("content-type", JSON),), framing="content-length")
 
 
-def local(asked: Asked, takes: Iterable[Take]) -> Script | None:
+def local(
+    method: str, path: str, headers: Iterable[tuple[str, str]], body: Mapping[str, Any] | None, takes: Iterable[Take]
+) -> Script | None:
     """What is answered beside the recordings: who asks for the models gets those of the recordings."""
     models = dict.fromkeys(ask.model for one in takes for ask in one.asks)
+    asked = Asked("http", "localhost", 0, method, path, {name.lower(): value for name, value in headers}, body)
     given = answer(asked, [_route(model) for model in models], new_call_id())
     if given is None:
         return None
-    headers = (("content-type", given.content_type), *given.headers) if given.body else given.headers
-    return Script(((0, given.body),) if given.body else (), given.status, headers, framing="content-length")
+    headers = (("content-type", given.content_type), *given.headers)
+    return Script(((0, given.body),), given.status, headers, framing="content-length")
 
 
 class Player:
     """Answers requests as a provider: by a recording, or by a legal error that names the nearest one.
 
-    `told` is given the request and a sentence about what answered it; `misses` counts those that nothing answered.
+    `told` is given each request and what answered it, in words; `misses` counts those that nothing answered.
     """
 
-    def __init__(self, shelf: Shelf, side: Side, *, speed: float = 1.0, told: Callable[[Request, str], None]) -> None:
-        self.shelf, self.side, self.speed, self._told = shelf, side, speed, told
+    def __init__(self, shelf: Shelf, side: Side, *, speed: float = 1.0) -> None:
+        self.shelf, self.side, self.speed = shelf, side, speed
+        self.told: Callable[[Request, str], None] = lambda *_: None
         self.misses = 0
 
     def __call__(self, request: Request) -> Script:
         body = _object(request)
         api = spoken(request.path) if request.method == "POST" else None
         if api is None:
-            given = local(Asked("http", "localhost", 0, request.method, request.path, dict(request.headers), body), self.shelf.takes)
-            self._told(request, "answered here" if given else "there is no API at this path")
+            given = local(request.method, request.path, request.headers, body, self.shelf.takes)
+            self.told(request, "answered here" if given else "there is no API at this path")
             return given or refusal(Fault(404, "toolmend: there is no API at this path"), "chat")
         if body is None:
             return self._miss(request, api, Miss("the request's body is no JSON object"))
@@ -146,12 +147,12 @@ class Player:
             played = script(load(found.folder), self.side, speed=self.speed, http2=request.http_version == "HTTP/2")
         except (KeyError, TypeError, ValueError) as error:
             return self._miss(request, api, Miss(f"the recording {found.name} cannot be played: {error}"))
-        self._told(request, found.name)
+        self.told(request, found.name)
         return played
 
     def _miss(self, request: Request, api: str, miss: Miss) -> Script:
         self.misses += 1
-        self._told(request, f"{miss.words} ({miss.excerpt})" if miss.excerpt else miss.words)
+        self.told(request, f"{miss.words} ({miss.excerpt})" if miss.excerpt else miss.words)
         return refusal(fault_of(miss), api)
 
 
@@ -209,4 +210,4 @@ def _waits(pieces: Iterable[tuple[float, bytes]], before: float, speed: float) -
 def _route(model: str) -> Route:
     """What local_answers.py is told of a model that is served."""
     to = Origin("http", "localhost", 0)
-    return Route("", "", "", "", "*", 0, "*", "", to, "", "chat", model=model, use_model=model)
+    return Route("", "", "", "", "*", 0, "*", "", to, "", "chat", use_model=model)

@@ -8,6 +8,8 @@
     reasoning_field = "reasoning"                   # or "reasoning_content"; by default as the host does
     think_tags = true                               # <think> in the text is reasoning
     think_unopened = true                           # and the text begins inside it
+    tools = "prompt"                                # it has no tool calls of its own: see requests/prompted.py
+    system_role = false                             # nor a system message
 
 Rule of this file: as everywhere in the settings, what is not understood is an error with its line.
 """
@@ -28,6 +30,8 @@ _RIGHT = {
     "reasoning_field": '"reasoning_content" or "reasoning"',
     "think_tags": "true or false",
     "think_unopened": "true or false",
+    "tools": '"native" or "prompt"',
+    "system_role": "true or false",
 }
 _HEAD = re.compile(r"""\s*\[\[\s*["']?provider["']?\s*\]\]""")
 
@@ -76,7 +80,9 @@ def _field(where: str, key: str, value: object) -> Any:
                     right = f"write some of: {', '.join(DIALECTS)}"
                     raise SettingsError(f"{where}: there is no dialect {word!r}{suggestion(word, DIALECTS)}, {right}")
             return words
-        case ("reasoning_field", "reasoning_content" | "reasoning") | (("think_tags" | "think_unopened"), bool()):
+        case ("reasoning_field", "reasoning_content" | "reasoning") | ("tools", "native" | "prompt"):
+            return value
+        case ("think_tags" | "think_unopened" | "system_role"), bool():
             return value
     if key not in _RIGHT:
         right = f"write some of: {', '.join(_RIGHT)}"

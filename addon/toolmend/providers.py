@@ -27,7 +27,8 @@ class Profile:
     `hosts`: globs, with a port or without. `dialects`: what the family writes; the ambiguous ones are looked for only
     with this profile. `reasoning_field`: where a delta carries reasoning; empty: as the host does. `think_tags`:
     whether `<think>` in the text is reasoning. `think_unopened`: whether the text begins inside it; None: as the
-    template is known to do.
+    template is known to do. `tools`: "prompt" where the model has none of its own, and is told of them in its prompt;
+    `system_role`: whether it knows a system message, else that goes into the first of the user's.
     """
 
     name: str
@@ -37,6 +38,8 @@ class Profile:
     reasoning_field: Literal["", "reasoning_content", "reasoning"] = ""
     think_tags: bool = False
     think_unopened: bool | None = None
+    tools: Literal["native", "prompt"] = "native"
+    system_role: bool = True
 
 
 PROFILES = (

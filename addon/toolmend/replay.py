@@ -85,6 +85,8 @@ def replay(recording: Recording, chunks: Sequence[bytes] | None = None) -> tuple
     if not recording.stream:
         as_stream = meta.get("client_stream")
         return (pipeline.as_stream(whole) if as_stream else pipeline.message(whole)), pipeline.rules
+    if meta.get("client_stream") is False:
+        return pipeline.folded(whole), pipeline.rules
     out = []
     for chunk in recording.chunks if chunks is None else chunks:
         clock.fed += len(chunk)
@@ -132,7 +134,14 @@ def _asked(recording: Recording, source: str, target: str) -> dict[str, Any]:
     settings = recording.meta.get("settings", {})
     host = settings.get("upstream") or recording.meta.get("host", "")
     asked: dict[str, Any] = {"request": request, "source": source, "target": target, "host": host}
-    if recording.meta.get("route"):
-        model, template = settings.get("use_model", ""), settings.get("template", "")
-        asked["translated"] = translate(request, target, source, model=model, host=host, template=template)
+    if recording.meta.get("route") or settings.get("template"):
+        asked["translated"] = translate(
+            request,
+            target,
+            source,
+            model=settings.get("use_model", ""),
+            host=host,
+            template=settings.get("template", ""),
+            system_role=settings.get("system_role") != "no",
+        )
     return asked

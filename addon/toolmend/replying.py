@@ -45,7 +45,7 @@ def whole(routed: Routed, pipeline: Pipeline | None, response: http.Response, ra
             return body, fail(routed, response, "the upstream's answer could not be translated")
         out, streamed = body, facts.is_sse(response)
     elif facts.is_sse(response):
-        out = pipeline.feed(body) + pipeline.close()
+        out = pipeline.feed(body) + pipeline.close() if streamed else pipeline.folded(body)
     elif streamed and routed.client != routed.route.upstream:
         out = pipeline.as_stream(body)
     else:
@@ -110,7 +110,8 @@ def _wrong(routed: Routed, response: http.Response, body: bytes) -> str:
     if not body.strip():
         return f"the upstream's answer is empty (status {status})"
     if facts.is_sse(response):
-        return "" if routed.wants_stream else "the upstream answers with a stream where none was asked for"
+        told = routed.wants_stream or routed.client != routed.route.upstream
+        return "" if told else "the upstream answers with a stream where none was asked for"
     if facts.json_object(body) is None:
         kind = facts.printable(response.headers.get("content-type", "")) or "nothing"
         return f"the upstream's answer is no JSON object, it calls itself {kind}"

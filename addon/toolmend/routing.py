@@ -9,7 +9,7 @@ the route's origin, and nowhere else. So what goes out has only the headers that
 route names.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,9 +19,10 @@ from . import facts, json_text
 from .apis.errors import Fault, write_error
 from .ids import new_call_id
 from .local_answers import Answer, Asked, answer
+from .providers import PROFILES, Profile, profile_for
 from .requests import RequestError, Translated
+from .requests.prompted import template_for
 from .requests.translate import translate
-from .requests.unsealed import unsealed
 from .routes import Api, Origin, Route, match
 from .seals import MARK
 
@@ -72,8 +73,8 @@ class Routed:
     @property
     def settings(self) -> dict[str, str]:
         """What a replay needs to translate the request again."""
-        given = {"upstream": self.host, "use_model": self.route.use_model, "template": self.route.template}
-        return {name: value for name, value in given.items() if value}
+        given = {"upstream": self.host, "use_model": self.route.use_model}
+        return {name: value for name, value in given.items() if value} | told(self.translated)
 
     @property
     def secrets(self) -> tuple[tuple[str, str], ...]:
@@ -103,7 +104,9 @@ def local(flow: http.HTTPFlow, routes: tuple[Route, ...], body: Mapping[str, Any
     return next(filter(None, (answer(one, routes, new_call_id()) for one in asked)), None)
 
 
-def redirect(flow: http.HTTPFlow, route: Route, client: Api, request: dict[str, Any] | None) -> Routed:
+def redirect(
+    flow: http.HTTPFlow, route: Route, client: Api, request: dict[str, Any] | None, providers: Sequence[Profile]
+) -> Routed:
     """Sends a request to the route's upstream, in its API. Raises RequestError where it cannot be said there.
 
     Whatever can fail is done before anything of the flow is changed.
@@ -111,8 +114,15 @@ def redirect(flow: http.HTTPFlow, route: Route, client: Api, request: dict[str, 
     if request is None:
         raise RequestError("the request's body is no JSON object that can be read")
     to = route.to
+    profile = profile_for(route.use_model or request.get("model"), to.netloc, providers)
     translated = translate(
-        request, client, route.upstream, model=route.use_model, host=to.netloc, template=route.template
+        request,
+        client,
+        route.upstream,
+        model=route.use_model,
+        host=to.netloc,
+        template=template_for(profile, route.template),
+        system_role=profile.system_role,
     )
     if translated.request == request:
         body = facts.plain(flow.request.raw_content, facts.encoding(flow.request))
@@ -170,16 +180,31 @@ def _harmless(value: str) -> bool:
     return value.isprintable() and value.isascii() and len(value) <= MAX_HEADER
 
 
-def unseal(flow: http.HTTPFlow, api: str) -> None:
-    """A request that goes where the client sends it: what only another upstream can read is taken out."""
+def told(translated: Translated) -> dict[str, str]:
+    """What a replay needs to tell the tools in the prompt again."""
+    if not translated.prompted:
+        return {}
+    return {"template": translated.template} | ({} if translated.system_role else {"system_role": "no"})
+
+
+def stay(flow: http.HTTPFlow, api: str, host: str, providers: Sequence[Profile]) -> Translated | None:
+    """A request that goes where the client sends it, as the model there can take it. Raises RequestError.
+
+    Reasoning that only another upstream can read is taken out; what was translated is returned where the model is told
+    of its tools in the prompt.
+    """
     body = facts.plain(flow.request.raw_content, facts.encoding(flow.request))
-    request = facts.json_object(body) if MARK.encode() in body else None
+    prompts = any(profile.tools == "prompt" for profile in (*providers, *PROFILES))
+    request = facts.json_object(body) if prompts or MARK.encode() in body else None
     if request is None:
-        return
-    changed = unsealed(request, api, flow.request.pretty_host)
-    if changed is not request:
+        return None
+    profile = profile_for(request.get("model"), host, providers)
+    template = template_for(profile)
+    translated = translate(request, api, api, host=host, template=template, system_role=profile.system_role)
+    if translated.request != request:
         flow.request.headers.pop("content-encoding", None)
-        flow.request.content = json_text.dumps(changed).encode()
+        flow.request.content = json_text.dumps(translated.request).encode()
+    return translated if translated.prompted else None
 
 
 def serve(flow: http.HTTPFlow, given: Answer) -> None:
@@ -190,7 +215,7 @@ def serve(flow: http.HTTPFlow, given: Answer) -> None:
     flow.response = http.Response.make(given.status, given.body, headers)
 
 
-def fail(flow: http.HTTPFlow, client: Api, fault: Fault) -> None:
+def fail(flow: http.HTTPFlow, client: str, fault: Fault) -> None:
     """An error of ours in the client's API."""
     status, body = write_error(fault, client, new_call_id())
     serve(flow, Answer(status, body))

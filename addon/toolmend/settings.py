@@ -4,6 +4,8 @@
     dialects  "auto", "off", or names: "kimi_k2"
     flows     the folder for recordings, or "off"
     keep      how much of them is kept, and how long: "500MB 14d", or "all"
+    replay    a folder of recordings that answer the LLM requests, or "off"; replay_miss: what becomes of a request that
+              none answers, "fail" or "forward"
     policy    "mixed", "first", "collect" or "drain": see transformers/policy.py; its limits are whole numbers:
               max_calls, collect_ms, max_bytes
     config    a TOML file with these keys, as in  hosts = ["..", ".."]   dialects = "off"   max_calls = 8,  and with
@@ -15,7 +17,7 @@ the setting, the wrong value, and what is right. An option beats the file, and t
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,9 +46,11 @@ __all__ = [
 ]
 
 POLICIES = ("mixed", "first", "collect", "drain")
+MISSES = ("fail", "forward")
+"""What becomes of a request that no recording answers."""
 LIMITS = {"max_calls": 8, "collect_ms": 200, "max_bytes": 65536}
 """Of a policy, each with its default."""
-KEYS = ("hosts", "dialects", "flows", "keep", "policy", *LIMITS)
+KEYS = ("hosts", "dialects", "flows", "keep", "replay", "replay_miss", "policy", *LIMITS)
 """What the file may hold, beside the tables."""
 TABLES = ("provider", "route")
 """Of each the file may hold any number: `[[provider]]`."""
@@ -58,6 +62,8 @@ _RIGHT = {
     "dialects": '"auto", "off", or ["kimi_k2"]',
     "flows": '"recordings", or "off"',
     "keep": '"500MB 14d", or "all"',
+    "replay": '"recordings", or "off"',
+    "replay_miss": '"fail", or "forward"',
     "policy": '"mixed", "first", "collect", or "drain"',
     **{name: str(limit) for name, limit in LIMITS.items()},
 }
@@ -71,6 +77,7 @@ class Settings:
 
     `providers`: the user's profiles, whole; one with the name of a built-in one stands for it.
     `routes`: the first that takes a request has it.
+    `replay`: whose recordings answer; None is off. `replay_miss`: one of MISSES.
     `policy`: one of POLICIES; its limits are of a response, in calls, milliseconds and bytes.
     """
 
@@ -79,6 +86,8 @@ class Settings:
     flows: Path | None = None
     keep: Keep = KEEP
     providers: tuple[Profile, ...] = ()
+    replay: Path | None = None
+    replay_miss: str = "fail"
     policy: str = "mixed"
     max_calls: int = LIMITS["max_calls"]
     collect_ms: int = LIMITS["collect_ms"]
@@ -100,7 +109,9 @@ def parse(values: Mapping[str, str]) -> Settings:
         _flows(*given["flows"]),
         _keep(*given["keep"]),
         providers,
-        policy=_policy(*given["policy"]),
+        replay=_replay(*given["replay"]),
+        replay_miss=_one_of("way", MISSES, *given["replay_miss"]),
+        policy=_one_of("policy", POLICIES, *given["policy"]),
         max_calls=_limit("max_calls", *given["max_calls"]),
         collect_ms=_limit("collect_ms", *given["collect_ms"]),
         max_bytes=_limit("max_bytes", *given["max_bytes"]),
@@ -149,11 +160,20 @@ def _flows(where: str, text: str) -> Path | None:
     return folder
 
 
-def _policy(where: str, text: str) -> str:
-    name = text.lower() or "mixed"
-    if name not in POLICIES:
-        hint = suggestion(name, POLICIES)
-        raise SettingsError(f"{where}: there is no policy {text!r}{hint}, write one of: {', '.join(POLICIES)}")
+def _replay(where: str, text: str) -> Path | None:
+    if text.lower() in ("", "off"):
+        return None
+    folder = _expand(where, text)
+    if not folder.is_dir():
+        raise SettingsError(f"{where}: there is no folder {text!r}, write the name of a folder of recordings, or off")
+    return folder
+
+
+def _one_of(what: str, known: Sequence[str], where: str, text: str) -> str:
+    """A word of a list; the first is the default."""
+    name = text.lower() or known[0]
+    if name not in known:
+        raise SettingsError(f"{where}: there is no {what} {text!r}{suggestion(name, known)}, write one of: {', '.join(known)}")
     return name
 
 
@@ -201,11 +221,11 @@ def _read(path: Path) -> tuple[dict[str, tuple[str, str]], tuple[Profile, ...], 
 
 def _text(where: str, key: str, value: object, path: Path) -> str:
     match key, value:
-        case "flows", "" | "off":
+        case ("flows" | "replay"), ("" | "off"):
             return str(value)
-        case "flows", str():
+        case ("flows" | "replay"), str():
             return str(path.parent / _expand(where, value))  # from the file's folder, not from where we are
-        case (("dialects" | "keep" | "policy"), str()):
+        case (("dialects" | "keep" | "policy" | "replay_miss"), str()):
             return value
         case str(), int() if key in LIMITS and not isinstance(value, bool):
             return str(value)

@@ -28,6 +28,7 @@ COMMANDS = {
     "prune": ("toolmend.cli.prune:prune", "Remove the recordings that are too old or too much."),
     "rewrite": ("toolmend.cli.rewrite:rewrite", "Mend a stream that lies in a file or comes on standard input."),
     "routes": ("toolmend.cli.routes:routes", "Check a file's routes, and show which request they take where."),
+    "serve": ("toolmend.cli.serve:serve", "Play recordings as a local provider, so that an agent runs offline."),
 }
 
 COMPLETE = "_TOOLMEND_COMPLETE"

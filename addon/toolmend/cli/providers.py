@@ -61,6 +61,8 @@ def _answer(found: Found, model: str, host: str, settings: Settings) -> dict[str
         "reasoning_field": profile.reasoning_field,
         "think_tags": profile.think_tags,
         "think_unopened": profile.think_unopened,
+        "tools": profile.tools,
+        "system_role": profile.system_role,
     }
 
 
@@ -84,6 +86,7 @@ def _lines(found: Found, settings: Settings) -> list[tuple[str, str]]:
         ("dialects", looked),
         ("reasoning", f"in {profile.reasoning_field}"),
         ("<think>", tags),
+        ("tools", "in the prompt, calls as JSON in the text" if profile.tools == "prompt" else "the model's own"),
     ]
 
 

@@ -5,9 +5,10 @@ matching.py, and how it is played by playing.py.
 """
 
 import signal
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from errno import EACCES, EADDRINUSE
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -60,15 +61,60 @@ def serve(flows: tuple[str, ...], root: Path, port: int, speed: float, order: bo
         click.echo(f"not played: {line}", err=True)
     if not takes.takes:
         raise Problem(f"there is nothing to play in {', '.join(flows) or root}", try_="toolmend flows", code=Exit.USAGE)
-    player = Player(takes, side, speed=speed, told=_tell)
-    with _signals(), TemporaryDirectory(prefix="toolmend-serve-") if tls else nullcontext("") as folder:
+    player = Player(takes, side, speed=speed)
+    with _signals_wait(), TemporaryDirectory(prefix="toolmend-serve-") if tls else nullcontext("") as folder:
         certificate = make_certificate(Path(folder)) if tls else None
-        upstream = Upstream(player, tls=certificate, port=port)
         try:
-            upstream.__enter__()
+            with Upstream(player, tls=certificate, port=port) as upstream:
+                player.told = partial(_tell, upstream)
+                _point(upstream, takes, side)
+                signal.sigwait(SIGNALS)
         except OSError as error:
-            raise Problem(f"it cannot listen on port {port}: {error.strerror or error}", try_="toolmend serve --port 0") from None
-        with upstream:
-            pass
+            if error.errno not in (EADDRINUSE, EACCES):
+                raise
+            raise Problem(f"it cannot listen on port {port}: {error.strerror}", try_="leave --port out") from None
     if player.misses:
         raise click.exceptions.Exit(Exit.FINDINGS)
+
+
+def _chosen(words: Sequence[str], root: Path) -> Iterator[Entry]:
+    """The recordings that are named, each once."""
+    found: dict[Path, Entry] = {}
+    for word in words or [str(root)]:
+        chosen = entries(Path(word)) if Path(word).is_dir() else [FLOW.convert(word, None, click.get_current_context())]
+        found |= {entry.folder.absolute(): entry for entry in chosen}
+    yield from found.values()
+
+
+def _point(upstream: Upstream, takes: Shelf, side: Side) -> None:
+    """Says what is served, and how to get there."""
+    url = upstream.url.replace("localhost", "127.0.0.1")
+    count, what = len(takes.takes), "as the client got them" if side == "client" else "as the upstream sent them"
+    lines = [f"{count} recording{'' if count == 1 else 's'}, {what}; Ctrl-C ends it. For an agent or an SDK:"]
+    apis = {ask.api for take in takes.takes for ask in take.asks}
+    lines += [f"  export {line.format(url=url)}" for spoken, line in POINTERS if apis & {*spoken}]
+    trusted = f" --set ssl_verify_upstream_trusted_ca={upstream.tls[0]}" if upstream.tls else ""
+    if upstream.tls:
+        lines.append(f"  export SSL_CERT_FILE={upstream.tls[0]} NODE_EXTRA_CA_CERTS={upstream.tls[0]}")
+    if side == "upstream":
+        host = url.partition("//")[2]
+        lines.append("With toolmend between, which mends them once more, the same with the address of:")
+        lines.append(f"  mitmdump -s {addon_path()} --mode reverse:{url} --set toolmend_hosts={host}{trusted}")
+    click.echo("\n".join(lines), err=True)
+    click.echo(url)
+
+
+def _tell(upstream: Upstream, request: Request, words: str) -> None:
+    upstream.requests.clear()  # nobody reads them, and a session's would fill the memory
+    line = f"{request.method} {request.path[:100]}: {words}"
+    click.echo("".join(char if char.isprintable() else "?" for char in line), err=True)
+
+
+@contextmanager
+def _signals_wait() -> Iterator[None]:
+    """SIGNALS are kept for `sigwait`, by this thread and by those it starts: so everything is ended in its order."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -21,7 +21,8 @@ class Translated:
     """`request` is the upstream's. `tools`: what the model was offered, by the upstream's names, prompted or not.
 
     `names` maps the upstream's name of a tool to the client's, where they differ; `custom` holds the client's names of its
-    freeform tools; `notes` what was left out, a sentence each; `stop` the stop sequences that the upstream does not take.
+    freeform tools; `notes` what was left out, a sentence each; `stop` the stop sequences that the upstream does not take;
+    `template` the prompt that told the tools, if that was needed, to a model that has a `system_role` or none.
     """
 
     request: dict[str, Any]
@@ -29,8 +30,14 @@ class Translated:
     names: Mapping[str, str] = field(default_factory=dict)
     custom: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
-    prompted: bool = False
     stop: tuple[str, ...] = ()
+    template: str = ""
+    system_role: bool = True
+
+    @property
+    def prompted(self) -> bool:
+        """Whether the model was told of its tools in its prompt."""
+        return bool(self.template)
 
 
 from .translate import translate  # noqa: E402 (its parts raise what stands above)

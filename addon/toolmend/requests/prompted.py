@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import groupby
 
+from ..providers import Profile
 from . import RequestError
 from .conversation import Conversation, Other, Part, Text, Tool, ToolResult, ToolUse, Turn
 from .custom import as_functions
@@ -28,6 +29,11 @@ MAX_PROMPT = 1024 * 1024
 """Bytes of the prompt with the tools: some 300,000 tokens, more than models without tools can read."""
 
 _SYSTEM = ("system", "developer")
+
+
+def template_for(profile: Profile, template: str = "") -> str:
+    """The prompt for a model: the one given, ours where its profile asks for one, or none."""
+    return template or (DEFAULT if profile.tools == "prompt" else "")
 
 
 def prompted(conversation: Conversation, template: str = DEFAULT, *, system: bool = True) -> Conversation:

@@ -39,28 +39,34 @@ TOLD = {
 
 
 def translate(
-    request: Any, client: str, upstream: str, *, model: str = "", host: str = "", template: str = ""
+    request: Any,
+    client: str,
+    upstream: str,
+    *,
+    model: str = "",
+    host: str = "",
+    template: str = "",
+    system_role: bool = True,
 ) -> Translated:
     """The upstream's request. Raises RequestError.
 
     `client` and `upstream` are APIs, `model` what the upstream is asked for where that is another, `host` the upstream's,
-    `template` the prompt that tells the tools, for a model that has none.
+    `template` the prompt that tells the tools, for a model that has none; `system_role`: whether it knows that role.
     """
     if not isinstance(request, Mapping):
         raise RequestError("the request is no JSON object")
     try:
-        return _translate(request, client, upstream, model, host, template)
+        return _translate(request, client, upstream, model, host, template, system_role=system_role)
     except RecursionError:
         raise RequestError("the request is nested too deeply") from None
 
 
 def _translate(
-    request: Mapping[str, Any], client: str, upstream: str, model: str, host: str, template: str
+    request: Mapping[str, Any], client: str, upstream: str, model: str, host: str, template: str, *, system_role: bool
 ) -> Translated:
     same = client == upstream
     if same and not template:
-        forwarded = {**unsealed(request, upstream, host), **({"model": model} if model else {})}
-        return Translated(forwarded, tools.OF[upstream](forwarded))
+        return _same(request, upstream, model, host)
     if client == "chat" and not same and request.get("n") not in (None, 1):
         raise RequestError("`n` is more than 1: this upstream gives one answer")
     notes: list[str] = []
@@ -70,7 +76,10 @@ def _translate(
     functions, custom = as_functions(conversation)
     if template:
         notes += left_out(conversation)
-        conversation = prompted(conversation, template)
+        told = prompted(conversation, template, system=system_role)
+        if same and told is conversation:
+            return _same(request, upstream, model, host)
+        conversation = told
     elif not quirks.custom_tools:
         conversation = functions
     else:
@@ -89,4 +98,10 @@ def _translate(
         offered = tools.OF[upstream](written)
     taken = written.get("stop") or written.get("stop_sequences") or ()
     stop = tuple(sequence for sequence in conversation.stop if sequence and sequence not in taken)
-    return Translated(written, offered, names, custom, tuple(notes), prompted=bool(template), stop=stop)
+    return Translated(written, offered, names, custom, tuple(notes), stop, template, system_role)
+
+
+def _same(request: Mapping[str, Any], api: str, model: str, host: str) -> Translated:
+    """A request that goes on in its own API."""
+    forwarded = {**unsealed(request, api, host), **({"model": model} if model else {})}
+    return Translated(forwarded, tools.OF[api](forwarded))

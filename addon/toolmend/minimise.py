@@ -1,0 +1,265 @@
+"""A recording made small, and its words made none of anybody's business, while it still tests what it tested.
+
+    {"content": "Let me read src/secret/plan.md. <|tool_calls_section_begin|>…"}
+    {"content": "Xxx xx xxxx xxx/xxxxxx/xxxx.xx. <|tool_calls_section_begin|>…"}
+
+Events are dropped; of texts the words become filler of the same length, so that what is cut stays cut where it was. In the request go
+earlier messages, tools that are not called, descriptions. What must not change is the `_Sense` of it: the rules that fire, and the
+calls, texts and ends that the client gets. Every step is tried by a replay, and what changes the sense is not done.
+
+Rule of this file: the same recording gives the same result; it is bounded by bytes that are played, not by a clock.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Any
+
+from . import json_text
+from .decoded import events_of
+from .fixture import golden
+from .fold import Answer
+from .replay import Recording
+from .sse import Decoder
+
+WORK = 24 * 1024 * 1024
+"""Bytes that are played at most: ten seconds or so."""
+
+A_REPLAY = 4096
+"""Bytes that a replay costs beside those of the stream: a pipeline is made."""
+
+MAX_TEXT = 1024 * 1024
+"""Characters of an answer that are compared."""
+
+TEXTS = (
+    "content|reasoning|reasoning_content|text|thinking|arguments|partial_json|delta|refusal|input|output|summary|instructions|system|prompt"
+    "|title|description|explanation|input_text|output_text"
+)
+"""Members that hold what somebody said. Keywords, names, ids are in others."""
+
+_TEXT = re.compile(rb'"(?:' + TEXTS.encode() + rb')"\s*:\s*"((?:[^"\\]|\\.)*)"')
+_WORD = re.compile(rb"\\+u[0-9a-fA-F]{4}|\\+.|[0-9]+[eE][+-]?[0-9]+|([A-Za-z0-9\x80-\xff]+)", re.DOTALL)
+r"""A word; escapes are none (`\n` is no n), nor is 1e5."""
+_FILLER = bytes(
+    ord("x") if 97 <= n < 123 else ord("X") if 65 <= n < 91 else ord("1") if 48 <= n < 58 else n for n in range(256)
+)
+_KEPT = frozenset((b"true", b"false", b"null"))
+
+
+@dataclass(frozen=True, slots=True)
+class Minimised:
+    """The small recording. `words` were not made filler, since something hangs on them; `whole`: there was no time for all."""
+
+    recording: Recording
+    words: int
+    whole: bool
+
+
+type _Piece = tuple[bytes, int]
+"""A part of an event, and the chunk that it came in."""
+type _Event = tuple[_Piece, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Sense:
+    """What a recording tests."""
+
+    rules: tuple[str, ...]
+    touched: bool
+    messages: tuple[Any, ...]
+
+
+def minimise(recording: Recording) -> Minimised:
+    """The recording without what does not matter."""
+    return _Minimiser(recording).run()
+
+
+class _Minimiser:
+    def __init__(self, recording: Recording) -> None:
+        self._now = recording
+        self._sense = _sense(recording)
+        self._left = WORK
+
+    def run(self) -> Minimised:
+        self._request()
+        if self._now.stream:
+            events = _events(self._now.chunks)
+            self._shrink(events, lambda some: _with_events(self._now, some))
+        words = self._words()
+        return Minimised(self._now, words, self._left > 0)
+
+    def _try(self, candidate: Recording) -> bool:
+        """Takes a recording if it tests the same."""
+        self._left -= A_REPLAY + sum(map(len, candidate.chunks))
+        if self._left <= 0 or _sense(candidate) != self._sense:
+            return False
+        self._now = candidate
+        return True
+
+    def _shrink[T](self, items: Sequence[T], make: Callable[[Sequence[T]], Recording]) -> None:
+        """Leaves out as many of the items as can be, by runs that get shorter."""
+        size = len(items)
+        while size:
+            at = 0
+            while at < len(items):
+                fewer = [*items[:at], *items[at + size :]]
+                if fewer and self._try(make(fewer)):
+                    items = fewer
+                else:
+                    at += size
+            size //= 2
+
+    def _request(self) -> None:
+        """The request with fewer messages and tools, and with filler."""
+        for name in ("messages", "input"):
+            items = (self._now.request or {}).get(name)
+            if isinstance(items, list):
+                self._shrink(items, lambda some, name=name: self._asking({name: some}))  # type: ignore[misc]
+        tools = (self._now.request or {}).get("tools")
+        if isinstance(tools, list):
+            self._shrink(tools, lambda some: self._asking({"tools": some}))
+        for name, value in (self._now.request or {}).items():
+            self._try(self._asking({name: _filled(value)}))
+
+    def _asking(self, fields: Mapping[str, Any]) -> Recording:
+        return replace(self._now, request={**(self._now.request or {}), **fields})
+
+    def _words(self) -> int:
+        """Makes words filler, all that can be; returns how many cannot."""
+        body = b"".join(self._now.chunks)
+        words = sorted({word for word, _ in _words_of(body)} - _KEPT)
+        filler: set[bytes] = set()
+        rest = [words]
+        kept = 0
+        while rest:
+            some = rest.pop()
+            if not some:
+                continue
+            if self._try(_with_body(self._now, _with_filler(body, filler.union(some)))):
+                filler.update(some)
+            elif len(some) == 1 or self._left <= 0:
+                kept += len(some)
+            else:
+                rest += [some[len(some) // 2 :], some[: len(some) // 2]]
+        return kept
+
+
+def _sense(recording: Recording) -> _Sense:
+    client, rules, _ = golden(recording)
+    api = recording.meta.get("client_api") or recording.meta["api"]
+    stream = (recording.folder / "client.sse").exists()
+    answer = Answer(MAX_TEXT)
+    for event in events_of(api, [client], stream=stream):
+        answer.feed(event)
+    messages = tuple(
+        (
+            bool(message.text.strip()),
+            bool(message.reasoning.strip()),
+            bool(message.refusal),
+            tuple((call.index, call.kind, call.name, call.complete, _is_json(call.arguments)) for call in message.calls.values()),
+            message.finish and message.finish.finish_reason,
+            message.error and message.error.type,
+            message.ended,
+        )
+        for message in answer.known()
+    )
+    return _Sense(tuple(rules), client != b"".join(recording.chunks), messages)
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json_text.loads(text.encode(errors="surrogatepass"))
+    except (json_text.NotJSON, RecursionError):
+        return False
+    return True
+
+
+def _events(chunks: Sequence[bytes]) -> list[_Event]:
+    """The events of a body, each in the pieces that it came in."""
+    body, decoder = b"".join(chunks), Decoder()
+    number = [n for n, chunk in enumerate(chunks) for _ in chunk]
+    events: list[_Event] = []
+    at = 0
+    for event in [*decoder.feed(body), *decoder.close()]:
+        end = at + len(event.raw)
+        runs = [(n, len(list(run))) for n, run in groupby(number[at:end])]
+        pieces = []
+        for n, size in runs:
+            pieces.append((body[at : at + size], n))
+            at += size
+        events.append(tuple(pieces))
+    return events
+
+
+def _with_events(recording: Recording, events: Sequence[_Event]) -> Recording:
+    """A recording of these events alone, in the chunks that they came in."""
+    pieces = [piece for event in events for piece in event]
+    chunks = [(n, b"".join(data for data, _ in run)) for n, run in groupby(pieces, key=lambda piece: piece[1])]
+    times = tuple(recording.times[n] for n, _ in chunks)
+    return replace(recording, chunks=tuple(data for _, data in chunks), times=times)
+
+
+def _with_body(recording: Recording, body: bytes) -> Recording:
+    """A recording of another body of the same length."""
+    chunks, at = [], 0
+    for chunk in recording.chunks:
+        chunks.append(body[at : at + len(chunk)])
+        at += len(chunk)
+    return replace(recording, chunks=tuple(chunks))
+
+
+def _words_of(body: bytes) -> Iterator[tuple[bytes, list[tuple[int, int]]]]:
+    """The words of the texts, and where they stand: in one place, or where a text is cut, in several."""
+    spans = [match.span(1) for match in _TEXT.finditer(body) if match[1]]
+    text = b"".join(body[first:last] for first, last in spans)
+    where = [at for first, last in spans for at in range(first, last)]
+    for match in _WORD.finditer(text):
+        if match[1]:
+            places = where[match.start() : match.end()]
+            runs: list[tuple[int, int]] = []
+            for at in places:
+                if runs and runs[-1][1] == at:
+                    runs[-1] = (runs[-1][0], at + 1)
+                else:
+                    runs.append((at, at + 1))
+            yield match[1], runs
+
+
+def _with_filler(body: bytes, words: set[bytes]) -> bytes:
+    out = bytearray(body)
+    for word, runs in _words_of(body):
+        if word in words:
+            for first, last in runs:
+                out[first:last] = _filler(body[first:last])
+    return bytes(out)
+
+
+def _filler(word: bytes) -> bytes:
+    """As many bytes, of the same kinds; a character beyond ASCII is one of as many bytes."""
+    plain = word.translate(_FILLER)
+    try:
+        text = plain.decode()
+    except UnicodeDecodeError:  # a character that is cut
+        return plain
+    stand_in = {1: "", 2: "\u00e9", 3: "\u5b57", 4: "\U0001d54f"}
+    return "".join(stand_in[len(char.encode())] or char for char in text).encode()
+
+
+def _filled(value: Any, name: str = "") -> Any:
+    """A part of a request with filler for what was said, and without the descriptions of tools."""
+    match value:
+        case str() if re.fullmatch(TEXTS, name):
+            return _WORD.sub(
+                lambda match: _filler(match[0]) if match[1] and match[0] not in _KEPT else match[0],
+                value.encode(errors="surrogatepass"),
+            ).decode(errors="surrogatepass")
+        case dict():
+            return {
+                key: _filled(item, key)
+                for key, item in value.items()
+                if not (key == "description" and isinstance(item, str) and name != "properties")
+            }
+        case list():
+            return [_filled(item, name) for item in value]
+    return value
