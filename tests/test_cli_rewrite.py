@@ -57,3 +57,26 @@ def test_however_it_is_cut(how: str, tmp_path: Path, capsysbinary: pytest.Captur
 def test_wrong_words(args: str, code: int, tmp_path: Path) -> None:
     (tmp_path / "leak.sse").write_bytes(LEAK)
     assert main(["rewrite", str(tmp_path / "leak.sse"), *args.split()]) == code
+
+
+def test_a_translation_is_the_same_however_it_is_cut(tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    """Ids and times included: what was kept is always told in the same words."""
+    tools = [{"name": "get_weather", "input_schema": {"type": "object"}}]
+    request = {"model": "m", "max_tokens": 9, "stream": True, "messages": [], "tools": tools}
+    (tmp_path / "request.json").write_text(json.dumps(request))
+    (tmp_path / "leak.sse").write_bytes(LEAK)
+    words = ["--request", str(tmp_path / "request.json"), "--from", "chat", "--to", "messages"]
+    outs = []
+    for how in ("whole", "byte", "7", "random:3"):
+        assert main(["rewrite", str(tmp_path / "leak.sse"), *words, "--chunks", how]) == 0
+        outs.append(capsysbinary.readouterr().out)
+    assert b'"type":"tool_use"' in outs[0]
+    assert outs[1:] == outs[:1] * 3
+
+
+def test_a_request_that_the_upstream_cannot_be_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "request.json").write_text('{"model": "m", "input": "x", "previous_response_id": "resp_1"}')
+    (tmp_path / "leak.sse").write_bytes(LEAK)
+    words = ["--request", str(tmp_path / "request.json"), "--from", "chat", "--to", "responses"]
+    assert main(["rewrite", str(tmp_path / "leak.sse"), *words]) == 2
+    assert "previous_response_id" in capsys.readouterr().err

@@ -52,6 +52,7 @@ TORN = {
     "no time": json.dumps({**META, "recorded_at": None}),
     "a wrong status": json.dumps({**META, "status": "x"}),
     "wrong rules": json.dumps({**META, "rules": 7}),
+    "a status without end": json.dumps({**META, "status": float("inf")}),
 }
 
 
@@ -62,6 +63,47 @@ def test_what_cannot_be_read_says_so(tmp_path: Path, name: str) -> None:
     good, torn = entries(tmp_path)
     assert (good.state, torn.name, torn.state) == ("complete", "torn", "unreadable")
     assert torn.error
+
+
+def test_what_is_torn_anywhere_is_never_complete(tmp_path: Path) -> None:
+    """Any beginning of meta.json, and the same with the rest as zeros, as a crash may leave it."""
+    folder, text = make(tmp_path, "a"), json.dumps(META, indent=2)
+    for end in range(len(text)):
+        for rest in ("", "\0" * (len(text) - end)):
+            (folder / "meta.json").write_text(text[:end] + rest)
+            assert [one.state for one in entries(tmp_path)] == ["unreadable"], end
+
+
+@pytest.mark.parametrize("text", ['{"usage": {"input_tokens": 1e999, "output_tokens": 1}}', '{"usage": null}', "[]", '{"usa', "\0\0"])
+def test_a_torn_message_costs_the_tokens(tmp_path: Path, text: str) -> None:
+    folder = make(tmp_path, "a")
+    (folder / "message.json").write_text(text)
+    assert (entry(folder).state, entry(folder).tokens) == ("complete", None)
+
+
+def test_a_time_without_a_zone(tmp_path: Path) -> None:
+    make(tmp_path, "a")
+    make(tmp_path, "b", recorded_at="2026-11-20T18:34:02")
+    assert [one.name for one in entries(tmp_path)] == ["b", "a"]
+
+
+def test_what_is_no_recording(tmp_path: Path) -> None:
+    folder = make(tmp_path / "flows" / "day", "a")
+    make(folder, "inside")
+    (tmp_path / "flows" / "empty").mkdir()
+    (tmp_path / "flows" / "file").touch()
+    (tmp_path / "flows" / "link").symlink_to(folder)
+    assert [one.folder for one in entries(tmp_path / "flows")] == [folder]
+    assert [one.folder for one in entries(folder)] == [folder]
+    assert entries(tmp_path / "nowhere") == []
+    assert entries(tmp_path / "flows" / "file") == []
+
+
+def test_pinned(tmp_path: Path) -> None:
+    folder = make(tmp_path, "a")
+    assert not entry(folder).pinned
+    (folder / "pinned").touch()
+    assert entry(folder).pinned
 
 
 @pytest.mark.parametrize("index", ["", "{", INDEX[:40], INDEX[:-9], "\0" * 300, INDEX * 20])

@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 from mitmproxy import ctx, http
 from mitmproxy.addonmanager import Loader, traverse
 
-from . import codings, facts, framing, options, replying, routes, routing
+from . import codings, facts, framing, offline, options, replying, routes, routing
 from .apis import APIS
 from .apis.errors import Fault
 from .calls import Call
@@ -38,6 +38,7 @@ class Toolmend:
         self.settings = Settings()
         self.recorder: Recorder | None = None
         self.observers = Observers(logger.warning)
+        self.offline: offline.Offline | None = None
         self.calls: WeakKeyDictionary[http.HTTPFlow, Call] = WeakKeyDictionary()
 
     def load(self, loader: Loader) -> None:
@@ -51,8 +52,9 @@ class Toolmend:
             self.done()
         if self.recorder:
             self.recorder.keep = settings.keep
+        self.offline = offline.switch(self.offline, settings)
         self.settings = settings
-        if settings.routes:
+        if settings.routes or settings.replay:
             options.adapt()
 
     def running(self) -> None:
@@ -66,7 +68,9 @@ class Toolmend:
     def done(self) -> None:
         if self.recorder:
             self.recorder.close()
-        self.recorder = None
+        if self.offline:
+            self.offline.close()
+        self.recorder = self.offline = None
 
     def requestheaders(self, flow: http.HTTPFlow) -> None:
         if call := self._told(flow):
@@ -79,15 +83,21 @@ class Toolmend:
     def request(self, flow: http.HTTPFlow) -> None:
         if call := self.calls.get(flow):
             call.body, call.encoding = flow.request.raw_content, facts.encoding(flow.request)
-        if candidates := routing.candidates(flow, self.settings.routes):
+        candidates = routing.candidates(flow, self.settings.routes)
+        play = self.offline.play(flow, call, candidates) if self.offline else None
+        if candidates and (play is None or play.routed):
             self._route(flow, candidates)
-        if (call := self.calls.get(flow)) and not (call.routed or call.answered):
+        if (call := self.calls.get(flow)) and not (call.routed or call.answered) and (play is None or play.raw):
             self._stay(flow, call)
+        if play and not flow.response:
+            play.send(flow)
 
     def responseheaders(self, flow: http.HTTPFlow) -> None:
         call, response = self.calls.pop(flow, None) or self._told(flow), flow.response
         if not call or call.answered or not response:
             return
+        if call.played:
+            offline.sent(flow)
         if not call.routed and not (facts.is_sse(response) or facts.is_json(response)):
             return
         self.calls[flow] = call

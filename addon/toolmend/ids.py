@@ -3,14 +3,38 @@
 Sortable by time, and 37 characters: OpenAI allows 40. The standard library has UUIDv7 from Python 3.14 on only.
 """
 
+import hashlib
+import re
 import secrets
 import time
+from collections.abc import Callable
+from itertools import count
+
+_CREATED = re.compile(rb'"created(?:_at)?"\s*:\s*(\d{9,11})\b')
 
 
 def new_call_id() -> str:
     """A new id."""
-    milliseconds = time.time_ns() // 1_000_000
-    value = (milliseconds & (1 << 48) - 1) << 80 | 7 << 76 | secrets.randbits(12) << 64 | 2 << 62 | secrets.randbits(62)
+    return _id(time.time_ns() // 1_000_000, secrets.randbits(74))
+
+
+def ids_for(body: bytes) -> Callable[[], str]:
+    """What makes the ids for a stream that was kept: always the same ones, at the time that the stream tells."""
+    created = _CREATED.search(body)
+    milliseconds = int(created[1]) * 1000 if created else 0
+    seed = hashlib.sha256(body).digest()
+    numbers = count()
+
+    def new_id() -> str:
+        digest = hashlib.sha256(seed + next(numbers).to_bytes(8)).digest()
+        return _id(milliseconds, int.from_bytes(digest) & (1 << 74) - 1)
+
+    return new_id
+
+
+def _id(milliseconds: int, random: int) -> str:
+    """`random` has 74 bits."""
+    value = (milliseconds & (1 << 48) - 1) << 80 | 7 << 76 | (random >> 62) << 64 | 2 << 62 | random & (1 << 62) - 1
     return f"call_{value:032x}"
 
 

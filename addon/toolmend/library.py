@@ -113,7 +113,7 @@ def _entry(folder: Path, files: _Files) -> Entry:
         return Entry(
             folder,
             state=str(meta["state"]),
-            recorded_at=datetime.fromisoformat(meta["recorded_at"]),
+            recorded_at=_time(meta["recorded_at"]),
             agent=agent_of(meta.get("request_headers")),
             host=str(meta.get("host") or ""),
             provider=str(meta.get("provider") or ""),
@@ -134,7 +134,7 @@ def _entry(folder: Path, files: _Files) -> Entry:
             format=int(meta.get("format") or 0),
             settings=dict(meta.get("settings") or {}),
         )
-    except (OSError, ValueError, AttributeError, KeyError, TypeError) as error:
+    except (OSError, ValueError, ArithmeticError, AttributeError, KeyError, TypeError) as error:
         return Entry(folder, error=f"{type(error).__name__}: {error}")
 
 
@@ -197,6 +197,12 @@ def _read(files: _Files, name: str, tail: int = 0) -> bytes:
         os.close(number)
 
 
+def _time(text: str) -> datetime:
+    """A moment; one without a time zone would compare with no other."""
+    time = datetime.fromisoformat(text)
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
+
+
 def _last_ms(files: _Files) -> float | None:
     lines = _read(files, "upstream.idx", _TAIL).splitlines() if "upstream.idx" in files else []
     for line in reversed(lines):
@@ -211,5 +217,5 @@ def _tokens(files: _Files) -> tuple[int, int] | None:
     try:
         usage = json_text.loads(_read(files, "message.json"))["usage"]
         return int(usage["input_tokens"]), int(usage["output_tokens"])
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, ArithmeticError, KeyError, TypeError):
         return None

@@ -3,9 +3,10 @@
     {"content": "Let me read src/secret/plan.md. <|tool_calls_section_begin|>…"}
     {"content": "Xxx xx xxxx xxx/xxxxxx/xxxx.xx. <|tool_calls_section_begin|>…"}
 
-Events are dropped; of texts the words become filler of the same length, so that what is cut stays cut where it was. In the request go
-earlier messages, tools that are not called, descriptions. What must not change is the `_Sense` of it: the rules that fire, and the
-calls, texts and ends that the client gets. Every step is tried by a replay, and what changes the sense is not done.
+Events are dropped; of texts the words become filler of the same length, so that what is cut stays cut where it was. From the
+request go earlier messages, tools that are not called, descriptions. What must not change is the sense of it: the rules that
+fire, the markup, the calls, texts and ends that the client gets. Every step is tried by a replay, and what changes the sense is
+not done.
 
 Rule of this file: the same recording gives the same result; it is bounded by bytes that are played, not by a clock.
 """
@@ -13,13 +14,14 @@ Rule of this file: the same recording gives the same result; it is bounded by by
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import accumulate, groupby
 from typing import Any
 
 from . import json_text
 from .decoded import events_of
+from .dialects import DIALECTS
 from .fixture import golden
-from .fold import Answer
+from .fold import Answer, Message
 from .replay import Recording
 from .sse import Decoder
 
@@ -56,18 +58,21 @@ class Minimised:
     whole: bool
 
 
-type _Piece = tuple[bytes, int]
-"""A part of an event, and the chunk that it came in."""
+type _Piece = tuple[bytes, tuple[int, float]]
+"""A part of an event, the chunk that it came in, and when."""
 type _Event = tuple[_Piece, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class _Sense:
-    """What a recording tests."""
+    """What a recording tests: `fixed` stays as it is; `marks`, the punctuation of texts and arguments, may become fewer."""
 
-    rules: tuple[str, ...]
-    touched: bool
-    messages: tuple[Any, ...]
+    fixed: tuple[Any, ...]
+    marks: tuple[frozenset[str], ...]
+
+    def is_that_of(self, other: "_Sense") -> bool:
+        """Whether a smaller recording has it."""
+        return self.fixed == other.fixed and all(fewer <= more for more, fewer in zip(self.marks, other.marks, strict=True))
 
 
 def minimise(recording: Recording) -> Minimised:
@@ -78,34 +83,37 @@ def minimise(recording: Recording) -> Minimised:
 class _Minimiser:
     def __init__(self, recording: Recording) -> None:
         self._now = recording
-        self._sense = _sense(recording)
+        dialects = [DIALECTS[rule] for rule in recording.meta.get("rules", ()) if rule in DIALECTS]
+        self._markup = sorted({text for one in dialects for text in (*one.openers, *one.inner, *one.closers)})
+        self._sense = _sense(recording, self._markup)
         self._left = WORK
 
     def run(self) -> Minimised:
         self._request()
         if self._now.stream:
-            events = _events(self._now.chunks)
-            self._shrink(events, lambda some: _with_events(self._now, some))
+            events = _events(self._now)
+            self._shrink(events, [_says(event) for event in events], lambda some: _with_events(self._now, some))
         words = self._words()
         return Minimised(self._now, words, self._left > 0)
 
     def _try(self, candidate: Recording) -> bool:
         """Takes a recording if it tests the same."""
         self._left -= A_REPLAY + sum(map(len, candidate.chunks))
-        if self._left <= 0 or _sense(candidate) != self._sense:
+        if self._left <= 0 or not self._sense.is_that_of(_sense(candidate, self._markup)):
             return False
         self._now = candidate
         return True
 
-    def _shrink[T](self, items: Sequence[T], make: Callable[[Sequence[T]], Recording]) -> None:
-        """Leaves out as many of the items as can be, by runs that get shorter."""
+    def _shrink[T](self, items: Sequence[T], may_go: Sequence[bool], make: Callable[[Sequence[T]], Recording]) -> None:
+        """Leaves out as many of the items as can be and may be, by runs that get shorter."""
+        numbers = list(range(len(items)))
         size = len(items)
         while size:
             at = 0
-            while at < len(items):
-                fewer = [*items[:at], *items[at + size :]]
-                if fewer and self._try(make(fewer)):
-                    items = fewer
+            while at < len(numbers):
+                fewer = numbers[:at] + [n for n in numbers[at : at + size] if not may_go[n]] + numbers[at + size :]
+                if 0 < len(fewer) < len(numbers) and self._try(make([items[n] for n in fewer])):
+                    numbers = fewer
                 else:
                     at += size
             size //= 2
@@ -115,10 +123,11 @@ class _Minimiser:
         for name in ("messages", "input"):
             items = (self._now.request or {}).get(name)
             if isinstance(items, list):
-                self._shrink(items, lambda some, name=name: self._asking({name: some}))  # type: ignore[misc]
+                self._shrink(items, [True] * len(items), lambda some, name=name: self._asking({name: some}))  # type: ignore[misc]
         tools = (self._now.request or {}).get("tools")
         if isinstance(tools, list):
-            self._shrink(tools, lambda some: self._asking({"tools": some}))
+            called = golden(self._now)[0]
+            self._shrink(tools, [_name_of(tool) not in called for tool in tools], lambda some: self._asking({"tools": some}))
         for name, value in (self._now.request or {}).items():
             self._try(self._asking({name: _filled(value)}))
 
@@ -128,7 +137,8 @@ class _Minimiser:
     def _words(self) -> int:
         """Makes words filler, all that can be; returns how many cannot."""
         body = b"".join(self._now.chunks)
-        words = sorted({word for word, _ in _words_of(body)} - _KEPT)
+        kept_words = _KEPT.union(_WORD.findall(json_text.dumps(_filled((self._now.request or {}).get("tools"))).encode()))
+        words = sorted({word for word, _ in _words_of(body)} - kept_words)
         filler: set[bytes] = set()
         rest = [words]
         kept = 0
@@ -145,49 +155,77 @@ class _Minimiser:
         return kept
 
 
-def _sense(recording: Recording) -> _Sense:
+def _sense(recording: Recording, markup: Sequence[str]) -> _Sense:
     client, rules, _ = golden(recording)
-    api = recording.meta.get("client_api") or recording.meta["api"]
-    stream = (recording.folder / "client.sse").exists()
-    answer = Answer(MAX_TEXT)
-    for event in events_of(api, [client], stream=stream):
-        answer.feed(event)
-    messages = tuple(
+    body = b"".join(recording.chunks)
+    api = recording.meta["api"]
+    came = "".join(message.text + message.reasoning for message in _messages(api, body, recording.stream))
+    messages = _messages(recording.meta.get("client_api") or api, client, (recording.folder / "client.sse").exists())
+    told = tuple(
         (
             bool(message.text.strip()),
             bool(message.reasoning.strip()),
             bool(message.refusal),
-            tuple((call.index, call.kind, call.name, call.complete, _is_json(call.arguments)) for call in message.calls.values()),
+            tuple((call.kind, call.name, call.complete, _shape(call.arguments)) for call in message.calls.values()),
             message.finish and message.finish.finish_reason,
             message.error and message.error.type,
             message.ended,
         )
-        for message in answer.known()
+        for message in messages
     )
-    return _Sense(tuple(rules), client != b"".join(recording.chunks), messages)
+    texts = [text for one in messages for text in (one.text, one.reasoning, *(call.arguments for call in one.calls.values()))]
+    marks = tuple(frozenset(re.findall(r"\W", text)) for text in texts)
+    return _Sense((tuple(rules), client != body, tuple(map(came.count, markup)), told), marks)
 
 
-def _is_json(text: str) -> bool:
+def _messages(api: str, body: bytes, stream: bool) -> list[Message]:
+    answer = Answer(MAX_TEXT)
+    for event in events_of(api, [body], stream=stream):
+        answer.feed(event)
+    return list(answer.known())
+
+
+def _shape(arguments: str) -> Any:
+    """The names and types of a call's arguments; None if they are broken."""
     try:
-        json_text.loads(text.encode(errors="surrogatepass"))
+        return _types(json_text.loads(arguments.encode(errors="surrogatepass")))
     except (json_text.NotJSON, RecursionError):
-        return False
-    return True
+        return None
 
 
-def _events(chunks: Sequence[bytes]) -> list[_Event]:
-    """The events of a body, each in the pieces that it came in."""
-    body, decoder = b"".join(chunks), Decoder()
-    number = [n for n, chunk in enumerate(chunks) for _ in chunk]
+def _types(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _types(item) for name, item in value.items()}
+    return [_types(item) for item in value] if isinstance(value, list) else type(value).__name__
+
+
+def _name_of(tool: Any) -> bytes:
+    function = tool.get("function") if isinstance(tool, dict) else None
+    name = (function if isinstance(function, dict) else tool if isinstance(tool, dict) else {}).get("name")
+    return name.encode(errors="replace") if isinstance(name, str) else b""
+
+
+def _says(event: _Event) -> bool:
+    """Whether an event holds a piece of text, or nothing at all: others give the stream its form."""
+    raw = b"".join(data for data, _ in event)
+    return raw.startswith(b":") or any(match[1] for match in _TEXT.finditer(raw))
+
+
+def _events(recording: Recording) -> list[_Event]:
+    """The events of a stream, each in the pieces that it came in."""
+    body, decoder = b"".join(recording.chunks), Decoder()
+    chunks = [*enumerate(recording.times)]
+    ends = [*accumulate(map(len, recording.chunks))]
     events: list[_Event] = []
-    at = 0
+    at = n = 0
     for event in [*decoder.feed(body), *decoder.close()]:
+        pieces: list[_Piece] = []
         end = at + len(event.raw)
-        runs = [(n, len(list(run))) for n, run in groupby(number[at:end])]
-        pieces = []
-        for n, size in runs:
-            pieces.append((body[at : at + size], n))
-            at += size
+        while at < end:
+            until = min(end, ends[n])
+            pieces.append((body[at:until], chunks[n]))
+            at = until
+            n += at == ends[n]
         events.append(tuple(pieces))
     return events
 
@@ -195,8 +233,8 @@ def _events(chunks: Sequence[bytes]) -> list[_Event]:
 def _with_events(recording: Recording, events: Sequence[_Event]) -> Recording:
     """A recording of these events alone, in the chunks that they came in."""
     pieces = [piece for event in events for piece in event]
-    chunks = [(n, b"".join(data for data, _ in run)) for n, run in groupby(pieces, key=lambda piece: piece[1])]
-    times = tuple(recording.times[n] for n, _ in chunks)
+    chunks = [(chunk, b"".join(data for data, _ in run)) for chunk, run in groupby(pieces, key=lambda piece: piece[1])]
+    times = tuple(time for (_, time), _ in chunks)
     return replace(recording, chunks=tuple(data for _, data in chunks), times=times)
 
 

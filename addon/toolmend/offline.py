@@ -56,11 +56,12 @@ def switch(running: "Offline | None", settings: Settings) -> "Offline | None":
 
 @dataclass(frozen=True, slots=True)
 class Play:
-    """What answers a request. `routed`: through the route that takes it."""
+    """What answers a request. `routed`: through the route that takes it. `raw`: it is the upstream's, and to be mended."""
 
     port: int
     ticket: str
     routed: bool
+    raw: bool
 
     def send(self, flow: http.HTTPFlow) -> None:
         """Sends the request to our server; of the request itself nothing changes."""
@@ -99,11 +100,14 @@ class Offline:
         if not flow.live or flow.response:
             return None
         try:
-            return self._play(flow, call, candidates) if call else self._beside(flow, candidates)
+            if call:
+                return self._play(flow, call, candidates)
+            self._beside(flow, candidates)
         except Exception:
-            logger.exception("toolmend: %s: no recording could be looked for", facts.printable(flow.request.pretty_host))
-            self._answer(flow, call, refusal(Fault(500, "toolmend: no recording could be looked for"), call.api if call else "chat"))
-            return None
+            wrong = "toolmend: no recording could be looked for"
+            logger.exception(wrong)
+            self._answer(flow, call, refusal(Fault(500, wrong), call.api if call else "chat"))
+        return None
 
     def _play(self, flow: http.HTTPFlow, call: Call, candidates: Sequence[Route]) -> Play | None:
         body = facts.json_object(facts.plain(call.body, call.encoding))
@@ -122,7 +126,7 @@ class Offline:
         side: Side = "upstream" if routed or found.api == found.client_api else "client"
         call.played = found.name
         logger.info("toolmend: %s: played from %s", about, found.folder)
-        return Play(self._server.port, f"{self._secret}/{self.shelf.takes.index(found)}/{side}", routed)
+        return Play(self._server.port, f"{self._secret}/{self.shelf.takes.index(found)}/{side}", routed, side == "upstream")
 
     def _beside(self, flow: http.HTTPFlow, candidates: Sequence[Route]) -> None:
         """A request that is none for a message."""

@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 import click
 
 from ..apis import APIS
+from ..ids import ids_for
 from ..pipeline import Pipeline
 from ..requests import RequestError
 from ..settings import OPTIONS, Settings, SettingsError, parse, suggestion
@@ -49,14 +50,16 @@ def run(pipeline: Pipeline, chunks: Sequence[bytes]) -> Iterator[bytes]:
     yield pipeline.close()
 
 
-def make(request: Mapping[str, Any] | None, source: str | None, target: str | None, options: Mapping[str, str]) -> Pipeline:
-    """A pipeline by the words of the command line. Raises SettingsError."""
+def make(
+    request: Mapping[str, Any] | None, source: str | None, target: str | None, options: Mapping[str, str], body: bytes
+) -> Pipeline:
+    """A pipeline by the words of the command line, for a body. Raises SettingsError, RequestError."""
     source = source or target or "chat"
     target = target or source
     for api in (source, target):
         if api not in APIS:
             raise SettingsError(f"there is no API {api!r}{suggestion(api, APIS) or ','} write one of: {', '.join(APIS)}")
-    return Pipeline(request, source=source, target=target, settings=_settings(options))
+    return Pipeline(request, source=source, target=target, settings=_settings(options), new_id=ids_for(body))
 
 
 def _settings(options: Mapping[str, str]) -> Settings:
@@ -88,7 +91,7 @@ def _line(line: bytes) -> dict[str, Any]:
             chunks = [base64.b64decode(chunk, validate=True) for chunk in task["chunks_b64"]]
         else:
             chunks = [_bytes(chunk) for chunk in task["chunks"]]
-        pipeline = make(task.get("request"), task.get("from"), task.get("to"), task.get("set") or {})
+        pipeline = make(task.get("request"), task.get("from"), task.get("to"), task.get("set") or {}, b"".join(chunks))
         answer["output"] = b"".join(run(pipeline, chunks)).decode(errors="surrogateescape")
         answer["rules"] = pipeline.rules
         answer["error"] = pipeline.error
@@ -143,8 +146,9 @@ def rewrite(
                 out.flush()
         return
     try:
-        pipeline = make(_read_request(request), source, target, _options(pairs))
-        pieces = list(cut(file.read(), chunks))
+        body = file.read()
+        pieces = list(cut(body, chunks))
+        pipeline = make(_read_request(request), source, target, _options(pairs), body)
     except SettingsError as error:
         raise Problem(str(error), code=Exit.CONFIGURATION) from None
     except RequestError as error:
