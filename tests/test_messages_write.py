@@ -285,7 +285,7 @@ def test_message_start_has_all_that_clients_ask_for() -> None:
 
 def test_pings() -> None:
     out = writer()
-    assert out.ping() == b""
+    assert out.ping() == b": ping\n\n"
     out.write([START])
     assert told(out.ping()) == ["."]
     out.write([STOP, END])

@@ -52,8 +52,10 @@ class MessagesWriter:
         return "".join(out).encode()
 
     def ping(self) -> bytes:
-        """A sign of life, at a comment or ping of the upstream's."""
-        return _PING.encode() if self._started and not self._over else b""
+        """A sign of life, at a comment or ping of the upstream's; a comment where no event may stand yet."""
+        if self._over:
+            return b""
+        return _PING.encode() if self._started else b": ping\n\n"
 
     def close(self) -> bytes:
         """The upstream's body is over: the legal end, once; an error if the message was cut off."""
