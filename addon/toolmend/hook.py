@@ -169,8 +169,10 @@ class Toolmend:
             return
         try:
             call.translated = routing.stay(flow, call.api, call.host, self.settings.providers)
-        except Exception as error:
+        except RequestError as error:
             self.calls[flow] = self._refuse(flow, call.api, error)
+        except Exception as error:
+            call.errors.append(f"the request goes on as it is: {reason(error)}")
 
     def _refuse(self, flow: http.HTTPFlow, client: str, error: Exception, where: str = "") -> Call:
         """Answers a request that cannot be put as the upstream wants it."""

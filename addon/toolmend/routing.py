@@ -193,7 +193,8 @@ def stay(flow: http.HTTPFlow, api: str, host: str, providers: Sequence[Profile])
     Reasoning that only another upstream can read is taken out; what was translated is returned where the model is told
     of its tools in the prompt.
     """
-    body = facts.plain(flow.request.raw_content, facts.encoding(flow.request))
+    coding = facts.encoding(flow.request)
+    body = facts.plain(flow.request.raw_content, coding) if coding else flow.request.raw_content or b""
     prompts = any(profile.tools == "prompt" for profile in (*providers, *PROFILES))
     request = facts.json_object(body) if prompts or MARK.encode() in body else None
     if request is None:
