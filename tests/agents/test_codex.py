@@ -1,15 +1,11 @@
 """Codex, which speaks Responses alone, in front of a provider that speaks Chat Completions and leaks its calls."""
 
-import json
 from pathlib import Path
 
 import pytest
-from provider import KEY
-from running import Agent
+from running import OWN_KEY, Agent, check
 
 from toolmend.upstream import Upstream
-
-OWN_KEY = "sk-the-agents-own-key"
 
 CONFIG = """
 model = "gpt-5-codex"
@@ -43,15 +39,4 @@ def test_a_call_runs_and_its_result_goes_back(agent: Agent, provider: Upstream, 
         ["codex", "exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", "Write the proof."],
         {"OPENAI_API_KEY": OWN_KEY, "CODEX_HOME": str(home)},
     )
-    assert run.code == 0, run.said
-    assert "The shell says mended, and that is all." in run.said
-    assert (run.folder / "proof.txt").read_text() == "mended\n"
-    assert "<|" not in run.said
-    asked = [request for request in provider.requests if request.path.endswith("/chat/completions")]
-    assert len(asked) >= 2
-    for request in asked:
-        assert request.header("authorization") == f"Bearer {KEY}"
-        assert OWN_KEY not in str(request)
-        assert json.loads(request.body)["model"] == "moonshotai/kimi-k2.5"
-    kept = [json.loads(meta.read_bytes()) for meta in flows.rglob("meta.json")]
-    assert any("kimi_k2" in meta["rules"] for meta in kept)
+    check(run, provider, flows)
