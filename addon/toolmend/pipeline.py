@@ -18,7 +18,7 @@ from typing import Any, Protocol
 from . import json_text
 from .apis import APIS
 from .apis.codec import Reply
-from .dialects import OPEN_JSON, REASONING_TAGS, Dialect
+from .dialects import REASONING_TAGS, Dialect
 from .events import Event, Frame, StreamError
 from .ids import new_call_id
 from .providers import armed, profile_for
@@ -84,11 +84,10 @@ class Pipeline:
         offered = translated.tools.also(translated.names) if translated else UNKNOWN
         self.notes += translated.notes if translated else ()
         profile = profile_for(translated.request.get("model") if translated else None, host, settings.providers)
-        dialects = armed(settings.dialects, profile)
-        if translated and translated.prompted:
-            dialects += [dialect for dialect in OPEN_JSON if dialect not in dialects]
+        dialects = armed(settings.dialects, profile, prompted=translated is not None and translated.prompted)
         tags: list[Dialect] = [REASONING_TAGS] if dialects and profile.think_tags else []
-        dialects = dialects + tags if offered.offered else tags if source != target else []
+        # without tools nothing is looked for (R18); tags are, where the stream is written anew in any case
+        dialects = dialects + tags if offered.offered else tags if self.translates else []
         reply = Reply(
             offered,
             self._id,

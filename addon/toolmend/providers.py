@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any, Literal, NamedTuple
 
-from .dialects import DIALECTS
+from .dialects import DIALECTS, OPEN_JSON
 from .dialects.dialect import Dialect
 from .hosts import fits, split_port
 
@@ -212,11 +212,19 @@ def table(providers: Sequence[Profile]) -> tuple[list[Profile], list[Profile]]:
     return list(given.values()), built_in
 
 
-def armed(names: Sequence[str] | None, profile: Profile) -> list[Dialect]:
-    """The dialects to look for: those named, or where none are, all that cannot be mistaken and the profile's."""
+def armed(names: Sequence[str] | None, profile: Profile, *, prompted: bool = False) -> list[Dialect]:
+    """The dialects to look for: those named, or where none are, all that cannot be mistaken and the profile's.
+
+    A model that was `prompted` to write its calls as JSON does so, whatever the names.
+    """
+    asked = OPEN_JSON if prompted else ()
     if names is not None:
-        return [DIALECTS[name] for name in names]
-    return [dialect for dialect in DIALECTS.values() if not dialect.ambiguous or dialect.name in profile.dialects]
+        return [*(DIALECTS[name] for name in names), *(dialect for dialect in asked if dialect.name not in names)]
+    return [
+        dialect
+        for dialect in DIALECTS.values()
+        if not dialect.ambiguous or dialect.name in profile.dialects or dialect in asked
+    ]
 
 
 def _first(rows: Sequence[Profile], name: str, host: str) -> Found | None:
