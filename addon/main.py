@@ -14,6 +14,8 @@ if _ROOT not in sys.path:
 for _name in [name for name in sys.modules if name.partition(".")[0] == "toolmend"]:
     del sys.modules[_name]
 
-from toolmend.hook import Toolmend  # noqa: E402  (the lines above decide which toolmend this is)
+from toolmend.commands import Commands  # noqa: E402  (the lines above decide which toolmend this is)
+from toolmend.contentview import Views  # noqa: E402
+from toolmend.hook import Toolmend  # noqa: E402
 
-addons = [Toolmend()]
+addons = [Toolmend(), Views(), Commands()]

@@ -31,6 +31,7 @@ ANSWERED: list[tuple[str, str, dict[str, str], int, Any]] = [
     # method, path, headers; the status and the body
     ("HEAD", "/", {}, 200, None),
     ("POST", "/api/event_logging/batch", {}, 200, {}),
+    ("POST", "/api/event_logging", {}, 200, {}),
     (
         "GET",
         "/v1/models?limit=1000",
@@ -66,20 +67,15 @@ ANSWERED: list[tuple[str, str, dict[str, str], int, Any]] = [
         404,
         {"type": "error", "error": {"type": "not_found_error", "message": "model: x"}, "request_id": "req_01"},
     ),
+    # a name that a route takes by a glob
     (
         "GET",
-        "/v1/models/x",
-        {},
-        404,
-        {
-            "error": {
-                "message": "The model 'x' does not exist",
-                "type": "invalid_request_error",
-                "param": None,
-                "code": "model_not_found",
-            }
-        },
+        "/v1/models/Claude-x",
+        ANTHROPIC,
+        200,
+        {"type": "model", "id": "Claude-x", "display_name": "Claude-x", "created_at": "1970-01-01T00:00:00Z"},
     ),
+    ("GET", "/v1/models/x", {}, 200, {"id": "x", "object": "model", "created": 0, "owned_by": "toolmend"}),
     (
         "GET",
         "/v1/responses",
@@ -96,6 +92,14 @@ def test_answered(method: str, path: str, headers: dict[str, str], status: int, 
     assert given
     assert given.status == status
     assert (json.loads(given.body) if given.body else None) == body
+
+
+def test_a_model_that_no_route_takes(tmp_path: Path) -> None:
+    routes = parsed(table(**{"from": "https://api.anthropic.com/v1/responses"}, model="gpt-*"), tmp_path)
+    given = answer(Asked("https", "api.anthropic.com", 443, "GET", "/v1/models/x", {}), routes, "call_01")
+    assert given and given.status == 404
+    error = {"message": "The model 'x' does not exist", "type": "invalid_request_error", "param": None, "code": "model_not_found"}
+    assert json.loads(given.body) == {"error": error}
 
 
 @pytest.mark.parametrize("path", ["/v1/messages/count_tokens", "/v1/messages/count_tokens?beta=true"])

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from judge import read
 from patterns import recorded_patterns
-from streams import cuts
 from toolmend import replay
 from toolmend.dialects import DIALECTS
+from toolmend.event_diff import diff
+from toolmend.verification import check
 
 FLOWS = Path(__file__).parent.parent / "flows"
 RECORDINGS = {str(folder.relative_to(FLOWS)): folder for folder in replay.find(FLOWS)}
@@ -18,17 +18,10 @@ RECORDINGS = {str(folder.relative_to(FLOWS)): folder for folder in replay.find(F
 
 @pytest.mark.parametrize("name", RECORDINGS)
 def test_recording(name: str) -> None:
-    """In the recorded chunks the same bytes; whole, byte by byte, at every two-way split and at random the same events."""
-    recording = replay.load(RECORDINGS[name])
-    client, rules = replay.replay(recording)
-    assert client == recording.client
-    assert rules == recording.meta["rules"]
-    if not recording.stream:
-        return
-    expected = read(client)
-    for chunks in cuts(b"".join(recording.chunks)):
-        again, _ = replay.replay(recording, chunks)
-        assert again == client or read(again) == expected
+    """In the recorded chunks, whole, byte by byte, at every two-way split and at random the same bytes and rules."""
+    result = check(RECORDINGS[name], splits=None)
+    assert result.passed, "\n".join((result.problem, result.how, *diff(result.expected, result.got)))
+    assert not [note for note in result.notes if "no rule" not in note]
 
 
 def test_every_pattern_that_is_to_be_is_recorded() -> None:

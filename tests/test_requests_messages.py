@@ -61,6 +61,7 @@ MESSAGES: list[Row] = [
     ("one text is a string", [user(text("Hi"))], [HI], []),
     ("texts", [user(text("a"), text("b"))], [user(text("a"), text("b"))], []),
     ("empty texts", [user(text(""), text("Hi"))], [HI], []),
+    ("a message of which nothing is left goes", [user("a"), user({"type": "container_upload", "file_id": "f"}), assistant({"type": "compaction"}), HI], [user("a"), HI], ["container_upload", "compaction"]),
     ("an empty message goes", [user("a"), assistant(""), user("b")], [user(text("a"), text("b"))], []),
     ("neighbours of a role", [user("a"), user(text("b"))], [user(text("a"), text("b"))], []),
     ("the system later on", [HI, {"role": "system", "content": "Be short"}], [HI, {"role": "system", "content": "Be short"}], []),
@@ -300,6 +301,7 @@ FIELDS: list[tuple[str, str, str, dict[str, Any], dict[str, Any], list[str]]] = 
             "tool": {"type": "function", "function": {"name": "get_weather"}},
         }.items()
     ),
+    ("a choice of a tool of the provider's", OPENAI, "m", {"tools": [WEB, TOOL], "tool_choice": {"type": "tool", "name": "web_search"}}, {"tools": [FUNCTION], "tool_choice": None}, ["the tool web_search", "web_search_20250305"]),
     ("a choice of no tools", OPENAI, "m", {"tools": [], "tool_choice": {"type": "any"}}, {"tools": None, "tool_choice": None}, []),
     ("one call at a time", OPENAI, "m", {"tools": [TOOL], "tool_choice": {"type": "auto", "disable_parallel_tool_use": True}}, {"tool_choice": "auto", "parallel_tool_calls": False}, []),
     ("one call at a time, unsaid", DEEPSEEK, "deepseek-chat", {"tools": [TOOL], "tool_choice": {"type": "auto", "disable_parallel_tool_use": True}}, {"parallel_tool_calls": None}, ["parallel_tool_calls"]),
@@ -317,7 +319,7 @@ FIELDS: list[tuple[str, str, str, dict[str, Any], dict[str, Any], list[str]]] = 
     ("samplers of Kimi", MOONSHOT, "kimi-k2.5", {"temperature": 0.5}, {"temperature": None}, ["temperature"]),
     ("adaptive", OPENAI, "gpt-5", {"thinking": {"type": "adaptive"}}, {"reasoning_effort": None}, []),
     ("an effort", OPENAI, "gpt-5", {"thinking": {"type": "adaptive"}, "output_config": {"effort": "high"}}, {"reasoning_effort": "high"}, []),
-    ("the highest effort", OPENAI, "gpt-5", {"output_config": {"effort": "max"}}, {"reasoning_effort": "high"}, []),
+    ("the highest effort", OPENAI, "gpt-5", {"output_config": {"effort": "max"}}, {"reasoning_effort": "high"}, ["high instead of max"]),
     ("a budget", OPENAI, "gpt-5", {"thinking": {"type": "enabled", "budget_tokens": 10000}}, {"reasoning_effort": "medium"}, []),
     ("a small budget", OPENAI, "gpt-5", {"thinking": {"type": "enabled", "budget_tokens": 1024}}, {"reasoning_effort": "low"}, []),
     ("a great budget", OPENAI, "gpt-5", {"thinking": {"type": "enabled", "budget_tokens": 31999}}, {"reasoning_effort": "high"}, []),
@@ -327,7 +329,7 @@ FIELDS: list[tuple[str, str, str, dict[str, Any], dict[str, Any], list[str]]] = 
     ("always thinking", OPENAI, "o3", {"thinking": {"type": "disabled"}}, {"reasoning_effort": None}, ["always thinks"]),
     ("a model that does not think", OPENAI, "gpt-4o", {"thinking": {"type": "adaptive"}}, {"reasoning_effort": None}, ["cannot be told"]),
     ("disabled with an effort", DEEPSEEK, "deepseek-v4", {"thinking": {"type": "disabled"}, "output_config": {"effort": "high"}}, {"thinking": {"type": "disabled"}, "reasoning_effort": None}, []),
-    ("enabled with an effort", DEEPSEEK, "deepseek-v4", {"thinking": {"type": "adaptive"}, "output_config": {"effort": "medium"}}, {"thinking": {"type": "enabled"}, "reasoning_effort": "high"}, []),
+    ("enabled with an effort", DEEPSEEK, "deepseek-v4", {"thinking": {"type": "adaptive"}, "output_config": {"effort": "medium"}}, {"thinking": {"type": "enabled"}, "reasoning_effort": "high"}, ["high instead of medium"]),
     ("Kimi thinks or not", MOONSHOT, "kimi-k2.5", {"thinking": {"type": "disabled"}, "output_config": {"effort": "high"}}, {"thinking": {"type": "disabled"}, "reasoning_effort": None}, []),
     ("Kimi with a budget", MOONSHOT, "kimi-k2.5", {"thinking": {"type": "enabled", "budget_tokens": 4096}}, {"thinking": {"type": "enabled"}}, []),
     ("a router's budget", ROUTER, "anthropic/claude-sonnet-4.5", {"thinking": {"type": "enabled", "budget_tokens": 4096}}, {"reasoning": {"max_tokens": 4096}}, []),
@@ -405,6 +407,9 @@ REASONING: list[tuple[str, str, str, list[dict[str, Any]], dict[str, Any], list[
     ("redacted, by a router", ROUTER, "x", [REDACTED], {"reasoning": None, "reasoning_details": [{"type": "reasoning.encrypted", "data": "b64", "format": "anthropic-claude-v1", "index": 0}]}, []),
     ("encrypted, by a router", ROUTER, "x", [CIPHER], {"reasoning_details": [{"type": "reasoning.encrypted", "data": "gAA", "format": "openai-responses-v1", "index": 0, "id": "rs_1"}]}, []),
     ("redacted", DEEPSEEK, "deepseek-v4", [REDACTED], {"reasoning_content": ""}, ["Encrypted"]),
+    ("redacted among others", VLLM, "m", [PLAIN, REDACTED], {"reasoning_content": "Hm", "reasoning_details": None}, ["Encrypted"]),
+    ("a list goes back to who gave it", "llm.example.com", "m", [ROUTED], {"reasoning_content": "Hm", "reasoning_details": DETAILS}, []),
+    ("a router's, for DeepSeek", DEEPSEEK, "deepseek-v4", [ROUTED], {"reasoning_content": "Hm", "reasoning_details": None}, []),
     ("a broken seal", ROUTER, "x", [{**PLAIN, "signature": envelope(Seal("details", "{"))}], {"reasoning": "Hm", "reasoning_details": None}, ["broken"]),
 ]  # fmt: skip
 

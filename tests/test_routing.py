@@ -337,7 +337,7 @@ BROKEN = [
     # status, headers, body; the client's status, type, and some of the words
     (429, {"content_type": "application/json"}, b'{"error":{"message":"slow"}}', 429, "rate_limit_error", "slow"),
     (500, {"content_type": "text/html"}, b"<html>", 500, "api_error", "500"),
-    (401, {"content_type": "text/plain"}, f"bad key {SECRET}".encode(), 401, "authentication_error", "bad key [REDACTED]"),
+    (401, {"content_type": "text/plain", "x_request_id": SECRET}, f"bad key {SECRET}".encode(), 401, "authentication_error", "bad key [REDACTED]"),
     (200, {"content_type": "application/json"}, b'{"error":{"message":"busy","code":503}}', 529, "overloaded_error", "busy"),
     (200, {"content_type": "application/json"}, b"", 500, "api_error", "empty"),
     (204, {"content_type": "application/json"}, b"", 500, "api_error", "empty"),
@@ -366,10 +366,32 @@ def test_a_client_gets_an_error_of_its_own_api(
     assert words in message
     assert not {"location", "set-cookie", "content-encoding", "transfer-encoding"} & set(response.headers)
     assert not {SECRET, THEIRS} & set(message.split())
+    assert SECRET not in str(response.headers)
     kept = proxy.recording()
     assert kept["client"] == response.content
     assert kept["status"] == status
     assert SECRET not in json.dumps(kept, default=bytes.decode)
+
+
+NOT_SAID: list[dict[str, Any]] = [
+    # what Messages cannot say: arguments that are no JSON object, and nothing
+    {"index": 0, "finish_reason": "tool_calls", "message": {"tool_calls": [{"id": "a", "function": {"name": "b", "arguments": text}}]}}
+    for text in ("<<<", "[1]")
+] + [{}]
+
+
+@pytest.mark.parametrize("choice", NOT_SAID)
+def test_an_answer_that_cannot_be_said_is_no_success(routed: Routes, choice: dict[str, Any]) -> None:
+    flow = post(json.dumps(ASK | {"stream": False}).encode())
+    proxy = routed()
+    response = proxy.open(flow, content_type="application/json")
+    response.raw_content = json.dumps({"choices": [choice] if choice else []}).encode()
+    proxy.addon.response(flow)
+    assert (response.status_code, response.reason) == (500, "Internal Server Error")
+    assert json.loads(response.content or b"")["error"]["type"] == "api_error"
+    proxy.addon.done()
+    (folder,) = replay.find(proxy.flows)
+    assert replay.replay(replay.load(folder))[0] == response.content
 
 
 def test_a_recorded_error_can_be_replayed(routed: Routes) -> None:

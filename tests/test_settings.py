@@ -12,6 +12,7 @@ from toolmend import settings
 from toolmend.dialects import DIALECTS
 from toolmend.retention import Keep
 from toolmend.settings import Settings, SettingsError, parse, spelled
+from toolmend.targets import Targets
 
 OFF = {"flows": "off"}
 HOSTS = "llm.example.com, *.corp.example:8443 or localhost:8000"
@@ -36,7 +37,10 @@ RIGHT = [
     ({"dialects": " Kimi_K2,kimi_k2 "}, Settings(dialects=("kimi_k2",))),
     ({"keep": "2GB, 30D"}, Settings(keep=Keep(2 * 10**9, timedelta(days=30)))),
     ({"keep": "all"}, Settings(keep=Keep())),
+    ({"replay": ".", "replay_miss": "FORWARD"}, Settings(replay=Path(), replay_miss="forward")),
+    ({"replay": "off", "replay_miss": ""}, Settings()),
     ({"policy": " First "}, Settings(policy="first")),
+    ({"metrics": "9464 otel"}, Settings(metrics=Targets(("127.0.0.1", 9464), otel=True))),
     (
         {"policy": "", "max_calls": "", "collect_ms": "", "max_bytes": ""},
         Settings(policy="mixed", max_calls=8, collect_ms=200, max_bytes=65536),
@@ -100,9 +104,19 @@ WRONG = [
         "toolmend_keep: 'forever' is neither a size nor an age, write both as in 500MB 14d, or write all",
     ),
     (
+        {"replay": "no-such-folder"},
+        "toolmend_replay: there is no folder 'no-such-folder', write the name of a folder of recordings, or off",
+    ),
+    ({"replay": "a\0b"}, "toolmend_replay: 'a\\x00b' holds a NUL character, write a path without it"),
+    (
+        {"replay_miss": "foward"},
+        "toolmend_replay_miss: there is no way 'foward' (did you mean forward?), write one of: fail, forward",
+    ),
+    (
         {"policy": "frist"},
         "toolmend_policy: there is no policy 'frist' (did you mean first?), write one of: " + POLICIES,
     ),
+    ({"metrics": "on"}, "toolmend_metrics: 'on' is no address, write 127.0.0.1:9464, otel, both, or off"),
     ({"policy": "all"}, "toolmend_policy: there is no policy 'all', write one of: " + POLICIES),
     *(
         ({name: wrong}, f"toolmend_{name}: '{wrong}' is no limit, write a whole number above 0, as in {default}")
@@ -119,7 +133,9 @@ FILES_RIGHT = [
     ('dialects = ["kimi_k2"]', Settings(dialects=("kimi_k2",))),
     ('dialects = ""', Settings()),
     ('keep = "7d"', Settings(keep=Keep(None, timedelta(days=7)))),
+    ('replay = "off"\nreplay_miss = "forward"', Settings(replay_miss="forward")),
     ('policy = "drain"\nmax_bytes = 100', Settings(policy="drain", max_bytes=100)),
+    ('metrics = "9464"', Settings(metrics=Targets(("127.0.0.1", 9464)))),
     ('policy = ""\nmax_calls = 3\ncollect_ms = 1', Settings(max_calls=3, collect_ms=1)),
 ]
 

@@ -22,3 +22,19 @@ def test_the_steps_make_the_replay(folder: Path) -> None:
     assert [step.time for step in told] == sorted(step.time for step in told)
     if rules:
         assert any(step.touched for step in told)
+
+
+TORN = ['{"off":', '{"off":1', "\0" * 40, '{"off":999999,"len":1,"t_ms":9.0}\n']
+
+
+@pytest.mark.parametrize("tail", TORN)
+def test_a_torn_index_plays_all_the_same(tmp_path: Path, tail: str) -> None:
+    """As a crash leaves it."""
+    whole = replay.load(FOLDERS[0])
+    for file in FOLDERS[0].iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    with (tmp_path / "upstream.idx").open("a") as index:
+        index.write(tail)
+    torn = replay.load(tmp_path)
+    assert b"".join(torn.chunks) == b"".join(whole.chunks)
+    assert replay.replay(torn) == replay.replay(whole)

@@ -7,8 +7,8 @@
       {"role": "tool", "tool_call_id": "call_018e…", "content": "10:31 main.py"}]}             turns=(…, …, …), new=1, …)
 
 Compared is what an agent says again in a second run, so not: instructions (they hold the day, the folder, the version), what
-VOLATILE and SHED name, and what a recording redacts. A host and a base path do not count either: `/api/v1/chat/completions` at
-one is `/v1/chat/completions` at another.
+AROUND, FOLDER, VOLATILE and SHED name, and what a recording redacts. A host and a base path do not count either:
+`/api/v1/chat/completions` at one is `/v1/chat/completions` at another.
 
 Rule of this file: it is pure; requests are a stranger's JSON, and nothing in them raises.
 """
@@ -18,6 +18,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import Any
 
 from . import json_text
@@ -33,28 +34,35 @@ SHED = frozenset(
 )
 """Keys whose values differ from run to run, at any depth of a message."""
 
-_MONTH = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*"
-VOLATILE = (
-    # what an agent puts around the user's words: the day, the folder, the state of its lists
-    (re.compile(r"<(system-reminder|environment_context|environment_details|env)>.*?</\1>", re.DOTALL), ""),
-    (re.compile(r"x-anthropic-billing-header:[^\n]*"), ""),
-    (re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", re.IGNORECASE), "[id]"),
-    (re.compile(r"\b(?:call|chatcmpl|fc|msg|req|resp|rs|toolu)[_-]\w{8,}"), "[id]"),
-    (re.compile(r"\b[0-9a-f]{16,}\b", re.IGNORECASE), "[id]"),
-    (re.compile(r"\b\d{4}-\d\d-\d\d(?!\d)|\b\d{1,2}/\d{1,2}/\d{4}\b"), "[date]"),
-    (re.compile(rf"\b{_MONTH} +\d{{1,2}}(?:,? \d{{4}})?\b|\b\d{{1,2}} {_MONTH} \d{{4}}\b"), "[date]"),
-    (re.compile(r"\[date\][T ](?=\d\d:)"), "[date] "),
-    (re.compile(r"\b\d{1,2}:\d\d(?!\d)(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d| ?[AP]M\b)?"), "[time]"),
-    (re.compile(r"\b\d+(?:\.\d+)? ?(?:ms|s|secs?|seconds?|milliseconds?)\b"), "[time]"),  # how long a tool took
-    (re.compile(r"\s+"), " "),
+AROUND = (
+    *((f"<{tag}>", f"</{tag}>") for tag in ("system-reminder", "environment_context", "environment_details", "env")),
+    ("x-anthropic-billing-header:", "\n"),
 )
-"""Parts of texts that differ from run to run, and what stands for them."""
+"""What an agent puts around the user's words, from where to where: the day, the folder, the state of its lists."""
+
+_MONTH = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*"
+_CLOCK = r"\d{1,2}:\d\d(?!\d)(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d| ?[AP]M\b)?"
+VOLATILE = re.compile(
+    r"\b(?:"
+    rf"(?P<date>\d{{4}}-\d\d-\d\d(?!\d)(?:[T ]{_CLOCK})?|\d{{1,2}}/\d{{1,2}}/\d{{4}}\b"
+    rf"|{_MONTH} +\d{{1,2}}(?:,? \d{{4}})?\b|\d{{1,2}} {_MONTH} \d{{4}}\b)"
+    rf"|(?P<time>{_CLOCK}|\d+(?:\.\d+)? ?(?:ms|s|secs?|seconds?|milliseconds?)\b)"  # and how long a tool took
+    r"|(?P<id>[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b|[0-9a-fA-F]{16,}\b"
+    r"|(?:call|chatcmpl|fc|msg|req|resp|rs|toolu)[_-]\w{8,}|Chunk ID: [0-9a-f]+\b|(?:session ID|PID|pid):? \d+))"  # Codex' shell
+)
+"""What differs from run to run wherever it stands; the name of its kind stands for it."""
+
+FOLDER = re.compile(r"/(?<![\w/.:<-]/)(?:[\w.@+~-]+/)+")
+"""Where an agent works, in the path of a file: it may be another the second time."""
 
 MAX_TEXT = 256 * 1024
 """Characters of a text in which they are looked for: what is longer is a file or an image, and compared as it is."""
 
 MAX_SHOWN = 2000
 """Characters kept of a new message, to say where it differs."""
+
+MAX_CACHED = 32 * 1024
+"""Characters of a text that is remembered with what became of it: a session says all of it again in each request. Of 1024."""
 
 _REDACTOR = Redactor(())
 _MODEL_IN_PATH = re.compile(r"/(?:models?|deployments)/([^/:]+)")  # Gemini, Bedrock, Azure
@@ -74,7 +82,13 @@ class Ask:
 
     @property
     def last(self) -> tuple[bytes, ...]:
+        """The new messages."""
         return self.turns[len(self.turns) - self.new :]
+
+    @property
+    def before(self) -> tuple[bytes, ...]:
+        """Those before, the latest first."""
+        return self.turns[: len(self.turns) - self.new][::-1]
 
 
 def spoken(path: str) -> str | None:
@@ -88,34 +102,37 @@ def ask_of(api: str, path: str, request: Mapping[str, Any]) -> Ask:
     """What a request asks for."""
     in_path = _MODEL_IN_PATH.search(path)
     turns = list(_turns(request))
-    new = next((count for count, (by_model, _) in enumerate(reversed(turns)) if by_model), len(turns)) or min(1, len(turns))
+    new = next((count for count, (by_model, *_) in enumerate(reversed(turns)) if by_model), len(turns)) or min(1, len(turns))
     return Ask(
         api,
         str(request.get("model") or (in_path[1] if in_path else "")),
         request.get("stream") is True or "stream" in path.partition("?")[0].rpartition("/")[2].lower(),
-        tuple(hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=16).digest() for _, text in turns),
+        tuple(hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=16).digest() for _, text, _ in turns),
         new,
-        tuple(text[:MAX_SHOWN] for _, text in turns[len(turns) - new :]),
+        tuple(text[:MAX_SHOWN] for *_, text in turns[len(turns) - new :]),
         frozenset(_tools(request)),
     )
 
 
-def _turns(request: Mapping[str, Any]) -> Iterator[tuple[bool, str]]:
-    """Each message or item: whether the model wrote it, and the text that is compared."""
+def _turns(request: Mapping[str, Any]) -> Iterator[tuple[bool, str, str]]:
+    """Each message or item: whether the model wrote it, the text that is compared, the one that is shown."""
     given = next((request[key] for key in ("messages", "input", "contents", "prompt") if request.get(key)), dict(request))
     for turn in given if isinstance(given, list) else [given]:
         role, kind = (turn.get("role"), str(turn.get("type") or "")) if isinstance(turn, dict) else ("user", "")
         if role in ("system", "developer") or kind == "reasoning":
             continue
-        yield role in ("assistant", "model") or kind.endswith("_call"), _compared(turn)
+        yield role in ("assistant", "model") or kind.endswith("_call"), *_compared(turn)
 
 
-def _compared(turn: Any) -> str:
-    """A message as the text that is compared."""
+def _compared(turn: Any) -> tuple[str, str]:
+    """A message as the text that is compared, and as the one that is shown."""
     try:
-        return json_text.dumps(_plain(_REDACTOR.value(turn)))
+        plain = _plain(_REDACTOR.value(turn))
+        text = json_text.dumps(plain)
     except RecursionError:
-        return "too deep"
+        return "too deep", "too deep"
+    said = plain.get("content") if isinstance(plain, dict) else plain
+    return text, said if isinstance(said, str) else text
 
 
 def _plain(value: Any) -> Any:
@@ -134,10 +151,28 @@ def _plain(value: Any) -> Any:
 
 
 def _text(text: str) -> str:
-    if len(text) <= MAX_TEXT:
-        for pattern, instead in VOLATILE:
-            text = pattern.sub(instead, text)
-    return text.strip()
+    return text if len(text) > MAX_TEXT else _cached(text) if len(text) <= MAX_CACHED else _lasting(text)
+
+
+def _lasting(text: str) -> str:
+    """What of a text is the same in a second run."""
+    text += "\n"
+    for opening, closing in AROUND:
+        text = "".join(_outside(text, opening, closing))
+    text = VOLATILE.sub(lambda found: f"[{found.lastgroup}]", FOLDER.sub("[folder]/", text))
+    return " ".join(text.split())
+
+
+def _outside(text: str, opening: str, closing: str) -> Iterator[str]:
+    """What of a text is in no block; a block without an end is none. Not a pattern: that is slow for a thousand such."""
+    at = 0
+    while (start := text.find(opening, at)) >= 0 and (end := text.find(closing, start)) >= 0:
+        yield text[at:start]
+        at = end + len(closing)
+    yield text[at:]
+
+
+_cached = lru_cache(1024)(_lasting)
 
 
 def _tools(request: Mapping[str, Any]) -> Iterator[str]:

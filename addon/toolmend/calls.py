@@ -3,7 +3,7 @@
 Rule of this file: values; what is done with them stands in hook.py.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from mitmproxy import http
@@ -11,8 +11,10 @@ from mitmproxy import http
 from . import codings, facts
 from .hosts import Api, provider
 from .matching import FROM
+from .meter import Meter
 from .observers import Watcher
 from .pipeline import Pipeline
+from .providers import Profile, profile_for
 from .recorder import Exchange, Recording
 from .requests import Translated
 from .routing import Routed, told
@@ -21,10 +23,11 @@ from .stream import Stream
 
 @dataclass(slots=True)
 class Call:
-    """`api` and `host` are what the client calls. `answered`: by us, so there is nothing to do with the response."""
+    """`api`, `host` and `scheme` are what the client calls. `answered`: by us, so there is nothing to do with the response."""
 
     api: Api
     host: str
+    scheme: str = ""
     body: bytes | None = None  # as the client sent it, with its coding; what is forwarded may differ
     encoding: str = ""
     model: str = ""
@@ -36,6 +39,7 @@ class Call:
     recording: Recording | None = None
     stream: Stream | None = None
     watcher: Watcher | None = None
+    meter: Meter | None = None
     errors: list[str] = field(default_factory=list)
 
     @classmethod
@@ -60,6 +64,12 @@ class Call:
         if self.pipeline and self.pipeline.ids:
             return list(self.pipeline.ids)
         return [self.routed.id] if self.routed else []
+
+    def profile(self, providers: Sequence[Profile]) -> str:
+        """The family of the model that answers."""
+        if self.routed:
+            return profile_for(self.routed.route.use_model or self.model, self.routed.host, providers).name
+        return profile_for(self.model, self.host, providers).name
 
     def streams(self, response: http.Response) -> bool:
         """Whether events may pass one by one: of a route, only what the client asked for and can be read."""
@@ -102,6 +112,7 @@ class Call:
             route=f"{routed.route.source} → {routed.route.target}" if routed else "",
             notes=self.notes,
             wait_ms=facts.wait_ms(flow.request, response),
+            scheme=self.scheme,
         )
 
     def _client_stream(self, response: http.Response) -> bool | None:

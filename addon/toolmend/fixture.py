@@ -3,6 +3,7 @@
     golden(recording)         what the client gets today, the rules that fired, the ids that were used
     files(recording, kept)    client.sse, message.json and meta.json, for the files that stay as they are
     create(folder, files)     a new folder                 replace(folder, files)     some files of one that is there
+    home()                    where fixtures lie
 
 Rule of this file: whoever looks at a fixture, at any moment, sees the old one or the new one.
 """
@@ -39,6 +40,12 @@ class _Ids:
             yield id_
 
 
+def home() -> Path:
+    """Where fixtures lie: `flows` of the checkout that we run from, or else of the folder where we are."""
+    checkout = Path(__file__).parents[2]
+    return (checkout if (checkout / "pyproject.toml").is_file() else Path()) / "flows"
+
+
 def golden(recording: Recording) -> tuple[bytes, list[str], list[str]]:
     """What the client gets today, the rules that fired, and the ids that were used."""
     ids = _Ids(recording.meta.get("ids", ()))
@@ -55,7 +62,7 @@ def files(recording: Recording, kept: Mapping[str, bytes]) -> dict[str, bytes]:
     message = message_of(meta.get("client_api") or meta["api"], BytesIO(client), stream=stream)
     if message is not None:
         made["message.json"] = _json(message)
-    sums = {name: sha256(data).hexdigest() for name, data in sorted((kept | made).items()) if name != "meta.json"}
+    sums = {name: sha256(data).hexdigest() for name, data in sorted({**kept, **made}.items()) if name != "meta.json"}
     known = {"format": FORMAT, "toolmend": __version__, "rules": rules, "ids": ids, "sha256": sums}
     return made | {"meta.json": _json({**meta, **known})}
 

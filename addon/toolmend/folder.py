@@ -33,7 +33,7 @@ FORMAT = 1
 KNOWN = ("host", "method", "path", "status", "http_version", "api", "provider", "model", "stream")
 """What meta.json says of every exchange, beside headers and settings."""
 
-WHERE_SET = ("client_api", "client_stream", "route", "notes", "wait_ms")
+WHERE_SET = ("scheme", "client_api", "client_stream", "route", "notes", "wait_ms")
 """What it says of those that have it."""
 
 META = ("meta.json", "meta.json.new")

@@ -14,11 +14,12 @@ from weakref import WeakKeyDictionary
 from mitmproxy import ctx, http
 from mitmproxy.addonmanager import Loader, traverse
 
-from . import codings, facts, framing, offline, options, replying, routes, routing
+from . import bodies, codings, facts, framing, offline, options, replying, routes, routing
 from .apis import APIS
 from .apis.errors import Fault
 from .calls import Call
 from .hosts import match
+from .metering import Metering
 from .observers import Observers
 from .pipeline import Pipeline
 from .recorder import Recorder
@@ -38,6 +39,8 @@ class Toolmend:
         self.settings = Settings()
         self.recorder: Recorder | None = None
         self.observers = Observers(logger.warning)
+        self.metering = Metering()
+        self.bodies = bodies.Bodies()
         self.offline: offline.Offline | None = None
         self.calls: WeakKeyDictionary[http.HTTPFlow, Call] = WeakKeyDictionary()
 
@@ -49,10 +52,12 @@ class Toolmend:
             return
         settings = options.settings()
         if settings.flows != self.settings.flows:
-            self.done()
+            self._end_recorder()
         if self.recorder:
             self.recorder.keep = settings.keep
         self.offline = offline.switch(self.offline, settings)
+        with options.told():
+            self.metering.configure(settings.metrics)
         self.settings = settings
         if settings.routes or settings.replay:
             options.adapt()
@@ -66,11 +71,16 @@ class Toolmend:
         logger.info("toolmend: listens to %s; dialects: %s; %s", hosts, spelled(self.settings.dialects), place)
 
     def done(self) -> None:
-        if self.recorder:
-            self.recorder.close()
+        self._end_recorder()
         if self.offline:
             self.offline.close()
-        self.recorder = self.offline = None
+            self.offline = None
+        self.metering.close()
+
+    def _end_recorder(self) -> None:
+        if self.recorder:
+            self.recorder.close()
+            self.recorder = None
 
     def requestheaders(self, flow: http.HTTPFlow) -> None:
         if call := self._told(flow):
@@ -114,7 +124,9 @@ class Toolmend:
     def response(self, flow: http.HTTPFlow) -> None:
         call = self.calls.pop(flow, None)
         if call and flow.response:
-            if not call.stream and flow.response.raw_content is not None:
+            if bodies.translated_before(flow, call.source, call.api):
+                call.errors.append("what is replayed here was translated when it was saved, and goes by as it is")
+            elif not call.stream and flow.response.raw_content is not None:
                 try:
                     self._whole(call, flow.response, flow.response.raw_content)
                 except Exception as error:
@@ -137,9 +149,9 @@ class Toolmend:
         """The call that a request is, told by where it goes; a flow that is only read from a file is none."""
         for host, port in facts.places(flow) if flow.live else ():
             if api := match(flow.request.method, f"{host}:{port}", flow.request.path, self.settings.hosts):
-                return Call(api, host if port in (80, 443) else f"{host}:{port}")
+                return Call(api, host if port in (80, 443) else f"{host}:{port}", flow.request.scheme)
         if flow.live and (found := routing.find(flow, self.settings.routes, None)):
-            return Call(found[1], flow.request.pretty_host)
+            return Call(found[1], flow.request.pretty_host, flow.request.scheme)
         return None
 
     def _route(self, flow: http.HTTPFlow, candidates: tuple[routes.Route, ...]) -> None:
@@ -155,7 +167,7 @@ class Toolmend:
                 call = Call.answered_here()
         else:
             route, client = found
-            call = call or Call(client, flow.request.pretty_host)
+            call = call or Call(client, flow.request.pretty_host, flow.request.scheme)
             try:
                 call.routed, call.api = routing.redirect(flow, route, client, request, self.settings.providers), client
             except Exception as error:
@@ -192,15 +204,21 @@ class Toolmend:
         settings, routed = recorded(self.settings), call.routed
         body = facts.plain(call.body, call.encoding)
         request = routed.request if routed else facts.json_object(body)
+        call.model = str((request or {}).get("model") or "")[:200]
+        call.meter = self.metering.meter(
+            traverse(ctx.master.addons.chain),  # type: ignore[no-untyped-call]
+            lambda: (call.exchange(flow, response, body, settings), call.profile(self.settings.providers)),
+        )
         if request is not None:
-            call.model = str(request.get("model") or "")[:200]
             ok = 200 <= response.status_code < 300 and response.status_code not in (204, 205)
             if ok and (self._mends(call.source) or call.api != call.source):
                 let_go = call.streams(response) and framing.is_stream(flow, response) and framing.is_http11(flow)
                 call.pipeline = self._pipeline(call, request, let_go=let_go)
                 settings |= {"let_go": "yes"} if call.pipeline.lets_go else {}
         if self.settings.flows:
-            self.recorder = self.recorder or Recorder(self.settings.flows, logger.warning, self.settings.keep)
+            self.recorder = self.recorder or Recorder(
+                self.settings.flows, logger.warning, self.settings.keep, self.metering.lost
+            )
             call.recording = self.recorder.start(call.exchange(flow, response, body, settings))
         call.body = None
 
@@ -232,8 +250,8 @@ class Toolmend:
             framing.reframe(flow, response, last=call.pipeline.lets_go)
         else:
             call.stream = Tee(undo, call.recording, then, call.errors)
-        call.stream.watcher = call.watcher
-        response.stream = call.stream
+        call.stream.watcher, call.stream.meter = call.watcher, call.meter
+        response.stream = self.bodies.keep(call.stream) if bodies.wanted() else call.stream
 
     def _whole(self, call: Call, response: http.Response, raw: bytes) -> None:
         if call.routed:
@@ -248,12 +266,15 @@ class Toolmend:
                 response.content = out
         if call.watcher:
             (call.watcher.sent if facts.is_sse(response) else call.watcher.message)(out)
+        if call.meter:
+            call.meter.passed(body, out, whole=not facts.is_sse(response))
         if call.recording:
             call.recording.received(body)
             call.recording.sent(out)
 
     def _close(self, call: Call, flow: http.HTTPFlow, state: str, message: str | None = None) -> None:
         """The end of a call, however it came."""
+        bodies.show(flow.response)
         pipeline, recording = call.pipeline, call.recording
         rules = list(pipeline.rules) if pipeline else []
         if pipeline and pipeline.error:
@@ -262,10 +283,12 @@ class Toolmend:
         error = "; ".join(([message] if message else []) + call.errors) or None
         if call.watcher:
             call.watcher.close() if state == "complete" else call.watcher.fail(message or state)
+        if call.meter:
+            call.meter.finish(state, rules, call.errors)
         if recording:
             recording.finish(state, rules=rules, ids=call.ids, error=error)
         folder = str(recording.folder) if recording else None
-        flow.metadata["toolmend"] = {"rules": rules, "folder": folder, "error": error}
+        flow.metadata["toolmend"] = {"api": call.api, "rules": rules, "folder": folder, "error": error}
         about = facts.printable(f"{call.host} {call.model}".rstrip())
         place = f" (recorded in {folder})" if folder else ""
         if rules:

@@ -13,6 +13,7 @@ Rule of this file: it is given a request and says what is answered, or None; it 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Any
 from urllib.parse import unquote
 
@@ -53,7 +54,7 @@ def answer(asked: Asked, routes: Sequence[Route], new_id: str) -> Answer | None:
     kind = (asked.method, path)
     if kind == ("HEAD", ""):
         return Answer(200)
-    if asked.method == "POST" and path.startswith("/api/event_logging/"):
+    if asked.method == "POST" and f"{path}/".startswith("/api/event_logging/"):
         return Answer(200, b"{}")
     if asked.method == "POST" and path.endswith(COUNT) and _takes(asked, routes, path.removesuffix(COUNT), _model(asked)):
         return Answer(200, _json({"input_tokens": tokens(asked.body or {}, "messages")}))
@@ -64,7 +65,7 @@ def answer(asked: Asked, routes: Sequence[Route], new_id: str) -> Answer | None:
         if found and prefix in ("", "/v1", "/api/v1"):
             anthropic = "anthropic-version" in asked.headers
             ids = _models(routes)
-            return _list(ids, anthropic) if not name else _one(unquote(name[1:]), ids, anthropic, new_id)
+            return _list(ids, anthropic) if not name else _one(unquote(name[1:]), routes, ids, anthropic, new_id)
     return None
 
 
@@ -91,8 +92,9 @@ def _list(ids: Sequence[str], anthropic: bool) -> Answer:
     return Answer(200, _json({"object": "list", "data": models}))
 
 
-def _one(name: str, ids: Sequence[str], anthropic: bool, new_id: str) -> Answer:
-    if name in ids:
+def _one(name: str, routes: Sequence[Route], ids: Sequence[str], anthropic: bool, new_id: str) -> Answer:
+    asked = [route.model for route in routes if not route.client or (route.client == "messages") == anthropic]
+    if name in ids or any(fnmatchcase(name.lower(), model) for model in asked):
         return Answer(200, _json(_entry(name, anthropic)))
     if anthropic:
         error = {"type": "not_found_error", "message": f"model: {name[:200]}"}

@@ -22,7 +22,7 @@ from typing import Any
 from .asks import Ask
 
 FROM = "replayed_from"
-"""The setting in meta.json of what was recorded while a recording was played: a copy is not played once more."""
+"""The setting in meta.json of what was recorded while a recording was played. Beside that one it is not played: it is a copy."""
 
 AROUND = 40
 """Characters shown on either side of the place where two messages differ."""
@@ -104,11 +104,6 @@ def _same_model(one: Ask, other: Ask) -> bool:
     return one.model.lower() == other.model.lower()
 
 
-def _tail(one: Ask, other: Ask) -> int:
-    """How many messages, from the last one back, are the same."""
-    return _common(one.turns[::-1], other.turns[::-1])
-
-
 def _common(one: Sequence[Any], other: Sequence[Any]) -> int:
     """How far two sequences are the same."""
     pairs = enumerate(zip(one, other, strict=False))
@@ -117,14 +112,14 @@ def _common(one: Sequence[Any], other: Sequence[Any]) -> int:
 
 def _rank(asked: Ask, ask: Ask, take: Take) -> tuple[int, bool, bool, bool]:
     """How well a recording fits that answers."""
-    return _tail(asked, ask), len(asked.turns) == len(ask.turns), asked.tools == ask.tools, take.whole
+    return _common(asked.before, ask.before), len(asked.turns) == len(ask.turns), asked.tools == ask.tools, take.whole
 
 
 def _nearness(asked: Ask, ask: Ask) -> tuple[bool, int, int, int]:
     """How near a recording is that does not answer."""
     same = (asked.stream == ask.stream) + _same_model(asked, ask) + 2 * (asked.last == ask.last)
     alike = sum(_common(here, there) for here, there in zip(asked.shown, ask.shown, strict=False))
-    return asked.api == ask.api, same, _tail(asked, ask), alike
+    return asked.api == ask.api, same, _common(asked.before, ask.before), alike
 
 
 def _differences(asked: Ask, ask: Ask) -> tuple[list[str], str]:

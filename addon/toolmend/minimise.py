@@ -12,7 +12,7 @@ Rule of this file: the same recording gives the same result; it is bounded by by
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, groupby
 from typing import Any
@@ -20,34 +20,20 @@ from typing import Any
 from . import json_text
 from .decoded import events_of
 from .dialects import DIALECTS
+from .filler import KEPT, filled, names_in, says, with_filler, words_of
 from .fixture import golden
 from .fold import Answer, Message
 from .replay import Recording
 from .sse import Decoder
 
-WORK = 24 * 1024 * 1024
-"""Bytes that are played at most: ten seconds or so."""
+WORK = 96 * 1024 * 1024
+"""Bytes that are played at most, half a minute or so; a usual answer needs a second."""
 
 A_REPLAY = 4096
 """Bytes that a replay costs beside those of the stream: a pipeline is made."""
 
 MAX_TEXT = 1024 * 1024
 """Characters of an answer that are compared."""
-
-TEXTS = (
-    "content|reasoning|reasoning_content|text|thinking|arguments|partial_json|delta|refusal|input|output|summary|instructions|system|prompt"
-    "|title|description|explanation|input_text|output_text"
-)
-"""Members that hold what somebody said. Keywords, names, ids are in others."""
-
-_TEXT = re.compile(rb'"(?:' + TEXTS.encode() + rb')"\s*:\s*"((?:[^"\\]|\\.)*)"')
-_WORD = re.compile(rb"\\+u[0-9a-fA-F]{4}|\\+.|[0-9]+[eE][+-]?[0-9]+|([A-Za-z0-9\x80-\xff]+)", re.DOTALL)
-r"""A word; escapes are none (`\n` is no n), nor is 1e5."""
-_FILLER = bytes(
-    ord("x") if 97 <= n < 123 else ord("X") if 65 <= n < 91 else ord("1") if 48 <= n < 58 else n for n in range(256)
-)
-_KEPT = frozenset((b"true", b"false", b"null"))
-
 
 @dataclass(frozen=True, slots=True)
 class Minimised:
@@ -83,16 +69,16 @@ def minimise(recording: Recording) -> Minimised:
 class _Minimiser:
     def __init__(self, recording: Recording) -> None:
         self._now = recording
-        dialects = [DIALECTS[rule] for rule in recording.meta.get("rules", ()) if rule in DIALECTS]
-        self._markup = sorted({text for one in dialects for text in (*one.openers, *one.inner, *one.closers)})
+        fired = [DIALECTS[rule] for rule in recording.meta.get("rules", ()) if rule in DIALECTS]
+        self._markup = sorted({text for one in fired or DIALECTS.values() for text in (*one.openers, *one.inner, *one.closers)})
         self._sense = _sense(recording, self._markup)
         self._left = WORK
 
     def run(self) -> Minimised:
-        self._request()
         if self._now.stream:
             events = _events(self._now)
             self._shrink(events, [_says(event) for event in events], lambda some: _with_events(self._now, some))
+        self._request()
         words = self._words()
         return Minimised(self._now, words, self._left > 0)
 
@@ -129,7 +115,7 @@ class _Minimiser:
             called = golden(self._now)[0]
             self._shrink(tools, [_name_of(tool) not in called for tool in tools], lambda some: self._asking({"tools": some}))
         for name, value in (self._now.request or {}).items():
-            self._try(self._asking({name: _filled(value)}))
+            self._try(self._asking({name: filled(value, name)}))
 
     def _asking(self, fields: Mapping[str, Any]) -> Recording:
         return replace(self._now, request={**(self._now.request or {}), **fields})
@@ -137,8 +123,7 @@ class _Minimiser:
     def _words(self) -> int:
         """Makes words filler, all that can be; returns how many cannot."""
         body = b"".join(self._now.chunks)
-        kept_words = _KEPT.union(_WORD.findall(json_text.dumps(_filled((self._now.request or {}).get("tools"))).encode()))
-        words = sorted({word for word, _ in _words_of(body)} - kept_words)
+        words = sorted({word for word, _ in words_of(body)} - KEPT - names_in((self._now.request or {}).get("tools")))
         filler: set[bytes] = set()
         rest = [words]
         kept = 0
@@ -146,7 +131,7 @@ class _Minimiser:
             some = rest.pop()
             if not some:
                 continue
-            if self._try(_with_body(self._now, _with_filler(body, filler.union(some)))):
+            if self._try(_with_body(self._now, with_filler(body, filler.union(some)))):
                 filler.update(some)
             elif len(some) == 1 or self._left <= 0:
                 kept += len(some)
@@ -166,7 +151,7 @@ def _sense(recording: Recording, markup: Sequence[str]) -> _Sense:
             bool(message.text.strip()),
             bool(message.reasoning.strip()),
             bool(message.refusal),
-            tuple((call.kind, call.name, call.complete, _shape(call.arguments)) for call in message.calls.values()),
+            tuple((call.kind, call.id, call.name, call.complete, _shape(call.arguments)) for call in message.calls.values()),
             message.finish and message.finish.finish_reason,
             message.error and message.error.type,
             message.ended,
@@ -208,7 +193,7 @@ def _name_of(tool: Any) -> bytes:
 def _says(event: _Event) -> bool:
     """Whether an event holds a piece of text, or nothing at all: others give the stream its form."""
     raw = b"".join(data for data, _ in event)
-    return raw.startswith(b":") or any(match[1] for match in _TEXT.finditer(raw))
+    return raw.startswith(b":") or says(raw)
 
 
 def _events(recording: Recording) -> list[_Event]:
@@ -245,59 +230,3 @@ def _with_body(recording: Recording, body: bytes) -> Recording:
         chunks.append(body[at : at + len(chunk)])
         at += len(chunk)
     return replace(recording, chunks=tuple(chunks))
-
-
-def _words_of(body: bytes) -> Iterator[tuple[bytes, list[tuple[int, int]]]]:
-    """The words of the texts, and where they stand: in one place, or where a text is cut, in several."""
-    spans = [match.span(1) for match in _TEXT.finditer(body) if match[1]]
-    text = b"".join(body[first:last] for first, last in spans)
-    where = [at for first, last in spans for at in range(first, last)]
-    for match in _WORD.finditer(text):
-        if match[1]:
-            places = where[match.start() : match.end()]
-            runs: list[tuple[int, int]] = []
-            for at in places:
-                if runs and runs[-1][1] == at:
-                    runs[-1] = (runs[-1][0], at + 1)
-                else:
-                    runs.append((at, at + 1))
-            yield match[1], runs
-
-
-def _with_filler(body: bytes, words: set[bytes]) -> bytes:
-    out = bytearray(body)
-    for word, runs in _words_of(body):
-        if word in words:
-            for first, last in runs:
-                out[first:last] = _filler(body[first:last])
-    return bytes(out)
-
-
-def _filler(word: bytes) -> bytes:
-    """As many bytes, of the same kinds; a character beyond ASCII is one of as many bytes."""
-    plain = word.translate(_FILLER)
-    try:
-        text = plain.decode()
-    except UnicodeDecodeError:  # a character that is cut
-        return plain
-    stand_in = {1: "", 2: "\u00e9", 3: "\u5b57", 4: "\U0001d54f"}
-    return "".join(stand_in[len(char.encode())] or char for char in text).encode()
-
-
-def _filled(value: Any, name: str = "") -> Any:
-    """A part of a request with filler for what was said, and without the descriptions of tools."""
-    match value:
-        case str() if re.fullmatch(TEXTS, name):
-            return _WORD.sub(
-                lambda match: _filler(match[0]) if match[1] and match[0] not in _KEPT else match[0],
-                value.encode(errors="surrogatepass"),
-            ).decode(errors="surrogatepass")
-        case dict():
-            return {
-                key: _filled(item, key)
-                for key, item in value.items()
-                if not (key == "description" and isinstance(item, str) and name != "properties")
-            }
-        case list():
-            return [_filled(item, name) for item in value]
-    return value

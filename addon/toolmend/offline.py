@@ -47,9 +47,10 @@ LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 def switch(running: "Offline | None", settings: Settings) -> "Offline | None":
     """What is right for the settings. Raises exceptions.OptionsError."""
-    if running and (running.root, running.miss) == (settings.replay, settings.replay_miss):
-        return running
     if running:
+        if running.root == settings.replay:
+            running.miss, running.globs = settings.replay_miss, settings.hosts
+            return running
         running.close()
     return Offline(settings.replay, settings) if settings.replay else None
 
@@ -79,7 +80,7 @@ class Offline:
     """The recordings of a folder, and the server that plays them."""
 
     def __init__(self, root: Path, settings: Settings) -> None:
-        self.root, self.miss, self._globs = root, settings.replay_miss, settings.hosts
+        self.root, self.miss, self.globs = root, settings.replay_miss, settings.hosts
         self.shelf, left_out = shelf(entries(root), "client")
         for line in left_out:
             logger.info("toolmend: not played: %s", line)
@@ -88,9 +89,7 @@ class Offline:
         self._secret = secrets.token_hex(16)
         self._server = Upstream(self._serve)
         self._server.__enter__()
-        self._otherwise = "is forwarded" if self.miss == "forward" else "fails"
-        count = len(self.shelf.takes)
-        logger.info("toolmend: %d recordings of %s answer; a request that none answers %s", count, root, self._otherwise)
+        logger.info("toolmend: requests are answered from the recordings in %s: %d", root, len(self.shelf.takes))
 
     def close(self) -> None:
         self._server.__exit__(None, None, None)
@@ -106,7 +105,8 @@ class Offline:
         except Exception:
             wrong = "toolmend: no recording could be looked for"
             logger.exception(wrong)
-            self._answer(flow, call, refusal(Fault(500, wrong), call.api if call else "chat"))
+            if call:
+                self._answer(flow, call, refusal(Fault(500, wrong), call.api))
         return None
 
     def _play(self, flow: http.HTTPFlow, call: Call, candidates: Sequence[Route]) -> Play | None:
@@ -115,7 +115,8 @@ class Offline:
         found = self.shelf.find(asked) if body is not None else Miss("the request's body is no JSON object that can be read")
         about = facts.printable(f"{call.host} {asked.model}".rstrip())
         if isinstance(found, Miss):
-            logger.warning("toolmend: %s: %s; it %s", about, facts.printable(found.words), self._otherwise)
+            then = "; it is forwarded" if self.miss == "forward" else ""
+            logger.warning("toolmend: %s: %s%s", about, facts.printable(found.words), then)
             if found.excerpt:
                 logger.info("toolmend: %s: %s", about, facts.printable(found.excerpt))
             if self.miss == "fail":
@@ -131,7 +132,7 @@ class Offline:
     def _beside(self, flow: http.HTTPFlow, candidates: Sequence[Route]) -> None:
         """A request that is none for a message."""
         places = [host for host, _ in facts.places(flow)]
-        known = any(hosts.known(f"{host}:{flow.request.port}", self._globs) for host in places)
+        known = any(hosts.known(f"{host}:{flow.request.port}", self.globs) for host in places)
         if not (known or candidates) or any(host.strip("[]") in LOOPBACK for host in places):
             return
         request = flow.request

@@ -7,6 +7,8 @@ twice or to nothing. All options are texts, as a value of another type that is w
 """
 
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from mitmproxy import ctx, exceptions
 from mitmproxy.addonmanager import Loader
@@ -33,6 +35,8 @@ OPTIONS = {
     "max_calls": "For collect: how many calls end the answer; 8 by default.",
     "collect_ms": "For collect: how many milliseconds after the first call the answer ends; 200 by default.",
     "max_bytes": "For collect and drain: how many bytes of a response are held at most; 65536 by default.",
+    "metrics": "Where metrics go: an address that Prometheus fetches them from ('127.0.0.1:9464'), 'otel' (spans, to where "
+    "OTEL_EXPORTER_OTLP_ENDPOINT says), both, or 'off' (the default).",
     "config": "A TOML file with the same keys, as in hosts = ['llm.example.com'], and with tables [[provider]] and [[route]]; "
     "an option that is set beats it.",
 }
@@ -64,8 +68,15 @@ def settings() -> Settings:
             hint = suggestion(name, known)
             wrong = f"there is no option {name}{hint}, the options are {', '.join(known)}"
             raise exceptions.OptionsError(wrong)  # type: ignore[no-untyped-call]
-    try:
+    with told():
         return parse({key: getattr(ctx.options, f"toolmend_{key}") for key in OPTIONS})
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """What is wrong with a setting, as mitmproxy tells it. Raises exceptions.OptionsError."""
+    try:
+        yield
     except SettingsError as error:
         raise exceptions.OptionsError(str(error)) from None  # type: ignore[no-untyped-call]
 

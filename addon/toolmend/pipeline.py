@@ -21,7 +21,7 @@ from .apis.codec import Reply
 from .dialects import REASONING_TAGS, Dialect
 from .events import Event, Frame, StreamError
 from .ids import new_call_id
-from .providers import armed, profile_for
+from .providers import STANDARD, armed, profile_for
 from .reader import Reader
 from .requests import Translated, translate
 from .requests.estimate import tokens
@@ -85,7 +85,9 @@ class Pipeline:
         self.notes += translated.notes if translated else ()
         profile = profile_for(translated.request.get("model") if translated else None, host, settings.providers)
         dialects = armed(settings.dialects, profile, prompted=translated is not None and translated.prompted)
-        tags: list[Dialect] = [REASONING_TAGS] if dialects and profile.think_tags else []
+        # of a model that nothing is known of they are believed, too, where the client's API has another place for them
+        thinks = profile.think_tags or (self.translates and source == "chat" and profile.name == STANDARD)
+        tags: list[Dialect] = [REASONING_TAGS] if dialects and thinks else []
         # without tools nothing is looked for (R18); tags are, where the stream is written anew in any case
         dialects = dialects + tags if offered.offered else tags if self.translates else []
         reply = Reply(
@@ -94,7 +96,8 @@ class Pipeline:
             self._fired,
             request or {},
             profile.reasoning_field or "reasoning_content",
-            tokens(request or {}, target) if source != target else 0,
+            tokens(request or {}, target) if self.translates else 0,
+            self.translates,
         )
         self._codec = APIS[source].codec(reply)
         self._writer = APIS[target].writer(reply) if source != target else None
@@ -143,6 +146,8 @@ class Pipeline:
         out: list[bytes] = []
         try:
             self._events(self._decoder.close(), out)
+            if not self.done and (last := self._codec.close()).events:
+                self._send(self._through([last], 0), out)
             for at, transformer in enumerate(self._transformers):
                 self._send(self._through(transformer.close(), at + 1), out)
             if not self.done:
@@ -189,6 +194,7 @@ class Pipeline:
         try:
             for sse in (*self._decoder.feed(body), *self._decoder.close()):
                 events += (event for frame in self._through([self._decode(sse)], 0) for event in frame.events)
+            events += (event for frame in self._through([self._codec.close()], 0) for event in frame.events)
             for at, transformer in enumerate(self._transformers):
                 events += (event for frame in self._through(transformer.close(), at + 1) for event in frame.events)
             return self._writer.message(events)

@@ -47,8 +47,12 @@ LIMIT = 64 * 1024 * 1024
 def shelf(entries: Iterable[Entry], side: Side, *, order: bool = False) -> tuple[Shelf, list[str]]:
     """The recordings that can be played, in the order they were made; and of each that cannot, why."""
     takes, left_out = [], []
-    for entry in sorted(entries, key=lambda entry: (entry.recorded_at, entry.name)):
+    every = sorted(entries, key=lambda entry: (entry.recorded_at, entry.name))
+    names = {entry.name for entry in every}
+    for entry in every:
         try:
+            if entry.settings.get(FROM) in names:
+                raise RecordingError(f"{entry.folder}: it is a replay of {entry.settings[FROM]}")  # noqa: TRY301
             takes.append(take(entry, side))
         except RecordingError as error:
             left_out.append(str(error))
@@ -59,8 +63,6 @@ def take(entry: Entry, side: Side) -> Take:
     """A recording as one that can be played. Raises RecordingError."""
     if entry.state == "unreadable":
         raise RecordingError(f"{entry.folder}: {entry.error}")
-    if FROM in entry.settings:
-        raise RecordingError(f"{entry.folder}: it is itself the replay of {entry.settings[FROM]}")
     if not entry.api or not 200 <= entry.status < 600:
         raise RecordingError(f"{entry.folder}: it has no response")
     api = entry.client_api if side == "client" else entry.api

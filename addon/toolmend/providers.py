@@ -157,6 +157,7 @@ PROFILES = (
     ),
     Profile("standard"),  # all others
 )
+STANDARD = PROFILES[-1].name
 BUILT_IN = {row.name: row for row in PROFILES}
 
 REASONING_HOSTS = (

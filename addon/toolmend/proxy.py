@@ -180,7 +180,7 @@ class Mitmdump:
         self._reader.start()
         try:
             self.wait_for(self.ready, START)
-            self.port = int(self.wait_for(r"proxy (?:to \S+ )?listening at \S+:(\d+)")[1])
+            self.port = int(self.wait_for(r"proxy (?:to \S+ |\(upstream mode\) )?listening at \S+:(\d+)")[1])
         except BaseException:
             self.stop()
             raise

@@ -43,7 +43,7 @@ class Exchange:
 
     `api` is the upstream's, `stream` whether it answers with one; `client_api` and `client_stream` are told where the client's
     are others. `route` names the route taken, `notes` says what a translation left out. `wait_ms`: from the
-    request to the first byte of the answer, which is of its headers.
+    request to the first byte of the answer, which is of its headers. `scheme` is what the client called `host` by.
     """
 
     flow_id: str
@@ -66,18 +66,22 @@ class Exchange:
     route: str = ""
     notes: tuple[str, ...] = ()
     wait_ms: float | None = None
+    scheme: str = ""
 
 
 class Recorder:
-    """Records below `root`, which is made when it is needed. `log` gets sentences, from the writer thread.
+    """Records below `root`, which is made when it is needed.
 
-    `keep` says what stays of the finished ones; it may be set anew at any time. All but the writer thread's own work is
-    called by one thread, the event loop's.
+    `log` gets sentences, and `lost` why a recording is incomplete, for each that is; both from the writer thread. `keep` says
+    what stays of the finished ones; it may be set anew at any time. All but the writer thread's own work is called by one
+    thread, the event loop's.
     """
 
-    def __init__(self, root: Path, log: Callable[[str], None], keep: Keep = NO_LIMIT) -> None:
+    def __init__(
+        self, root: Path, log: Callable[[str], None], keep: Keep = NO_LIMIT, lost: Callable[[str], None] = lambda _: None
+    ) -> None:
         self.keep = keep
-        self._root, self._log = root, log
+        self._root, self._log, self._lost = root, log, lost
         self._sweeper = Sweeper(root, log)
         self._queue: SimpleQueue[tuple[Folder, Callable[[], None], int] | None] = SimpleQueue()
         self._hurry = threading.Event()  # something is to be written at once
@@ -163,7 +167,9 @@ class Recorder:
         except Exception as error:
             # an error that is not the system's may quote what it failed on, so only its kind is told
             reason = (error.strerror or str(error)) if isinstance(error, OSError) else type(error).__name__
-            folder.broken = folder.broken or f"recording incomplete: {reason}"
+            if not folder.broken:
+                folder.broken = f"recording incomplete: {reason}"
+                self._lost(reason)
             self._say(reason, f"recording incomplete: {reason}: {folder.path}")
         else:
             if folder.finished and not folder.broken:

@@ -228,6 +228,8 @@ def _body_secrets(value: Any, *, secret: bool) -> Iterator[str]:
     match value:
         case str() if secret:
             yield value
+            if value.lower().startswith(("bearer ", "basic ")):
+                yield from _header_secrets("", value)
         case dict():
             for name, item in value.items():
                 yield from _body_secrets(item, secret=is_credential(name))

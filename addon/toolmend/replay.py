@@ -53,11 +53,18 @@ def load(folder: Path) -> Recording:
 
 
 def _chunks(body: bytes, index: Path) -> Iterator[tuple[bytes, float]]:
-    """The body in the chunks that its index tells, and their times; what the index does not cover is one chunk more."""
+    """The body in the chunks that its index tells, and their times; what the index does not cover is one chunk more.
+
+    A crash may leave an index that is torn, or ahead of the body; then it covers what it can.
+    """
     end, time = 0, 0.0
     if index.exists():
-        for line in index.read_text().splitlines():
+        for line in index.read_bytes().splitlines(keepends=True):
+            if not line.endswith(b"\n") or line.startswith(b"\0"):
+                break
             row = json.loads(line)
+            if row["off"] >= len(body):
+                break
             end, time = row["off"] + row["len"], row["t_ms"] / 1000
             yield body[row["off"] : end], time
     if body[end:]:
@@ -72,26 +79,34 @@ def find(root: Path) -> list[Path]:
 def replay(recording: Recording, chunks: Sequence[bytes] | None = None) -> tuple[bytes, list[str]]:
     """What the client gets today for a recorded upstream body, in its chunks or in others; and the rules that fired.
 
-    Time passes as it was recorded: it is that of the last byte so far.
+    Time passes as it was recorded: it is that of the last byte so far. Raises RecordingError where the mending fails: the
+    client would get what came, and nobody would notice.
     """
+    client, pipeline = _played(recording, chunks)
+    if pipeline and pipeline.error:
+        raise RecordingError(f"{recording.folder}: the mending failed: {pipeline.error}")
+    return client, pipeline.rules if pipeline else []
+
+
+def _played(recording: Recording, chunks: Sequence[bytes] | None) -> tuple[bytes, Pipeline | None]:
+    """The client's bytes, and what made them; None for an error, which is translated alone."""
     meta = recording.meta
     source, target = meta["api"], meta.get("client_api") or meta["api"]
     whole = b"".join(recording.chunks if chunks is None else chunks)
     if meta.get("route") and (meta.get("status", 200) >= 400 or (not recording.stream and is_error(whole))):
         now = datetime.fromtimestamp(0, UTC)  # it shows in headers alone
-        return translate_error(meta.get("status", 200), (), whole, source, target, now=now, new_id=_ids(meta)())[2], []
+        return translate_error(meta.get("status", 200), (), whole, source, target, now=now, new_id=_ids(meta)())[2], None
     clock = Clock(recording)
     pipeline = pipeline_of(recording, clock)
     if not recording.stream:
-        as_stream = meta.get("client_stream")
-        return (pipeline.as_stream(whole) if as_stream else pipeline.message(whole)), pipeline.rules
+        return pipeline.as_stream(whole) if meta.get("client_stream") else pipeline.message(whole), pipeline
     if meta.get("client_stream") is False:
-        return pipeline.folded(whole), pipeline.rules
+        return pipeline.folded(whole), pipeline
     out = []
     for chunk in recording.chunks if chunks is None else chunks:
         clock.fed += len(chunk)
         out.append(pipeline.feed(chunk))
-    return b"".join(out) + pipeline.close(), pipeline.rules
+    return b"".join(out) + pipeline.close(), pipeline
 
 
 class Clock:

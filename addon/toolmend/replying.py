@@ -16,7 +16,7 @@ from mitmproxy import http
 from mitmproxy.net.http import status_codes
 
 from . import codings, facts, framing
-from .apis.errors import Fault, is_error, translate_error, write_error
+from .apis.errors import Fault, fault_of, is_error, translate_error, write_error
 from .apis.headers import Headers, translate_headers
 from .pipeline import Pipeline
 from .redaction import REDACTED
@@ -51,6 +51,8 @@ def whole(routed: Routed, pipeline: Pipeline | None, response: http.Response, ra
     else:
         out, streamed = pipeline.message(body), False
     relabel(routed, response, streamed=streamed)
+    if not streamed and is_error(out):  # the client's API cannot say the answer: it is empty, or arguments are no JSON
+        _set_status(response, write_error(fault_of(response.status_code, out), routed.client, routed.id)[0])
     _set_body(response, out)
     return body, out
 
@@ -63,7 +65,7 @@ def relabel(routed: Routed, response: http.Response, *, streamed: bool) -> None:
 
 
 def _error(routed: Routed, response: http.Response, body: bytes) -> bytes:
-    headers, api = facts.headers(response), routed.route.upstream
+    headers, api = _given(routed, response), routed.route.upstream
     status, headers, out = translate_error(
         response.status_code, headers, body, api, routed.client, now=datetime.now(UTC), new_id=routed.id
     )
@@ -78,16 +80,26 @@ def fail(routed: Routed, response: http.Response, wrong: str) -> bytes:
 
 def _passed(routed: Routed, response: http.Response) -> Headers:
     now = datetime.now(UTC)
-    return translate_headers(facts.headers(response), routed.route.upstream, routed.client, now=now, new_id=routed.id)
+    return translate_headers(_given(routed, response), routed.route.upstream, routed.client, now=now, new_id=routed.id)
+
+
+def _given(routed: Routed, response: http.Response) -> Headers:
+    """The headers that came, without those that repeat the route's key."""
+    key = routed.route.key
+    return tuple((name, value) for name, value in facts.headers(response) if not (key and key in value))
 
 
 def _set(routed: Routed, response: http.Response, status: int, headers: Headers, body: bytes) -> bytes:
     if routed.route.key:  # "Incorrect API key provided: …"
         body = body.replace(routed.route.key.encode(), REDACTED.encode())
-    response.status_code, response.reason = status, status_codes.RESPONSES.get(status, "")
+    _set_status(response, status)
     _set_headers(response, headers)
     _set_body(response, body)
     return body
+
+
+def _set_status(response: http.Response, status: int) -> None:
+    response.status_code, response.reason = status, status_codes.RESPONSES.get(status, "")
 
 
 def _set_body(response: http.Response, body: bytes) -> None:

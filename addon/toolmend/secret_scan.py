@@ -12,19 +12,14 @@ identifiers are what a stream is full of, and are none.
 
 import re
 from base64 import urlsafe_b64decode
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 from math import log2
-from typing import Any
 from urllib.parse import unquote
 
-from . import json_text
-from .echo import NEVER_JOINED, SAME_TEXT
+from .recorded_text import last_name, texts_of
 from .redaction import KEYS, MIN_SECRET, is_credential, key_shape, spellings
-from .sse import Decoder
 
 MORE_KEYS = (
     # of whatever an agent may have read: files, logs, the output of a command
@@ -61,6 +56,9 @@ UNLIKE_TEXT = re.compile(r"(.*_)?ids?|signature|thought_?signature|encrypted_con
 MAX_RUN = 200
 """Characters of a high-entropy string: what is longer is an image, a signature, a model's hidden reasoning."""
 
+MAX_PIECE = 2.8
+"""Characters of a word or number in what was drawn at random, on average: it is 2.1, and 4 or 5 in identifiers."""
+
 MAX_BASE64 = 65536
 """Characters that are undone as base64: a file with credentials has a few thousand."""
 
@@ -68,6 +66,8 @@ _SHAPES = [(literal, key_shape(literal, rest)) for literal, rest in (*KEYS, *MOR
 _WORDS = re.compile(r"[a-z]+(?:[-_./][a-z]+)*|(?:[A-Z]?[a-z]+|[A-Z]+)(?:[-_./](?:[A-Z]?[a-z]+|[A-Z]+))+")
 """Words, as in the class of a style sheet, `sk-fading-circle-delay`, or a stand-in, `Bearer YOUR_ACCESS_TOKEN`."""
 _RUN = re.compile(r"[A-Za-z0-9+/_-]{20,}")
+_PIECES = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
+"""What an identifier is made of: words, and numbers."""
 _ID = re.compile(  # what APIs and lock files put in front of what is no secret
     r"(call|toolu|tooluse|srvtoolu|msg|chatcmpl|cmpl|resp|fc|ctc|rs|ws|item|req|run|thread|file|asst|gen|evt|batch|tool|functions|sha[0-9]+)[_-]"
 )
@@ -80,11 +80,6 @@ _PLACEHOLDER = re.compile(r"(?i)example|your|xxxx|dummy|placeholder|changeme|red
 _USERINFO = re.compile(r"[a-z][a-z0-9+.-]*://[^/\s:@]*:([^/\s@]+)@")
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{20,}")
 _ESCAPED = re.compile(r"\\+u([0-9a-fA-F]{4})")
-_A_NAME = "(a name)"
-_SAID = re.compile(r"[A-Za-z_-]{1,40}")
-"""Names of members that are told; others may be a key themselves, and are looked at."""
-_NAMES = {name.decode() for name in NEVER_JOINED} | {_A_NAME}
-_SAME = {name.decode(): other.decode() for name, other in SAME_TEXT.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,27 +101,20 @@ class Finding:
         return f"{self.place}{path}: {self.what}"
 
 
-@dataclass(slots=True)
-class _Text:
-    """What stands at one place: of each piece the text, and its line."""
-
-    pieces: list[str]
-    lines: list[int]
-
-
 def scan(files: Mapping[str, bytes], environ: Mapping[str, str]) -> list[Finding]:
     """What is found in files, by their names; `environ` are the variables whose values must not be there."""
     needles = [(name, text) for name, value in credentials(environ) for text in spellings(value)]
     found: dict[Finding, None] = {}
     for file, data in files.items():
-        for path, text in (_stream(data) if file.endswith(".sse") else _document(data)).items():
-            starts, at = [], 0
-            for piece in text.pieces:
-                starts.append(at)
-                at += len(piece)
-            plain = not UNLIKE_TEXT.fullmatch(_last_name(path))
+        clean = len(found)
+        for path, text in texts_of(file, data).items():
+            plain = not UNLIKE_TEXT.fullmatch(last_name(path))
             for offset, what in find("".join(text.pieces), needles, plain=plain):
-                found[Finding(file, text.lines[bisect_right(starts, offset) - 1], path, what)] = None
+                found[Finding(file, text.line_at(offset), path, what)] = None
+        if len(found) == clean:  # what no reader of JSON tells: names said twice, numbers, the ids of events
+            raw = data.decode(errors="replace")
+            for offset, what in find(raw, needles, plain=False):
+                found[Finding(file, 1 + raw.count("\n", 0, offset), "", what)] = None
     return sorted(found, key=lambda one: (one.file, one.line, one.path, one.what))
 
 
@@ -142,23 +130,33 @@ def credentials(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
 def find(text: str, needles: Iterable[tuple[str, str]] = (), *, plain: bool = True) -> Iterator[tuple[int, str]]:
     """What a text holds, and about where. `needles` are (variable, value); `plain`: what looks random is a secret."""
+    told: list[tuple[int, int]] = []
     for form, known, start in _forms(text):
         for name, needle in needles:
             if (at := known.find(needle)) >= 0:
+                told.append((start, start + 1) if form else (at, at + len(needle)))
                 yield (start if form else at), f"the value of ${name}{form}"
         for literal, shape in _SHAPES:
             if literal in known:
                 for match in shape.finditer(known):
                     if _random(match[0][len(literal) :]):
+                        told.append((start, start + 1) if form else match.span())
                         yield (start if form else match.start()), f"a key that begins with {literal.strip()}{form}"
-    if plain:
-        for match in _RUN.finditer(text):
-            if _high_entropy(match[0]) and text[max(0, match.start() - 3) : match.start()] != "h1:":  # go.sum
-                yield match.start(), "a string that looks random"
-        for match in _ASSIGNED.finditer(text):
-            before = _NAME.search(text[max(0, match.start() - 40) : match.start()])
-            if before and is_credential(before[0] + match[1]) and _secretive(match[3], quoted=bool(match[2])):
-                yield match.start(), "the value of what is named like a credential"
+    for at, end, what in _unknown(text) if plain else ():
+        if not any(at < last and first < end for first, last in told):
+            told.append((at, end))
+            yield at, what
+
+
+def _unknown(text: str) -> Iterator[tuple[int, int, str]]:
+    """What has no known form, but looks like a secret, or is called one."""
+    for match in _ASSIGNED.finditer(text):
+        before = _NAME.search(text[max(0, match.start() - 40) : match.start()])
+        if before and is_credential(before[0] + match[1]) and _secretive(match[3], quoted=bool(match[2])):
+            yield *match.span(), "the value of what is named like a credential"
+    for match in _RUN.finditer(text):
+        if _high_entropy(match[0]) and text[max(0, match.start() - 3) : match.start()] != "h1:":  # go.sum
+            yield *match.span(), "a string that looks random"
 
 
 def _forms(text: str) -> Iterator[tuple[str, str, int]]:
@@ -191,12 +189,12 @@ def _high_entropy(run: str) -> bool:
     """Whether a run of characters was drawn at random: letters of both cases and digits, in no order that words have."""
     if len(run) > MAX_RUN or _ID.match(run):
         return False
-    kinds = ["0" if char.isdigit() else "A" if char.isupper() else "a" for char in run if char.isalnum()]
-    count = Counter(kinds)
-    if len(kinds) < 20 or min(count["0"], count["A"], count["a"]) < 2:
+    letters = sum(map(str.isalpha, run))
+    digits = sum(map(str.isdigit, run))
+    cases = sum(map(str.isupper, run)), sum(map(str.islower, run))
+    if letters + digits < 20 or min(digits, *cases) < 2:
         return False
-    turns = sum(a != b for a, b in pairwise(kinds))
-    return turns >= 0.42 * len(kinds) and _entropy(run) >= 3.7
+    return (letters + digits) / len(_PIECES.findall(run)) <= MAX_PIECE and _entropy(run) >= 3.7
 
 
 def _secretive(value: str, *, quoted: bool) -> bool:
@@ -206,57 +204,3 @@ def _secretive(value: str, *, quoted: bool) -> bool:
     digits = sum(char.isdigit() for char in value)
     letters = sum(char.isalpha() for char in value)
     return digits >= (2 if quoted else 3) and letters >= 2 and _entropy(value) >= 3.0
-
-
-def _document(data: bytes) -> dict[str, _Text]:
-    """The strings of a JSON file, each by its path; of a file that is no JSON its lines."""
-    try:
-        value = json_text.loads(data)
-    except (json_text.NotJSON, RecursionError):
-        lines = data.decode(errors="replace").splitlines() or [""]
-        return {"": _Text([line + "\n" for line in lines], list(range(1, len(lines) + 1)))}
-    return {path: _Text([text], [0]) for path, text in _strings(value, joined=False)}
-
-
-def _stream(data: bytes) -> dict[str, _Text]:
-    """The texts of a stream, each by its path; what is no JSON stands under the path ''."""
-    texts: dict[str, _Text] = {}
-    decoder, line = Decoder(), 1
-    for event in [*decoder.feed(data), *decoder.close()]:
-        try:
-            found = [*_strings(json_text.loads(event.data or b""), joined=True)]
-        except (json_text.NotJSON, RecursionError):
-            found = [("", event.raw.decode(errors="replace"))]
-        for path, text in found:
-            known = texts.setdefault(path, _Text([], []))
-            known.pieces.append(text + "\n" * (_last_name(path) in _NAMES))
-            known.lines.append(line)
-        line += event.raw.count(b"\n")
-    return texts
-
-
-def _last_name(path: str) -> str:
-    return path.rpartition(".")[2].partition("[")[0]
-
-
-def _strings(value: Any, *, joined: bool) -> Iterator[tuple[str, str]]:
-    """The strings of a JSON value with their paths; `joined`: those that a client joins have the same path, by their index."""
-    rest: list[tuple[str, Any]] = [("", value)]
-    while rest:
-        path, item = rest.pop()
-        match item:
-            case str():
-                yield path, item
-            case dict():
-                if joined:
-                    indices = (number for name, number in item.items() if name == "index" or name.endswith("_index"))
-                    path = ".".join((*filter(None, [path]), *(str(n) for n in indices if isinstance(n, int))))
-                for name, inner in reversed(item.items()):
-                    known: str = _SAME.get(name, name) if joined else name
-                    said = known if _SAID.fullmatch(known) else _A_NAME
-                    rest.append((f"{path}.{said}".removeprefix("."), inner))
-                    if said == _A_NAME:
-                        rest.append((f"{path}.{said}".removeprefix("."), name))
-            case list():
-                for n, inner in reversed([*enumerate(item)]):
-                    rest.append((path if joined else f"{path}[{n}]", inner))

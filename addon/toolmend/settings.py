@@ -8,6 +8,7 @@
               none answers, "fail" or "forward"
     policy    "mixed", "first", "collect" or "drain": see transformers/policy.py; its limits are whole numbers:
               max_calls, collect_ms, max_bytes
+    metrics   where they go, "127.0.0.1:9464", "otel", both, or "off": see targets.py
     config    a TOML file with these keys, as in  hosts = ["..", ".."]   dialects = "off"   max_calls = 8,  and with
               tables [[provider]] and [[route]]: see provider_tables.py and route_tables.py
 
@@ -31,6 +32,8 @@ from .retention import Keep
 from .retention import parse as _keep
 from .route_tables import routes
 from .routes import Route
+from .targets import NOBODY, Targets
+from .targets import parse as _metrics
 
 __all__ = [
     "KEYS",
@@ -50,7 +53,7 @@ MISSES = ("fail", "forward")
 """What becomes of a request that no recording answers."""
 LIMITS = {"max_calls": 8, "collect_ms": 200, "max_bytes": 65536}
 """Of a policy, each with its default."""
-KEYS = ("hosts", "dialects", "flows", "keep", "replay", "replay_miss", "policy", *LIMITS)
+KEYS = ("hosts", "dialects", "flows", "keep", "replay", "replay_miss", "policy", *LIMITS, "metrics")
 """What the file may hold, beside the tables."""
 TABLES = ("provider", "route")
 """Of each the file may hold any number: `[[provider]]`."""
@@ -66,6 +69,7 @@ _RIGHT = {
     "replay_miss": '"fail", or "forward"',
     "policy": '"mixed", "first", "collect", or "drain"',
     **{name: str(limit) for name, limit in LIMITS.items()},
+    "metrics": '"127.0.0.1:9464", "otel", or "off"',
 }
 _NUMBER = re.compile(r"[1-9][0-9]{0,8}")
 _NO_FOLDER = frozenset({"0", "1", "auto", "disabled", "enabled", "false", "no", "none", "on", "true", "yes"})
@@ -77,6 +81,7 @@ class Settings:
 
     `providers`: the user's profiles, whole; one with the name of a built-in one stands for it.
     `routes`: the first that takes a request has it.
+    `metrics`: who gets them.
     `replay`: whose recordings answer; None is off. `replay_miss`: one of MISSES.
     `policy`: one of POLICIES; its limits are of a response, in calls, milliseconds and bytes.
     """
@@ -93,6 +98,7 @@ class Settings:
     collect_ms: int = LIMITS["collect_ms"]
     max_bytes: int = LIMITS["max_bytes"]
     routes: tuple[Route, ...] = ()
+    metrics: Targets = NOBODY
 
 
 def parse(values: Mapping[str, str]) -> Settings:
@@ -116,6 +122,7 @@ def parse(values: Mapping[str, str]) -> Settings:
         collect_ms=_limit("collect_ms", *given["collect_ms"]),
         max_bytes=_limit("max_bytes", *given["max_bytes"]),
         routes=routes_,
+        metrics=_metrics(*given["metrics"]),
     )
 
 
@@ -225,7 +232,7 @@ def _text(where: str, key: str, value: object, path: Path) -> str:
             return str(value)
         case ("flows" | "replay"), str():
             return str(path.parent / _expand(where, value))  # from the file's folder, not from where we are
-        case (("dialects" | "keep" | "policy" | "replay_miss"), str()):
+        case (("dialects" | "keep" | "metrics" | "policy" | "replay_miss"), str()):
             return value
         case str(), int() if key in LIMITS and not isinstance(value, bool):
             return str(value)

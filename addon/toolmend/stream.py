@@ -14,6 +14,7 @@ the body at a b"", the rest of the upstream is read, and dropped.
 from collections.abc import Callable, Iterable
 
 from .codings import CodingError, Decoder
+from .meter import Meter
 from .observers import Watcher
 from .pipeline import Pipeline
 from .recorder import Recording
@@ -43,12 +44,13 @@ class Stream:
     """`then` is the callable that another addon had set; it gets what we give. `errors` takes what went wrong.
 
     `state` is what the recording is to end with if the message ends well. `ended`: it did, before the upstream's end.
-    `watcher` is told what the client gets.
+    `watcher` is told what the client gets, `meter` counts it.
     """
 
     state = "complete"
     ended = False
     watcher: Watcher | None = None
+    meter: Meter | None = None
 
     def __init__(self, recording: Recording | None, then: Callback | None, errors: list[str]) -> None:
         self._recording = recording
@@ -70,6 +72,8 @@ class Stream:
     def _record(self, received: bytes, sent: bytes) -> None:
         if self.watcher:
             self.watcher.sent(sent)
+        if self.meter:
+            self.meter.passed(received, sent)
         if self._recording:
             try:
                 if received:
@@ -97,11 +101,11 @@ class Tee(Stream):
         self._undo = undo
 
     def _feed(self, data: bytes) -> bytes:
-        if self._recording or self.watcher:
+        if self._recording or self.watcher or self.meter:
             try:
                 plain = self._undo.feed(data)
             except Exception as error:
-                self._recording = self.watcher = None
+                self._recording = self.watcher = self.meter = None
                 self._errors.append(f"the recording ends early, the content coding is broken: {reason(error)}")
             else:
                 self._record(plain, plain)

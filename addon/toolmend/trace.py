@@ -33,13 +33,15 @@ class Step:
 
 
 def steps(recording: Recording) -> Iterator[Step]:
-    """The steps of a recorded stream; a whole response is one step."""
+    """The steps of a recorded stream; a whole response, or a stream for a client that asked for none, is one step."""
     fired: list[str] = []
     clock = Clock(recording)
     pipeline = pipeline_of(recording, clock, watch=fired.append)
-    if not recording.stream:
+    client_stream = recording.meta.get("client_stream")
+    if not recording.stream or client_stream is False:
         body = b"".join(recording.chunks)
-        sent = pipeline.message(body)
+        make = pipeline.folded if recording.stream else pipeline.as_stream if client_stream else pipeline.message
+        sent = make(body)
         yield Step(body, sent, tuple(dict.fromkeys(fired)), 0.0)
         return
     decoder = Decoder()

@@ -40,7 +40,8 @@ _SIZES = (1, 2, 3, 7, 20, 90, 400)
 class Result:
     """How a fixture did. `how` and `problem` are empty if it passed; `how` says in which chunks it did not.
 
-    `expected` and `got` are bodies, where they differ. `notes` tell what is no failure, but worth knowing.
+    `expected` and `got` are bodies, where they differ. `notes` tell what is no failure, but worth knowing. `renewable`: `update`
+    may make it pass, or take such a note away.
     """
 
     folder: Path
@@ -50,6 +51,7 @@ class Result:
     expected: bytes = b""
     got: bytes = b""
     notes: tuple[str, ...] = ()
+    renewable: bool = False
 
 
 def check_all(folders: Sequence[Path], splits: int | None = SPLITS, jobs: int = 0) -> Iterator[Result]:
@@ -70,7 +72,8 @@ def check(folder: Path, splits: int | None = SPLITS) -> Result:
     """Plays one fixture; `splits` of all the places where a stream can be cut in two, None for all. Raises nothing."""
     try:
         recording = load(folder)
-        notes = tuple(_notes(recording))
+        old = tuple(_old(recording))
+        notes = (*old, *_idle(recording))
         if _format(recording.meta) > FORMAT:
             problem = f"its format is of a newer version, {recording.meta['format']}"
             return Result(folder, passed=False, problem=problem, notes=notes)
@@ -78,15 +81,16 @@ def check(folder: Path, splits: int | None = SPLITS) -> Result:
             got, rules = replay(recording, chunks)
             if got != recording.client:
                 problem = "the client gets something else"
-                return Result(folder, False, how, problem, recording.client, got, notes)
+                return Result(folder, False, how, problem, recording.client, got, notes, renewable=chunks is None)
             if rules != recording.meta.get("rules"):
                 before, now = (", ".join(some or ()) or "none" for some in (recording.meta.get("rules"), rules))
-                return Result(folder, False, how, f"the rules that fire are {now}; they were {before}", notes=notes)
+                problem = f"the rules that fire are {now}; they were {before}"
+                return Result(folder, False, how, problem, notes=notes, renewable=chunks is None)
     except RecordingError as error:
         return Result(folder, passed=False, problem=str(error).removeprefix(f"{folder}: "))
     except Exception as error:  # a fixture that was written by hand may hold anything
         return Result(folder, passed=False, problem=f"it cannot be played: {type(error).__name__}: {error}")
-    return Result(folder, notes=notes)
+    return Result(folder, notes=notes, renewable=bool(old))
 
 
 def update(folder: Path) -> None:
@@ -131,15 +135,19 @@ def _ways(recording: Recording, splits: int | None) -> Iterator[tuple[str, Seque
             yield how, chunks
 
 
-def _notes(recording: Recording) -> Iterator[str]:
+def _old(recording: Recording) -> Iterator[str]:
+    """What an update would set right."""
     if _format(recording.meta) < FORMAT:
         yield f"its format is of an older version, {recording.meta.get('format')}"
-    if not recording.meta.get("rules") and b"".join(recording.chunks) == recording.client:
-        yield "no rule is at work: it passes as it came"
     sums = recording.meta.get("sha256") or {}
     for name in _names(recording.folder):
         if name in sums and sums[name] != sha256((recording.folder / name).read_bytes()).hexdigest():
             yield f"{name} was changed since it was made"
+
+
+def _idle(recording: Recording) -> Iterator[str]:
+    if not recording.meta.get("rules") and b"".join(recording.chunks) == recording.client:
+        yield "no rule is at work: it passes as it came"
 
 
 def _names(folder: Path) -> list[str]:

@@ -199,6 +199,20 @@ def test_a_stream_that_broke_off_breaks_off(
         ask(clients(OpenAI, replaying(first)))
 
 
+@pytest.mark.parametrize("mode", ["upstream:http://localhost:1", f"reverse:{DEAD}"])
+def test_other_modes(start: Start, serve: Serve, replaying: Callable[..., Mitmdump], clients: Clients, mode: str) -> None:
+    """A proxy behind ours, which does not answer; and no proxy for the client at all."""
+    upstream = serve(Script(chunks(LEAK)))
+    ask(clients(OpenAI, first := start(), upstream.url))
+    proxy = replaying(first, mode=mode)
+    if mode.startswith("upstream"):
+        check_call(ask(clients(OpenAI, proxy)))
+    else:
+        with httpx.Client(trust_env=False) as http:
+            check_call(ask(OpenAI(base_url=f"{proxy.url}/v1", api_key="none", http_client=http, max_retries=0)))
+    assert len(upstream.requests) == 1
+
+
 def test_another_host_is_left_alone(start: Start, serve: Serve, replaying: Callable[..., Mitmdump], clients: Clients) -> None:
     upstream = serve(Script(chunks(LEAK)))
     ask(clients(OpenAI, first := start(), upstream.url))

@@ -22,7 +22,10 @@ class Api:
 
 APIS: Mapping[str, Api] = {
     "chat": Api(
-        lambda reply: Chat(reply.tools, reply.new_id, reply.fired, reasoning_field=reply.reasoning_field), ChatWriter
+        lambda reply: Chat(
+            reply.tools, reply.new_id, reply.fired, reasoning_field=reply.reasoning_field, patient=reply.translates
+        ),
+        ChatWriter,
     ),
     "messages": Api(Messages, MessagesWriter),
     "responses": Api(Responses, ResponsesWriter),

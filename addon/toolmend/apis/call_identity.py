@@ -94,13 +94,14 @@ def joined(name: str, piece: str, tools: Tools) -> str:
     return name if piece == name and bare(name + piece, tools) not in tools.schemas else name + piece
 
 
-def may_go_on(name: str, tools: Tools) -> bool:
-    """Whether a name can be the beginning of an offered one."""
+def may_go_on(name: str, tools: Tools, *, further: bool = False) -> bool:
+    """Whether a name can be the beginning of an offered one; `further`: even if it is one itself."""
     name = name.strip()
-    if bare(name, tools) in tools.schemas:
+    if bare(name, tools) in tools.schemas and not further:
         return False
     beginnings = (name, name.removeprefix(_PREFIX))
-    return any(offered.startswith(beginnings) or _PREFIX.startswith(name) for offered in tools.schemas)
+    longer = (offered for offered in tools.schemas if offered not in beginnings)
+    return any(offered.startswith(beginnings) or _PREFIX.startswith(name) for offered in longer)
 
 
 def only_fitting(arguments: str, tools: Tools) -> str:

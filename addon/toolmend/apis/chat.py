@@ -28,7 +28,7 @@ from ..sse import ServerSentEvent
 from ..tools import Tools
 from .chat_calls import Calls
 from .chat_details import Run, put_seal, text_of
-from .chat_reports import put_errors, stop_sequence_of, usage_of
+from .chat_reports import put_errors, stop_sequence_of, usage_in
 from .chat_shape import REASONING, Shape, learn
 from .chat_write import rewrite
 
@@ -49,8 +49,10 @@ class Chat:
         fired: Callable[[str], None],
         *,
         reasoning_field: str = REASONING[0],
+        patient: bool = False,
     ) -> None:
         self._tools = tools
+        self._patient = patient
         self._new_id = new_id
         self._fired = fired
         # a client that offers `functions`, or of which nothing is known, may wait for a `function_call`
@@ -65,6 +67,7 @@ class Chat:
         self._wraps: dict[int, tuple[str, str]] = {}
         self._runs: dict[int, Run] = {}  # of reasoning that is told in details
         self._failed = False
+        self._finished: set[int] = set()
 
     def decode(self, sse: ServerSentEvent) -> Frame:
         """One server-sent event → its frame. Raises json_text.NotJSON where the data is no JSON."""
@@ -103,6 +106,11 @@ class Chat:
             raise json_text.NotJSON("no JSON object")
         events, regular = self._decode(message, "message")
         return Frame(ServerSentEvent(body, body), tuple(events), touched=not regular)
+
+    def close(self) -> Frame:
+        """The body is over: calls that waited behind a finish reason have no arguments."""
+        ends = [self._calls[choice].close("")[0] for choice in sorted(self._finished & self._calls.keys())]
+        return Frame(None, tuple(event for events in ends for event in events), touched=True)
 
     def encode(self, frame: Frame) -> bytes:
         """A frame → the bytes of its server-sent event; none where nothing is left of it."""
@@ -153,9 +161,8 @@ class Chat:
         for place, choice in enumerate(choices if isinstance(choices, list) else ()):
             if isinstance(choice, dict):
                 regular &= self._decode_choice(choice, place, key, events)
-        usage = chunk.get("usage")
-        if isinstance(usage, dict):
-            events.append(usage_of(usage))
+        if usage := usage_in(chunk):
+            events.append(usage)
         self._failed = put_errors(chunk, events, failed=self._failed)
         return events, regular
 
@@ -192,13 +199,15 @@ class Chat:
             regular = self._mended("finish_reason")
         reason = reason if isinstance(reason, str) else ""
         if index in self._calls and (reason or key == "message"):
-            ends, as_sent = self._calls[index].close(reason)
+            said = isinstance(delta, dict) and "tool_calls" in delta  # as where each chunk has a reason
+            ends, as_sent = self._calls[index].close(reason, wait=key == "delta" and (self._patient or said))
             events += ends
             regular &= as_sent
         if reason == "function_call" and not self._legacy:
             reason = "tool_calls"
             regular = self._mended("finish_reason")
         if reason:
+            self._finished.add(index)
             events.append(Finish(reason, index, stop_sequence_of(choice) if reason == "stop" else None))
         if index in self._runs:
             put_seal(self._runs, index, events, first, whole=key == "message")
@@ -211,6 +220,7 @@ class Chat:
             events.append(MessageStart(index))
             if not delta.get("role"):
                 regular = self._mended("role")
+        first = len(events)
         details = delta.get("reasoning_details")
         for name in REASONING:
             reasoning = delta.get(name)
@@ -227,6 +237,10 @@ class Chat:
         content = delta.get("content")
         if isinstance(content, str) and content:
             events.append(TextDelta(content, index))
+        if events[first:] and index in self._calls and not details:  # a run of these would be sealed in the wrong place
+            waited = self._calls[index].settle()
+            events[first:first] = waited
+            regular &= not waited
         refusal = delta.get("refusal")
         if isinstance(refusal, str) and refusal:
             events.append(RefusalDelta(refusal, index))
@@ -245,11 +259,13 @@ class Chat:
             return regular
         calls, as_sent = self._calls_of(index).feed(entries)
         events += calls
+        if not as_sent:
+            self._shape = None  # a call may wait for what is said next
         return regular and as_sent
 
     def _calls_of(self, choice: int) -> Calls:
         if choice not in self._calls:
-            self._calls[choice] = Calls(self._tools, choice, self._new_id, self._fired)
+            self._calls[choice] = Calls(self._tools, choice, self._new_id, self._fired, patient=self._patient)
         return self._calls[choice]
 
     def _held(self) -> tuple[list[Event], bool]:

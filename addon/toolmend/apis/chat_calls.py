@@ -36,10 +36,22 @@ _KNOWN_KEYS = frozenset({"index", "id", "type", "function", "custom"})
 
 
 class Calls:
-    """The calls of one choice. Methods return events, and whether the upstream spells them as is regular."""
+    """The calls of one choice. Methods return events, and whether the upstream spells them as is regular.
 
-    def __init__(self, tools: Tools, choice: int, new_id: Callable[[], str], fired: Callable[[str], None]) -> None:
+    `patient`: a call may wait until its id and name are certain, however regular it is.
+    """
+
+    def __init__(
+        self,
+        tools: Tools,
+        choice: int,
+        new_id: Callable[[], str],
+        fired: Callable[[str], None],
+        *,
+        patient: bool = False,
+    ) -> None:
         self._tools = tools
+        self._patient = patient
         self._choice = choice
         self._new_id = new_id
         self._fired = fired
@@ -67,11 +79,28 @@ class Calls:
         events: list[Event] = []
         return events, self._take(call, arguments, events)
 
-    def close(self, reason: str) -> tuple[list[Event], bool]:
-        """The end of the choice: what was held comes now, and calls without arguments get `{}`, if it is a good end."""
-        broken = reason in BROKEN_OFF
+    def settle(self, before: Call | None = None) -> list[Event]:
+        """Something else is said, or the call `before`: calls that have their name wait no longer, for order's sake."""
         events: list[Event] = []
         for call in self._calls:
+            if call is before:
+                break
+            waits = not (call.started or call.lost or call.repeated)
+            if waits and bare(call.name, self._tools) and not may_go_on(call.name, self._tools):
+                self._start(call, events)
+        return events
+
+    def close(self, reason: str, *, wait: bool = False) -> tuple[list[Event], bool]:
+        """The end of the choice: what was held comes now, and calls without arguments get `{}`, if it is a good end.
+
+        `wait`: their arguments may come behind it, and until it is closed again they are left alone.
+        """
+        broken = reason in BROKEN_OFF
+        wait = wait and not broken
+        events: list[Event] = []
+        for call in self._calls:
+            if wait and not call.begun:
+                continue
             if not (call.started or call.lost or call.repeated):
                 arguments = call.arguments
                 if not bare(call.name, self._tools):
@@ -83,7 +112,7 @@ class Calls:
                     events.append(TextDelta(arguments, self._choice))
             if call.started and not call.ended:
                 self._end(call, events, broken=broken)
-        self._calls = [call for call in self._calls if call.started]
+        self._calls = [call for call in self._calls if call.started or (wait and not call.begun)]
         return events, all(isinstance(event, ToolCallEnd) for event in events)
 
     def _end(self, call: Call, events: list[Event], *, broken: bool) -> None:
@@ -128,6 +157,8 @@ class Calls:
             call.extra.update((key, value) for key, value in entry.items() if key not in _KNOWN_KEYS)
             if not self._certain(call):
                 self._take(call, arguments, events)
+                if call.body.complete and self._certain(call):
+                    self._start(call, events)
                 return self._mended("tool_call_name" if call.said else "tool_call_id")
             regular &= self._start(call, events) and new
             if new and entry.get("type") != kind:
@@ -154,12 +185,16 @@ class Calls:
     def _certain(self, call: Call) -> bool:
         """Whether id and name can be sent: a name is whole once arguments follow, or if no longer one is offered.
 
-        XX a name that is split where another offered name ends comes out as the shorter one: waiting there would
-        change regular streams.
+        An id that is late is waited for as long as the arguments are not complete, by the patient.
+
+        XX a name that is split where another offered name ends comes out as the shorter one, but for the patient:
+        waiting there would change regular streams.
         """
         if call.lost or not bare(call.name, self._tools):
             return False
-        return call.begun or (bool(call.said) and not may_go_on(call.name, self._tools))
+        if self._patient and not call.said and not call.body.complete:
+            return False
+        return call.begun or (bool(call.said) and not may_go_on(call.name, self._tools, further=self._patient))
 
     def _start(self, call: Call, events: list[Event]) -> bool:
         """Starts a call. Whether its id and name are as the upstream says them."""
@@ -171,6 +206,7 @@ class Calls:
             id_ = self._new_id()
             regular = self._mended("tool_call_id")
         self._ids.add(id_)
+        events += self.settle(call)
         call.index = self._started
         self._started += 1
         events.append(ToolCallStart(call.index, id_, name, self._choice, call.kind, call.extra or None))
@@ -230,10 +266,12 @@ class Calls:
             self._forget(events)
 
     def _forget(self, events: list[Event]) -> None:
-        """Too much is kept. What was held for calls that have no name yet is text."""
+        """Too much is kept. What was held for calls that have no name yet is text; one without an id has waited enough."""
         self._kept = 0
         for call in self._calls:
-            if not call.started and call.arguments:
+            if not call.started and bare(call.name, self._tools):
+                self._start(call, events)
+            elif not call.started and call.arguments:
                 self._fired("hold_limit")
                 call.lost = True
                 events.append(TextDelta(call.arguments, self._choice))

@@ -15,6 +15,13 @@ from ..events import Event, Finish, StreamError, Usage
 _STATUS = re.compile("[1-5][0-9]{2}")
 
 
+def usage_in(chunk: Mapping[str, Any]) -> Usage | None:
+    """The token counts that a chunk tells, of itself or in a choice, as Moonshot does."""
+    choices = chunk.get("choices")
+    told = [choice.get("usage") for choice in choices if isinstance(choice, dict)] if isinstance(choices, list) else []
+    return next((usage_of(usage) for usage in (chunk.get("usage"), *told) if isinstance(usage, dict)), None)
+
+
 def usage_of(usage: Mapping[str, Any]) -> Usage:
     """The token counts, by whichever names a provider has for them."""
     prompt = usage.get("prompt_tokens_details")

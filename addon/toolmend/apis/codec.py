@@ -24,6 +24,7 @@ class Reply:
     `tools`: as the upstream was offered them. `request`: the client's own, in its API. `input_tokens`: an estimate.
     `reasoning_field`: where reasoning goes in Chat Completions. `new_id` makes ids like `call_…`; a writer that needs
     another kind of id replaces the prefix. Time is not to be had: `created` is told from such an id (ids.seconds).
+    `translates`: the client speaks another API, so nothing has to leave as it came.
     """
 
     tools: Tools
@@ -32,6 +33,7 @@ class Reply:
     request: Mapping[str, Any] = field(default_factory=dict)
     reasoning_field: str = "reasoning_content"
     input_tokens: int = 0
+    translates: bool = False
 
 
 class Codec(Protocol):
@@ -42,6 +44,9 @@ class Codec(Protocol):
 
     def decode_message(self, body: bytes) -> Frame:
         """A whole response → one frame, whose data is the body. Raises json_text.NotJSON."""
+
+    def close(self) -> Frame:
+        """What there is still to be told when the body is over, which may be nothing."""
 
     def encode(self, frame: Frame) -> bytes:
         """A frame → the bytes for the client: its own as long as nothing was touched."""

@@ -39,7 +39,7 @@ OPENAI_TYPES: dict[int, tuple[int, str, str | None]] = {
     504: (504, "server_error", None),
     529: (503, "server_error", "server_is_overloaded"),
 }
-"""One that is not here keeps its status, and is the server's."""
+"""One that is not here keeps its status, and is the client's below 500, else the server's."""
 
 _OVERLOADED = re.compile(r"overloaded|\bcapacity\b", re.IGNORECASE)
 
@@ -98,7 +98,7 @@ def fault_of(status: int, body: bytes) -> Fault:
         return Fault(status if status >= 400 else 502, plain or f"the upstream answered with status {status} and no explanation")
     if isinstance(value, list) and value:  # Google
         value = value[0]
-    error: Any = _error(value) if isinstance(value, dict) else value
+    error: Any = (_error(value) if isinstance(value, dict) else None) or value
     if isinstance(error, Mapping):
         metadata = error.get("metadata")
         raw = metadata.get("raw") if isinstance(metadata, Mapping) else None  # OpenRouter: what the provider said
@@ -140,7 +140,8 @@ def _openai(fault: Fault) -> tuple[int, str, str | None]:
         return 400, "invalid_request_error", "context_length_exceeded"
     if fault.overloaded:
         return OPENAI_TYPES[529]
-    status, kind, code = OPENAI_TYPES.get(fault.status, (fault.status, "server_error", None))
+    other = "invalid_request_error" if fault.status < 500 else "server_error"
+    status, kind, code = OPENAI_TYPES.get(fault.status, (fault.status, other, None))
     return status, kind if status_of(fault.type) else fault.type or kind, fault.code or code
 
 

@@ -102,6 +102,10 @@ class Messages:
             events.append(usage_of(message["usage"]))
         return Frame(ServerSentEvent(body, body), tuple(events), touched=not self._content.regular)
 
+    def close(self) -> Frame:
+        """Nothing: a call is over when its block is."""
+        return Frame(None)
+
     def encode(self, frame: Frame) -> bytes:
         """A frame → the bytes for the client: its own as long as nothing was touched."""
         return self._encoder.encode(frame)

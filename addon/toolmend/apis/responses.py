@@ -52,6 +52,10 @@ class Responses:
         events = self._reading.message(response)
         return Frame(ServerSentEvent(body, body), events, touched=not self._reading.regular)
 
+    def close(self) -> Frame:
+        """Nothing: a call is over when its item is."""
+        return Frame(None)
+
     def encode(self, frame: Frame) -> bytes:
         """A frame → the bytes for the client. What announces a text waits for it: it may turn out to be a call."""
         sse = frame.sse

@@ -22,13 +22,18 @@ from toolmend import __version__
 COMMANDS = {
     # name: (module:attribute, one line for --help)
     "demo": ("toolmend.cli.demo:demo", "Watch a leaked stream being mended by a real proxy, start to end."),
+    "explain": ("toolmend.cli.explain:explain", "Say in words which rules changed an answer, where, and why."),
+    "export": ("toolmend.cli.export:export", "Write recordings as a mitmproxy flow file, or as HAR."),
     "flows": ("toolmend.cli.flows:flows", "List what was recorded: agent, model, state, tokens, rules."),
     "pin": ("toolmend.cli.prune:pin", "Keep a recording, however old or large it is."),
+    "promote": ("toolmend.cli.promote:promote", "Make a fixture of a recording, unless it holds a secret."),
     "providers": ("toolmend.cli.providers:providers", "Show which dialects are looked for with a model, and why."),
     "prune": ("toolmend.cli.prune:prune", "Remove the recordings that are too old or too much."),
     "rewrite": ("toolmend.cli.rewrite:rewrite", "Mend a stream that lies in a file or comes on standard input."),
     "routes": ("toolmend.cli.routes:routes", "Check a file's routes, and show which request they take where."),
-    "serve": ("toolmend.cli.serve:serve", "Play recordings as a local provider, so that an agent runs offline."),
+    "serve": ("toolmend.cli.serve:serve", "Play recordings as a local provider, to an agent or an SDK."),
+    "show": ("toolmend.cli.show:show", "Show a recording, in the terminal or with --html as a page."),
+    "verify": ("toolmend.cli.verify:verify", "Play fixtures once more: does the client get what it got?"),
 }
 
 COMPLETE = "_TOOLMEND_COMPLETE"

@@ -4,6 +4,7 @@ Rule of this file: the address alone goes to stdout, words and the log go to std
 matching.py, and how it is played by playing.py.
 """
 
+import os
 import signal
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -72,7 +73,7 @@ def serve(flows: tuple[str, ...], root: Path, port: int, speed: float, order: bo
         except OSError as error:
             if error.errno not in (EADDRINUSE, EACCES):
                 raise
-            raise Problem(f"it cannot listen on port {port}: {error.strerror}", try_="leave --port out") from None
+            raise Problem(f"it cannot listen on port {port}: {os.strerror(error.errno)}", try_="leave --port out") from None
     if player.misses:
         raise click.exceptions.Exit(Exit.FINDINGS)
 

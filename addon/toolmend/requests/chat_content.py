@@ -127,10 +127,13 @@ def replayed(thoughts: Sequence[Thinking], quirks: Quirks, notes: list[str]) -> 
         said: Entry = {"reasoning": text} if text else {}
         details = [entry for index, thought in enumerate(thoughts) for entry in _details(thought, index, notes)]
         return {**said, "reasoning_details": details} if details else said
-    elif text:
-        return {quirks.replay: text}
     elif thoughts:
-        tell(notes, "Encrypted reasoning of earlier turns is left out: this upstream did not make it")
+        kinds = [thought.seal.kind if thought.seal else "" for thought in thoughts]
+        if "redacted" in kinds or "encrypted" in kinds or not text:
+            tell(notes, "Encrypted reasoning of earlier turns is left out: this upstream did not make it")
+        given = [thought for thought, kind in zip(thoughts, kinds, strict=True) if kind == "details" and quirks.details]
+        details = [entry for index, thought in enumerate(given) for entry in _details(thought, index, notes)]
+        return ({quirks.replay: text} if text else {}) | ({"reasoning_details": details} if details else {})
     return {}
 
 

@@ -16,6 +16,9 @@ from .fields import tell
 from .quirks import Quirks
 from .schemas import cleaned
 
+_EMPTY = frozenset({"role", "content", "name"})
+"""All that stands in a message of which everything was left out: some upstreams refuse one."""
+
 
 def write(conversation: Conversation, quirks: Quirks, notes: list[str]) -> dict[str, Any]:
     """The request."""
@@ -47,7 +50,8 @@ def _messages(conversation: Conversation, quirks: Quirks, notes: list[str]) -> l
             shown = []
         match turn.role:
             case "assistant":
-                messages.append(_assistant(turn, content, demanded))
+                said = _assistant(turn, content, demanded)
+                messages += [said] if said["content"] or said.keys() - _EMPTY else []
             case "tool":
                 for part in turn.parts:
                     assert isinstance(part, ToolResult)
@@ -58,7 +62,7 @@ def _messages(conversation: Conversation, quirks: Quirks, notes: list[str]) -> l
                     told = [*shown, *([{"type": "text", "text": told}] if isinstance(told, str) else told)]
                     shown = []
                 name = {"name": turn.name} if turn.name else {}
-                messages.append({"role": _role(role, quirks), "content": told, **name})
+                messages += [{"role": _role(role, quirks), "content": told, **name}] if told else []
     if shown:
         messages.append({"role": "user", "content": shown})
     if text := _wanted(conversation, quirks):

@@ -40,4 +40,6 @@ def effort_of(reasoning: Reasoning, quirks: Quirks, notes: list[str]) -> str:
     effort = nearest(word, quirks.efforts)
     if word and not effort:
         tell(notes, f"The effort {word} is left out: this upstream does not know it")
+    elif reasoning.effort not in ("", effort):
+        tell(notes, f"The effort is {effort} instead of {word}: this upstream does not know it")
     return effort

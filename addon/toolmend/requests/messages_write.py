@@ -140,6 +140,8 @@ def _thinking(conversation: Conversation, max_tokens: int, quirks: Quirks, notes
         tell(notes, f"Thinking is left out: Messages wants {LEAST_BUDGET} tokens for it, below `max_tokens`")
     if effort := nearest(reasoning.effort, quirks.efforts):
         said["output_config"] = {"effort": effort}
+        if effort != reasoning.effort:
+            tell(notes, f"The effort is {effort} instead of {reasoning.effort}: this upstream does not know it")
     elif reasoning.effort:
         tell(notes, f"The effort {reasoning.effort} is left out: this model takes none")
     return said

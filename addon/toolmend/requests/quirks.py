@@ -23,9 +23,10 @@ class Quirks:
     message need not be the first. `cache_control` is known. `custom_tools`: freeform tools are known. `tool_name` is a
     regex; `tool_id` a row of tool_ids.STYLES. `formats`: of strings in a schema, those that are known.
 
-    Reasoning of earlier turns: `replay` says where it goes (`details` is OpenRouter's list), empty: nowhere;
-    `placeholder` stands for it at calls that have none, where that is demanded. `unsigned`: thinking blocks need no
-    signature. `thinking` is how to say how much to think, `efforts` the words for it, least first; `can_stop_thinking`.
+    Reasoning of earlier turns: `replay` says where it goes (`details` is OpenRouter's list), empty: nowhere; `details`: an
+    upstream that gave such a list gets it back beside. `placeholder` stands for it at calls that have none, where that is
+    demanded. `unsigned`: thinking blocks need no signature. `thinking` is how to say how much to think, `efforts` the words
+    for it, least first; `can_stop_thinking`.
 
     Limits: `max_tokens_field`; `max_tokens` is the most that may be asked for, `default_max_tokens` what is where it must
     be said; `stops`, the number of stop sequences, None: any. `temperature`, `top_p`, `top_k`: taken; `one_sampler`: not
@@ -44,6 +45,7 @@ class Quirks:
     tool_id: str = "any"
     formats: frozenset[str] = frozenset(_FORMATS.split())
     replay: Literal["", "reasoning_content", "reasoning", "details"] = "reasoning_content"
+    details: bool = True
     placeholder: str | None = None
     unsigned: bool = False
     thinking: Literal["", "reasoning_effort", "reasoning", "thinking", "enable_thinking"] = "reasoning_effort"
@@ -92,18 +94,18 @@ ROWS = (
          replay="", thinking=""),
     _row(hosts="openrouter.ai", parts=True, system_inside=True, top_k=True, replay="details", thinking="reasoning",
          efforts=("minimal", "low", "medium", "high", "xhigh"), web_search={"plugins": [{"id": "web"}]}),
-    _row(hosts="api.deepseek.com", images=False, documents=False, system_inside=True, stops=16, placeholder="",
+    _row(hosts="api.deepseek.com", images=False, documents=False, system_inside=True, stops=16, details=False, placeholder="",
          thinking="thinking", efforts=("low", "high", "max"), json_schema=False, parallel=False, user=False),
-    _row(hosts=_MOONSHOT, documents=False, system_inside=True, thinking="thinking", efforts=(), user=False),
-    _row(hosts="api.z.ai open.bigmodel.cn", documents=False, thinking="thinking", efforts=(), json_schema=False, parallel=False,
-         stops=1),
+    _row(hosts=_MOONSHOT, documents=False, system_inside=True, details=False, thinking="thinking", efforts=(), user=False),
+    _row(hosts="api.z.ai open.bigmodel.cn", documents=False, details=False, thinking="thinking", efforts=(), json_schema=False,
+         parallel=False, stops=1),
     _row(hosts="dashscope*.aliyuncs.com *.dashscope.aliyuncs.com", parts=True, documents=False, cache_control=True,
-         top_k=True, thinking="enable_thinking", web_search={"enable_search": True}),
+         top_k=True, details=False, thinking="enable_thinking", web_search={"enable_search": True}),
     # these refuse fields that they do not know
     _row(hosts="api.mistral.ai codestral.mistral.ai", parts=True, tool_id="mistral", replay="", thinking="", user=False,
          include_usage=False),
-    _row(hosts="api.groq.com api.cerebras.ai", documents=False, replay="reasoning", thinking="", stops=4),
-    _row(hosts="*:11434 ollama.com", documents=False, top_k=True, replay="reasoning", parallel=False),
+    _row(hosts="api.groq.com api.cerebras.ai", documents=False, replay="reasoning", details=False, thinking="", stops=4),
+    _row(hosts="*:11434 ollama.com", documents=False, top_k=True, replay="reasoning", details=False, parallel=False),
     _row(hosts="*:8000 *:8080 *:1234", documents=False, top_k=True),
     _row(hosts="generativelanguage.googleapis.com aiplatform.googleapis.com *-aiplatform.googleapis.com", parts=True, stops=5,
          replay=""),

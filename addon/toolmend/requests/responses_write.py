@@ -30,6 +30,7 @@ from .conversation import (
 )
 from .efforts import effort_of
 from .fields import tell
+from .messages_read import as_text
 from .quirks import Quirks
 from .responses_read import ENCRYPTED
 from .responses_tools import API, write_tools
@@ -37,6 +38,7 @@ from .schemas import is_strict
 
 LEAST_TOKENS = 16
 """OpenAI refuses a smaller `max_output_tokens`; Claude Code asks for 1 to see whether its key is good."""
+
 
 def write(conversation: Conversation, quirks: Quirks, notes: list[str]) -> dict[str, Any]:
     """The request."""
@@ -132,6 +134,8 @@ def _part(part: Part, role: str, notes: list[str]) -> Iterable[dict[str, Any]]:
         case Other():
             if part.api == API:
                 return [dict(part.value)]
+            if text := as_text(part.value):
+                return _part(Text(text), role, notes)
             tell(notes, f"A part of the type {part.value.get('type')} is left out: Responses has no such part")
             return []
     assert_never(part)

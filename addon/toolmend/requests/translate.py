@@ -12,8 +12,9 @@ from typing import Any
 
 from .. import tools
 from . import RequestError, Translated, chat, messages, responses
-from .conversation import Conversation
+from .conversation import Conversation, Tool
 from .custom import as_functions
+from .fields import tell
 from .names import named
 from .prompted import left_out, prompted
 from .quirks import Quirks, quirks_for
@@ -73,6 +74,7 @@ def _translate(
     conversation = APIS[client][0](request, notes)
     conversation = replace(conversation, model=model or conversation.model)
     quirks = quirks_for(upstream, host, conversation.model)
+    conversation = _offered(conversation, notes)
     functions, custom = as_functions(conversation)
     if template:
         notes += left_out(conversation)
@@ -99,6 +101,16 @@ def _translate(
     taken = written.get("stop") or written.get("stop_sequences") or ()
     stop = tuple(sequence for sequence in conversation.stop if sequence and sequence not in taken)
     return Translated(written, offered, names, custom, tuple(notes), stop, template, system_role)
+
+
+def _offered(conversation: Conversation, notes: list[str]) -> Conversation:
+    """The conversation without a choice of a tool that is not there: one that the provider runs, and no other does."""
+    choice = conversation.tool_choice
+    names = {tool.name for tool in conversation.tools if isinstance(tool, Tool)}
+    if choice is None or choice.mode != "tool" or names.issuperset(choice.names):
+        return conversation
+    tell(notes, f"`tool_choice` is left out: the tool {choice.names[0]} that it demands is not offered here")
+    return replace(conversation, tool_choice=None)
 
 
 def _same(request: Mapping[str, Any], api: str, model: str, host: str) -> Translated:

@@ -59,7 +59,7 @@ class Naming:
             case ToolCallEnd() if call := self._open.pop((event.choice, event.index), None):
                 if arguments := call.end():
                     out.append(ToolCallDelta(event.index, arguments, event.choice))
-            case Finish():
+            case Finish() if not self._native:  # behind it, another API's calls may go on
                 out += self._break_off(event.choice)
             case MessageEnd():
                 out += self._break_off()

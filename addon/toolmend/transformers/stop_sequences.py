@@ -3,7 +3,7 @@
     stop_sequences ["END"]     "The first part. EN" "D and more", stop   →   "The first part. ", stop (END)
 
 Rule of this file: of a text that may end in the beginning of a sequence, only that much is held. For translated streams alone:
-the events are new, the frames are not kept.
+the events are new, the frames are not kept, and of the choices only the first is read, as by all writers.
 """
 
 import re
@@ -30,6 +30,8 @@ class StopSequences:
     def feed(self, frame: Frame) -> Sequence[Frame]:
         events: list[Event] = []
         for event in frame.events:
+            if getattr(event, "choice", 0):
+                continue
             if self._over:
                 if isinstance(event, _STAYS):
                     events.append(event)

@@ -1,0 +1,92 @@
+"""`toolmend promote`: a recording becomes a fixture.
+
+Rule of this file: promotion.py says what the fixture holds; here it is asked for, refused, or told. No secret is shown.
+"""
+
+import os
+import re
+import shlex
+from pathlib import Path
+
+import click
+
+from .. import fixture
+from ..library import Entry
+from ..promotion import prepare, put
+from ..replay import RecordingError
+from ..verification import check
+from . import Exit, Problem
+from .recordings import FLOW, flows_option
+
+MOST = 20
+"""Places that are told."""
+
+_CASE = re.compile(r"(?:([a-z0-9_][a-z0-9_.-]*)/)?([a-z0-9_][a-z0-9_.-]*)")
+
+
+@click.command()
+@click.argument("flow", type=FLOW)
+@click.argument("case", metavar="CASE")
+@click.option(
+    "--into",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Where fixtures lie: by default `flows` of the checkout, or of the folder where you are.",
+)
+@click.option("--minimise", is_flag=True, help="Leave out what does not matter, and make filler of what was said.")
+@click.option("--allow", multiple=True, metavar="PLACE", help="A place that was told and holds no secret; may be repeated.")
+@flows_option()
+def promote(flow: Entry, case: str, into: Path | None, minimise: bool, allow: tuple[str, ...]) -> None:
+    """Make a fixture of a recording: FOLDER/<provider>/<case>/, which `toolmend verify` and the tests play from then on.
+
+    \b
+    Examples:
+      toolmend promote last split-header
+      toolmend promote 181455-moonshot kimi/issue-17 --minimise
+      toolmend promote last kimi/issue-17 --into tests/flows
+
+    Credentials are taken out once more. If something is left that looks like a secret, nothing is written, and the place is
+    told. What was asked and answered stays as it was said: read it before you publish it, or use --minimise.
+    """
+    found = _CASE.fullmatch(case)
+    if not found:
+        raise Problem(
+            f"{case!r} is no name of a case, write small letters, digits, `-`, `_` and `.`, with one `/` at most",
+            try_=shlex.join(["toolmend", "promote", flow.name, re.sub(r"[^a-z0-9]+", "-", case.lower()).strip("-") or "case"]),
+            code=Exit.USAGE,
+        )
+    folder = (into or fixture.home()) / (found[1] or _folder_name(flow.provider)) / found[2]
+    if folder.exists():
+        remove = f"another name, or remove it: rm -r {shlex.quote(str(folder))}"
+        raise Problem(f"there is a fixture {folder} already", try_=remove)
+    try:
+        promotion = prepare(flow.folder, os.environ, small=minimise)
+        findings = [finding for finding in promotion.findings if finding.place not in allow]
+        if findings:
+            places = "".join(f"\n  {finding}" for finding in findings[:MOST]) + "\n  …" * (len(findings) > MOST)
+            allowed = " ".join(f"--allow {shlex.quote(finding.place)}" for finding in findings[:3])
+            hint = f"{'' if minimise else '--minimise, or '}{allowed} where you have read that it is none"
+            raise Problem(f"nothing is written, since this looks like a secret:{places}", try_=hint, code=Exit.FINDINGS)
+        put(promotion, folder)
+    except RecordingError as error:
+        raise Problem(f"this recording cannot be played: {error}", try_="toolmend flows") from None
+    except OSError as error:
+        raise Problem(f"{folder} cannot be written: {error.strerror or error}") from None
+    click.echo(str(folder))
+    for note in promotion.notes:
+        click.echo(f"note: {note}", err=True)
+    if minimise:
+        click.echo(f"note: the stream has {promotion.sizes[1]:,} bytes of {promotion.sizes[0]:,}", err=True)
+    result = check(folder)
+    if not result.passed:
+        raise Problem(
+            f"it is written, but it does not pass: {result.problem}, {result.how}",
+            try_=shlex.join(["toolmend", "verify", str(folder)]),
+            code=Exit.FINDINGS,
+        )
+    rules = ", ".join(promotion.rules) or "none"
+    click.echo(f"it passes; rules at work: {rules}\ntry: {shlex.join(['toolmend', 'verify', str(folder)])}", err=True)
+
+
+def _folder_name(provider: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "_", provider.lower()).strip("_") or "unknown"

@@ -1,0 +1,134 @@
+"""The rules, in words: what each does when it fires, and why.
+
+    rule("finish_reason").what  →  "The finish reason was set right."
+
+Rule of this file: data. Whoever lets a rule fire under a new name adds its row here; a test collects the names.
+"""
+
+from dataclasses import dataclass
+
+from .dialects import DIALECTS, REASONING_TAGS
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Two sentences, or one each: `what` is done, and `why` a client needs it."""
+
+    what: str
+    why: str
+
+
+RULES = {
+    # calls and reasoning that stood in the text
+    "dialect": Rule(
+        "A tool call that the model wrote into its text, in the markup {name}, became a real tool call.",
+        "The provider did not parse the model's own markup, so the client would have shown it as text and run no tool.",
+    ),
+    REASONING_TAGS.name: Rule(
+        "Reasoning that stood in the text between tags went to where this provider has its reasoning.",
+        "The client would have shown the thoughts as the answer, and sent them back as one.",
+    ),
+    "duplicate_call": Rule(
+        "A tool call that came a second time was left out.",
+        "It came as text and as a real call, or was repeated: the client would have run the tool twice.",
+    ),
+    "hold_limit": Rule(
+        "Text that was held because a call seemed to begin in it was given back as text.",
+        "It got longer than anything that is held, so nothing is lost and nothing is kept waiting.",
+    ),
+    # deltas of calls
+    "tool_calls": Rule("Tool calls that came as one object were put into a list.", "Clients read a list there."),
+    "function_call": Rule(
+        "A call in the old form, function_call, became a tool call.",
+        "The request offered tools, and a client that did so looks for tool_calls alone.",
+    ),
+    "tool_call_id": Rule(
+        "The id of a call was set right: one was made where there was none or it was used before, and one that was said again or "
+        "late was said once, with the call's first delta.",
+        "The client answers a call by its id, and takes an id as the beginning of a call.",
+    ),
+    "tool_call_name": Rule(
+        "The name of a call was set right: said once, with its first delta, whole and as the tool is called in the request; "
+        "and a call that says nothing was left out.",
+        "Clients join the names of deltas, or go by the first: a name that is split, repeated, late or decorated is no tool.",
+    ),
+    "tool_call_index": Rule(
+        "The index of a call was set right, so that calls are counted from 0 and each has its own.",
+        "Clients join the deltas of one index: two calls at one index become one that is broken.",
+    ),
+    "tool_call_type": Rule("The type of a call was added.", "Strict clients refuse the first delta of a call without it."),
+    "arguments": Rule(
+        "The arguments of a call were made one JSON object: without a fence, tags or text around it, and with line breaks "
+        "escaped.",
+        "The client parses them, and fails at anything else.",
+    ),
+    "arguments_type": Rule(
+        "The arguments of a call came as an object or null, and were made the text that they are on the wire.",
+        "Clients join texts there.",
+    ),
+    # the form of chunks
+    "chunk_fields": Rule(
+        "A chunk got the id, object, created or model that it lacked, as the others have it.",
+        "SDKs with types refuse a chunk without them.",
+    ),
+    "choice_index": Rule("A choice got the index that it lacked.", "Clients tell choices by it."),
+    "delta": Rule("A choice without a delta got an empty one.", "Clients look into it without asking."),
+    "role": Rule("The first delta got its role, assistant.", "SDKs make the message of it."),
+    "finish_reason": Rule(
+        "The finish reason was set right: tool_calls if there was a call, and only then.",
+        "Agents go by it: after `stop` they end their turn and run no tool; after `tool_calls` without a call they wait.",
+    ),
+    "finish_order": Rule(
+        "A finish reason that came too early was put behind the text and calls that followed it.",
+        "Clients stop reading there.",
+    ),
+    "finish_repeated": Rule("A finish reason that was said again was left out.", "A message ends once."),
+    "stop_sequence": Rule(
+        "The answer was ended at a stop sequence of the request, and tells which it was.",
+        "The upstream knows no such sequences, or not so many; the client relies on it that nothing comes behind one.",
+    ),
+    "usage": Rule("An event got the usage that it lacked.", "SDKs look into it without asking."),
+    "usage_estimated": Rule(
+        "The tokens were estimated.",
+        "The upstream told none, and the client needs them to know when its context is full.",
+    ),
+    # the form of Anthropic Messages
+    "message_start": Rule(
+        "The beginning of the message was made, or left out where it came again.",
+        "SDKs refuse a stream that begins with anything else, and begin anew at a second one.",
+    ),
+    "event_name": Rule(
+        "The name of an event and the type in its data were made the same.",
+        "Some clients go by the one, some by the other.",
+    ),
+    "block_index": Rule(
+        "Content blocks were counted anew, and their deltas put where they belong.",
+        "Clients tell blocks by their index, and expect one to end before the next begins.",
+    ),
+    "block_stop": Rule("A content block was ended that was left open.", "Clients take a call as complete only then."),
+    "block_text": Rule("A text that was none was left out.", "Clients join texts there."),
+    # what was asked for
+    "policy_first": Rule(
+        "What came behind the first call was left out.", "toolmend_policy says `first`: an answer ends with its first call."
+    ),
+    "policy_collect": Rule(
+        "The calls went out together, and what came behind them was left out.",
+        "toolmend_policy says `collect`: calls of a time go out at once, and end the answer.",
+    ),
+    "policy_drain": Rule(
+        "The text beside the calls was left out.", "toolmend_policy says `drain`: an answer is text, or calls."
+    ),
+    "policy_limit": Rule(
+        "What was held went out before its time.",
+        "It was more than toolmend_max_bytes, so the policy gave up what it could not hold.",
+    ),
+}
+"""`dialect` stands for all of them."""
+
+
+def rule(name: str) -> Rule:
+    """The words for a name. Raises KeyError for one that no rule has."""
+    if name in DIALECTS:
+        row = RULES["dialect"]
+        return Rule(row.what.format(name=name), row.why)
+    return RULES[name]

@@ -1,0 +1,156 @@
+"""The pytest plugin, in a pytest of its own, as a user's project has it: by the package's entry point."""
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+pytest_plugins = ["pytester"]
+
+FLOWS = Path(__file__).parent.parent / "flows"
+CASE = FLOWS / "kimi" / "bare-counter"
+REQUEST = json.loads((CASE / "request.json").read_bytes())
+TEST = f"""
+import json
+import urllib.error
+import urllib.request
+
+REQUEST = {REQUEST!r}
+
+def post(provider, path="/v1/chat/completions", **more):
+    request = urllib.request.Request(provider.url + path, json.dumps(REQUEST | more).encode(), method="POST")
+    return urllib.request.build_opener(urllib.request.ProxyHandler({{}})).open(request, timeout=20).read()
+
+"""
+type Run = Callable[..., pytest.RunResult]
+
+
+@pytest.fixture
+def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """A pytest in a project with two recordings, in a process of its own."""
+    shutil.copytree(CASE, pytester.path / "recordings" / "one")
+    shutil.copytree(FLOWS / "kimi" / "arguments-in-a-string", pytester.path / "recordings" / "two")
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+
+    def run(test: str = "", *words: str) -> pytest.RunResult:
+        if test:
+            pytester.makepyfile(TEST + test)
+        return pytester.runpytest_subprocess("-p", "no:cacheprovider", *words)
+
+    return run
+
+
+def before_and_after(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_recordings_are_tests(run: Run, pytester: pytest.Pytester) -> None:
+    files = before_and_after(pytester.path / "recordings")
+    result = run("", "--toolmend-flows", "recordings", "-v")
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(["*one/meta.json::replay PASSED*", "*two/meta.json::replay PASSED*"])
+    assert before_and_after(pytester.path / "recordings") == files
+
+
+def test_beside_the_tests_of_the_project(run: Run) -> None:
+    run("def test_mine(): pass", "--toolmend-flows", "recordings").assert_outcomes(passed=3)
+    run("def test_mine(): pass").assert_outcomes(passed=1)
+
+
+def test_one_by_its_id(run: Run) -> None:
+    run("", "--toolmend-flows", "recordings", "recordings/two/meta.json::replay").assert_outcomes(passed=1)
+
+
+def test_on_all_cores(run: Run) -> None:
+    run("", "--toolmend-flows", "recordings", "-n", "2").assert_outcomes(passed=2)
+
+
+def test_a_failure_shows_the_events_and_what_to_do(run: Run, pytester: pytest.Pytester) -> None:
+    client = pytester.path / "recordings" / "one" / "client.sse"
+    client.write_bytes(client.read_bytes().replace(b"Beijing", b"Nanjing"))
+    result = run("", "--toolmend-flows", "recordings")
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(
+        ["*recordings/one: the client gets something else*", "*event alike", "- *Nanjing*", "+ *Beijing*"]
+    )
+    result.stdout.fnmatch_lines(["try: toolmend verify *recordings/one --update*"])
+    assert "Traceback" not in result.stdout.str()
+
+
+def test_a_partial_recording_is_skipped(run: Run, pytester: pytest.Pytester) -> None:
+    meta = pytester.path / "recordings" / "one" / "meta.json"
+    meta.write_text(json.dumps(json.loads(meta.read_text()) | {"state": "partial"}))
+    result = run("", "--toolmend-flows", "recordings", "-rs")
+    result.assert_outcomes(passed=1, skipped=1)
+    result.stdout.fnmatch_lines(["*it is partial*"])
+
+
+def test_a_broken_one_fails(run: Run, pytester: pytest.Pytester) -> None:
+    (pytester.path / "recordings" / "one" / "request.json").write_text("[")
+    result = run("", "--toolmend-flows", "recordings")
+    result.assert_outcomes(passed=1, failed=1)
+    assert "Traceback" not in result.stdout.str()
+
+
+@pytest.mark.parametrize(("folder", "wrong"), [("nowhere", "no folder nowhere"), ("empty", "no recording in empty")])
+def test_a_folder_without_recordings_stops_it(run: Run, pytester: pytest.Pytester, folder: str, wrong: str) -> None:
+    pytester.mkdir("empty")
+    result = run("", "--toolmend-flows", folder)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"*--toolmend-flows: there is {wrong}*"])
+
+
+def test_a_provider_for_the_code_under_test(run: Run, pytester: pytest.Pytester) -> None:
+    files = before_and_after(pytester.path / "recordings")
+    result = run("""
+from pathlib import Path
+
+def test_what_the_agent_got(toolmend_upstream):
+    provider = toolmend_upstream("recordings/one")
+    assert post(provider) == Path("recordings/one/client.sse").read_bytes()
+    assert [request.path for request in provider.requests] == ["/v1/chat/completions"]
+
+def test_what_the_provider_sent(toolmend_upstream):
+    provider = toolmend_upstream(Path("recordings").absolute() / "one", side="upstream")
+    assert post(provider) == Path("recordings/one/upstream.sse").read_bytes()
+
+def test_two_at_once_in_order(toolmend_upstream):
+    first, second = toolmend_upstream("recordings", order=True), toolmend_upstream("recordings/two", order=True)
+    assert {post(first, model="any"), post(first)} == {path.read_bytes() for path in Path("recordings").rglob("client.sse")}
+    assert post(second, messages=[]) == Path("recordings/two/client.sse").read_bytes()
+""")
+    result.assert_outcomes(passed=3)
+    assert before_and_after(pytester.path / "recordings") == files
+
+
+def test_its_folder_by_the_option(run: Run) -> None:
+    run("def test(toolmend_upstream): assert post(toolmend_upstream())", "--toolmend-flows", "recordings").assert_outcomes(passed=3)
+
+
+def test_a_request_that_no_recording_answers_fails_the_test(run: Run) -> None:
+    result = run("""
+def test_quiet(toolmend_upstream):
+    try:
+        post(toolmend_upstream("recordings/one"), model="another")
+    except urllib.error.HTTPError as error:
+        assert error.code == 400
+""")
+    result.assert_outcomes(passed=1, errors=1)
+    result.stdout.fnmatch_lines(["toolmend_upstream: no recording answered", "POST /v1/chat/completions: *nearest is one*"])
+
+
+def test_nothing_to_play(run: Run) -> None:
+    result = run("def test(toolmend_upstream): toolmend_upstream()")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*nothing to play in no folder: name one, or give --toolmend-flows*"])
+
+
+def test_who_does_not_use_it_pays_for_nothing() -> None:
+    """It comes with every pytest that shares an environment with toolmend."""
+    code = "import pytest, sys; before = set(sys.modules); import toolmend.pytest_plugin; print(*set(sys.modules) - before)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert sorted(loaded) == ["toolmend", "toolmend.pytest_plugin"]
