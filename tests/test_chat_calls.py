@@ -18,10 +18,10 @@ OFFERED = tools.of_chat(REQUEST)
 class Told:
     """Calls with all that they told."""
 
-    def __init__(self, offered: Tools = OFFERED) -> None:
+    def __init__(self, offered: Tools = OFFERED, *, patient: bool = False) -> None:
         self.rules: list[str] = []
         numbers = iter(range(100_000))
-        self.calls = Calls(offered, 0, lambda: f"call_{next(numbers)}", self.rules.append)
+        self.calls = Calls(offered, 0, lambda: f"call_{next(numbers)}", self.rules.append, patient=patient)
         self.events: list[Event] = []
 
     def feed(self, *entries: Any) -> bool:
@@ -69,6 +69,26 @@ def test_a_call_starts_as_soon_as_it_can() -> None:
         assert isinstance(told.take()[0], ToolCallStart)
 
 
+def test_the_patient_wait_for_an_id_and_for_the_rest_of_a_name() -> None:
+    offered = Tools({"read": {}, "read_file": {}})
+    told = Told(offered, patient=True)
+    told.feed(entry(0, "a", "read", ""), entry(1, None, "read", "{"))
+    assert told.take() == []
+    told.feed(entry(0, name="_file"), entry(1, arguments="}"), entry(1, "b"))
+    assert told.take() == [
+        ToolCallStart(0, "a", "read_file"), ToolCallStart(1, "b", "read"), ToolCallDelta(1, "{}"), ToolCallEnd(1),
+    ]  # fmt: skip
+
+
+def test_the_patient_do_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chat_calls, "MAX_KEPT", 10)
+    told = Told(patient=True)
+    told.feed(entry(0, None, "task", '{"a"'))
+    assert told.take() == []
+    told.feed(entry(0, arguments=':"0123456789'))
+    assert told.take() == [ToolCallStart(0, "call_0", "task"), ToolCallDelta(0, '{"a":"0123456789')]
+
+
 def test_a_call_counts_from_when_it_starts() -> None:
     """One that is held does not take the index of one that is not."""
     told = Told()
@@ -84,7 +104,7 @@ def test_the_end_completes_calls(reason: str) -> None:
     told.take()
     assert not told.close(reason)
     assert told.take() == [
-        ToolCallDelta(0, "{}"), ToolCallEnd(0), ToolCallStart(2, "call_0", "task"), ToolCallDelta(2, "{}"), ToolCallEnd(2),
+        ToolCallDelta(0, "{}"), ToolCallEnd(0), ToolCallDelta(1, "{}"), ToolCallEnd(1),
     ]  # fmt: skip
     assert told.close()
     assert told.take() == []

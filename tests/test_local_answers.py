@@ -24,7 +24,7 @@ UPGRADE = {"upgrade": "WebSocket", "connection": "Upgrade"}
 
 def ask(folder: Path, method: str, path: str, headers: dict[str, str] | None = None, body: dict[str, Any] | None = None) -> Answer | None:
     asked = Asked("https", "api.anthropic.com", 443, method, path, headers or {}, body)
-    return answer(asked, parsed(MODELS, folder), "call_01")
+    return answer(asked, parsed(MODELS, folder), "call_01", by_glob=True)
 
 
 ANSWERED: list[tuple[str, str, dict[str, str], int, Any]] = [
@@ -96,7 +96,7 @@ def test_answered(method: str, path: str, headers: dict[str, str], status: int, 
 
 def test_a_model_that_no_route_takes(tmp_path: Path) -> None:
     routes = parsed(table(**{"from": "https://api.anthropic.com/v1/responses"}, model="gpt-*"), tmp_path)
-    given = answer(Asked("https", "api.anthropic.com", 443, "GET", "/v1/models/x", {}), routes, "call_01")
+    given = answer(Asked("https", "api.anthropic.com", 443, "GET", "/v1/models/x", {}), routes, "call_01", by_glob=True)
     assert given and given.status == 404
     error = {"message": "The model 'x' does not exist", "type": "invalid_request_error", "param": None, "code": "model_not_found"}
     assert json.loads(given.body) == {"error": error}

@@ -75,8 +75,12 @@ CASES: dict[str, tuple[list[Event], list[Event]]] = {
     ),
     "broken off, with a reason": (
         [ToolCallStart(0, "a", "sh"), ToolCallDelta(0, '{"in'), ToolCallStart(0, "b", "sh", 1), ToolCallDelta(0, "{", 1), Finish("length")],
-        [ToolCallStart(0, "a", "sh", kind="custom"), ToolCallStart(0, "b", "sh", 1, kind="custom"), ToolCallDelta(0, '{"in'),
-         Finish("length"), ToolCallDelta(0, "{", 1)],
+        [ToolCallStart(0, "a", "sh", kind="custom"), ToolCallStart(0, "b", "sh", 1, kind="custom"), Finish("length"),
+         ToolCallDelta(0, '{"in'), ToolCallDelta(0, "{", 1)],
+    ),
+    "going on behind the reason": (
+        [ToolCallStart(0, "a", "sh"), ToolCallDelta(0, '{"input'), Finish("stop"), ToolCallDelta(0, '":"x"}'), ToolCallEnd(0), MessageEnd()],
+        [ToolCallStart(0, "a", "sh", kind="custom"), Finish("stop"), ToolCallDelta(0, "x"), ToolCallEnd(0), MessageEnd()],
     ),
     "broken off, with the end of the message": (
         [ToolCallStart(0, "a", "sh"), ToolCallDelta(0, '{"in'), MessageEnd()],

@@ -173,6 +173,10 @@ IRREGULAR: dict[str, tuple[bytes, Heard]] = {
         bare(ROLE, SAID, {**STOP, "usage": {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}}, usage=False),
         HI,
     ),
+    "usage in the choice": (
+        bare(ROLE, SAID, chunk({}, "stop", usage={"prompt_tokens": 10, "completion_tokens": 5, "cached_tokens": 4}), usage=False),
+        Heard("Hi there", counts=Counts(10, 5, 4)),
+    ),
     "no usage": (bare(ROLE, SAID, STOP, usage=False), Heard("Hi there", counts=None)),
     "an error object": (bare(ROLE, SAID, {"error": {"message": "gone", "code": 502}}), ERROR),
     "an error as text": (bare(ROLE, SAID, {"error": "gone"}), ERROR),
@@ -192,6 +196,19 @@ IRREGULAR: dict[str, tuple[bytes, Heard]] = {
         Heard("Hi there", calls=ONE_CALL.calls, stop="tool_calls"),
     ),
     "the reason on each chunk": (bare(chunk({"role": "assistant", "content": "Hi "}, "stop"), chunk({"content": "there"}, "stop")), HI),
+    "the reason on each chunk of a call": (
+        bare(ROLE, *(chunk(delta, "tool_calls") for delta in (entry(arguments=""), more('{"city":'), more('"Beijing"}')))),
+        ONE_CALL,
+    ),
+    "arguments behind the reason": (bare(ROLE, chunk(entry(arguments="")), chunk({}, "tool_calls"), chunk(more(CALL))), ONE_CALL),
+    "no arguments, and nothing behind the reason": (
+        bare(ROLE, chunk(entry(name="task", arguments="")), chunk({}, "tool_calls"), done=False, usage=False),
+        Heard(calls=[("call_a", "task", {})], stop="tool_calls", counts=None),
+    ),
+    "no arguments, and an error behind the reason": (
+        bare(ROLE, chunk(entry(name="task")), chunk({}, "tool_calls"), {"error": {"message": "gone"}}, done=False, usage=False),
+        ERROR,
+    ),
     "the reason twice": (bare(ROLE, SAID, STOP, STOP), HI),
     "an unknown reason": (bare(ROLE, SAID, chunk({}, "eos")), HI),
     "an empty reason": (bare(ROLE, chunk({"content": "Hi "}, ""), chunk({"content": "there"}, ""), STOP), HI),
@@ -230,6 +247,11 @@ IRREGULAR: dict[str, tuple[bytes, Heard]] = {
     "no id": (stream([entry(id_=None, arguments=CALL)], finish="tool_calls"), LATE),
     "an empty id": (stream([entry(id_="", arguments=CALL)], finish="tool_calls"), LATE),
     "a late id": (stream([entry(id_=None, arguments=""), entry(name=None, arguments=""), more(CALL)], finish="tool_calls"), ONE_CALL),
+    "an id behind the first arguments": (
+        stream([entry(id_=None, arguments='{"city"'), entry(name=None, arguments=':"Bei'), more('jing"}')], finish="tool_calls"),
+        ONE_CALL,
+    ),
+    "an id behind all arguments": (stream([entry(id_=None, arguments=CALL), entry(name=None)], finish="tool_calls"), ONE_CALL),
     "the name behind the id": (stream([entry(name=None, arguments=""), entry(id_=None, arguments=""), more(CALL)], finish="tool_calls"), ONE_CALL),
     "a name in pieces": (
         stream([entry(name="get_", arguments=""), entry(id_=None, name="weather", arguments=""), more(CALL)], finish="tool_calls"),
@@ -254,6 +276,7 @@ IRREGULAR: dict[str, tuple[bytes, Heard]] = {
         LATE,
     ),
     # reasoning
+    "<think> tags": (stream(pieces("<think>\nHm</think>\n\nHi there", 3)), Heard("Hi there", "Hm")),
     "reasoning_content": (stream([{"reasoning_content": "Hm"}, "Hi there"]), Heard("Hi there", "Hm")),
     "reasoning": (stream([{"reasoning": "H"}, {"reasoning": "m"}, "Hi there"]), Heard("Hi there", "Hm")),
     "reasoning_details": (
@@ -415,12 +438,39 @@ def is_plain(pattern: Pattern) -> bool:
 PATTERNS = {name: pattern for name, pattern in all_patterns().items() if is_plain(pattern)}
 
 
+OTHERWISE = {"reasoning/unknown-model": Heard("y", "x")}
+"""What a client of another API hears otherwise: tags are reasoning, unless the model is known not to write them."""
+
+
 @pytest.mark.parametrize("name", PATTERNS)
 @pytest.mark.parametrize("target", ["messages", "responses"])
 def test_a_documented_pattern(target: str, name: str) -> None:
     pattern = PATTERNS[name]
     request = translate(pattern.request, client="chat", upstream=target).request
-    translated("chat", target, body_of(pattern), of_pattern(pattern), request, splits=0)
+    translated("chat", target, body_of(pattern), OTHERWISE.get(name) or of_pattern(pattern), request, splits=0)
+
+
+@pytest.mark.parametrize("target", ["messages", "responses"])
+def test_a_name_that_is_split_where_another_ends(target: str) -> None:
+    request = asked(target, ("read", {}), ("read_file", {}))
+    split = [entry(name="read", arguments=""), entry(id_=None, name="_file", arguments=""), more("{}"), entry(1, "call_b", "read", ""), more("{}", 1)]
+    calls: list[Any] = [("call_a", "read_file", {}), ("call_b", "read", {})]
+    translated("chat", target, stream(split, finish="tool_calls"), Heard(calls=calls, stop="tool_calls"), request)
+
+
+@pytest.mark.parametrize("target", ["messages", "responses"])
+def test_calls_that_wait_keep_their_place(target: str) -> None:
+    """One whose name may go on, and one whose id may come, begin when another thing is said."""
+    parts: list[Any] = [entry(name="read"), entry(1, None, "read_file"), "Hi", entry(2, "call_c", "read_file", "{}")]
+    out = play(lambda: pipeline("chat", target, asked(target, ("read", {}), ("read_file", {}))), [stream(parts, finish="tool_calls")])
+    assert [call.name for call in JUDGES[target].read(out).calls] == ["read", "read_file", "read_file"]
+    assert out.rindex(b"Hi") < out.rindex(b"call_c")
+
+
+def test_another_choice_does_not_tell_of_a_stop_sequence() -> None:
+    request = {**asked("messages", *WEATHER), "model": "gpt-5", "stop_sequences": ["END"]}  # which takes none
+    body = bare(ROLE, chunk({"content": "no END"}, index=1), SAID, chunk({}, "stop", index=1), STOP)
+    translated("chat", "messages", body, HI, request)
 
 
 @pytest.mark.parametrize("field", ["text", "reasoning"])

@@ -48,8 +48,8 @@ class Asked:
     body: Mapping[str, Any] | None = None
 
 
-def answer(asked: Asked, routes: Sequence[Route], new_id: str) -> Answer | None:
-    """What is answered; `routes` are those of this host, and not empty."""
+def answer(asked: Asked, routes: Sequence[Route], new_id: str, *, by_glob: bool = False) -> Answer | None:
+    """What is answered; `routes` are those of this host, and not empty. `by_glob`: every model that a route takes is there."""
     path = asked.path.partition("?")[0].rstrip("/")
     kind = (asked.method, path)
     if kind == ("HEAD", ""):
@@ -65,7 +65,8 @@ def answer(asked: Asked, routes: Sequence[Route], new_id: str) -> Answer | None:
         if found and prefix in ("", "/v1", "/api/v1"):
             anthropic = "anthropic-version" in asked.headers
             ids = _models(routes)
-            return _list(ids, anthropic) if not name else _one(unquote(name[1:]), routes, ids, anthropic, new_id)
+            taking = routes if by_glob else ()
+            return _one(unquote(name[1:]), taking, ids, anthropic, new_id) if name else _list(ids, anthropic)
     return None
 
 

@@ -59,10 +59,14 @@ def _chunks(body: bytes, index: Path) -> Iterator[tuple[bytes, float]]:
     """
     end, time = 0, 0.0
     if index.exists():
-        for line in index.read_bytes().splitlines(keepends=True):
-            if not line.endswith(b"\n") or line.startswith(b"\0"):
-                break
-            row = json.loads(line)
+        lines = index.read_bytes().splitlines()
+        for line in lines:
+            try:
+                row = json.loads(line)
+            except ValueError:
+                if line is lines[-1]:
+                    break
+                raise
             if row["off"] >= len(body):
                 break
             end, time = row["off"] + row["len"], row["t_ms"] / 1000

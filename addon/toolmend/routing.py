@@ -101,7 +101,7 @@ def local(flow: http.HTTPFlow, routes: tuple[Route, ...], body: Mapping[str, Any
     request = flow.request
     headers = {name.lower(): value for name, value in facts.headers(request)}
     asked = (Asked(request.scheme, *place, request.method, request.path, headers, body) for place in facts.places(flow))
-    return next(filter(None, (answer(one, routes, new_call_id()) for one in asked)), None)
+    return next(filter(None, (answer(one, routes, new_call_id(), by_glob=True) for one in asked)), None)
 
 
 def redirect(

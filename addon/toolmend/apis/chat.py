@@ -35,6 +35,9 @@ from .chat_write import rewrite
 _COMMON = {"id": "", "object": "chat.completion.chunk", "created": 0, "model": ""}
 """What every chunk of a stream has, and what it gets if none has it."""
 
+_SAYS = (*REASONING, "reasoning_details", "content", "refusal")
+"""What a delta says that is no call."""
+
 _MOST_MISSES = 32
 """Chunks of one stream that are learnt from. Where each has something of its own, learning costs and gains nothing."""
 
@@ -184,12 +187,14 @@ class Chat:
 
     def _decode_choice(self, choice: Mapping[str, Any], place: int, key: str, events: list[Event]) -> bool:
         regular = True
-        first = len(events)
         index = choice.get("index")
         if not isinstance(index, int):
             index = place
             regular = self._mended("choice_index")
         delta = choice.get(key)
+        if isinstance(delta, dict) and any(delta.get(name) for name in _SAYS):
+            regular &= self._settle(index, events)
+        first = len(events)
         if isinstance(delta, dict):
             regular &= self._decode_delta(delta, index, key, events)
         elif delta is None and key == "delta" and "text" not in choice:
@@ -213,6 +218,15 @@ class Chat:
             put_seal(self._runs, index, events, first, whole=key == "message")
         return regular
 
+    def _settle(self, index: int, events: list[Event]) -> bool:
+        """Something is said that is no call: those that wait come in front of it. Whether none did."""
+        first = len(events)
+        if index in self._calls:
+            events += self._calls[index].settle()
+        if index in self._runs:
+            put_seal(self._runs, index, events, first, whole=False)
+        return len(events) == first
+
     def _decode_delta(self, delta: Mapping[str, Any], index: int, key: str, events: list[Event]) -> bool:
         regular = True
         if index not in self._roles and delta:
@@ -220,7 +234,6 @@ class Chat:
             events.append(MessageStart(index))
             if not delta.get("role"):
                 regular = self._mended("role")
-        first = len(events)
         details = delta.get("reasoning_details")
         for name in REASONING:
             reasoning = delta.get(name)
@@ -237,10 +250,6 @@ class Chat:
         content = delta.get("content")
         if isinstance(content, str) and content:
             events.append(TextDelta(content, index))
-        if events[first:] and index in self._calls and not details:  # a run of these would be sealed in the wrong place
-            waited = self._calls[index].settle()
-            events[first:first] = waited
-            regular &= not waited
         refusal = delta.get("refusal")
         if isinstance(refusal, str) and refusal:
             events.append(RefusalDelta(refusal, index))

@@ -86,7 +86,8 @@ class Calls:
             if call is before:
                 break
             waits = not (call.started or call.lost or call.repeated)
-            if waits and bare(call.name, self._tools) and not may_go_on(call.name, self._tools):
+            whole = call.begun or not may_go_on(call.name, self._tools)
+            if waits and whole and bare(call.name, self._tools):
                 self._start(call, events)
         return events
 
@@ -157,8 +158,6 @@ class Calls:
             call.extra.update((key, value) for key, value in entry.items() if key not in _KNOWN_KEYS)
             if not self._certain(call):
                 self._take(call, arguments, events)
-                if call.body.complete and self._certain(call):
-                    self._start(call, events)
                 return self._mended("tool_call_name" if call.said else "tool_call_id")
             regular &= self._start(call, events) and new
             if new and entry.get("type") != kind:
@@ -185,14 +184,14 @@ class Calls:
     def _certain(self, call: Call) -> bool:
         """Whether id and name can be sent: a name is whole once arguments follow, or if no longer one is offered.
 
-        An id that is late is waited for as long as the arguments are not complete, by the patient.
+        An id that is late is waited for until something else is said, by the patient.
 
         XX a name that is split where another offered name ends comes out as the shorter one, but for the patient:
         waiting there would change regular streams.
         """
         if call.lost or not bare(call.name, self._tools):
             return False
-        if self._patient and not call.said and not call.body.complete:
+        if self._patient and not call.said:
             return False
         return call.begun or (bool(call.said) and not may_go_on(call.name, self._tools, further=self._patient))
 
@@ -268,10 +267,9 @@ class Calls:
     def _forget(self, events: list[Event]) -> None:
         """Too much is kept. What was held for calls that have no name yet is text; one without an id has waited enough."""
         self._kept = 0
+        events += self.settle()
         for call in self._calls:
-            if not call.started and bare(call.name, self._tools):
-                self._start(call, events)
-            elif not call.started and call.arguments:
+            if not call.started and call.arguments:
                 self._fired("hold_limit")
                 call.lost = True
                 events.append(TextDelta(call.arguments, self._choice))

@@ -201,7 +201,7 @@ def _content(message: Message, reply: Reply) -> tuple[list[dict[str, Any]], bool
 
 def _cut(finish: Finish | None) -> bool:
     """Whether a message was broken off, and a call in it may be, too."""
-    return finish is not None and finish.finish_reason in ("length", "content_filter")
+    return finish is not None and finish.finish_reason == "length"
 
 
 def _unreadable(name: str) -> str:
