@@ -4,6 +4,7 @@ import io
 import json
 import os
 import pty
+import shlex
 import shutil
 import subprocess
 import sys
@@ -35,7 +36,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(capsys: pytest.CaptureFixture[str], line: str, code: int = 0) -> tuple[str, str]:
-    assert main(line.split()) == code
+    assert main(shlex.split(line)) == code
     return capsys.readouterr()
 
 
@@ -221,7 +222,7 @@ def test_explain_what_is_not_so_any_more(capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_explain_what_was_not_touched(capsys: pytest.CaptureFixture[str]) -> None:
-    out, _ = run(capsys, f"explain {FLOWS / 'kimi' / 'prose-about-markers'}")
+    out, _ = run(capsys, f"explain {shlex.quote(str(FLOWS / 'kimi' / 'prose-about-markers'))}")
     assert out.splitlines()[1:] == ["No rule was at work: the client got what came, byte for byte."]
 
 
