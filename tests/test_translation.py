@@ -677,3 +677,22 @@ def test_a_client_of_chat_that_asked_for_no_usage_gets_none(source: str) -> None
     del silent["stream_options"]
     answer = JUDGES["chat"].read(play(lambda: pipeline(source, "chat", silent), [speak(source, [SAY])]))
     assert (answer.faults, answer.usage) == ([], None)
+
+
+BODIES = {
+    "an error": ('{"error": {"message": "slow down", "code": 429}}', "rate_limit"),
+    "an error in lines": ('{\n  "error": {\n    "message": "slow down",\n    "code": 429\n  }\n}\n', "rate_limit"),
+    "an answer": ('{"choices": [{"index": 0, "message": {"role": "assistant", "content": "Hello"}, "finish_reason": "stop"}]}', "Hello"),
+}
+
+
+@pytest.mark.parametrize("name", BODIES)
+@pytest.mark.parametrize("target", ["messages", "responses"])
+def test_a_body_of_json_that_is_called_a_stream(target: str, name: str) -> None:
+    body, told = BODIES[name]
+    outs = []
+    for size in (len(body), 1, 7):
+        outs.append(play(lambda: pipeline("chat", target), [body[at : at + size].encode() for at in range(0, len(body), size)]))
+    assert outs[1:] == outs[:1] * 2
+    assert told.encode() in outs[0]
+    assert not JUDGES[target].read(outs[0]).faults

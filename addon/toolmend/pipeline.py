@@ -215,7 +215,9 @@ class Pipeline:
             if self.done:
                 return
             if self._writer:
-                if sse.data is None or sse.event == b"ping":
+                if sse.data is None and sse.raw.lstrip().startswith(b"{"):
+                    self._send(self._through([self._decode_body(sse)], 0), out)
+                elif sse.data is None or sse.event == b"ping":
                     out.append(self._writer.ping())
                 else:
                     self._send(self._through([self._decode(sse)], 0), out)
@@ -233,6 +235,13 @@ class Pipeline:
             return self._codec.decode(sse)
         except json_text.NotJSON:
             self._note("data that is no JSON passed as it came")
+            return Frame(sse)
+
+    def _decode_body(self, sse: ServerSentEvent) -> Frame:
+        """A whole response, most often an error, whose content type says that it is a stream."""
+        try:
+            return self._codec.decode_message(sse.raw)
+        except json_text.NotJSON:
             return Frame(sse)
 
     def _through(self, frames: Sequence[Frame], first: int) -> Sequence[Frame]:
