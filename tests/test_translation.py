@@ -679,20 +679,19 @@ def test_a_client_of_chat_that_asked_for_no_usage_gets_none(source: str) -> None
     assert (answer.faults, answer.usage) == ([], None)
 
 
-BODIES = {
+MISLABELLED = {
     "an error": ('{"error": {"message": "slow down", "code": 429}}', "rate_limit"),
     "an error in lines": ('{\n  "error": {\n    "message": "slow down",\n    "code": 429\n  }\n}\n', "rate_limit"),
     "an answer": ('{"choices": [{"index": 0, "message": {"role": "assistant", "content": "Hello"}, "finish_reason": "stop"}]}', "Hello"),
 }
 
 
-@pytest.mark.parametrize("name", BODIES)
+@pytest.mark.parametrize("name", MISLABELLED)
 @pytest.mark.parametrize("target", ["messages", "responses"])
 def test_a_body_of_json_that_is_called_a_stream(target: str, name: str) -> None:
-    body, told = BODIES[name]
-    outs = []
-    for size in (len(body), 1, 7):
-        outs.append(play(lambda: pipeline("chat", target), [body[at : at + size].encode() for at in range(0, len(body), size)]))
+    body, told = MISLABELLED[name]
+    ways = [[body[at : at + size].encode() for at in range(0, len(body), size)] for size in (len(body), 1, 7)]
+    outs = [play(lambda: pipeline("chat", target), chunks) for chunks in ways]
     assert outs[1:] == outs[:1] * 2
     assert told.encode() in outs[0]
     assert not JUDGES[target].read(outs[0]).faults
