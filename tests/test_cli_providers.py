@@ -77,6 +77,7 @@ def test_a_model(args: list[str], lines: list[str], capsys: pytest.CaptureFixtur
 
 def test_a_model_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert ask(capsys, "kimi-k2-thinking", "--host", "openrouter.ai") == {
+        "format": 1,
         "model": "kimi-k2-thinking",
         "host": "openrouter.ai",
         "profile": "kimi",
@@ -102,7 +103,7 @@ def test_the_file_decides(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert say(capsys, "x", "--host", "llm.example.com", "--config", file).startswith(
         "profile    my-vllm: the host matches llm.example.com\ndialects   hermes, and "
     )
-    assert [row["name"] for row in ask(capsys, "--config", file)] == ["my-vllm", *(row.name for row in PROFILES)]
+    assert [row["name"] for row in ask(capsys, "--config", file)["profiles"]] == ["my-vllm", *(row.name for row in PROFILES)]
 
 
 @pytest.mark.parametrize(("dialects", "looked"), [('"off"', "none"), ('["hermes", "dsml"]', "hermes, dsml")])

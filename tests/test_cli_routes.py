@@ -34,7 +34,7 @@ def say(capsys: pytest.CaptureFixture[str], *args: str, code: int = 0) -> str:
 
 def test_a_file_that_is_right(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert say(capsys, "--check", file) == f"{file} is right: 2 routes\n"
-    assert json.loads(say(capsys, "--check", file, "--json")) == {"routes": 2}
+    assert json.loads(say(capsys, "--check", file, "--json")) == {"format": 1, "routes": 2}
 
 
 @pytest.mark.parametrize(("text", "count"), [("", "no routes"), (table(), "1 route")])
@@ -62,7 +62,7 @@ def test_all_routes_in_a_pipe(file: str, capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_all_routes_as_json(file: str, capsys: pytest.CaptureFixture[str]) -> None:
-    first, second = json.loads(say(capsys, file, "--json"))
+    first, second = json.loads(say(capsys, file, "--json"))["routes"]
     assert first == {
         "where": f"{file}:1",
         "from": MESSAGES,
@@ -88,13 +88,13 @@ def test_the_one_that_takes_a_request(file: str, capsys: pytest.CaptureFixture[s
         "key       env:ROUTE_KEY",
         "tools     native",
     ]
-    assert json.loads(say(capsys, file, "http://llm.invalid:81/v1/responses", "--json"))["client"] == "responses"
+    assert json.loads(say(capsys, file, "http://llm.invalid:81/v1/responses", "--json"))["route"]["client"] == "responses"
 
 
 def test_none_takes_a_request(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert say(capsys, file, MESSAGES, "--model", "gpt", code=1) == f"no route takes {MESSAGES} with the model gpt: it goes where it always went\n"
     assert "with no model:" in say(capsys, file, MESSAGES, code=1)
-    assert json.loads(say(capsys, file, MESSAGES, "--json", code=1)) is None
+    assert json.loads(say(capsys, file, MESSAGES, "--json", code=1)) == {"format": 1, "route": None}
 
 
 @pytest.mark.parametrize("url", ["llm.invalid", "https://", "https://a.example:x/", "ftp://a.example/"])

@@ -17,6 +17,9 @@ from ..providers import Found, Profile, armed, find, table
 from ..settings import Settings, SettingsError, parse
 from . import Exit, Problem
 
+FORMAT = 1
+"""The version of what `--json` says."""
+
 
 @click.command()
 @click.argument("model", default="")
@@ -45,7 +48,7 @@ def providers(model: str, host: str, config: str, as_json: bool) -> None:
         return
     rows = [row for part in table(settings.providers) for row in part]
     if as_json:
-        click.echo(json.dumps([asdict(row) for row in rows], indent=2))
+        click.echo(json.dumps({"format": FORMAT, "profiles": [asdict(row) for row in rows]}, indent=2))
     else:
         _print(rows)
 
@@ -53,6 +56,7 @@ def providers(model: str, host: str, config: str, as_json: bool) -> None:
 def _answer(found: Found, model: str, host: str, settings: Settings) -> dict[str, Any]:
     profile = found.profile
     return {
+        "format": FORMAT,
         "model": model,
         "host": host,
         "profile": profile.name,

@@ -19,6 +19,10 @@ from . import Exit, Problem
 HEAD = ("from", "model", "to", "APIs", "asks for", "key", "tools")
 
 
+FORMAT = 1
+"""The version of what `--json` says."""
+
+
 @click.command()
 @click.argument("file", metavar="FILE.toml")
 @click.argument("url", default="", metavar="[URL]")
@@ -40,13 +44,13 @@ def routes(file: str, url: str, model: str, check: bool, as_json: bool) -> None:
     except SettingsError as error:
         raise Problem(str(error), code=Exit.CONFIGURATION) from None
     if check:
-        click.echo(json.dumps({"routes": len(rows)}) if as_json else f"{file} is right: {_count(len(rows))}")
+        click.echo(json.dumps({"format": FORMAT, "routes": len(rows)}) if as_json else f"{file} is right: {_count(len(rows))}")
         return
     if url:
         _tell(_taken(rows, url, model), url, model, as_json)
         return
     if as_json:
-        click.echo(json.dumps([_fields(route, route.client) for route in rows], indent=2))
+        click.echo(json.dumps({"format": FORMAT, "routes": [_fields(route, route.client) for route in rows]}, indent=2))
     else:
         _print([tuple(_row(route, route.client)) for route in rows])
 
@@ -68,7 +72,7 @@ def _taken(rows: tuple[Route, ...], url: str, model: str) -> tuple[Route, Api] |
 
 def _tell(found: tuple[Route, Api] | None, url: str, model: str, as_json: bool) -> None:
     if as_json:
-        click.echo(json.dumps(_fields(*found) if found else None, indent=2))
+        click.echo(json.dumps({"format": FORMAT, "route": _fields(*found) if found else None}, indent=2))
     elif found:
         route, client = found
         click.echo(f"the route at {route.where} takes it:")
