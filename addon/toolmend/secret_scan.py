@@ -26,7 +26,7 @@ MORE_KEYS = (
     ("sk_test_", r"[A-Za-z0-9]{16,}"),  # Stripe, down to whsec_: docs.stripe.com/keys
     ("rk_live_", r"[A-Za-z0-9]{16,}"),
     ("whsec_", r"[A-Za-z0-9+/]{20,}"),
-    ("pypi-AgE", r"[A-Za-z0-9_-]{40,}"),  # PyPI: a macaroon for pypi.org
+    ("pypi-AgE", r"[A-Za-z0-9_-]{40,}"),  # PyPI: a macaroon
     ("glptt-", r"[0-9a-f]{40}"),  # GitLab, down to glrt-: docs.gitlab.com, "Token prefixes"
     ("gldt-", r"[A-Za-z0-9_-]{20,}"),
     ("glrt-", r"[A-Za-z0-9_-]{20,}"),
