@@ -8,7 +8,6 @@ Rule of this file: it shows and starts what is done elsewhere; what promotion.py
 """
 
 import os
-import re
 from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,7 +23,6 @@ MAX_ROWS = 100
 """Recordings that are listed: more is for `toolmend flows`."""
 
 HEAD = ["name", "time", "agent", "host", "model", "state", "rules"]
-_PART = re.compile(r"[a-z0-9_][a-z0-9_.-]*")
 
 
 class Commands:
@@ -64,18 +62,14 @@ class Commands:
         from .replay import RecordingError  # noqa: PLC0415
 
         one = _focused(recording) if recording[:1] in ("@", "~") else _named(recording)
-        parts = case.split("/")
-        if len(parts) > 2 or not all(map(_PART.fullmatch, parts)):
-            raise exceptions.CommandError(f"{case!r} is no name of a case, write small letters, digits, `-`, `_` and `.`")
-        provider = re.sub(r"[^a-z0-9]+", "_", one.provider.lower()).strip("_") or "unknown"
-        folder = fixture.home().joinpath(*([provider, *parts][-2:]))
         try:
+            folder = fixture.home() / fixture.place(case, one.provider)
             promotion = prepare(one.folder, os.environ)
             if promotion.findings:
                 places = ", ".join(str(finding) for finding in promotion.findings[:5])
                 raise exceptions.CommandError(f"nothing is written, since this looks like a secret: {places}")
             put(promotion, folder)
-        except (RecordingError, OSError) as error:
+        except (RecordingError, OSError, ValueError) as error:
             raise exceptions.CommandError(str(error)) from None
         return f"{folder}: rules at work: {', '.join(promotion.rules) or 'none'}"
 

@@ -9,6 +9,7 @@ Rule of this file: whoever looks at a fixture, at any moment, sees the old one o
 """
 
 import json
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -38,6 +39,17 @@ class _Ids:
         for id_ in self._ids:
             self.taken.append(id_)
             yield id_
+
+
+_CASE = re.compile(r"(?:([a-z0-9_][a-z0-9_.-]*)/)?([a-z0-9_][a-z0-9_.-]*)")
+
+
+def place(case: str, provider: str) -> Path:
+    """Where a case goes below the fixtures: <provider>/<case>; the case may name its provider. Raises ValueError."""
+    found = _CASE.fullmatch(case)
+    if not found:
+        raise ValueError(f"{case!r} is no name of a case, write small letters, digits, `-`, `_` and `.`, with one `/` at most")
+    return Path(found[1] or re.sub(r"[^a-z0-9]+", "_", provider.lower()).strip("_") or "unknown") / found[2]
 
 
 def home() -> Path:

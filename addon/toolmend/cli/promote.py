@@ -21,7 +21,6 @@ from .recordings import FLOW, flows_option
 MOST = 20
 """Places that are told."""
 
-_CASE = re.compile(r"(?:([a-z0-9_][a-z0-9_.-]*)/)?([a-z0-9_][a-z0-9_.-]*)")
 
 
 @click.command()
@@ -48,14 +47,11 @@ def promote(flow: Entry, case: str, into: Path | None, minimise: bool, allow: tu
     Credentials are taken out once more. If something is left that looks like a secret, nothing is written, and the place is
     told. What was asked and answered stays as it was said: read it before you publish it, or use --minimise.
     """
-    found = _CASE.fullmatch(case)
-    if not found:
-        raise Problem(
-            f"{case!r} is no name of a case, write small letters, digits, `-`, `_` and `.`, with one `/` at most",
-            try_=shlex.join(["toolmend", "promote", flow.name, re.sub(r"[^a-z0-9]+", "-", case.lower()).strip("-") or "case"]),
-            code=Exit.USAGE,
-        )
-    folder = (into or fixture.home()) / (found[1] or _folder_name(flow.provider)) / found[2]
+    try:
+        folder = (into or fixture.home()) / fixture.place(case, flow.provider)
+    except ValueError as error:
+        name = re.sub(r"[^a-z0-9]+", "-", case.lower()).strip("-") or "case"
+        raise Problem(str(error), try_=shlex.join(["toolmend", "promote", flow.name, name]), code=Exit.USAGE) from None
     if folder.exists():
         remove = f"another name, or remove it: rm -r {shlex.quote(str(folder))}"
         raise Problem(f"there is a fixture {folder} already", try_=remove)
@@ -86,7 +82,3 @@ def promote(flow: Entry, case: str, into: Path | None, minimise: bool, allow: tu
         )
     rules = ", ".join(promotion.rules) or "none"
     click.echo(f"it passes; rules at work: {rules}\ntry: {shlex.join(['toolmend', 'verify', str(folder)])}", err=True)
-
-
-def _folder_name(provider: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "_", provider.lower()).strip("_") or "unknown"
