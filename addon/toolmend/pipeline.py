@@ -11,7 +11,7 @@ would be the wrong API, the client gets a legal error of its own, and nothing be
 import time
 import traceback
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -148,8 +148,7 @@ class Pipeline:
             self._events(self._decoder.close(), out)
             if not self.done and (last := self._codec.close()).events:
                 self._send(self._through([last], 0), out)
-            for at, transformer in enumerate(self._transformers):
-                self._send(self._through(transformer.close(), at + 1), out)
+            self._send(self._released(), out)
             if not self.done:
                 out.append(self._writer.close() if self._writer else self._codec.held())
         except Exception as error:
@@ -195,8 +194,7 @@ class Pipeline:
             for sse in (*self._decoder.feed(body), *self._decoder.close()):
                 events += (event for frame in self._through([self._decode(sse)], 0) for event in frame.events)
             events += (event for frame in self._through([self._codec.close()], 0) for event in frame.events)
-            for at, transformer in enumerate(self._transformers):
-                events += (event for frame in self._through(transformer.close(), at + 1) for event in frame.events)
+            events += (event for frame in self._released() for event in frame.events)
             return self._writer.message(events)
         except Exception as error:
             self._fail(error, [])
@@ -205,9 +203,7 @@ class Pipeline:
     def _whole(self, body: bytes) -> tuple[Frame, tuple[Event, ...], bool]:
         """The frame of a whole response, and what the transformers make of its events."""
         frame = self._codec.decode_message(body)
-        frames = list(self._through([frame], 0))
-        for at, transformer in enumerate(self._transformers):
-            frames += self._through(transformer.close(), at + 1)
+        frames = [*self._through([frame], 0), *self._released()]
         return frame, tuple(event for part in frames for event in part.events), any(part.touched for part in frames)
 
     def _events(self, events: Iterable[ServerSentEvent], out: list[bytes]) -> None:
@@ -252,6 +248,11 @@ class Pipeline:
             else:
                 frames = [out for frame in frames for out in transformer.feed(frame)]
         return frames
+
+    def _released(self) -> Iterator[Frame]:
+        """What the transformers hold, once nothing more comes: of each in turn, through those behind it."""
+        for at, transformer in enumerate(self._transformers):
+            yield from self._through(transformer.close(), at + 1)
 
     def _send(self, frames: Iterable[Frame], out: list[bytes]) -> None:
         for frame in frames:

@@ -45,12 +45,6 @@ def flows(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def routes() -> str:
-    """What the agent calls; a module has its own."""
-    raise NotImplementedError
-
-
-@pytest.fixture
 def proxy(tmp_path: Path, provider: Upstream, flows: Path, routes: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Mitmdump]:
     config = tmp_path / "toolmend.toml"
     config.write_text(routes.format(provider=provider.url))

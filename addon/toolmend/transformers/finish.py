@@ -24,6 +24,7 @@ from ..events import (
     ToolCallStart,
     Usage,
 )
+from .held import with_events
 
 _SAYS = (TextDelta, ReasoningDelta, RefusalDelta, ToolCallStart, ToolCallDelta)
 _ENDS = (MessageEnd, Usage, StreamError)
@@ -92,7 +93,7 @@ class FinishReason:
                     events.append(self._right(event))
                     continue
             events.append(event)
-        return _with(frame, events), doubt
+        return with_events(frame, events), doubt
 
     def _release(self, said: set[int]) -> list[Frame]:
         """The frame that waits, without the reasons of choices that have more to say."""
@@ -107,7 +108,7 @@ class FinishReason:
                 del self._finished[event.choice]
             else:
                 events.append(self._right(event) if isinstance(event, Finish) else event)
-        return [_with(frame, events)]
+        return [with_events(frame, events)]
 
     def _right(self, event: Finish) -> Finish:
         called = event.choice in self._called
@@ -136,11 +137,4 @@ class FinishReason:
             self._fired("finish_reason")
             behind += (Finish("tool_calls", choice) for choice in missing)
         at = events.index(MessageEnd())
-        return _with(frame, [*events[:at], *behind, *events[at:]])
-
-
-def _with(frame: Frame, events: list[Event]) -> Frame:
-    """The frame with these events; itself if they are its own."""
-    if len(events) == len(frame.events) and all(a is b for a, b in zip(events, frame.events, strict=True)):
-        return frame
-    return Frame(frame.sse, tuple(events), touched=True)
+        return with_events(frame, [*events[:at], *behind, *events[at:]])
