@@ -4,18 +4,16 @@ Rule of this file: it asks what the pipeline asks, and says it; nothing is decid
 """
 
 import json
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.table import Table
 
 from ..providers import Found, Profile, armed, find, table
 from ..settings import Settings, SettingsError, parse
 from . import Exit, Problem
+from .tables import print_rows
 
 FORMAT = 1
 """The version of what `--json` says."""
@@ -95,7 +93,7 @@ def _lines(found: Found, settings: Settings) -> list[tuple[str, str]]:
 
 
 def _print(rows: Sequence[Profile]) -> None:
-    """All profiles: a table for who sits at a terminal, else lines of fields between tabs."""
+    """All profiles."""
     head = ("profile", "models", "hosts", "dialects", "reasoning", "<think>")
     lines = [
         (
@@ -108,13 +106,4 @@ def _print(rows: Sequence[Profile]) -> None:
         )
         for row in rows
     ]
-    if not sys.stdout.isatty():
-        for line in (head, *lines):
-            click.echo("\t".join(line))
-        return
-    shown = Table(box=None, pad_edge=False)
-    for title in head:
-        shown.add_column(title, overflow="fold")
-    for line in lines:
-        shown.add_row(*line)
-    Console(markup=False).print(shown)
+    print_rows(head, lines)

@@ -4,17 +4,15 @@ Rule of this file: it asks what the addon asks, and says it; nothing is decided 
 """
 
 import json
-import sys
 from typing import Any
 from urllib.parse import urlsplit
 
 import click
-from rich.console import Console
-from rich.table import Table
 
 from ..routes import PORTS, Api, Route, match
 from ..settings import SettingsError, parse
 from . import Exit, Problem
+from .tables import print_rows
 
 HEAD = ("from", "model", "to", "APIs", "asks for", "key", "tools")
 
@@ -52,7 +50,7 @@ def routes(file: str, url: str, model: str, check: bool, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps({"format": FORMAT, "routes": [_fields(route, route.client) for route in rows]}, indent=2))
     else:
-        _print([tuple(_row(route, route.client)) for route in rows])
+        print_rows(HEAD, [_row(route, route.client) for route in rows])
 
 
 def _count(number: int) -> str:
@@ -109,17 +107,3 @@ def _row(route: Route, client: str) -> list[str]:
         fields["key"] or "none",
         fields["tools"],
     ]
-
-
-def _print(rows: list[tuple[str, ...]]) -> None:
-    """A table for who sits at a terminal, else lines of fields between tabs."""
-    if not sys.stdout.isatty():
-        for line in (HEAD, *rows):
-            click.echo("\t".join(line))
-        return
-    shown = Table(box=None, pad_edge=False)
-    for title in HEAD:
-        shown.add_column(title, overflow="fold")
-    for line in rows:
-        shown.add_row(*line)
-    Console(markup=False).print(shown)
