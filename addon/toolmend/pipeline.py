@@ -27,7 +27,7 @@ from .requests import Translated, translate
 from .requests.estimate import tokens
 from .requests.prompted import template_for
 from .settings import Settings
-from .sse import Decoder, ServerSentEvent
+from .sse import ServerSentEvent
 from .tools import UNKNOWN, freeform, namespaces
 from .transformers.duplicates import Duplicates
 from .transformers.finish import FinishReason
@@ -100,7 +100,8 @@ class Pipeline:
             self.translates,
         )
         self._codec = APIS[source].codec(reply)
-        self._writer = APIS[target].writer(reply) if source != target else None
+        make_writer = APIS[target].writer if source != target else None
+        self._writer = make_writer(reply) if make_writer else None
         unopened = bool(tags and profile.think_unopened)
         self._markup = Markup(lambda choice: Reader(dialects, offered, choice, self._id, self._fired, unopened=unopened))
         choices = (request or {}).get("n")
@@ -117,7 +118,7 @@ class Pipeline:
         elif target == "responses":
             transformers.append(Naming({}, freeform(request or {}), spaces, native=False))
         self._transformers: Sequence[Transformer] = transformers
-        self._decoder = Decoder()
+        self._decoder = APIS[source].decoder()
         self._raw = not dialects and self._writer is None
         self._broken = False  # a translated answer that had to be given up
         self.lets_go = not self._raw and self._policy is not None and self._policy.lets_go

@@ -3,9 +3,10 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from .. import sse
 from .chat import Chat
 from .chat_fresh import ChatWriter
-from .codec import Codec, Reply, Writer
+from .codec import Codec, Decoder, Reply, Writer
 from .messages import Messages
 from .messages_write import MessagesWriter
 from .responses import Responses
@@ -14,10 +15,11 @@ from .responses_write import ResponsesWriter
 
 @dataclass(frozen=True, slots=True)
 class Api:
-    """How the codec and the writer of a response are made."""
+    """How the codec of a response is made, its writer (None: no client of another API is served), and what cuts its bytes."""
 
     codec: Callable[[Reply], Codec]
-    writer: Callable[[Reply], Writer]
+    writer: Callable[[Reply], Writer] | None
+    decoder: Callable[[], Decoder] = sse.Decoder
 
 
 APIS: Mapping[str, Api] = {

@@ -36,6 +36,13 @@ class Reply:
     translates: bool = False
 
 
+class Decoder(Protocol):
+    """Bytes of one response in any chunks → events, whose joined `raw` is the input. Never raises. See sse.Decoder."""
+
+    def feed(self, data: bytes) -> list[ServerSentEvent]: ...
+    def close(self) -> list[ServerSentEvent]: ...
+
+
 class Codec(Protocol):
     """One response. Made with a Reply."""
 

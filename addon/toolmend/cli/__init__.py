@@ -21,7 +21,13 @@ from toolmend import __version__
 
 COMMANDS = {
     # name: (module:attribute, one line for --help)
+    "addon-path": ("toolmend.cli.addon_path:addon_path", "Print the file that `mitmdump -s` loads."),
+    "bug-report": ("toolmend.cli.bug_report:bug_report", "Collect what a report needs, redacted, and show it first."),
+    "ca": ("toolmend.cli.ca:ca", "Where the proxy's CA lies; have this system trust it, or no longer."),
+    "config": ("toolmend.cli.config:config", "Check the settings, and show where each one comes from."),
     "demo": ("toolmend.cli.demo:demo", "Watch a leaked stream being mended by a real proxy, start to end."),
+    "doctor": ("toolmend.cli.doctor:doctor", "Check the set-up, and prove that a stream is mended on its way."),
+    "env": ("toolmend.cli.env:env", "Print the variables that send a shell's programs through the proxy."),
     "explain": ("toolmend.cli.explain:explain", "Say in words which rules changed an answer, where, and why."),
     "export": ("toolmend.cli.export:export", "Write recordings as a mitmproxy flow file, or as HAR."),
     "flows": ("toolmend.cli.flows:flows", "List what was recorded: agent, model, state, tokens, rules."),
@@ -31,8 +37,12 @@ COMMANDS = {
     "prune": ("toolmend.cli.prune:prune", "Remove the recordings that are too old or too much."),
     "rewrite": ("toolmend.cli.rewrite:rewrite", "Mend a stream that lies in a file or comes on standard input."),
     "routes": ("toolmend.cli.routes:routes", "Check a file's routes, and show which request they take where."),
+    "run": ("toolmend.cli.run:run", "Run an agent, or any command, through the proxy: toolmend run -- claude"),
     "serve": ("toolmend.cli.serve:serve", "Play recordings as a local provider, to an agent or an SDK."),
     "show": ("toolmend.cli.show:show", "Show a recording, in the terminal or with --html as a page."),
+    "start": ("toolmend.cli.background:start", "Keep one proxy in the background, for all terminals."),
+    "status": ("toolmend.cli.background:status", "Say whether a proxy runs in the background, and what it has done."),
+    "stop": ("toolmend.cli.background:stop", "End the proxy in the background."),
     "verify": ("toolmend.cli.verify:verify", "Play fixtures once more: does the client get what it got?"),
 }
 
@@ -48,6 +58,7 @@ class Exit(IntEnum):
     USAGE = 2
     RUNTIME = 3
     CONFIGURATION = 4
+    DOCTOR = 5  # the set-up has a fault
     INTERRUPTED = 130  # 128 + SIGINT, as shells count
     BROKEN_PIPE = 128 + signal.SIGPIPE  # who reads our output has left, as `| head` does
 
@@ -112,7 +123,7 @@ def cli(debug: bool) -> None:  # main() reads it from the context
 
     \b
     Exit codes: 0 all is well, 1 something was found or differs, 2 wrong usage, 3 it failed,
-    4 wrong configuration, 130 interrupted.
+    4 wrong configuration, 5 the doctor found a fault, 130 interrupted.
     """
 
 
