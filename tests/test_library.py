@@ -50,6 +50,7 @@ TORN = {
     "another thing": "[1]",
     "zeros": "\0" * 40,
     "no time": json.dumps({**META, "recorded_at": None}),
+    "a state that is none": json.dumps({**META, "state": ""}),
     "a wrong status": json.dumps({**META, "status": "x"}),
     "wrong rules": json.dumps({**META, "rules": 7}),
     "a status without end": json.dumps({**META, "status": float("inf")}),

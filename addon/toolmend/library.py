@@ -91,6 +91,11 @@ class Entry:
         """What it is called by: its folder's own name."""
         return self.folder.name
 
+    @property
+    def observed(self) -> bool:
+        """Whether nothing was changed, and `rules` are those that would have been at work."""
+        return self.settings.get("mode") == "observe"
+
 
 def entries(root: Path) -> list[Entry]:
     """All recordings below a folder, or the one that it is; newest first."""
@@ -112,7 +117,7 @@ def _entry(folder: Path, files: _Files) -> Entry:
         wait = meta.get("wait_ms")
         return Entry(
             folder,
-            state=str(meta["state"]),
+            state=STATES[STATES.index(meta["state"])],  # any other is a ValueError
             recorded_at=_time(meta["recorded_at"]),
             agent=agent_of(meta.get("request_headers")),
             host=str(meta.get("host") or ""),

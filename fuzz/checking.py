@@ -1,0 +1,48 @@
+"""A stream through the pipeline, whole and in chunks, and what must hold of what comes out."""
+
+import re
+from typing import Any
+
+import spoken
+from samples import asked
+from toolmend.ids import ids_for
+from toolmend.pipeline import Pipeline
+from toolmend.settings import Settings
+
+_COMMENT = re.compile(rb"^:.*?(?:\r\n|\n|\r)+", re.MULTILINE)
+
+
+def run(
+    source: str,
+    target: str,
+    chunks: list[bytes],
+    body: bytes,
+    request: dict[str, Any] | None = None,
+    settings: Settings = Settings(),
+) -> tuple[bytes, set[str]]:
+    """What goes out, and the rules that fired; for these chunks and for the body whole it must be the same."""
+
+    def out(parts: list[bytes]) -> tuple[bytes, set[str]]:
+        made = Pipeline(request or asked(target), source=source, target=target, settings=settings, new_id=ids_for(body))
+        sent = b"".join(made.feed(part) for part in parts) + made.close()
+        assert not made.error, made.error
+        return sent, set(made.rules)
+
+    pieces, whole = out(chunks), out([body])
+    assert _without_comments(pieces[0]) == _without_comments(whole[0])  # a comment may overtake what is held
+    assert pieces[1] == whole[1]
+    return whole
+
+
+def _without_comments(body: bytes) -> bytes:
+    return _COMMENT.sub(b"", body)
+
+
+def legal(target: str, source: str, out: bytes) -> None:
+    """What goes out is legal where all of it is ours: in an API that the upstream does not speak."""
+    if source == target:
+        return
+    answer = spoken.JUDGES[target].read(out)
+    # where arguments are a string, what a model got wrong is the client's to tell it
+    faults = [fault for fault in answer.faults if target == "messages" or "no JSON object" not in fault]
+    assert not faults, (faults, out.decode(errors="replace"))

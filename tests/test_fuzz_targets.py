@@ -1,0 +1,26 @@
+"""fuzz/targets.py: each target for any bytes. scripts/fuzz looks further, guided by what the code does."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+sys.path.append(str(Path(__file__).parent.parent / "fuzz"))
+
+from targets import TARGETS
+
+DEEP = os.environ.get("HYPOTHESIS_PROFILE") == "deep"
+
+
+@pytest.mark.timeout(0 if DEEP else 300)
+@pytest.mark.parametrize("name", TARGETS)
+def test_it_holds_for_any_bytes(name: str) -> None:
+    @settings(max_examples=100_000 if DEEP else 200, suppress_health_check=list(HealthCheck))
+    @given(st.binary(max_size=300))
+    def holds(data: bytes) -> None:
+        TARGETS[name](data)
+
+    holds()
