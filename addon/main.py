@@ -17,5 +17,9 @@ for _name in [name for name in sys.modules if name.partition(".")[0] == "toolmen
 from toolmend.commands import Commands  # noqa: E402  (the lines above decide which toolmend this is)
 from toolmend.contentview import Views  # noqa: E402
 from toolmend.hook import Toolmend  # noqa: E402
+from toolmend.interception import Interception  # noqa: E402
+from toolmend.probe import Probe  # noqa: E402
+from toolmend.sockets import Sockets  # noqa: E402
 
-addons = [Toolmend(), Views(), Commands()]
+toolmend = Toolmend()
+addons = [toolmend, Interception(toolmend), Sockets(toolmend), Views(), Commands(), Probe(toolmend)]

@@ -114,7 +114,7 @@ def test_one_that_cannot_be_played(command: str, here: Path, capsys: pytest.Capt
 def test_a_folder_that_cannot_be_written(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (here / "flows").write_text("")
     _, err = run(capsys, "promote kimi-no x", 3)
-    assert err == "error: flows/localhost/x cannot be written: Not a directory\n"
+    assert err == "error: flows/localhost/x cannot be written: Not a directory\ntry: ls -ld flows\n"
 
 
 def test_a_failure_is_shown_by_event(capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,72 +6,27 @@ Rule of this file: "before" and "after" are both what the SDK itself read, once 
 what it claims is checked, and it fails if it is not so.
 """
 
-import json
 import shlex
-import signal
 import ssl
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import FrameType
-from typing import Any
 
 import click
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ..proxy import Mitmdump, ProxyError, tail, write_bundle
+from ..certificates import write_bundle
+from ..leak import EXPECTED, MESSAGES, MODEL, TOOLS, Answer, Call, events
+from ..leak import TOKENS as LEAK
+from ..proxy import Mitmdump, ProxyError, tail
 from ..upstream import Script, Upstream, make_certificate
 from . import Problem
-
-MODEL = "kimi-k2-instruct"
-MESSAGES: Any = [{"role": "user", "content": "What is the weather in Beijing?"}]
-TOOLS: Any = [
-    {
-        "type": "function",
-        "function": {
-            "name": "get_weather",
-            "description": "The weather in a city.",
-            "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
-        },
-    }
-]
-
-LEAK = (
-    "Let me", " look", " that up.", "<|tool_calls_section_begin|>", "<|tool_call_begin|>", " functions", ".get_weather",
-    ":", "0", "<|tool_call_argument_begin|>", ' {"', "city", '": "', "Beijing", '"}', "<|tool_call_end|>",
-    "<|tool_calls_section_end|>",
-)  # fmt: skip
-"""One tool call as a model writes it, and as a provider that does not parse it puts it into the text."""
+from .ending import ended_by_signals
 
 PACE = 0.02
 """Seconds between two tokens."""
-
-
-@dataclass
-class Call:
-    """A tool call, joined from its deltas."""
-
-    id: str = ""
-    name: str = ""
-    arguments: str = ""
-
-
-@dataclass
-class Answer:
-    """What a client has when the stream is over."""
-
-    content: str = ""
-    calls: dict[int, Call] = field(default_factory=dict)
-    finish_reason: str | None = None
-
-
-CALL = Call("functions.get_weather:0", "get_weather", '{"city": "Beijing"}')
-EXPECTED = Answer("Let me look that up.", {0: CALL}, "tool_calls")
 
 
 @click.command()
@@ -95,7 +50,7 @@ def demo(keep_running: bool, flows: Path | None) -> None:
       toolmend demo --keep-running      then start your agent in another terminal
     """
     console = Console(highlight=False)
-    with _ended_by_signals(), TemporaryDirectory(prefix="toolmend-demo-") as scratch:
+    with ended_by_signals(), TemporaryDirectory(prefix="toolmend-demo-") as scratch:
         folder = Path(scratch)
         certificate = make_certificate(folder)
         with Upstream([_leak()], tls=certificate, alpn=["http/1.1"]) as upstream:
@@ -111,7 +66,7 @@ def demo(keep_running: bool, flows: Path | None) -> None:
                     if keep_running:
                         _keep_running(console, proxy, folder)
             except ProxyError as error:
-                raise Problem(str(error)) from error
+                raise Problem(str(error), try_="toolmend doctor") from error
 
 
 def _run(console: Console, upstream: Upstream, proxy: Mitmdump, upstream_ca: Path) -> None:
@@ -136,15 +91,7 @@ def _show_log(proxy: Mitmdump) -> None:
 
 
 def _leak() -> Script:
-    """The provider's side: the call is in the text, and the stream says that it is over, as it is after any text."""
-    head = {"id": "chatcmpl-demo", "object": "chat.completion.chunk", "created": 1760000000, "model": MODEL}
-    deltas: list[tuple[dict[str, str], str | None]] = [({"role": "assistant", "content": ""}, None)]
-    deltas += [({"content": token}, None) for token in LEAK]
-    deltas += [({}, "stop")]
-    chunks = [{**head, "choices": [{"index": 0, "delta": delta, "finish_reason": end}]} for delta, end in deltas]
-    usage = {"prompt_tokens": 62, "completion_tokens": len(LEAK), "total_tokens": 62 + len(LEAK)}
-    data = [json.dumps(chunk) for chunk in [*chunks, {**head, "choices": [], "usage": usage}]]
-    return Script(tuple((PACE, f"data: {text}\n\n".encode()) for text in [*data, "[DONE]"]))
+    return Script(tuple((PACE, event) for event in events(LEAK)))
 
 
 def _ask(url: str, ca: Path, proxy: str | None) -> Answer:
@@ -173,7 +120,7 @@ def _ask(url: str, ca: Path, proxy: str | None) -> Answer:
                         call.name += (delta.function and delta.function.name) or ""
                         call.arguments += (delta.function and delta.function.arguments) or ""
     except Exception as error:
-        raise Problem(f"the openai SDK could not read the stream: {error!r}") from error
+        raise Problem(f"the openai SDK could not read the stream: {error!r}", try_="toolmend doctor") from error
     return answer
 
 
@@ -192,21 +139,6 @@ def _calls(answer: Answer) -> Text:
         return Text("tool_calls\nnone", style="red")
     calls = (f"{call.name}\n{call.arguments}\nid {call.id}" for call in answer.calls.values())
     return Text("\n".join(("tool_calls", *calls)), style="green")
-
-
-@contextmanager
-def _ended_by_signals() -> Iterator[None]:
-    """SIGTERM, and the terminal's end, unwind the stack as Ctrl-C does: so nothing that was started stays behind."""
-
-    def leave(number: int, _: FrameType | None) -> None:
-        sys.exit(128 + number)
-
-    before = {number: signal.signal(number, leave) for number in (signal.SIGTERM, signal.SIGHUP)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _keep_running(console: Console, proxy: Mitmdump, folder: Path) -> None:

@@ -1,15 +1,11 @@
 """`toolmend export`: recordings for the programs of others.
 
-Rule of this file: a file that is written is whole, and for its owner alone: a recording is private.
+Rule of this file: what is written is as private as a recording is: see files.py.
 """
 
 import json
-import os
 import shlex
 import sys
-import tempfile
-from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
@@ -19,6 +15,7 @@ from ..export import Side, sides
 from ..library import Entry
 from ..replay import RecordingError
 from . import Exit, Problem
+from .files import put
 from .recordings import FLOW, flows_option
 
 SUFFIXES = {".flow": "flow", ".flows": "flow", ".mitm": "flow", ".har": "har"}
@@ -60,7 +57,7 @@ def export(recordings: tuple[Entry, ...], form: str | None, output: Path | None,
         if not output and sys.stdout.isatty():
             hint = shlex.join(["toolmend", "export", *(one.name for one in recordings), "-o", f"{recordings[0].name}.flow"])
             raise Problem("a flow file is nothing for a terminal", try_=hint, code=Exit.USAGE)
-    _put(output, lambda file: _write(file, form, exchanges))
+    put(output, lambda file: _write(file, form, exchanges))
 
 
 def _write(file: IO[bytes], form: str, exchanges: list[Side]) -> None:
@@ -73,22 +70,3 @@ def _write(file: IO[bytes], form: str, exchanges: list[Side]) -> None:
         from ..flow_file import write  # noqa: PLC0415  mitmproxy is slow to import
 
         write(file, exchanges)
-
-
-def _put(path: Path | None, write: Callable[[IO[bytes]], None]) -> None:
-    """Writes standard output, or a file: all of it, or nothing."""
-    if path is None:
-        write(sys.stdout.buffer)
-        return
-    try:
-        number, new = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)  # for the user alone
-        try:
-            with os.fdopen(number, "wb") as file:
-                write(file)
-            Path(new).replace(path)
-        except BaseException:
-            with suppress(OSError):
-                Path(new).unlink()
-            raise
-    except OSError as error:
-        raise Problem(f"{path} cannot be written: {error.strerror or error}") from None

@@ -16,6 +16,7 @@ from ..promotion import prepare, put
 from ..replay import RecordingError
 from ..verification import check
 from . import Exit, Problem
+from .hints import look
 from .recordings import FLOW, flows_option
 
 MOST = 20
@@ -67,7 +68,7 @@ def promote(flow: Entry, case: str, into: Path | None, minimise: bool, allow: tu
     except RecordingError as error:
         raise Problem(f"this recording cannot be played: {error}", try_="toolmend flows") from None
     except OSError as error:
-        raise Problem(f"{folder} cannot be written: {error.strerror or error}") from None
+        raise Problem(f"{folder} cannot be written: {error.strerror or error}", try_=look(folder.parent)) from None
     click.echo(str(folder))
     for note in promotion.notes:
         click.echo(f"note: {note}", err=True)

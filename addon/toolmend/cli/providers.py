@@ -11,8 +11,8 @@ from typing import Any
 import click
 
 from ..providers import Found, Profile, armed, find, table
-from ..settings import Settings, SettingsError, parse
-from . import Exit, Problem
+from ..settings import Settings, SettingsError, load
+from .hints import misset
 from .tables import print_rows
 
 FORMAT = 1
@@ -22,7 +22,7 @@ FORMAT = 1
 @click.command()
 @click.argument("model", default="")
 @click.option("--host", default="", metavar="HOST", help="Where it is served: openrouter.ai, localhost:11434.")
-@click.option("--config", default="", metavar="FILE.toml", help="What the option toolmend_config is to be.")
+@click.option("--config", default="", metavar="FILE.toml", help="Settings of this file, instead of those that are found.")
 @click.option("--json", "as_json", is_flag=True, help="The same as JSON.")
 def providers(model: str, host: str, config: str, as_json: bool) -> None:
     """Show which provider profile a model gets and which dialects are looked for; without a model, all profiles.
@@ -33,9 +33,9 @@ def providers(model: str, host: str, config: str, as_json: bool) -> None:
       toolmend providers my-model --host llm.example.com --config toolmend.toml
     """
     try:
-        settings = parse({"config": config, "flows": "off"})
+        settings = load({"config": config, "flows": "off"})
     except SettingsError as error:
-        raise Problem(str(error), code=Exit.CONFIGURATION) from None
+        raise misset(error, config) from None
     if model or host:
         found = find(model, host, settings.providers)
         if as_json:

@@ -4,6 +4,7 @@ Rule of this file: what goes is decided as the addon decides it, and never a que
 """
 
 import json
+import os
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -12,9 +13,12 @@ import click
 from ..checks import SettingsError
 from ..library import PINNED, Entry
 from ..pruning import remove, stored
-from ..retention import Keep, Stored, going, parse
-from . import Exit, Problem
-from .recordings import FLOW, config, flows_option
+from ..retention import DEFAULT, Keep, Stored, going, parse
+from . import Problem
+from .hints import look, misset
+from .recordings import FLOW, configured, flows_option
+
+VARIABLE = "TOOLMEND_KEEP"
 
 FORMAT = 1
 """The version of what `--json` says."""
@@ -26,8 +30,7 @@ FORMAT = 1
     "--keep",
     default="",
     metavar="LIMITS",
-    envvar="TOOLMEND_KEEP",
-    help="As toolmend_keep: a size, an age, or both; by default TOOLMEND_KEEP, or what the settings say, or 500MB 14d.",
+    help="As toolmend_keep: a size, an age, or both; by default what the settings say: TOOLMEND_KEEP, a file, 500MB 14d.",
 )
 @click.option("--json", "as_json", is_flag=True, help="What goes as JSON.")
 @flows_option("root")
@@ -46,11 +49,11 @@ def prune(dry_run: bool, keep: str, as_json: bool, root: Path) -> None:
     try:
         limits = _limits(keep)
     except SettingsError as error:
-        raise Problem(str(error), code=Exit.CONFIGURATION) from None
+        raise misset(error) from None
     try:
         found = stored(root)
     except OSError as error:
-        raise Problem(f"{root} cannot be read: {error.strerror or error}") from None
+        raise Problem(f"{root} cannot be read: {error.strerror or error}", try_=look(root)) from None
     gone = going(found, limits, datetime.now(UTC))
     failed = [] if dry_run else _remove(gone)
     if as_json:
@@ -82,16 +85,22 @@ def pin(flow: Entry, unpin: bool) -> None:
         else:
             file.touch(0o600)
     except OSError as error:
-        raise Problem(f"{file} cannot be {'removed' if unpin else 'written'}: {error.strerror or error}") from None
+        wrong = f"{file} cannot be {'removed' if unpin else 'written'}: {error.strerror or error}"
+        raise Problem(wrong, try_=look(file.parent)) from None
     click.echo(f"{flow.name} {'may go when its time comes' if unpin else 'stays'}", err=True)
 
 
 def _limits(keep: str) -> Keep:
-    if keep or not config():
+    if keep:
         return parse("--keep", keep)
-    from ..settings import parse as parse_settings  # noqa: PLC0415  a tenth of a second
+    if text := os.environ.get(VARIABLE, "").strip():
+        return parse(VARIABLE, text)
+    if not configured():
+        return DEFAULT
+    from ..layers import everywhere  # noqa: PLC0415  a tenth of a second
 
-    return parse_settings({"config": config(), "flows": "off"}).keep
+    said = everywhere({}).said["keep"]
+    return parse(said.where, said.text)
 
 
 def _remove(gone: list[Stored]) -> list[str]:

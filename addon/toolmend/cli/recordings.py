@@ -5,8 +5,8 @@
     @flows_option()                                 @flows_option("root")
     def show(flow: Entry) -> None: ...              def verify(flows: tuple[Entry, ...], root: Path) -> None: ...
 
-Rule of this file: the folder is named in one way for all of them: `--flows`, or else TOOLMEND_FLOWS, or else what the
-settings say (TOOLMEND_CONFIG names their file). The settings are imported only where there is such a file: they are slow.
+Rule of this file: the folder is named in one way for all of them: `--flows`, or else what the settings say. They are imported
+only where a file says something: they are slow.
 """
 
 import os
@@ -19,12 +19,17 @@ import click
 from click.shell_completion import CompletionItem
 
 from ..checks import SettingsError
-from ..data_folder import data_folder
+from ..config_places import found, named
+from ..data_folder import data_folder, recordings_folder
 from ..library import Entry, NotFound, entries, find
 from . import Exit, Problem
+from .hints import misset
 
 _KEY, _TRY = "toolmend.flows", "toolmend.list"
 """Where click's context keeps the folder, and the command that lists what is there."""
+
+
+VARIABLE = "TOOLMEND_FLOWS"
 
 
 def flows_option[F: Callable[..., Any]](name: str | None = None) -> Callable[[F], F]:
@@ -40,11 +45,10 @@ def flows_option[F: Callable[..., Any]](name: str | None = None) -> Callable[[F]
         *filter(None, [name]),
         metavar="FOLDER",
         type=click.Path(file_okay=False, path_type=Path),
-        envvar="TOOLMEND_FLOWS",
         is_eager=True,  # FLOW is looked up in it
         expose_value=name is not None,
         callback=keep,
-        help="Where the recordings lie; by default TOOLMEND_FLOWS, or where the addon keeps them.",
+        help="Where the recordings lie; by default where the settings say: TOOLMEND_FLOWS, a file, the user's data folder.",
     )
 
 
@@ -78,23 +82,27 @@ class Flow(click.ParamType):  # type: ignore[type-arg]  # in old versions of cli
 FLOW = Flow()
 
 
-def config() -> str:
-    """The file of the settings, where the environment names one."""
-    return os.environ.get("TOOLMEND_CONFIG", "").strip()
+def configured() -> bool:
+    """Whether there is a file of settings."""
+    return bool(named()[0] or found())
 
 
 def _default(ctx: click.Context) -> Path:
     try:
-        if not config():
+        if text := os.environ.get(VARIABLE, "").strip():
+            folder, says = recordings_folder(VARIABLE, text), f"variable {VARIABLE}"
+        elif not configured():
             return data_folder() / "flows"
-        from ..settings import parse  # noqa: PLC0415  a tenth of a second
+        else:
+            from ..layers import everywhere  # noqa: PLC0415  a tenth of a second
 
-        folder = parse({"config": config()}).flows
+            said = everywhere({}).said["flows"]
+            folder, says = recordings_folder(said.where, said.text), said.origin
     except SettingsError as error:
-        raise Problem(str(error), code=Exit.CONFIGURATION) from None
+        raise misset(error) from None
     if folder is None:
         raise Problem(
-            f"nothing is recorded, says {config()}",
+            f"nothing is recorded, says {says}",
             try_=f"{ctx.command_path} --flows FOLDER",
             code=Exit.CONFIGURATION,
         )

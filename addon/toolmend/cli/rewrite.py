@@ -12,12 +12,15 @@ from typing import Any, BinaryIO
 
 import click
 
+from .. import json_text
 from ..apis import APIS
 from ..ids import ids_for
+from ..observing import Observed
 from ..pipeline import Pipeline
 from ..requests import RequestError
-from ..settings import OPTIONS, Settings, SettingsError, parse, suggestion
+from ..settings import OPTIONS, Settings, SettingsError, load, suggestion
 from . import Exit, Problem
+from .hints import misset
 
 _PREFIX = "toolmend_"
 
@@ -41,13 +44,22 @@ def cut(body: bytes, how: str) -> Iterator[bytes]:
 
 
 def run(pipeline: Pipeline, chunks: Sequence[bytes]) -> Iterator[bytes]:
-    """The client's bytes for a response's chunks. A body that begins with `{` is a whole message."""
-    if b"".join(chunks).lstrip()[:1] == b"{":
-        yield pipeline.message(b"".join(chunks))
+    """The client's bytes for a response's chunks. A body that is one JSON object is a whole message."""
+    body = b"".join(chunks)
+    if body.lstrip()[:1] == b"{" and _is_json(body):
+        yield pipeline.message(body)
         return
     for chunk in chunks:
         yield pipeline.feed(chunk)
     yield pipeline.close()
+
+
+def _is_json(body: bytes) -> bool:
+    try:
+        json_text.loads(body)
+    except json_text.NotJSON:
+        return False
+    return True
 
 
 def make(
@@ -59,7 +71,11 @@ def make(
     for api in (source, target):
         if api not in APIS:
             raise SettingsError(f"there is no API {api!r}{suggestion(api, APIS) or ','} write one of: {', '.join(APIS)}")
-    return Pipeline(request, source=source, target=target, settings=_settings(options), new_id=ids_for(body))
+        if source != target and not APIS[api].writer:
+            raise SettingsError(f"{api} is mended in itself, and not translated: --from and --to are to be the same")
+    settings = _settings(options)
+    kind = Observed if settings.mode == "observe" and source == target else Pipeline
+    return kind(request, source=source, target=target, settings=settings, new_id=ids_for(body))
 
 
 def _settings(options: Mapping[str, str]) -> Settings:
@@ -68,7 +84,7 @@ def _settings(options: Mapping[str, str]) -> Settings:
         if name not in OPTIONS:
             known = ", ".join(_PREFIX + option for option in OPTIONS)
             raise SettingsError(f"there is no option {_PREFIX}{name}{suggestion(name, OPTIONS) or ','} write one of: {known}")
-    return parse(values)
+    return load(values)
 
 
 def _options(pairs: Sequence[str]) -> dict[str, str]:
@@ -150,9 +166,10 @@ def rewrite(
         pieces = list(cut(body, chunks))
         pipeline = make(_read_request(request), source, target, _options(pairs), body)
     except SettingsError as error:
-        raise Problem(str(error), code=Exit.CONFIGURATION) from None
+        raise misset(error) from None
     except RequestError as error:
-        raise Problem(f"the upstream cannot be asked this: {error}", code=Exit.USAGE) from None
+        same = "give --from and --to the same API"
+        raise Problem(f"the upstream cannot be asked this: {error}", try_=same, code=Exit.USAGE) from None
     except ValueError:
         raise click.UsageError(f"--chunks takes whole, byte, a number, or random:SEED, not {chunks!r}") from None
     for data in run(pipeline, pieces):

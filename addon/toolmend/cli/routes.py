@@ -10,8 +10,9 @@ from urllib.parse import urlsplit
 import click
 
 from ..routes import PORTS, Api, Route, match
-from ..settings import SettingsError, parse
+from ..settings import SettingsError, load
 from . import Exit, Problem
+from .hints import misset
 from .tables import print_rows
 
 HEAD = ("from", "model", "to", "APIs", "asks for", "key", "tools")
@@ -22,27 +23,31 @@ FORMAT = 1
 
 
 @click.command()
-@click.argument("file", metavar="FILE.toml")
+@click.argument("file", default="", metavar="[FILE.toml]")
 @click.argument("url", default="", metavar="[URL]")
 @click.option("--model", default="", metavar="MODEL", help="What the client's request names.")
 @click.option("--check", is_flag=True, help="Say only whether the file is right.")
 @click.option("--json", "as_json", is_flag=True, help="The same as JSON.")
 def routes(file: str, url: str, model: str, check: bool, as_json: bool) -> None:
-    """Show the routes of a settings' file; with a URL, the one that takes a request to it.
+    """Show the routes of a settings' file, or of those that are found; with a URL, the one that takes a request to it.
 
     \b
     Examples:
       toolmend routes --check toolmend.toml
       toolmend routes toolmend.toml https://api.anthropic.com/v1/messages --model claude-sonnet-4-5
+      toolmend routes https://api.anthropic.com/v1/messages         by the settings that hold here
 
     Exit code 1: no route takes the request; 4: the file is wrong.
     """
+    if "://" in file and not url:
+        file, url = "", file
     try:
-        rows = parse({"config": file, "flows": "off"}).routes
+        rows = load({"config": file}).routes
     except SettingsError as error:
-        raise Problem(str(error), code=Exit.CONFIGURATION) from None
+        raise misset(error, file) from None
     if check:
-        click.echo(json.dumps({"format": FORMAT, "routes": len(rows)}) if as_json else f"{file} is right: {_count(len(rows))}")
+        said = f"{file or 'all'} is right: {_count(len(rows))}"
+        click.echo(json.dumps({"format": FORMAT, "routes": len(rows)}) if as_json else said)
         return
     if url:
         _tell(_taken(rows, url, model), url, model, as_json)

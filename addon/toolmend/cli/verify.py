@@ -18,6 +18,7 @@ from .. import fixture, replay
 from ..event_diff import diff
 from ..verification import SPLITS, Result, check, check_all, update
 from . import Exit, Problem
+from .hints import look
 from .recordings import Flow, flows_option
 
 FORMAT = 1
@@ -127,7 +128,7 @@ def _update(results: Sequence[Result], *, yes: bool) -> list[Result]:
         try:
             update(result.folder)
         except (replay.RecordingError, OSError) as error:
-            raise Problem(f"{_name(result)} cannot be updated: {error}") from None
+            raise Problem(f"{_name(result)} cannot be updated: {error}", try_=look(result.folder)) from None
     again = [check(result.folder) for result in results]
     for result in again:
         click.echo(f"updated {_name(result)}" if result.passed else f"FAILED {_name(result)}: {result.problem}, {result.how}")

@@ -1,0 +1,186 @@
+"""The doctor's proofs: the self-test, and the probe through proxies that run, against real ones."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from clients import Start
+
+from sickness import Box, make_ca, well
+from toolmend import __version__, background, leak
+from toolmend.doctor import Finding, interception
+from toolmend.doctor.interception import ask, ask_plain
+from toolmend.doctor.self_test import self_test
+from toolmend.environment import BEFORE, before
+from toolmend.proxy import OPTIONS, Mitmdump, addon_path
+from toolmend.trust import CA
+
+SILENT = """
+import logging
+class Idle:
+    def running(self):
+        logging.info("toolmend: listens to nothing")
+addons = [Idle()]
+"""
+"""An addon that says what ours does, and does nothing."""
+
+
+@pytest.fixture
+def box(tmp_path: Path) -> Iterator[Box]:
+    with well(tmp_path / "box") as box:
+        yield box
+
+
+def only(found: Iterator[Finding]) -> Finding:
+    (finding,) = found
+    return finding
+
+
+def through(proxy: Mitmdump) -> interception.Proxy:
+    return interception.Proxy("http", "127.0.0.1", proxy.port)
+
+
+def shell(box: Box, proxy: Mitmdump, confdir: Path | None = None) -> Finding:
+    """What is found where a shell points to a proxy."""
+    box.set(HTTPS_PROXY=proxy.url)
+    machine = box.machine
+    return only(interception.shell(type(machine)(machine.environ, confdir or proxy.confdir, None)))
+
+
+@pytest.mark.parametrize("ca", [True, False], ids=["the user's CA", "no CA yet"])
+def test_a_leak_is_mended(ca: bool, box: Box) -> None:
+    """Whatever this shell has set; and nothing is left behind."""
+    if not ca:
+        (box.confdir / CA).unlink()
+    box.set(TOOLMEND_MODE="observe", HTTPS_PROXY="http://127.0.0.1:1", TOOLMEND_CONFIG="/no/such/file")
+    before = sorted(box.folder.rglob("*"))
+    found = only(self_test(box.machine))
+    assert found.state == "ok", found
+    assert found.text.startswith("a leaked call was mended on its way through a real mitmdump, and recorded (")
+    made = [path for path in box.folder.rglob("*") if path not in before]
+    assert [path.name for path in made if path.parent != box.confdir] == []
+
+
+def test_options_of_mitmproxy_that_are_in_the_way(box: Box) -> None:
+    (box.confdir / "config.yaml").write_text("ignore_hosts: [openai]\n")
+    well, found = self_test(box.machine)
+    assert (well.state, found.state, found.try_) == ("ok", "warning", f"$EDITOR {box.confdir / 'config.yaml'}")
+    assert found.text.startswith("mitmproxy's ignore_hosts leaves api.openai.com")
+
+
+def test_an_addon_that_does_not_load(box: Box) -> None:
+    broken = box.folder / "main.py"
+    broken.write_text("import no_such_module")
+    box.patch.setattr("toolmend.proxy.addon_path", lambda: broken)
+    found = only(self_test(box.machine))
+    assert (found.state, found.try_) == ("fault", f"mitmdump -s {addon_path()}")
+    assert "mitmdump does not start with the addon: " in found.text
+    assert "\n" not in found.text
+
+
+def test_an_addon_that_does_nothing(box: Box) -> None:
+    idle = box.folder / "main.py"
+    idle.write_text(SILENT)
+    box.patch.setattr("toolmend.proxy.addon_path", lambda: idle)
+    found = only(self_test(box.machine))
+    assert (found.state, found.try_) == ("fault", "toolmend bug-report")
+    assert "was not mended on its way (listens to nothing); the client got Answer(content='Let me look" in found.text
+
+
+def test_a_probe_is_mended_by_a_proxy_that_runs(proxy: Mitmdump, flows: Path) -> None:
+    before = sorted(flows.rglob("meta.json"))
+    assert ask(through(proxy), proxy.ca) == (leak.EXPECTED, f"{__version__} mend")
+    assert ask_plain(through(proxy)) == (leak.EXPECTED, f"{__version__} mend")
+    assert sorted(flows.rglob("meta.json")) == before
+
+
+def test_the_proxy_of_this_shell(box: Box, proxy: Mitmdump) -> None:
+    found = shell(box, proxy)
+    assert found.state == "ok"
+    assert found.text == f"the proxy at {proxy.url} (HTTPS_PROXY) mends: a probe went through it"
+
+
+def test_a_proxy_with_another_ca(box: Box, proxy: Mitmdump) -> None:
+    make_ca(box.folder / "mine")
+    found = shell(box, proxy, box.folder / "mine")
+    assert found.state == "fault"
+    assert f"shows a certificate that is not signed by {box.folder / 'mine' / CA}" in found.text
+    assert found.try_ == f"mitmdump --set confdir={box.folder / 'mine'}"
+
+
+def test_a_proxy_without_a_ca(box: Box, proxy: Mitmdump) -> None:
+    found = shell(box, proxy, box.folder / "nothing")
+    assert (found.state, found.try_) == ("fault", "toolmend ca path")
+
+
+@pytest.mark.parametrize("sent", [True, False], ids=["by toolmend env", "by hand"])
+def test_a_mitmdump_that_is_no_toolmend(sent: bool, box: Box, confdir: Path) -> None:
+    """Another proxy on this machine may be a company's; where ours has to be, it is a fault."""
+    if sent:
+        box.set(**{BEFORE: "{}"})
+    with Mitmdump({}, confdir=confdir, scripts=[], ready="listening") as proxy:
+        found = shell(box, proxy)
+    assert (found.state, found.try_) == (("fault", 'eval "$(toolmend env)"') if sent else ("warning", "toolmend run -- COMMAND"))
+    assert ("does not answer as toolmend does (" if sent else "is no toolmend (") in found.text
+
+
+@pytest.mark.parametrize(
+    ("options", "state", "text"),
+    [
+        ({"toolmend_dialects": "off"}, "fault", f"is toolmend {__version__}, but a leaked call was not mended: is it off?"),
+        ({"toolmend_mode": "observe"}, "warning", "which only observes: nothing is mended"),
+        ({"toolmend_policy": "drain"}, "ok", "mends: a probe went through it"),
+        ({"toolmend_hosts": "*"}, "ok", "mends: a probe went through it"),
+        ({"toolmend_replay": str(Path(__file__).parents[2] / "flows")}, "ok", "mends: a probe went through it"),
+        ({"connection_strategy": "eager"}, "warning", f"is toolmend {__version__}, but does not take a host that cannot be"),
+    ],
+    ids=["off", "observe", "drain", "all hosts", "replay", "eager"],
+)
+def test_proxies_that_are_told_something(
+    options: dict[str, str], state: str, text: str, box: Box, start: Start, tmp_path: Path
+) -> None:
+    proxy = start(**options)
+    found = shell(box, proxy)
+    assert (found.state, text in found.text) == (state, True), found
+    assert not (tmp_path / "flows").exists()
+
+
+def test_the_proxy_in_the_background(box: Box, confdir: Path) -> None:
+    assert only(interception.background(box.machine)).text == "no proxy runs in the background"
+    running = background.start(0, OPTIONS, confdir, [addon_path()], before(os.environ))
+    try:
+        found = only(interception.background(box.machine))
+    finally:
+        background.stop(running)
+    assert (found.state, found.text.endswith("mends: a probe went through it")) == ("ok", True), found
+
+
+def test_nothing_stays_behind_when_it_is_ended(box: Box, tmp_path: Path) -> None:
+    """The mitmdump of the self-test is ended, and its folder removed, before the command itself is gone."""
+    (tmp_path / "tmp").mkdir()
+    box.set(PYTHONPATH=str(addon_path().parent), PYTHONUNBUFFERED="1", TMPDIR=str(tmp_path / "tmp"))
+    with subprocess.Popen([sys.executable, "-m", "toolmend", "doctor"], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        try:
+            while (line := process.stdout.readline()) and "agents" not in line:
+                pass
+            process.send_signal(signal.SIGTERM)
+            process.stdout.read()
+            assert process.wait() in (143, 0)  # it may have been done by then
+        finally:
+            process.kill()
+    assert list((tmp_path / "tmp").iterdir()) == []
+
+
+def test_the_whole_of_it(box: Box) -> None:
+    """As a user runs it: nothing is wrong but that a program is on the port, which is no fault."""
+    box.set(PYTHONPATH=str(addon_path().parent))
+    done = subprocess.run([sys.executable, "-m", "toolmend", "doctor", "--json"], capture_output=True, text=True, check=False)
+    document = json.loads(done.stdout)
+    assert (done.returncode, done.stderr, document["faults"]) == (0, "", 0), document
+    assert [one["state"] for one in document["findings"] if one["check"] == "self-test"] == ["ok"]
