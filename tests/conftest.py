@@ -1,8 +1,15 @@
-"""Hypothesis: no deadlines, since machines are shared; more examples with HYPOTHESIS_PROFILE=deep."""
+"""Hypothesis: no deadlines, since machines are shared; more examples with HYPOTHESIS_PROFILE=deep.
+
+Nobody's own settings: the variables of whoever runs the tests, and their config.toml, change none.
+"""
 
 import os
 
 from hypothesis import settings
+
+for name in [name for name in os.environ if name.startswith("TOOLMEND_") and name != "TOOLMEND_PYTHON"]:
+    del os.environ[name]
+os.environ["XDG_CONFIG_HOME"] = f"{os.devnull}/none"  # a folder that cannot be
 
 settings.register_profile("default", deadline=None)
 settings.register_profile("deep", deadline=None, max_examples=10_000)

@@ -431,7 +431,7 @@ def test_a_pipeline_that_cannot_be_made_is_an_error(routed: Routes, monkeypatch:
     def fail(*_: object, **__: object) -> None:
         raise MemoryError("injected")
 
-    monkeypatch.setattr("toolmend.hook.Pipeline", fail)
+    monkeypatch.setattr("toolmend.exchanges.Pipeline", fail)
     response = answered(flow, **({} if streamed else {"content_type": "application/json"}))
     proxy.addon.responseheaders(flow)
     assert response.stream is False

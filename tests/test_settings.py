@@ -10,6 +10,7 @@ from platformdirs.unix import Unix
 
 from toolmend import settings
 from toolmend.dialects import DIALECTS
+from toolmend.off import Off
 from toolmend.retention import Keep
 from toolmend.settings import Settings, SettingsError, parse, spelled
 from toolmend.targets import Targets
@@ -40,6 +41,11 @@ RIGHT = [
     ({"replay": ".", "replay_miss": "FORWARD"}, Settings(replay=Path(), replay_miss="forward")),
     ({"replay": "off", "replay_miss": ""}, Settings()),
     ({"policy": " First "}, Settings(policy="first")),
+    ({"mode": "Observe", "intercept": "ALL"}, Settings(mode="observe", intercept="all")),
+    (
+        {"off": "Finish_Reason, api.openai.com kimi_k2 gpu1:8000"},
+        Settings(off=Off(frozenset({"finish_reason", "kimi_k2"}), ("api.openai.com", "gpu1:8000"))),
+    ),
     ({"metrics": "9464 otel"}, Settings(metrics=Targets(("127.0.0.1", 9464), otel=True))),
     (
         {"policy": "", "max_calls": "", "collect_ms": "", "max_bytes": ""},
@@ -117,6 +123,8 @@ WRONG = [
         "toolmend_policy: there is no policy 'frist' (did you mean first?), write one of: " + POLICIES,
     ),
     ({"metrics": "on"}, "toolmend_metrics: 'on' is no address, write 127.0.0.1:9464, otel, both, or off"),
+    ({"mode": "watch"}, "toolmend_mode: there is no mode 'watch', write one of: mend, observe"),
+    ({"intercept": "none"}, "toolmend_intercept: there is no way 'none', write one of: llm, all"),
     ({"policy": "all"}, "toolmend_policy: there is no policy 'all', write one of: " + POLICIES),
     *(
         ({name: wrong}, f"toolmend_{name}: '{wrong}' is no limit, write a whole number above 0, as in {default}")
@@ -135,6 +143,10 @@ FILES_RIGHT = [
     ('keep = "7d"', Settings(keep=Keep(None, timedelta(days=7)))),
     ('replay = "off"\nreplay_miss = "forward"', Settings(replay_miss="forward")),
     ('policy = "drain"\nmax_bytes = 100', Settings(policy="drain", max_bytes=100)),
+    ('mode = "observe"\nintercept = "all"', Settings(mode="observe", intercept="all")),
+    ('off = "role"', Settings(off=Off(frozenset({"role"})))),
+    ('off = ["role", "*.example"]', Settings(off=Off(frozenset({"role"}), ("*.example",)))),
+    ("off = []", Settings()),
     ('metrics = "9464"', Settings(metrics=Targets(("127.0.0.1", 9464)))),
     ('policy = ""\nmax_calls = 3\ncollect_ms = 1', Settings(max_calls=3, collect_ms=1)),
 ]
@@ -165,6 +177,9 @@ FILES_WRONG = [
         "1: dialects: there is no dialect 'kimi_k22' (did you mean kimi_k2?), write auto, off, or some of: " + NAMES,
     ),
     ("flows = false\n", '1: flows: False is not understood, write flows = "recordings", or "off"'),
+    ("off = true\n", '1: off: True is not understood, write off = ["finish_reason", "api.openai.com"]'),
+    ("mode = false\n", '1: mode: False is not understood, write mode = "mend", or "observe"'),
+    ('"a\\u001b[2J" = 1\n', "1: 'a\\x1b[2J' is no setting, write one of: " + KEYS),
     ("keep = 14\n", '1: keep: 14 is not understood, write keep = "500MB 14d", or "all"'),
     ('keep = "x"\n', "1: keep: 'x' is neither a size nor an age, write both as in 500MB 14d, or write all"),
     ("policy = 1\n", '1: policy: 1 is not understood, write policy = "mixed", "first", "collect", or "drain"'),
@@ -209,14 +224,14 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
     bad.write_text("hosts = [\n")
     binary.write_bytes(b"\xff\xfe")
     for path, words in {
-        tmp_path / "none.toml": "there is no file '{}', write the path of a TOML file",
-        tmp_path: "'{}' cannot be read (Is a directory), write the path of a TOML file",
-        bad: "'{}' is no TOML, correct it: Invalid value (at end of document)",
-        binary: "'{}' is not UTF-8, save it as a UTF-8 text",
+        tmp_path / "none.toml": "toolmend_config: there is no file '{}', write the path of a TOML file",
+        tmp_path: "toolmend_config: '{}' cannot be read (Is a directory), write the path of a TOML file",
+        bad: "{}:2:1: it is no TOML, correct it: Invalid value",
+        binary: "toolmend_config: '{}' is not UTF-8, save it as a UTF-8 text",
     }.items():
         with pytest.raises(SettingsError) as raised:
             parse({"config": str(path)})
-        assert str(raised.value) == f"toolmend_config: {words.format(path)}"
+        assert str(raised.value) == words.format(path)
 
 
 def test_an_option_beats_the_file(tmp_path: Path) -> None:
@@ -279,7 +294,7 @@ def test_spelled_is_what_parse_reads(text: str) -> None:
     assert spelled(parse(OFF | {"dialects": text}).dialects) == text
 
 
-@pytest.mark.parametrize("values", [{}, {"dialects": "kimi_k2"}, {"policy": "collect", "max_calls": "3"}])
+@pytest.mark.parametrize("values", [{}, {"dialects": "kimi_k2"}, {"policy": "collect", "max_calls": "3"}, {"mode": "observe", "off": "role"}])
 def test_what_is_recorded_is_what_a_replay_sets(values: dict[str, str]) -> None:
     told = settings.recorded(parse(OFF | values))
     assert parse(OFF | told) == parse(OFF | values)

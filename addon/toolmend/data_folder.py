@@ -1,4 +1,4 @@
-"""Where this user's programs keep data: what platformdirs says, which mitmproxy's standalone binaries lack.
+"""Where this user's programs keep data and settings: what platformdirs says, which mitmproxy's standalone binaries lack.
 
 Rule of this file: it imports next to nothing, so that a command finds the recordings without reading all settings.
 """
@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 
 from .checks import SettingsError
+
+_NO_FOLDER = frozenset({"0", "1", "auto", "disabled", "enabled", "false", "no", "none", "on", "true", "yes"})
 
 
 def data_folder() -> Path:
@@ -24,3 +26,40 @@ def data_folder() -> Path:
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "toolmend"
     return home / ("Library/Application Support" if sys.platform == "darwin" else ".local/share") / "toolmend"
+
+
+def config_folder() -> Path | None:
+    """The folder of the settings, be it there or not; None where no home folder is known."""
+    xdg = Path(os.environ.get("XDG_CONFIG_HOME", "").strip())
+    if xdg.is_absolute() and sys.platform != "win32":
+        return xdg / "toolmend"
+    try:
+        home = Path.home()
+    except RuntimeError:
+        return None
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "toolmend"
+    return home / ("Library/Application Support" if sys.platform == "darwin" else ".config") / "toolmend"
+
+
+def expand(where: str, text: str) -> Path:
+    """A path as the user wrote it. Raises SettingsError."""
+    if "\0" in text:
+        raise SettingsError(f"{where}: {text!r} holds a NUL character, write a path without it")
+    try:
+        return Path(text).expanduser()
+    except RuntimeError:  # ~nobody
+        raise SettingsError(f"{where}: the home folder in {text!r} is not known, write the whole path") from None
+
+
+def recordings_folder(where: str, text: str) -> Path | None:
+    """Where recordings go; None for `off`. Raises SettingsError."""
+    if text.lower() == "off":
+        return None
+    if text.lower() in _NO_FOLDER:
+        right = f"write off, or ./{text} for a folder of that name"
+        raise SettingsError(f"{where}: {text!r} is neither off nor a folder, {right}")
+    folder = expand(where, text) if text else data_folder() / "flows"
+    if folder.exists() and not folder.is_dir():
+        raise SettingsError(f"{where}: {text!r} is a file, write the name of a folder, or off")
+    return folder

@@ -3,17 +3,19 @@
     mitmdump -s addon/main.py --set toolmend_dialects=kimi_k2 --set toolmend_config=toolmend.toml
 
 Rule of this file: whatever mitmproxy would swallow without a word is said: a name that it does not know, an option that is set
-twice or to nothing. All options are texts, as a value of another type that is wrong would unload the script (mitmproxy#8013).
+twice or to nothing, a value of its config.yaml that is no text. All options are texts, as a value of another type that is wrong
+would unload the script (mitmproxy#8013).
 """
 
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
+from difflib import get_close_matches
 
 from mitmproxy import ctx, exceptions
 from mitmproxy.addonmanager import Loader
 
-from .settings import Settings, SettingsError, parse, suggestion
+from .settings import Settings, SettingsError, load, suggestion
 
 logger = logging.getLogger(__name__)
 
@@ -22,6 +24,10 @@ OPTIONS = {
     "'llm.example.com, *.corp.example:8443, localhost:8000'.",
     "dialects": "What to look for in the text of a model: 'auto' (the default), 'off', or names of dialects, separated "
     "by commas, as in 'kimi_k2'.",
+    "mode": "'mend' (the default), or 'observe': what would be mended is recorded and told, and answers pass unchanged; a route "
+    "translates all the same.",
+    "off": "Rules and hosts that are left alone, separated by commas, as in 'finish_reason, api.openai.com': a rule that is off "
+    "changes nothing, the answers of a host that is off pass as they come, and are recorded.",
     "flows": "The folder where each LLM request and response is recorded, redacted, or 'off'; by default "
     "toolmend/flows in the user's data folder.",
     "keep": "How much of the recordings is kept, and how long: '500MB 14d' (the default), or 'all'.",
@@ -35,10 +41,11 @@ OPTIONS = {
     "max_calls": "For collect: how many calls end the answer; 8 by default.",
     "collect_ms": "For collect: how many milliseconds after the first call the answer ends; 200 by default.",
     "max_bytes": "For collect and drain: how many bytes of a response are held at most; 65536 by default.",
+    "intercept": "Whose TLS is opened: 'llm' (the default: hosts that speak an LLM API, all others are tunnelled) or 'all'.",
     "metrics": "Where metrics go: an address that Prometheus fetches them from ('127.0.0.1:9464'), 'otel' (spans, to where "
     "OTEL_EXPORTER_OTLP_ENDPOINT says), both, or 'off' (the default).",
-    "config": "A TOML file with the same keys, as in hosts = ['llm.example.com'], and with tables [[provider]] and [[route]]; "
-    "an option that is set beats it.",
+    "config": "A TOML file with the same keys, as in hosts = ['llm.example.com'], and with tables [[provider]] and [[route]], "
+    "instead of ./toolmend.toml and the user's config.toml; 'off' for none. Variables (TOOLMEND_HOSTS) beat files, options both.",
 }
 
 NEEDED = {
@@ -52,24 +59,36 @@ def declare(loader: Loader) -> None:
     """Adds the options, when the addon is loaded."""
     for key, text in OPTIONS.items():
         name = f"toolmend_{key}"
-        given = getattr(ctx.options.deferred.get(name), "val", [""])
-        if len(given) != 1:  # mitmproxy would unload the script for it
+        if name in ctx.options.deferred and (wrong := _settle(name)):  # mitmproxy would unload the script for it
             del ctx.options.deferred[name]
-            wrong = f"is set {len(given)} times" if given else "is set to nothing"
             logger.error("%s %s, give it one value, as in --set %s=VALUE", name, wrong, name)
         loader.add_option(name, str, "", text)
 
 
+def _settle(name: str) -> str:
+    """Makes a text of what was set before the option was there; returns what is wrong with it."""
+    value = ctx.options.deferred[name]
+    given = getattr(value, "val", None)  # of --set
+    if given is not None:
+        return "" if len(given) == 1 else f"is set {len(given)} times" if given else "is set to nothing"
+    words = value if isinstance(value, list) else [value]  # of config.yaml
+    if not all(isinstance(word, str | int) and not isinstance(word, bool) for word in words):
+        return f"is {value!r} in mitmproxy's config.yaml, which is no text"
+    ctx.options.deferred[name] = " ".join(map(str, words))
+    return ""
+
+
 def settings() -> Settings:
-    """What the options say now. Raises exceptions.OptionsError."""
+    """What the options, variables and files say now. Raises exceptions.OptionsError."""
     known = [f"toolmend_{key}" for key in OPTIONS]
     for name in ctx.options.deferred:  # mitmproxy keeps names it does not know, and says nothing
-        if name.startswith("toolmend") and name not in known:
+        meant = name.lower().startswith("toolmend") or get_close_matches(name.lower(), known, n=1, cutoff=0.9)
+        if meant and name not in known:
             hint = suggestion(name, known)
             wrong = f"there is no option {name}{hint}, the options are {', '.join(known)}"
             raise exceptions.OptionsError(wrong)  # type: ignore[no-untyped-call]
     with told():
-        return parse({key: getattr(ctx.options, f"toolmend_{key}") for key in OPTIONS})
+        return load({key: getattr(ctx.options, f"toolmend_{key}") for key in OPTIONS})
 
 
 @contextmanager

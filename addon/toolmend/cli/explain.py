@@ -6,7 +6,7 @@ Rule of this file: explanation.py finds the changes, rules.py has the words; her
 import json
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import click
@@ -42,6 +42,9 @@ def explain(flow: Entry, as_json: bool) -> None:
     """
     try:
         recording = load(flow.folder)
+        if flow.observed:  # what would have been is to be told
+            settings = {name: value for name, value in flow.settings.items() if name != "mode"}
+            recording = replace(recording, meta={**recording.meta, "settings": settings})
         client, rules = replay(recording)
         found = list(changes(recording)) if rules else []
     except RecordingError as error:
@@ -59,6 +62,8 @@ def _lines(flow: Entry, recording: Recording, client: bytes, rules: Sequence[str
         yield f"The upstream speaks {flow.api}, the client {flow.client_api}: all of it is translated."
         for note in flow.notes:
             yield f"The request: {note}."
+    if flow.observed:
+        yield "It was observed: nothing was changed. What follows is what would have been."
     if not rules:
         untouched = client == b"".join(recording.chunks)
         yield "No rule was at work: the client got what came, byte for byte." if untouched else "No rule was at work."
@@ -76,7 +81,7 @@ def _lines(flow: Entry, recording: Recording, client: bytes, rules: Sequence[str
     if len(found) > SHOWN:
         yield ""
         yield f"… and {len(found) - SHOWN} places more; --json tells them all"
-    if client != recording.client:
+    if client != recording.client and not flow.observed:
         yield ""
         yield "Then the client got something else: this is what the mending of today does."
         yield f"try: {shlex.join(['toolmend', 'verify', str(flow.folder)])}"
@@ -105,6 +110,7 @@ def _document(flow: Entry, recording: Recording, client: bytes, rules: Sequence[
         "host": flow.host,
         "api": flow.api,
         "client_api": flow.client_api,
+        "observed": flow.observed,
         "as_recorded": client == recording.client,
         "rules": [{"name": name, **asdict(rule(name))} for name in rules],
         "changes": [asdict(change) for change in found],

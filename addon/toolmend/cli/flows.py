@@ -141,6 +141,7 @@ def _fields(one: Entry) -> dict[str, Any]:
         "status": one.status or None,
         "stream": one.stream,
         "rules": one.rules,
+        "observed": one.observed,
         "notes": one.notes,
         "tokens": dict(zip(("input", "output"), one.tokens, strict=True)) if one.tokens else None,
         "first_byte_ms": one.wait_ms,
@@ -166,7 +167,7 @@ def _row(one: Entry) -> list[str]:
         status,
         "/".join(map(str, one.tokens or ())),
         f"{one.wait_ms / 1000:.2f} s" if one.wait_ms is not None else "",
-        ", ".join(one.rules),
+        ("would: " if one.observed and one.rules else "") + ", ".join(one.rules),
     ]
     return [_printable(text) for text in texts]
 

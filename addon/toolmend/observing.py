@@ -1,0 +1,61 @@
+"""Mode `observe`: what would be mended is found and told, and nothing is changed.
+
+    provider ─► Observe ─► client            the very bytes, coded as they are
+                   └─► Observed pipeline     its rules, its ids; what it makes of them goes nowhere
+
+A route is not observed: a client of another API has to be served in its own. Neither is what is asked for in so many words, as
+toolmend_replay.
+
+Rule of this file: whatever is raised in here costs the client no byte.
+"""
+
+from .codings import Decoder
+from .pipeline import Pipeline
+from .recorder import Recording
+from .stream import Callback, Stream, reason
+
+
+class Observed(Pipeline):
+    """A pipeline that gives back what it was given. For a client of the upstream's own API."""
+
+    def feed(self, data: bytes) -> bytes:
+        super().feed(data)
+        return data
+
+    def close(self) -> bytes:
+        super().close()
+        return b""
+
+    def message(self, body: bytes) -> bytes:
+        super().message(body)
+        return body
+
+
+class Observe(Stream):
+    """Lets the bytes pass as they are; the pipeline and the recording have the coding undone."""
+
+    def __init__(
+        self, pipeline: Observed, undo: Decoder, recording: Recording | None, then: Callback | None, errors: list[str]
+    ) -> None:
+        super().__init__(recording, then, errors)
+        self._pipeline = pipeline
+        self._undo: Decoder | None = undo
+
+    def _feed(self, data: bytes) -> bytes:
+        if self._undo:
+            try:
+                plain = self._undo.feed(data)
+                self._record(plain, plain)
+                self._pipeline.feed(plain)
+            except Exception as error:
+                self._undo = self._recording = self.watcher = self.meter = None
+                self._errors.append(f"it was observed no further, and the recording ends early: {reason(error)}")
+        return data
+
+    def _close(self) -> bytes:
+        if self._undo:
+            try:
+                self._pipeline.close()
+            except Exception as error:
+                self._errors.append(f"the end was not observed: {reason(error)}")
+        return b""

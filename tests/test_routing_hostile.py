@@ -1,0 +1,174 @@
+"""Requests that would have a key or themselves sent elsewhere: where they go is told by the route, and by nothing they hold (R19).
+
+CVE-2024-6587 is the model: a body's `api_base` had a proxy send its own key to a stranger.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mitmproxy import http
+
+from test_hook import Proxy, asked, log, proxy
+from test_routes import SECRET, table
+from test_routing import THEIRS
+
+__all__ = ["log", "proxy"]
+
+EVIL = "https://evil.example:8443/v1"
+NAMES = ("api_base", "base_url", "apiBase", "baseURL", "api_url", "endpoint", "url", "host", "server", "proxy", "proxies", "api_key", "api_version", "custom_llm_provider")
+
+TOOL = {"type": "object", "properties": {"a": {"type": "string"}}}
+UPSTREAMS = {
+    "chat": "https://route.example/v1/chat/completions",
+    "messages": "https://route.example:444/v1/messages",
+    "responses": "http://route.example:8000/v1/responses",
+}
+CLIENTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "chat": ("/v1/chat/completions", {"messages": [{"role": "user", "content": "Hello"}], "tools": [{"type": "function", "function": {"name": "t", "parameters": TOOL}}]}),
+    "messages": ("/v1/messages", {"max_tokens": 9, "messages": [{"role": "user", "content": "Hello"}], "tools": [{"name": "t", "input_schema": TOOL}]}),
+    "responses": ("/v1/responses", {"input": "Hello", "tools": [{"type": "function", "name": "t", "parameters": TOOL}]}),
+}
+
+
+def everywhere(value: Any) -> Any:
+    """The same with all of these names in every object, at any depth."""
+    if isinstance(value, dict):
+        return dict.fromkeys(NAMES, EVIL) | {key: everywhere(inner) for key, inner in value.items()}
+    return [everywhere(inner) for inner in value] if isinstance(value, list) else value
+
+
+BODIES: dict[str, Any] = {
+    "at the top": lambda body: body | dict.fromkeys(NAMES, EVIL),
+    "in the tools": lambda body: body | {"tools": everywhere(body["tools"])},
+    "in the metadata": lambda body: body | {"metadata": dict.fromkeys(NAMES, EVIL), "extra_body": {"api_base": EVIL}},
+    "in objects": lambda body: body | {name: {"url": EVIL, "api_base": EVIL} for name in NAMES},
+    "everywhere": everywhere,
+    "in the model": lambda body: body | {"model": f"{EVIL}/m"},
+    "in the model, as a path": lambda body: body | {"model": "../../../evil.example/m?api_base=https://evil.example#"},
+    "in the model, as lines": lambda body: body | {"model": "m\r\nHost: evil.example\r\n\r\n"},
+}
+
+HEADERS: dict[str, dict[str, str]] = {
+    "a Host": {"host": "evil.example"},
+    "a Host with a port": {"host": "evil.example:8443"},
+    "a Host with a key": {"host": "me:sk@evil.example"},
+    "a forwarded host": {"x-forwarded-host": "evil.example", "forwarded": "host=evil.example", "x-forwarded-proto": "http"},
+    "a base": {"x-api-base": EVIL, "api-base": EVIL, "x-base-url": EVIL, "helicone-target-url": EVIL, "x-portkey-custom-host": EVIL},
+    "a way to rewrite": {"x-original-url": EVIL, "x-rewrite-url": EVIL, "x-http-method-override": "GET", "destination": EVIL},
+    "lines in a header": {"user-agent": "a\r\nHost: evil.example"},
+}
+
+PATHS = {
+    "a query": "?api_base=https://evil.example&key=x",
+    "a fragment": "#@evil.example",
+    "a slash": "/",
+}
+
+
+@pytest.fixture
+def routed(proxy: Proxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Proxy]:
+    """A route to each API, told by the model."""
+    monkeypatch.setenv("ROUTE_KEY", SECRET)
+    proxy.context.options.add_option("connection_strategy", str, "lazy", "of another addon")
+    proxy.context.options.add_option("stream_large_bodies", str | None, None, "of another addon")
+    file = tmp_path / "toolmend.toml"
+    yield proxy
+    file.unlink()
+    proxy.set(config="")
+
+
+def ask(proxy: Proxy, folder: Path, client: str, upstream: str, body: Any = None, *, key: bool = True, suffix: str = "", **headers: str) -> http.HTTPFlow:
+    (folder / "toolmend.toml").write_text(table(**{"from": "https://llm.invalid", "to": UPSTREAMS[upstream], "key": "env:ROUTE_KEY" if key else ""}))
+    proxy.set(config="")
+    proxy.set(config=str(folder / "toolmend.toml"))
+    path, plain = CLIENTS[client]
+    given = {"model": "m", "stream": True} | plain
+    content = json.dumps(body(given) if body else given).encode()
+    flow = asked(host="llm.invalid", path=path + suffix, body=content, authorization=f"Bearer {THEIRS}")
+    flow.request.headers["x-api-key"] = THEIRS
+    for name, value in headers.items():
+        flow.request.headers[name] = value
+    return proxy.ask(flow)
+
+
+def check(flow: http.HTTPFlow, upstream: str, *, key: bool = True) -> None:
+    """It went to the route's upstream with the route's key, or was answered here; nothing goes anywhere else."""
+    request = flow.request
+    if flow.response:
+        assert flow.response.status_code in (400, 404)
+        assert SECRET.encode() not in (flow.response.content or b"")
+        return
+    assert request.url == UPSTREAMS[upstream]
+    assert (request.method, request.headers["host"]) == ("POST", UPSTREAMS[upstream].split("/")[2])
+    held = {name: value for name, value in request.headers.items() if SECRET in value}
+    assert held == ({("x-api-key" if upstream == "messages" else "authorization"): SECRET if upstream == "messages" else f"Bearer {SECRET}"} if key else {})
+    told = repr([request.headers.fields, request.data.host, request.data.authority, request.data.path])
+    assert "evil.example" not in told
+    assert THEIRS not in told
+    assert all(b"\r" not in part and b"\n" not in part for field in request.headers.fields for part in field)
+
+
+@pytest.mark.parametrize("upstream", UPSTREAMS)
+@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
+def test_bodies(routed: Proxy, tmp_path: Path, client: str, upstream: str, body: Any) -> None:
+    flow = ask(routed, tmp_path, client, upstream, body)
+    check(flow, upstream)
+
+
+@pytest.mark.parametrize("key", [True, False], ids=["key", "no key"])
+@pytest.mark.parametrize("upstream", UPSTREAMS)
+@pytest.mark.parametrize("headers", HEADERS.values(), ids=HEADERS)
+def test_headers(routed: Proxy, tmp_path: Path, upstream: str, headers: dict[str, str], key: bool) -> None:
+    check(ask(routed, tmp_path, "messages", upstream, key=key, **headers), upstream, key=key)
+
+
+@pytest.mark.parametrize("upstream", UPSTREAMS)
+@pytest.mark.parametrize("suffix", PATHS.values(), ids=PATHS)
+def test_paths(routed: Proxy, tmp_path: Path, upstream: str, suffix: str) -> None:
+    flow = ask(routed, tmp_path, "chat", upstream, suffix=suffix)
+    if "#" in suffix and not flow.response:  # it is no path of ours: it goes where the client sends it, without our key
+        assert flow.request.host == "llm.invalid"
+        assert SECRET not in repr(flow.request.get_state())
+    else:
+        check(flow, upstream)
+
+
+@pytest.mark.parametrize("named", ["route.example", "route.example:444", "ROUTE.example."])
+def test_a_host_header_does_not_make_the_clients_key_the_routes(routed: Proxy, tmp_path: Path, named: str) -> None:
+    """A client that calls a stranger's host under the name of the upstream's keeps its key."""
+    flow = ask(routed, tmp_path, "messages", "messages", key=False, host=named)
+    assert flow.request.url == UPSTREAMS["messages"]
+    assert THEIRS not in repr(flow.request.get_state())
+
+
+LOCATIONS = {
+    "elsewhere": "https://evil.example/v1/messages",
+    "without a scheme": "//evil.example/v1/messages",
+    "with a key": f"https://evil.example/?key={SECRET}",
+    "to a path": "/v2/messages",
+    "to http": "http://route.example/v1/messages",
+}
+
+
+@pytest.mark.parametrize("streamed", [True, False])
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@pytest.mark.parametrize("location", LOCATIONS.values(), ids=LOCATIONS)
+def test_redirects(routed: Proxy, tmp_path: Path, location: str, status: int, streamed: bool) -> None:
+    """None reaches the client, which would follow with its body and its own key; and none is followed here."""
+    flow = ask(routed, tmp_path, "messages", "messages", lambda body: body | {"stream": streamed})
+    flow.response = http.Response.make(status, b"", {"location": location, "refresh": f"0; url={location}", "content-location": location})
+    flow.response.raw_content = None
+    routed.addon.responseheaders(flow)
+    assert flow.response.stream is False
+    flow.response.raw_content = b'{"moved":true}'
+    routed.addon.response(flow)
+    assert flow.response.status_code == 500
+    assert not {"location", "refresh", "content-location"} & {name.lower() for name in flow.response.headers}
+    said = flow.response.content or b""
+    assert SECRET.encode() not in said
+    assert json.loads(said)["type"] == "error"
+    assert flow.request.url == UPSTREAMS["messages"]
