@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from toolmend.hosts import PROVIDERS, match, provider, split_port
+from toolmend.hosts import PROVIDERS, fits, known, match, provider, split_port
 
 OURS = [
     ("api.openai.com", "/v1/chat/completions", "chat", "openai"),
@@ -128,6 +128,7 @@ NOT_OURS = [
     ("POST", "openrouter.ai.evil.example", "/api/v1/chat/completions"),
     ("POST", "api.moonshot.ai", "/v1/files?next=/v1/chat/completions"),
     ("POST", "chatgpt.com", "/backend-api/conversation/responses"),
+    ("POST", "ab.chatgpt.com", "/backend-api/codex/responses"),
     ("POST", "me.openai.azure.com", "/openai/threads/t/messages"),
     ("POST", "aiplatform.googleapis.com", "/v1/publishers/mistralai/models/m:streamRawPredict"),
     ("POST", "localhost:8000", "/survey/responses"),
@@ -194,6 +195,35 @@ def test_everything_else(method: str, host: str, path: str) -> None:
     assert match(method, host, path) is None
 
 
+@pytest.mark.parametrize(
+    ("host", "globs", "is_known"),
+    [
+        ("api.openai.com:443", (), True),
+        ("chatgpt.com:443", (), True),
+        ("eu.chatgpt.com:443", (), True),
+        # telemetry, accounts, files, packages
+        *(
+            (f"{name}:443", (), False)
+            for name in (
+                *("ab.chatgpt.com", "AB.chatgpt.com.", "auth.chatgpt.com", "cdn.chatgpt.com", "auth.openai.com"),
+                *("statsig.anthropic.com", "claude.ai", "platform.claude.com", "sentry.io", "o1.ingest.sentry.io"),
+                *("auth.kimi.com", "cdn.kimi.com", "play.googleapis.com", "oauth2.googleapis.com", "www.googleapis.com"),
+                *("copilot-telemetry.githubusercontent.com", "collector.github.com", "api.github.com", "default.exp-tas.com"),
+                *("github.com", "codeload.github.com", "registry.npmjs.org", "pypi.org", "files.pythonhosted.org"),
+                *("models.dev", "s3.us-east-1.amazonaws.com", "bedrock.us-east-1.amazonaws.com", "ampcode.com"),
+                *("me.blob.core.windows.net", "login.microsoftonline.com", "gold-aliyuncs.com", "rum.aliyuncs.com"),
+            )
+        ),
+        # what the user names is what the user wants
+        ("ab.chatgpt.com:443", ("*.chatgpt.com",), True),
+        ("llm.example.com:443", ("llm.example.com",), True),
+        ("llm.example.com:443", ("llm.example.com:8443",), False),
+    ],
+)
+def test_hosts_that_are_llms(host: str, globs: tuple[str, ...], is_known: bool) -> None:
+    assert known(host, globs) == is_known
+
+
 @pytest.mark.parametrize(("glob", "host", "path", "api"), EXTRA)
 def test_extra_globs(glob: str, host: str, path: str, api: str | None) -> None:
     assert match("POST", host, path, (glob,)) == api
@@ -210,6 +240,8 @@ def test_the_table_is_sound() -> None:
     assert len({row.name for row in PROVIDERS}) == len(PROVIDERS)
     assert all(re.fullmatch(r"[a-z0-9-]+", row.name) for row in PROVIDERS)
     assert all(host == host.lower() for host in hosts)
+    globs = [(row, other) for row in PROVIDERS for other in row.others]
+    assert all(any(fits(other, "", host) for host in row.hosts if "*" in host) for row, other in globs)
 
 
 @pytest.mark.parametrize(

@@ -19,13 +19,14 @@ RESPONSES: Path = ("responses", "/responses")
 MESSAGES: Path = ("messages", "/messages")  # /messages/count_tokens does not end so, and streams nothing
 GEMINI: tuple[Path, ...] = (("gemini", ":streamGenerateContent"), ("gemini", ":generateContent"))
 OLLAMA: tuple[Path, ...] = (("ollama", "/api/chat"), ("ollama", "/api/generate"))
+BEDROCK: tuple[Path, ...] = (("bedrock", "/invoke-with-response-stream"), ("bedrock", "/converse-stream"))
 
 ALL = (CHAT, RESPONSES, MESSAGES)
 ANTHROPIC: Path = ("messages", "/anthropic/v1/messages")
 # a machine of one's own also runs other things: the whole path of the API is asked for
 LOCAL: tuple[Path, ...] = tuple((api, f"/v1{end}") for api, end in ALL)
 
-ANYWHERE = (*ALL, *GEMINI, *OLLAMA)
+ANYWHERE = (*ALL, *GEMINI, *OLLAMA, *BEDROCK)
 """What a host that the user named may speak."""
 
 
@@ -35,16 +36,28 @@ def _local(port: int) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """`name` is what recordings are filed under; a host glob without a port stands for every port."""
+    """`name` is what recordings are filed under; a host glob without a port stands for every port.
+
+    `others`: hosts that fit a glob of the row, and speak no API: accounts, telemetry, files.
+    """
 
     name: str
     hosts: tuple[str, ...]
     paths: tuple[Path, ...] = ALL
+    others: tuple[str, ...] = ()
 
 
 PROVIDERS = (
     Provider("openai", ("api.openai.com",), (CHAT, RESPONSES)),  # /v1/threads/*/messages is another thing
-    Provider("chatgpt", ("chatgpt.com", "*.chatgpt.com"), (("responses", "/backend-api/codex/responses"),)),
+    Provider(
+        "chatgpt",
+        ("chatgpt.com", "*.chatgpt.com"),
+        (("responses", "/backend-api/codex/responses"),),
+        others=tuple(
+            f"{name}.chatgpt.com"
+            for name in ("ab", "ab2", "auth", "cdn", "connectors", "desktop", "events", "files", "sentinel", "status", "ws")
+        ),
+    ),
     Provider(
         "azure",
         ("*.openai.azure.com", "*.cognitiveservices.azure.com", "*.services.ai.azure.com"),
@@ -94,7 +107,7 @@ PROVIDERS = (
     Provider(
         "bedrock",
         ("bedrock-runtime.*.amazonaws.com",),
-        (("bedrock", "/invoke-with-response-stream"), ("bedrock", "/converse-stream")),
+        BEDROCK,
     ),
     Provider("ollama", (*_local(11434), "ollama.com"), (*LOCAL, *OLLAMA)),
     Provider("lmstudio", _local(1234), LOCAL),
@@ -195,7 +208,7 @@ def _row(name: str, port: str) -> Provider | None:
     full = f"[{name}]:{port}" if ":" in name else f"{name}:{port}"
     if row := _EXACT.get(name) or _EXACT.get(full):
         return row
-    return next((row for glob, row in _GLOBS if fits(name, port, glob)), None)
+    return next((row for glob, row in _GLOBS if fits(name, port, glob) and name not in row.others), None)
 
 
 def fits(name: str, port: str, glob: str) -> bool:

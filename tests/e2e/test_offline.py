@@ -216,7 +216,7 @@ def test_other_modes(start: Start, serve: Serve, replaying: Callable[..., Mitmdu
 def test_another_host_is_left_alone(start: Start, serve: Serve, replaying: Callable[..., Mitmdump], clients: Clients) -> None:
     upstream = serve(Script(chunks(LEAK)))
     ask(clients(OpenAI, first := start(), upstream.url))
-    client = clients(OpenAI, replaying(first))._client
+    client = clients(OpenAI, replaying(first, toolmend_intercept="all"))._client
     assert client.get(f"https://127.0.0.1:{upstream.port}/index").status_code == 200
     assert len(upstream.requests) == 2
 

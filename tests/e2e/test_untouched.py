@@ -30,6 +30,13 @@ def bare(confdir: Path, certificate: tuple[Path, Path]) -> Iterator[Mitmdump]:
         yield proxy
 
 
+@pytest.fixture(scope="module")
+def opening(confdir: Path, options: dict[str, str]) -> Iterator[Mitmdump]:
+    """The addon, told to open the TLS of hosts too that are none of its business."""
+    with Mitmdump({**options, "toolmend_flows": "off", "toolmend_intercept": "all"}, confdir=confdir) as proxy:
+        yield proxy
+
+
 @pytest.mark.parametrize("body", [PROSE, CRLF, ODD], ids=["prose", "CRLF", "odd"])
 @pytest.mark.parametrize("size", [1, 7, 100_000])
 def test_a_stream_with_nothing_to_mend(
@@ -75,13 +82,13 @@ OTHERS = {
 
 @pytest.mark.parametrize(("host", "method", "path", "script"), OTHERS.values(), ids=OTHERS)
 def test_what_is_no_llm_response(
-    proxy: Mitmdump, bare: Mitmdump, serve: Serve, host: str, method: str, path: str, script: Script
+    opening: Mitmdump, bare: Mitmdump, serve: Serve, host: str, method: str, path: str, script: Script
 ) -> None:
     """Every byte is what mitmdump without the addon makes of it; the body and headers are the upstream's."""
     upstream = serve(script)
     url = f"https://{host}:{upstream.port}"
     replies = []
-    for through in (bare, proxy):
+    for through in (bare, opening):
         with Raw(through, url) as raw:
             ours = {"Accept_Encoding": "gzip", "X_Mine": "1", "Connection": "close"}
             raw.send(request_bytes(path, host=raw.host, method=method, **ours))
@@ -92,10 +99,10 @@ def test_what_is_no_llm_response(
     assert set(script.headers) <= set(replies[1].headers)
 
 
-def test_the_request_of_another_host_is_not_changed(proxy: Mitmdump, serve: Serve) -> None:
+def test_the_request_of_another_host_is_not_changed(opening: Mitmdump, serve: Serve) -> None:
     upstream = serve(JSON)
-    ask(proxy, f"https://127.0.0.1:{upstream.port}", Accept_Encoding="gzip, br", X_Mine="1")
-    ask(proxy, upstream.url, path="/v1/models", Accept_Encoding="gzip, br", X_Mine="1")
+    ask(opening, f"https://127.0.0.1:{upstream.port}", Accept_Encoding="gzip, br", X_Mine="1")
+    ask(opening, upstream.url, path="/v1/models", Accept_Encoding="gzip, br", X_Mine="1")
     for asked in upstream.requests:
         assert asked.header("accept-encoding") == "gzip, br"
         assert asked.header("x-mine") == "1"

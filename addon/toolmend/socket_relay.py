@@ -1,0 +1,80 @@
+"""Frames of our own on a mitmproxy socket: in their place among the upstream's, and each in one piece.
+
+mitmproxy's own way, the command `inject.websocket`, is of no use here. What it injects comes behind all that was read at once, so
+that frames change places, and is lost if the upstream closes; what is longer than 4000 bytes is cut without regard to characters,
+which become U+FFFD. So our frames are put among those that mitmproxy takes from the upstream: it then hands them on as it does
+any other, also to the hook.
+
+Rule of this file: it is all that reaches into mitmproxy, and where that is not as it is known, there is no relay.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+
+from mitmproxy import ctx, http
+from mitmproxy.proxy.layer import Layer
+from mitmproxy.proxy.layers.websocket import WebsocketLayer
+from wsproto.events import CloseConnection, Event, TextMessage
+
+MAX_LAYERS = 200
+"""Layers of a connection that are looked through: a handful, and one for each HTTP/2 stream."""
+
+
+class Relay:
+    """`last` is called when the upstream closes: for frames that go out before. `ours`: the message at hand is one of them."""
+
+    def __init__(self, last: Callable[[], Iterable[bytes]]) -> None:
+        self.ours = False
+        self._last = last
+        self._next: list[bytes] = []
+
+    def send(self, frames: Iterable[bytes]) -> None:
+        """To be called in the hook of an upstream's message: these go to the client next."""
+        self._next += frames
+
+    def attach(self, flow: http.HTTPFlow) -> bool:
+        """Takes its place, when the socket begins. Returns whether there is one."""
+        layer = _layer(flow)
+        if layer is None:
+            return False
+        events = layer.server_ws.events
+
+        def relayed() -> Iterator[Event]:
+            for event in events():
+                if isinstance(event, CloseConnection):
+                    self._next += self._last()
+                    yield from self._taken()
+                yield event
+                yield from self._taken()
+
+        layer.server_ws.events = relayed
+        return True
+
+    def _taken(self) -> Iterator[Event]:
+        while self._next:
+            frame = self._next.pop(0).decode(errors="replace")
+            self.ours = True
+            yield TextMessage(data=frame, frame_finished=True, message_finished=True)
+            self.ours = False
+
+
+def _layer(flow: http.HTTPFlow) -> WebsocketLayer | None:
+    """The layer of a socket, which mitmproxy does not tell."""
+    server = ctx.master.addons.get("proxyserver")  # type: ignore[no-untyped-call]
+    handler = server.connections.get(flow.client_conn.id) if server else None
+    found: list[Layer] = [handler.layer] if handler else []
+    for at in range(MAX_LAYERS):
+        if at == len(found):
+            return None
+        layer = found[at]
+        if isinstance(layer, WebsocketLayer) and layer.flow is flow:
+            return layer
+        found += (part for part in _parts(layer) if not any(part is known for known in found))
+    return None
+
+
+def _parts(layer: Layer) -> Iterator[Layer]:
+    """The layers that a layer holds: one as a member, many in a dict, or by the method that gets its events."""
+    for value in vars(layer).values():
+        for part in value.values() if isinstance(value, dict) else (value, getattr(value, "__self__", None)):
+            if isinstance(part, Layer):
+                yield part

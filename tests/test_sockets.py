@@ -1,0 +1,140 @@
+"""The socket addon, message by message as mitmproxy calls it; what a real socket makes of it is e2e's business."""
+
+import json
+import logging
+from typing import Any
+
+import pytest
+from mitmproxy.test import taddons, tflow
+from mitmproxy.websocket import WebSocketMessage
+from wsproto.frame_protocol import Opcode
+
+from spoken import Text, speak
+from toolmend.hook import Toolmend
+from toolmend.socket_frames import frames_of
+from toolmend.socket_relay import Relay
+from toolmend.sockets import MAX_SHOWN, Sockets
+
+LEAK = (
+    "<|tool_calls_section_begin|><|tool_call_begin|>functions.a:0<|tool_call_argument_begin|>{}"
+    "<|tool_call_end|><|tool_calls_section_end|>"
+)
+ANSWER = frames_of(speak("responses", [Text(LEAK)]))
+CREATE = json.dumps({"type": "response.create", "model": "kimi-k2", "tools": [{"type": "function", "name": "a"}]}).encode()
+
+
+class Playing:
+    """A socket that is open; `relays`: whether mitmproxy's layer is found."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *, relays: bool = True, path: str = "/v1/responses") -> None:
+        monkeypatch.setattr(Relay, "attach", lambda *_: relays)
+        self.toolmend = Toolmend()
+        self.addon = Sockets(self.toolmend)
+        self.flow = tflow.twebsocketflow(messages=False, close_code=1000)
+        self.flow.request.path, self.flow.request.host, self.flow.request.scheme = path, "api.openai.com", "https"
+        self.flow.request.port = 443
+        self.flow.request.headers["host"] = "api.openai.com"
+
+    def says(self, content: bytes, *, client: bool = False, kind: Opcode = Opcode.TEXT, injected: bool = False) -> list[bytes]:
+        """What the other side gets for a message."""
+        assert self.flow.websocket
+        message = WebSocketMessage(kind, client, content, injected=injected)
+        self.flow.websocket.messages.append(message)
+        self.addon.websocket_message(self.flow)
+        socket = self.addon._sockets.get(self.flow)
+        told: list[bytes] = []
+        if socket:
+            told, socket._relay._next = socket._relay._next, []
+        return told if message.dropped else [message.content, *told]
+
+
+@pytest.fixture
+def playing(monkeypatch: pytest.MonkeyPatch) -> Playing:
+    return Playing(monkeypatch)
+
+
+@pytest.fixture(autouse=True)
+def _mitmproxy(playing: Playing) -> Any:
+    with taddons.context(playing.toolmend) as context:
+        context.configure(playing.toolmend, toolmend_flows="off")
+        playing.addon.websocket_start(playing.flow)
+        yield
+
+
+def types(frames: list[bytes]) -> list[str]:
+    return [json.loads(frame)["type"] for frame in frames]
+
+
+def test_an_answer(playing: Playing) -> None:
+    assert playing.says(CREATE, client=True) == [CREATE]
+    got = [out for frame in ANSWER for out in playing.says(frame)]
+    assert "response.function_call_arguments.done" in types(got)
+    assert types(got)[-1] == "response.completed"
+    assert playing.flow.metadata["toolmend"]["rules"]
+
+
+@pytest.mark.parametrize(
+    ("content", "more"),
+    [
+        (ANSWER[0], {"kind": Opcode.BINARY}),
+        (ANSWER[0], {"injected": True}),
+        (b"\xff\xfe", {"kind": Opcode.BINARY}),
+        (b"no JSON", {}),
+        (b"[1]", {"client": True}),
+        (b'{"type":"response.cancel"}', {"client": True}),
+    ],
+    ids=["binary", "of another addon's", "no UTF-8", "no JSON", "a list", "cancel"],
+)
+@pytest.mark.parametrize("asked", [True, False])
+def test_what_passes(playing: Playing, content: bytes, more: dict[str, Any], asked: bool) -> None:
+    if asked:
+        playing.says(CREATE, client=True)
+    assert playing.says(content, **more) == [content]
+
+
+def test_nobody_asked(playing: Playing) -> None:
+    assert [playing.says(frame) for frame in ANSWER] == [[frame] for frame in ANSWER]
+
+
+def test_an_error_of_ours(playing: Playing, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    playing.says(CREATE, client=True)
+
+    def fail(*_: object) -> None:
+        raise ValueError
+
+    monkeypatch.setattr("toolmend.sockets.about", fail)
+    with caplog.at_level(logging.WARNING):
+        assert [playing.says(frame) for frame in ANSWER] == [[frame] for frame in ANSWER]
+    assert "a frame goes by as it is: ValueError" in caplog.text
+
+
+def test_a_mitmproxy_that_is_not_known(monkeypatch: pytest.MonkeyPatch, playing: Playing) -> None:
+    monkeypatch.setattr(Relay, "attach", lambda *_: False)
+    playing.addon.websocket_start(playing.flow)
+    playing.says(CREATE, client=True)
+    assert [playing.says(frame) for frame in ANSWER] == [[frame] for frame in ANSWER]
+    assert "not known" in playing.flow.metadata["toolmend"]["error"]
+
+
+def test_another_path(playing: Playing) -> None:
+    playing.flow.request.path = "/v1/realtime"
+    playing.addon.websocket_end(playing.flow)
+    playing.addon.websocket_start(playing.flow)
+    playing.says(CREATE, client=True)
+    assert [playing.says(frame) for frame in ANSWER] == [[frame] for frame in ANSWER]
+
+
+def test_the_end_of_the_socket(playing: Playing) -> None:
+    playing.says(CREATE, client=True)
+    assert playing.flow.websocket
+    playing.flow.websocket.closed_by_client, playing.flow.websocket.close_code = False, 1006
+    playing.addon.websocket_end(playing.flow)
+    assert "the upstream closed the socket (1006" in playing.flow.metadata["toolmend"]["error"]
+    playing.addon.websocket_end(playing.flow)
+
+
+def test_what_mitmproxy_keeps_is_bounded(playing: Playing) -> None:
+    for _ in range(3 * MAX_SHOWN):
+        playing.says(b"{}")
+    assert playing.flow.websocket
+    assert len(playing.flow.websocket.messages) <= 2 * MAX_SHOWN
