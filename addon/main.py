@@ -8,9 +8,10 @@ import sys
 from pathlib import Path
 
 _HERE = Path(__file__).resolve().parent
-_ROOT = str(_HERE.parent if (_HERE / "__init__.py").exists() else _HERE)  # installed, it lies inside the package
-if _ROOT not in sys.path:
-    sys.path.insert(0, _ROOT)
+_INSTALLED = (_HERE / "__init__.py").exists()  # then it lies inside the package
+_ROOT = str(_HERE.parent if _INSTALLED else _HERE)
+if _ROOT not in sys.path:  # what else is installed beside the package is not for a mitmproxy that has its own
+    sys.path.insert(len(sys.path) if _INSTALLED else 0, _ROOT)
 for _name in [name for name in sys.modules if name.partition(".")[0] == "toolmend"]:
     del sys.modules[_name]
 

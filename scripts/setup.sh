@@ -4,7 +4,10 @@
 # set-up, the next run does it again. Bash 3.2 must do (macOS has it). When all is done it costs one `cksum`.
 # TOOLMEND_PYTHON names the Python that a new .venv is made with; to change it later, remove .venv.
 
-unset CDPATH PYTHONHOME PYTHONPATH # another project's: they would shadow the pinned versions
+for name in CDPATH PYTHONHOME PYTHONPATH; do # another project's: they would shadow the pinned versions
+    [ -z "${!name}" ] || export "_TOOLMEND_$name=${!name}" # what `toolmend run` starts gets them back
+    unset "$name"
+done
 root=$(cd -P "${BASH_SOURCE[0]%/*}/.." && pwd) || exit 3
 venv=$root/.venv
 

@@ -1,6 +1,7 @@
 """The command group: what it imports, how it fails, which exit code it gives."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -18,6 +19,7 @@ ADDON = Path(__file__).parents[1] / "addon"
 
 @click.command()
 @click.argument("what", default="nothing")
+@click.option("--shade", expose_value=False)
 def sample(what: str) -> None:
     """End the way the argument says."""
     match what:
@@ -62,6 +64,9 @@ def run(*args: str, code: str = "from toolmend.__main__ import main; exit(main()
         ("sample interrupt", 130, "", "interrupted\n"),
         ("sample abort", 130, "", "interrupted\n"),
         ("samlpe -a b*", 2, "", "error: there is no command 'samlpe'\ntry: toolmend sample -a 'b*'\n"),
+        ("sample --hepl", 2, "", "error: there is no option --hepl\ntry: toolmend sample --help\n"),
+        ("sample --shape=b* -- --shape", 2, "", "error: there is no option --shape\ntry: toolmend sample '--shade=b*' -- --shape\n"),
+        ("sample --zzz", 2, "", "error: No such option '--zzz'.\ntry: toolmend sample --help\n"),
         ("zzz", 2, "", "error: there is no command 'zzz'\ntry: toolmend --help\n"),
         (
             "sample bug",
@@ -111,9 +116,64 @@ def test_the_quick_answers_import_nothing_slow(option: str) -> None:
     assert not loaded & {"mitmproxy", "rich", "openai", "httpx", "asyncio"}
 
 
+@pytest.mark.parametrize(
+    ("named", "colours"),
+    [({}, False), ({"FORCE_COLOR": "1"}, True), ({"NO_COLOR": "1"}, False), ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, False)],
+    ids=str,
+)
+def test_colours(named: dict[str, str], colours: bool) -> None:
+    """A pipe has none unless it is asked for, and who wants none has none."""
+    recording = next((Path(__file__).parents[1] / "flows" / "kimi").iterdir())
+    code = "import os, sys; os.environ |= eval(sys.argv.pop(1)); from toolmend.__main__ import main; exit(main())"
+    shown = run(repr(named), "show", str(recording), code=code, capture_output=True)
+    assert shown.returncode == 0
+    assert bool(re.search(r"\x1b\[[0-9;]*3[0-9]m", shown.stdout)) is colours
+
+
+def test_the_version_is_told_without_the_command_line() -> None:
+    code = "import sys; from toolmend.__main__ import main; main(); print(*sys.modules, file=sys.stderr)"
+    done = run("--version", code=code, capture_output=True)
+    assert done.stdout == f"toolmend {__version__}\n"
+    assert not set(done.stderr.split()) & {"click", "toolmend.cli"}
+
+
+def complete(*words: str) -> list[str]:
+    """What bash is offered for the last word."""
+    env = {"_TOOLMEND_COMPLETE": "bash_complete", "COMP_WORDS": " ".join(["toolmend", *words]), "COMP_CWORD": str(len(words))}
+    code = "import os, sys; os.environ |= eval(sys.argv.pop(1)); from toolmend.__main__ import main; exit(main())"
+    return [line.partition(",")[2] for line in run(repr(env), code=code, capture_output=True).stdout.splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        (["exp"], ["explain", "export"]),
+        (["env", "--shell", "f"], ["fish"]),
+        (["run", "--con"], ["--config"]),
+        (["show", "--flows", str(Path(__file__).parents[1] / "flows"), "la"], ["last"]),
+    ],
+    ids=str,
+)
+def test_completion(words: list[str], offered: list[str]) -> None:
+    assert complete(*words) == offered
+
+
+def test_recordings_are_completed() -> None:
+    folder = Path(__file__).parents[1] / "flows"
+    name = next(folder.glob("*/*/meta.json")).parent.name
+    assert name in complete("show", "--flows", str(folder), name[:-1])
+
+
 def test_a_reader_that_left_is_no_error() -> None:
     read, write = os.pipe()
     os.close(read)
     done = run("--help", stdout=write, stderr=subprocess.PIPE)
     os.close(write)
     assert (done.returncode, done.stderr) == (128 + signal.SIGPIPE, "")
+
+
+def test_the_path_of_the_addon(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["addon-path"]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert "addons = " in Path(out.removesuffix("\n")).read_text()

@@ -41,7 +41,9 @@ def build_editable(folder, config_settings=None, metadata_directory=None):
 """
 PACKAGE = """
 import json, os, sys
-print(json.dumps({"args": sys.argv[1:], "cwd": os.getcwd(), "prefix": sys.prefix, "stdin": sys.stdin.read()}))
+names = ("PYTHONPATH", "_TOOLMEND_PYTHONPATH")  # it is taken away, and kept for what `toolmend run` starts
+told = {"args": sys.argv[1:], "cwd": os.getcwd(), "prefix": sys.prefix, "stdin": sys.stdin.read()}
+print(json.dumps(told | {"paths": [os.environ.get(name) for name in names]}))
 sys.exit(7)
 """
 
@@ -161,7 +163,7 @@ def told(launcher: subprocess.Popen[str], stdin: str = "") -> tuple[dict[str, ob
 def test_the_first_run(tmp_path: Path) -> None:
     checkout, env = machine(tmp_path)
     stranger = env["PYTHONPATH"]  # a working directory full of modules that are not ours
-    expected = {"args": ["a b", "--c", ""], "cwd": stranger, "prefix": str(checkout / ".venv"), "stdin": "typed"}
+    expected = {"args": ["a b", "--c", ""], "cwd": stranger, "prefix": str(checkout / ".venv"), "stdin": "typed", "paths": [None, stranger]}
 
     both = [start(checkout, "a b", "--c", "", env=env, cwd=Path(stranger)) for _ in range(2)]
     answers = [told(launcher, "typed") for launcher in both]

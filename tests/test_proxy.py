@@ -4,13 +4,15 @@ import os
 import signal
 import socket
 import ssl
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from toolmend import proxy
-from toolmend.proxy import Mitmdump, ProxyError, addon_path, tail, write_bundle
-from toolmend.upstream import make_certificate
+from toolmend.proxy import Mitmdump, ProxyError, addon_path, tail
 
 STUBBORN = """
 import logging, signal
@@ -89,27 +91,50 @@ def test_a_script_that_fails_is_told_with_its_words(confdir: Path, tmp_path: Pat
         pass
 
 
-def test_what_clients_are_told(confdir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A variable that replaces a trust store names a file that has what was trusted before; one that adds, our CA."""
-    company, _ = make_certificate(tmp_path)
-    monkeypatch.setenv("SSL_CERT_FILE", str(company))
+def test_what_clients_are_told(confdir: Path) -> None:
     with Mitmdump({}, confdir=confdir, scripts=[], ready="listening") as mitmdump:
-        variables = mitmdump.environment()
+        variables = mitmdump.environment({})
         assert variables["HTTPS_PROXY"] == variables["https_proxy"] == mitmdump.url
-    assert "localhost" in variables["NO_PROXY"]
-    assert Path(variables["NODE_EXTRA_CA_CERTS"]).read_bytes() == mitmdump.ca.read_bytes()
-    bundle = Path(variables["SSL_CERT_FILE"]).read_bytes()
-    assert company.read_bytes() in bundle
-    assert mitmdump.ca.read_bytes() in bundle
-    assert bundle.count(b"BEGIN CERTIFICATE") == 2
+    assert Path(variables["NODE_EXTRA_CA_CERTS"]) == mitmdump.ca
+    assert mitmdump.ca.read_bytes().strip() in Path(variables["SSL_CERT_FILE"]).read_bytes()
 
 
-def test_a_bundle_without_a_system_file_has_mozillas(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "none"))
-    ours, _ = make_certificate(tmp_path)
-    bundle = write_bundle(tmp_path / "bundle.pem", ours).read_bytes()
-    assert bundle.count(b"BEGIN CERTIFICATE") > 50
-    assert bundle.endswith(ours.read_bytes())
+def test_it_ends_with_its_parent(confdir: Path) -> None:
+    """Also if that is killed: it holds the other end of a pipe."""
+    code = f"""
+import os, signal
+from pathlib import Path
+from toolmend.proxy import Mitmdump
+with Mitmdump({{}}, confdir=Path({str(confdir)!r}), scripts=[], ready="listening") as mitmdump:
+    print(mitmdump.port, flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+    env = os.environ | {"PYTHONPATH": str(addon_path().parent)}
+    done = subprocess.run([sys.executable, "-c", code], env=env, stdout=subprocess.PIPE, check=False)
+    assert done.returncode == -signal.SIGKILL
+    until = time.monotonic() + 20
+    while socket.socket().connect_ex(("127.0.0.1", int(done.stdout))) == 0:
+        assert time.monotonic() < until
+
+
+def test_its_environment_is_its_own(confdir: Path, tmp_path: Path) -> None:
+    script = tmp_path / "telling.py"
+    script.write_text("import logging, os\nlogging.info(f'told {sorted(name for name in os.environ if name != chr(95))}')")
+    env = {"HOME": str(tmp_path), "LC_CTYPE": "C.UTF-8"}
+    with Mitmdump({}, confdir=confdir, scripts=[script], ready="listening", env=env) as mitmdump:
+        mitmdump.wait_for(r"told \['HOME', 'LC_CTYPE'\]")
+
+
+def test_a_long_log_is_forgotten(confdir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = tmp_path / "talking.py"
+    script.write_text("import logging\ndef done():\n    for n in range(50): logging.info(f'line {n}.')")
+    with Mitmdump({}, confdir=confdir, scripts=[script], ready="listening") as mitmdump:
+        monkeypatch.setattr(proxy, "MAX_LINES", 10)
+        lines = mitmdump.follow()
+        os.kill(mitmdump.pid, signal.SIGTERM)
+        assert "line 49." in list(lines)[-1]
+    assert "line 49." in mitmdump.log
+    assert "line 5." not in mitmdump.log
 
 
 def test_the_addon_is_where_it_says() -> None:

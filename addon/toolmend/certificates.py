@@ -36,7 +36,7 @@ REPLACING = {
     "HTTPLIB2_CA_CERTS": "httplib2, Google's older client",
     "NIX_SSL_CERT_FILE": "what Nix has built, before SSL_CERT_FILE",
 }
-"""Variables that replace a client's trust store."""
+"""Variables that replace a client's trust store. Not those of git, cargo and pip: their traffic is not decrypted."""
 
 ADDING = "NODE_EXTRA_CA_CERTS"
 """Node, Bun and what is made with them: it adds to the store, and names one file."""

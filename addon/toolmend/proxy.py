@@ -4,11 +4,12 @@
         proxy.url, proxy.port, proxy.ca, proxy.log
 
 The rule: whatever happens inside the block or on the way into it, Ctrl-C included, the process is gone after it. It is
-ended by its own id, with SIGTERM, so that it can finish its recordings; with SIGKILL if it does not.
+ended by its own id, with SIGTERM, so that it can finish its recordings; with SIGKILL if it does not. It has a session of its
+own, so the terminal's Ctrl-C is not meant for it; and it holds the other end of a pipe of ours, so it ends also if we are killed.
 """
 
+import os
 import re
-import ssl
 import subprocess
 import sys
 import threading
@@ -17,7 +18,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-import certifi
+from .certificates import write_bundle
+from .environment import variables
 
 OPTIONS = {
     "listen_host": "127.0.0.1",
@@ -26,8 +28,28 @@ OPTIONS = {
     "tcp_timeout": "3600",  # a model that thinks is silent for longer than the 600 seconds that are usual
 }
 
-COMMAND = (sys.executable, "-u", "-P", "-c", "from mitmproxy.tools.main import mitmdump; mitmdump()")
+GUARD = """
+import os, signal, stat, threading
+def guard():
+    while os.read(0, 1024):
+        pass
+    for number in (1, 2):  # nobody reads there any more
+        os.dup2(os.open(os.devnull, os.O_WRONLY), number)
+    os.kill(os.getpid(), signal.SIGTERM)
+    threading.Event().wait(15)
+    os._exit(1)
+if stat.S_ISFIFO(os.fstat(0).st_mode):
+    threading.Thread(target=guard, daemon=True).start()
+"""
+"""What the process runs first: where its standard input is a pipe, it ends, in good order, when the pipe's other end is gone."""
+
+COMMAND = (sys.executable, "-u", "-P", "-c", f"{GUARD}from mitmproxy.tools.main import mitmdump; mitmdump()")
 """The mitmdump of this environment. -P: nothing is imported from the working directory. -u: its log comes at once."""
+
+READY = "toolmend: listens"
+"""What the addon says when all of it is at work. mitmdump listens before it ends for a script's error, so that is not enough."""
+
+LISTENING = r"proxy (?:to \S+ |\(upstream mode\) )?listening at \S+:(\d+)"
 
 START = 60.0
 """Seconds until it must listen; half a second is usual, a loaded machine that makes its first CA takes longer."""
@@ -35,18 +57,8 @@ START = 60.0
 GRACE = 15.0
 """Seconds between SIGTERM and SIGKILL: more than the recorder's bound for finishing."""
 
-
-PROXY_VARIABLES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")
-REPLACING = (
-    "SSL_CERT_FILE",
-    "REQUESTS_CA_BUNDLE",
-    "CURL_CA_BUNDLE",
-    "GIT_SSL_CAINFO",
-    "CODEX_CA_CERTIFICATE",
-    "DENO_CERT",
-    "CARGO_HTTP_CAINFO",
-)
-"""Variables that replace a client's trust store: the system's CAs have to be in the file as well."""
+MAX_LINES = 20_000
+"""Of the log, that are kept: some megabytes. An agent may run for weeks."""
 
 
 class ProxyError(RuntimeError):
@@ -60,24 +72,20 @@ def addon_path() -> Path:
     return inside if inside.exists() else package.parent / "main.py"
 
 
-def write_bundle(path: Path, *extra: Path) -> Path:
-    """Write the CAs that this system trusts and `extra` ones into one PEM file; returns its path.
-
-    For the variables that replace a trust store rather than add to it (SSL_CERT_FILE and its like).
-    """
-    system = ssl.get_default_verify_paths().cafile or certifi.where()  # the first one heeds SSL_CERT_FILE
-    path.write_bytes(b"\n".join(source.read_bytes() for source in (Path(system), *extra)))
-    return path
+def arguments(options: Mapping[str, str], scripts: Sequence[Path]) -> list[str]:
+    """What stands behind COMMAND: each option becomes `--set name=value`."""
+    words = [word for name, value in options.items() for word in ("--set", f"{name}={value}")]
+    return words + [word for script in scripts for word in ("-s", str(script))]
 
 
 class Mitmdump:
     """One mitmdump process, listening on 127.0.0.1 while the `with` block runs.
 
-    options: mitmproxy options beside, and before, `OPTIONS`; each becomes `--set name=value`.
+    options: mitmproxy options beside, and before, `OPTIONS`.
     confdir: where its CA is kept, or made.
     scripts: what it loads; by default the addon.
-    ready: a pattern for what it says when all of that is at work. mitmdump listens before it ends for a script's error,
-    so that it listens is not enough.
+    ready: a pattern for what it says when all of that is at work.
+    env: its own environment; by default ours.
     Raises ProxyError if it ends, or does not get ready, at the start.
     """
 
@@ -87,14 +95,17 @@ class Mitmdump:
         *,
         confdir: Path,
         scripts: Sequence[Path] | None = None,
-        ready: str = "toolmend: listens",
+        ready: str = READY,
+        env: Mapping[str, str] | None = None,
     ) -> None:
         self.confdir = confdir
         self.options = {**OPTIONS, "confdir": str(confdir), **options}
         self.scripts = [addon_path()] if scripts is None else scripts
         self.ready = ready
+        self.env = env
         self.port = 0
         self._lines: list[str] = []
+        self._dropped = 0  # lines in front of those
         self._ended = False
         self._news = threading.Condition()
 
@@ -107,19 +118,10 @@ class Mitmdump:
         """The certificate that a client has to trust."""
         return self.confdir / "mitmproxy-ca-cert.pem"
 
-    def environment(self) -> dict[str, str]:
+    def environment(self, given: Mapping[str, str] = os.environ) -> dict[str, str]:
         """The variables that send a client through this proxy and make it trust the CA; writes the CA bundle."""
-        bundle = str(write_bundle(self.confdir / "toolmend-ca-bundle.pem", self.ca))
-        proxies = dict.fromkeys(PROXY_VARIABLES, self.url)
-        direct = {"NO_PROXY": "localhost,127.0.0.1,::1"}
-        return {
-            **proxies,
-            **direct,
-            **{name.lower(): value for name, value in (proxies | direct).items()},
-            **dict.fromkeys(REPLACING, bundle),
-            "NODE_EXTRA_CA_CERTS": str(self.ca),  # adds to the store: our CA alone
-            "NODE_USE_ENV_PROXY": "1",
-        }
+        bundle = write_bundle(self.confdir / "toolmend-ca-bundle.pem", self.ca, given=given)
+        return variables(self.url, self.ca, bundle, given)
 
     @property
     def log(self) -> str:
@@ -148,7 +150,7 @@ class Mitmdump:
 
     def follow(self) -> Iterator[str]:
         """Every line of the log from here on, until the process ends."""
-        at = len(self._lines)
+        at = self._dropped + len(self._lines)
         while new := self._behind(at):
             yield from new
             at += len(new)
@@ -164,13 +166,15 @@ class Mitmdump:
             self._process.kill()
             self._process.wait()
             self._reader.join()
+            assert self._process.stdin is not None
+            self._process.stdin.close()
 
     def __enter__(self) -> Self:
-        arguments = [word for name, value in self.options.items() for word in ("--set", f"{name}={value}")]
-        arguments += [word for script in self.scripts for word in ("-s", str(script))]
         self._process = subprocess.Popen(
-            [*COMMAND, *arguments],
-            stdin=subprocess.DEVNULL,
+            [*COMMAND, *arguments(self.options, self.scripts)],
+            env=self.env,
+            start_new_session=True,
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             encoding="utf-8",
@@ -180,7 +184,7 @@ class Mitmdump:
         self._reader.start()
         try:
             self.wait_for(self.ready, START)
-            self.port = int(self.wait_for(r"proxy (?:to \S+ |\(upstream mode\) )?listening at \S+:(\d+)")[1])
+            self.port = int(self.wait_for(LISTENING)[1])
         except BaseException:
             self.stop()
             raise
@@ -194,8 +198,8 @@ class Mitmdump:
     def _behind(self, at: int) -> list[str]:
         """The lines from the `at`-th on, when there are any; none at the end."""
         with self._news:
-            self._news.wait_for(lambda: self._ended or len(self._lines) > at)
-            return self._lines[at:]
+            self._news.wait_for(lambda: self._ended or self._dropped + len(self._lines) > at)
+            return self._lines[max(0, at - self._dropped) :]
 
     def _read(self) -> None:
         assert self._process.stdout is not None
@@ -203,6 +207,9 @@ class Mitmdump:
             for line in lines:
                 with self._news:
                     self._lines.append(line)
+                    if len(self._lines) > MAX_LINES:
+                        self._dropped += MAX_LINES // 2
+                        del self._lines[: MAX_LINES // 2]
                     self._news.notify_all()
         with self._news:
             self._ended = True

@@ -5,29 +5,29 @@ every failure is told in one place and one form: `error:` and `try:` on stderr, 
 """
 
 import os
-import shlex
 import signal
 import sys
-import traceback
-from collections.abc import Sequence
-from difflib import get_close_matches
+from collections.abc import Iterable, Sequence
 from enum import IntEnum
 from importlib import import_module
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
 from toolmend import __version__
 
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
 COMMANDS = {
     # name: (module:attribute, one line for --help)
     "addon-path": ("toolmend.cli.addon_path:addon_path", "Print the file that `mitmdump -s` loads."),
     "bug-report": ("toolmend.cli.bug_report:bug_report", "Collect what a report needs, redacted, and show it first."),
-    "ca": ("toolmend.cli.ca:ca", "Where the proxy's CA lies; have this system trust it, or no longer."),
+    "ca": ("toolmend.cli.ca:ca", "Where the proxy's CA lies; have the system trust it, or not."),
     "config": ("toolmend.cli.config:config", "Check the settings, and show where each one comes from."),
-    "demo": ("toolmend.cli.demo:demo", "Watch a leaked stream being mended by a real proxy, start to end."),
+    "demo": ("toolmend.cli.demo:demo", "Watch a leaked stream being mended by a real proxy."),
     "doctor": ("toolmend.cli.doctor:doctor", "Check the set-up, and prove that a stream is mended on its way."),
-    "env": ("toolmend.cli.env:env", "Print the variables that send a shell's programs through the proxy."),
+    "env": ("toolmend.cli.env:env", "Print the variables that send a shell through the proxy."),
     "explain": ("toolmend.cli.explain:explain", "Say in words which rules changed an answer, where, and why."),
     "export": ("toolmend.cli.export:export", "Write recordings as a mitmproxy flow file, or as HAR."),
     "flows": ("toolmend.cli.flows:flows", "List what was recorded: agent, model, state, tokens, rules."),
@@ -37,11 +37,11 @@ COMMANDS = {
     "prune": ("toolmend.cli.prune:prune", "Remove the recordings that are too old or too much."),
     "rewrite": ("toolmend.cli.rewrite:rewrite", "Mend a stream that lies in a file or comes on standard input."),
     "routes": ("toolmend.cli.routes:routes", "Check a file's routes, and show which request they take where."),
-    "run": ("toolmend.cli.run:run", "Run an agent, or any command, through the proxy: toolmend run -- claude"),
+    "run": ("toolmend.cli.run:run", "Run an agent, or any command, behind the proxy."),
     "serve": ("toolmend.cli.serve:serve", "Play recordings as a local provider, to an agent or an SDK."),
     "show": ("toolmend.cli.show:show", "Show a recording, in the terminal or with --html as a page."),
     "start": ("toolmend.cli.background:start", "Keep one proxy in the background, for all terminals."),
-    "status": ("toolmend.cli.background:status", "Say whether a proxy runs in the background, and what it has done."),
+    "status": ("toolmend.cli.background:status", "Say whether a proxy runs in the background, and what it did."),
     "stop": ("toolmend.cli.background:stop", "End the proxy in the background."),
     "verify": ("toolmend.cli.verify:verify", "Play fixtures once more: does the client get what it got?"),
 }
@@ -99,10 +99,17 @@ class Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args[0] not in COMMANDS and not ctx.resilient_parsing:
-            close = get_close_matches(args[0], COMMANDS, n=1)
-            hint = shlex.join([ctx.command_path, *close, *args[1:]]) if close else f"{ctx.command_path} --help"
+            close = _close(args[0], COMMANDS)
+            hint = _line(ctx.command_path, *close, *args[1:]) if close else f"{ctx.command_path} --help"
             raise Problem(f"there is no command {args[0]!r}", try_=hint, code=Exit.USAGE)
         return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
+        """From the table: click's own would import every command."""
+        from click.shell_completion import CompletionItem  # noqa: PLC0415  seldom wanted
+
+        named = [CompletionItem(name, help=line) for name, (_, line) in COMMANDS.items() if name.startswith(incomplete)]
+        return named + click.Command.shell_complete(self, ctx, incomplete)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -118,8 +125,13 @@ def cli(debug: bool) -> None:  # main() reads it from the context
     \b
     Examples:
       toolmend demo                     see it work: a real proxy, a leaked stream, before and after
-      toolmend rewrite leaked.sse       mend a stream you have kept
-      mitmdump -s addon/main.py         put it between your agent and its provider
+      toolmend run -- claude            put it between an agent and its provider
+      toolmend show last                what was recorded, and what was mended
+      mitmdump -s "$(toolmend addon-path)"    with a mitmproxy of your own
+
+    \b
+    Completion, of recordings too: eval "$(_TOOLMEND_COMPLETE=bash_source toolmend)", or zsh_source;
+    in fish: _TOOLMEND_COMPLETE=fish_source toolmend | source
 
     \b
     Exit codes: 0 all is well, 1 something was found or differs, 2 wrong usage, 3 it failed,
@@ -150,7 +162,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return Exit.BROKEN_PIPE
     except Exception as error:  # the last frame: told, not thrown at the user
         if debug:
-            traceback.print_exc()
+            from traceback import print_exc  # noqa: PLC0415
+
+            print_exc()
         problem = _problem(error, args)
         problem.show()
         return problem.exit_code
@@ -162,14 +176,36 @@ def _problem(error: Exception, args: list[str]) -> Problem:
     match error:
         case Problem():
             return error
-        case click.UsageError():
-            command = [argument for argument in args if argument in COMMANDS][:1]  # raised in a command, it has no ctx
-            path = error.ctx.command_path if error.ctx else shlex.join(["toolmend", *command])
-            return Problem(error.format_message(), try_=f"{path} --help", code=Exit.USAGE)
+        case click.NoSuchOption() if error.ctx and (close := _close(error.option_name, _options(error.ctx))):
+            wrong = error.option_name
+            at = next((at for at, word in enumerate(args) if word.partition("=")[0] == wrong), len(args))
+            fixed = [*args[:at], *(close[0] + word.removeprefix(wrong) for word in args[at : at + 1]), *args[at + 1 :]]
+            return Problem(f"there is no option {wrong}", try_=_line("toolmend", *fixed), code=Exit.USAGE)
         case click.ClickException():
-            return Problem(error.format_message())
+            command = [argument for argument in args if argument in COMMANDS][:1]  # raised in a command, it has no ctx
+            ctx, code = (error.ctx, Exit.USAGE) if isinstance(error, click.UsageError) else (None, Exit.RUNTIME)
+            path = ctx.command_path if ctx else _line("toolmend", *command)
+            return Problem(error.format_message(), try_=f"{path} --help", code=code)
         case _:
             return Problem(
                 f"unexpected {type(error).__name__}: {error}",
-                try_=f"{shlex.join(['toolmend', '--debug', *args])}  (and report what it shows)",
+                try_=f"{_line('toolmend', '--debug', *args)}  (and report what it shows)",
             )
+
+
+def _options(ctx: click.Context) -> list[str]:
+    return [name for parameter in ctx.command.get_params(ctx) for name in parameter.opts if name.startswith("--")]
+
+
+def _close(word: str, known: Iterable[str]) -> list[str]:
+    """The one that was meant, if one is near."""
+    from difflib import get_close_matches  # noqa: PLC0415  seldom wanted
+
+    return get_close_matches(word, known, n=1)
+
+
+def _line(*words: str) -> str:
+    """A command that can be pasted."""
+    from shlex import quote  # noqa: PLC0415  seldom wanted
+
+    return " ".join([words[0], *map(quote, words[1:])])

@@ -1,0 +1,107 @@
+"""What `run`, `start` and `env` have in common: the options of a proxy that is to be started, and what its log says of it.
+
+Rule of this file: an option that mitmproxy would swallow without a word is refused here.
+"""
+
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..certificates import kept_bundle
+from ..company import UnusableError, company
+from ..data_folder import data_folder
+from ..environment import LOOPBACK, before, confdir
+from ..proxy import OPTIONS, addon_path
+from . import Exit, Problem
+
+_SET = re.compile(r"[a-z][a-z0-9_]*=", re.ASCII)
+
+
+def proxy_options[F: Callable[..., Any]](command: F) -> F:
+    """`--config`, `--set` and `--flows`, as the arguments config, settings and flows."""
+    options = (
+        click.option("--config", type=click.Path(path_type=Path), metavar="FILE", help="A TOML file of settings and routes."),
+        click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="An option of mitmproxy's or toolmend's."),
+        click.option(
+            "--flows", type=click.Path(file_okay=False, path_type=Path), metavar="FOLDER", help="Where to keep the recordings."
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def own_options(config: Path | None, settings: Sequence[str], flows: Path | None) -> tuple[dict[str, str], Path]:
+    """The options of a proxy of ours, and its confdir. What the user says himself stands above what we would say."""
+    for word in settings:
+        if not _SET.match(word):
+            raise Problem(f"--set {word} is no NAME=VALUE", try_="--set toolmend_dialects=kimi_k2", code=Exit.USAGE)
+    said = dict(word.split("=", 1) for word in settings)
+    if config:
+        said["toolmend_config"] = str(config.absolute())
+    if flows:
+        said["toolmend_flows"] = str(flows.absolute())
+    folder = Path(said.pop("confdir", "") or confdir()).expanduser()
+    ours = dict(OPTIONS)
+    known = {*said, *_in_yaml(folder)}
+    if "mode" not in known and (through := _company()):
+        ours["mode"] = through
+    if "ssl_verify_upstream_trusted_ca" not in known:  # or it would trust Mozilla's CAs alone, no company's
+        ours["ssl_verify_upstream_trusted_ca"] = str(kept(before(os.environ)))
+    return ours | said, folder
+
+
+def kept(given: Mapping[str, str], *extra: Path) -> Path:
+    """The bundle of CAs for an environment, in the data folder. Raises Problem."""
+    try:
+        return kept_bundle(data_folder(), given, *extra)
+    except OSError as error:
+        wrong = f"the CAs that your programs trust cannot be kept: {error.strerror}: {error.filename}"
+        raise Problem(wrong, try_="XDG_DATA_HOME=FOLDER, one that can be written") from None
+
+
+def _in_yaml(folder: Path) -> list[str]:
+    """The options that the user has set for all mitmproxies: they are read by mitmproxy itself."""
+    try:
+        return re.findall(r"^(\w+)\s*:", (folder / "config.yaml").read_text(encoding="utf-8"), re.MULTILINE)
+    except (OSError, ValueError):
+        return []
+
+
+def _company() -> str | None:
+    try:
+        found = company(os.environ)
+    except UnusableError as error:
+        hint = "unset HTTPS_PROXY https_proxy ALL_PROXY all_proxy; or --set mode=regular, to go without it"
+        raise Problem(str(error), try_=hint, code=Exit.CONFIGURATION) from None
+    return found.mode if found else None
+
+
+def start_problem(error: Exception) -> Problem:
+    """Why a proxy did not start: what is wrong with the settings, or else its last words."""
+    if found := re.findall(r"(?:OptionsError: |toolmend: (?=there is no option ))(.*)$", str(error), re.MULTILINE):
+        return Problem(found[-1], try_="toolmend config check", code=Exit.CONFIGURATION)
+    return Problem(f"the proxy did not start: {error}", try_="toolmend doctor")
+
+
+def scripts() -> list[Path]:
+    """What such a proxy loads."""
+    return [addon_path(), Path(__file__).resolve().parents[1] / "companion.py"]
+
+
+def recordings_of(log: str) -> Path | None:
+    """Where the proxy of this log keeps its recordings, if it does."""
+    found = re.search(r"toolmend: listens to .*; recordings in (.*)", log)
+    return Path(found[1]) if found else None
+
+
+def named_hosts(log: str) -> list[str]:
+    """The hosts on loopback that the settings name as hosts of LLM APIs, as NO_PROXY would name them."""
+    found = re.search(r"toolmend: listens to ([^;]*);", log)
+    words = found[1].replace(",", " ").split() if found else []
+    names = {word.removeprefix("[").partition("]")[0] if "]" in word else word.rpartition(":")[0] or word for word in words}
+    return [name for name in LOOPBACK if name in names]

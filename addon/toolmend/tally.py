@@ -1,0 +1,63 @@
+"""What a proxy has done since its start, as its log says it: see companion.py, which writes it.
+
+    Tally.read(log)                       the sums of the last line that has some
+    after - before                        what was done in between
+    tally.sentence()                      "mended 2 of 5 answers (kimi_k2, finish_reason)"
+
+Rule of this file: it reads, and a line that is torn or not ours counts as none.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+MARK = "toolmend: tally "
+"""What such a line begins with, behind the time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """`answers` of LLMs, whatever came of them; `mended` ones; those with `faults` of ours, a torn stream or a lost recording.
+
+    `rules`: how many answers each was at work in. `folder`: the last recording. `warnings`: the last ones, oldest first.
+    """
+
+    answers: int = 0
+    mended: int = 0
+    faults: int = 0
+    rules: Mapping[str, int] = field(default_factory=dict)
+    folder: str | None = None
+    warnings: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, log: str) -> Self:
+        """From a proxy's log, or from the end of one."""
+        while log:
+            log, _, line = log.rpartition(MARK)
+            try:
+                said: dict[str, Any] = json.loads(line.partition("\n")[0])
+                return cls(**said | {"warnings": tuple(said["warnings"])})
+            except (ValueError, TypeError, KeyError):
+                continue
+        return cls()
+
+    def __sub__(self, earlier: "Tally") -> "Tally":
+        return Tally(
+            self.answers - earlier.answers,
+            self.mended - earlier.mended,
+            self.faults - earlier.faults,
+            Counter(self.rules) - Counter(earlier.rules),
+            self.folder if self.folder != earlier.folder else None,
+            tuple(warning for warning in self.warnings if warning not in earlier.warnings),
+        )
+
+    def sentence(self) -> str:
+        """In words, without a full stop."""
+        if not self.answers:
+            return "no LLM answer came through the proxy"
+        answers = "1 answer" if self.answers == 1 else f"{self.answers} answers"
+        rules = ", ".join(sorted(self.rules, key=lambda rule: -self.rules[rule]))  # those that are even stay in their order
+        text = f"mended {self.mended} of {answers} ({rules})" if self.mended else f"{answers}, nothing to mend"
+        return text + (f", {self.faults} with a fault" if self.faults else "")
