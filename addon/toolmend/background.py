@@ -116,6 +116,7 @@ def start(port: int, options: Mapping[str, str], confdir: Path, scripts: Sequenc
             process = subprocess.Popen(
                 [*COMMAND, *arguments(given, scripts)],
                 env=env,
+                cwd=folder,  # a toolmend.toml that lies where it was started is not for all terminals
                 start_new_session=True,
                 stdin=subprocess.DEVNULL,
                 stdout=words,

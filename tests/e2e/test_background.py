@@ -133,6 +133,14 @@ def test_settings_that_are_wrong(home: dict[str, str]) -> None:
     assert "Traceback" not in done.stderr
 
 
+def test_it_is_in_no_folder_of_the_users(home: dict[str, str], tmp_path: Path) -> None:
+    """A toolmend.toml that lies where it was started is not for all terminals; a folder that was named there is there."""
+    (tmp_path / "toolmend.toml").write_text('dialects = "off"')
+    assert toolmend(home, "start", "--port", "0", "--flows", "kept", cwd=tmp_path).returncode == 0
+    log = (data(home) / "proxy.log").read_text()
+    assert f"dialects: auto; recordings in {tmp_path / 'kept'}\n" in log
+
+
 @pytest.mark.parametrize("own", [["--set", "toolmend_flows=off"], ["--flows", "elsewhere"]])
 def test_a_run_with_options_has_a_proxy_of_its_own(own: list[str], home: dict[str, str], tmp_path: Path) -> None:
     assert toolmend(home, "start", "--port", "0").returncode == 0

@@ -17,7 +17,7 @@ from ..background import stop as stop_proxy
 from ..environment import before
 from ..tally import Tally
 from . import Exit, Problem
-from .proxies import own_options, proxy_options, recordings_of, scripts, start_problem
+from .proxies import absolute, own_options, proxy_options, recordings_of, scripts, start_problem
 
 VERSION = 1
 """Of what `--json` says."""
@@ -44,7 +44,7 @@ def start(port: int, config: Path | None, settings: tuple[str, ...], flows: Path
     if re.fullmatch(rf"upstream:http://(localhost|127\.0\.0\.1):{port}", options.get("mode", "")):
         del options["mode"]  # this shell has been sent here already: it would go through itself
     try:
-        proxy = start_proxy(port, options, confdir, scripts(), before(os.environ))
+        proxy = start_proxy(port, options, confdir, scripts(), absolute(before(os.environ)))
     except TakenError:
         raise Problem(f"port {port} is taken by another process", try_=f"toolmend start --port {port + 1}") from None
     except StartError as error:

@@ -18,6 +18,9 @@ from ..environment import LOOPBACK, before, confdir
 from ..proxy import OPTIONS, addon_path
 from . import Exit, Problem
 
+_FOLDERS = re.compile(r"toolmend_(config|flows|replay)", re.IGNORECASE)
+"""Options and variables whose value is a path, or `off`."""
+
 _SET = re.compile(r"[a-z][a-z0-9_]*=", re.ASCII)
 
 
@@ -42,9 +45,9 @@ def own_options(config: Path | None, settings: Sequence[str], flows: Path | None
             raise Problem(f"--set {word} is no NAME=VALUE", try_="--set toolmend_dialects=kimi_k2", code=Exit.USAGE)
     said = dict(word.split("=", 1) for word in settings)
     if config:
-        said["toolmend_config"] = str(config.absolute())
+        said["toolmend_config"] = str(config)
     if flows:
-        said["toolmend_flows"] = str(flows.absolute())
+        said["toolmend_flows"] = str(flows)
     folder = Path(said.pop("confdir", "") or confdir()).expanduser()
     ours = dict(OPTIONS)
     known = {*said, *_in_yaml(folder)}
@@ -52,7 +55,15 @@ def own_options(config: Path | None, settings: Sequence[str], flows: Path | None
         ours["mode"] = through
     if "ssl_verify_upstream_trusted_ca" not in known:  # or it would trust Mozilla's CAs alone, no company's
         ours["ssl_verify_upstream_trusted_ca"] = str(kept(before(os.environ)))
-    return ours | said, folder
+    return ours | absolute(said), folder
+
+
+def absolute(values: Mapping[str, str]) -> dict[str, str]:
+    """Options, or variables, as they are from any folder: the proxy in the background is in none of the user's."""
+    return {
+        name: str(Path(value).expanduser().absolute()) if value and value != "off" and _FOLDERS.fullmatch(name) else value
+        for name, value in values.items()
+    }
 
 
 def kept(given: Mapping[str, str], *extra: Path) -> Path:
