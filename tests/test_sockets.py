@@ -9,7 +9,7 @@ from mitmproxy.test import taddons, tflow
 from mitmproxy.websocket import WebSocketMessage
 from wsproto.frame_protocol import Opcode
 
-from spoken import Text, speak
+from spoken import Asked, Text, speak
 from toolmend.hook import Toolmend
 from toolmend.socket_frames import frames_of
 from toolmend.socket_relay import Relay
@@ -71,6 +71,43 @@ def test_an_answer(playing: Playing) -> None:
     assert "response.function_call_arguments.done" in types(got)
     assert types(got)[-1] == "response.completed"
     assert playing.flow.metadata["toolmend"]["rules"]
+
+
+def output(*more: dict[str, Any], **fields: Any) -> bytes:
+    """The client's next request: the result of the call, and what it says beside."""
+    result = {"type": "function_call_output", "call_id": "functions.a:0", "output": "日本" * 3000}
+    return json.dumps({"type": "response.create", "previous_response_id": "r", "input": [*more, result], **fields}).encode()
+
+
+def test_the_result_of_a_call_that_the_upstream_never_made_comes_with_the_call(playing: Playing) -> None:
+    playing.says(CREATE, client=True)
+    for frame in ANSWER:
+        playing.says(frame)
+    (forwarded,) = playing.says(output(model="kimi-k2"), client=True)
+    sent = json.loads(forwarded)
+    call, result = sent["input"]
+    assert call == {"type": "function_call", "call_id": "functions.a:0", "name": "a", "arguments": "{}"}
+    assert (result["call_id"], sent["model"]) == ("functions.a:0", "kimi-k2")
+    assert forwarded.isascii()
+
+
+OWN = frames_of(speak("responses", [Asked("functions.a:0", "a", "{}")], "tool_calls"))
+
+
+@pytest.mark.parametrize(
+    ("answer", "request_"),
+    [
+        pytest.param(OWN, output(), id="the upstream's own call"),
+        pytest.param(ANSWER, output({"type": "function_call", "call_id": "functions.a:0", "name": "a", "arguments": "{}"}), id="told"),
+        pytest.param(ANSWER, output(previous_response_id=None), id="nothing is remembered"),
+        pytest.param(ANSWER, output().replace(b"functions.a:0", b"call_7"), id="another call"),
+    ],
+)
+def test_a_request_that_says_all_is_not_changed(playing: Playing, answer: list[bytes], request_: bytes) -> None:
+    playing.says(CREATE, client=True)
+    for frame in answer:
+        playing.says(frame)
+    assert playing.says(request_, client=True) == [request_]
 
 
 @pytest.mark.parametrize(

@@ -20,10 +20,19 @@ from .stream import Mend, Stream, Tee
 
 
 class SocketExchange:
-    """`request` is the client's, `whole` the same with what an earlier one said for it. `id` is the response's."""
+    """`request` is the client's, `whole` the same with what an earlier one said for it; `id` is the response's.
+
+    `forwarded` is the frame that the upstream gets, if it is another than the client's.
+    """
 
     def __init__(
-        self, exchanges: Exchanges, flow: http.HTTPFlow, call: Call, request: Mapping[str, Any], whole: Mapping[str, Any]
+        self,
+        exchanges: Exchanges,
+        flow: http.HTTPFlow,
+        call: Call,
+        request: Mapping[str, Any],
+        whole: Mapping[str, Any],
+        forwarded: bytes | None = None,
     ) -> None:
         self.call, self.id = call, ""
         self._exchanges, self._flow, self._began = exchanges, flow, time.monotonic()
@@ -34,7 +43,7 @@ class SocketExchange:
             assert flow.response
             told = call.exchange(flow, flow.response, body, settings)
             # as HTTP would have it, for whoever plays it again: the upgrade itself was answered 101
-            return replace(told, status=200, stream=True, upstream_request=None, wait_ms=None, transport="websocket")
+            return replace(told, status=200, stream=True, upstream_request=forwarded, wait_ms=None, transport="websocket")
 
         exchanges.begin(call, about, whole, flow.id, mend=True)
         self._stream = self._made()

@@ -18,6 +18,7 @@ from . import bodies, facts, json_text, routes
 from .calls import Call
 from .hook import Toolmend
 from .hosts import match
+from .socket_calls import SocketCalls
 from .socket_exchange import SocketExchange
 from .socket_frames import CREATE, CREATED, ENDS, Memory, about
 from .socket_relay import Relay
@@ -101,6 +102,7 @@ class Socket:
         self.host = call.host
         self._toolmend, self._flow, self._call = toolmend, flow, call
         self._memory = Memory()
+        self._calls = SocketCalls()
         self._exchanges: deque[SocketExchange] = deque()
         self._mixed = False  # frames of several responses come at once
         self._relay = Relay(self._last)
@@ -113,10 +115,13 @@ class Socket:
         if self._relay.ours or message.injected:
             return
         if message.from_client:
-            self._said(message.content)
+            self._said(message)
         elif message.is_text and self._exchanges:
             frames = self._received(message.content)
+            self._calls.received(message.content)
             if frames is not None:
+                for frame in frames:
+                    self._calls.made(frame)
                 message.dropped = True
                 self._relay.send(frames)
 
@@ -125,17 +130,21 @@ class Socket:
         while self._exchanges:
             self._exchanges.popleft().end(state, message)
 
-    def _said(self, content: bytes) -> None:
+    def _said(self, message: WebSocketMessage) -> None:
+        content = message.content
         request = facts.json_object(content)
         if request is None or request.get("type") != CREATE:
             if self._exchanges:
                 self._exchanges[-1].said(content)
             return
         call = Call(self._call.api, self._call.host, self._call.scheme)
-        exchange = SocketExchange(self._toolmend.exchanges, self._flow, call, request, self._memory.whole(request))
+        forwarded = self._calls.completed(request)
+        exchange = SocketExchange(self._toolmend.exchanges, self._flow, call, request, self._memory.whole(request), forwarded)
         if not self._relays or self._mixed:
             exchange.pass_on(SEVERAL if self._mixed else "this mitmproxy's sockets are not known")
         self._exchanges.append(exchange)
+        if forwarded:
+            message.content = forwarded
 
     def _received(self, frame: bytes) -> list[bytes] | None:
         """What the client gets for a frame; None: the frame itself."""

@@ -1,78 +1,53 @@
-"""Real agents, as their makers publish them, in front of a chat-only provider: installed on first use, never on the user's own.
+"""Options of the agents' suite, and its table: what each agent made of each scenario."""
 
-An agent gets a home of its own, the proxy's variables, and a key that no provider knows. Only loopback is reachable.
-"""
-
-import os
-import shutil
-import subprocess
-from collections.abc import Iterator, Sequence
+import datetime as dt
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
-from provider import KEY, answer
-from running import Agent, Run
 
-from toolmend.proxy import Mitmdump
-from toolmend.upstream import Upstream, make_certificate
-
-HERE = Path(__file__).parent
-SECONDS = 180
-"""Of one run of an agent."""
+from agents import AGENTS, HERE, version
+from scenarios import CORE, DIALECT_ROWS, ROUTES, RUN, SOCKETS
 
 
-@pytest.fixture(scope="session")
-def binaries() -> Path:
-    """The folder of the agents' commands."""
-    folder = HERE / "node_modules" / ".bin"
-    npm = shutil.which("npm")
-    assert npm, "npm is not found: install Node.js 20 or newer"
-    subprocess.run([npm, "install", "--no-audit", "--no-fund", "--no-package-lock"], cwd=HERE, check=True, stdout=subprocess.DEVNULL)
-    claude = HERE / "node_modules" / "@anthropic-ai" / "claude-code"
-    subprocess.run(["node", "install.cjs"], cwd=claude, check=True, stdout=subprocess.DEVNULL)  # noqa: S607 - npm may not run it
-    return folder
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("agents")
+    group.addoption("--full", action="store_true", help="all dialects with every agent, not with three of them")
+    group.addoption("--table", type=Path, metavar="FILE", help="write the table of results there, as Markdown")
 
 
-@pytest.fixture
-def provider(tmp_path: Path) -> Iterator[Upstream]:
-    with Upstream(answer, tls=make_certificate(tmp_path)) as upstream:
-        yield upstream
+def pytest_sessionstart() -> None:
+    if not (HERE / "node_modules" / ".installed-for").exists():
+        pytest.exit("the agents are not installed: run scripts/test-agents", 3)
 
 
-@pytest.fixture
-def flows(tmp_path: Path) -> Path:
-    return tmp_path / "flows"
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    cells: dict[tuple[str, str], list[bool]] = defaultdict(list)
+    for outcome in ("passed", "failed"):
+        for report in terminalreporter.getreports(outcome):
+            properties = dict(report.user_properties)
+            if "agent" in properties and (report.when == "call" or outcome == "failed"):
+                cells[str(properties["row"]), str(properties["agent"])].append(outcome == "passed")
+    if not cells:
+        return
+    text = table(cells)
+    terminalreporter.section("agents")
+    terminalreporter.write(text)
+    if file := config.getoption("table"):
+        file.write_text(text)
 
 
-@pytest.fixture
-def proxy(tmp_path: Path, provider: Upstream, flows: Path, routes: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Mitmdump]:
-    config = tmp_path / "toolmend.toml"
-    config.write_text(routes.format(provider=provider.url))
-    monkeypatch.setenv("PROVIDER_KEY", KEY)
-    assert isinstance(provider.tls, tuple)
-    options = {
-        "toolmend_config": str(config),
-        "toolmend_flows": str(flows),
-        "ssl_verify_upstream_trusted_ca": str(provider.tls[0]),
-    }
-    with Mitmdump(options, confdir=tmp_path / "confdir") as proxy:
-        yield proxy
+def table(cells: dict[tuple[str, str], list[bool]]) -> str:
+    """A Markdown table, a column per agent: a mark for one run, a count for several."""
+    names = [name for name in AGENTS if any(agent == name for _, agent in cells)]
+    rows = sorted({row for row, _ in cells}, key=[*CORE, *DIALECT_ROWS, *ROUTES, *RUN, *SOCKETS].index)
+    lines = ["| " + " | ".join(["", *(f"{AGENTS[name].title} {version(AGENTS[name])}" for name in names)]) + " |"]
+    lines.append("|---" + "|:---:" * len(names) + "|")
+    lines += ["| " + " | ".join([row, *(_cell(cells.get((row, name), [])) for name in names)]) + " |" for row in rows]
+    return "\n".join([*lines, "", f"{dt.datetime.now(dt.UTC):%Y-%m-%d}, {sum(map(len, cells.values()))} runs", ""])
 
 
-@pytest.fixture
-def agent(binaries: Path, proxy: Mitmdump, tmp_path: Path) -> Agent:
-    """Runs a command of an agent in a folder of its own."""
-    home, work = tmp_path / "home", tmp_path / "work"
-    home.mkdir()
-    work.mkdir()
-
-    def run(command: Sequence[str], more: dict[str, str]) -> Run:
-        variables = {name: os.environ[name] for name in ("PATH", "LANG", "TERM") if name in os.environ}
-        given = {**variables, "HOME": str(home), **proxy.environment(), **more}
-        done = subprocess.run(
-            [str(binaries / command[0]), *command[1:]],
-            cwd=work, env=given, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=SECONDS, check=False,
-        )  # fmt: skip
-        return Run(done.returncode, done.stdout + done.stderr, work)
-
-    return run
+def _cell(results: list[bool]) -> str:
+    if len(results) < 2:
+        return {(): "–", (True,): "✓", (False,): "✗"}[tuple(results)]
+    return f"✓ {len(results)}" if all(results) else f"✗ {results.count(False)} of {len(results)}"

@@ -1,66 +1,88 @@
-"""A provider of Kimi K2 that speaks Chat Completions and nothing else, and leaks its calls as text.
+"""A provider on loopback that speaks every API, and writes its calls as the scenario says: as real ones, or leaked.
 
-To a request whose last message is no tool result it answers with a call of the agent's shell, as markup in the content;
-to a tool result with a sentence that quotes it. It keeps every request.
+It goes by what it is asked: to a request that offers a shell it answers with a call, until as many results have come back as
+the scenario has calls; then with a sentence that tells what the shell said.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+from history import results
+from speaking import Call, Part, Reasoning, Text, speak, tell
+from tools import TRICKY, Arguments, command, long_command, offered, run, write
+from wire import send
+
+from scenarios import Scenario
 from toolmend.upstream import Request, Script
 
-KEY = "sk-the-providers-own-key"
-"""What the route has for this provider."""
-
-COMMAND = "echo mended > proof.txt && cat proof.txt"
-"""What the agent is to run in its working directory."""
-
-SHELLS: Mapping[str, Mapping[str, Any]] = {
-    "Bash": {"command": COMMAND, "description": "Write the proof"},
-    "exec_command": {"cmd": COMMAND},
-    "shell_command": {"command": COMMAND},
-    "shell": {"command": ["bash", "-c", COMMAND]},
-}
-"""The shells of the agents, by name, with the arguments of a call."""
+PATHS = {"/chat/completions": "chat", "/messages": "messages", "/responses": "responses", ":streamGenerateContent": "gemini"}
+BEFORE, BEHIND = "I will write the proof.", "That is the call."
+THOUGHT = "The shell can do that."
+NOT_HERE = Script(((0, b'{"error": {"message": "there is no such thing here"}}'),), 404, (("content-type", "application/json"),))
 
 
-def answer(request: Request) -> Script:
-    """The next answer of the conversation."""
-    if not request.path.endswith("/v1/chat/completions"):
-        return Script(((0, b'{"error": {"message": "only chat is spoken here"}}'),), 404, (("content-type", "application/json"),))
-    body = json.loads(request.body)
-    names = [tool["function"]["name"] for tool in body.get("tools", ()) if tool.get("type") == "function"]
-    shell = next((name for name in SHELLS if name in names), None)
-    last = body["messages"][-1]
-    results = [message for message in body["messages"] if message["role"] == "tool"]
-    if results:
-        result = results[-1]["content"]
-        text = result if isinstance(result, str) else "".join(part.get("text", "") for part in result)
-        return say(f"The shell says {'mended' if 'mended' in text else 'nothing'}, and that is all.", body)
-    if shell is None or last["role"] != "user":
-        return say("A title", body)
-    call = (
-        f"<|tool_calls_section_begin|><|tool_call_begin|>functions.{shell}:0<|tool_call_argument_begin|>"
-        f"{json.dumps(SHELLS[shell])}<|tool_call_end|><|tool_calls_section_end|>"
-    )
-    return say(f"I will write the proof.{call}", body)
+def api_of(request: Request) -> str | None:
+    """The API that a request speaks; None: it is of another kind."""
+    path = request.path.partition("?")[0]
+    return next((api for end, api in PATHS.items() if path.endswith(end)), None)
 
 
-def say(text: str, body: Mapping[str, Any]) -> Script:
-    """A text in small deltas, or a whole message where no stream is asked for."""
-    usage = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120, "prompt_tokens_details": {"cached_tokens": 40}}
-    meta = {"id": "chatcmpl-1", "created": 1760000000, "model": body.get("model", "")}
-    if not body.get("stream"):
-        choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
-        whole = {**meta, "object": "chat.completion", "choices": [choice], "usage": usage}
-        return Script(((0, json.dumps(whole).encode()),), headers=(("content-type", "application/json"),))
-    pieces = [text[at : at + 7] for at in range(0, len(text), 7)]
-    deltas = [{"role": "assistant", "content": ""}, *({"content": piece} for piece in pieces), {}]
-    chunks = [
-        {**meta, "object": "chat.completion.chunk", "choices": [{"index": 0, "delta": delta, "finish_reason": None if delta else "stop"}]}
-        for delta in deltas
-    ]
-    chunks.append({**meta, "object": "chat.completion.chunk", "choices": [], "usage": usage})
-    data = [json.dumps(chunk) for chunk in chunks] + ["[DONE]"]
-    return Script(tuple((0.0, f"data: {line}\n\n".encode()) for line in data))
+class Provider:
+    """What answers the requests of one run. `folder`: where the agent works."""
+
+    def __init__(self, scenario: Scenario, folder: Path) -> None:
+        self.scenario, self.folder = scenario, folder
+        self._broken_off = not scenario.broken_off
+
+    def __call__(self, request: Request) -> Script:
+        api = api_of(request)
+        if api is None or (self.scenario.upstream and api != self.scenario.upstream):
+            return NOT_HERE
+        body = json.loads(request.body)
+        model = body.get("model", "a-model")
+        parts = self.parts(body)
+        if api != "responses":  # the other APIs have no tools of free text
+            parts = [replace(part, arguments=free(part.arguments)) if isinstance(part, Call) else part for part in parts]
+        if not body.get("stream", api == "gemini"):
+            return Script(((0, tell(api, parts, model)),), headers=(("content-type", "application/json"),))
+        wire = self.scenario.wire
+        if wire.coding not in (request.header("accept-encoding") or "").split(", "):
+            wire = replace(wire, coding="identity")
+        script = send(speak(api, parts, model), wire)
+        if self._broken_off or len(parts) < 2:
+            return script
+        self._broken_off = True
+        return replace(script, chunks=script.chunks[: len(script.chunks) * 3 // 5], end="drop")
+
+    def parts(self, body: Mapping[str, Any]) -> Sequence[Part]:
+        """The next answer of the conversation."""
+        scenario, tools = self.scenario, list(offered(body))
+        if all(run(tool, "") is None for tool in tools):
+            return [Text("A title")]
+        done = list(results(body))
+        if len(done) >= scenario.turns * scenario.calls:
+            proofs = done[1:] if scenario.file else done
+            return [Text(f"The shell says {'mended' if all(TRICKY in one for one in proofs) else proofs}, and that is all.")]
+        calls = []
+        for number in range(len(done), len(done) + scenario.calls):
+            writing = [write(tool, self.folder) for tool in tools] if scenario.file and number == 0 else []
+            line = long_command() if writing else command(number)
+            made = zip(tools, writing if any(writing) else [run(tool, line) for tool in tools], strict=True)
+            tool, arguments = next((tool, arguments) for tool, arguments in made if arguments is not None)
+            calls.append(Call(f"call_{number}", tool.name, arguments, tool.namespace))
+        if scenario.markup is None:
+            return [Reasoning(THOUGHT), Text(BEFORE), *calls]
+        leaked = "\n".join(scenario.markup.call(call.name, free(call.arguments), len(done) + at) for at, call in enumerate(calls))
+        if scenario.where == "reasoning":
+            return [Reasoning(f"{THOUGHT}{leaked}")]
+        if scenario.framed:
+            return [Text(f"<think>{THOUGHT}</think>\n\n{BEFORE}\n\n{leaked}\n\n{BEHIND}")]
+        return [Reasoning(THOUGHT), Text(f"{BEFORE}{leaked}")]
+
+
+def free(arguments: Arguments) -> dict[str, Any]:
+    """A model that is offered a tool of free text by another API, or as markup, has one field for it."""
+    return {"input": arguments} if isinstance(arguments, str) else arguments
