@@ -1,0 +1,212 @@
+"""Through real mitmdump processes, TLS on both sides: throughput, CPU, delay, time to the first delta.
+
+Rule of this file: the proxies take turns, event for event the same streams; best turn against best turn. Where a machine is busy
+with other things, look at the CPU time: it is the proxy's own.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from toolmend.proxy import Mitmdump
+
+from .client import Asking, Client, asking
+from .clock import cpu_of, percentile
+from .proxies import ALL, IDENTITY, RECORDING, STREAM, TOOLMEND
+from .table import Figure, Table
+
+THROUGHPUT = (
+    "of identity's events/s: nothing to mend 0.97 at one event a chunk and 0.80 at 20; mending and translating 0.85 and 0.50"
+)
+DELAY = "p50 at most 50 µs over identity; the first delta at most 1 ms later"
+CROWD = "p99 at most 1.2 times identity's"
+
+
+@dataclass(frozen=True)
+class Extent:
+    """Events of a flood at 1 and at 20 a chunk, rounds; events of a paced stream, turns, streams at once; first deltas."""
+
+    few: int
+    many: int
+    rounds: int
+    paced: int
+    turns: int
+    crowd: int
+    firsts: int
+
+
+FULL = Extent(few=10_000, many=100_000, rounds=6, paced=300, turns=3, crowd=40, firsts=40)
+QUICK = Extent(few=1_000, many=6_000, rounds=2, paced=30, turns=1, crowd=40, firsts=5)
+
+FLOODS = {
+    # what: body, the API that toolmend's client speaks, of identity at 1 and at 20 events a chunk
+    "nothing to mend": ("prose", "chat", 0.97, 0.80),
+    "mending": ("markup", "chat", 0.85, 0.50),
+    "translating": ("prose", "messages", 0.85, 0.50),
+}
+
+PACE = 50
+"""Events a second of each of the streams that are paced at once."""
+
+PADDING = 100_000
+"""Bytes of conversation in the request whose first delta is waited for: agents send as much."""
+
+
+def tables(proxies: Mapping[str, Mitmdump], port: int, ca: Path, extent: Extent, progress: Callable[[str], None]) -> list[Table]:
+    """All of it; `port` is the load's, `ca` what a client without a proxy trusts."""
+    paths: dict[str, Mitmdump | None] = {"direct": None, **proxies}
+    return [
+        _throughput(paths, port, ca, extent, progress),
+        _delay(paths, port, ca, extent, progress),
+        _crowd(paths, port, ca, extent, progress),
+    ]
+
+
+def _api(name: str, api: str) -> str:
+    """Only toolmend translates; the others pass what it gets."""
+    return api if name in (TOOLMEND, RECORDING) else "chat"
+
+
+def _throughput(
+    paths: Mapping[str, Mitmdump | None], port: int, ca: Path, extent: Extent, progress: Callable[[str], None]
+) -> Table:
+    table = Table("flood", ("events/s", "of identity", "CPU µs/event", "× identity"), THROUGHPUT)
+    for what, (body, api, *least) in FLOODS.items():
+        for per_chunk, events, limit in ((1, extent.few, least[0]), (20, extent.many, least[1])):
+            progress(f"{what}, {per_chunk} a chunk")
+            seconds: dict[str, float] = dict.fromkeys(paths, float("inf"))
+            cpu = dict.fromkeys(paths, float("inf"))
+            play = f"flood {body} {per_chunk} {events}"
+            with _clients(paths, port, ca) as clients:
+                for turn in range(extent.rounds + 1):  # the first is a rehearsal
+                    for name, client in clients.items():
+                        took, used = _flood(client, paths[name], asking(_api(name, api), play))
+                        if turn:
+                            seconds[name], cpu[name] = min(seconds[name], took), min(cpu[name], used)
+            for name in paths:
+                share = Figure(seconds[IDENTITY] / seconds[name], at_least=limit if name in (TOOLMEND, RECORDING) else None)
+                own = (Figure(cpu[name] / events / 1000), Figure(cpu[name] / cpu[IDENTITY])) if paths[name] else (None, None)
+                table.add(f"{what}, {per_chunk} a chunk: {name}", Figure(events / seconds[name]), share, *own)
+    return table
+
+
+class _clients(dict[str, Client]):  # noqa: N801  used like a function
+    """A connection on each path, warm after its first request."""
+
+    def __init__(self, paths: Mapping[str, Mitmdump | None], port: int, ca: Path) -> None:
+        super().__init__({name: Client(port, proxy, ca) for name, proxy in paths.items()})
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for client in self.values():
+            client.__exit__(None, None, None)
+
+
+def _flood(client: Client, proxy: Mitmdump | None, what: Asking) -> tuple[float, float]:
+    """Seconds, and the CPU nanoseconds of the proxy."""
+    before, started = cpu_of(proxy.pid) if proxy else 0, time.perf_counter()
+    client.ask(what)
+    client.rest()
+    return time.perf_counter() - started, (cpu_of(proxy.pid) if proxy else 0) - before
+
+
+DELAYS = {
+    # row: path, body, the client's API
+    "direct": ("direct", "prose", "chat"),
+    STREAM: (STREAM, "prose", "chat"),
+    IDENTITY: (IDENTITY, "prose", "chat"),
+    "toolmend, nothing to mend": (TOOLMEND, "prose", "chat"),
+    "… recording": (RECORDING, "prose", "chat"),
+    "toolmend, mending": (TOOLMEND, "markup", "chat"),
+    "toolmend, translating": (TOOLMEND, "prose", "messages"),
+}
+
+
+def _delay(paths: Mapping[str, Mitmdump | None], port: int, ca: Path, extent: Extent, progress: Callable[[str], None]) -> Table:
+    columns = ("p50 µs", "p99 µs", "p50 over identity", "first delta ms", "over identity")
+    table = Table("one stream, 100 events a second", columns, DELAY)
+    found = _paced(paths, port, ca, extent, progress, streams=1, rate=100)
+    firsts = _firsts(paths, port, ca, extent, progress)
+    for row, (p50, p99) in found.items():
+        ours = "toolmend" in row or row.startswith("…")
+        over = Figure(p50 - found[IDENTITY][0], 50.0 if ours else None)
+        later = Figure(firsts[row] - firsts[IDENTITY], 1.0 if ours else None)
+        table.add(row, Figure(p50), Figure(p99), over, Figure(firsts[row]), later)
+    return table
+
+
+def _crowd(paths: Mapping[str, Mitmdump | None], port: int, ca: Path, extent: Extent, progress: Callable[[str], None]) -> Table:
+    columns = ("p50 µs", "p99 µs", "p50 over identity", "p99 of identity")
+    table = Table(f"{extent.crowd} streams, {PACE} events a second each", columns, CROWD)
+    found = _paced(paths, port, ca, extent, progress, streams=extent.crowd, rate=PACE)
+    for row, (p50, p99) in found.items():
+        ours = "toolmend" in row or row.startswith("…")
+        over, steady = Figure(p50 - found[IDENTITY][0]), Figure(p99 / found[IDENTITY][1], 1.2 if ours else None)
+        table.add(row, Figure(p50), Figure(p99), over, steady)
+    return table
+
+
+def _paced(
+    paths: Mapping[str, Mitmdump | None],
+    port: int,
+    ca: Path,
+    extent: Extent,
+    progress: Callable[[str], None],
+    *,
+    streams: int,
+    rate: int,
+) -> dict[str, tuple[float, float]]:
+    """Microseconds that an event is under way, p50 and p99, in the best turn; `rate` is of each stream."""
+    found: dict[str, tuple[float, float]] = dict.fromkeys(DELAYS, (float("inf"), float("inf")))
+    for turn in range(extent.turns):
+        for row, (path, body, api) in DELAYS.items():
+            progress(f"{streams} paced, {row} ({turn + 1} of {extent.turns})")
+            what = asking(api, f"paced {body} {rate} {extent.paced}")
+            late = sorted(_together(lambda path=path, what=what: _stamps(port, paths[path], ca, what), streams))  # type: ignore[misc]
+            p50, p99 = percentile(late, 0.5) / 1000, percentile(late, 0.99) / 1000
+            found[row] = min(found[row][0], p50), min(found[row][1], p99)
+    return found
+
+
+def _stamps(port: int, proxy: Mitmdump | None, ca: Path, what: Asking) -> list[int]:
+    with Client(port, proxy, ca) as client:
+        client.ask(what)
+        return client.stamped()
+
+
+def _together(run: Callable[[], Sequence[int]], many: int) -> list[int]:
+    """What so many threads find."""
+    with ThreadPoolExecutor(many) as threads:
+        running = [threads.submit(run) for _ in range(many)]
+        return [value for each in running for value in each.result()]
+
+
+def _firsts(
+    paths: Mapping[str, Mitmdump | None], port: int, ca: Path, extent: Extent, progress: Callable[[str], None]
+) -> dict[str, float]:
+    """Milliseconds from a request of 100 KB to the first delta, on a connection that is open already."""
+    progress("the first delta")
+    found: dict[str, list[float]] = {row: [] for row in DELAYS}
+    with _clients({row: paths[path] for row, (path, *_) in DELAYS.items()}, port, ca) as clients:
+        for turn in range(extent.firsts + 1):
+            for row, (_, body, api) in DELAYS.items():
+                client = clients[row]
+                started = time.perf_counter()
+                client.ask(asking(api, f"first {body} 20", padding=PADDING))
+                data = b""
+                while b'"delta"' not in data:
+                    data += client.read()
+                took = (time.perf_counter() - started) * 1000
+                if turn:
+                    found[row].append(took)
+                if not data.endswith(b"\r\n0\r\n\r\n"):
+                    client.rest()
+    return {row: percentile(sorted(times), 0.5) for row, times in found.items()}
+
+
+assert set(ALL) >= {path for path, *_ in DELAYS.values()} - {"direct"}
