@@ -12,10 +12,12 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 
 from judge import read
+from other_streams import Spoken, recorded_streams
 from patterns import Pattern, recorded_patterns
 from streams import body_of
 from toolmend.proxy import Mitmdump
@@ -26,20 +28,20 @@ FLOWS = Path(__file__).parent.parent / "flows"
 
 
 def main(wanted: list[str]) -> int:
-    chosen = {name: p for name, p in recorded_patterns().items() if not wanted or any((name + "/").startswith(w + "/") for w in wanted)}
+    every = {**recorded_patterns(), **recorded_streams()}
+    chosen = {name: one for name, one in every.items() if not wanted or any((name + "/").startswith(w + "/") for w in wanted)}
     if not chosen:
         sys.stderr.write(f"no such pattern: {' '.join(wanted)}\n")
         return 2
     with tempfile.TemporaryDirectory() as folder:
         scratch = Path(folder)
         certificate = make_certificate(scratch)
-        bodies = {name: body_of(pattern) for name, pattern in chosen.items()}
 
         def answer(request: Request) -> Script:
-            name = request.header("x-pattern")
-            assert name
-            chunks = tuple((0.0, chunk) for chunk in events(bodies[name]))
-            return Script(chunks=chunks)
+            one = chosen[request.header("x-pattern") or ""]
+            if isinstance(one, Spoken):
+                return Script(tuple((0.0, chunk) for chunk in one.chunks), headers=(("content-type", one.content_type),))
+            return Script(tuple((0.0, chunk) for chunk in events(body_of(one))))
 
         options = {"toolmend_hosts": "localhost", "toolmend_flows": str(scratch / "flows")}
         options["ssl_verify_upstream_trusted_ca"] = str(certificate[0])
@@ -48,10 +50,10 @@ def main(wanted: list[str]) -> int:
             Mitmdump(options, confdir=scratch / "conf") as proxy,
             httpx.Client(proxy=proxy.url, verify=str(proxy.ca), trust_env=False) as client,
         ):
-            for name, pattern in chosen.items():
-                url = f"{upstream.url}/v1/chat/completions"
-                response = client.post(url, json=pattern.request, headers={"x-pattern": name})
-                _check(name, pattern, response.content)
+            for name, one in chosen.items():
+                path = one.path if isinstance(one, Spoken) else "/v1/chat/completions"
+                response = client.post(f"{upstream.url}{path}", json=one.request, headers={"x-pattern": name})
+                _check(name, one, response.content)
         recordings = find(scratch / "flows")
         assert len(recordings) == len(chosen)
         for (name, _), recording in zip(chosen.items(), sorted(recordings, key=_age), strict=True):
@@ -72,10 +74,15 @@ def _age(recording: Path) -> str:
     return str(json.loads((recording / "meta.json").read_bytes())["recorded_at"])
 
 
-def _check(name: str, pattern: Pattern, client: bytes) -> None:
-    choice = read(client).only
-    got = ([(c.name, c.arguments) for c in choice.calls], choice.content, choice.reasoning)
-    expected = ([call[1:] for call in pattern.calls], pattern.content, pattern.reasoning)
+def _check(name: str, one: Pattern | Spoken, client: bytes) -> None:
+    got: Any
+    expected: Any
+    if isinstance(one, Spoken):
+        got, expected = one.read(client).said, one.said
+    else:
+        choice = read(client).only
+        got = ([(c.name, c.arguments) for c in choice.calls], choice.content, choice.reasoning)
+        expected = ([call[1:] for call in one.calls], one.content, one.reasoning)
     if got != expected:
         raise SystemExit(f"{name}: got {got}, expected {expected}")
 

@@ -137,6 +137,17 @@ def test_model_and_form(path: str, request_: dict[str, Any], model: str, stream:
     assert (ask.model, ask.stream) == (model, stream)
 
 
+def test_streams_of_other_apis() -> None:
+    """Ollama streams unless it is told not to; Code Assist wraps what Gemini is asked."""
+    assert ask_of("ollama", "/api/chat", {"model": "m"}).stream
+    assert not ask_of("ollama", "/api/chat", {"model": "m", "stream": False}).stream
+    asked = {"contents": [{"role": "user", "parts": [{"text": "Hi"}]}], "tools": [{"functionDeclarations": [{"name": "a"}]}]}
+    plain = ask_of("gemini", "/v1beta/models/g:streamGenerateContent", asked)
+    wrapped = ask_of("gemini", "/v1internal:streamGenerateContent", {"model": "g", "request": asked})
+    assert plain == wrapped
+    assert (plain.model, plain.new, plain.tools) == ("g", 1, {"a"})
+
+
 def test_tools() -> None:
     given = [tool("a"), {"name": "b", "input_schema": {}}, {"type": "web_search"}, "x", {"function": 1}]
     assert ask_of("chat", CHAT, {"tools": given}).tools == {"a", "b", "web_search", ""}

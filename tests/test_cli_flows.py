@@ -93,6 +93,7 @@ def test_as_json(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
         "status": 200,
         "stream": True,
         "rules": ["kimi_k2", "finish_reason"],
+        "observed": False,
         "notes": [],
         "tokens": {"input": 1234, "output": 56},
         "first_byte_ms": 812.4,
@@ -251,7 +252,7 @@ def test_the_folder(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
 @pytest.mark.parametrize(
     ("text", "wrong"),
     [
-        ('flows = "off"', "nothing is recorded, says {}\ntry: toolmend flows --flows FOLDER"),
+        ('flows = "off"', "nothing is recorded, says {}:1\ntry: toolmend flows --flows FOLDER"),
         ("flow = 1", "{}:1: flow is no setting (did you mean flows?), write one of: "),
     ],
 )

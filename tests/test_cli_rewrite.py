@@ -8,6 +8,17 @@ from pathlib import Path
 
 import pytest
 
+from other_streams import (
+    gemini_array,
+    gemini_chunks,
+    gemini_request,
+    gemini_sse,
+    ollama_lines,
+    ollama_request,
+    read_gemini,
+    read_ollama,
+)
+from patterns.kimi import ONE
 from streams import WEATHER, stream
 from toolmend.cli import main
 
@@ -53,7 +64,35 @@ def test_however_it_is_cut(how: str, tmp_path: Path, capsysbinary: pytest.Captur
     assert b"<|" not in out
 
 
-@pytest.mark.parametrize(("args", "code"), [("--chunks 0", 2), ("--set x", 2), ("--set x=1", 4), ("--from chta", 4)])
+LEAKED = ["Look. ", ONE]
+OTHERS = {
+    "gemini": ("gemini", gemini_request(), gemini_sse(gemini_chunks(LEAKED)), read_gemini),
+    "gemini, an array": ("gemini", gemini_request(), gemini_array(gemini_chunks(LEAKED)), read_gemini),
+    "gemini, no request": ("gemini", None, gemini_sse(gemini_chunks(LEAKED)), read_gemini),
+    "ollama": ("ollama", ollama_request(), ollama_lines(LEAKED), read_ollama),
+    "ollama, one line": ("ollama", ollama_request(), ollama_lines([], message={"role": "assistant", "content": "Look. " + ONE}), read_ollama),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_apis(name: str, tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    """The same from the command line and as a line of many."""
+    api, request, body, read = OTHERS[name]
+    line = {"request": request, "from": api, "to": api, "chunks": [body[:99].decode(), body[99:].decode()]}
+    (tmp_path / "lines").write_text(json.dumps(line))
+    (tmp_path / "request.json").write_text(json.dumps(request))
+    (tmp_path / "body").write_bytes(body)
+    assert main(["rewrite", "--jsonl", str(tmp_path / "lines")]) == 0
+    told = json.loads(capsysbinary.readouterr().out)
+    assert (told["error"], told["rules"]) == (None, ["kimi_k2"])
+    asked = ["--request", str(tmp_path / "request.json")] if request else []
+    assert main(["rewrite", str(tmp_path / "body"), "--from", api, "--chunks", "7", *asked]) == 0
+    out = capsysbinary.readouterr().out
+    assert out.decode() == told["output"]
+    assert read(out).said == ("Look. ", "", [("get_weather", {"city": "Beijing"})])
+
+
+@pytest.mark.parametrize(("args", "code"), [("--from gemini --to chat", 4), ("--from chat --to ollama", 4), ("--chunks 0", 2), ("--set x", 2), ("--set x=1", 4), ("--from chta", 4)])
 def test_wrong_words(args: str, code: int, tmp_path: Path) -> None:
     (tmp_path / "leak.sse").write_bytes(LEAK)
     assert main(["rewrite", str(tmp_path / "leak.sse"), *args.split()]) == code

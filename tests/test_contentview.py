@@ -9,6 +9,7 @@ from mitmproxy import contentviews, http
 from mitmproxy.test import taddons, tflow
 from ruamel.yaml import YAML
 
+from other_streams import gemini_array, gemini_chunks, gemini_sse, ollama_lines
 from spoken import APIS, Asked, Text, Thought, speak, tell
 from streams import chunk, event, stream
 from toolmend.contentview import LLMStream, Views
@@ -54,6 +55,25 @@ def test_a_stream(api: str) -> None:
     }
 
 
+LEAK = [{"text": "Hm", "thought": True}, "Hi"]
+OTHER = {
+    # name: (API, body, content type, path)
+    "gemini": ("gemini", gemini_sse(gemini_chunks(LEAK)), "text/event-stream", "/v1beta/models/g:streamGenerateContent"),
+    "gemini, an array": ("gemini", gemini_array(gemini_chunks(LEAK)), "application/json", "/v1beta/models/g:streamGenerateContent"),
+    "ollama": ("ollama", ollama_lines([{"thinking": "Hm"}, "Hi"]), "application/x-ndjson", "/api/chat"),
+    "ollama, as JSON": ("ollama", ollama_lines([{"thinking": "Hm"}, "Hi"]), "application/json", "/api/chat"),
+}
+
+
+@pytest.mark.parametrize("name", OTHER)
+def test_streams_of_other_apis(name: str) -> None:
+    api, body, kind, path = OTHER[name]
+    one = flow(body, kind, path)
+    assert shown(one).view_name == "LLM stream"
+    value = as_yaml(shown(one).text)
+    assert value == {"api": api, "reasoning": "Hm", "text": "Hi", "finish_reason": "stop", "usage": {"input_tokens": 10, "output_tokens": 5}}
+
+
 @pytest.mark.parametrize("api", APIS)
 def test_a_whole_answer_is_shown_to_who_asks(api: str) -> None:
     """JSON has a view of its own."""
@@ -67,7 +87,7 @@ NOT_OURS = {
     "no POST": flow(stream(["a"]), method="GET"),
     "another content": flow(b"<p>", "text/html"),
     "nothing": flow(b""),
-    "an API that is not read": flow(b"data: {}\n\n", api="gemini", rules=[], folder=None, error=None),
+    "an API that is not read": flow(b"data: {}\n\n", api="cohere", rules=[], folder=None, error=None),
 }
 
 

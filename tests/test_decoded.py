@@ -23,7 +23,7 @@ STREAMS: dict[str, tuple[str, bytes, list[Event]]] = {
     "an error": ("chat", event({"error": {"message": "busy", "type": "x"}}), [StreamError("x", "busy")]),
     "nothing": ("chat", b"", []),
     "no stream at all": ("chat", b"<html>\n\n</html>", []),
-    "another API": ("gemini", CHAT, []),
+    "another API": ("cohere", CHAT, []),
 }
 
 

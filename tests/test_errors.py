@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from toolmend.apis.errors import fault_of, is_error, translate_error
+from toolmend.apis.errors import Fault, fault_of, is_error, translate_error, write_error
 from toolmend.apis.headers import translate_headers
 
 NOW = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
@@ -248,3 +248,17 @@ def test_headers_from_messages(name: str, value: str, out: dict[str, str]) -> No
 def test_headers_of_the_same_api_keep_their_names() -> None:
     given = (("request-id", "r"), ("anthropic-ratelimit-tokens-reset", "2026-01-01T12:00:09Z"))
     assert translate_headers((*given, ("set-cookie", "a")), "messages", "messages", now=NOW, new_id=ID) == given
+
+
+@pytest.mark.parametrize(
+    ("target", "status", "body"),
+    [
+        ("gemini", 429, {"error": {"code": 429, "message": "no", "status": "RESOURCE_EXHAUSTED"}}),
+        ("gemini", 418, {"error": {"code": 418, "message": "no", "status": "INVALID_ARGUMENT"}}),
+        ("gemini", 500, {"error": {"code": 500, "message": "no", "status": "INTERNAL"}}),
+        ("ollama", 404, {"error": "no"}),
+    ],
+)
+def test_errors_of_ours_in_apis_that_are_not_translated(target: str, status: int, body: object) -> None:
+    told, text = write_error(Fault(status, "no"), target, ID)
+    assert (told, json.loads(text)) == (status, body)

@@ -34,6 +34,47 @@ def test_media_types(content_type: str, sse: bool, json: bool) -> None:
     assert not facts.is_json(response())
 
 
+STREAMS = {
+    # name: (API, path, request, content type, status, whether it is a stream)
+    "chat": ("chat", "/v1/chat/completions", {}, "text/event-stream", 200, True),
+    "chat, whole": ("chat", "/v1/chat/completions", {}, "application/json", 200, False),
+    "gemini": ("gemini", "/v1beta/models/g:streamGenerateContent?alt=sse", {}, "text/event-stream", 200, True),
+    "gemini, an array": ("gemini", "/v1beta/models/g:streamGenerateContent?key=k", {}, "application/json; charset=UTF-8", 200, True),
+    "gemini, an error": ("gemini", "/v1beta/models/g:streamGenerateContent", {}, "application/json", 429, False),
+    "gemini, whole": ("gemini", "/v1beta/models/g:generateContent", {}, "application/json", 200, False),
+    "ollama": ("ollama", "/api/chat", {}, "application/x-ndjson", 200, True),
+    "ollama, as JSON": ("ollama", "/api/chat", {"stream": True}, "application/json", 200, True),
+    "ollama, whole": ("ollama", "/api/chat", {"stream": False}, "application/json; charset=utf-8", 200, False),
+    "ollama, nothing known": ("ollama", "/api/chat", None, "application/json", 200, False),
+    "bedrock": ("bedrock", "/model/m/converse-stream", {}, "application/vnd.amazon.eventstream", 200, True),
+    "bedrock, an error": ("bedrock", "/model/m/converse-stream", {}, "application/json", 400, False),
+    "lines of another API": ("chat", "/v1/chat/completions", {}, "application/x-ndjson", 200, False),
+}
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_what_is_a_stream(name: str) -> None:
+    api, path, request, kind, status, stream = STREAMS[name]
+    of = response(content_type=kind)
+    of.status_code = status
+    assert facts.is_answer(of)
+    assert facts.is_stream(api, path, request, of) == stream
+
+
+@pytest.mark.parametrize(
+    ("request_", "path", "model"),
+    [
+        ({"model": "a"}, "/models/b:generateContent", "a"),
+        ({}, "/v1beta/models/gemini-2.5-pro:streamGenerateContent?alt=sse", "gemini-2.5-pro"),
+        (None, "/model/us.anthropic.claude-x%3A0/converse-stream", "us.anthropic.claude-x:0"),
+        ({"model": None}, "/openai/deployments/gpt/chat/completions", "gpt"),
+        ({}, "/v1/chat/completions", ""),
+    ],
+)
+def test_the_model(request_: dict[str, object] | None, path: str, model: str) -> None:
+    assert facts.model(request_, path) == model
+
+
 def test_headers_are_text_whatever_they_hold() -> None:
     message = tutils.tresp(headers=http.Headers([(b"x-a", b"\xff"), (b"content-encoding", b"gzip"), (b"x-a", b"2")]))
     assert facts.headers(message) == (("x-a", "\ufffd"), ("content-encoding", "gzip"), ("x-a", "2"))

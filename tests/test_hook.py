@@ -12,6 +12,7 @@ from mitmproxy import exceptions, http
 from mitmproxy.flow import Error
 from mitmproxy.test import taddons, tflow, tutils
 
+from other_streams import converse, gemini_chunks, gemini_request, gemini_sse
 from streams import WEATHER, stream
 from test_codings import BOMBS, CODERS
 from toolmend.hook import Toolmend
@@ -281,7 +282,9 @@ def test_a_flow_from_a_file_is_not_changed(proxy: Proxy) -> None:
     [
         ({}, {}, "identity"),
         ({"host": "api.anthropic.com", "path": "/v1/messages"}, {}, "identity"),
-        ({"host": "generativelanguage.googleapis.com", "path": "/v1beta/models/g:streamGenerateContent"}, {}, "gzip, br"),
+        ({"host": "generativelanguage.googleapis.com", "path": "/v1beta/models/g:streamGenerateContent"}, {}, "identity"),
+        ({"host": "ollama.com", "path": "/api/chat"}, {}, "identity"),
+        ({"host": "bedrock-runtime.us-east-1.amazonaws.com", "path": "/model/m/converse-stream"}, {}, "gzip, br"),
         ({}, {"dialects": "off"}, "gzip, br"),
     ],
 )
@@ -360,7 +363,7 @@ def test_the_client_decides_the_framing(
 
 
 UNTOUCHED = {
-    "another API": ({"host": "generativelanguage.googleapis.com", "path": "/v1beta/models/g:streamGenerateContent"}, {}),
+    "another API": ({"host": "api.cohere.com", "path": "/v2/chat"}, {}),
     "no JSON": ({"body": b"not json"}, {}),
     "no object": ({"body": b"[1]"}, {}),
     "a request that was streamed": ({"body": None}, {}),
@@ -588,7 +591,7 @@ def test_a_reload_in_the_middle(proxy: Proxy) -> None:
     out = sent(response, LEAK[:400])
     proxy.addon.done()
     new = Toolmend()
-    new.settings = proxy.addon.settings
+    new.exchanges.settings = proxy.addon.settings
     out += sent(response, LEAK[400:]) + sent(response, b"")
     new.response(flow)
     assert out == mended()
@@ -619,14 +622,62 @@ def test_other_limits_while_it_runs(proxy: Proxy) -> None:
     proxy.set(keep="2GB")
     flow = asked()
     response = proxy.open(flow)
-    assert proxy.addon.recorder
-    assert proxy.addon.recorder.keep == Keep(2 * 10**9)
+    assert proxy.addon.exchanges.recorder
+    assert proxy.addon.exchanges.recorder.keep == Keep(2 * 10**9)
     proxy.set(keep="all")
-    assert proxy.addon.recorder.keep == Keep()
+    assert proxy.addon.exchanges.recorder.keep == Keep()
     sent(response, PROSE)
     sent(response, b"")
     proxy.addon.response(flow)
     assert (proxy.recording()["state"], proxy.recording()["upstream"]) == ("complete", PROSE)
+
+
+# other APIs
+
+
+OTHERS = {
+    # name: (host, path, request headers, content type, body, API)
+    "bedrock": (
+        "bedrock-runtime.us-east-1.amazonaws.com",
+        "/model/anthropic.claude-x/converse-stream",
+        {},
+        "application/vnd.amazon.eventstream",
+        converse(("messageStart", {"role": "assistant"})),
+        "bedrock",
+    ),
+    "dashscope": (
+        "dashscope.aliyuncs.com",
+        "/api/v1/services/aigc/text-generation/generation",
+        {"x-dashscope-sse": "enable"},
+        SSE,
+        b'id:1\nevent:result\n:HTTP_STATUS/200\ndata:{"output":{"text":"<|tool_call_begin|>"}}\n\n',
+        "dashscope",
+    ),
+    "cohere": ("api.cohere.com", "/v2/chat", {}, SSE, b'event: message-start\ndata: {"type":"message-start"}\n\n', "cohere"),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_an_api_that_is_not_read_passes_and_is_recorded(proxy: Proxy, name: str) -> None:
+    """Nothing of its request is touched: it may be signed."""
+    host, path, headers, kind, body, api = OTHERS[name]
+    flow = asked(host=host, path=path, **headers)
+    before = flow.request.headers.copy()
+    assert proxy.run(flow, [body[:9], body[9:]], content_type=kind) == body
+    assert flow.request.headers == before
+    kept = proxy.recording()
+    assert (kept["api"], kept["stream"], kept["upstream"], kept["client"]) == (api, True, body, body)
+
+
+def test_the_model_stands_in_the_path(proxy: Proxy) -> None:
+    """Its profile arms the dialects: of Qwen, tags that others may write for their own reasons."""
+    leak = gemini_sse(gemini_chunks(['<tool_call>\n{"name": "get_weather", "arguments": {"city": "Oslo"}}\n</tool_call>']))
+    for model, rules in (("qwen3-coder", ["hermes"]), ("gemini-2.5-pro", [])):
+        path = f"/v1/projects/p/locations/l/publishers/x/models/{model}:streamGenerateContent?alt=sse"
+        flow = asked(host="us-aiplatform.googleapis.com", path=path, body=json.dumps(gemini_request()).encode())
+        proxy.run(flow, [leak])
+        assert flow.metadata["toolmend"]["rules"] == rules
+    assert {one["model"] for one in proxy.recordings()} == {"qwen3-coder", "gemini-2.5-pro"}
 
 
 # what goes wrong
@@ -656,7 +707,7 @@ def test_a_part_that_cannot_be_made_costs_no_byte(
     def fail(*_: object, **__: object) -> None:
         raise MemoryError("injected")
 
-    monkeypatch.setattr(f"toolmend.hook.{broken}", fail)
+    monkeypatch.setattr(f"toolmend.exchanges.{broken}", fail)
     flow = asked()
     assert proxy.run(flow, [CODERS["br"](LEAK)], content_encoding="br") == out
     assert [level for level, _ in log() if level != "INFO"] == ["WARNING"]
@@ -668,7 +719,7 @@ def test_a_pipeline_that_gave_up_is_said_once(proxy: Proxy, log: Log, monkeypatc
             self.error = "ValueError: injected"
             return data
 
-    monkeypatch.setattr("toolmend.hook.Pipeline", Failing)
+    monkeypatch.setattr("toolmend.exchanges.Pipeline", Failing)
     flow = asked()
     assert proxy.run(flow, [LEAK[:99], LEAK[99:]]) == LEAK
     ((level, message),) = log()

@@ -58,7 +58,7 @@ def test_a_whole_body() -> None:
     assert message_of("chat", io.BytesIO(body), stream=False) == {**NOTHING, "text": "Hi", "finish_reason": "stop"}
 
 
-@pytest.mark.parametrize("api", APIS)
+@pytest.mark.parametrize("api", [api for api, row in APIS.items() if row.writer])
 @pytest.mark.parametrize("name", recorded_patterns())
 def test_it_says_what_the_client_got(name: str, api: str) -> None:
     """Of every dialect that is mended, in every API."""

@@ -157,7 +157,7 @@ def test_what_cannot_be_read_is_counted(body: bytes) -> None:
 
 
 def test_an_api_that_is_not_known_is_not_read() -> None:
-    told = finished(events(replace(EXCHANGE, api="gemini"), BODY))
+    told = finished(events(replace(EXCHANGE, api="cohere"), BODY))
     assert (told.sent, told.calls, told.usage) == (len(BODY), None, None)
 
 

@@ -131,7 +131,7 @@ def test_ends(name: str) -> None:
 def test_nobody_and_unknown_apis() -> None:
     registry = Observers([].append)
     assert registry.watcher([SimpleNamespace(), addon(None)], "chat") is None
-    assert registry.watcher([addon(Notes())], "gemini") is None
+    assert registry.watcher([addon(Notes())], "cohere") is None
     assert registry.watcher([], "chat") is None
 
 

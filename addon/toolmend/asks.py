@@ -29,7 +29,7 @@ SHED = frozenset(
     (
         *("call_id", "id", "tool_call_id", "tool_use_id"),  # what a proxy or a provider draws at random
         *("encrypted_content", "reasoning", "reasoning_content", "reasoning_details", "signature", "thinking"),
-        *("cache_control", "prompt_cache_key", "status"),
+        *("cache_control", "prompt_cache_key", "status", "thoughtSignature"),
     )
 )
 """Keys whose values differ from run to run, at any depth of a message."""
@@ -101,16 +101,18 @@ def spoken(path: str) -> str | None:
 def ask_of(api: str, path: str, request: Mapping[str, Any]) -> Ask:
     """What a request asks for."""
     in_path = _MODEL_IN_PATH.search(path)
-    turns = list(_turns(request))
+    wrapped = request.get("request")
+    asked = wrapped if api == "gemini" and isinstance(wrapped, dict) else request  # Code Assist wraps it
+    turns = list(_turns(asked))
     new = next((count for count, (by_model, *_) in enumerate(reversed(turns)) if by_model), len(turns)) or min(1, len(turns))
     return Ask(
         api,
         str(request.get("model") or (in_path[1] if in_path else "")),
-        request.get("stream") is True or "stream" in path.partition("?")[0].rpartition("/")[2].lower(),
+        request.get("stream", api == "ollama") is True or "stream" in path.partition("?")[0].rpartition("/")[2].lower(),
         tuple(hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=16).digest() for _, text, _ in turns),
         new,
         tuple(text[:MAX_SHOWN] for *_, text in turns[len(turns) - new :]),
-        frozenset(_tools(request)),
+        frozenset(_tools(asked)),
     )
 
 
@@ -178,6 +180,8 @@ _cached = lru_cache(1024)(_lasting)
 def _tools(request: Mapping[str, Any]) -> Iterator[str]:
     tools = request.get("tools")
     for tool in tools if isinstance(tools, list) else ():
-        if isinstance(tool, dict):
+        if isinstance(tool, dict) and isinstance(declared := tool.get("functionDeclarations"), list):
+            yield from (str(entry.get("name") or "") for entry in declared if isinstance(entry, dict))
+        elif isinstance(tool, dict):
             function = tool.get("function")
             yield str((function if isinstance(function, dict) else tool).get("name") or tool.get("type") or "")

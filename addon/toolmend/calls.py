@@ -5,6 +5,7 @@ Rule of this file: values; what is done with them stands in hook.py.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from mitmproxy import http
 
@@ -23,14 +24,19 @@ from .stream import Stream
 
 @dataclass(slots=True)
 class Call:
-    """`api`, `host` and `scheme` are what the client calls. `answered`: by us, so there is nothing to do with the response."""
+    """`api`, `host` and `scheme` are what the client calls. `answered`: by us, so there is nothing to do with the response.
+
+    `streamed`: the upstream answers with a stream; known once the response's headers are in.
+    """
 
     api: Api
     host: str
     scheme: str = ""
     body: bytes | None = None  # as the client sent it, with its coding; what is forwarded may differ
     encoding: str = ""
+    request: dict[str, Any] | None = None  # the body, where it has been read; until the response begins
     model: str = ""
+    streamed: bool = False
     routed: Routed | None = None
     translated: Translated | None = None  # of a request that goes where the client sends it, if its tools are prompted
     answered: bool = False
@@ -105,7 +111,7 @@ class Call:
             response_headers=facts.headers(response),
             request=body,
             upstream_request=None if same else facts.plain(forwarded, facts.encoding(flow.request)),
-            stream=facts.is_sse(response),
+            stream=self.streamed,
             settings=settings,
             client_api=self.api if self.api != self.source else "",
             client_stream=self._client_stream(response),
@@ -120,4 +126,4 @@ class Call:
         if not self.routed:
             return None
         gets = self.routed.wants_stream and 200 <= response.status_code < 300
-        return None if gets == facts.is_sse(response) else gets
+        return None if gets == self.streamed else gets

@@ -25,6 +25,7 @@ from mitmproxy.addonmanager import Loader
 from .apis import APIS
 from .asks import spoken
 from .decoded import events_of
+from .facts import NDJSON
 from .fold import Answer, Call, Message
 
 MAX_SHOWN = 4 * 1024 * 1024
@@ -42,13 +43,14 @@ class LLMStream(contentviews.Contentview):
         if api is None:
             raise ValueError("this is no response of an LLM API")
         answer, known = Answer(MAX_SHOWN), False
-        for event in events_of(api, [data], stream=metadata.content_type == "text/event-stream"):
+        for event in events_of(api, [data], stream=_is_stream(api, metadata.content_type or "", data)):
             answer.feed(event)
             known = True
         if not known:
             raise ValueError("nothing in it is understood")
         lines = [f"api: {api}"]
-        lines += [f"mended by: {', '.join(noted['rules'])}"] if noted.get("rules") else []
+        mended = "would be mended by" if noted.get("observed") else "mended by"
+        lines += [f"{mended}: {', '.join(noted['rules'])}"] if noted.get("rules") else []
         lines += _field("went wrong", noted.get("error"))
         lines += _field("recorded in", noted.get("folder"))
         messages = answer.known()
@@ -62,7 +64,9 @@ class LLMStream(contentviews.Contentview):
         if api is None or not data:
             return -1
         kind = metadata.content_type or ""
-        return 2 if kind == "text/event-stream" else 0.5 if kind == "application/json" else -1  # JSON has a view of its own
+        if _is_stream(api, kind, data):
+            return 2
+        return 0.5 if kind == "application/json" else -1  # JSON has a view of its own
 
 
 class Views:
@@ -91,6 +95,13 @@ def _noted(metadata: contentviews.Metadata) -> tuple[str | None, dict[str, Any]]
     noted = noted if isinstance(noted, dict) else {}
     api = noted.get("api") or (spoken(flow.request.path) if flow.request.method == "POST" else None)
     return (api if api in APIS else None), noted
+
+
+def _is_stream(api: str, kind: str, data: bytes) -> bool:
+    """Whether a body is a stream: by its type, and of what is called JSON, by how it looks."""
+    if kind in ("text/event-stream", *NDJSON):
+        return True
+    return (api == "gemini" and data.lstrip()[:1] == b"[") or (api == "ollama" and b"\n{" in data)
 
 
 def _lines(message: Message) -> Iterator[str]:

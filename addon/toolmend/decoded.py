@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
 
 from . import json_text
-from .apis import APIS
+from .apis import APIS, decoder_of
 from .apis.codec import Codec, Reply
 from .events import Event
-from .sse import Decoder, ServerSentEvent
+from .sse import ServerSentEvent
 from .tools import Tools
 
 
@@ -22,7 +22,7 @@ class Stream:
 
     def __init__(self, api: str) -> None:
         self._codec = _codec(api)
-        self._decoder = Decoder()
+        self._decoder = decoder_of(api)
 
     def feed(self, data: bytes) -> list[Event]:
         """The events that `data` completes."""
@@ -30,7 +30,7 @@ class Stream:
 
     def close(self) -> list[Event]:
         """Those at the end of the body."""
-        return [event for sse in self._decoder.close() for event in self._read(sse)]
+        return [event for sse in self._decoder.close() for event in self._read(sse)] + list(self._codec.close().events)
 
     def _read(self, sse: ServerSentEvent) -> Sequence[Event]:
         try:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from itertools import takewhile
 
-from .sse import Decoder
+from .apis import decoder_for
 
 MAX_EVENTS = 400
 """Events of each side that are compared, from the first that differs on: it costs their square."""
@@ -30,7 +30,7 @@ def diff(expected: bytes, got: bytes, lines: int = MAX_LINES) -> list[str]:
 
 
 def _events(body: bytes) -> list[bytes]:
-    decoder = Decoder()
+    decoder = decoder_for(body)
     return [event.raw for event in (*decoder.feed(body), *decoder.close())]
 
 

@@ -9,7 +9,7 @@ Rule of this file: a line, whatever the event holds; what is not understood is c
 from collections.abc import Sequence
 
 from . import json_text
-from .apis import APIS
+from .apis import APIS, decoder_of
 from .decoded import Stream, events_of
 from .events import (
     Event,
@@ -26,7 +26,6 @@ from .events import (
     ToolCallStart,
     Usage,
 )
-from .sse import Decoder
 
 MAX = 90
 """Characters of a summary: a line."""
@@ -51,17 +50,19 @@ class Summary:
             return ""
         found = self._reading.feed(raw) if self._reading else list(events_of(self._api, [raw], stream=False))
         self.tokens = any(isinstance(event, _TOKENS) for event in found)
-        return _short(", ".join(filter(None, _merged(found)))) if found else _named(raw)
+        return _short(", ".join(filter(None, _merged(found)))) if found else _named(self._api, raw)
 
 
-def _named(raw: bytes) -> str:
+def _named(api: str, raw: bytes) -> str:
     """What an event without a meaning is."""
-    decoder = Decoder()
+    decoder = decoder_of(api)
     events = [*decoder.feed(raw), *decoder.close()]
     sse = events[0]
     if sse.data is None:
         return "comment" if sse.raw.lstrip(b"\xef\xbb\xbf").startswith(b":") else "no data"
     name = sse.event.decode(errors="replace")
+    if not sse.data:
+        return name or "no data"
     try:
         value = json_text.loads(sse.data)
     except json_text.NotJSON:

@@ -4,8 +4,10 @@ Rule of this file: it reads, and never trusts. Nothing of the flow is changed; w
 nothing is decoded without a bound.
 """
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from typing import Any
+from urllib.parse import unquote
 
 from mitmproxy import http
 from mitmproxy.flow import Error
@@ -14,6 +16,12 @@ from . import codings, json_text
 
 REQUEST_LIMIT = 64 * 1024 * 1024
 """Bytes of a request that are read: the screenshots of a long session make tens of MiB, and it is the user's own."""
+
+
+AWS = "application/vnd.amazon.eventstream"
+NDJSON = ("application/x-ndjson", "application/ndjson")
+
+_MODEL_IN_PATH = re.compile(r"/(?:models?|deployments)/([^/:?]+)")  # Gemini, Bedrock, Azure
 
 
 def places(flow: http.HTTPFlow) -> Iterator[tuple[str, int]]:
@@ -34,6 +42,32 @@ def is_sse(response: http.Response) -> bool:
 def is_json(response: http.Response) -> bool:
     """Whether it is a JSON text, by its content type."""
     return _media(response) == "application/json" or _media(response).endswith("+json")
+
+
+def is_answer(response: http.Response) -> bool:
+    """Whether it is anything that an LLM API answers with, by its content type."""
+    return is_sse(response) or is_json(response) or _media(response) in (AWS, *NDJSON)
+
+
+def is_stream(api: str, path: str, request: Mapping[str, Any] | None, response: http.Response) -> bool:
+    """Whether the upstream answers with a stream: told by the content type, and by what an API streams as JSON.
+
+    Gemini streams an array where no `alt=sse` is asked for; of Ollama, some proxies call its lines JSON.
+    """
+    kind = _media(response)
+    if kind == "text/event-stream" or (api == "bedrock" and kind == AWS) or (api == "ollama" and kind in NDJSON):
+        return True
+    if kind != "application/json" or not 200 <= response.status_code < 300:
+        return False
+    if api == "gemini":
+        return path.partition("?")[0].endswith(":streamGenerateContent")
+    return api == "ollama" and request is not None and request.get("stream") is not False
+
+
+def model(request: Mapping[str, Any] | None, path: str) -> str:
+    """The model that is asked for: the request says it, or else the path."""
+    found = _MODEL_IN_PATH.search(path)
+    return str((request or {}).get("model") or (unquote(found[1]) if found else ""))[:200]
 
 
 def _media(response: http.Response) -> str:

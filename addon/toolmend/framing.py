@@ -6,8 +6,6 @@ what is no longer true of it goes.
 
 from mitmproxy import http
 
-from . import facts
-
 STALE = (
     "content-encoding",
     "content-length",
@@ -21,9 +19,9 @@ STALE = (
 """What is no longer true of a body that was undone or mended."""
 
 
-def is_stream(flow: http.HTTPFlow, response: http.Response) -> bool:
-    """Whether the body is still to come, event by event."""
-    return facts.is_sse(response) and response.raw_content is None and flow.is_replay != "response"
+def comes(flow: http.HTTPFlow, response: http.Response) -> bool:
+    """Whether the body is still to come."""
+    return response.raw_content is None and flow.is_replay != "response"
 
 
 def is_http11(flow: http.HTTPFlow) -> bool:

@@ -4,27 +4,26 @@
     responseheaders  a stream gets its callable and true headers    response, error  whole bodies; the end of every one
 
 Rule of this file: what is not an LLM response goes by untouched, and an exception of ours costs no byte. So whatever
-can fail is done before anything of the flow is changed; what stands in the stream itself is in stream.py.
+can fail is done before anything of the flow is changed; what goes along with a call is begun and ended in exchanges.py, what
+stands in the stream itself is in stream.py.
 """
 
 import logging
-from typing import Any
 from weakref import WeakKeyDictionary
 
-from mitmproxy import ctx, http
-from mitmproxy.addonmanager import Loader, traverse
+from mitmproxy import http
+from mitmproxy.addonmanager import Loader
 
 from . import bodies, codings, facts, framing, offline, options, replying, routes, routing
 from .apis import APIS
 from .apis.errors import Fault
 from .calls import Call
+from .conflicts import conflicts, loops
+from .exchanges import Exchanges, warm
 from .hosts import match
-from .metering import Metering
-from .observers import Observers
-from .pipeline import Pipeline
-from .recorder import Recorder
+from .observing import Observe, Observed
 from .requests import RequestError
-from .settings import Settings, recorded, spelled
+from .settings import Settings, spelled
 from .stream import Mend, Tee, reason
 
 logger = logging.getLogger(__name__)
@@ -36,13 +35,15 @@ class Toolmend:
     name = "toolmend"
 
     def __init__(self) -> None:
-        self.settings = Settings()
-        self.recorder: Recorder | None = None
-        self.observers = Observers(logger.warning)
-        self.metering = Metering()
+        self.exchanges = Exchanges()
         self.bodies = bodies.Bodies()
         self.offline: offline.Offline | None = None
         self.calls: WeakKeyDictionary[http.HTTPFlow, Call] = WeakKeyDictionary()
+
+    @property
+    def settings(self) -> Settings:
+        """As they are now."""
+        return self.exchanges.settings
 
     def load(self, loader: Loader) -> None:
         options.declare(loader)
@@ -51,14 +52,9 @@ class Toolmend:
         if not any(name.startswith("toolmend") for name in updated):
             return
         settings = options.settings()
-        if settings.flows != self.settings.flows:
-            self._end_recorder()
-        if self.recorder:
-            self.recorder.keep = settings.keep
         self.offline = offline.switch(self.offline, settings)
         with options.told():
-            self.metering.configure(settings.metrics)
-        self.settings = settings
+            self.exchanges.configure(settings)
         if settings.routes or settings.replay:
             options.adapt()
 
@@ -67,25 +63,25 @@ class Toolmend:
         place = f"recordings in {self.settings.flows}" if self.settings.flows else "no recordings"
         for route in self.settings.routes:
             logger.info("toolmend: %s (%s) is served by %s", route.source, route.model, route.target)
+        for loop in loops(self.settings):
+            logger.error("%s", loop)
+        for conflict in conflicts(self.settings):
+            logger.warning("toolmend: %s", conflict)
+        if self.settings.mode == "observe":
+            logger.info("toolmend: observes, and changes no answer%s", " but those of routes" if self.settings.routes else "")
         warm(self.settings)
         logger.info("toolmend: listens to %s; dialects: %s; %s", hosts, spelled(self.settings.dialects), place)
 
     def done(self) -> None:
-        self._end_recorder()
+        self.exchanges.close()
         if self.offline:
             self.offline.close()
             self.offline = None
-        self.metering.close()
-
-    def _end_recorder(self) -> None:
-        if self.recorder:
-            self.recorder.close()
-            self.recorder = None
 
     def requestheaders(self, flow: http.HTTPFlow) -> None:
         if call := self._told(flow):
             self.calls[flow] = call
-            if self._mends(call.api):
+            if self.exchanges.mends(call.api) and not self.exchanges.leaves(call):
                 flow.request.headers["accept-encoding"] = "identity"  # a compressor holds events back
         if routing.candidates(flow, self.settings.routes):
             flow.request.stream = False  # where it goes is told by its body
@@ -108,17 +104,13 @@ class Toolmend:
             return
         if call.played:
             offline.sent(flow)
-        if not call.routed and not (facts.is_sse(response) or facts.is_json(response)):
+        if not call.routed and not facts.is_answer(response):
             return
         self.calls[flow] = call
-        call.watcher = self.observers.watcher(traverse(ctx.master.addons.chain), call.api, flow.id)  # type: ignore[no-untyped-call]
-        try:
-            self._open(call, flow, response)
-        except Exception as error:
-            call.errors.append(f"not all could be set up: {reason(error)}")
+        self._open(call, flow, response)
         if not call.streams(response) or (call.pipeline is None and call.api != call.source):
             response.stream = False
-        elif framing.is_stream(flow, response):
+        elif call.streamed and framing.comes(flow, response):
             self._stream(call, flow, response)
 
     def response(self, flow: http.HTTPFlow) -> None:
@@ -161,6 +153,8 @@ class Toolmend:
         request = facts.json_object(facts.plain(flow.request.raw_content, facts.encoding(flow.request)))
         found = routing.find(flow, candidates, str((request or {}).get("model") or ""))
         call = self.calls.pop(flow, None)
+        if call:
+            call.request = request
         if found is None:
             if given := routing.local(flow, candidates, request):
                 routing.serve(flow, given)
@@ -177,7 +171,7 @@ class Toolmend:
 
     def _stay(self, flow: http.HTTPFlow, call: Call) -> None:
         """A request that no route takes."""
-        if call.api not in APIS or flow.response or flow.request.stream:
+        if call.api not in APIS or flow.response or flow.request.stream or self.exchanges.leaves(call):
             return
         try:
             call.translated = routing.stay(flow, call.api, call.host, self.settings.providers)
@@ -194,45 +188,25 @@ class Toolmend:
         logger.warning("toolmend: %s: %s%s", facts.printable(flow.request.pretty_host), facts.printable(wrong), where)
         return Call.answered_here()
 
-    def _mends(self, api: str) -> bool:
-        return api in APIS and self.settings.dialects != ()
-
     def _open(self, call: Call, flow: http.HTTPFlow, response: http.Response) -> None:
         """The response headers are in, and nothing is changed yet."""
         if call.body is None:  # the script was reloaded meanwhile
             call.body, call.encoding = flow.request.raw_content, facts.encoding(flow.request)
-        settings, routed = recorded(self.settings), call.routed
         body = facts.plain(call.body, call.encoding)
-        request = routed.request if routed else facts.json_object(body)
-        call.model = str((request or {}).get("model") or "")[:200]
-        call.meter = self.metering.meter(
-            traverse(ctx.master.addons.chain),  # type: ignore[no-untyped-call]
-            lambda: (call.exchange(flow, response, body, settings), call.profile(self.settings.providers)),
-        )
-        if request is not None:
-            ok = 200 <= response.status_code < 300 and response.status_code not in (204, 205)
-            if ok and (self._mends(call.source) or call.api != call.source):
-                let_go = call.streams(response) and framing.is_stream(flow, response) and framing.is_http11(flow)
-                call.pipeline = self._pipeline(call, request, let_go=let_go)
-                settings |= {"let_go": "yes"} if call.pipeline.lets_go else {}
-        if self.settings.flows:
-            self.recorder = self.recorder or Recorder(
-                self.settings.flows, logger.warning, self.settings.keep, self.metering.lost
-            )
-            call.recording = self.recorder.start(call.exchange(flow, response, body, settings))
-        call.body = None
-
-    def _pipeline(self, call: Call, request: dict[str, Any], *, let_go: bool) -> Pipeline:
-        routed = call.routed
-        return Pipeline(
+        request = call.routed.request if call.routed else call.request or facts.json_object(body)
+        call.model = facts.model(request, flow.request.path)
+        call.streamed = facts.is_stream(call.source, flow.request.path, request, response)
+        if request and call.model and not call.routed:  # Gemini has it in the path alone
+            request = {"model": call.model, **request}
+        self.exchanges.begin(
+            call,
+            lambda settings: call.exchange(flow, response, body, settings),
             request,
-            source=call.source,
-            target=call.api,
-            settings=self.settings,
-            host=routed.host if routed else call.host,
-            let_go=let_go,
-            translated=routed.translated if routed else call.translated,
+            flow.id,
+            mend=200 <= response.status_code < 300 and response.status_code not in (204, 205),
+            let_go=call.streams(response) and call.streamed and framing.comes(flow, response) and framing.is_http11(flow),
         )
+        call.body = call.request = None
 
     def _stream(self, call: Call, flow: http.HTTPFlow, response: http.Response) -> None:
         then = response.stream if callable(response.stream) else None
@@ -245,7 +219,9 @@ class Toolmend:
             return
         if call.routed:
             replying.relabel(call.routed, response, streamed=True)
-        if call.pipeline:
+        if isinstance(call.pipeline, Observed):
+            call.stream = Observe(call.pipeline, undo, call.recording, then, call.errors)
+        elif call.pipeline:
             call.stream = Mend(call.pipeline, undo, call.recording, then, call.errors)
             framing.reframe(flow, response, last=call.pipeline.lets_go)
         else:
@@ -260,14 +236,15 @@ class Toolmend:
             body = out = codings.whole(raw, facts.encoding(response), replying.LIMIT)
             if call.pipeline:
                 mend = call.pipeline
-                out = mend.feed(body) + mend.close() if facts.is_sse(response) else mend.message(body)
+                out = mend.feed(body) + mend.close() if call.streamed else mend.message(body)
             if out != body:
                 framing.drop_stale(response)
                 response.content = out
+        streamed = facts.is_sse(response) if call.routed else call.streamed
         if call.watcher:
-            (call.watcher.sent if facts.is_sse(response) else call.watcher.message)(out)
+            (call.watcher.sent if streamed else call.watcher.message)(out)
         if call.meter:
-            call.meter.passed(body, out, whole=not facts.is_sse(response))
+            call.meter.passed(body, out, whole=not streamed)
         if call.recording:
             call.recording.received(body)
             call.recording.sent(out)
@@ -275,35 +252,4 @@ class Toolmend:
     def _close(self, call: Call, flow: http.HTTPFlow, state: str, message: str | None = None) -> None:
         """The end of a call, however it came."""
         bodies.show(flow.response)
-        pipeline, recording = call.pipeline, call.recording
-        rules = list(pipeline.rules) if pipeline else []
-        if pipeline and pipeline.error:
-            then = "what followed went out as it came" if call.api == call.source else "the client got an error"
-            call.errors.append(f"mending stopped, and {then}: {pipeline.error}")
-        error = "; ".join(([message] if message else []) + call.errors) or None
-        if call.watcher:
-            call.watcher.close() if state == "complete" else call.watcher.fail(message or state)
-        if call.meter:
-            call.meter.finish(state, rules, call.errors)
-        if recording:
-            recording.finish(state, rules=rules, ids=call.ids, error=error)
-        folder = str(recording.folder) if recording else None
-        flow.metadata["toolmend"] = {"api": call.api, "rules": rules, "folder": folder, "error": error}
-        about = facts.printable(f"{call.host} {call.model}".rstrip())
-        place = f" (recorded in {folder})" if folder else ""
-        if rules:
-            mended = f"mended {', '.join(rules)}"
-            flow.comment = "; ".join(text for text in (flow.comment, f"toolmend {mended}") if text)
-            flow.marked = flow.marked or ":wrench:"
-            logger.info("toolmend: %s: %s%s", about, mended, place)
-        for note in pipeline.notes if pipeline else call.notes:
-            logger.info("toolmend: %s: %s%s", about, note, place)
-        if call.errors:
-            logger.warning("toolmend: %s: %s%s", about, "; ".join(call.errors), place)
-
-
-def warm(settings: Settings) -> None:
-    """Has what a first stream would wait for made now: the pattern of all openers takes a tenth of a second."""
-    for model, host in {("", ""), *((route.use_model, route.to.netloc) for route in settings.routes)}:
-        pipeline = Pipeline({"model": model, "tools": [{"function": {"name": "a"}}]}, settings=settings, host=host)
-        pipeline.feed(b'data: {"choices":[{"index":0,"delta":{"content":"."}}]}\n\n')
+        self.exchanges.end(call, flow, state, message)

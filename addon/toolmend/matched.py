@@ -13,11 +13,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from .apis import APIS, decoder_of
 from .dialects import DIALECTS, REASONING_TAGS
 from .library import Entry
 from .replay import Recording
 from .rules import RULES
-from .sse import Decoder
 from .trace import Step, steps
 
 _DIFFERENT = ("held", "changed", "added")
@@ -48,7 +48,7 @@ def played(entry: Entry, recording: Recording, notices: list[str]) -> list[Step]
     if recording.stream != streams(recording) or entry.status >= 400 or not recording.stream:
         return _unplayed(recording)
     try:
-        told = list(steps(recording))
+        told = list(steps(recording)) if entry.api in APIS else _passed(recording)
     except Exception as error:  # a recording that was cut off, or written by hand, may lack anything
         notices.append(f"It cannot be played ({type(error).__name__}: {error}), so what came is not matched with what went out.")
         return _unplayed(recording)
@@ -66,13 +66,22 @@ def _unplayed(recording: Recording) -> list[Step]:
     rules = tuple(map(str, recording.meta.get("rules") or ()))
     if not recording.stream:
         return [Step(b"".join(recording.chunks), recording.client, rules, 0.0)]
-    decoder = Decoder()
+    decoder = decoder_of(str(recording.meta.get("api") or ""))
     time = 0.0
     told = []
     for chunk, time in zip(recording.chunks, recording.times, strict=True):
         told += [Step(event.raw, b"", (), time) for event in decoder.feed(chunk)]
     told += [Step(event.raw, b"", (), time) for event in decoder.close()]
     return [*told, Step(b"", recording.client, rules, time)]
+
+
+def _passed(recording: Recording) -> list[Step]:
+    """A stream of an API that is not read: it passed as it came."""
+    decoder, time = decoder_of(str(recording.meta.get("api") or "")), 0.0
+    told = []
+    for chunk, time in zip(recording.chunks, recording.times, strict=True):
+        told += [Step(event.raw, event.raw, (), time) for event in decoder.feed(chunk)]
+    return told + [Step(event.raw, event.raw, (), time) for event in decoder.close()]
 
 
 def _cut(told: Sequence[Step], left: int) -> Iterator[Step]:

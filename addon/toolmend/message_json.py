@@ -11,7 +11,7 @@ Rule of this file: it is made of the bytes that the recording keeps, and of noth
 and it can be made again.
 """
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import asdict
 from typing import IO, Any
 
@@ -24,16 +24,31 @@ MAX_READ = 64 * 1024 * 1024
 MAX_KEPT = 4 * 1024 * 1024
 """Characters of a response that are kept: eight times the longest answers."""
 
+STEP = 64
+"""Events that are read in one step."""
+
 BLOCK = 16 * 1024
 """Bytes that are read at a time: some 60 events, after which the event loop gets its turn."""
 
 
 def message_of(api: str, body: IO[bytes], *, stream: bool) -> dict[str, Any] | None:
     """What to write for a body; None where there is nothing in it that is understood."""
+    steps = reading(api, body, stream=stream)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]
+
+
+def reading(api: str, body: IO[bytes], *, stream: bool) -> Generator[None, None, dict[str, Any] | None]:
+    """`message_of` in small steps: the body of a long answer takes seconds."""
     answer, known = Answer(MAX_KEPT), False
-    for event in events_of(api, _blocks(body), stream=stream):
+    for count, event in enumerate(events_of(api, _blocks(body), stream=stream)):
         answer.feed(event)
         known = True
+        if count % STEP == STEP - 1:
+            yield
     unread = body.seek(0, 2) - MAX_READ
     if not known and unread <= 0:
         return None

@@ -18,13 +18,13 @@ from itertools import accumulate, groupby
 from typing import Any
 
 from . import json_text
+from .apis import decoder_of
 from .decoded import events_of
 from .dialects import DIALECTS
 from .filler import KEPT, filled, names_in, says, with_filler, words_of
 from .fixture import golden
 from .fold import Answer, Message
 from .replay import Recording
-from .sse import Decoder
 
 WORK = 96 * 1024 * 1024
 """Bytes that are played at most, half a minute or so; a usual answer needs a second."""
@@ -198,7 +198,7 @@ def _says(event: _Event) -> bool:
 
 def _events(recording: Recording) -> list[_Event]:
     """The events of a stream, each in the pieces that it came in."""
-    body, decoder = b"".join(recording.chunks), Decoder()
+    body, decoder = b"".join(recording.chunks), decoder_of(recording.meta["api"])
     chunks = [*enumerate(recording.times)]
     ends = [*accumulate(map(len, recording.chunks))]
     events: list[_Event] = []

@@ -41,21 +41,21 @@ class Observe(Stream):
         self._pipeline = pipeline
         self._undo: Decoder | None = undo
 
-    def _feed(self, data: bytes) -> bytes:
+    def _feed(self, data: bytes) -> None:
+        self._out.append(data)
         if self._undo:
             try:
                 plain = self._undo.feed(data)
                 self._record(plain, plain)
                 self._pipeline.feed(plain)
             except Exception as error:
-                self._undo = self._recording = self.watcher = self.meter = None
-                self._errors.append(f"it was observed no further, and the recording ends early: {reason(error)}")
-        return data
+                self._undo = None
+                self._stop_recording(f"it was observed no further, and the recording ends early: {reason(error)}")
 
-    def _close(self) -> bytes:
+    def _close(self) -> None:
+        self._out.append(b"")
         if self._undo:
             try:
                 self._pipeline.close()
             except Exception as error:
                 self._errors.append(f"the end was not observed: {reason(error)}")
-        return b""

@@ -17,6 +17,7 @@ from itertools import pairwise
 from typing import Any, Literal
 
 from . import codings, json_text
+from .apis import decoder_of
 from .apis.errors import Fault, is_error, translate_error, write_error
 from .asks import Ask, ask_of, spoken
 from .ids import new_call_id
@@ -26,7 +27,6 @@ from .matching import FROM, Miss, Shelf, Take
 from .redaction import REDACTED
 from .replay import Clock, Recording, RecordingError, load, pipeline_of
 from .routes import Origin, Route
-from .sse import Decoder
 from .upstream import Request, Script
 
 type Side = Literal["upstream", "client"]
@@ -86,7 +86,8 @@ def script(recording: Recording, side: Side, *, speed: float = 1.0, http2: bool 
     body = b"".join(recording.chunks)
     if side == "client" and recording.client != body:
         sse = (recording.folder / "client.sse").exists()
-        pieces, kind = list(_as_it_left(recording, sse=sse)), ""
+        pieces = list(_as_it_left(recording, sse=sse))
+        kind = kind if sse == recording.stream and not meta.get("client_api") else ""
         if meta.get("client_api") and (status >= 400 or is_error(body)):
             now, new_id = datetime.now(UTC), new_call_id()
             status, given, _ = translate_error(status, headers, body, meta["api"], meta["client_api"], now=now, new_id=new_id)
@@ -180,7 +181,7 @@ def _as_it_left(recording: Recording, *, sse: bool) -> Iterator[tuple[float, byt
     if b"".join(piece for _, piece in pieces) == recording.client:
         yield from ((time, piece) for time, piece in pieces if piece)
         return
-    decoder = Decoder()
+    decoder = decoder_of(str(recording.meta.get("api") or ""))
     events = [event.raw for event in (*decoder.feed(recording.client), *decoder.close())] if sse else [recording.client]
     last = recording.times[-1] if recording.times else 0.0
     for at, event in enumerate(events):

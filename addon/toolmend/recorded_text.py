@@ -15,8 +15,8 @@ from itertools import accumulate
 from typing import Any
 
 from . import json_text
+from .apis import decoder_for
 from .echo import NEVER_JOINED, SAME_TEXT
-from .sse import Decoder
 
 A_NAME = "(a name)"
 """The last part of the path of a text that is the name of a member."""
@@ -68,7 +68,7 @@ def _document(data: bytes) -> Iterator[tuple[str, str, int]]:
 
 
 def _stream(data: bytes) -> Iterator[tuple[str, str, int]]:
-    decoder, line = Decoder(), 1
+    decoder, line = decoder_for(data), 1
     for event in [*decoder.feed(data), *decoder.close()]:
         try:
             value = json_text.loads(event.data or b"")

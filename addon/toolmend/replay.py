@@ -12,8 +12,10 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
+from .apis import APIS
 from .apis.errors import is_error, translate_error
 from .ids import new_call_id
+from .observing import Observed
 from .pipeline import Pipeline
 from .requests.translate import translate
 from .settings import parse
@@ -93,13 +95,15 @@ def replay(recording: Recording, chunks: Sequence[bytes] | None = None) -> tuple
 
 
 def _played(recording: Recording, chunks: Sequence[bytes] | None) -> tuple[bytes, Pipeline | None]:
-    """The client's bytes, and what made them; None for an error, which is translated alone."""
+    """The client's bytes, and what made them; None for an error, which is translated alone, and for what is not read."""
     meta = recording.meta
     source, target = meta["api"], meta.get("client_api") or meta["api"]
     whole = b"".join(recording.chunks if chunks is None else chunks)
     if meta.get("route") and (meta.get("status", 200) >= 400 or (not recording.stream and is_error(whole))):
         now = datetime.fromtimestamp(0, UTC)  # it shows in headers alone
         return translate_error(meta.get("status", 200), (), whole, source, target, now=now, new_id=_ids(meta)())[2], None
+    if source not in APIS:
+        return whole, None
     clock = Clock(recording)
     pipeline = pipeline_of(recording, clock)
     if not recording.stream:
@@ -131,8 +135,9 @@ def pipeline_of(
     """The pipeline that a recording went through, as it is today; `watch` is told each rule that fires."""
     meta = recording.meta
     settings = meta.get("settings", {})
-    return Pipeline(
-        settings=parse(settings),
+    given = parse(settings)
+    return (Observed if given.mode == "observe" else Pipeline)(
+        settings=given,
         new_id=_ids(meta),
         let_go=settings.get("let_go") == "yes",
         now=clock,
@@ -152,6 +157,8 @@ def _asked(recording: Recording, source: str, target: str) -> dict[str, Any]:
     request = recording.request if recording.request is not None else {}
     settings = recording.meta.get("settings", {})
     host = settings.get("upstream") or recording.meta.get("host", "")
+    if recording.meta.get("model") and not recording.meta.get("route"):  # where it stood in the path alone
+        request = {"model": recording.meta["model"], **request}
     asked: dict[str, Any] = {"request": request, "source": source, "target": target, "host": host}
     if recording.meta.get("route") or settings.get("template"):
         asked["translated"] = translate(

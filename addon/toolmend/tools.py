@@ -92,6 +92,31 @@ def of_responses(request: Mapping[str, Any]) -> Tools:
     return Tools(schemas, calls_so_far=calls)
 
 
+def of_gemini(request: Mapping[str, Any]) -> Tools:
+    """The functions of a Gemini request, which Code Assist wraps; its schemas may be OpenAPI's, whose types are in capitals."""
+    asked = _object(request.get("request")) or request
+    schemas: dict[str, Schema] = {}
+    tools = asked.get("tools")
+    for tool in _objects(tools if isinstance(tools, list) else [tools]):
+        for entry in _objects(tool.get("functionDeclarations") or tool.get("function_declarations")):
+            if isinstance(entry.get("name"), str):
+                given = (entry.get(key) for key in ("parametersJsonSchema", "parameters_json_schema", "parameters"))
+                schemas[entry["name"]] = _small(next((schema for schema in map(_object, given) if schema), {}))
+    parts = (part for content in _objects(asked.get("contents")) for part in _objects(content.get("parts")))
+    return Tools(schemas, calls_so_far=sum("functionCall" in part for part in parts))
+
+
+def _small(schema: Any) -> Any:
+    """A schema with its types in small letters."""
+    if isinstance(schema, list):
+        return [_small(item) for item in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    return {
+        name: value.lower() if name == "type" and isinstance(value, str) else _small(value) for name, value in schema.items()
+    }
+
+
 def freeform(request: Mapping[str, Any]) -> frozenset[str]:
     """The names of the freeform tools of a Responses request, those of a namespace by their flat names."""
     flat = {place: name for name, place in namespaces(request).items()}
@@ -103,6 +128,8 @@ OF: Mapping[str, Callable[[Mapping[str, Any]], Tools]] = {
     "chat": of_chat,
     "messages": of_messages,
     "responses": of_responses,
+    "gemini": of_gemini,
+    "ollama": of_chat,
 }
 """The tools of a request, by its API."""
 

@@ -9,9 +9,9 @@ Rule of this file: it is the pipeline of today, with the recorded request and se
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from .apis import decoder_of
 from .pipeline import Pipeline
 from .replay import Clock, Recording, pipeline_of
-from .sse import Decoder
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ def steps(recording: Recording) -> Iterator[Step]:
         sent = make(body)
         yield Step(body, sent, tuple(dict.fromkeys(fired)), 0.0)
         return
-    decoder = Decoder()
+    decoder = decoder_of(recording.meta["api"])
     time = 0.0
     for chunk, time in zip(recording.chunks, recording.times, strict=True):
         for event in decoder.feed(chunk):

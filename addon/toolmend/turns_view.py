@@ -11,6 +11,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from . import other_turns
 from .requests import RequestError
 from .requests.conversation import (
     Conversation,
@@ -37,8 +38,13 @@ SPOKEN = {
     "chat": ("messages", "tools", "functions"),
     "messages": ("system", "messages", "tools"),
     "responses": ("instructions", "input", "tools"),
+    "gemini": ("systemInstruction", "system_instruction", "contents", "tools", "request"),
+    "ollama": ("system", "prompt", "messages", "tools"),
 }
 """The fields of a request that are shown as turns and tools."""
+
+
+READERS = {api: read for api, (read, _) in APIS.items()} | {"gemini": other_turns.gemini, "ollama": other_turns.ollama}
 
 
 def folded(request: Mapping[str, Any], api: str) -> dict[str, Any]:
@@ -46,12 +52,14 @@ def folded(request: Mapping[str, Any], api: str) -> dict[str, Any]:
     notes: list[str] = []
     spoken = SPOKEN.get(api, ())
     try:
-        read = APIS[api][0](request, notes) if api in APIS else Conversation()
+        read = READERS[api](request, notes) if api in READERS else Conversation()
     except (RequestError, RecursionError) as error:  # what is wrong with it is to be seen in its fields
         why = str(error) if isinstance(error, RequestError) else "it is nested too deeply"
         read, notes, spoken = Conversation(), [f"The request cannot be read: {why}."], ()
     names = {part.id: part.name for turn in read.turns for part in turn.parts if isinstance(part, ToolUse)}
     fields = {key: value for key, value in request.items() if key not in spoken}
+    if api == "gemini" and "request" in spoken and isinstance(inner := request.get("request"), dict):
+        fields |= {key: value for key, value in inner.items() if key not in spoken}
     return {
         "turns": [_turn(turn, names) for turn in read.turns],
         "tools": [_tool(tool) for tool in read.tools],

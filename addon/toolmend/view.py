@@ -48,6 +48,8 @@ def document(entry: Entry, recording: Recording, forwarded: Mapping[str, Any] | 
     if entry.state != "complete":
         error = f": {entry.error}" if entry.error else ""
         notices.insert(0, f"The recording is no whole answer, its state is {entry.state.replace('_', ' ')}{error}.")
+    if entry.observed:
+        notices.append("It was observed, and nothing was changed; the rules are those that would have been at work.")
     rows = matched(played(entry, recording, notices), translated=entry.client_api != entry.api)
     events, first_token = _events(rows, entry, recording)
     upstream = b"".join(recording.chunks)

@@ -3,23 +3,32 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from .. import sse
+from .. import json_text, sse
+from .aws_frames import FrameDecoder
 from .chat import Chat
 from .chat_fresh import ChatWriter
 from .codec import Codec, Decoder, Reply, Writer
+from .gemini import Gemini
+from .gemini_elements import GeminiDecoder
 from .messages import Messages
 from .messages_write import MessagesWriter
+from .ollama import Ollama
+from .ollama_lines import LineDecoder
 from .responses import Responses
 from .responses_write import ResponsesWriter
 
 
 @dataclass(frozen=True, slots=True)
 class Api:
-    """How the codec of a response is made, its writer (None: no client of another API is served), and what cuts its bytes."""
+    """How the codec of a response is made, its writer (None: no client of another API is served), and what cuts its bytes.
+
+    `tells_calls`: whether it has a finish reason of its own for an answer with calls.
+    """
 
     codec: Callable[[Reply], Codec]
     writer: Callable[[Reply], Writer] | None
     decoder: Callable[[], Decoder] = sse.Decoder
+    tells_calls: bool = True
 
 
 APIS: Mapping[str, Api] = {
@@ -31,4 +40,34 @@ APIS: Mapping[str, Api] = {
     ),
     "messages": Api(Messages, MessagesWriter),
     "responses": Api(Responses, ResponsesWriter),
+    "gemini": Api(Gemini, None, GeminiDecoder, tells_calls=False),
+    "ollama": Api(Ollama, None, LineDecoder, tells_calls=False),
 }
+
+_UNREAD = {"bedrock": FrameDecoder}
+"""What cuts the streams of APIs that pass as they are."""
+
+
+def decoder_for(body: bytes) -> Decoder:
+    """What cuts a body whose API is not at hand: told by how it begins."""
+    match body.lstrip()[:1]:
+        case b"[":
+            return GeminiDecoder()
+        case b"{" if _is_json(body.lstrip().partition(b"\n")[0]):
+            return LineDecoder()
+        case b"\0":
+            return FrameDecoder()
+    return sse.Decoder()
+
+
+def _is_json(text: bytes) -> bool:
+    try:
+        json_text.loads(text)
+    except json_text.NotJSON:
+        return False
+    return True
+
+
+def decoder_of(api: str) -> Decoder:
+    """What cuts a stream of an API, known or not."""
+    return APIS[api].decoder() if api in APIS else _UNREAD.get(api, sse.Decoder)()

@@ -41,6 +41,17 @@ OPENAI_TYPES: dict[int, tuple[int, str, str | None]] = {
 }
 """One that is not here keeps its status, and is the client's below 500, else the server's."""
 
+GOOGLE_STATUS = {
+    401: "UNAUTHENTICATED",
+    403: "PERMISSION_DENIED",
+    404: "NOT_FOUND",
+    429: "RESOURCE_EXHAUSTED",
+    502: "UNAVAILABLE",
+    503: "UNAVAILABLE",
+    504: "DEADLINE_EXCEEDED",
+}
+"""What Gemini calls a status; of others, INVALID_ARGUMENT or INTERNAL. Source: ai.google.dev/gemini-api/docs/troubleshooting."""
+
 _OVERLOADED = re.compile(r"overloaded|\bcapacity\b", re.IGNORECASE)
 
 
@@ -126,6 +137,11 @@ def write_error(fault: Fault, target: str, new_id: str) -> tuple[int, bytes]:
         status, kind, message = _anthropic(fault)
         error: dict[str, Any] = {"type": kind, "message": message}
         return status, _bytes({"type": "error", "error": error, "request_id": request_id(new_id)})
+    if target == "ollama":
+        return fault.status, _bytes({"error": fault.message})
+    if target == "gemini":
+        named = GOOGLE_STATUS.get(fault.status, "INVALID_ARGUMENT" if fault.status < 500 else "INTERNAL")
+        return fault.status, _bytes({"error": {"code": fault.status, "message": fault.message, "status": named}})
     status, kind, code = _openai(fault)
     error = {"message": fault.message, "type": kind, "param": fault.param, "code": code}
     return status, _bytes({"error": error})

@@ -127,7 +127,7 @@ def _bytes(text: str) -> bytes:
 @click.command()
 @click.argument("file", type=click.File("rb"), default="-", metavar="[FILE.sse|-]")
 @click.option("--request", type=click.File("rb"), metavar="FILE.json", help="The client's request: the tools it offers.")
-@click.option("--from", "source", metavar="API", help="What the upstream speaks (default: chat).")
+@click.option("--from", "source", metavar="API", help=f"What the upstream speaks: {', '.join(APIS)} (default: chat).")
 @click.option("--to", "target", metavar="API", help="What the client speaks (default: the same).")
 @click.option("--chunks", default="whole", metavar="whole|byte|N|random:SEED", help="How the stream is cut on its way in.")
 @click.option("--set", "pairs", multiple=True, metavar="NAME=VALUE", help="An option of the addon; may be repeated.")

@@ -66,7 +66,7 @@ def _translate(
     request: Mapping[str, Any], client: str, upstream: str, model: str, host: str, template: str, *, system_role: bool
 ) -> Translated:
     same = client == upstream
-    if same and not template:
+    if same and not (template and client in APIS):
         return _same(request, upstream, model, host)
     if client == "chat" and not same and request.get("n") not in (None, 1):
         raise RequestError("`n` is more than 1: this upstream gives one answer")

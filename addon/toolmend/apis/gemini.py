@@ -1,0 +1,174 @@
+"""Gemini (generateContent) ⇄ neutral events: streams of GenerateContentResponse, and whole ones.
+
+    data: {"candidates":[{"content":{"parts":[{"text":"Hi"}],"role":"model"},"index":0}],"modelVersion":"gemini-2.5-pro"}
+    data: {"candidates":[{"content":{"parts":[{"functionCall":{"name":"read","args":{"path":"a"}}}]},"finishReason":"STOP"}]}
+    data: {"response":{"candidates":[ … ]},"traceId":"…"}                          Code Assist wraps it
+
+A thought is a part with `"thought": true`. A call is whole, its `args` an object, and no finish reason tells of it. The reason
+comes with the last of the text; some models put STOP on every chunk, so it counts once nothing more is said.
+
+Rule of this file: what is not understood stays: other parts, other members, and everything that nobody changed. Sources:
+ai.google.dev/api/generate-content, the types of google-genai.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from .. import json_text
+from ..events import Event, Finish, Frame, MessageEnd, ReasoningDelta, TextDelta, ToolCallDelta, ToolCallEnd, ToolCallStart
+from ..sse import ServerSentEvent
+from .call_identity import bare, value_of
+from .codec import Reply
+from .gemini_elements import Element, behind, end
+from .gemini_reports import blocked, error_in, reason_of, usage_in
+from .gemini_write import Builder, inner, is_call, is_text, parts_of
+
+_API = ("default_api.", "default_api:")
+"""Google shows the model its tools as functions of this module, and some of its parsers leave that in a call's name."""
+
+
+class Gemini:
+    """The codec of one response."""
+
+    def __init__(self, reply: Reply) -> None:
+        self._tools, self._fired = reply.tools, reply.fired
+        self._calls: dict[int, int] = {}  # of each choice, so many
+        self._late: dict[int, str] = {}  # finish reasons that came with text or calls
+        self._ended: set[int] = set()  # choices that have a finish reason
+        self._builder = Builder()
+        self._last: ServerSentEvent | None = None
+        self._regular = True
+
+    def decode(self, sse: ServerSentEvent) -> Frame:
+        """One event → its frame. Raises json_text.NotJSON where the data is no JSON."""
+        if isinstance(sse, Element) and sse.closes:
+            return Frame(sse, (*self._late_reasons(), MessageEnd()))
+        if not sse.data:
+            return Frame(sse)
+        chunk = json_text.loads(sse.data)
+        if not isinstance(chunk, dict):
+            return Frame(sse)
+        self._regular = True
+        events = list(self._decode(inner(chunk)))
+        if inner(chunk).get("candidates"):
+            self._last = sse
+        return Frame(sse, tuple(events), touched=not self._regular)
+
+    def decode_message(self, body: bytes) -> Frame:
+        """A whole response → one frame, whose data is the body. Raises json_text.NotJSON."""
+        message = json_text.loads(body)
+        if not isinstance(message, dict):
+            raise json_text.NotJSON("no JSON object")
+        self._regular = True
+        events = (*self._decode(inner(message)), *self._late_reasons())
+        return Frame(ServerSentEvent(body, body), events, touched=not self._regular)
+
+    def close(self) -> Frame:
+        """The body is over: what was said last were the reasons."""
+        return Frame(None, tuple(self._late_reasons()))
+
+    def encode(self, frame: Frame) -> bytes:
+        """A frame → the bytes for the client; none where nothing is left of it."""
+        sse, events = frame.sse, frame.events
+        if events and isinstance(events[-1], MessageEnd):  # in front of it a chunk for what is left
+            before = self._behind(events[:-1]) + self.held()
+            return before + (sse.raw if sse else end(self._last) if self._last else b"")
+        if sse is not None and not (frame.touched or self._builder.belies(events)):
+            return sse.raw
+        if sse is None:
+            return self._behind(events)
+        assert sse.data is not None
+        must = isinstance(sse, Element) and sse.opens
+        data = self._builder.chunk(sse.data, events, whole=must)
+        if not isinstance(sse, Element):
+            data = data.replace(b"\n", b" ")  # it was in several lines
+        return sse.with_data(data) if data else b""
+
+    def held(self) -> bytes:
+        """Calls that were broken off, as text."""
+        return self._behind(())
+
+    def encode_message(self, frame: Frame) -> bytes:
+        """A frame that `decode_message` made → the body."""
+        assert frame.sse is not None
+        if not (frame.touched or self._builder.belies(frame.events)):
+            return frame.sse.raw
+        return self._builder.chunk(frame.sse.raw, frame.events, whole=True)
+
+    def _behind(self, events: tuple[Event, ...]) -> bytes:
+        """Events for which the upstream has no chunk."""
+        if self._last is None or not self._last.data:
+            return b""
+        data = self._builder.more(self._last.data, events, self._ended)
+        return behind(self._last, data) if data else b""
+
+    def _decode(self, chunk: Mapping[str, Any]) -> Iterator[Event]:
+        candidates = chunk.get("candidates")
+        for place, candidate in enumerate(candidates if isinstance(candidates, list) else ()):
+            if isinstance(candidate, dict):
+                index = candidate.get("index")
+                yield from self._candidate(candidate, index if isinstance(index, int) else place)
+        if blocked(chunk):
+            yield Finish("content_filter")
+        if usage := usage_in(chunk):
+            yield usage
+        if error := error_in(chunk):
+            yield error
+
+    def _candidate(self, candidate: Mapping[str, Any], choice: int) -> Iterator[Event]:
+        said = False
+        for part in parts_of(candidate):
+            for event in self._part(part, choice):
+                said = True
+                yield event
+        reason = reason_of(candidate.get("finishReason"))
+        if said:
+            self._late.pop(choice, None)
+        if reason:
+            self._ended.add(choice)
+        if reason == "stop" and choice in self._calls:
+            reason = "tool_calls"
+        if reason and said:
+            self._late[choice] = reason
+        elif reason:
+            self._late.pop(choice, None)
+            yield Finish(reason, choice)
+
+    def _late_reasons(self) -> Iterator[Finish]:
+        late, self._late = self._late, {}
+        return (Finish(reason, choice) for choice, reason in late.items())
+
+    def _part(self, part: Any, choice: int) -> Iterator[Event]:
+        if is_text(part):
+            kind = ReasoningDelta if part.get("thought") is True else TextDelta
+            yield kind(part["text"], choice)
+        elif is_call(part):
+            yield from self._call(part, part["functionCall"], choice)
+
+    def _call(self, part: Mapping[str, Any], call: Mapping[str, Any], choice: int) -> Iterator[Event]:
+        """A call of the upstream's own."""
+        name, args = self._name(call["name"]), call.get("args")
+        if isinstance(args, str):
+            value = value_of(args) if args.strip() else {}
+            if isinstance(value, dict):
+                args = value
+                self._mended("arguments")
+        if not isinstance(args, dict):
+            args = {}
+        index = self._calls[choice] = self._calls.get(choice, -1) + 1
+        yield ToolCallStart(index, str(call.get("id") or ""), name, choice, extra={"part": part})
+        yield ToolCallDelta(index, json_text.dumps(args), choice)
+        yield ToolCallEnd(index, choice)
+
+    def _name(self, said: str) -> str:
+        name = bare(said, self._tools)
+        for prefix in _API:
+            if name not in self._tools.schemas and name.removeprefix(prefix) in self._tools.schemas:
+                name = name.removeprefix(prefix)
+        if name != said:
+            self._mended("tool_call_name")
+        return name
+
+    def _mended(self, rule: str) -> None:
+        self._fired(rule)
+        self._regular = False

@@ -1,0 +1,66 @@
+"""What Gemini reports beside the answer: why it ends, token counts, errors.
+
+    {"candidates":[{"finishReason":"STOP", …}],"usageMetadata":{"promptTokenCount":4,"candidatesTokenCount":5, …}}
+    {"promptFeedback":{"blockReason":"SAFETY"}}                              instead of candidates
+    {"error":{"code":429,"message":"…","status":"RESOURCE_EXHAUSTED"}}       instead of all
+
+Rule of this file: what is missing counts 0. Sources: ai.google.dev/api/generate-content, the types of google-genai.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..events import StreamError, Usage
+
+MALFORMED = ("MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL")
+"""Reasons for a call that Google's parser made nothing of."""
+
+_REASONS = {"STOP": "stop", "MAX_TOKENS": "length"}
+_FILTERED = (
+    *("BLOCKLIST", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION", "IMAGE_SAFETY", "LANGUAGE", "MODEL_ARMOR"),
+    *("PROHIBITED_CONTENT", "RECITATION", "SAFETY", "SPII"),
+)
+_UNSET = ("", "FINISH_REASON_UNSPECIFIED")
+
+
+def reason_of(word: Any) -> str:
+    """A finish reason in the words of Chat Completions; one that has none there in small letters, "" for none."""
+    if not isinstance(word, str) or word in _UNSET:
+        return ""
+    return "content_filter" if word in _FILTERED else _REASONS.get(word, word.lower())
+
+
+def usage_in(chunk: Mapping[str, Any]) -> Usage | None:
+    """The token counts so far. What tools read into the prompt counts as input, what the model thought as output."""
+    told = chunk.get("usageMetadata")
+    if not isinstance(told, dict):
+        return None
+    thought = _count(told, "thoughtsTokenCount")
+    return Usage(
+        _count(told, "promptTokenCount") + _count(told, "toolUsePromptTokenCount"),
+        _count(told, "candidatesTokenCount") + thought,
+        _count(told, "cachedContentTokenCount"),
+        reasoning_tokens=thought,
+    )
+
+
+def _count(told: Mapping[str, Any], name: str) -> int:
+    value = told.get(name)
+    return value if isinstance(value, int) and value > 0 else 0
+
+
+def error_in(chunk: Mapping[str, Any]) -> StreamError | None:
+    """An error that stands where the answer should be."""
+    error = chunk.get("error")
+    if not error:
+        return None
+    if not isinstance(error, dict):
+        return StreamError("error", str(error))
+    code = error.get("code")
+    return StreamError(str(error.get("status") or "error"), str(error.get("message") or ""), code if isinstance(code, int) else 0)
+
+
+def blocked(chunk: Mapping[str, Any]) -> bool:
+    """Whether the prompt was refused: there is no answer then."""
+    feedback = chunk.get("promptFeedback")
+    return isinstance(feedback, dict) and bool(feedback.get("blockReason")) and not chunk.get("candidates")

@@ -1,0 +1,183 @@
+"""Writes a GenerateContentResponse anew for the events that now speak for it.
+
+Rule of this file: what is not understood stays, and a finish reason stays where it is. A part of a candidate goes only if all
+that it said was taken from it, and so does a chunk. What a part had beside its text (its thoughtSignature) goes with the first
+text of its kind that is left, or else with the call that the text became.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from .. import json_text
+from ..events import Event, Finish, MessageEnd, ReasoningDelta, StreamError, TextDelta, Usage
+from .gemini_reports import MALFORMED
+from .whole_calls import WholeCall, WholeCalls
+
+_CHUNK = frozenset({"candidates", "usageMetadata", "modelVersion", "responseId", "createTime"})
+"""Members of a chunk that are said again by the next one: a chunk with nothing else says nothing."""
+
+_CANDIDATE = frozenset({"index", "content", "safetyRatings", "tokenCount", "avgLogprobs", "logprobsResult"})
+
+_COMMON = ("modelVersion", "responseId", "createTime")
+_WORDS = {"length": "MAX_TOKENS", "content_filter": "SAFETY"}
+
+type _Part = dict[str, Any]
+
+
+class Builder:
+    """The chunks of one response."""
+
+    def __init__(self) -> None:
+        self._calls = WholeCalls()
+        self._made: set[int] = set()  # choices with a call that was found in the text
+
+    def belies(self, events: Sequence[Event]) -> bool:
+        """Whether a finish reason says that a call is malformed, and it was read after all."""
+        ends = (event for event in events if isinstance(event, Finish) and event.choice in self._made)
+        return any(event.finish_reason.upper() in MALFORMED for event in ends)
+
+    def chunk(self, data: bytes, events: Iterable[Event], *, whole: bool) -> bytes:
+        """The upstream's chunk for these events; b"" where nothing is left of it. `whole`: then it stays, with an empty text."""
+        chunk = json_text.loads(data)
+        response = inner(chunk)
+        given = response.get("candidates")
+        sources: dict[int, Mapping[str, Any]] = {}
+        for place, source in enumerate(given if isinstance(given, list) else ()):
+            if isinstance(source, dict):
+                index = source.get("index")
+                sources[index if isinstance(index, int) else place] = source
+        by_choice = _by_choice(events, sources)
+        built = [self._candidate(sources.get(choice), choice, some) for choice, some in by_choice.items()]
+        candidates = [candidate for candidate in built if whole or _says(candidate)]
+        if not candidates and not any(value for name, value in response.items() if name not in _CHUNK):
+            return b""
+        for candidate in candidates:
+            if parts_of(candidate) == [] and isinstance(candidate.get("content"), dict):
+                candidate["content"]["parts"] = [{"text": ""}]  # as Google itself ends; clients go through the parts
+        if response is chunk:
+            return json_text.replace_member(data.decode(), "candidates", json_text.dumps(candidates)).encode()
+        text = json_text.dumps({**response, "candidates": candidates})
+        return json_text.replace_member(data.decode(), "response", text).encode()
+
+    def more(self, last: bytes, events: Iterable[Event], ended: Iterable[int]) -> bytes:
+        """A chunk of our own, as the `last` one; b"" where there is nothing to say. `ended`: choices that have their reason.
+
+        Without events: what is left of all choices.
+        """
+        chunk = json_text.loads(last)
+        response = inner(chunk)
+        by_choice = _by_choice(events, ()) or {choice: [Finish("", choice)] for choice in self._calls.choices}
+        candidates = []
+        for choice, some in by_choice.items():
+            candidate = self._candidate(None, choice, some)
+            reason = next((event.finish_reason for event in some if isinstance(event, Finish)), "")
+            if reason and choice not in ended:
+                candidate["finishReason"] = _WORDS.get(reason, "STOP")
+                candidate["content"]["parts"] = parts_of(candidate) or [{"text": ""}]
+            if _says(candidate):
+                candidates.append(candidate)
+        if not candidates:
+            return b""
+        told = {"candidates": candidates, **{name: response[name] for name in _COMMON if name in response}}
+        rest = {name: value for name, value in chunk.items() if name != "response" and isinstance(value, str)}
+        return json_text.dumps(told if response is chunk else {"response": told, **rest}).encode()
+
+    def _candidate(self, source: Mapping[str, Any] | None, choice: int, events: Iterable[Event]) -> dict[str, Any]:
+        """A candidate from the upstream's own and the events that now speak for it."""
+        own = parts_of(source or {})
+        first = next((place for place, part in enumerate(own) if is_text(part) or is_call(part)), len(own))
+        behind = [part for part in own[first:] if not (is_text(part) or is_call(part))]
+        made = self._parts(choice, events)
+        _dress(made, [part for part in own if is_text(part)])
+        content = (source or {}).get("content")
+        content = content if isinstance(content, dict) else {"role": "model"}
+        parts = [*own[:first], *made, *behind]
+        candidate: dict[str, Any] = {"index": choice} if source is None else dict(source)
+        if parts or own or source is None:
+            candidate["content"] = {**content, "parts": parts}
+        if choice in self._made and candidate.get("finishReason") in MALFORMED:
+            candidate["finishReason"] = "STOP"
+        return candidate
+
+    def _parts(self, choice: int, events: Iterable[Event]) -> list[_Part]:
+        parts: list[_Part] = []
+        for event in events:
+            match event:
+                case TextDelta() | ReasoningDelta():
+                    _say(parts, event.text, thought=isinstance(event, ReasoningDelta))
+                case Finish():
+                    for broken in self._calls.rest(choice):
+                        _say(parts, broken.text)
+                case _:
+                    if call := self._calls.feed(event):
+                        self._call(parts, call)
+        return parts
+
+    def _call(self, parts: list[_Part], call: WholeCall) -> None:
+        if call.arguments is None:
+            _say(parts, call.text)
+            return
+        own = (call.start.extra or {}).get("part")
+        if own is None:
+            self._made.add(call.start.choice)
+            parts.append({"functionCall": {"name": call.start.name, "args": call.arguments}})
+        else:
+            parts.append({**own, "functionCall": {**own["functionCall"], "name": call.start.name, "args": call.arguments}})
+
+
+def inner(chunk: dict[str, Any]) -> dict[str, Any]:
+    """The response itself; Code Assist wraps it."""
+    wrapped = chunk.get("response")
+    return wrapped if isinstance(wrapped, dict) else chunk
+
+
+def parts_of(candidate: Mapping[str, Any]) -> list[Any]:
+    """The parts of a candidate."""
+    content = candidate.get("content")
+    parts = content.get("parts") if isinstance(content, dict) else None
+    return parts if isinstance(parts, list) else []
+
+
+def is_text(part: Any) -> bool:
+    """Whether a part says a text. An empty one says nothing, and may carry a signature."""
+    return isinstance(part, dict) and isinstance(part.get("text"), str) and bool(part["text"])
+
+
+def is_call(part: Any) -> bool:
+    """Whether a part is a call. XX one that Vertex streams in `partialArgs`, for a client that asked for it, is not read."""
+    call = part.get("functionCall") if isinstance(part, dict) else None
+    if not isinstance(call, dict) or not isinstance(call.get("name"), str):
+        return False
+    return not (call.get("willContinue") or "partialArgs" in call)
+
+
+def _by_choice(events: Iterable[Event], choices: Iterable[int]) -> dict[int, list[Event]]:
+    found: dict[int, list[Event]] = {choice: [] for choice in choices}
+    for event in events:
+        if not isinstance(event, Usage | StreamError | MessageEnd):
+            found.setdefault(event.choice, []).append(event)
+    return found
+
+
+def _says(candidate: Mapping[str, Any]) -> bool:
+    """Whether a candidate says anything: a part, its end, or what is not understood."""
+    return bool(parts_of(candidate)) or any(value for name, value in candidate.items() if name not in _CANDIDATE)
+
+
+def _say(parts: list[_Part], text: str, *, thought: bool = False) -> None:
+    """Adds text to the last part, if that is of the same kind."""
+    if parts and "text" in parts[-1] and bool(parts[-1].get("thought")) == thought:
+        parts[-1]["text"] += text
+    else:
+        parts.append({"text": text} | ({"thought": True} if thought else {}))
+
+
+def _dress(made: Sequence[_Part], own: Iterable[Mapping[str, Any]]) -> None:
+    """Puts what the upstream's texts had beside them where they went."""
+    for part in own:
+        beside = {name: value for name, value in part.items() if name not in ("text", "thought")}
+        thought = part.get("thought") is True
+        kin = [new for new in made if "text" in new and bool(new.get("thought")) == thought]
+        heir = next(iter((*kin, *(new for new in made if "functionCall" in new))), None)
+        if beside and heir is not None:
+            heir.update({name: value for name, value in beside.items() if name not in heir})

@@ -1,0 +1,149 @@
+"""What goes along with a call: its pipeline, its recording, who counts it, who looks on. It begins and ends with the answer.
+
+    exchanges.begin(call, about, …)            call.pipeline, call.recording, call.meter, call.watcher are there, as far as wanted
+    exchanges.end(call, flow, "complete")      all of them are told, and the log
+
+Rule of this file: it knows no HTTP response, so that whatever a call's answer comes by can use it. What goes along with a call
+never costs a byte of it: what cannot be had is missing, and is told of at the end.
+"""
+
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from mitmproxy import ctx, http
+from mitmproxy.addonmanager import traverse
+
+from . import facts
+from .apis import APIS
+from .calls import Call
+from .metering import Metering
+from .observers import Observers
+from .observing import Observed
+from .pipeline import Pipeline
+from .recorder import Exchange, Recorder
+from .settings import Settings, recorded
+from .stream import reason
+
+logger = logging.getLogger(__name__)
+
+type About = Callable[[Mapping[str, str]], Exchange]
+"""What a recording is to say of an exchange that was mended by these settings."""
+
+
+class Exchanges:
+    """Of all calls. `settings` may be set anew at any time; a call that has begun keeps those it began with."""
+
+    def __init__(self) -> None:
+        self.settings = Settings()
+        self.recorder: Recorder | None = None
+        self._observers = Observers(logger.warning)
+        self._metering = Metering()
+
+    def configure(self, settings: Settings) -> None:
+        """Raises SettingsError; then nobody of ours counts, and else nothing is changed."""
+        self._metering.configure(settings.metrics)
+        if settings.flows != self.settings.flows:
+            self._end_recorder()
+        if self.recorder:
+            self.recorder.keep = settings.keep
+        self.settings = settings
+
+    def close(self) -> None:
+        """At shutdown: calls that have not ended go on, and nothing more is recorded or counted of them."""
+        self._end_recorder()
+        self._metering.close()
+
+    def mends(self, api: str) -> bool:
+        """Whether answers of an API are mended at all."""
+        return api in APIS and self.settings.dialects != ()
+
+    def leaves(self, call: Call) -> bool:
+        """Whether request and answer pass as they are. What a route takes does not: it is for another upstream."""
+        return not call.routed and (self.settings.mode == "observe" or self.settings.off.leaves(call.host))
+
+    def begin(
+        self, call: Call, about: About, request: Mapping[str, Any] | None, flow_id: str, *, mend: bool, let_go: bool = False
+    ) -> None:
+        """An answer begins. `request` is the client's; None where it cannot be read. `let_go`: see Pipeline.
+
+        `mend`: whether it is an answer at all, and no error. What goes wrong is put into the call's errors.
+        """
+        routed = call.routed
+        given = replace(self.settings, mode="mend") if routed else self.settings
+        host = routed.host if routed else call.host
+        settings = recorded(given, host)
+        try:
+            addons = _addons()
+            call.watcher = self._observers.watcher(addons, call.api, flow_id)
+            call.meter = self._metering.meter(addons, lambda: (about(settings), call.profile(self.settings.providers)))
+            mends = self.mends(call.source) and not given.off.leaves(host)
+            if request is not None and mend and (mends or call.api != call.source):
+                call.pipeline = self._pipeline(call, request, given, let_go=let_go)
+                settings |= {"let_go": "yes"} if call.pipeline.lets_go else {}
+            if self.settings.flows:
+                self.recorder = self.recorder or Recorder(
+                    self.settings.flows, logger.warning, self.settings.keep, self._metering.lost
+                )
+                call.recording = self.recorder.start(about(settings))
+        except Exception as error:
+            call.errors.append(f"not all could be set up: {reason(error)}")
+
+    def _pipeline(self, call: Call, request: Mapping[str, Any], settings: Settings, *, let_go: bool) -> Pipeline:
+        routed, observed = call.routed, settings.mode == "observe"
+        return (Observed if observed else Pipeline)(
+            request,
+            source=call.source,
+            target=call.api,
+            settings=settings,
+            host=routed.host if routed else call.host,
+            let_go=let_go and not observed,
+            translated=routed.translated if routed else call.translated,
+        )
+
+    def end(self, call: Call, flow: http.HTTPFlow, state: str, message: str | None = None) -> None:
+        """The end of a call, however it came: `state` as in a recording's meta.json, `message` mitmproxy's own."""
+        pipeline, recording = call.pipeline, call.recording
+        rules = list(pipeline.rules) if pipeline else []
+        if pipeline and pipeline.error:
+            then = "what followed went out as it came" if call.api == call.source else "the client got an error"
+            call.errors.append(f"mending stopped, and {then}: {pipeline.error}")
+        error = "; ".join(([message] if message else []) + call.errors) or None
+        if call.watcher:
+            call.watcher.close() if state == "complete" else call.watcher.fail(message or state)
+        if call.meter:
+            call.meter.finish(state, rules, call.errors)
+        if recording:
+            recording.finish(state, rules=rules, ids=call.ids, error=error)
+        folder = str(recording.folder) if recording else None
+        observed = isinstance(pipeline, Observed)
+        flow.metadata["toolmend"] = {"api": call.api, "rules": rules, "folder": folder, "error": error}
+        flow.metadata["toolmend"] |= {"observed": True} if observed else {}
+        about = facts.printable(f"{call.host} {call.model}".rstrip())
+        place = f" (recorded in {folder})" if folder else ""
+        if rules:
+            mended = f"{'would mend:' if observed else 'mended'} {', '.join(rules)}"
+            flow.comment = "; ".join(text for text in (flow.comment, f"toolmend {mended}") if text)
+            flow.marked = flow.marked or (":eyes:" if observed else ":wrench:")
+            logger.info("toolmend: %s: %s%s", about, mended, place)
+        for note in pipeline.notes if pipeline else call.notes:
+            logger.info("toolmend: %s: %s%s", about, note, place)
+        if call.errors:
+            logger.warning("toolmend: %s: %s%s", about, "; ".join(call.errors), place)
+
+    def _end_recorder(self) -> None:
+        if self.recorder:
+            self.recorder.close()
+            self.recorder = None
+
+
+def warm(settings: Settings) -> None:
+    """Has what a first stream would wait for made now: the pattern of all openers takes a tenth of a second."""
+    for model, host in {("", ""), *((route.use_model, route.to.netloc) for route in settings.routes)}:
+        pipeline = Pipeline({"model": model, "tools": [{"function": {"name": "a"}}]}, settings=settings, host=host)
+        pipeline.feed(b'data: {"choices":[{"index":0,"delta":{"content":"."}}]}\n\n')
+
+
+def _addons() -> Iterable[object]:
+    return list(traverse(ctx.master.addons.chain))  # type: ignore[no-untyped-call]

@@ -1,0 +1,329 @@
+"""apis/gemini*.py: streams of either framing and whole responses; what is mended, and that nothing else is touched."""
+
+import json
+from collections.abc import Callable, Iterable
+from itertools import count
+from typing import Any
+
+import pytest
+
+from other_streams import (
+    COUNTS,
+    MODEL,
+    Answer,
+    Delta,
+    candidate,
+    code_assist,
+    few_cuts,
+    gemini_array,
+    gemini_chunks,
+    gemini_request,
+    gemini_sse,
+    is_object,
+    read_gemini,
+)
+from patterns import all_patterns
+from patterns.kimi import CITY, ONE, B, C, E, S
+from streams import cuts, play
+from toolmend.apis.gemini_elements import ElementDecoder, GeminiDecoder
+from toolmend.decoded import events_of
+from toolmend.fold import fold
+from toolmend.pipeline import Pipeline
+from toolmend.settings import Settings
+
+FRAMINGS: dict[str, Callable[[Iterable[dict[str, Any]]], bytes]] = {
+    "sse": gemini_sse,
+    "array": gemini_array,
+    "code-assist": code_assist,
+}
+CALL = ("get_weather", {"city": "Beijing"})
+NATIVE = {"functionCall": {"name": "get_weather", "args": {"city": "Beijing"}}, "thoughtSignature": "c2ln"}
+PATTERNS = {
+    name: pattern
+    for name, pattern in all_patterns().items()
+    if all(isinstance(delta, str) for delta in pattern.deltas) and all(is_object(call[2]) for call in pattern.calls)
+}
+
+
+def pipeline(request: dict[str, Any] | None = None, settings: Settings = Settings()) -> Pipeline:
+    numbers = iter(range(100))
+    asked = gemini_request() if request is None else request
+    return Pipeline(asked, source="gemini", target="gemini", settings=settings, new_id=lambda: f"call_{next(numbers)}")
+
+
+def mended(chunks: list[dict[str, Any]], rules: list[str], framing: str = "sse", request: dict[str, Any] | None = None) -> Answer:
+    """What a client makes of what became of the chunks, however they are cut."""
+    body = FRAMINGS[framing](chunks)
+    whole = pipeline(request)
+    client = whole.feed(body) + whole.close()
+    assert whole.error is None, whole.error
+    assert whole.rules == rules
+    if not rules:
+        assert client == body
+    for pieces in cuts(body, splits=30):
+        assert play(lambda: pipeline(request), pieces) == client
+    return read_gemini(client)
+
+
+@pytest.mark.parametrize("framing", FRAMINGS)
+@pytest.mark.parametrize("name", PATTERNS)
+def test_every_dialect(name: str, framing: str) -> None:
+    """What Chat Completions makes of the same text, in the same deltas."""
+    pattern = PATTERNS[name]
+    key = "thought" if pattern.field.startswith("reasoning") else ""
+    deltas: list[Delta] = [{"text": delta, **({key: True} if key else {})} for delta in map(str, pattern.deltas)]
+    request = {"model": pattern.request["model"], **gemini_request(pattern.request)}
+    rules = [rule for rule in pattern.rules if rule != "finish_reason"]
+    body = FRAMINGS[framing](gemini_chunks(deltas))
+    made = pipeline(request)
+    client = made.feed(body) + made.close()
+    assert made.error is None, made.error
+    assert made.rules == rules
+    if not rules:
+        assert client == body
+    for pieces in few_cuts(body):
+        assert play(lambda: pipeline(request), pieces) == client
+    answer = read_gemini(client)
+    assert answer.calls == [(call, json.loads(arguments)) for _, call, arguments in pattern.calls]
+    assert (answer.content, answer.reasoning) == (pattern.content, pattern.reasoning)
+    assert answer.finish == ["STOP"]
+    assert answer.faults == []
+    assert answer.usage == COUNTS
+
+
+@pytest.mark.parametrize("framing", FRAMINGS)
+@pytest.mark.parametrize(
+    "deltas",
+    [
+        ["It is ", "sunny <| ", "today."],
+        [{"text": "Hm", "thought": True}, "Let me look.", NATIVE],
+        [NATIVE, {"functionCall": {"id": "f1", "name": "task"}}, {"text": "", "thoughtSignature": "c2ln"}],
+        [{"inlineData": {"mimeType": "image/png", "data": "AA=="}}, {"executableCode": {"code": "1", "language": "PYTHON"}}],
+        [{"functionCall": {"name": "task", "willContinue": True}}, {"functionCall": {"partialArgs": [{"jsonPath": "$.a"}]}}],
+        ['a \\" } ] [ { " b', "\u2028 {]"],
+    ],
+    ids=["prose", "native", "native-ids", "other-parts", "streamed-arguments", "brackets-in-text"],
+)
+def test_what_needs_no_mending_is_the_same_bytes(deltas: list[Delta], framing: str) -> None:
+    answer = mended(gemini_chunks(deltas), [], framing)
+    assert answer.finish == ["STOP"]
+
+
+@pytest.mark.parametrize("framing", FRAMINGS)
+def test_a_reason_on_every_chunk(framing: str) -> None:
+    """As the models of 2024 have it: neither is it moved, nor does it end the text."""
+    mended([candidate({"text": text}, finish="STOP") for text in ("It is ", "sunny.")], [], framing)
+    leaked = [candidate({"text": text}, finish="STOP") for text in ("Now. ", ONE[:40], ONE[40:])]
+    assert mended(leaked, ["kimi_k2"], framing).said == ("Now. ", "", [CALL])
+
+
+@pytest.mark.parametrize("framing", FRAMINGS)
+@pytest.mark.parametrize(
+    ("deltas", "said"),
+    [
+        ([ONE], ("", "", [CALL])),
+        ([ONE[:9], ONE[9:60], ONE[60:], " Wait."], (" Wait.", "", [CALL])),
+        ([{"text": f"Hm {ONE}", "thought": True}, "So."], ("So.", "Hm ", [CALL])),
+        (
+            [f"{ONE}", {"functionCall": {"name": "task", "args": {"description": "x"}}}],
+            ("", "", [CALL, ("task", {"description": "x"})]),
+        ),
+        ([ONE, NATIVE], ("", "", [CALL])),
+        (
+            [f"a{S}{B}", {"inlineData": {"data": "AA=="}}, "functions.get_weather:0", "<|tool_call_argument_begin|>", CITY, C, E],
+            ("a", "", [CALL]),
+        ),
+    ],
+    ids=["alone", "text-behind", "thought", "native-behind", "said-twice", "other-part-inside"],
+)
+def test_calls_in_the_text(deltas: list[Delta], said: Any, framing: str) -> None:
+    chunks = gemini_chunks(deltas)
+    rules = ["kimi_k2"] + ["duplicate_call"] * (NATIVE in deltas)
+    answer = mended(chunks, rules, framing)
+    assert answer.said == said
+    assert answer.faults == []
+    assert answer.usage == COUNTS
+
+
+def test_a_signature_goes_with_what_the_text_became() -> None:
+    call = {"functionCall": {"name": "get_weather", "args": {"city": "Beijing"}}}
+    for text, parts in [
+        (f"Look.{ONE}", [{"text": "Look.", "thoughtSignature": "c2ln"}, call]),
+        (ONE, [{**call, "thoughtSignature": "c2ln"}]),
+    ]:
+        made = pipeline()
+        client = made.feed(gemini_sse(gemini_chunks([{"text": text, "thoughtSignature": "c2ln"}]))) + made.close()
+        assert json.loads(client[6:])["candidates"][0]["content"]["parts"] == parts
+
+
+@pytest.mark.parametrize(
+    ("part", "rules", "call"),
+    [
+        ({"functionCall": {"name": "get_weather", "args": '{"city": "Beijing"}'}}, ["arguments"], CALL),
+        ({"functionCall": {"name": "default_api.get_weather", "args": {"city": "Beijing"}}}, ["tool_call_name"], CALL),
+        ({"functionCall": {"name": "functions.get_weather", "args": {"city": "Beijing"}}}, ["tool_call_name"], CALL),
+        ({"functionCall": {"name": "unknown", "args": {}}}, [], ("unknown", {})),
+        ({"functionCall": {"name": "task"}}, [], ("task", {})),
+        ({"functionCall": {"name": "task", "args": None}}, [], ("task", None)),
+    ],
+    ids=["arguments-as-text", "default-api", "functions", "not-offered", "no-arguments", "null-arguments"],
+)
+def test_irregular_calls(part: dict[str, Any], rules: list[str], call: Any) -> None:
+    assert mended(gemini_chunks([part]), rules).calls == [call]
+
+
+@pytest.mark.parametrize("framing", FRAMINGS)
+def test_a_malformed_call_that_was_read_after_all(framing: str) -> None:
+    chunks = [*gemini_chunks([ONE], finish=None), candidate(finish="MALFORMED_FUNCTION_CALL")]
+    assert mended(chunks, ["kimi_k2"], framing).finish == ["STOP"]
+    assert mended(gemini_chunks([ONE], finish="MALFORMED_FUNCTION_CALL"), ["kimi_k2"], framing).finish == ["STOP"]
+    assert mended(gemini_chunks(["Nothing."], finish="MALFORMED_FUNCTION_CALL"), [], framing).finish == [
+        "MALFORMED_FUNCTION_CALL"
+    ]
+
+
+@pytest.mark.parametrize("framing", FRAMINGS)
+@pytest.mark.parametrize("tail", ["", "half", "drop"])
+def test_a_call_that_breaks_off(framing: str, tail: str) -> None:
+    """Its arguments are not invented: what there is of them is text."""
+    text = f'Look.{S}{B}functions.get_weather:0<|tool_call_argument_begin|>{{"city": "Bei'
+    chunks = gemini_chunks([text[:30], text[30:]], finish="MAX_TOKENS" if tail != "drop" else None)
+    answer = mended(chunks, ["kimi_k2"], framing)
+    assert answer.calls == []
+    assert answer.content == 'Look.get_weather {"city": "Bei'
+    assert answer.finish == (["MAX_TOKENS"] if tail != "drop" else [])
+
+
+def test_a_body_that_is_cut() -> None:
+    """Wherever: no exception, and no end that did not come."""
+    body = gemini_array(gemini_chunks(["Look. ", ONE[:30], ONE[30:], "Done."]))
+    for end in range(0, len(body), 7):
+        made = pipeline()
+        out = made.feed(body[:end]) + made.close()
+        assert made.error is None
+        with pytest.raises(ValueError, match=r"Expecting|Unterminated|Invalid|Extra"):
+            json.loads(out)
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (b'{"error":{"code":429,"message":"slow","status":"RESOURCE_EXHAUSTED"}}', ("RESOURCE_EXHAUSTED", 429)),
+        (b'[{"error":{"code":400,"message":"no","status":"INVALID_ARGUMENT"}}\n]', ("INVALID_ARGUMENT", 400)),
+        (b'data: {"error":{"code":503,"message":"x","status":"UNAVAILABLE"}}\r\n\r\n', ("UNAVAILABLE", 503)),
+    ],
+    ids=["object", "array", "sse"],
+)
+def test_errors(body: bytes, expected: tuple[str, int]) -> None:
+    assert play(pipeline, [body]) == body
+    message = fold(events_of("gemini", [body], stream=True))
+    assert message.error
+    assert (message.error.type, message.error.status) == expected
+
+
+def test_a_refused_prompt() -> None:
+    body = gemini_sse([{"promptFeedback": {"blockReason": "SAFETY"}, "usageMetadata": COUNTS, **MODEL}])
+    assert play(pipeline, [body]) == body
+    message = fold(events_of("gemini", [body], stream=True))
+    assert message.finish
+    assert message.finish.finish_reason == "content_filter"
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"[]", b"[\n]", b"data: x\n\n", b"data:\n\n", b"null", b'["a", 1]', b"]]}{", b"[[{}]]", b"{}\n{}"]
+)
+def test_what_is_no_answer_passes(body: bytes) -> None:
+    for pieces in cuts(body):
+        assert play(pipeline, pieces) == body
+
+
+def test_a_whole_response() -> None:
+    chunk = gemini_chunks([{"text": "Hm", "thought": True}, f"Look.{ONE}"])
+    whole = {**chunk[1], "candidates": [{**chunk[1]["candidates"][0], "safetyRatings": [{"x": 1.50}]}]}
+    whole["candidates"][0]["content"]["parts"].insert(0, {"text": "Hm", "thought": True})
+    for body in (json.dumps(whole, indent=1).encode(), json.dumps({"response": whole, "traceId": "x"}).encode()):
+        made = pipeline()
+        out = json.loads(made.message(body))
+        told = out.get("response", out)
+        assert made.rules == ["kimi_k2"]
+        assert told["candidates"][0]["content"]["parts"] == [
+            {"text": "Hm", "thought": True},
+            {"text": "Look."},
+            {"functionCall": {"name": "get_weather", "args": {"city": "Beijing"}}},
+        ]
+        assert told["candidates"][0]["safetyRatings"] == [{"x": 1.5}]
+        assert told["candidates"][0]["finishReason"] == "STOP"
+    prose = json.dumps(gemini_chunks(["It is sunny."])[0]).encode()
+    assert pipeline().message(prose) is prose
+
+
+def test_two_candidates_are_two_answers() -> None:
+    def both(one: str, two: str, finish: str | None = None) -> dict[str, Any]:
+        texts = [candidate({"text": text}, finish=finish)["candidates"][0] | {"index": n} for n, text in enumerate((one, two))]
+        return {"candidates": texts, **MODEL}
+
+    made = pipeline()
+    body = gemini_sse([both("Hi ", ONE[:30]), both("there.", ONE[30:], "STOP")])
+    out = made.feed(body) + made.close()
+    texts: dict[int, list[Any]] = {0: [], 1: []}
+    for block in out.split(b"\r\n\r\n")[:-1]:
+        for one in json.loads(block[6:])["candidates"]:
+            texts[one["index"]] += one["content"]["parts"]
+    assert texts[0] == [{"text": "Hi "}, {"text": "there."}]
+    assert texts[1] == [{"functionCall": {"name": "get_weather", "args": {"city": "Beijing"}}}]
+
+
+@pytest.mark.parametrize("policy", ["first", "drain", "collect"])
+@pytest.mark.parametrize("framing", FRAMINGS)
+def test_policies(policy: Any, framing: str) -> None:
+    for let_go in (False, True):
+        made = Pipeline(
+            gemini_request(),
+            source="gemini",
+            target="gemini",
+            settings=Settings(policy=policy),
+            let_go=let_go,
+            now=count().__next__,
+        )
+        body = FRAMINGS[framing](gemini_chunks(["Look.", ONE, "And ", "so on."]))
+        out = b"".join(made.feed(body[at : at + 50]) for at in range(0, len(body), 50)) + made.close()
+        answer = read_gemini(out)
+        assert made.error is None
+        assert answer.calls == [CALL]
+        assert "so on" not in answer.content
+        assert answer.finish == ["STOP"]
+
+
+def test_the_fold_of_a_native_stream() -> None:
+    chunks = gemini_chunks([{"text": "Hm", "thought": True}, "Look.", NATIVE])
+    for name, framing in FRAMINGS.items():
+        message = fold(events_of("gemini", [framing(chunks)], stream=True))
+        assert (message.text, message.reasoning) == ("Look.", "Hm"), name
+        assert [(call.name, json.loads(call.arguments), call.complete) for call in message.calls.values()] == [(*CALL, True)]
+        assert message.finish
+        assert message.finish.finish_reason == "tool_calls"
+        assert message.usage
+        assert (message.usage.input_tokens, message.usage.output_tokens) == (10, 5)
+
+
+def test_an_element_is_whole_with_its_last_byte() -> None:
+    """Nothing behind it is waited for: the client sees it when the upstream has said it."""
+    decoder = ElementDecoder()
+    first, *_ = gemini_chunks(["Hi"])
+    raw = b"[" + json.dumps(first).encode()
+    assert decoder.feed(raw[:-1]) == []
+    (event,) = decoder.feed(raw[-1:])
+    assert (event.raw, event.data) == (raw, raw[1:])
+
+
+def test_an_element_that_is_too_long_passes_unread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("toolmend.apis.gemini_elements.MAX_EVENT", 100)
+    body = b'[{"a": "' + b"x" * 500 + b'"}\n,\r\n{"b": 1}\n]'
+    for pieces in cuts(body, splits=40):
+        decoder = GeminiDecoder()
+        events = [event for piece in pieces for event in decoder.feed(piece)] + decoder.close()
+        assert b"".join(event.raw for event in events) == body
+    decoder = GeminiDecoder()
+    assert [event.data for at in range(0, len(body), 10) for event in decoder.feed(body[at : at + 10]) if event.data] == [
+        b'{"b": 1}'
+    ]

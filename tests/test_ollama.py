@@ -1,0 +1,218 @@
+"""apis/ollama*.py: lines and whole answers; what is mended, and that nothing else is touched."""
+
+import json
+from collections.abc import Callable, Iterable
+from functools import partial
+from itertools import count
+from typing import Any
+
+import pytest
+
+from other_streams import LINE, TIMES, Answer, Delta, few_cuts, is_object, ollama_lines, ollama_request, read_ollama
+from patterns import all_patterns
+from patterns.kimi import ONE, B, S
+from streams import cuts, play
+from toolmend.apis.ollama_lines import LineDecoder
+from toolmend.decoded import events_of
+from toolmend.fold import fold
+from toolmend.pipeline import Pipeline
+from toolmend.settings import Settings
+
+WAYS = partial(cuts, splits=30)
+CALL = ("get_weather", {"city": "Beijing"})
+NATIVE = {"tool_calls": [{"function": {"name": "get_weather", "arguments": {"city": "Beijing"}}}]}
+PATTERNS = {
+    name: pattern
+    for name, pattern in all_patterns().items()
+    if all(isinstance(delta, str) for delta in pattern.deltas) and all(is_object(call[2]) for call in pattern.calls)
+}
+
+
+def pipeline(request: dict[str, Any] | None = None, settings: Settings = Settings()) -> Pipeline:
+    numbers = iter(range(100))
+    asked = ollama_request() if request is None else request
+    return Pipeline(asked, source="ollama", target="ollama", settings=settings, new_id=lambda: f"call_{next(numbers)}")
+
+
+def mended(
+    body: bytes,
+    rules: list[str],
+    request: dict[str, Any] | None = None,
+    ways: Callable[[bytes], Iterable[list[bytes]]] = WAYS,
+) -> Answer:
+    """What a client makes of what became of a body, however it is cut."""
+    whole = pipeline(request)
+    client = whole.feed(body) + whole.close()
+    assert whole.error is None, whole.error
+    assert whole.rules == rules
+    if not rules:
+        assert client == body
+    for pieces in ways(body):
+        assert play(lambda: pipeline(request), pieces) == client
+    return read_ollama(client)
+
+
+@pytest.mark.parametrize("name", PATTERNS)
+def test_every_dialect(name: str) -> None:
+    """What Chat Completions makes of the same text, in the same deltas."""
+    pattern = PATTERNS[name]
+    key = "thinking" if pattern.field.startswith("reasoning") else "content"
+    request = ollama_request(pattern.request) | {"model": pattern.request["model"]}
+    rules = [rule for rule in pattern.rules if rule != "finish_reason"]
+    answer = mended(ollama_lines([{key: delta} for delta in map(str, pattern.deltas)]), rules, request, few_cuts)
+    assert answer.calls == [(call, json.loads(arguments)) for _, call, arguments in pattern.calls]
+    assert (answer.content, answer.reasoning) == (pattern.content, pattern.reasoning)
+    assert answer.finish == ["stop"]
+    assert answer.faults == []
+    assert answer.usage == {"prompt_eval_count": 10, "eval_count": 5}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        ollama_lines(["It is ", "sunny <| ", "today."]),
+        ollama_lines([{"thinking": "Hm"}, "Look.", NATIVE]),
+        ollama_lines([NATIVE]).replace(b"\n", b"\r\n"),
+        ollama_lines(["a"]).rstrip(b"\n"),
+        ollama_lines(["a"], done_reason="load"),
+        b'{"error":"model \\"x\\" not found"}\n',
+        b"",
+        b"\n\n",
+        b"no JSON\n",
+        b"[]\n1\n",
+    ],
+    ids=["prose", "native", "crlf", "no-last-line-end", "load", "error", "empty", "blank-lines", "no-json", "no-objects"],
+)
+def test_what_needs_no_mending_is_the_same_bytes(body: bytes) -> None:
+    for pieces in cuts(body, splits=60):
+        assert play(pipeline, pieces) == body
+
+
+@pytest.mark.parametrize(
+    ("deltas", "said"),
+    [
+        ([ONE], ("", "", [CALL])),
+        ([ONE[:9], ONE[9:60], ONE[60:], " Wait."], (" Wait.", "", [CALL])),
+        ([{"thinking": f"Hm {ONE}"}, "So."], ("So.", "Hm ", [CALL])),
+        (
+            [ONE, {"tool_calls": [{"function": {"name": "task", "arguments": {"description": "x"}}}]}],
+            ("", "", [CALL, ("task", {"description": "x"})]),
+        ),
+        ([ONE, NATIVE], ("", "", [CALL])),
+    ],
+    ids=["alone", "text-behind", "thinking", "native-behind", "said-twice"],
+)
+def test_calls_in_the_text(deltas: list[Delta], said: Any) -> None:
+    answer = mended(ollama_lines(deltas), ["kimi_k2"] + ["duplicate_call"] * (NATIVE in deltas))
+    assert answer.said == said
+    assert answer.finish == ["stop"]
+    assert answer.faults == []
+
+
+@pytest.mark.parametrize(
+    ("calls", "rules", "call"),
+    [
+        ([{"function": {"name": "get_weather", "arguments": '{"city": "Beijing"}'}}], ["arguments"], CALL),
+        ([{"function": {"name": "task", "arguments": ""}}], ["arguments"], ("task", {})),
+        ([{"function": {"name": "task", "arguments": None}}], ["arguments"], ("task", {})),
+        ({"function": {"name": "get_weather", "arguments": {"city": "Beijing"}}}, ["tool_calls"], CALL),
+        ([{"function": {"name": "functions.get_weather", "arguments": {"city": "Beijing"}}}], ["tool_call_name"], CALL),
+        ([{"id": "c1", "function": {"index": 0, "name": "unknown", "arguments": {}}}], [], ("unknown", {})),
+    ],
+    ids=["text", "empty-text", "null", "no-list", "functions", "not-offered"],
+)
+def test_irregular_calls(calls: Any, rules: list[str], call: Any) -> None:
+    assert mended(ollama_lines([{"tool_calls": calls}]), rules).calls == [call]
+
+
+def test_arguments_that_are_no_object_stay() -> None:
+    body = ollama_lines([{"tool_calls": [{"function": {"name": "task", "arguments": "{broken"}}]}])
+    assert play(pipeline, [body]) == body
+
+
+@pytest.mark.parametrize("reason", ["length", None])
+def test_a_call_that_breaks_off(reason: str | None) -> None:
+    """Its arguments are not invented: what there is of them is text."""
+    text = f'Look.{S}{B}functions.get_weather:0<|tool_call_argument_begin|>{{"city": "Bei'
+    body = ollama_lines([text[:30], text[30:]], reason=reason or "stop")
+    if reason is None:
+        body = body[: body.rindex(b"\n", 0, -1) + 1]
+    answer = mended(body, ["kimi_k2"])
+    assert (answer.content, answer.calls) == ('Look.get_weather {"city": "Bei', [])
+    assert answer.finish == ([reason] if reason else [])
+
+
+def test_think_tags_go_to_thinking() -> None:
+    request = ollama_request() | {"model": "qwen3:8b"}
+    answer = mended(ollama_lines(["<think>Hm", "</think>So."]), ["reasoning_tags"], request)
+    assert answer.said == ("So.", "Hm", [])
+
+
+def test_a_whole_answer() -> None:
+    whole = {
+        **LINE,
+        "message": {"role": "assistant", "content": f"Look.{ONE}", "x": 1.50},
+        "done": True,
+        "done_reason": "stop",
+        **TIMES,
+    }
+    made = pipeline()
+    out = json.loads(made.message(json.dumps(whole, indent=1).encode()))
+    assert made.rules == ["kimi_k2"]
+    assert out["message"] == {"role": "assistant", "content": "Look.", "x": 1.5, **NATIVE}
+    assert out["done_reason"] == "stop"
+    prose = json.dumps({**whole, "message": {"role": "assistant", "content": "Hi"}}).encode()
+    assert pipeline().message(prose) is prose
+
+
+def test_generate() -> None:
+    """It offers no tools, so nothing is looked for; it is read."""
+    lines = [{**LINE, "response": "", "thinking": "Hm", "done": False}, {**LINE, "response": "Hi.", "done": False}]
+    lines.append({**LINE, "response": "", "done": True, "done_reason": "stop", "context": [1, 2], **TIMES})
+    body = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+    made = pipeline({"model": "kimi-k2", "prompt": "Hi"})
+    assert made.feed(body) is body
+    message = fold(events_of("ollama", [body], stream=True))
+    assert (message.text, message.reasoning, message.ended) == ("Hi.", "Hm", True)
+
+
+@pytest.mark.parametrize("policy", ["first", "drain", "collect"])
+def test_policies(policy: Any) -> None:
+    for let_go in (False, True):
+        settings = Settings(policy=policy)
+        made = Pipeline(
+            ollama_request(), source="ollama", target="ollama", settings=settings, let_go=let_go, now=count().__next__
+        )
+        body = ollama_lines(["Look.", ONE, "And ", "so on."])
+        out = b"".join(made.feed(body[at : at + 50]) for at in range(0, len(body), 50)) + made.close()
+        lines = [json.loads(line) for line in out.splitlines()]
+        assert made.error is None
+        assert [call["function"]["name"] for line in lines for call in line["message"].get("tool_calls", ())] == ["get_weather"]
+        assert "so on" not in "".join(line["message"]["content"] for line in lines)
+        assert [line["done_reason"] for line in lines if line["done"]] == ["stop"]
+
+
+def test_the_fold_of_a_native_stream() -> None:
+    message = fold(events_of("ollama", [ollama_lines([{"thinking": "Hm"}, "Look.", NATIVE])], stream=True))
+    assert (message.text, message.reasoning, message.ended) == ("Look.", "Hm", True)
+    assert [(call.name, json.loads(call.arguments), call.complete) for call in message.calls.values()] == [(*CALL, True)]
+    assert message.finish
+    assert message.finish.finish_reason == "tool_calls"
+    assert message.usage
+    assert (message.usage.input_tokens, message.usage.output_tokens) == (10, 5)
+    broken = fold(events_of("ollama", [b'{"error":"model not found"}'], stream=True))
+    assert broken.error
+    assert broken.error.message == "model not found"
+
+
+def test_a_line_that_is_too_long_passes_unread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("toolmend.apis.ollama_lines.MAX_EVENT", 100)
+    body = b'{"a": "' + b"x" * 500 + b'"}\n{"b": 1}\n'
+    for pieces in cuts(body, splits=40):
+        decoder = LineDecoder()
+        events = [event for piece in pieces for event in decoder.feed(piece)] + decoder.close()
+        assert b"".join(event.raw for event in events) == body
+    decoder = LineDecoder()
+    assert [event.data for at in range(0, len(body), 10) for event in decoder.feed(body[at : at + 10]) if event.data] == [
+        b'{"b": 1}'
+    ]
