@@ -10,7 +10,7 @@ from regular import REGULAR, called, choice
 from streams import META, body_of, chunk, cuts, event, play
 from toolmend import json_text
 from toolmend.apis import chat
-from toolmend.apis.chat_shape import learn
+from toolmend.apis.chat_shape import learn_chunk
 from toolmend.events import TextDelta, ToolCallDelta
 from toolmend.pipeline import Pipeline
 
@@ -53,7 +53,7 @@ def test_arguments_of_chunks_that_are_alike_are_not_parsed(style: str, monkeypat
 
 def alike(*events: Any, **data: Any) -> bool:
     body = event(data)[6:-2]
-    return learn(body, data, list(events)) is not None
+    return learn_chunk(body, data, list(events)) is not None
 
 
 def test_what_cannot_be_learnt() -> None:

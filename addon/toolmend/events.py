@@ -9,21 +9,21 @@ makes an `Opaque` event needless: what is not understood is a frame without even
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from .seals import Seal
 from .sse import ServerSentEvent
+from .value import value
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class MessageStart:
     """The first delta of a choice."""
 
     choice: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class TextDelta:
     """A piece of the visible answer."""
 
@@ -31,7 +31,7 @@ class TextDelta:
     choice: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ReasoningDelta:
     """A piece of what the model thinks: `reasoning_content`, `reasoning`, a thinking block."""
 
@@ -39,7 +39,7 @@ class ReasoningDelta:
     choice: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ReasoningSeal:
     """The reasoning in front of it is over, and this is what the upstream wants back with it: see seals.py."""
 
@@ -47,7 +47,7 @@ class ReasoningSeal:
     choice: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class RefusalDelta:
     """A piece of why the model declines."""
 
@@ -55,7 +55,7 @@ class RefusalDelta:
     choice: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ToolCallStart:
     """A call begins. `index` counts the calls of the choice, from 0; `extra` holds the provider's own fields."""
 
@@ -69,7 +69,7 @@ class ToolCallStart:
     in_reasoning: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ToolCallDelta:
     """A piece of the JSON text of the arguments; of a custom call, a piece of its bare input."""
 
@@ -78,7 +78,7 @@ class ToolCallDelta:
     choice: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ToolCallEnd:
     """The arguments are complete: nothing more follows for this index."""
 
@@ -86,7 +86,7 @@ class ToolCallEnd:
     choice: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Finish:
     """Why the model stopped, in the words of Chat Completions: stop, length, tool_calls, content_filter …
 
@@ -98,12 +98,12 @@ class Finish:
     stop_sequence: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class MessageEnd:
     """The upstream says that nothing more will come: `[DONE]`, `message_stop`, `response.completed`."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Usage:
     """Token counts. `input_tokens` includes what was read from and written to a cache."""
 
@@ -114,7 +114,7 @@ class Usage:
     reasoning_tokens: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class StreamError:
     """The upstream reports an error inside the stream. `status` is the HTTP status it stands for, 0 if it says none."""
 
@@ -139,7 +139,7 @@ type Event = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Frame:
     """One server-sent event of the upstream and what it says.
 

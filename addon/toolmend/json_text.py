@@ -7,7 +7,7 @@ member of an object is replaced in the text, and every other character of the te
 import json
 import re
 from collections.abc import Callable
-from json.encoder import encode_basestring, encode_basestring_ascii
+from json.encoder import encode_basestring
 from typing import Any
 
 _fast_loads: Callable[[bytes | str], Any] | None
@@ -16,10 +16,12 @@ try:
 except ImportError:  # mitmproxy's standalone binaries can install nothing
     _fast_loads = None
 
-_LINE_ENDS = re.compile("[\x85\u2028\u2029]")
-"""What JSON has no need to escape, but ends a line for `str.splitlines`, and so for clients that read with httpx."""
+_ODD = re.compile("[\x85\u2028\u2029\ud800-\udfff]")
+"""What JSON has no need to escape, but ends a line for `str.splitlines`, and so for clients that read with httpx; and halves of
+surrogate pairs, as a stream may split one, which have no UTF-8."""
 
-_LONG_NUMBER = re.compile(rb"\d{19}")
+_DIGITS = bytes(ord("0") if 48 <= n < 58 else ord(" ") for n in range(256))
+_LONG_NUMBER = b"0" * 19
 _BLANKS = re.compile(r"[ \t\n\r]*")
 _scan = json.JSONDecoder().raw_decode
 
@@ -31,7 +33,7 @@ class NotJSON(ValueError):
 def loads(data: bytes) -> Any:
     """The value of a UTF-8 JSON text, as `json.loads` gives it. Raises NotJSON."""
     # orjson turns integers beyond 64 bits into floats, and refuses lone surrogates, NaN and 1e400, which json accepts
-    if _fast_loads is not None and not _LONG_NUMBER.search(data):
+    if _fast_loads is not None and _LONG_NUMBER not in data.translate(_DIGITS):
         try:
             return _fast_loads(data)
         except ValueError:
@@ -43,25 +45,19 @@ def loads(data: bytes) -> Any:
 
 
 def quote(text: str) -> str:
-    """A JSON string of one line. Half a surrogate pair, as a stream may split one, is escaped: it has no UTF-8."""
-    return encode_basestring(text) if _plain(text) else encode_basestring_ascii(text)
+    """A JSON string of one line. Each character is written alike wherever it stands, so pieces of a text make the whole."""
+    quoted = encode_basestring(text)
+    return quoted if quoted.isascii() else _ODD.sub(_escaped, quoted)
 
 
 def dumps(value: Any) -> str:
     """Compact JSON on one line, characters as they are."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return text if _plain(text) else json.dumps(value, separators=(",", ":"))
+    return text if text.isascii() else _ODD.sub(_escaped, text)
 
 
-def _plain(text: str) -> bool:
-    """Whether a text can go into a stream as it is."""
-    if text.isascii():
-        return True
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return _LINE_ENDS.search(text) is None
+def _escaped(match: re.Match[str]) -> str:
+    return f"\\u{ord(match[0]):04x}"
 
 
 def replace_member(text: str, key: str, value: str) -> str:

@@ -17,17 +17,20 @@ from typing import Any, Protocol
 
 from . import json_text
 from .apis import APIS
-from .apis.codec import Reply
+from .apis.codec import Counting, Flowing, Reply
 from .dialects import REASONING_TAGS, Dialect
 from .events import Event, Frame, StreamError
 from .ids import new_call_id
+from .keep_alive import KeepAlives
+from .lane import Lane, Lanes
+from .leaving import Leaving
 from .providers import STANDARD, armed, profile_for
 from .reader import Reader
 from .requests import Translated, translate
 from .requests.estimate import tokens
 from .requests.prompted import template_for
 from .settings import Settings
-from .sse import ServerSentEvent
+from .sse import Decoder, ServerSentEvent
 from .tools import UNKNOWN, freeform, namespaces
 from .transformers.duplicates import Duplicates
 from .transformers.finish import FinishReason
@@ -84,10 +87,12 @@ class Pipeline:
         offered = translated.tools.also(translated.names) if translated else UNKNOWN
         self.notes += translated.notes if translated else ()
         profile = profile_for(translated.request.get("model") if translated else None, host, settings.providers)
+        off, alone = settings.off.rules, settings.off.leaves(host)
         dialects = armed(settings.dialects, profile, prompted=translated is not None and translated.prompted)
+        dialects = [] if alone else [dialect for dialect in dialects if dialect.name not in off]
         # of a model that nothing is known of they are believed, too, where the client's API has another place for them
         thinks = profile.think_tags or (self.translates and source == "chat" and profile.name == STANDARD)
-        tags: list[Dialect] = [REASONING_TAGS] if dialects and thinks else []
+        tags: list[Dialect] = [REASONING_TAGS] if dialects and thinks and REASONING_TAGS.name not in off else []
         # without tools nothing is looked for (R18); tags are, where the stream is written anew in any case
         dialects = dialects + tags if offered.offered else tags if self.translates else []
         reply = Reply(
@@ -99,19 +104,22 @@ class Pipeline:
             tokens(request or {}, target) if self.translates else 0,
             self.translates,
         )
-        self._codec = APIS[source].codec(reply)
+        self._codec = Leaving(APIS[source].codec, reply, off) if off else APIS[source].codec(reply)
         make_writer = APIS[target].writer if source != target else None
         self._writer = make_writer(reply) if make_writer else None
         unopened = bool(tags and profile.think_unopened)
         self._markup = Markup(lambda choice: Reader(dialects, offered, choice, self._id, self._fired, unopened=unopened))
         choices = (request or {}).get("n")
         self._policy = policy_for(settings, self._fired, choices=choices, let_go=let_go, now=now)
-        transformers: list[Transformer] = [self._markup, Duplicates(self._fired)]
+        transformers: list[Transformer] = [self._markup]
+        if "duplicate_call" not in off:
+            transformers.append(Duplicates(self._fired))
         if self._policy:
             transformers.append(self._policy)
         if translated and translated.stop and self._writer:
             transformers.append(StopSequences(translated.stop, self._fired))
-        transformers.append(FinishReason(self._fired))
+        if self._writer or APIS[source].tells_calls:
+            transformers.append(FinishReason(self._fired, off))
         spaces = namespaces(request or {}) if target == "responses" else {}
         if translated and self._writer:
             transformers.append(Naming(translated.names, translated.custom, spaces))
@@ -120,41 +128,75 @@ class Pipeline:
         self._transformers: Sequence[Transformer] = transformers
         self._decoder = APIS[source].decoder()
         self._raw = not dialects and self._writer is None
+        mends = settings.dialects != () and not alone and "keep_alive" not in off
+        self._alive = KeepAlives(self._fired) if mends or self._writer else None
         self._broken = False  # a translated answer that had to be given up
         self.lets_go = not self._raw and self._policy is not None and self._policy.lets_go
-        self._unsent = bytearray()  # what came in and no frame that went out answers for
+        self._unsent: list[bytes] = []  # chunks that came in, and are not all answered for
+        self._kept = 0  # how many of them came before this call
+        self._parts: list[bytes] = []  # what this call gives
+        self._sure = (0, 0)  # so many parts of what a call gives, and the bytes of `_unsent` that they answer for
+        self._answered = 0  # the same, of frames that are still on their way
+        self._ahead: list[tuple[int, int]] = []  # where in it comments are that have gone out
+        boxes: tuple[object, ...] = (self._codec, self._writer)
+        self._counting = [box for box in boxes if isinstance(box, Counting)]
+        self._lane: Lane | None = None  # what may come next
+        self._lanes: Lanes | None = None
+        watched = (Markup, Duplicates, FinishReason, Naming)  # a run of deltas is to others what it is to these
+        if isinstance(self._codec, Flowing) and all(isinstance(box, watched) for box in transformers):
+            others = [box for box in transformers if isinstance(box, Duplicates | Naming)]
+            self._lanes = Lanes(self._codec, self._markup, others, translates=self._writer is not None)
         self._inflight: deque[ServerSentEvent | bytes] = deque()  # the events in it; bytes: a comment that went ahead
 
     def feed(self, data: bytes) -> bytes:
         """The bytes of a stream as they arrive; returns what is to be sent now."""
         if self._raw:
-            return data
-        if self.done:
-            return b""
-        out: list[bytes] = []
+            return self._alive.feed(data) if self._alive else data
+        self._kept = len(self._unsent)
+        out = self._parts = []
         try:
+            at = self._lane.passes(data) if self._lane else 0
+            if at == len(data):
+                return data
+            self._forget()
             if not self._writer:
-                self._unsent += data
-            self._events(self._decoder.feed(data), out)
+                self._unsent.append(data)
+            if at:
+                out.append(data[:at])
+                self._goes(out, at)
+            while at < len(data) and not self.done:
+                if self._lane:
+                    given, end = self._lane.run(data, at)
+                    if given:
+                        out.append(given)
+                    self._goes(out, end - at)
+                    at = end
+                    if at < len(data):
+                        self._catch_up()
+                    continue
+                events, at = self._take(data, at)
+                self._events(events, out)
+            return out[0] if len(out) == 1 else b"".join(out)
         except Exception as error:  # whatever is wrong in here, the client's bytes are not
-            self._fail(error, out)
-        return out[0] if len(out) == 1 else b"".join(out)
+            return self._fail(error, out, data if len(self._unsent) == self._kept else b"")
 
     def close(self) -> bytes:
         """The body is over; returns what had been held."""
         if self._raw or self.done:
-            return b""
-        out: list[bytes] = []
+            return self._alive.close() if self._raw and self._alive else b""
+        out = self._parts = []
         try:
+            self._forget()
+            self._catch_up()
             self._events(self._decoder.close(), out)
             if not self.done and (last := self._codec.close()).events:
                 self._send(self._through([last], 0), out)
             self._send(self._released(), out)
             if not self.done:
                 out.append(self._writer.close() if self._writer else self._codec.held())
+            return b"".join(out)
         except Exception as error:
-            self._fail(error, out)
-        return b"".join(out)
+            return self._fail(error, out)
 
     @property
     def done(self) -> bool:
@@ -183,9 +225,9 @@ class Pipeline:
         try:
             out.append(self._writer.write(self._whole(body)[1]))
             out.append(self._writer.close())
+            return b"".join(out)
         except Exception as error:
-            self._fail(error, out)
-        return b"".join(out)
+            return self._fail(error, out)
 
     def folded(self, body: bytes) -> bytes:
         """A stream that is over, for a client of another API that waits for a whole response."""
@@ -207,25 +249,65 @@ class Pipeline:
         frames = [*self._through([frame], 0), *self._released()]
         return frame, tuple(event for part in frames for event in part.events), any(part.touched for part in frames)
 
+    def _take(self, data: bytes, at: int) -> tuple[Sequence[ServerSentEvent], int]:
+        """Events that are complete from `at` on, and where the next begins; one, if it may be that lanes open behind it."""
+        if self._lanes and isinstance(self._decoder, Decoder):
+            return self._decoder.take(data, at)
+        return self._decoder.feed(data[at:] if at else data), len(data)
+
     def _events(self, events: Iterable[ServerSentEvent], out: list[bytes]) -> None:
         for sse in events:
             if self.done:
                 return
-            if self._writer:
-                if sse.data is None and sse.raw.lstrip().startswith(b"{"):
-                    self._send(self._through([self._decode_body(sse)], 0), out)
-                elif sse.data is None or sse.event == b"ping":
-                    out.append(self._writer.ping())
-                else:
-                    self._send(self._through([self._decode(sse)], 0), out)
-                continue
-            if sse.data is None and (self._markup.in_call or (self._policy and self._policy.silent)):
-                # a comment is the upstream's keep-alive: it goes ahead of what is held, or the client may give up
-                self._inflight.append(sse.raw)
-                out.append(sse.raw)
-                continue
-            self._inflight.append(sse)
-            self._send(self._through([self._decode(sse)], 0), out)
+            before = len(out)
+            self._event(sse, out)
+            if self._lanes:
+                self._lane = self._lanes.open(sse, b"".join(out[before:]))
+        if self._lane and not (isinstance(self._decoder, Decoder) and self._decoder.between):
+            self._lane = None  # it begins where an event does
+
+    def _event(self, sse: ServerSentEvent, out: list[bytes]) -> None:
+        if self._alive and sse.data and sse.data.lstrip(b" \t").startswith(b":"):
+            comment = self._alive.repaired(sse.raw)
+            if comment != sse.raw:
+                self._go_ahead(sse, self._writer.ping() if self._writer else comment, out)
+                return
+        if self._writer:
+            if sse.data is None and sse.raw.lstrip().startswith(b"{"):
+                self._send(self._through([self._decode_body(sse)], 0), out)
+            elif sse.data is None or sse.event == b"ping":
+                out.append(self._writer.ping())
+            else:
+                self._send(self._through([self._decode(sse)], 0), out)
+            return
+        if sse.data is None and (self._markup.in_call or (self._policy and self._policy.silent)):
+            self._go_ahead(sse, sse.raw, out)
+            return
+        self._inflight.append(sse)
+        self._send(self._through([self._decode(sse)], 0), out)
+
+    def _go_ahead(self, sse: ServerSentEvent, given: bytes, out: list[bytes]) -> None:
+        """The upstream's keep-alive goes ahead of what is held, or the client may give up."""
+        out.append(given)
+        if self._inflight:
+            at = self._answered + sum(len(each if isinstance(each, bytes) else each.raw) for each in self._inflight)
+            self._inflight.append(sse.raw)
+            self._ahead.append((at, at + len(sse.raw)))
+        elif not self._writer:
+            self._goes(out, len(sse.raw))
+
+    def _catch_up(self) -> None:
+        """Reads what went out unread, and is answered for."""
+        lane, self._lane = self._lane, None
+        if lane is None or lane.empty:
+            return
+        sse, count, due = lane.read()
+        for box in self._counting:
+            box.skip(count - 1)
+        given: list[bytes] = []
+        self._events([sse], given)
+        self._answered = self._sure[1]
+        assert b"".join(given) == due
 
     def _decode(self, sse: ServerSentEvent) -> Frame:
         try:
@@ -256,35 +338,86 @@ class Pipeline:
             yield from self._through(transformer.close(), at + 1)
 
     def _send(self, frames: Iterable[Frame], out: list[bytes]) -> None:
+        waits = False  # an untouched frame that gives nothing is kept back by the codec
         for frame in frames:
-            data = self._writer.write(frame.events) if self._writer else self._codec.encode(frame)
-            if frame.sse is not None and not self._writer:
-                self._answered(frame.sse)
+            if self._writer:
+                out.append(self._writer.write(frame.events))
+                continue
+            data = self._codec.encode(frame)
             if data:
                 out.append(data)
+            answered = self._answers(frame.sse) if frame.sse is not None else 0
+            waits = not data and not frame.touched
+            if data and answered:
+                self._goes(out, answered)
+            else:
+                self._answered += answered
+        if not waits:
+            self._goes(out, 0)
 
-    def _answered(self, sse: ServerSentEvent) -> None:
-        """The frame of this event goes out; so do comments that went ahead of it."""
+    def _goes(self, out: list[bytes], size: int) -> None:
+        """All in `out` goes to the client, and answers for so many bytes more."""
+        self._answered += size
+        if out is self._parts:  # else it was given before
+            self._sure = (len(out), self._answered)
+
+    def _forget(self) -> None:
+        """What is answered for is needed no more."""
+        sure, gone = self._sure[1], 0
+        for chunk in self._unsent:
+            if len(chunk) > sure:
+                break
+            sure -= len(chunk)
+            gone += 1
+        kept = self._unsent[gone:] if gone else self._unsent
+        size = self._sure[1] - sure
+        ahead = [(first - size, last - size) for first, last in self._ahead if last > size]
+        left = self._answered - size
+        self._unsent, self._kept, self._sure, self._answered, self._ahead = kept, len(kept), (0, sure), left, ahead
+
+    def _answers(self, sse: ServerSentEvent) -> int:
+        """The bytes that the frame of this event answers for; so does it for comments that went ahead of it."""
+        size = 0
         while True:
             first = self._inflight.popleft()
-            done = first is sse
-            assert done or isinstance(first, bytes)
-            del self._unsent[: len(first if isinstance(first, bytes) else first.raw)]
-            if done:
-                return
+            size += len(first if isinstance(first, bytes) else first.raw)
+            if first is sse:
+                return size
+            assert isinstance(first, bytes)
 
-    def _fail(self, error: Exception, out: list[bytes]) -> None:
-        """From here on everything passes as it comes, what is held first; or, in another API, nothing but an error."""
+    def give_up(self, why: str) -> bytes:
+        """Has all pass as it comes from here on; returns what had been held. In another API it goes on, and says why."""
+        out: list[bytes] = []
+        if self._writer:
+            self._note(why)
+        elif not self._raw:
+            self.error = why
+            self._pass_on(out)
+        return b"".join(out)
+
+    def _fail(self, error: Exception, out: list[bytes], rest: bytes = b"") -> bytes:
+        """From here on all passes as it comes, what is held first, then the `rest`; or, in another API, nothing but an error."""
         # where, not what: an exception's own words may quote the stream
         place = traceback.extract_tb(error.__traceback__)[-1]
         self.error = f"{type(error).__name__} in {place.name} ({Path(place.filename).name}:{place.lineno})"
         if self._writer:
             self._broken = True
-            out.append(self._writer.fail(_BROKEN))
-        else:
-            self._raw = True
-            out += self._codec.held(), bytes(self._unsent)
-            self._unsent.clear()
+            return b"".join([*out, self._writer.fail(_BROKEN)])
+        del out[self._sure[0] :]  # it is not known what the rest answers for
+        self._pass_on(out)
+        return b"".join([*out, rest])
+
+    def _pass_on(self, out: list[bytes]) -> None:
+        self._raw = True
+        self._alive = self._lane = None
+        at, raw = self._sure[1], b"".join(self._unsent)
+        for first, last in self._ahead:
+            if first >= at:
+                out.append(raw[at:first])
+                at = last
+        out.append(raw[at:])
+        self._unsent.clear()
+        self._inflight.clear()
 
     def _fired(self, rule: str) -> None:
         self._watch(rule)

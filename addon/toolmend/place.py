@@ -7,8 +7,7 @@ equally many backticks. A span is taken to end with its line, since a stream can
 
 import re
 
-_PARTS = re.compile(r"\n|`+|~+|[^\n`~]+")
-_PLAIN = re.compile(r"[^\n`~]+")
+_RUNS = re.compile(r"`+|~+")
 
 
 class Place:
@@ -27,24 +26,37 @@ class Place:
 
     def text(self, text: str) -> None:
         """Text was decided to be text."""
-        if not self._run and _PLAIN.fullmatch(text):
-            if not text.isspace():
-                self.line_start = self.message_start = False
-            return
-        for match in _PARTS.finditer(text):
-            part = match.group()
-            if part[0] in "`~":
-                if part[0] != self._run:
+        at = 0
+        if "`" in text or "~" in text:
+            if text[0] != self._run:
+                self._end_run()
+            if not (self._run or "```" in text or "~~~" in text):  # then no fence, and of the lines only the last one counts
+                before, newline, text = text.rpartition("\n")
+                if newline:
+                    self._plain(before + newline)
+            for match in _RUNS.finditer(text):
+                run = match.group()
+                if match.start() > at:
+                    self._plain(text[at : match.start()])
+                if run[0] != self._run:
                     self._end_run()
-                    self._run = part[0]
-                self._run_size += len(part)
-                continue
+                    self._run = run[0]
+                self._run_size += len(run)
+                at = match.end()
+        if at < len(text):
+            self._plain(text[at:] if at else text)
+
+    def _plain(self, text: str) -> None:
+        """Text without backticks and tildes, or with lines of them that are over."""
+        if self._run:
             self._end_run()
-            if part == "\n":
-                self.line_start = True
-                self._span = 0
-            elif not part.isspace():
-                self.line_start = self.message_start = False
+        line = text.rfind("\n") + 1
+        if line:
+            self.line_start = True
+            self._span = 0
+        if text and not text.isspace():
+            self.message_start = False
+            self.line_start = bool(line) and not text[line:].strip()
 
     def markup(self) -> None:
         """A call stood here: what follows it begins a line, as far as calls are concerned."""

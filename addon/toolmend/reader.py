@@ -13,7 +13,9 @@ Sections of dialects.md: R1 commit point, R7 missing ends, R9 wrappers, R10 text
 from collections.abc import Callable, Generator, Iterable, Sequence
 from functools import cache
 
+from .course import Course, without
 from .dialects.dialect import Dialect
+from .openings import Openings
 from .scanner import Reading, openers
 from .telling import Op, Telling
 from .tools import Tools
@@ -31,7 +33,8 @@ class Vocabulary:
             for literal in dialect.openers:
                 self.by_opener.setdefault(literal, []).append(dialect)
         self.by_length = sorted(self.by_opener, key=len, reverse=True)
-        self.pattern = openers(tuple(self.by_opener))
+        self.openings = Openings(tuple(self.by_opener))
+        self.course = without(tuple(self.by_opener), self.openings.begin)
         # openers that are over where they are found; another one begins with the others
         begun = {opener[:size] for opener in self.by_opener for size in range(1, len(opener))}
         self.whole = self.by_opener.keys() - begun
@@ -63,13 +66,22 @@ class Reader(Telling):
         """Whether text is held because it looks like a call: more than the beginning of an opener."""
         return self._in_call or self.doubtful is not None or bool(self.head and self.head.ops)
 
+    def course(self, *, reasoning: bool) -> Course | None:
+        """How such text goes on if nothing of it is undecided, or told late."""
+        if reasoning is not self.reasoning or self.doubtful or self.head is not None:
+            return None
+        if self.scanner.course:
+            return self.scanner.course
+        rests = self._idle and not self.thinking and not self.open[0] and not (self.speaking and reasoning)
+        return self._vocabulary.course if rests else None
+
     def passes(self, piece: str, reasoning: bool = False) -> bool:
         """Whether the next text is just text: nothing is held, and nothing in it can begin a call. Then it has been read."""
         if not self._idle or self.thinking or self.doubtful or self.head is not None or self.open[0]:
             return False
         if reasoning is not self.reasoning or (self.speaking and reasoning):
             return False
-        if self._vocabulary.pattern.search(piece):
+        if self._vocabulary.openings.begin(piece):
             return False
         self.places[reasoning].text(piece)
         return True
@@ -154,7 +166,7 @@ class Reader(Telling):
                     scanner.pos += len(rest)  # nothing more, or the beginning of an end token that the stream was cut in
                     self.take()
                     return
-            match = self._vocabulary.pattern.search(scanner.text, scanner.pos)
+            match = self._vocabulary.openings.search(scanner.text, scanner.pos)
             if self.open[0] and (yield from self._end_of_wrapper(match.start() if match else len(scanner.text))):
                 continue
             if match is None:

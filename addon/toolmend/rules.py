@@ -107,6 +107,11 @@ RULES = {
     ),
     "block_stop": Rule("A content block was ended that was left open.", "Clients take a call as complete only then."),
     "block_text": Rule("A text that was none was left out.", "Clients join texts there."),
+    # between events
+    "keep_alive": Rule(
+        "A keep-alive that came as data was made a comment.",
+        "Clients parse all data as JSON, and fail at this; a comment keeps the connection just as well.",
+    ),
     # what was asked for
     "policy_first": Rule(
         "What came behind the first call was left out.", "toolmend_policy says `first`: an answer ends with its first call."

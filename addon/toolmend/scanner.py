@@ -11,6 +11,10 @@ a `yield` is a length, never a place.
 import re
 from collections.abc import Generator
 from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .course import Course
 
 type Reading[T] = Generator[None, None, T]
 
@@ -18,15 +22,19 @@ _BLANKS = re.compile(r"[ \t\r\n]*")
 
 
 class Scanner:
-    """`text[start:]` is undecided, `pos` is how far it has been read, `ended` says that no more will come."""
+    """`text[start:]` is undecided, `pos` is how far it has been read, `ended` says that no more will come.
 
-    __slots__ = ("ended", "pos", "start", "text")
+    `course`: set by a reader while it waits for more of what it tells as it comes.
+    """
+
+    __slots__ = ("course", "ended", "pos", "start", "text")
 
     def __init__(self) -> None:
         self.text = ""
         self.start = 0
         self.pos = 0
         self.ended = False
+        self.course: Course | None = None
 
     def feed(self, piece: str) -> None:
         """More text. What has been decided is forgotten."""

@@ -9,7 +9,8 @@ chunk is waited for, since it is all but surely the LF of a CRLF. So where the e
 """
 
 import re
-from dataclasses import dataclass
+
+from .value import value
 
 MAX_EVENT = 16 * 1024 * 1024
 """Bytes of one event that are held for its end. The largest events seen are images in base64, a few MiB; what is longer
@@ -20,7 +21,7 @@ _LINE_END = re.compile(rb"\r\n|\n|\r")
 _BOM = b"\xef\xbb\xbf"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ServerSentEvent:
     """One block of lines, its blank line included.
 
@@ -93,6 +94,17 @@ class Decoder:
         self._searched = max(0, len(self._rest) - 2)
         return events
 
+    def take(self, data: bytes, at: int) -> tuple[list[ServerSentEvent], int]:
+        """`feed` for what begins at `at`, an event at a time where it can: those that are read now, and where the next begins."""
+        if not self._rest and (end := _blank_line(data, at) or _block_end(data, at)):
+            return [self._event(data[at:end])], end
+        return self.feed(data[at:]), len(data)
+
+    @property
+    def between(self) -> bool:
+        """Whether the next byte begins an event."""
+        return not (self._rest or self._oversize)
+
     def close(self) -> list[ServerSentEvent]:
         """What is left at the end of the body: servers do end with `data: [DONE]` and no blank line."""
         rest = bytes(self._rest)
@@ -105,9 +117,7 @@ class Decoder:
         if self._oversize:
             self._oversize = False
             return ServerSentEvent(raw)
-        if raw.startswith(b"data: ") and raw.endswith(b"\n\n") and raw.count(b"\n") == 2 and b"\r" not in raw:
-            return ServerSentEvent(raw, raw[6:-2])
-        return _parse(raw, raw.removeprefix(_BOM) if first else raw)
+        return parse(raw, raw.removeprefix(_BOM) if first else raw)
 
 
 def _blank_line(text: bytes | bytearray, start: int) -> int:
@@ -125,10 +135,14 @@ def _block_end(text: bytes | bytearray, start: int) -> int:
     return match.end() if match else 0
 
 
-def _parse(raw: bytes, block: bytes) -> ServerSentEvent:
+def parse(raw: bytes, block: bytes) -> ServerSentEvent:
+    """The event that a block of lines is; `raw` is what it came in."""
+    feeds = b"\r" not in block
+    if feeds and block.startswith(b"data: ") and block.endswith(b"\n\n") and block.find(b"\n") == len(block) - 2:
+        return ServerSentEvent(raw, block[6:-2])
     data: list[bytes] = []
     event, id_, retry = b"", None, None
-    for line in _LINE_END.split(block):
+    for line in block.split(b"\n") if feeds else _LINE_END.split(block):
         name, _, value = line.partition(b":")
         value = value.removeprefix(b" ")
         if name == b"data":

@@ -11,13 +11,16 @@ client of HTTP/1.1 leaves at the end of a response whose headers said `connectio
 the body at a b"", the rest of the upstream is read, and dropped.
 """
 
+from collections import deque
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 
 from .codings import CodingError, Decoder
 from .meter import Meter
 from .observers import Watcher
 from .pipeline import Pipeline
 from .recorder import Recording
+from .stall import Watched
 
 type Callback = Callable[[bytes], bytes | Iterable[bytes]]
 
@@ -27,6 +30,8 @@ _EVENTS = {
     "chat": b'data: {"error":{"message":"%s","type":"upstream_error","param":null,"code":"undecodable_stream"}}\n\n',
     "messages": b'event: error\ndata: {"type":"error","error":{"type":"api_error","message":"%s"}}\n\n',
     "responses": b'event: error\ndata: {"type":"error","code":"undecodable_stream","message":"%s","param":null}\n\n',
+    "gemini": b'data: {"error":{"code":502,"message":"%s","status":"UNAVAILABLE"}}\n\n',
+    "ollama": b'{"error":"%s"}\n',
 }
 UNREADABLE = {api: event % _WRONG for api, event in _EVENTS.items()}
 """What a client gets, in its API, for the rest of a body whose coding broke. The headers, which say that there is none, are
@@ -56,32 +61,64 @@ class Stream:
         self._recording = recording
         self._then = then
         self._errors = errors
+        self._out: deque[bytes] = deque()  # what goes out, from the moment it is made: what fails behind that costs none of it
 
     def __call__(self, data: bytes) -> bytes | list[bytes]:
-        out = self._feed(data) if data else self._close()
-        if self._then:
-            out = self._pass_on(self._then, out, ended=not data)
-        return out if out or not data else []
+        try:
+            if self.ended:
+                return [] if data else b""
+            if data:
+                self._feed(data)
+            else:
+                self._close()
+            if self._then:
+                self._out[0] = self._pass_on(self._then, self._out[0], ended=not data)
+            return self._leave() if data else self._out.pop()
+        except Exception as error:  # mitmproxy would lose the chunk for it
+            return self._rescue(data, error)
 
-    def _feed(self, data: bytes) -> bytes:
+    def _feed(self, data: bytes) -> None:
+        """Puts what goes out for a chunk into `_out`, and has it recorded."""
         raise NotImplementedError
 
-    def _close(self) -> bytes:
-        return b""
+    def _close(self) -> None:
+        self._out.append(b"")
+
+    def _leave(self) -> bytes | list[bytes]:
+        """What the call returns for a chunk."""
+        return self._out.pop() or []
+
+    def _rescue(self, data: bytes, error: Exception) -> bytes | list[bytes]:
+        if self._out:
+            self._stop_recording(f"the recording failed: {reason(error)}")
+        else:
+            self._instead(data, error)
+        return self._out.pop() or ([] if data else b"")
+
+    def _instead(self, data: bytes, error: Exception) -> None:
+        """Puts into `_out` what goes out for a chunk of which nothing was made."""
+        self._stop_recording(f"the recording failed: {reason(error)}")
+        self._out.append(data)
 
     def _record(self, received: bytes, sent: bytes) -> None:
-        if self.watcher:
-            self.watcher.sent(sent)
-        if self.meter:
-            self.meter.passed(received, sent)
-        if self._recording:
-            try:
+        try:
+            if self.watcher:
+                self.watcher.sent(sent)
+            if self.meter:
+                self.meter.passed(received, sent)
+            if self._recording:
                 if received:
                     self._recording.received(received)
                 self._recording.sent(sent)
-            except Exception as error:  # a recording is not worth a byte of the client's
-                self._recording = None
-                self._errors.append(f"the recording failed: {reason(error)}")
+        except Exception as error:  # a recording is not worth a byte of the client's
+            self._stop_recording(f"the recording failed: {reason(error)}")
+
+    def _stop_recording(self, why: str) -> None:
+        recording, self._recording, self.watcher, self.meter = self._recording, None, None, None
+        self._errors.append(why)
+        if recording:
+            with suppress(Exception):
+                recording.cut()
 
     def _pass_on(self, then: Callback, out: bytes, *, ended: bool) -> bytes:
         try:
@@ -100,16 +137,15 @@ class Tee(Stream):
         super().__init__(recording, then, errors)
         self._undo = undo
 
-    def _feed(self, data: bytes) -> bytes:
+    def _feed(self, data: bytes) -> None:
+        self._out.append(data)
         if self._recording or self.watcher or self.meter:
             try:
                 plain = self._undo.feed(data)
             except Exception as error:
-                self._recording = self.watcher = self.meter = None
-                self._errors.append(f"the recording ends early, the content coding is broken: {reason(error)}")
+                self._stop_recording(f"the recording ends early, the content coding is broken: {reason(error)}")
             else:
                 self._record(plain, plain)
-        return data
 
 
 class Mend(Stream):
@@ -124,66 +160,69 @@ class Mend(Stream):
         # what comes behind a failure passes as it is; not where the client speaks another API
         self._raw: Callable[[bytes], bytes] = (lambda _: b"") if pipeline.translates else bytes
         self._undo: Callable[[bytes], bytes] = undo.feed
-        self._mend: Callable[[bytes], bytes] = pipeline.feed
+        self._mend: Callable[[bytes], bytes] = Watched(pipeline.feed, pipeline.give_up)
         self._release: Callable[[], bytes] = pipeline.close
+        self._plain: deque[bytes] = deque()  # the chunk, undone, until it is known what goes out for it
         self._last = b""
 
-    def __call__(self, data: bytes) -> bytes | list[bytes]:
-        if self.ended:
-            return [] if data else b""
-        out = super().__call__(data)
-        if not data or not self._pipeline.done:
-            return out
-        self.ended = True
+    def _leave(self) -> bytes | list[bytes]:
+        if not self._pipeline.done:
+            return self._out.pop() or []
         last = self._pass_on(self._then, b"", ended=True) if self._then else b""
-        return [part for part in (out, last) if isinstance(part, bytes) and part] + [b""]
+        self.ended = True
+        return [*filter(None, (self._out.pop(), last)), b""]  # for mitmproxy, a b"" ends the body
 
-    def _feed(self, data: bytes) -> bytes:
-        try:
-            plain = self._undo(data)
-        except Exception as error:
-            if self._coded:
-                return self._break_off(error)
+    def _feed(self, data: bytes) -> None:
+        self._plain.append(self._undo(data))
+        self._out.append(self._mend(self._plain[0]) if self._plain[0] else b"")
+        self._last = self._out[0] or self._last
+        if plain := self._plain.pop():
+            self._record(plain, self._out[0])
+
+    def _close(self) -> None:
+        self._out.append(self._release())
+        self._release = bytes  # bytes(x) is x, bytes() is nothing
+        self._record(b"", self._out[0])
+
+    def _rescue(self, data: bytes, error: Exception) -> bytes | list[bytes]:
+        if self._out:
+            self._plain.clear()
+        return super()._rescue(data, error)
+
+    def _instead(self, data: bytes, error: Exception) -> None:
+        if self._coded and data and not self._plain:
+            self._break_off(error)
+            return
+        if not self._coded:
             self._undo = bytes
-            return self._out(data, self._give_up(error) + self._raw(data))
-        return self._pass(plain) if plain else b""
-
-    def _pass(self, plain: bytes) -> bytes:
-        try:
-            out = self._mend(plain)
-        except Exception as error:  # it promises not to; then what it holds comes first, and all that follows is raw
-            out = self._give_up(error) + self._raw(plain)
-        return self._out(plain, out)
-
-    def _out(self, plain: bytes, out: bytes) -> bytes:
-        if out:
-            self._last = out
-        self._record(plain, out)
-        return out
-
-    def _close(self) -> bytes:
-        release, self._release = self._release, bytes
-        try:
-            out = release()
-        except Exception as error:
-            out = self._give_up(error)
-        return self._out(b"", out)
+        plain = self._plain.pop() if self._plain else data
+        self._out.append(self._give_up(error) + self._raw(plain))
+        self._record(plain, self._out[0])
 
     def _give_up(self, error: Exception) -> bytes:
         self._errors.append(f"the mending failed: {reason(error)}")
-        release, self._mend, self._release = self._release, self._raw, bytes  # bytes(x) is x, bytes() is nothing
+        self._mend, self._release = self._raw, bytes
         try:
-            return release()
+            return self._pipeline.close() if self._pipeline.translates else self._pipeline.give_up("it failed")
         except Exception:
             return b""
 
-    def _break_off(self, error: Exception) -> bytes:
+    def _break_off(self, error: Exception) -> None:
         self._errors.append(f"the content coding is broken: {reason(error)}")
         self.state = "upstream_error"
         self._undo = lambda _: b""
         decoded = error.decoded if isinstance(error, CodingError) else b""
-        out = (self._pass(decoded) if decoded else b"") + self._close()
-        if self._pipeline.translates:  # it has told the client that the message was cut off
-            return out
-        between = b"" if not self._last or self._last.endswith(_BLANK_LINE) else b"\n\n"
-        return out + self._out(b"", between + UNREADABLE[self._pipeline.api])
+        try:
+            out = (self._mend(decoded) if decoded else b"") + self._release()
+        except Exception as failure:
+            out = self._give_up(failure) + self._raw(decoded)
+        self._release = bytes
+        if not self._pipeline.translates:  # where it does, it has told the client that the message was cut off
+            out += self._unreadable(out or self._last)
+        self._out.append(out)
+        self._record(decoded, out)
+
+    def _unreadable(self, before: bytes) -> bytes:
+        lines = self._pipeline.api == "ollama"  # whose clients fail at an empty one
+        ended = not before or before.endswith((b"\n",) if lines else _BLANK_LINE)
+        return (b"" if ended else b"\n" if lines else b"\n\n") + UNREADABLE[self._pipeline.api]

@@ -20,18 +20,19 @@ from .events import Event, ToolCallDelta, ToolCallEnd, ToolCallStart
 from .place import Place
 from .scanner import Scanner
 from .tools import Tools
+from .value import value
 
 _VALID_NAME = re.compile(r"[A-Za-z0-9_.:/-]{1,128}")
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Thought:
     """So many characters are text, and reasoning."""
 
     size: int
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Spoken:
     """So many characters are text, and content."""
 

@@ -40,6 +40,11 @@ class Arguments:
         """The next text, which is not empty → what goes to the client now, and what stands behind the arguments."""
         return self._read(text)
 
+    @property
+    def in_string(self) -> bool:
+        """Whether the text ends inside a string of the object, where `json_text.leaves_string` tells what passes."""
+        return self._in_string and not self._escaped and self._read == self._object
+
     def end(self, *, broken: bool) -> str:
         """Nothing more will come. The rest for the client: if nothing or `null` came, it is `{}`; not if broken off."""
         held = self._release()

@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from .. import json_text
+from ..course import IN_STRING, Course
 from ..events import (
     Event,
     Finish,
@@ -29,8 +30,9 @@ from ..tools import Tools
 from .chat_calls import Calls
 from .chat_details import Run, put_seal, text_of
 from .chat_reports import put_errors, stop_sequence_of, usage_in
-from .chat_shape import REASONING, Shape, learn
+from .chat_shape import REASONING, learn_chunk
 from .chat_write import rewrite
+from .shape import Shape
 
 _COMMON = {"id": "", "object": "chat.completion.chunk", "created": 0, "model": ""}
 """What every chunk of a stream has, and what it gets if none has it."""
@@ -96,11 +98,21 @@ class Chat:
             self._last = sse
         if regular and len(events) == 1 and not self._runs and self._misses < _MOST_MISSES:
             self._misses += 1
-            shape = learn(sse.data, chunk, events)
+            shape = learn_chunk(sse.data, chunk, events)
             if shape is not None:
                 self._shape = shape
                 self._wraps.clear()
         return Frame(sse, tuple(events), touched=not regular)
+
+    def course(self) -> tuple[Shape, Course | None] | None:
+        """See codec.Flowing."""
+        shape = self._shape
+        if shape is None:
+            return None
+        if shape.kind is not ToolCallDelta:
+            return shape, None
+        calls = self._calls.get(shape.choice)
+        return (shape, IN_STRING) if calls and calls.flows(shape.key) else None
 
     def decode_message(self, body: bytes) -> Frame:
         """A whole `chat.completion` → one frame, whose data is the body. Raises json_text.NotJSON."""
@@ -148,7 +160,7 @@ class Chat:
         event = frame.events[0] if len(frame.events) == 1 else None
         if not isinstance(event, ToolCallDelta) or self._shape is None or frame.sse is None or not frame.sse.data:
             return None
-        if self._shape.text(frame.sse.data) is None:
+        if self._shape.varies or self._shape.text(frame.sse.data) is None:
             return None
         wrap = self._wraps.get(event.index)
         if wrap is None:

@@ -18,6 +18,7 @@ from typing import Any, Literal
 from ..events import Event, TextDelta, ToolCallDelta, ToolCallEnd, ToolCallStart
 from ..tools import Tools
 from .call_identity import Call, bare, find, joined, latest, may_go_on, only_fitting, text_of, value_of
+from .shape import ROOM
 
 MAX_KEPT = 1024 * 1024
 """Characters of arguments that are kept: of calls that are held, and of others to tell whether they are sent twice."""
@@ -78,6 +79,12 @@ class Calls:
             return self.feed([{"index": key, "function": {"arguments": arguments}}])
         events: list[Event] = []
         return events, self._take(call, arguments, events)
+
+    def flows(self, key: int) -> bool:
+        """Whether what stays in a string of the arguments of the call at an index passes, a room-ful of it and more."""
+        call = latest(self._calls, key)
+        plain = call is not None and call.index == key and not call.lost and call.kind == "function" and call.body.in_string
+        return plain and self._kept + ROOM <= MAX_KEPT
 
     def settle(self, before: Call | None = None) -> list[Event]:
         """Something else is said, or the call `before`: calls that have their name wait no longer, for order's sake."""

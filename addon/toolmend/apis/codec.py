@@ -10,11 +10,13 @@ Rule of this file: types only.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
+from ..course import Course
 from ..events import Event, Frame
 from ..sse import ServerSentEvent
 from ..tools import Tools
+from .shape import Shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,25 @@ class Codec(Protocol):
 
     def encode_message(self, frame: Frame) -> bytes:
         """A frame that `decode_message` made → the body."""
+
+
+@runtime_checkable
+class Flowing(Protocol):
+    """A codec whose stream can pass in part, to be read later: see lane.py."""
+
+    def course(self) -> tuple[Shape, Course | None] | None:
+        """The shape of events that are regular and say one thing, where one may come again; and on which course the text is.
+
+        The course is None for the reader to tell it. Many such events mean what one means whose text is theirs, joined.
+        """
+
+
+@runtime_checkable
+class Counting(Protocol):
+    """A codec or a writer whose events have numbers."""
+
+    def skip(self, count: int) -> None:
+        """So many events went out that were not written here."""
 
 
 class Writer(Protocol):

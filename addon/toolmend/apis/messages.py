@@ -15,15 +15,16 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from .. import json_text
-from ..events import Event, Frame, MessageEnd, MessageStart, ReasoningDelta, StreamError, TextDelta
+from ..course import IN_STRING, Course
+from ..events import Event, Frame, MessageEnd, MessageStart, ReasoningDelta, StreamError, TextDelta, ToolCallDelta
 from ..sse import ServerSentEvent
-from .chat_shape import Shape
 from .codec import Reply
 from .messages_content import Content
 from .messages_encode import Encoder, type_of
 from .messages_errors import status_of
 from .messages_reports import finish_of, usage_of
 from .messages_whole import in_order, rewrite_message
+from .shape import Shape, learn
 
 _BROKEN_OFF = ("length", "content_filter")
 """Finish reasons behind which a call without arguments is not one that needs none."""
@@ -60,7 +61,11 @@ class Messages:
             text = shape.text(sse.data)
             if text is not None and (shape.kind is TextDelta or shape.kind is ReasoningDelta):
                 return Frame(sse, (shape.kind(text),))
-        self._shape = None
+            if text is not None:
+                given = self._content.more(shape.key, text)
+                return Frame(sse, given, touched=not self._content.regular)
+        if sse.event != b"ping":
+            self._shape = None
         data = json_text.loads(sse.data)
         if not isinstance(data, dict):
             return Frame(sse)
@@ -77,6 +82,15 @@ class Messages:
             self._learnt += 1
             self._shape = _learn(sse.data, data, events)
         return Frame(sse, tuple(events), touched=not self._content.regular)
+
+    def course(self) -> tuple[Shape, Course | None] | None:
+        """See codec.Flowing."""
+        shape = self._shape
+        if shape is None:
+            return None
+        if shape.kind is not ToolCallDelta:
+            return shape, None
+        return (shape, IN_STRING) if self._content.flows(shape.key) else None
 
     def decode_message(self, body: bytes) -> Frame:
         """A whole message → one frame, whose data is the body. Raises json_text.NotJSON."""
@@ -152,19 +166,15 @@ class Messages:
 
 
 def _learn(data: bytes, value: dict[str, Any], events: list[Event]) -> Shape | None:
-    """The shape of a delta of text, if its text can be told from the rest: see chat_shape.py."""
+    """The shape of a delta, if one event is all it says: see shape.py."""
     event = events[0] if len(events) == 1 else None
-    if not isinstance(event, TextDelta | ReasoningDelta):
-        return None
-    head, _, tail = data.partition(quoted := json_text.quote(event.text).encode())
-    shape = Shape(head + b'"', b'"' + tail, type(event), 0)
-    member = "text" if isinstance(event, TextDelta) else "thinking"
-    try:
-        probe = json_text.loads(shape.head + b"?" + shape.tail)
-        told, probe["delta"][member] = probe["delta"][member], event.text
-    except (json_text.NotJSON, LookupError, TypeError):
-        return None
-    return shape if told == "?" and probe == value and b"\\" not in quoted else None
+    if isinstance(event, TextDelta):
+        return learn(data, value, event.text, ("delta", "text"), TextDelta)
+    if isinstance(event, ReasoningDelta):
+        return learn(data, value, event.text, ("delta", "thinking"), ReasoningDelta)
+    if isinstance(event, ToolCallDelta) and type(value.get("index")) is int:
+        return learn(data, value, event.arguments, ("delta", "partial_json"), ToolCallDelta, key=value["index"])
+    return None
 
 
 def _error(data: Mapping[str, Any], events: list[Event]) -> None:

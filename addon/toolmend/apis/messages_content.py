@@ -87,6 +87,20 @@ class Content:
             case _:
                 pass
 
+    def more(self, index: int, arguments: str) -> tuple[Event, ...]:
+        """A delta of an open call's block, which holds nothing but a piece of its arguments."""
+        self.regular = True
+        events: list[Event] = []
+        block = self._open[index]
+        assert block.call is not None
+        self._argue(block, block.call, arguments, events)
+        return tuple(events)
+
+    def flows(self, index: int) -> bool:
+        """Whether what stays in a string of the arguments of an open call passes."""
+        block = self._open.get(index)
+        return block is not None and block.call is not None and block.body.in_string
+
     def stop(self, data: Mapping[str, Any], events: list[Event]) -> None:
         """A content_block_stop."""
         block = self._at(data.get("index"))

@@ -120,7 +120,7 @@ class _Content:
         self._thinking = None
 
     def _add(self, block: dict[str, Any]) -> dict[str, Any]:
-        if block["type"] != "text":
+        if block.get("type") != "text":
             self._text = None
         self._built.append(block)
         return block

@@ -138,13 +138,13 @@ class MessagesWriter:
             self._fail("api_error", _EMPTY, out)
         if self._over:
             return
-        self._over = True
         delta = {
             "type": "message_delta",
             "delta": stop_of(finish, called=self._blocks.called, refused=self._blocks.refused),
             "usage": self._counts(self._usage, self._blocks.characters),
         }
         out.append(event("message_delta", json_text.dumps(delta)) + event("message_stop", '{"type":"message_stop"}'))
+        self._over = True  # not before: who fails on the way here has an error to tell
 
     def _fail(self, name: str, message: str, out: list[str]) -> None:
         self._over = True

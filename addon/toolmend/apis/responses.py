@@ -12,12 +12,17 @@ anew in responses_mend.py.
 from typing import Any, Literal
 
 from .. import json_text
-from ..events import Frame, TextDelta
+from ..course import Course
+from ..events import Event, Frame, ReasoningDelta, TextDelta, ToolCallDelta
 from ..sse import ServerSentEvent
 from .codec import Reply
 from .responses_items import MAX_KEPT
 from .responses_mend import Mending, mended
-from .responses_read import Reading, understood
+from .responses_read import DELTAS, Reading, understood
+from .shape import ROOM, Shape, learn
+
+_MOST_LEARNT = 256
+"""Deltas of one stream that are learnt from. Where each has something of its own, learning costs and gains nothing."""
 
 _PARTS_BEGIN = ("response.content_part.added", "response.reasoning_summary_part.added")
 
@@ -32,6 +37,8 @@ class Responses:
         self._state: Literal["passing", "mending", "blind", "over"] = "passing"
         self._last: tuple[ServerSentEvent | None, dict[str, Any]] = None, {}
         self._held: list[tuple[ServerSentEvent, dict[str, Any]]] = []
+        self._shape: Shape | None = None  # of the deltas of the part, or of the call, that is open
+        self._learnt = 0
 
     def decode(self, sse: ServerSentEvent) -> Frame:
         """One server-sent event → its frame. Raises json_text.NotJSON where the data is no JSON."""
@@ -42,7 +49,18 @@ class Responses:
             return Frame(sse)
         self._last = sse, data
         events = self._reading.feed(data["type"], data)
+        self._learn(sse, data, events)
         return Frame(sse, events, touched=not self._reading.regular)
+
+    def course(self) -> tuple[Shape, Course | None] | None:
+        """See codec.Flowing."""
+        full = max(self._reading.size, self._mending.size) + ROOM > MAX_KEPT
+        passes = self._state in ("passing", "mending") and not self._held and not full
+        return (self._shape, None) if passes and self._shape else None
+
+    def skip(self, count: int) -> None:
+        """See codec.Counting."""
+        self._mending.sequence += count
 
     def decode_message(self, body: bytes) -> Frame:
         """A whole response → one frame, whose data is the body. Raises json_text.NotJSON."""
@@ -98,6 +116,15 @@ class Responses:
             if name not in response or value is not response[name]:
                 body = json_text.replace_member(body, name, json_text.dumps(value))
         return body.encode()
+
+    def _learn(self, sse: ServerSentEvent, data: dict[str, Any], events: tuple[Event, ...]) -> None:
+        event = events[0] if len(events) == 1 and data["type"] in DELTAS and self._reading.regular else None
+        if not isinstance(event, TextDelta | ReasoningDelta | ToolCallDelta) or not sse.data:
+            self._shape = None
+        elif (not self._shape or not self._shape.span(sse.data)) and self._learnt < _MOST_LEARNT:
+            self._learnt += 1
+            text = event.arguments if isinstance(event, ToolCallDelta) else event.text
+            self._shape = learn(sse.data, data, text, ("delta",), type(event))
 
     def _pass(self, sse: ServerSentEvent, data: dict[str, Any], frame: Frame) -> bytes:
         if _announces(data):

@@ -36,7 +36,7 @@ from .responses_known import Heard, Known
 from .responses_object import error_of, finish_reason, usage_of
 from .responses_shapes import CALLS, INPUT, PARTS, PREFIXES, SHAPES, Shape
 
-_DELTAS = {f"{shape.events}.delta": shape for shape in SHAPES}
+DELTAS = {f"{shape.events}.delta": shape for shape in SHAPES}
 _DONES = {f"{shape.events}.done": shape for shape in SHAPES}
 _FRAMES = frozenset({f"{shape.frame}.done" for shape in SHAPES if shape.frame})
 TERMINAL = frozenset({"response.completed", "response.incomplete", "response.failed"})
@@ -45,7 +45,7 @@ _SPOKEN |= {"summary_text": ReasoningDelta, "reasoning_text": ReasoningDelta}
 
 
 class Reading:
-    """One response. `regular`: whether a client of this API finds in the last event what it needs."""
+    """One response. `regular`: whether a client of this API finds in the last event what it needs. `size`: of what is told."""
 
     def __init__(self, new_id: Callable[[], str], fired: Callable[[str], None]) -> None:
         self._new_id = new_id
@@ -55,7 +55,7 @@ class Reading:
         self._started = False
         self._over = False
         self._calls = 0
-        self._size = 0  # of what is told
+        self.size = 0
         self.regular = True
 
     def feed(self, type_: str, data: Mapping[str, Any]) -> tuple[Event, ...]:
@@ -64,7 +64,7 @@ class Reading:
         self.regular = True
         if self._over:
             return ()
-        if shape := _DELTAS.get(type_):
+        if shape := DELTAS.get(type_):
             self._delta(shape, data)
         elif shape := _DONES.get(type_):
             self._done(shape, self._item(data, shape), data)
@@ -117,8 +117,8 @@ class Reading:
     def _tell(self, item: Heard, shape: Shape, index: int, text: str) -> None:
         if item.ended:
             return
-        self._size += len(text)
-        if self._size > MAX_KEPT:
+        self.size += len(text)
+        if self.size > MAX_KEPT:
             self._over = True
             self._events.append(StreamError("server_error", "The upstream's answer is too long to be read."))
             return

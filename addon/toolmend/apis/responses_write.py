@@ -43,6 +43,10 @@ class ResponsesWriter:
                 break
         return self._output.take()
 
+    def skip(self, count: int) -> None:
+        """See codec.Counting."""
+        self._output.sequence += count
+
     def ping(self) -> bytes:
         """A comment."""
         return b"" if self._over else b": keep-alive\n\n"

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .. import json_text
+from ..course import Course
 from ..scanner import Reading, Scanner, openers
 from ..values import is_string, json_or_text, to_json, types_of
 from .envelope import ARGUMENTS
@@ -97,6 +98,7 @@ class Values:
             marks += tuple("\n" + mark for mark in marks if mark[0] != "\n")
         self._marks = marks
         self._mark: re.Pattern[str] = openers(marks)
+        self._course = Course(self._mark.search, escapes=True)
 
     def header(self) -> Reading[tuple[str, str | None] | None]:
         """The tag that begins a parameter: its name, and what it says of being a string. None, and no step, if none does."""
@@ -163,7 +165,9 @@ class Values:
             if match is None:
                 if scanner.ended:
                     return False
+                scanner.course = self._course
                 yield
+                scanner.course = None
                 continue
             found = yield from scanner.literal(self._marks)
             if found is None:  # it only looked like one

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 
 from .. import json_text
+from ..course import Course
 from ..scanner import Reading, Scanner, openers
 
 PYTHON_QUOTES = tuple(prefix + quote for prefix in ("", "r", "R", "u", "U") for quote in ('"""', "'''", '"', "'"))
@@ -30,6 +31,7 @@ def read_string(scanner: Scanner, opener: str, emit: Callable[[str], None], *, e
     """
     quote = opener.lstrip("rRuU") if escapes else opener
     stops = openers((quote[0], "\\") if escapes else (quote,))
+    course = Course(stops.search, escapes=True)
     emit('"')
     while True:
         match = stops.search(scanner.text, scanner.pos)
@@ -40,7 +42,9 @@ def read_string(scanner: Scanner, opener: str, emit: Callable[[str], None], *, e
         if match is None:
             if scanner.ended:
                 return False
+            scanner.course = course
             yield
+            scanner.course = None
         elif escapes and match.group() == "\\":
             escape = yield from _read_escape(scanner)
             if escape is None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from io import StringIO
 
 from .. import json_text
+from ..apis.shape import ROOM
 from ..events import Event, Finish, Frame, MessageEnd, ToolCallDelta, ToolCallEnd, ToolCallStart
 
 MAX_KEPT = 1024 * 1024
@@ -92,6 +93,14 @@ class Duplicates:
         for choice in self._choices.values():
             self._release(choice, events)
         return [Frame(None, tuple(events), touched=True)] if events else []
+
+    @property
+    def busy(self) -> bool:
+        """Whether a call waits, or too much is kept soon: else deltas pass."""
+        return any(
+            choice.kept + ROOM > MAX_KEPT or any(call and call.waiting is not None for call in choice.calls.values())
+            for choice in self._choices.values()
+        )
 
     def _passes(self, event: Event) -> bool:
         """Whether an event goes out as it is: nearly all do. Then it is noted."""

@@ -33,8 +33,9 @@ _ENDS = (MessageEnd, Usage, StreamError)
 class FinishReason:
     """Of `stop` and `tool_calls` it tells the right one. Other words (length, content_filter) stay: they say more."""
 
-    def __init__(self, fired: Callable[[str], None]) -> None:
+    def __init__(self, fired: Callable[[str], None], off: frozenset[str] = frozenset()) -> None:
         self._fired = fired
+        self._off = off  # names of rules that do nothing
         self._spoke: set[int] = set()
         self._called: set[int] = set()
         self._finished: dict[int, Finish] = {}
@@ -55,7 +56,7 @@ class FinishReason:
             self._spoke |= said
             return (frame,)
         out = self._release(said)
-        for choice in said & self._finished.keys():
+        for choice in said & self._finished.keys() if "finish_order" not in self._off else ():
             self._fired("finish_order")
             self._late[choice] = self._finished.pop(choice)
         ends = MessageEnd() in frame.events
@@ -82,7 +83,7 @@ class FinishReason:
             if isinstance(event, Finish):
                 choice = event.choice
                 self._late.pop(choice, None)
-                if choice in self._finished:
+                if choice in self._finished and "finish_repeated" not in self._off:
                     self._fired("finish_repeated")
                     continue
                 self._finished[choice] = event
@@ -102,7 +103,7 @@ class FinishReason:
             return []
         events: list[Event] = []
         for event in frame.events:
-            if isinstance(event, Finish) and event.choice in said:
+            if isinstance(event, Finish) and event.choice in said and "finish_order" not in self._off:
                 self._fired("finish_order")
                 self._late[event.choice] = event
                 del self._finished[event.choice]
@@ -113,7 +114,7 @@ class FinishReason:
     def _right(self, event: Finish) -> Finish:
         called = event.choice in self._called
         wrong = ("stop", "function_call") if called else ("tool_calls",)
-        if event.finish_reason not in wrong:
+        if event.finish_reason not in wrong or "finish_reason" in self._off:
             return event
         self._fired("finish_reason")
         return replace(event, finish_reason="tool_calls" if called else "stop")
@@ -133,7 +134,7 @@ class FinishReason:
         events = [self._right(event) if isinstance(event, Finish) else event for event in frame.events]
         behind = self._put_behind()
         missing = sorted(self._called - self._finished.keys())
-        if missing:
+        if missing and "finish_reason" not in self._off:
             self._fired("finish_reason")
             behind += (Finish("tool_calls", choice) for choice in missing)
         at = events.index(MessageEnd())

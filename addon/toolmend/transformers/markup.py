@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
+from ..course import ANYTHING, Course
 from ..events import (
     Event,
     Finish,
@@ -106,6 +107,15 @@ class Markup:
 
     def _passes(self, event: TextDelta | ReasoningDelta) -> bool:
         return self._choice(event.choice).reader.passes(event.text, isinstance(event, ReasoningDelta))
+
+    def course(self, kind: type[Event], number: int) -> Course | None:
+        """How a choice goes on with events of this kind, if nothing is held: they pass, or text becomes arguments."""
+        choice = self._choices.get(number)
+        if choice is None or self._held:
+            return None
+        if kind is ToolCallDelta:
+            return None if choice.reader.doubtful else ANYTHING
+        return choice.reader.course(reasoning=kind is ReasoningDelta)
 
     def close(self) -> Sequence[Frame]:
         self._finish()

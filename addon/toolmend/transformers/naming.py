@@ -37,6 +37,11 @@ class Naming:
         self._native = native
         self._open: dict[tuple[int, int], Unwrap | Wrap] = {}  # calls of the other kind, by choice and index
 
+    @property
+    def busy(self) -> bool:
+        """Whether the arguments of an open call are put in other words: else deltas pass."""
+        return bool(self._open)
+
     def feed(self, frame: Frame) -> Sequence[Frame]:
         events: list[Event] = []
         for event in frame.events:

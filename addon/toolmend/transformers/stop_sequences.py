@@ -12,6 +12,9 @@ from collections.abc import Callable, Sequence
 from ..events import Event, Finish, Frame, MessageEnd, MessageStart, StreamError, TextDelta, Usage
 from .held import with_events
 
+MAX_SEQUENCE = 4096
+"""Characters of a sequence that is looked for: of a longer one no model's text would ever be the same."""
+
 _STAYS = (MessageEnd, MessageStart, StreamError, Usage)
 """What is told behind the end of the text."""
 
@@ -21,9 +24,8 @@ class StopSequences:
 
     def __init__(self, sequences: Sequence[str], fired: Callable[[str], None]) -> None:
         self._fired = fired
-        self._whole = re.compile("|".join(map(re.escape, sequences)))
-        begins = {sequence[:size] for sequence in sequences for size in range(1, len(sequence))}
-        self._begin = re.compile(f"(?:{'|'.join(map(re.escape, sorted(begins, key=len, reverse=True)))})\\Z") if begins else None
+        self._sequences = [sequence for sequence in sequences if len(sequence) <= MAX_SEQUENCE]
+        self._whole = re.compile("|".join(map(re.escape, self._sequences)) or "(?!)")
         self._held = ""
         self._over = False
 
@@ -54,8 +56,9 @@ class StopSequences:
             self._fired("stop_sequence")
             self._over = True
             text = text[: match.start()]
-        elif self._begin and (begin := self._begin.search(text)):
-            text, self._held = text[: begin.start()], text[begin.start() :]
+        else:
+            begin = min((_begin(text, sequence) for sequence in self._sequences), default=len(text))
+            text, self._held = text[:begin], text[begin:]
         if text:
             out.append(TextDelta(text))
         if match:
@@ -64,3 +67,13 @@ class StopSequences:
     def _release(self) -> list[Event]:
         held, self._held = self._held, ""
         return [TextDelta(held)] if held else []
+
+
+def _begin(text: str, sequence: str) -> int:
+    """Where the longest beginning of a sequence stands that a text ends with; the text's length if there is none."""
+    at = text.find(sequence[0], max(0, len(text) - len(sequence) + 1))
+    while at >= 0:
+        if sequence.startswith(text[at:]):
+            return at
+        at = text.find(sequence[0], at + 1)
+    return len(text)

@@ -1,0 +1,138 @@
+"""What the deltas of a stream have in common: most differ from the one before in one text, and need not be parsed.
+
+    head  {"id":"c1", … "choices":[{"index":0,"delta":{"content":"
+    text  Hi
+    tail  "},"finish_reason":null}],"obfuscation":"          and, of those that have such a member, what varies, and the rest:
+    hole  x8Zr
+    tail  "}
+
+Rule of this file: a shape changes no result. All but the text and the holes is compared byte for byte, so it is as it was when
+the event was parsed that the shape was learnt from; and what stands in a hole is nothing that events tell.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import batched
+from typing import Any
+
+from .. import json_text
+from ..events import ReasoningDelta, TextDelta, ToolCallDelta
+from ..sse import ServerSentEvent, parse
+
+_HOLES = re.compile(rb'"(?:sequence_number"\s*:\s*(\d+)|obfuscation"\s*:\s*"([A-Za-z0-9+/=_-]*))')
+"""Members that are another in each event: the number of a Responses event, OpenAI's filler."""
+
+_TEXT = re.compile(rb'[^"\\\x00-\x1f]*+(?:\\[^\x00-\x1f][^"\\\x00-\x1f]*+)*+').match
+_NUMBER = re.compile(rb"0|[1-9]\d{0,17}").match
+_FILLER = re.compile(rb"[A-Za-z0-9+/=_-]*+").match
+
+ROOM = 512 * 1024
+"""Characters that must be free in whatever is bounded, where deltas pass that are read later: see lane.py, which reads sooner."""
+
+type Match = Callable[[bytes, int], re.Match[bytes] | None]
+type Kind = type[TextDelta | ReasoningDelta | ToolCallDelta]
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """`kind` is the event that the text is of; `key` the index of the upstream's call, for arguments.
+
+    `head`: up to the first thing that varies. `rest`: what varies, the text among it, each with the literal behind it.
+    """
+
+    head: bytes
+    rest: tuple[tuple[Match, bytes], ...]
+    kind: Kind
+    choice: int = 0
+    key: int = 0
+
+    @property
+    def varies(self) -> bool:
+        """Whether more than the text does."""
+        return len(self.rest) > 1
+
+    def span(self, data: bytes, at: int = 0) -> tuple[int, int, int] | None:
+        """Where the text of an event of this shape that begins at `at` begins and ends, and where that event does."""
+        if not data.startswith(self.head, at):
+            return None
+        at += len(self.head)
+        first = last = 0
+        for hole, literal in self.rest:
+            match = hole(data, at)
+            if match is None or not data.startswith(literal, end := match.end()):
+                return None
+            if hole is _TEXT:
+                first, last = at, end
+            at = end + len(literal)
+        return first, last, at
+
+    def holes(self, quiet: Match) -> tuple[tuple[Match, bytes, int], ...]:
+        """What varies, the text as `quiet` has it, and the literals behind, with their sizes."""
+        return tuple((quiet if hole is _TEXT else hole, literal, len(literal)) for hole, literal in self.rest)
+
+    def text(self, data: bytes) -> str | None:
+        """The text of an event of this shape, never empty; None for any other event."""
+        span = self.span(data)
+        if span is None or span[2] != len(data):
+            return None
+        return text_of(data[span[0] : span[1]])
+
+    def raw(self, sse: ServerSentEvent) -> "Shape | None":
+        """The shape of whole events, as bytes, of which this one is; None where something else may vary in them."""
+        before, found, after = sse.raw.partition(sse.data or b"\n")
+        if not found or after not in (b"\n\n", b"\r\n\r\n") or not before.endswith(b"data: ") or before[:1] not in (b"d", b"e"):
+            return None
+        *rest, (match, last) = self.rest
+        shape = replace(self, head=before + self.head, rest=(*rest, (match, last + after)))
+        # the lines around the data are the event's name at most
+        return shape if parse(sse.raw, sse.raw) == ServerSentEvent(sse.raw, sse.data, sse.event) else None
+
+
+def text_of(text: bytes) -> str | None:
+    """What stands between the quotes of a JSON string; None where that is nothing, or no JSON."""
+    try:
+        if b"\\" not in text:
+            decoded = text.decode()
+            if decoded.isprintable():
+                return decoded or None
+        value = json_text.loads(b'"' + text + b'"')
+    except ValueError:
+        return None
+    return value if isinstance(value, str) and value else None
+
+
+def learn(
+    data: bytes, value: Any, text: str, path: Sequence[str | int], kind: Kind, choice: int = 0, key: int = 0
+) -> Shape | None:
+    """The shape of an event whose text stands at `path` of its `value`; None where it cannot be told from the rest."""
+    quoted = json_text.quote(text).encode()
+    before, found, after = data.partition(quoted)
+    if not found or b"\\" in quoted or quoted in after:
+        return None
+    before, after = before + b'"', b'"' + after
+    try:
+        # that it is the text which stands there is seen by putting another in its place
+        probe = json_text.loads(before + b"?" + after)
+        place = probe
+        for step in path[:-1]:
+            place = place[step]
+        told, place[path[-1]] = place[path[-1]], text
+    except (json_text.NotJSON, LookupError, TypeError):
+        return None
+    if told != "?" or probe != value:
+        return None
+    pieces = [*_cut(before, before + after, value), _TEXT, *_cut(after, before + after, value)]
+    return Shape(pieces[0], tuple(batched(pieces[1:], 2)), kind, choice, key)
+
+
+def _cut(part: bytes, whole: bytes, value: Any) -> list[Any]:
+    """A part of an event, cut where it varies: literals, and holes between them."""
+    pieces: list[Any] = []
+    at = 0
+    for match in _HOLES.finditer(part):
+        member, first, hole = ("sequence_number", 1, _NUMBER) if match[1] else ("obfuscation", 2, _FILLER)
+        if member in value and whole.count(b'"%b"' % member.encode()) == 1:
+            pieces += part[at : match.start(first)], hole
+            at = match.end(first)
+    return [*pieces, part[at:]]

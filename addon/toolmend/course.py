@@ -1,0 +1,59 @@
+"""How a text goes on while nothing but more of it comes.
+
+Rule of this file: what a course says of a piece is what a reader would find, reading it: nothing. The reader of a text says on
+which course it is (reader.py, scanner.py), the codec that of native arguments; lane.py goes by it.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from functools import cache
+from typing import NamedTuple
+
+type Quiet = Callable[[bytes, int], re.Match[bytes] | None]
+
+
+class Course(NamedTuple):
+    """`stops` finds something in a piece that may be more than the next piece of what is being said.
+
+    `quiet` matches what surely holds no such thing, in the bytes of the JSON string that the piece is, up to its closing quote.
+    `escapes`: text that becomes arguments stands in a string of theirs, and is escaped for it.
+    """
+
+    stops: Callable[[str], object]
+    quiet: Quiet | None = None
+    escapes: bool = False
+
+
+_NOTHING = re.compile(r"(?!)")
+_QUIET = re.compile(rb'[^"\\\x00-\x1f]*+(?:\\["\\/bfnrt][^"\\\x00-\x1f]*+)*+')
+
+ANYTHING = Course(_NOTHING.search, _QUIET.match)
+"""Whatever comes is more of it."""
+
+_LEAVES = re.compile(r'[^"\\\x00-\x1f]*+(?:\\[^\x00-\x1f][^"\\\x00-\x1f]*+)*+(?!\Z)')
+_STAYS = re.compile(rb'[^"\\\x00-\x1f]*+(?:\\\\(?:[^"\\\x00-\x1f]|\\["\\])[^"\\\x00-\x1f]*+)*+')
+
+IN_STRING = Course(_LEAVES.match, _STAYS.match)
+"""JSON text inside a string: what ends it, is illegal in it, or ends in half an escape, is more than that."""
+
+
+@cache
+def without(literals: tuple[str, ...], search: Callable[[str], object]) -> Course:
+    """Text in which `search` looks for some literals, and for the beginning of one at its end."""
+    firsts: dict[bytes, set[bytes]] = {}
+    for literal in literals:
+        data = literal.encode()
+        firsts.setdefault(data[:1], set()).add(data[1:2])
+    harmless = [
+        rb"%b(?!%b)" % (re.escape(first), _any_of((*seconds, b'"', b"\\")))
+        for first, seconds in firsts.items()
+        if b"" not in seconds
+    ]
+    escapes = [code for code, meant in zip(b'"\\/bfnrt', b'"\\/\b\f\n\r\t', strict=True) if bytes((meant,)) not in firsts]
+    harmless.append(rb"\\" + _any_of(bytes((code,)) for code in escapes))
+    rest = b"[^" + b"".join(map(re.escape, firsts)) + rb'"\\\x00-\x1f]*+'
+    return Course(search, re.compile(rb"%b(?:(?:%b)%b)*+" % (rest, b"|".join(harmless), rest)).match)
+
+
+def _any_of(characters: Iterable[bytes]) -> bytes:
+    return b"[" + b"".join(map(re.escape, characters)) + b"]"

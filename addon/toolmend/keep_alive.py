@@ -1,0 +1,77 @@
+"""Keep-alives that are no comments, made comments: Vertex sends them as data, and every SDK parses data as JSON.
+
+    data: : keepalive\\n\\n     →     : keepalive\\n
+
+The blank line goes with it: behind an `id` some clients dispatch an empty event at any. (recording-and-agents.md, section 1)
+
+Rule of this file: it works on bytes, however they are cut, and what holds no such event passes, the very object that came in.
+Held is only what may become one: at the beginning of an event, `data:` and a colon, and that line up to the blank one.
+"""
+
+import re
+from collections.abc import Callable
+
+MAX_LINE = 256
+"""Bytes of such a comment: those that were seen have ten."""
+
+_SUSPECT = re.compile(rb"data:[ \t]{0,8}:")
+_BEGIN = rb"(?:\A|(?<=\n\n)|(?<=\r\r)|(?<=\n\r\n))data:[ \t]{0,8}"
+_WHOLE = re.compile(_BEGIN + rb"(:[^\r\n]{0,%d})(\r\n|\n|\r(?!\n))(?:\2)?" % MAX_LINE)
+_CUT = re.compile(_BEGIN + rb"(?::[^\r\n]{0,%d}(?:\r\n|\n|\r)?\r?)?\Z" % MAX_LINE)
+_NAME = b"data:"
+_BLANK_LINE = (b"\n\n", b"\r\r", b"\n\r\n")
+
+
+class KeepAlives:
+    """One stream: `feed` and `close` for its bytes, `repaired` for one event. `fired` is told `keep_alive`."""
+
+    def __init__(self, fired: Callable[[str], None]) -> None:
+        self._fired = fired
+        self._before = b""  # the last bytes in front of what comes, which may end an event
+        self._held = b""
+
+    def feed(self, data: bytes) -> bytes:
+        """The bytes of a stream as they arrive; returns what they are for the client."""
+        if not self._held and data.endswith(b"\n\n"):
+            # of a chunk that is one event, as most are, the beginning tells
+            one = data.startswith((b"data:", b"event:")) and data.find(b"\n\n") == len(data) - 2 and b"\r" not in data
+            if not (_SUSPECT.match(data) if one else _SUSPECT.search(data)):
+                self._before = b"\n\n"
+                return data
+        text, first = self._before + self._held + data, len(self._before)
+        end = _begun(text, first)
+        given = self.repaired(text, first, end)
+        same = not self._held and end == len(text) and len(given) == len(data)
+        self._held = text[end:]
+        self._before = text[max(0, end - 4) : end]
+        return data if same else given
+
+    def close(self) -> bytes:
+        """The body is over; returns what had been held."""
+        text, first = self._before + self._held, len(self._before)
+        self._held = b""
+        return self.repaired(text, first)
+
+    def repaired(self, text: bytes, first: int = 0, end: int | None = None) -> bytes:
+        """A part of a stream: what stands in front of it is looked at, too."""
+        end = len(text) if end is None else end
+        pieces: list[bytes] = []
+        for match in _WHOLE.finditer(text, first, end):
+            self._fired("keep_alive")
+            pieces += text[first : match.start()], match[1], match[2]
+            first = match.end()
+        return b"".join((*pieces, text[first:end]))
+
+
+def _begun(text: bytes, first: int) -> int:
+    """Where a keep-alive begins that is not all there; the end of the text if none does."""
+    at = len(text.rstrip(b"\r\n"))
+    line = max(text.rfind(b"\n", 0, at), text.rfind(b"\r", 0, at)) + 1
+    head = text[line : line + len(_NAME)]
+    if line < first or not head or not _NAME.startswith(head):
+        return len(text)
+    if head != _NAME:
+        begins = at == len(text) and (not line or text[:line].endswith(_BLANK_LINE))
+        return line if begins else len(text)
+    match = _CUT.search(text, line)
+    return match.start() if match else len(text)

@@ -1,0 +1,120 @@
+"""keep_alive.py: keep-alives that are data become comments, wherever the stream is cut; all else passes as it came."""
+
+from typing import Any
+
+import pytest
+
+from spoken import APIS, PAIRS, WEATHER, Text, asked, speak
+from streams import chunk, cuts, event
+from toolmend.keep_alive import MAX_LINE, KeepAlives
+from toolmend.pipeline import Pipeline
+from toolmend.settings import Settings
+
+ONE = b"data: : keepalive\n\n"
+
+
+def repaired(chunks: list[bytes]) -> tuple[bytes, list[str]]:
+    rules: list[str] = []
+    made = KeepAlives(rules.append)
+    return b"".join([*(made.feed(data) for data in chunks), made.close()]), rules
+
+
+ROWS = {
+    "alone": (ONE, b": keepalive\n"),
+    "between": (b"data: {}\n\n" + ONE + b"data: {}\n\n", b"data: {}\n\n: keepalive\ndata: {}\n\n"),
+    "several": (ONE * 3 + b"data: 1\n\n" + ONE, b": keepalive\n" * 3 + b"data: 1\n\n: keepalive\n"),
+    "no blank": (b"data::x\n\n", b":x\n"),
+    "many blanks": (b"data: \t  : x : y\n\n", b": x : y\n"),
+    "nothing in it": (b"data: :\n\ndata: 1\n\n", b":\ndata: 1\n\n"),
+    "CRLF": (b"data: 1\r\n\r\ndata: : x\r\n\r\ndata: 1\r\n\r\n", b"data: 1\r\n\r\n: x\r\ndata: 1\r\n\r\n"),
+    "CR": (b"data: 1\r\rdata: : x\r\rdata: 1\r\r", b"data: 1\r\r: x\rdata: 1\r\r"),
+    "with a field": (b"data: : x\nid: 1\n\n", b": x\nid: 1\n\n"),
+    "at the end": (b"data: 1\n\ndata: : x", b"data: 1\n\ndata: : x"),
+    "at the end of a line": (b"data: 1\n\ndata: : x\n", b"data: 1\n\n: x\n"),
+}
+SAME = {
+    "a comment": b": keepalive\n\ndata: 1\n\n",
+    "in a text": event({"a": "data: : x", "b": "\n\ndata: : x"}),
+    "behind a name": b"event: ping\ndata: : x\n\n",
+    "a second line of data": b"data: 1\ndata: : x\n\n",
+    "another field": b"datadata: : x\n\nxdata: : y\n\n",
+    "no colon": b"data: x : y\n\ndata:  \n\ndata\n\nd\n\n",
+    "too long": b"data: : " + b"x" * (MAX_LINE + 1) + b"\n\n",
+    "too many blanks": b"data: " + b" " * 99 + b": x\n\n",
+    "nothing": b"",
+}
+
+
+@pytest.mark.parametrize("name", [*ROWS, *SAME])
+def test_every_cut(name: str) -> None:
+    body, expected = ROWS.get(name) or (SAME[name], SAME[name])
+    for chunks in cuts(body):
+        out, rules = repaired(chunks)
+        assert out == expected
+        assert set(rules) == ({"keep_alive"} if out != body else set())
+
+
+@pytest.mark.parametrize("body", SAME.values(), ids=SAME)
+def test_the_very_same_object_passes(body: bytes) -> None:
+    made = KeepAlives(pytest.fail)
+    assert made.feed(body) is body
+    half = b'data: {"choices": ['
+    assert made.feed(half) is half
+
+
+def lines(text: bytes) -> list[bytes]:
+    """The events and comments of a stream."""
+    return [line for line in text.splitlines() if line.startswith((b"data", b":"))]
+
+
+@pytest.mark.parametrize("tools", [WEATHER, ()], ids=["tools", "no tools"])
+@pytest.mark.parametrize("api", APIS)
+def test_in_a_stream(api: str, tools: Any) -> None:
+    body = speak(api, [Text("Let me look at it. " * 9)])
+    events = [part + b"\n\n" for part in body.split(b"\n\n") if part]
+    at = len(events) // 2
+    broken = b"".join([ONE, *events[:at], ONE, *events[at:]])
+    for chunks in cuts(broken, splits=40):
+        made = Pipeline(asked(api, *tools), source=api, target=api)
+        out = b"".join([made.feed(data) for data in chunks]) + made.close()
+        assert lines(out) == lines(b"".join([b": keepalive\n", *events[:at], b": keepalive\n", *events[at:]]))
+        assert made.rules == ["keep_alive"]
+        assert made.notes == []
+        assert made.error is None
+
+
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_in_another_api(source: str, target: str) -> None:
+    body = speak(source, [Text("Let me look at it.")])
+    first, found, rest = body.partition(b"\n\n")
+    outs = []
+    for ping in (b": keepalive\n\n", ONE):
+        numbers = iter(range(99))
+        made = Pipeline(asked(target, *WEATHER), source=source, target=target, new_id=lambda n=numbers: f"call_{next(n)}")
+        outs.append(made.feed(first + found + ping + rest) + made.close())
+        assert ("keep_alive" in made.rules) is (ping is ONE)
+        assert made.notes == []
+    assert outs[0] == outs[1]
+
+
+def test_inside_a_call() -> None:
+    """It goes ahead of what is held, as a comment does."""
+    made = Pipeline(asked("chat", *WEATHER))
+    made.feed(event(chunk({"role": "assistant"})) + event(chunk({"content": "<|tool_call_begin|>"})))
+    assert made.feed(ONE) == b": keepalive\n"
+
+
+@pytest.mark.parametrize("settings", [Settings(dialects=())], ids=["no dialects"])
+def test_switched_off(settings: Settings) -> None:
+    made = Pipeline(asked("chat", *WEATHER), settings=settings)
+    assert made.feed(ONE) is ONE
+
+
+def test_what_is_held_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    body = event(chunk({"role": "assistant"})) + event(chunk({"content": "a"}))
+    made = Pipeline(asked("chat", *WEATHER))
+    out = made.feed(body + b"data: ")
+    monkeypatch.setattr(KeepAlives, "repaired", lambda *_: 1 / 0)
+    out += made.feed(b": x") + made.feed(b"\n\n" + body) + made.close()
+    assert out == body + ONE.replace(b"keepalive", b"x") + body
+    assert made.error

@@ -1,0 +1,223 @@
+"""lane.py, course.py: what goes out unread is what would have gone out, chunk by chunk, and so is all that comes behind it."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import legal
+from patterns import all_patterns
+from patterns.irregular import REQUEST
+from regular import REGULAR
+from spoken import APIS, PAIRS, WEATHER, Asked, Text, Thought, asked, speak
+from streams import body_of, chunk, event, pieces, stream
+from toolmend import lane
+from toolmend.apis.shape import learn, text_of
+from toolmend.course import ANYTHING, IN_STRING
+from toolmend.events import TextDelta
+from toolmend.pipeline import Pipeline
+from toolmend.providers import armed, profile_for
+from toolmend.reader import vocabulary
+
+SAME = [(api, api) for api in APIS]
+
+
+def run(chunks: Sequence[bytes], request: Any, source: str, target: str, *, lanes: bool) -> tuple[Any, ...]:
+    """What comes of the chunks, each alone; what there is beside them; and how many events were read."""
+    numbers = iter(range(10_000))
+    made = Pipeline(request, source=source, target=target, new_id=lambda: f"call_{next(numbers)}")
+    assert made._lanes is not None
+    if not lanes:
+        made._lanes = None
+    read = []
+    one = made._event
+    made._event = lambda sse, out: (read.append(sse), one(sse, out))[1]  # type: ignore[method-assign,func-returns-value]
+    out = [made.feed(data) for data in chunks]
+    out.append(made.close())
+    assert made.error is None, made.error
+    return (out, made.rules, made.notes, made.ids), len(read)
+
+
+def check(body: bytes, request: Any, source: str = "chat", target: str = "chat") -> float:
+    """Whether lanes change nothing, by event, in bundles of them, and cut at random; the part of the events that is read."""
+    events = [part + b"\n\n" for part in body.split(b"\n\n") if part]
+    assert b"".join(events) == body
+    cuttings = [
+        events,
+        [b"".join(events[at : at + 7]) for at in range(0, len(events), 7)],
+        [body],
+        pieces(body.decode("latin-1"), 1, (40, 300, 700)),
+    ]
+    shares = []
+    for chunks in cuttings:
+        given_ = [part if isinstance(part, bytes) else part.encode("latin-1") for part in chunks]
+        plain, _ = run(given_, request, source, target, lanes=False)
+        quick, read = run(given_, request, source, target, lanes=True)
+        assert quick == plain
+        shares.append(read / max(1, len(events)))
+    return shares[0]
+
+
+@pytest.mark.parametrize("name", [*REGULAR, *all_patterns()])
+def test_patterns(name: str) -> None:
+    pattern = all_patterns().get(name)
+    body, request = (body_of(pattern), pattern.request) if pattern else (REGULAR[name], REQUEST)
+    if body.replace(b"\n\n", b"").find(b"\n") < 0:
+        check(body, request)
+        for target in ("messages", "responses"):
+            check(body, asked(target, *WEATHER, model=request["model"]), "chat", target)
+
+
+@pytest.mark.parametrize("name", sorted({*legal.MESSAGES, *legal.RESPONSES}))
+def test_legal_streams(name: str) -> None:
+    for source, streams in (("messages", legal.MESSAGES), ("responses", legal.RESPONSES)):
+        for target in APIS if name in streams else ():
+            check(legal.sse(streams[name]), asked(target, *WEATHER), source, target)
+
+
+CODE = "def f(x):\n    \"\"\"Says 'hi'.\"\"\"\n    return {'a': [x, \"b\\n\"], \"é\": `1 < 2`}  # → 🌤\u2028 <b>ok</b>\n" * 12
+PROSE = "Let me look at the file first; then we decide – “for sure” – what to do.\n\n- one\n- `two`\n```py\nx = [1]\n```\n" * 12
+KIMI = "<|tool_call_begin|>functions.task:0<|tool_call_argument_begin|>{}<|tool_call_end|>"
+QWEN = "<tool_call>\n<function=task>\n<parameter=description>\n{}\n</parameter>\n</function>\n</tool_call>"
+LEAKS = {
+    "kimi": ("kimi-k2.5", KIMI.format(json.dumps({"description": CODE}, ensure_ascii=False))),
+    "qwen": ("qwen3-coder", QWEN.format(CODE)),
+    "python": ("llama-3.3", f"[task(description={CODE!r})]"),
+    "prose": ("kimi-k2.5", PROSE + "<|tool_call_begin|> is a token. " + PROSE),
+}
+
+
+@pytest.mark.parametrize(("source", "target"), [*SAME, *PAIRS])
+@pytest.mark.parametrize("name", LEAKS)
+def test_leaks_in_every_api(name: str, source: str, target: str) -> None:
+    model, text = LEAKS[name]
+    parts = [Thought(PROSE), Text(PROSE), Text(text)]
+    share = check(speak(source, parts), asked(target, *WEATHER, model=model), source, target)
+    assert share < 0.8, "hardly anything went out unread"
+
+
+@pytest.mark.parametrize(("source", "target"), [*SAME, *PAIRS])
+def test_native_calls_in_every_api(source: str, target: str) -> None:
+    arguments = json.dumps({"description": CODE})
+    parts = [Text(PROSE), Asked("call_1", "task", arguments), Asked("call_2", "task", '{"description": "x"}')]
+    assert check(speak(source, parts, "tool_calls"), asked(target, *WEATHER), source, target) < 0.6
+
+
+DELTAS = st.lists(
+    st.sampled_from(["a", " look", "<", "<|tool_call_begin|>", "functions.task:0", "<|tool_call_argument_begin|>", '{"description": "',
+                     '"', "\\", "\\n", "n", "}", "<|tool_call_end|>", "\n", "`", "```", "f", "functools", "[", "é", "\u2028", "🌤", "\ud83c", "\udf24",
+                     "\x7f", "\t", "/", " "]) | st.text(max_size=6),
+    max_size=60,
+)  # fmt: skip
+
+
+@settings(max_examples=200, deadline=None)
+@given(deltas=DELTAS, ascii_=st.booleans(), varies=st.booleans(), field=st.sampled_from(["content", "reasoning_content", "arguments"]))
+def test_any_deltas(deltas: list[str], *, ascii_: bool, varies: bool, field: str) -> None:
+    def delta(text: str) -> dict[str, Any]:
+        entry = {"index": 0, "function": {"arguments": text}}
+        return {"tool_calls": [entry]} if field == "arguments" else {field: text}
+
+    call = {"index": 0, "id": "c", "type": "function", "function": {"name": "task", "arguments": '{"description": "'}}
+    first = [chunk({"tool_calls": [call]})] if field == "arguments" else []
+    more = [{"obfuscation": "x" * (n % 5)} if varies else {} for n in range(len(deltas))]
+    chunks = [chunk({"role": "assistant"}), *first, *(chunk(delta(text), **rest) for text, rest in zip(deltas, more, strict=True))]
+    texts = [json.dumps(each, ensure_ascii=ascii_).encode(errors="replace") for each in [*chunks, chunk({}, "stop")]]
+    body = b"".join(b"data: " + text + b"\n\n" for text in texts)
+    check(body, asked("chat", *WEATHER))
+    check(body, asked("messages", *WEATHER), "chat", "messages")
+
+
+@pytest.mark.parametrize(
+    "foreign",
+    [b'data: {"error":{"message":"x"}}\n\n', b": hi\n\n", b"data: x\n\n", b"event: a\n", b"\n", b"id: 1\ndata: {}\n\n",
+     event(chunk({"content": "a"}, index=1)), event(chunk({"content": "a"}, "stop")), event(chunk({"content": ""}))],
+    ids=["error", "comment", "no JSON", "name", "blank line", "id", "choice", "finish", "empty"],
+)  # fmt: skip
+def test_what_comes_in_between(foreign: bytes) -> None:
+    some = [event(chunk({"content": f"a{n}"})) for n in range(9)]
+    chunks = [event(chunk({"role": "assistant"})), *some, foreign, *some, some[0] + foreign + some[1], *some]
+    for request, target in ((REQUEST, "chat"), (asked("responses", *WEATHER), "responses")):
+        plain, _ = run(chunks, request, "chat", target, lanes=False)
+        quick, read = run(chunks, request, "chat", target, lanes=True)
+        assert quick == plain
+        assert read < 24 or target != "chat"
+
+
+def test_the_very_same_bytes_pass() -> None:
+    made = Pipeline(REQUEST)
+    chunks = [event(chunk({"content": text})) for text in PROSE.split(" ")]
+    assert sum(made.feed(data) is data for data in chunks) == len(chunks) - 1  # the first gets a role
+
+
+def test_a_run_is_bounded() -> None:
+    """However long a stream, it is read, in runs that fit into what has bounds."""
+    made = Pipeline(REQUEST)
+    made.feed(event(chunk({"role": "assistant"})))
+    for size in (10, 900, 5000, 70_000):
+        data = event(chunk({"content": "a" * size}))
+        for _ in range(2 * lane.MOST):
+            assert made.feed(data) == data
+            assert made._lane is None or len(made._lane._run) <= lane.MOST
+            assert made._lane is None or sum(map(len, made._lane._run)) < lane.ROOM
+
+
+def test_an_error_in_a_lane_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    chunks = [event(chunk({"role": "assistant"})), *(event(chunk({"content": f"a{n}" + "é" * (n > 4)})) for n in range(9))]
+    for name in ("run", "read", "_take"):
+        made, out = Pipeline(REQUEST), []
+        for at, data in enumerate(chunks):
+            if at == 6:
+                monkeypatch.setattr(lane.Lane, name, lambda *_: 1 / 0)
+            out.append(made.feed(data))
+        assert b"".join(out) + made.close() == b"".join(chunks)
+        assert made.error
+        assert made.error.startswith("ZeroDivisionError")
+        monkeypatch.undo()
+
+
+OPENERS = vocabulary(tuple(armed(None, profile_for("gpt-oss-20b", ""))))
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.text() | st.lists(st.sampled_from(["<", "|", "<|tool", "f", "func", "un", "[", "]", "a", "n", "o", '"', "\\", "/", "\n", "x "])).map("".join))
+def test_what_is_quiet_stops_nothing(text: str) -> None:
+    for course in (OPENERS.course, IN_STRING, ANYTHING):
+        for raw in (json.dumps(text), json.dumps(text, ensure_ascii=False)):
+            data = raw.encode(errors="surrogatepass")
+            assert course.quiet
+            match = course.quiet(data, 1)
+            if match and match.end() == len(data) - 1 and text:
+                assert text_of(data[1:-1]) == text
+                assert not course.stops(text)
+
+
+@pytest.mark.parametrize(
+    ("more", "holes"),
+    [({}, 1), ({"sequence_number": 7}, 2), ({"obfuscation": "x8"}, 2), ({"sequence_number": 7, "obfuscation": ""}, 3),
+     ({"sequence_number": "7"}, 1), ({"obfuscation": 'a"b'}, 2), ({"x": {"obfuscation": "a"}}, 1),
+     ({"obfuscation": "a", "x": {"obfuscation": "a"}}, 1)],
+)  # fmt: skip
+def test_what_varies(more: dict[str, Any], holes: int) -> None:
+    for value in ({**more, "delta": "Hi"}, {"delta": "Hi", **more}):
+        data = json.dumps(value).encode()
+        shape = learn(data, value, "Hi", ("delta",), TextDelta)
+        assert shape
+        assert len(shape.rest) == holes
+        assert shape.text(data) == "Hi"
+        assert shape.text(data.replace(b'"Hi"', b'"a\\nb"').replace(b": 7", b": 12")) == ("a\nb" if holes > 1 or ": 7" not in json.dumps(value) else None)
+        assert shape.text(data.replace(b'"Hi"', b'""')) is None
+        assert shape.text(data + b" ") is None
+
+
+def test_numbers_go_on() -> None:
+    """Events that are numbered here are numbered behind a run as well, and so is what the upstream does not number."""
+    body = stream([*pieces(PROSE, 1), *pieces(KIMI.format('{"description": "x"}'), 2)])
+    check(body, asked("responses", *WEATHER), "chat", "responses")
+    numbered = legal.sse(legal.responses(legal.say(*pieces(PROSE, 1), *pieces(LEAKS["kimi"][1], 2))))
+    bare = legal.sse([{k: v for k, v in each.items() if k != "sequence_number"} for each in legal.responses(legal.say(*pieces(PROSE, 1), *pieces(LEAKS["kimi"][1], 2)))])
+    for given_ in (numbered, bare):
+        check(given_, asked("responses", *WEATHER), "responses", "responses")

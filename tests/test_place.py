@@ -1,0 +1,47 @@
+"""place.py: what the text before a place says of it does not depend on the pieces in which it was told."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolmend.place import Place
+
+TEXTS = st.lists(st.sampled_from(["`", "``", "```", "~~~", "~", "\n", " ", "\t", "a", "b c", "\n\n", "\r"]), max_size=30)
+
+
+def place_behind(*pieces: str) -> Place:
+    place = Place()
+    for piece in pieces:
+        place.text(piece)
+    return place
+
+
+def told(place: Place) -> tuple[bool, ...]:
+    return place.goes_on("`"), place.goes_on("~"), place.in_code, place.in_fence, place.line_start, place.message_start
+
+
+@given(TEXTS)
+def test_pieces_say_what_the_whole_says(pieces: list[str]) -> None:
+    text = "".join(pieces)
+    assert told(place_behind(*pieces)) == told(place_behind(text)) == told(place_behind(*text))
+
+
+@given(TEXTS)
+def test_lines(pieces: list[str]) -> None:
+    """Without backticks and tildes, a line begins where nothing but blanks stand behind its break."""
+    text = re.sub("[`~]", "x", "".join(pieces))
+    place = place_behind(*re.sub("[`~]", "x", "\0".join(pieces)).split("\0"))
+    assert place.line_start == (not text.rpartition("\n")[2].strip())
+    assert place.message_start == (not text.strip())
+
+
+@pytest.mark.parametrize(
+    ("text", "in_code", "in_fence"),
+    [("a `b", True, False), ("a `b` c", False, False), ("``a` b", True, False), ("a `b\nc", False, False), ("```py\nx", True, True),
+     ("```\nx\n```\n", False, False), ("~~~\n```\n", True, True), ("````\n```\n", True, True), (" ```\nx", True, True), ("a ```\nx", False, False)],
+)  # fmt: skip
+def test_code(text: str, *, in_code: bool, in_fence: bool) -> None:
+    place = place_behind(text)
+    assert (place.in_code, place.in_fence) == (in_code, in_fence)

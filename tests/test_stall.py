@@ -1,0 +1,50 @@
+"""stall.py: what computes for too long twice goes no further; what only waits does."""
+
+import time
+
+import pytest
+
+from toolmend.stall import PIECE, STALL, Watched
+
+
+def computes(seconds: float) -> None:
+    until = time.thread_time() + seconds
+    while time.thread_time() < until:
+        pass
+
+
+class Mend:
+    """Computes, or waits, for as long as each chunk says."""
+
+    def __init__(self, seconds: list[float], *, waits: bool = False) -> None:
+        self.seconds = iter(seconds)
+        self.waits = waits
+        self.gave_up: list[str] = []
+
+    def feed(self, data: bytes) -> bytes:
+        (time.sleep if self.waits else computes)(next(self.seconds))
+        return data
+
+    def give_up(self, why: str) -> bytes:
+        self.gave_up.append(why)
+        return b"held"
+
+
+LONG = 3 * STALL
+
+
+@pytest.mark.parametrize(
+    ("mend", "size", "after"),
+    [
+        pytest.param(Mend([0, 0, 0]), 1, 0, id="nothing"),
+        pytest.param(Mend([0, LONG, 0]), 1, 0, id="once is never"),
+        pytest.param(Mend([LONG, 0, LONG]), 1, 3, id="twice"),
+        pytest.param(Mend([LONG, LONG, LONG], waits=True), 1, 0, id="to wait is not to compute"),
+        pytest.param(Mend([LONG, LONG, LONG]), 8 * PIECE, 0, id="for a chunk of that size it is little"),
+    ],
+)
+def test_a_stall(mend: Mend, size: int, after: int) -> None:
+    watched, data = Watched(mend.feed, mend.give_up), b"x" * size
+    out = [watched(data) for _ in range(3)]
+    assert out == [data + b"held" if turn == after else data for turn in (1, 2, 3)]
+    assert len(mend.gave_up) == bool(after)
