@@ -13,9 +13,9 @@ from toolmend.settings import Settings
 ONE = b"data: : keepalive\n\n"
 
 
-def repaired(chunks: list[bytes]) -> tuple[bytes, list[str]]:
+def repaired(chunks: list[bytes], *, comments: bool = True) -> tuple[bytes, list[str]]:
     rules: list[str] = []
-    made = KeepAlives(rules.append)
+    made = KeepAlives(rules.append, comments=comments)
     return b"".join([*(made.feed(data) for data in chunks), made.close()]), rules
 
 
@@ -52,6 +52,24 @@ def test_every_cut(name: str) -> None:
         out, rules = repaired(chunks)
         assert out == expected
         assert set(rules) == ({"keep_alive"} if out != body else set())
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_where_comments_are_not_read(name: str) -> None:
+    body, expected = ROWS[name]
+    without = b"".join(line for line in expected.splitlines(keepends=True) if not line.startswith(b":"))
+    for chunks in cuts(body):
+        assert repaired(chunks, comments=False)[0] == without
+
+
+@pytest.mark.parametrize("tools", [True, False])
+def test_in_a_stream_of_gemini(tools: bool) -> None:
+    said = b'data: {"candidates":[{"content":{"role":"model","parts":[{"text":"Hi"}]},"finishReason":"STOP","index":0}]}\n\n'
+    request = {"tools": [{"functionDeclarations": [{"name": "a"}]}]} if tools else {}
+    for chunks in cuts(ONE + said + ONE):
+        made = Pipeline(request, source="gemini", target="gemini")
+        assert b"".join([made.feed(data) for data in chunks]) + made.close() == said
+        assert made.rules == ["keep_alive"]
 
 
 @pytest.mark.parametrize("body", SAME.values(), ids=SAME)

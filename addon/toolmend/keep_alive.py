@@ -23,10 +23,14 @@ _BLANK_LINE = (b"\n\n", b"\r\r", b"\n\r\n")
 
 
 class KeepAlives:
-    """One stream: `feed` and `close` for its bytes, `repaired` for one event. `fired` is told `keep_alive`."""
+    """One stream: `feed` and `close` for its bytes, `repaired` for one event. `fired` is told `keep_alive`.
 
-    def __init__(self, fired: Callable[[str], None]) -> None:
+    `comments`: whether its clients can read some. Google's own of Gemini's API end the stream at the first.
+    """
+
+    def __init__(self, fired: Callable[[str], None], *, comments: bool = True) -> None:
         self._fired = fired
+        self._comments = comments
         self._before = b""  # the last bytes in front of what comes, which may end an event
         self._held = b""
 
@@ -58,7 +62,9 @@ class KeepAlives:
         pieces: list[bytes] = []
         for match in _WHOLE.finditer(text, first, end):
             self._fired("keep_alive")
-            pieces += text[first : match.start()], match[1], match[2]
+            pieces.append(text[first : match.start()])
+            if self._comments:
+                pieces += match[1], match[2]
             first = match.end()
         return b"".join((*pieces, text[first:end]))
 
