@@ -3,6 +3,7 @@
 Rule of this file: a start is over when the process says that it listens, and with the addon, when that says so.
 """
 
+import compileall
 import subprocess
 import sys
 import time
@@ -26,6 +27,7 @@ print(time.process_time() - started)
 
 def tables(folder: Path, starts: int, progress: Callable[[str], None]) -> list[Table]:
     """Starts of each kind in turn, so many; the best counts."""
+    compileall.compile_dir(addon_path().parent, quiet=2)  # done once on any machine, where nothing forbids it to Python
     with Mitmdump({}, confdir=folder / "conf", scripts=[], ready="listening at"):
         pass  # it makes its CA once
     kinds: dict[str, tuple[Sequence[Path], str]] = {

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolmend import echo
+from toolmend.disguises import spellings
 from toolmend.echo import SUSPICIOUS, EchoMask
-from toolmend.redaction import spellings
 
 KEY = "sk-ant-api03-AbC_9/xYz"
 
@@ -43,7 +43,16 @@ def chat(*texts: str, choice: int = 0, **more: object) -> bytes:
     return b"".join(b"data: " + json.dumps(event, ensure_ascii=False).encode() + b"\n\n" for event in events)
 
 
+def parts(text: str) -> list[str]:
+    return [text[at : at + 11] for at in range(0, len(text), 11)]
+
+
 STARS = "*" * len(KEY)
+CODED = "c2stYW50LWFwaTAzLUFiQ185L3hZeg"
+BASIC = "dXNlcjpzay1hbnQtYXBpMDMtQWJDXzkveFl6"
+"""In base64: the key, and `user:` and the key."""
+PERCENTS = "".join(f"%{ord(char):02x}" for char in KEY)
+ESCAPES = "".join(f"\\u{ord(char):04x}" for char in KEY)
 CASES = {  # (what came in, what is to lie on the disk)
     "one piece": (chat(f"key: {KEY}!"), chat(f"key: {STARS}!")),
     "two deltas": (chat("is sk-an", f"{KEY[5:]}, ok"), chat("is *****", f"{STARS[5:]}, ok")),
@@ -125,6 +134,10 @@ data: {"output_index":1,"delta":"***************"}\n""",
         b"event: **********************\rdata: {**********************\r\r",
     ),
     "in a URL": (b'{"a":"?key=sk-ant-api03-AbC_9%2FxYz&b"}', b'{"a":"?key=************************&b"}'),
+    "in base64": (chat(*parts(f"it is {CODED}==")), chat(*parts(f"it is {'*' * 30}=="))),
+    "inside of base64": (chat(*parts(BASIC)), chat(*parts("dXNlcjp" + "*" * 29))),
+    "in percents": (chat(*parts("?q=" + PERCENTS)), chat(*parts("?q=" + "*" * 66))),
+    "in escapes of a text in a text": (chat(*parts(ESCAPES)), chat(*("*" * (len(json.dumps(part)) - 2) for part in parts(ESCAPES)))),
     "cut inside the last string": (
         chat("sk-ant-") + b'data: {"choices":[{"index":0,"delta":{"content":"api03-AbC_9/xYz',
         chat("*******") + b'data: {"choices":[{"index":0,"delta":{"content":"***************',

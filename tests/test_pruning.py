@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from toolmend.pruning import EVERY, OPEN, Sweeper, remove, stored
+from toolmend.pruning import AT_LEAST, EVERY, OPEN, SHARE, Sweeper, remove, stored
 from toolmend.retention import Keep
 
 OLD = time.time() - OPEN - 60
@@ -143,15 +143,25 @@ def test_no_limit_is_no_look(tmp_path: Path) -> None:
     sweep(Sweeper(tmp_path / "file", pytest.fail), Keep())
 
 
-def test_writing_comes_first(tmp_path: Path) -> None:
-    """One at a time, while nothing waits; the rest goes the next time, without another look."""
-    folders = [make(tmp_path, f"1834{i:02d}-kimi-{i}") for i in range(5)]
+def test_writing_comes_first_but_is_not_all(tmp_path: Path) -> None:
+    """Some each time, more while nothing waits; the rest goes the next time, without another look."""
+    folders = [make(tmp_path, f"1834{i:02d}-kimi-{i}") for i in range(3 * AT_LEAST)]
     sweeper = Sweeper(tmp_path, pytest.fail)
     left = []
-    for _ in range(4):
-        sweep(sweeper, times=2)
+    for _ in range(3):
+        sweep(sweeper, times=2 if len(left) == 1 else 0)
         left.append(sum(folder.exists() for folder in folders))
-    assert left == [3, 1, 0, 0]
+    assert left == [2 * AT_LEAST, AT_LEAST - 2, 0]
+
+
+def test_it_looks_again_when_much_was_written(tmp_path: Path) -> None:
+    sweeper, keep = Sweeper(tmp_path, pytest.fail), Keep(1000)
+    sweeper.run(keep, (), lambda: True)
+    folder = make(tmp_path)
+    sweeper.run(keep, (), lambda: True, 1000 // SHARE)
+    assert folder.exists()
+    sweeper.run(keep, (), lambda: True, 1000 // SHARE + 1)
+    assert not folder.exists()
 
 
 def test_it_looks_now_and_then(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

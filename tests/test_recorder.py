@@ -64,7 +64,7 @@ def wait_for(true: Callable[[], bool]) -> None:
 
 def all_done(recorder: Recorder) -> None:
     """Until the writer thread has done all that it was given."""
-    wait_for(lambda: recorder._put == recorder._done)
+    wait_for(lambda: recorder._put == recorder._done and not recorder._ends)
 
 
 @pytest.fixture
@@ -298,7 +298,7 @@ def test_the_message_of_a_stream_that_is_cut_off(recorder: Recorder) -> None:
         assert (told["text"], told["finish_reason"], told["ended"]) == ("hello", None, False)
 
 
-@pytest.mark.parametrize(("api", "body"), [("chat", b""), ("chat", b"<html>"), ("chat", b"data: {"), ("gemini", event("hi"))])
+@pytest.mark.parametrize(("api", "body"), [("chat", b""), ("chat", b"<html>"), ("chat", b"data: {"), ("cohere", event("hi"))])
 def test_no_message_where_none_is_understood(recorder: Recorder, api: str, body: bytes) -> None:
     recording = record(recorder, replace(EXCHANGE, api=api), body)
     recorder.close()
@@ -311,7 +311,7 @@ def test_an_error_in_a_codec_costs_the_message_alone(recorder: Recorder, log: li
     def broken(*_: object, **__: object) -> None:
         raise AssertionError
 
-    monkeypatch.setattr("toolmend.folder.message_of", broken)
+    monkeypatch.setattr("toolmend.folder.reading", broken)
     recording = record(recorder)
     recorder.close()
     assert "message.json" not in files(recording.folder)
@@ -621,6 +621,40 @@ def test_a_disk_that_hangs_costs_data_and_not_memory(tmp_path: Path) -> None:
     assert fit - 1 <= len(found["upstream.sse"]) // len(chunk) <= fit + 1
     assert meta(late.folder)["state"] == "complete"  # it was small enough
     assert log[1:] == [f"recording incomplete: the disk did not keep up: {recording.folder}"]
+
+
+def test_a_long_one_that_ends_does_not_keep_others_waiting(recorder: Recorder) -> None:
+    """What comes meanwhile is written before the long one is over."""
+    long, other = recorder.start(EXCHANGE), recorder.start(EXCHANGE)
+    for _ in range(30):
+        long.sent(event("x") * 1000)
+    all_done(recorder)
+    steps = 0
+
+    def ending() -> Iterator[None]:
+        nonlocal steps
+        for _ in folder_end():
+            steps += 1
+            if steps == 2:
+                other.sent(event("hi"))
+                other.finish("complete")
+            yield
+
+    folder_end, long._folder.end = long._folder.end, ending  # type: ignore[method-assign]
+    long.finish("complete")
+    wait_for(lambda: meta(other.folder)["state"] == "complete")
+    assert meta(long.folder)["state"] == "partial"
+    all_done(recorder)
+    assert meta(long.folder)["state"] == "complete"
+    assert json.loads((long.folder / "message.json").read_bytes())["text"] == "x" * 30_000
+
+
+def test_a_request_larger_than_all_that_may_wait(recorder: Recorder) -> None:
+    body = json.dumps(REQUEST | {"image": "x" * 2 * MAX_WAITING}).encode()
+    recording = record(recorder, replace(EXCHANGE, request=body))
+    recorder.close(timeout=60)
+    assert meta(recording.folder)["state"] in ("complete", "partial")
+    assert json.loads(files(recording.folder)["request.json"])["model"] == REQUEST["model"]
 
 
 # other processes: limits and kills

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from other_streams import recorded_streams
 from patterns import recorded_patterns
 from toolmend import replay
 from toolmend.dialects import DIALECTS
@@ -25,7 +26,7 @@ def test_recording(name: str) -> None:
 
 
 def test_every_pattern_that_is_to_be_is_recorded() -> None:
-    assert sorted(RECORDINGS) == sorted(recorded_patterns())
+    assert sorted(RECORDINGS) == sorted({**recorded_patterns(), **recorded_streams()})
 
 
 @pytest.mark.parametrize("name", DIALECTS)

@@ -93,3 +93,22 @@ def test_any_bytes_any_cut(parts: list[bytes], data: st.DataObject) -> None:
     at = data.draw(st.integers(0, len(body)))
     to = data.draw(st.integers(at, len(body)))
     assert decode([body[:at], body[at:to], body[to:]]) == whole
+
+
+@pytest.mark.parametrize("size", [1, 3, 10, 1000])
+def test_an_event_at_a_time(size: int) -> None:
+    """`take` gives the events that `feed` gives, and says where the next begins."""
+    body = b"data: a\n\n: b\r\n\r\nevent: c\ndata: d\n\n\n\ndata: e\r\rdata: f\n\ndata: g"
+    whole, made = Decoder(), Decoder()
+    expected = [*whole.feed(body), *whole.close()]
+    events = []
+    for first in range(0, len(body), size):
+        data, at = body[first : first + size], 0
+        while at < len(data):
+            between = made.between
+            taken, end = made.take(data, at)
+            assert not between or b"".join(event.raw for event in taken) in (data[at:end], b"")
+            assert end > at
+            events += taken
+            at = end
+    assert [*events, *made.close()] == expected

@@ -55,3 +55,14 @@ def test_nothing_is_told_behind_it() -> None:
     stops.feed(Frame(None, (TextDelta("END"),)))
     behind = (TextDelta("x"), ReasoningDelta("y"), ToolCallStart(0, "a", "b"), Finish("length"))
     assert stops.feed(Frame(None, behind))[0].events == ()
+
+
+@pytest.mark.parametrize("size", [4096, 4097, 70_000])
+def test_a_long_sequence_costs_no_more_than_its_length(size: int) -> None:
+    """One that no text has is not looked for; the others are."""
+    rules: list[str] = []
+    stops = StopSequences(("a" * size, "END"), rules.append)
+    events = [event for _ in range(20) for event in stops.feed(Frame(None, (TextDelta("a" * 100),)))[0].events]
+    events += stops.feed(Frame(None, (TextDelta("END"),)))[0].events
+    assert events[-1] == Finish("stop", stop_sequence="END")
+    assert "".join(event.text for event in events if isinstance(event, TextDelta)) == "a" * 2000

@@ -237,10 +237,19 @@ def test_a_coding_that_breaks(before: bytes, out: bytes) -> None:
 
 @pytest.mark.parametrize("api", BROKEN)
 def test_a_coding_that_breaks_is_told_in_the_clients_api(api: str) -> None:
-    tool = {"name": "x", "type": "function", "input_schema": {}, "function": {"name": "x"}}
+    tool = {"name": "x", "type": "function", "input_schema": {}, "function": {"name": "x"}, "functionDeclarations": [{"name": "x"}]}
     callable_, _ = mend(Pipeline({"tools": [tool]}, source=api, target=api), "gzip")
-    (data,) = [line[6:] for line in play(callable_, [b"\xff" * 50]).splitlines() if line.startswith(b"data: ")]
+    lines = [line.removeprefix(b"data: ") for line in play(callable_, [b"\xff" * 50]).splitlines()]
+    (data,) = [line for line in lines if line.startswith(b"{")]
     assert "content coding" in str(json.loads(data))
+
+
+def test_lines_are_never_empty() -> None:
+    """Ollama's clients fail at one."""
+    body = b'{"message": {"content": "Hi"}}\n{"mess'
+    tool = {"type": "function", "function": {"name": "x"}}
+    callable_, _ = mend(Pipeline({"tools": [tool]}, source="ollama", target="ollama"), "gzip")
+    assert play(callable_, [coded(body), b"\xff" * 50]) == body + b"\n" + BROKEN["ollama"]
 
 
 @pytest.mark.parametrize("target", ["messages", "responses"])

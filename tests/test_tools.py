@@ -8,6 +8,7 @@ from toolmend import tools
 from toolmend.tools import FREEFORM, OF, Tools
 
 SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
+CAPITALS = {"type": "OBJECT", "properties": {"path": {"type": "STRING"}}, "required": ["path"]}
 READ = {"type": "function", "name": "read", "parameters": SCHEMA}
 PATCH = {"type": "custom", "name": "apply_patch", "format": {"type": "text"}}
 
@@ -24,6 +25,15 @@ CASES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("chat", {"tools": [{"type": "custom", "custom": {"name": "apply_patch"}}]}, {"apply_patch": FREEFORM}),
     ("chat", {"functions": [{"name": "read", "parameters": SCHEMA}]}, {"read": SCHEMA}),
     ("chat", {"tools": "none", "functions": [7, {"name": 7}]}, {}),
+    # gemini
+    ("gemini", {}, {}),
+    ("gemini", {"tools": [{"functionDeclarations": [{"name": "read", "parameters": CAPITALS}]}]}, {"read": SCHEMA}),
+    ("gemini", {"tools": [{"functionDeclarations": [{"name": "read", "parametersJsonSchema": SCHEMA}]}]}, {"read": SCHEMA}),
+    ("gemini", {"tools": {"function_declarations": [{"name": "read", "parameters_json_schema": SCHEMA}]}}, {"read": SCHEMA}),
+    ("gemini", {"request": {"tools": [{"functionDeclarations": [{"name": "read", "parameters": SCHEMA}, {"name": 7}]}]}}, {"read": SCHEMA}),
+    ("gemini", {"tools": [{"googleSearch": {}}, {"functionDeclarations": [{"name": "now"}]}, 7]}, {"now": {}}),
+    # ollama
+    ("ollama", {"tools": [{"type": "function", "function": {"name": "read", "parameters": SCHEMA}}]}, {"read": SCHEMA}),
     # messages
     ("messages", {}, {}),
     ("messages", {"tools": [{"name": "read", "input_schema": SCHEMA}]}, {"read": SCHEMA}),
@@ -68,6 +78,8 @@ USE = {"type": "tool_use", "id": "c", "name": "read", "input": {}}
         ("messages", {"messages": "none"}, 0),
         ("responses", {"input": [{"type": "function_call"}, {"type": "function_call_output"}, {"type": "custom_tool_call"}, "x"]}, 2),
         ("responses", {"input": "hi"}, 0),
+        ("gemini", {"contents": [{"role": "model", "parts": [{"functionCall": {"name": "a"}}, {"text": "b"}, {"functionCall": {}}]}]}, 2),
+        ("gemini", {"contents": "hi"}, 0),
     ],
 )
 def test_calls_so_far(api: str, request_: dict[str, Any], calls: int) -> None:

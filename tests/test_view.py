@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from kept import META, in_events, keep
+from other_streams import converse, gemini_request, ollama_request
 from spoken import APIS, PAIRS, Asked, Text, Thought, asked, speak, tell
 from streams import WEATHER, chunk, event, request, stream
 from toolmend import replay
@@ -18,6 +19,33 @@ from toolmend.terminal_view import print_view
 from toolmend.turns_view import MAX_TEXT, folded
 from toolmend.view import document
 
+FRAMES = [converse((name, {})) for name in ("messageStart", "messageStop")]
+GEMINI = gemini_request()
+GEMINI = {
+    "systemInstruction": {"parts": [{"text": "Be brief."}]},
+    "contents": [
+        *GEMINI["contents"],
+        {
+            "role": "model",
+            "parts": [{"text": "Hm", "thought": True}, {"functionCall": {"name": "get_weather", "args": {"city": "Oslo"}}}],
+        },
+        {
+            "role": "user",
+            "parts": [
+                {"functionResponse": {"name": "get_weather", "response": {"output": "rain"}}},
+                {"inlineData": {"mimeType": "image/png", "data": "AAAA"}},
+            ],
+        },
+    ],
+    "tools": [*GEMINI["tools"], {"googleSearch": {}}],
+}
+OLLAMA = ollama_request() | {"stream": True}
+OLLAMA["messages"] = [
+    {"role": "system", "content": "Be brief."},
+    *OLLAMA["messages"],
+    {"role": "assistant", "content": "", "thinking": "Hm", "tool_calls": [{"function": {"name": "get_weather", "arguments": {"city": "Oslo"}}}]},
+    {"role": "tool", "tool_name": "get_weather", "content": "rain"},
+]
 FLOWS = Path(__file__).parent.parent / "flows"
 KIMI = "<|tool_calls_section_begin|><|tool_call_begin|>functions.get_weather:0<|tool_call_argument_begin|>"
 END = "<|tool_call_end|><|tool_calls_section_end|>"
@@ -166,12 +194,41 @@ def test_what_is_mended_otherwise_today_says_so(tmp_path: Path) -> None:
     assert view(folder)["notices"] == ["The client got something else than is shown: the mending of today is not that of then."]
 
 
-@pytest.mark.parametrize("more", [{"api": "gemini"}, {"settings": {"dialects": "nonsense"}}])
+@pytest.mark.parametrize("more", [{"settings": {"dialects": "nonsense"}}, {"api": "gemini", "settings": {"dialects": "nonsense"}}])
 def test_what_cannot_be_played(more: dict[str, Any], tmp_path: Path) -> None:
     body = in_events(stream(["a"]))
     shown = view(keep(tmp_path / "x", body, client=b"data: b\n\n", **more))
     assert shown["notices"][0].startswith("It cannot be played (")
     assert bytes_of(shown) == (b"".join(body).decode(), "data: b\n\n")
+
+
+@pytest.mark.parametrize(("api", "body"), [("bedrock", FRAMES), ("cohere", [b"event: x\ndata: {}\n\n"])])
+def test_an_api_that_is_not_read(api: str, body: list[bytes], tmp_path: Path) -> None:
+    """Its events are shown by their names, as they came."""
+    shown = view(keep(tmp_path / "x", body, client=b"".join(body), api=api))
+    assert shown["notices"] == []
+    assert [event["says"] for event in shown["events"]] == (["messageStart", "messageStop"] if api == "bedrock" else ["x"])
+    assert {event["kind"] for event in shown["events"]} == {"same"}
+
+
+OTHERS = {
+    "gemini": ({"request": GEMINI, "model": "m"}, ["system", "user", "assistant", "tool", "user"], ["get_weather", "task", "googleSearch"]),
+    "ollama": (OLLAMA, ["system", "user", "assistant", "tool"], ["get_weather", "task"]),
+}
+
+
+@pytest.mark.parametrize("api", OTHERS)
+def test_requests_of_apis_that_are_not_translated(api: str) -> None:
+    asked, roles, names = OTHERS[api]
+    shown = folded(asked, api)
+    assert [turn["role"] for turn in shown["turns"]] == roles
+    assert [tool["name"] for tool in shown["tools"]] == names
+    parts = [part for turn in shown["turns"] for part in turn["parts"]]
+    kinds = ["text", "text", "thinking", "call", "result"] + ["file"] * (api == "gemini")
+    assert [part["kind"] for part in parts] == kinds
+    assert parts[3] == {"kind": "call", "id": "get_weather", "name": "get_weather", "text": '{"city":"Oslo"}'}
+    assert shown["fields"].keys() == {"gemini": {"model"}, "ollama": {"model", "stream"}}[api]
+    assert shown["notes"] == []
 
 
 def test_an_unknown_rule(tmp_path: Path) -> None:
@@ -261,7 +318,9 @@ def test_parts_of_a_conversation() -> None:
 
 
 def test_a_request_that_is_none_of_ours() -> None:
-    assert folded({"contents": [1]}, "gemini") == {"turns": [], "tools": [], "fields": {"contents": "[\n  1\n]"}, "notes": []}
+    why = ["The request cannot be read: `contents` is no list of objects."]
+    assert folded({"contents": [1]}, "gemini") == {"turns": [], "tools": [], "fields": {"contents": "[\n  1\n]"}, "notes": why}
+    assert folded({"inputs": [1]}, "cohere") == {"turns": [], "tools": [], "fields": {"inputs": "[\n  1\n]"}, "notes": []}
 
 
 def test_a_request_without_sense() -> None:

@@ -17,8 +17,8 @@ back. So nothing is held but a line that is not complete, and no piece of a secr
 Cost: a line in which no secret can begin passes by one search. Only lines that raise a suspicion are read, and those
 that may go on with a suspected text.
 
-XX: not seen are a secret in base64, in numbers (the `bytes` of logprobs), or in the escaped name of a member; and half
-a surrogate pair in a delta.
+XX: not seen are a secret in numbers (the `bytes` of logprobs), in the escaped name of a member, in a coding that `disguises`
+does not know (hex, rot13, letters with blanks); and half a surrogate pair in a delta.
 """
 
 import json
@@ -27,7 +27,7 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 
-from .redaction import spellings
+from .disguises import disguises
 from .sse import MAX_EVENT
 
 MAX_TAILS = 64
@@ -93,9 +93,9 @@ class EchoMask:
 
     def __init__(self, secrets: Iterable[str]) -> None:
         self.restored: list[tuple[int, bytes]] = []
-        texts = sorted({text for secret in secrets for text in spellings(secret)})
+        texts = sorted({text for secret in secrets for text in disguises(secret)})
         self._needles = [text.encode(errors="surrogatepass") for text in texts]
-        self._begins = re.compile(b"|".join(map(_beginning, texts)))
+        self._begins = re.compile(_beginnings(texts))
         self._tails: dict[_Path, list[_Unit]] = {}
         self._line = bytearray()
         self._overlong = False  # inside a line that is too long to be read: it is masked whole
@@ -262,15 +262,24 @@ def _unescape(raw: bytes) -> tuple[bytes, Sequence[int]]:
     return bytes(text + raw[at:]), where
 
 
-def _beginning(text: str) -> bytes:
-    """A regex for a secret that may begin: a value ends with its first characters, or there are eight of them.
+def _beginnings(texts: Iterable[str], length: int = SUSPICIOUS) -> bytes:
+    """A regex for secrets that may begin: a value ends with their first characters, or there are eight of them.
 
-    It begins with a literal for each way to write the first character, which makes it fast.
+    It begins with a literal for each way to write a first character, which makes it fast; what secrets begin with together
+    stands there once. A backslash is written in two: one alone is every escape there is, and where that is text, what it
+    escapes is found as it is.
     """
-    more = b""
-    for char in reversed(text[1:SUSPICIOUS]):
-        more = rb'(?:"(?!\s*:)|(?:' + b"|".join(_written(char)) + b")" + more + b")"
-    return b"|".join(written + more for written in _written(text[0]))
+    following: dict[tuple[bool, str], list[str]] = {}
+    for text in texts:
+        following.setdefault((length == SUSPICIOUS and text.startswith("\\u"), text[0]), []).append(text[1:])
+    found = []
+    for (escaped, char), rests in following.items():
+        more = b""
+        if length > 1 and all(rests):
+            more = rb'(?:"(?!\s*:)|' + _beginnings(rests, length - 1) + b")"
+        ways = _written(char)[escaped:]
+        found += [way + more for way in (ways if length == SUSPICIOUS else [b"(?:" + b"|".join(ways) + b")"])]
+    return b"|".join(found)
 
 
 def _written(char: str) -> list[bytes]:

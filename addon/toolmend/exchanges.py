@@ -28,6 +28,9 @@ from .stream import reason
 
 logger = logging.getLogger(__name__)
 
+MAX_SAID = 2000
+"""Characters of what a line of the log says of a call: notes quote the request."""
+
 type About = Callable[[Mapping[str, str]], Exchange]
 """What a recording is to say of an exchange that was mended by these settings."""
 
@@ -128,9 +131,9 @@ class Exchanges:
             flow.marked = flow.marked or (":eyes:" if observed else ":wrench:")
             logger.info("toolmend: %s: %s%s", about, mended, place)
         for note in pipeline.notes if pipeline else call.notes:
-            logger.info("toolmend: %s: %s%s", about, note, place)
+            logger.info("toolmend: %s: %s%s", about, facts.printable(note, MAX_SAID), place)
         if call.errors:
-            logger.warning("toolmend: %s: %s%s", about, "; ".join(call.errors), place)
+            logger.warning("toolmend: %s: %s%s", about, facts.printable("; ".join(call.errors), MAX_SAID), place)
 
     def _end_recorder(self) -> None:
         if self.recorder:

@@ -109,9 +109,9 @@ def wait_ms(request: http.Request, response: http.Response) -> float | None:
     return round(max(0.0, answered - asked) * 1000, 3) if asked and answered else None
 
 
-def printable(text: str) -> str:
-    """A name from outside, as a log can show it."""
-    return "".join(char if char.isprintable() else "?" for char in text[:200])
+def printable(text: str, length: int = 200) -> str:
+    """A name from outside, or a sentence that has one in it, as a log can show it: on one line."""
+    return "".join(char if char.isprintable() else "?" for char in text[:length])
 
 
 def end_state(flow: http.HTTPFlow, message: str) -> str:

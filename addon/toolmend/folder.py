@@ -1,6 +1,7 @@
 """One recording on the disk: its files, masked and redacted on the way there. DESIGN.md section 7 has what they hold.
 
     meta.json  request.json  [upstream_request.json]  upstream.sse  upstream.idx  client.sse  [message.json]
+    [client_messages.jsonl]: what a client said on a socket beside its request, each {"t_ms": since that, "message": …}
 
 Rule of this file: every method is a step of the recorder's writer thread, and may raise; what it raises costs this recording.
 
@@ -11,7 +12,7 @@ Between two writes no file is open: streams take no descriptors from the proxy, 
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
 from errno import ENOBUFS, ENOTDIR
@@ -21,7 +22,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from . import __version__
 from .echo import EchoMask
-from .message_json import message_of
+from .message_json import reading
 from .redaction import Redactor, secrets_of
 
 if TYPE_CHECKING:
@@ -33,11 +34,14 @@ FORMAT = 1
 KNOWN = ("host", "method", "path", "status", "http_version", "api", "provider", "model", "stream")
 """What meta.json says of every exchange, beside headers and settings."""
 
-WHERE_SET = ("scheme", "client_api", "client_stream", "route", "notes", "wait_ms")
+WHERE_SET = ("scheme", "transport", "client_api", "client_stream", "route", "notes", "wait_ms")
 """What it says of those that have it."""
 
 META = ("meta.json", "meta.json.new")
 """Where all of this is told, and the same while it is written."""
+
+BLOCK = 1024 * 1024
+"""Bytes that are read at a time."""
 
 NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)  # Windows has none
 
@@ -112,6 +116,14 @@ class Folder:
         if not self.broken:
             self._bodies["client"].add(data)
 
+    def said(self, data: bytes, t_ms: float) -> None:
+        if self.broken:
+            return
+        if "said" not in self._bodies:
+            self._bodies["said"] = _Body(self.path / "client_messages.jsonl", ())  # redacted line by line
+        message = self._redactor.body(data) or b'"[omitted: no JSON]"'
+        self._bodies["said"].add(b'{"t_ms":%.3f,"message":%b}\n' % (t_ms, message))
+
     def flush(self) -> None:
         if not self.broken and not self.finished:
             for body in self._bodies.values():
@@ -121,18 +133,28 @@ class Folder:
         self.flush()
         raise OSError(ENOBUFS, "the disk did not keep up")
 
-    def end(self) -> None:
-        if not self.broken:
-            for body in self._bodies.values():
-                body.flush(last=True)
-            self._message(self._bodies["client"].path)
-            self._meta["sha256"] = {path.name: _sha256(path) for path in sorted(self.path.glob("*.*")) if path.name not in META}
+    def cut(self) -> None:
+        """What is here is kept, and it is not all."""
+        self.flush()
+        self.broken = self.broken or "recording incomplete"
 
-    def _message(self, body: Path) -> None:
+    def end(self) -> Iterator[None]:
+        """All that is done at the end, in steps: for a long stream it takes seconds, in which others are written as well."""
+        if self.broken:
+            return
+        for body in self._bodies.values():
+            body.flush(last=True)
+            yield
+        yield from self._message(self._bodies["client"].path)
+        for path in sorted(self.path.glob("*.*")):
+            if path.name not in META:
+                self._meta["sha256"][path.name] = yield from _sha256(path)
+
+    def _message(self, body: Path) -> Iterator[None]:
         """Writes message.json, of the bytes as they lie there."""
         try:
             with _open(body, "rb") as file:
-                message = message_of(self._client_api, file, stream=body.suffix == ".sse")
+                message = yield from reading(self._client_api, file, stream=body.suffix == ".sse")
         except OSError:
             raise
         except Exception:  # an error in a codec of ours costs this file alone
@@ -179,7 +201,7 @@ class _Body:
         self._parts.append(data)
 
     def flush(self, *, last: bool = False) -> None:
-        data = bytearray(self._mask.feed(b"".join(self._parts)))
+        data = self._mask.feed(b"".join(self._parts) if len(self._parts) != 1 else self._parts[0])
         self._parts.clear()
         if last:
             data += self._mask.close()
@@ -187,15 +209,12 @@ class _Body:
         if not (data or restored or last):
             return
         with _open(self.path, "r+b") as file:
-            for offset, piece in restored:
-                if offset >= self._size:
-                    data[offset - self._size : offset - self._size + len(piece)] = piece
-                else:
-                    file.seek(offset)
-                    file.write(piece)
             file.seek(self._size)
             file.write(data)
             self._size += len(data)
+            for offset, piece in restored:
+                file.seek(offset)
+                file.write(piece)
             if last:
                 file.flush()
                 os.fsync(file.fileno())
@@ -231,6 +250,11 @@ def _create(path: Path, data: bytes = b"", *, durable: bool = False) -> None:
             os.fsync(file.fileno())
 
 
-def _sha256(path: Path) -> str:
+def _sha256(path: Path) -> Generator[None, None, str]:
+    """In steps."""
+    found = hashlib.sha256()
     with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        while data := file.read(BLOCK):
+            found.update(data)
+            yield
+    return found.hexdigest()

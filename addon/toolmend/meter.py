@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from . import json_text
-from .apis import APIS
+from .apis import APIS, decoder_of
 from .decoded import Stream, events_of
 from .events import Event, Finish, MessageStart, StreamError, ToolCallStart, Usage
 from .fold import Answer, Message
@@ -22,7 +22,6 @@ from .metrics import Event as Told
 from .observers import MAX_KEPT
 from .recorder import Exchange
 from .redaction import Redactor
-from .sse import Decoder
 from .teller import Teller
 
 OVERHEAD = 256
@@ -106,7 +105,8 @@ class Reading:
         self._api = api
         self._readable = True
         self._stream = Stream(api)
-        self._head: Decoder | None = Decoder()
+        self._head = decoder_of(api)
+        self._seeks = True  # the answer's id
         self._in_head = 0
         self._exchange, self._render = exchange, render
         self._answer = Answer(MAX_KEPT) if render else None
@@ -175,24 +175,25 @@ class Reading:
 
     def _look(self, data: bytes) -> None:
         """Looks for the answer's id in the first events."""
-        if not self._head:
+        if not self._seeks:
             return
         self._in_head += len(data)
         for sse in self._head.feed(data):
-            if sse.data and self._head:
+            if sse.data and self._seeks:
                 self._named(sse.data)
         if self._in_head > MAX_HEAD:
-            self._head = None
+            self._seeks = False
 
     def _named(self, data: bytes) -> None:
-        """`id` and `model`: of the object, or of the message or response in it."""
+        """`id` and `model`, by Gemini's names or all others': of the object, or of the message or response in it."""
         try:
             value = json_text.loads(data)
         except json_text.NotJSON:
             return
         for part in (value, value.get("message"), value.get("response")) if isinstance(value, dict) else ():
-            if isinstance(part, dict) and isinstance(part.get("id"), str):
-                self._id, self._model, self._head = _name(part["id"]), _name(str(part.get("model") or "")), None
+            if isinstance(part, dict) and isinstance(found := part.get("id") or part.get("responseId"), str):
+                model = part.get("model") or part.get("modelVersion")
+                self._id, self._model, self._seeks = _name(found), _name(str(model or "")), False
                 return
 
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from functools import cache, lru_cache
 from typing import Any, Literal, NamedTuple
 
 from .dialects import DIALECTS, OPEN_JSON
@@ -166,6 +167,9 @@ REASONING_HOSTS = (
 )
 """Whose deltas carry reasoning as `reasoning`; other hosts, as DeepSeek began it, as `reasoning_content`."""
 
+_SPECIAL = re.compile(r"[*?]|\[.[^\]]*\]")
+"""What of a glob is no text."""
+
 _OPENED = re.compile(
     r"deepseek.?r1|r1-1776|mai-ds-r1|-r1-.*qwen|qwq|minimax.?m2"
     r"|^(?=.*(qwen|kimi|k2)).*(?<!no)(?<!no-)(?<!non)(?<!non-)thinking"
@@ -191,7 +195,11 @@ def profile_for(model: Any, host: str, providers: Sequence[Profile] = ()) -> Pro
 
 def find(model: Any, host: str, providers: Sequence[Profile] = ()) -> Found:
     """`profile_for`, and why."""
-    name = model[:MAX_MODEL].lower().rstrip("/") if isinstance(model, str) else ""
+    return _find(model[:MAX_MODEL].lower().rstrip("/") if isinstance(model, str) else "", host, tuple(providers))
+
+
+@lru_cache(256)
+def _find(name: str, host: str, providers: tuple[Profile, ...]) -> Found:
     own, built_in = table(providers)
     found = _first(own, name, host) or _first(built_in, name, host) or Found(built_in[-1], "", "")
     profile = found.profile
@@ -232,12 +240,18 @@ def _first(rows: Sequence[Profile], name: str, host: str) -> Found | None:
     globs = [(row, glob) for row in rows for glob in row.models]
     for text, slash in _readings(name):
         for row, glob in globs:
-            if ("/" in glob) == slash and fnmatchcase(text, glob):
+            if ("/" in glob) == slash and all(word in text for word in _words(glob)) and fnmatchcase(text, glob):
                 return Found(row, "model", glob)
     for row in rows:
         if glob := _fitting(host, row.hosts):
             return Found(row, "host", glob)
     return None
+
+
+@cache
+def _words(glob: str) -> list[str]:
+    """What stands in every text that fits. To look for that first saves the making of a hundred patterns."""
+    return [word for word in _SPECIAL.split(glob) if word]
 
 
 def _readings(name: str) -> Iterator[tuple[str, bool]]:

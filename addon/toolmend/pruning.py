@@ -26,6 +26,12 @@ OPEN = 3600.0
 EVERY = 60.0
 """Seconds between two looks at all that lies there: a thousand recordings take some hundredths of one."""
 
+SHARE = 4
+"""Sooner than that, when this part of what may stay has been written anew."""
+
+AT_LEAST = 8
+"""Recordings that go each time, however much there is to write: more than come to an end in that time, and some milliseconds."""
+
 _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _NAME = re.compile(r"(\d{6})-[a-z0-9._-]+-[a-z0-9._-]+", re.ASCII)
 
@@ -59,23 +65,30 @@ def remove(folder: Path) -> None:
 
 
 class Sweeper:
-    """Keeps a folder within limits, one recording at a time. Nothing is raised: `log` gets a sentence, once."""
+    """Keeps a folder within limits, some recordings at a time. Nothing is raised: `log` gets a sentence, once."""
 
     def __init__(self, root: Path, log: Callable[[str], None]) -> None:
         self._root, self._log = root, log
         self._next = 0.0  # when to look again
+        self._written = 0  # when it looked
         self._going: Iterator[Stored] = iter(())
         self._said = False
 
-    def run(self, keep: Keep, mine: Collection[Path], idle: Callable[[], bool]) -> None:
-        """Removes while there is nothing better to do; the rest goes the next time. `mine`: open recordings."""
+    def run(self, keep: Keep, mine: Collection[Path], idle: Callable[[], bool], written: int = 0) -> None:
+        """Removes some, and more while there is nothing better to do; the rest goes the next time.
+
+        `mine`: open recordings; `written`: bytes, ever.
+        """
         try:
             now = time.monotonic()
-            if now >= self._next and keep != Keep():
-                self._next = now + EVERY
+            much = keep.size is not None and written - self._written > keep.size // SHARE
+            if (now >= self._next or much) and keep != Keep():
+                self._next, self._written = now + EVERY, written
                 self._going = iter(going(stored(self._root, mine), keep, datetime.now(UTC)))
-            while idle() and (one := next(self._going, None)):
+            removed = 0
+            while (removed < AT_LEAST or idle()) and (one := next(self._going, None)):
                 remove(one.folder)
+                removed += 1
         except Exception as error:
             if not self._said:
                 self._said = True

@@ -13,7 +13,8 @@ per recorder does the rest. Whatever goes wrong there costs one recording, and i
 import re
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -28,10 +29,27 @@ from .retention import Keep
 GATHER = 0.25
 """Seconds of events that are written in one go; a crash may cost a second of a stream."""
 
-MAX_WAITING = 64 * 1024 * 1024
-"""Bytes that wait for a disk that hangs: a minute of twenty fast streams. Then recordings lose, not the proxy."""
+GATHERED = 1024 * 1024
+"""Bytes that are written without waiting for more."""
+
+LAGGING = 4 * 1024 * 1024
+"""Bytes that wait, as of which the event loop lets the writer thread have the interpreter first."""
+
+MAX_WAITING = 16 * 1024 * 1024
+"""Bytes that wait for a disk that hangs: a quarter of a minute of twenty fast streams. Then recordings lose, not the proxy."""
+
+LARGE = MAX_WAITING // 2
+"""Bytes; a request that is larger counts as this much: it is kept where most of the room is free, whatever its size."""
+
+SLICE = 0.01
+"""Seconds for what ends, between two writes, however much there is to write."""
 
 NO_LIMIT = Keep()
+
+type Step = tuple[Folder, Callable[[], None], int]
+"""What is to be done for a folder, and the bytes that it keeps alive."""
+
+_OVER = object()
 
 OVERHEAD = 256
 """Bytes that a chunk takes in the queue beside its own."""
@@ -43,7 +61,8 @@ class Exchange:
 
     `api` is the upstream's, `stream` whether it answers with one; `client_api` and `client_stream` are told where the client's
     are others. `route` names the route taken, `notes` says what a translation left out. `wait_ms`: from the
-    request to the first byte of the answer, which is of its headers. `scheme` is what the client called `host` by.
+    request to the first byte of the answer, which is of its headers. `scheme` is what the client called `host` by. `transport` is
+    told where it is not HTTP's own: "websocket".
     """
 
     flow_id: str
@@ -67,6 +86,7 @@ class Exchange:
     notes: tuple[str, ...] = ()
     wait_ms: float | None = None
     scheme: str = ""
+    transport: str = ""
 
 
 class Recorder:
@@ -83,7 +103,8 @@ class Recorder:
         self.keep = keep
         self._root, self._log, self._lost = root, log, lost
         self._sweeper = Sweeper(root, log)
-        self._queue: SimpleQueue[tuple[Folder, Callable[[], None], int] | None] = SimpleQueue()
+        self._queue: SimpleQueue[Step | None] = SimpleQueue()
+        self._ends: deque[tuple[Folder, Iterator[None], Callable[[], None]]] = deque()  # what is left of each, and its last step
         self._hurry = threading.Event()  # something is to be written at once
         self._thread: threading.Thread | None = None
         self._closed = False
@@ -116,12 +137,15 @@ class Recorder:
         """Has the writer thread do a step, which keeps `size` bytes alive, for a folder. Never blocks or raises."""
         if self._closed or (folder.lost and not last):
             return
-        if self._put - self._done + size > MAX_WAITING and not last:
+        waiting = self._put - self._done
+        if waiting + min(size, LARGE) > MAX_WAITING and not last:
             folder.lost, step, size = True, folder.lose, 0
+        elif waiting > LAGGING:
+            time.sleep(0)  # a thread that is in a write does not want it
         size += OVERHEAD
         self._put += size
         self._queue.put((folder, step, size))
-        if last:
+        if last or waiting > GATHERED:
             self._hurry.set()
         if not self._thread:
             thread = threading.Thread(target=self._run, name="toolmend-recorder", daemon=True)
@@ -136,29 +160,76 @@ class Recorder:
         unfinished: set[Folder] = set()
         ending = False
         while not ending:
-            steps = [self._queue.get()]
+            steps = self._waiting()
+            ending = None in steps
+            unfinished |= self._do(steps)
+            self._end_some()
+            unfinished = {folder for folder in unfinished if not folder.finished}
+            if not ending:
+                mine = {folder.path for folder in unfinished}
+                self._sweeper.run(self.keep, mine, self._queue.empty, self._done)
+        while self._ends:
+            self._end_one()
+        for folder in unfinished:
+            if not folder.finished:
+                self._ends.append((folder, folder.end(), partial(folder.seal, "partial", error="the proxy was shut down")))
+        while self._ends:
+            self._end_one()
+
+    def _waiting(self) -> "deque[Step | None]":
+        """What is to be done now. Waits, unless something ends meanwhile."""
+        steps: deque[Step | None] = deque()
+        if not self._ends:
+            steps.append(self._queue.get())
             self._hurry.wait(GATHER)
-            self._hurry.clear()
-            steps += [self._queue.get() for _ in range(self._queue.qsize())]
-            touched: set[Folder] = set()
-            done = 0
-            for step in steps:
-                if step is None:
-                    ending = True
-                    continue
+        self._hurry.clear()
+        steps.extend(self._queue.get() for _ in range(self._queue.qsize()))
+        return steps
+
+    def _do(self, steps: "deque[Step | None]") -> set[Folder]:
+        """Does it, and writes whenever enough has come together. The folders that it was for."""
+        touched: set[Folder] = set()
+        unwritten: set[Folder] = set()
+        done = 0
+        while steps:
+            if step := steps.popleft():
                 folder, act, size = step
                 self._attempt(folder, act)
-                touched.add(folder)
+                unwritten.add(folder)
                 done += size
-            for folder in touched:
-                self._attempt(folder, folder.flush)
-            self._done += done
-            unfinished = {folder for folder in unfinished | touched if not folder.finished}
-            if not ending:
-                self._sweeper.run(self.keep, {folder.path for folder in unfinished}, self._queue.empty)
-        for folder in unfinished:
-            self._attempt(folder, folder.end)
-            self._attempt(folder, partial(folder.seal, "partial", error="the proxy was shut down"))
+            if done > GATHERED or not steps:
+                for folder in unwritten:
+                    self._attempt(folder, folder.flush)
+                touched |= unwritten
+                unwritten.clear()
+                self._done += done
+                done = 0
+        return touched
+
+    def end(self, folder: Folder, seal: Callable[[], None]) -> None:
+        """A step: it is over, as soon as all has been done that takes long."""
+        self._ends.append((folder, folder.end(), seal))
+
+    def _end_some(self) -> None:
+        """Goes on with what ends, in turn; not for long if there is something to write."""
+        began = time.monotonic()
+        while self._ends and time.monotonic() - began < (SLICE if self._hurry.is_set() else GATHER):
+            self._end_one()
+
+    def _end_one(self) -> None:
+        folder, rest, seal = self._ends[0]
+        more = False
+
+        def go_on() -> None:
+            nonlocal more
+            more = next(rest, _OVER) is None
+
+        self._attempt(folder, go_on)
+        if more:
+            self._ends.rotate(-1)
+        else:
+            self._attempt(folder, seal)
+            self._ends.popleft()
 
     def _attempt(self, folder: Folder, act: Callable[[], None]) -> None:
         """Does one step; whatever it raises costs this recording only."""
@@ -201,6 +272,15 @@ class Recording:
         if data and not self._finished:
             self._recorder.put(self._folder, partial(self._folder.sent, data), len(data))
 
+    def cut(self) -> None:
+        """Bytes are missing from here on, so it stays "partial", however it ends."""
+        self._recorder.put(self._folder, self._folder.cut)
+
+    def said(self, data: bytes, t_ms: float) -> None:
+        """A message of the client's beside its request, milliseconds after that: a socket has them."""
+        if not self._finished:
+            self._recorder.put(self._folder, partial(self._folder.said, data, t_ms), len(data))
+
     def finish(
         self, state: str, *, rules: Sequence[str] = (), ids: Sequence[str] = (), error: str | None = None
     ) -> None:
@@ -208,8 +288,7 @@ class Recording:
         if not self._finished:
             self._finished = True
             seal = partial(self._folder.seal, state, rules=tuple(rules), ids=tuple(ids), error=error)
-            self._recorder.put(self._folder, self._folder.end, last=True)
-            self._recorder.put(self._folder, seal, last=True)
+            self._recorder.put(self._folder, partial(self._recorder.end, self._folder, seal), last=True)
 
 
 def _safe(text: str, length: int) -> str:

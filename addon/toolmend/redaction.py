@@ -8,14 +8,14 @@ if its name says credential; a text loses what has the shape of a known key. Whe
 """
 
 import base64
-import json
 import re
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, unquote, unquote_plus
+from urllib.parse import unquote, unquote_plus
 
 from . import json_text
+from .disguises import disguises
 
 if TYPE_CHECKING:
     from .recorder import Exchange
@@ -24,6 +24,9 @@ REDACTED = "[REDACTED]"
 
 MIN_SECRET = 8
 """Characters. What is shorter guards nothing, and looking for it would mask half of a text."""
+
+MAX_SHAPED = 16
+"""Secrets that only their shape tells: a conversation that quotes more than a handful of keys is about something else."""
 
 KEPT_HEADERS = re.compile(
     "accept(-encoding|-language)?|alt-svc|anthropic-(beta|version)|cache-control|connection|content-(encoding|length|type)|date"
@@ -86,19 +89,13 @@ KEYS = (
 """Known keys: what they begin with, as a word does, and how they go on."""
 
 
+@cache  # few of them ever occur, and to make all takes milliseconds of each start
 def key_shape(literal: str, rest: str) -> re.Pattern[str]:
     r"""A known key where a word begins, be it behind the `\n` of a text in a text. A literal first: that is fast."""
     plain = re.escape(literal)
     return re.compile(rf"{plain}((?<![A-Za-z0-9]{plain})|(?<=\\[nrt]{plain})){rest}")
 
 
-_SHAPES = [(literal, key_shape(literal, rest)) for literal, rest in KEYS]
-
-
-def spellings(secret: str) -> frozenset[str]:
-    """A secret as a text may hold it: as it is, inside a JSON string, with slashes escaped, in a URL."""
-    in_json = (json_text.quote(secret)[1:-1], json.dumps(secret)[1:-1])
-    return frozenset((secret, *in_json, secret.replace("/", "\\/"), quote(secret, safe="", errors="surrogatepass")))
 
 
 def secrets_of(exchange: "Exchange") -> tuple[str, ...]:
@@ -110,14 +107,18 @@ def secrets_of(exchange: "Exchange") -> tuple[str, ...]:
     path, _, query = exchange.path.partition("?")
     if userinfo := _USERINFO.search(path):
         found += [userinfo[1], userinfo[1].partition(":")[2]]
+    shaped = list(_shaped(unquote(exchange.path)))
     for name, value in _parameters(query):
         if is_credential(name) or QUERY.fullmatch(_plain(name)):
             found += [value, unquote_plus(value)]
     for body in (exchange.request, exchange.upstream_request or b""):
         try:
-            found += _body_secrets(json_text.loads(body), secret=False)
+            value = json_text.loads(body)
+            found += _body_secrets(value, secret=False)
+            shaped += _shaped_within(value)
         except (json_text.NotJSON, RecursionError):
             continue
+    found += [text for text in dict.fromkeys(shaped) if text not in found][:MAX_SHAPED]
     return tuple(sorted({text for text in found if len(text) >= MIN_SECRET}, key=lambda text: (-len(text), text)))
 
 
@@ -125,16 +126,16 @@ class Redactor:
     """Takes secrets out. Anything may be given to it; nothing is raised."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
-        self._spelled = sorted({text for secret in secrets for text in spellings(secret)}, key=len, reverse=True)
+        self._spelled = sorted({text for secret in secrets for text in disguises(secret)}, key=len, reverse=True)
 
     def text(self, text: str) -> str:
         """The text without the request's secrets and without what looks like a key."""
         for spelled in self._spelled:
             if spelled in text:
                 text = text.replace(spelled, REDACTED)
-        for literal, shape in _SHAPES:
+        for literal, rest in KEYS:
             if literal in text:
-                text = shape.sub(REDACTED, text)
+                text = key_shape(literal, rest).sub(REDACTED, text)
         return text
 
     def headers(self, headers: Iterable[tuple[str, str]]) -> list[list[str]]:
@@ -181,6 +182,8 @@ class Redactor:
         return value
 
 
+_WORDS = re.compile("[a-z_-]*|[A-Z_-]*")
+_PASSWORD = re.compile(r"[a-z][a-z0-9+.-]*://[^\s/:@]*:([^\s/@]+)@")
 _PUNCTUATION = re.compile(r"[\W_]+")
 _USERINFO = re.compile("//([^/@]+)@")
 
@@ -236,3 +239,29 @@ def _body_secrets(value: Any, *, secret: bool) -> Iterator[str]:
         case list():
             for item in value:
                 yield from _body_secrets(item, secret=secret)
+
+
+def _shaped_within(value: Any) -> Iterator[str]:
+    """What has the shape of a key, or is the password of a URL, in all strings of a JSON value, names too."""
+    match value:
+        case str():
+            yield from _shaped(value)
+            if "://" in value:
+                yield from (found[1] for found in _PASSWORD.finditer(value) if not _WORDS.fullmatch(found[1]))
+        case dict():
+            for name, item in value.items():
+                yield from _shaped_within(name)
+                yield from _shaped_within(item)
+        case list():
+            for item in value:
+                yield from _shaped_within(item)
+
+
+def _shaped(text: str) -> Iterator[str]:
+    """The keys in a text; words that begin as one does are none, `sk-fading-circle` or `Bearer YOUR_TOKEN`."""
+    for literal, rest in KEYS:
+        if literal in text:
+            for found in key_shape(literal, rest).finditer(text):
+                key = found[0].rstrip("._~+/=-")  # of the sentence, or no loss
+                if not _WORDS.fullmatch(key.removeprefix(literal)):
+                    yield key.removeprefix(literal) if literal.lower() == "bearer " else key

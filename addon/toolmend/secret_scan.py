@@ -18,8 +18,9 @@ from dataclasses import dataclass
 from math import log2
 from urllib.parse import unquote
 
+from .disguises import spellings
 from .recorded_text import last_name, texts_of
-from .redaction import KEYS, MIN_SECRET, is_credential, key_shape, spellings
+from .redaction import KEYS, MIN_SECRET, is_credential, key_shape
 
 MORE_KEYS = (
     # of whatever an agent may have read: files, logs, the output of a command

@@ -4,11 +4,11 @@ Rule of this file: a type checker takes a value for frozen; at run time nothing 
 times as slowly (`object.__setattr__` for each field), and one stream builds a dozen for each event.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import dataclass_transform
 
 
-@dataclass_transform(frozen_default=True)
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def value[T](cls: type[T]) -> type[T]:
     """A class of values: compared by their fields, hashable, with slots."""
     return dataclass(slots=True, unsafe_hash=True)(cls)

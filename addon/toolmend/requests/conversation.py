@@ -8,16 +8,17 @@ turn that made the calls; what else the user said in that message is the turn be
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
 from ..seals import Seal
+from ..value import value
 
 type Cache = Mapping[str, Any] | None
 """`cache_control`, as the client wrote it."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Text:
     """Text."""
 
@@ -25,7 +26,7 @@ class Text:
     cache: Cache = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Image:
     """Either `data` (base64) with its media type, or `url`, or `file_id`."""
 
@@ -37,7 +38,7 @@ class Image:
     cache: Cache = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Document:
     """Either `data` (base64) with its media type, or `text`, or `url`, or `file_id`."""
 
@@ -50,7 +51,7 @@ class Document:
     cache: Cache = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Thinking:
     """Reasoning of an earlier turn; `seal` is what its upstream wants back with it."""
 
@@ -58,14 +59,14 @@ class Thinking:
     seal: Seal | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Refusal:
     """An earlier turn's words of declining."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ToolUse:
     """An earlier call. `arguments` is JSON text; of a custom call, the bare input."""
 
@@ -76,7 +77,7 @@ class ToolUse:
     cache: Cache = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ToolResult:
     """What came of the call with this id."""
 
@@ -87,7 +88,7 @@ class ToolResult:
     cache: Cache = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Other:
     """A part that only the API it came in can say, as it was written."""
 
@@ -98,7 +99,7 @@ class Other:
 type Part = Text | Image | Document | Thinking | Refusal | ToolUse | ToolResult | Other
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Turn:
     """One turn of the conversation."""
 
@@ -107,7 +108,7 @@ class Turn:
     name: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Tool:
     """`schema` is the JSON schema of the parameters; None where the client gave none. A custom tool has a `format` instead."""
 
@@ -120,7 +121,7 @@ class Tool:
     cache: Cache = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ToolChoice:
     """`names`: the one tool that must be called (mode `tool`), or those that may be (modes auto and required)."""
 
@@ -128,7 +129,7 @@ class ToolChoice:
     names: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Reasoning:
     """How much the model is to think. `budget` counts tokens; `enabled` None: the client does not say."""
 
@@ -138,7 +139,7 @@ class Reasoning:
     summary: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Format:
     """What the answer must be: any JSON object, or one of a schema."""
 
@@ -149,7 +150,7 @@ class Format:
     description: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Conversation:
     """A request. None and empty: the client does not say. `rest` is what only its own API can say, by field.
 

@@ -10,7 +10,8 @@ Rule of this file: no tokenizer, no table of words: the bytes of a text are told
 import base64
 import binascii
 import re
-from collections.abc import Mapping
+import string
+from collections.abc import Mapping, Sequence
 from math import ceil
 from typing import Any
 
@@ -59,6 +60,10 @@ _PLACES = frozenset({"source", "image_url", "file", "file_data", "file_url", "fi
 
 _ENCRYPTED = frozenset({"signature", "encrypted_content"})
 _RANDOM = re.compile(rb"[A-Za-z0-9+/]{100,}")
+_KINDS = bytes(next(at for at, (kind, _) in enumerate(WEIGHTS) if byte in kind) for byte in range(256))
+_LONG = bytes(b" a"[chr(byte) in string.ascii_letters + string.digits + "+/"] for byte in range(256))
+"""For `bytes.translate`: the row of WEIGHTS that a byte is of, and what may stand in a RANDOM run. To count and to find in what
+comes of it is ten times as fast as a pattern: a request of 100 KB is read while its client waits."""
 _PDF_PAGE = re.compile(rb"/Type\s*/Page\b")
 
 
@@ -71,33 +76,44 @@ def tokens(request: Mapping[str, Any], api: str) -> int:
 
 def of_text(text: str) -> float:
     """The tokens of a text."""
-    data = text.encode(errors="surrogatepass")
-    found = sum((len(data) - len(data.translate(None, kind))) * weight for kind, weight in WEIGHTS)
-    return found + RANDOM * sum(len(run) for run in _RANDOM.findall(data) if not run.isalpha())
+    return _of_texts([text])
+
+
+def _of_texts(texts: Sequence[str]) -> float:
+    """The tokens of some texts together."""
+    data = "\0".join(texts).encode(errors="surrogatepass")
+    kinds = data.translate(_KINDS)
+    found = sum(kinds.count(at) * weight for at, (_, weight) in enumerate(WEIGHTS))
+    found -= max(0, len(texts) - 1) * WEIGHTS[_KINDS[0]][1]  # what stands between them
+    if b"a" * 100 in data.translate(_LONG):
+        found += RANDOM * sum(len(run) for run in _RANDOM.findall(data) if not run.isalpha())
+    return found
 
 
 def _value(value: Any) -> float:
     """Of any JSON. The names of members stand for what a chat template writes around them."""
     found = 0.0
+    texts: list[str] = []
     left = [value]  # no recursion: what is nested deep must not be an error
     while left:
         value = left.pop()
         if isinstance(value, str):
-            found += of_text(value)
+            texts.append(value)
         elif isinstance(value, list):
             left += value
-        elif isinstance(value, Mapping):
+        elif isinstance(value, dict):  # of JSON, as all in here; to ask for a Mapping costs ten times as much
             whole = _part(value)
             found += whole or 0
             for key, inner in value.items() if whole is None else ():
                 if key in _ENCRYPTED and isinstance(inner, str):
                     found += len(inner) / OPAQUE
                 else:
-                    found += of_text(key) + 1
+                    found += 1
+                    texts.append(key)
                     left.append(inner)
         elif value is not None:
             found += 1
-    return found
+    return found + _of_texts(texts)
 
 
 def _part(part: Mapping[str, Any]) -> float | None:

@@ -1,0 +1,125 @@
+"""An upstream that fails at each stage of a stream: the client has every byte that came, or an error of its own API.
+
+What test_broken.py shows of an untranslated stream is not shown again.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from clients import LEAK, Raw, Serve, ask, chunks, http2_options, parse, recording, request_bytes
+from test_broken import H1, H2, READ, arrived, mended
+
+import judge_messages
+from toolmend.proxy import Mitmdump
+from toolmend.upstream import Script, Upstream
+
+EVENTS = chunks(LEAK)
+CUT = EVENTS[8][1][: len(EVENTS[8][1]) // 2]
+STAGES = {
+    "behind the headers": (),
+    "behind the role": EVENTS[:1],
+    "between events": EVENTS[:2],
+    "in held markup": EVENTS[:4],
+    "in the middle of an event": (*EVENTS[:8], (0.0, CUT)),
+    "in a call": EVENTS[:10],
+    "behind the finish": EVENTS[:-2],
+    "behind [DONE]": EVENTS,
+}
+HOW = ("drop", "reset")
+ASK = {
+    "model": "claude-sonnet-4-5",
+    "max_tokens": 100,
+    "stream": True,
+    "tools": [{"name": "get_weather", "input_schema": {"type": "object", "properties": {"city": {"type": "string"}}}}],
+    "messages": [{"role": "user", "content": "Weather?"}],
+}
+
+
+@pytest.fixture(scope="module")
+def routed(
+    confdir: Path, options: dict[str, str], certificate: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Mitmdump, dict[str, Upstream], Path]]:
+    """A proxy with a route to an upstream that speaks HTTP/1, and one to one that speaks HTTP/2: they say what `script` holds."""
+    folder = tmp_path_factory.mktemp("routed")
+    with Upstream([Script()], tls=certificate, alpn=H1) as one, Upstream([Script()], tls=certificate, alpn=H2) as two:
+        upstreams = {"HTTP/1": one, "HTTP/2": two}
+        lines = []
+        for name, upstream in upstreams.items():
+            lines += ["[[route]]", f'from = "https://{name[-1]}.invalid/v1/messages"']
+            lines += [f'to = "{upstream.url}/v1/chat/completions"', 'use_model = "kimi-k2.5"']
+        file = folder / "toolmend.toml"
+        file.write_text("\n".join(lines))
+        given = {**options, "toolmend_config": str(file), "toolmend_flows": str(folder / "flows")}
+        with Mitmdump(given, confdir=confdir) as proxy:
+            yield proxy, upstreams, folder / "flows"
+            assert "Traceback" not in proxy.log, proxy.log
+            assert "has crashed" not in proxy.log, proxy.log
+
+
+@pytest.mark.parametrize("how", HOW)
+@pytest.mark.parametrize("protocol", ["HTTP/1", "HTTP/2"])
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_translated_answer(
+    routed: tuple[Mitmdump, dict[str, Upstream], Path], stage: str, protocol: str, how: str
+) -> None:
+    """Whatever the client has, it never looks like a whole answer that is none."""
+    proxy, upstreams, flows = routed
+    sent = STAGES[stage]
+    upstreams[protocol].scripts = [Script((*sent, *READ), end=how)]  # type: ignore[arg-type]
+    path = f"/v1/messages?{protocol[-1]}-{how}-{list(STAGES).index(stage)}"
+    body, whole = bytearray(), True
+    with httpx.Client(**http2_options(proxy)) as client:
+        try:
+            with client.stream("POST", f"https://{protocol[-1]}.invalid{path}", json=ASK) as answer:
+                for data in answer.iter_raw():
+                    body += data
+        except httpx.RemoteProtocolError:
+            whole = False
+    assert not whole
+    got = judge_messages.read(bytes(body))
+    assert [fault for fault in got.faults if "neither" not in fault] == []
+    assert "I will look.".startswith(got.text)
+    if stage == "behind [DONE]":
+        assert got.asked == [("get_weather", {"city": "Beijing"})]
+        assert got.stop_reason == "tool_use"
+    else:
+        assert got.stop_reason is None or stage == "behind the finish"
+    kept = recording(flows, path)
+    assert kept.meta["state"] == "upstream_error"
+    assert kept.read("upstream.sse") == arrived(sent)
+    assert kept.read("client.sse") == bytes(body)
+
+
+@pytest.mark.parametrize("alpn", [H1, H2], ids=["HTTP/1", "HTTP/2"])
+@pytest.mark.parametrize("stage", ["behind the headers", "behind the role", "in the middle of an event", "behind [DONE]"])
+def test_an_answer_in_the_same_api(proxy: Mitmdump, serve: Serve, flows: Path, path: str, stage: str, alpn: tuple[str, ...]) -> None:
+    """The stages that test_broken.py leaves out."""
+    sent = STAGES[stage]
+    reply = ask(proxy, serve(Script((*sent, *READ), end="drop"), alpn=alpn).url, path=path)
+    assert not reply.terminated
+    assert reply.body == mended(sent)
+    kept = recording(flows, path)
+    assert kept.meta["state"] == "upstream_error"
+    assert kept.read("upstream.sse") == arrived(sent)
+    assert kept.read("client.sse") == reply.body
+
+
+@pytest.mark.parametrize("stage", [name for name, sent in STAGES.items() if sent])
+def test_an_upstream_that_falls_silent(proxy: Mitmdump, serve: Serve, flows: Path, path: str, stage: str) -> None:
+    """All that can be told is there while it is silent; then it goes on, and the answer is whole."""
+    sent = STAGES[stage]
+    assert sent
+    upstream = serve(Script(sent, end="stall"))
+    now = mended(sent)
+    with Raw(proxy, upstream.url) as raw:
+        raw.send(request_bytes(path, host=raw.host, Connection="close"))
+        got = b""
+        while parse(got).body != now:
+            got += raw.sock.recv(65536)
+        upstream.release()
+        reply = parse(got + raw.read_to_end())
+    assert reply.terminated
+    assert reply.body.startswith(now)
+    assert recording(flows, path).meta["state"] == "complete"

@@ -1,0 +1,85 @@
+"""Bodies that are small until they are read: through a real proxy, whose memory is looked at (R13, R14)."""
+
+import json
+from pathlib import Path
+
+import pytest
+from clients import Raw, Serve, Start, parse
+
+from test_codings import BOMBS, CODERS
+from toolmend.proxy import Mitmdump
+from toolmend.upstream import Script
+
+MIB = 1024
+"""In the KiB that /proc counts in."""
+JSON_BOMBS = {
+    "deep": b'{"a":' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+    "open": b'{"a":' * 100_000,
+    "a number": b'{"model":"m","n":' + b"9" * 1_000_000 + b"}",
+    "an exponent": b'{"model":"m","n":1e999999999}',
+    "members": b"{" + b",".join(b'"%d":0' % n for n in range(200_000)) + b"}",
+}
+
+
+def peak(proxy: Mitmdump) -> int:
+    lines = Path(f"/proc/{proxy.pid}/status").read_text().splitlines()
+    return int(next(line for line in lines if line.startswith("VmHWM")).split()[1])
+
+
+def post(proxy: Mitmdump, url: str, body: bytes, *headers: str) -> bytes:
+    """The body of the answer."""
+    with Raw(proxy, url, alpn=("http/1.1",)) as raw:
+        lines = [
+            "POST /v1/chat/completions HTTP/1.1",
+            f"Host: {raw.host}",
+            "Content-Type: application/json",
+            f"Content-Length: {len(body)}",
+        ]
+        raw.send("\r\n".join([*lines, "Connection: close", *headers, "", ""]).encode() + body)
+        return parse(raw.read_to_end()).body
+
+
+@pytest.mark.parametrize("kind", ["text/event-stream", "application/json"])
+def test_answers(start: Start, serve: Serve, kind: str) -> None:
+    """The client gets a whole answer as it came; of a stream, whose coding is undone on its way, that it broke off."""
+    bombs = {name: bomb for name, bomb in BOMBS.items() if name != "hidden"}
+    upstream = serve(
+        *(Script(((0, body),), headers=(("content-type", kind), ("content-encoding", coding))) for body, coding in bombs.values())
+    )
+    proxy = start()
+    ask = json.dumps({"model": "m", "stream": kind != "application/json", "messages": []}).encode()
+    sizes = {name: len(post(proxy, upstream.url, ask)) for name in bombs}
+    if kind == "application/json":
+        assert sizes == {name: len(body) for name, (body, _) in bombs.items()}
+    else:
+        assert max(sizes.values()) < 1000
+    assert peak(proxy) < 200 * MIB  # one bomb alone would be 64 MiB, all of them 600
+    assert "Traceback" not in proxy.log
+
+
+def test_requests(start: Start, serve: Serve) -> None:
+    """They arrive as they were sent."""
+    bodies = [(body, (f"Content-Encoding: {coding}",)) for body, coding in BOMBS.values()]
+    bodies += [(body, ()) for body in JSON_BOMBS.values()]
+    bodies += [(CODERS["gzip"](body), ("Content-Encoding: gzip",)) for body in JSON_BOMBS.values()]
+    upstream = serve(*[Script(((0, b"{}"),), headers=(("content-type", "application/json"),))] * len(bodies))
+    proxy = start()
+    for body, headers in bodies:
+        assert post(proxy, upstream.url, body, *headers) == b"{}"
+    assert [one.body for one in upstream.requests] == [body for body, _ in bodies]
+    assert peak(proxy) < 320 * MIB  # a request of 64 MiB is read, and one of 200,000 members
+    assert "Traceback" not in proxy.log
+
+
+@pytest.mark.parametrize("name", JSON_BOMBS)
+def test_events(start: Start, serve: Serve, name: str) -> None:
+    """In a stream, and as an answer: byte for byte."""
+    stream = b"data: " + JSON_BOMBS[name] + b"\n\ndata: [DONE]\n\n"
+    upstream = serve(Script(((0, stream),)), Script(((0, JSON_BOMBS[name]),), headers=(("content-type", "application/json"),)))
+    proxy = start()
+    ask = json.dumps(
+        {"model": "kimi-k2", "stream": True, "messages": [], "tools": [{"type": "function", "function": {"name": "f"}}]}
+    ).encode()
+    assert post(proxy, upstream.url, ask) == stream
+    assert post(proxy, upstream.url, ask.replace(b"true", b"false")) == JSON_BOMBS[name]
+    assert "Traceback" not in proxy.log
