@@ -30,8 +30,6 @@ from toolmend.stream import UNREADABLE, Mend
 
 PACKAGE = str(Path(toolmend.__file__).parent)
 TOOL = 4  # of sys.monitoring: none of those that have a name
-NOT_YET = ("stall.py",)
-"""XX: a failure in the few lines of it that run behind the mending costs the chunk."""
 
 ERRORS = (MemoryError, RecursionError, ValueError, OSError, UnicodeError)
 MESSAGES = {
@@ -175,7 +173,7 @@ class Lines:
 
 @cache
 def _counts(file: str, line: int) -> bool:
-    return file.startswith(PACKAGE) and not file.endswith(NOT_YET) and linecache.getline(file, line).strip() != "try:"
+    return file.startswith(PACKAGE) and linecache.getline(file, line).strip() != "try:"
 
 
 @contextmanager

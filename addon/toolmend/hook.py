@@ -107,7 +107,11 @@ class Toolmend:
         if not call.routed and not facts.is_answer(response):
             return
         self.calls[flow] = call
-        self._open(call, flow, response)
+        try:
+            self._open(call, flow, response)
+        except Exception as error:
+            call.errors.append(f"not all could be set up: {reason(error)}")
+            call.streamed = facts.is_stream(call.source, flow.request.path, None, response)
         if not call.streams(response) or (call.pipeline is None and call.api != call.source):
             response.stream = False
         elif call.streamed and framing.comes(flow, response):

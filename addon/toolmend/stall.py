@@ -35,11 +35,17 @@ class Watched:
         begun = perf_counter()
         if begun - self._marked > MARK:
             self._marked, self._computed = begun, thread_time()
-        out = self._mend(data)
-        if perf_counter() - begun > STALL:
-            seconds = thread_time() - self._computed - MARK
-            if seconds > STALL * (1 + len(data) // PIECE):
-                if self._warned:
-                    out += self._give_up(f"two events took more than {STALL * 1000:.0f} ms each")
-                self._warned = True
-        return out
+        out = self._mend(data)  # from here on there is something to lose
+        try:
+            if perf_counter() - begun > STALL and self._stalls(len(data)):
+                out += self._give_up(f"two events took more than {STALL * 1000:.0f} ms each")
+            return out
+        except Exception:
+            return out
+
+    def _stalls(self, size: int) -> bool:
+        """Whether a chunk of so many bytes took too long, and was not the first to."""
+        if thread_time() - self._computed - MARK <= STALL * (1 + size // PIECE):
+            return False
+        before, self._warned = self._warned, True
+        return before

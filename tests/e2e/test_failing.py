@@ -45,7 +45,7 @@ def broken(where, patched=set()):
 
 STAGES = [
     "toolmend.codings:Decoder.feed",
-    "toolmend.sse:Decoder.feed",
+    "toolmend.sse:Decoder.take",
     "toolmend.apis.chat:Chat.decode",
     "toolmend.apis.chat:Chat.encode",
     "toolmend.transformers.markup:Markup.feed",
