@@ -10,6 +10,8 @@ from test_codings import BOMBS, CODERS
 from toolmend.proxy import Mitmdump
 from toolmend.upstream import Script
 
+pytestmark = pytest.mark.slow
+
 MIB = 1024
 """In the KiB that /proc counts in."""
 JSON_BOMBS = {

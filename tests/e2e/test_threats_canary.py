@@ -25,6 +25,8 @@ from toolmend.proxy import Mitmdump
 from toolmend.recorded_text import texts_of
 from toolmend.upstream import Script
 
+pytestmark = pytest.mark.slow
+
 BODY = "Ab9Cd8Ef7Gh6Ij5Kl4Mn3Op2Qr1St0Uv9Wx8Yz7"
 SHAPES = (
     *(

@@ -69,6 +69,7 @@ def follow_object(scanner: Scanner, stops: tuple[str, ...], emit: Callable[[str]
     """
     depth = 0
     in_string = False
+    begins = "<[" if any(stop.startswith("[") for stop in stops) else "<"
     while True:
         text, at = scanner.text, scanner.pos
         sent, size = at, len(text)
@@ -84,7 +85,7 @@ def follow_object(scanner: Scanner, stops: tuple[str, ...], emit: Callable[[str]
             if character == '"':
                 in_string = not in_string
             elif not in_string:
-                if character == "<":
+                if character in begins:
                     at -= 1
                     break
                 depth += 1 if character in "{[" else -1
@@ -101,11 +102,13 @@ def follow_object(scanner: Scanner, stops: tuple[str, ...], emit: Callable[[str]
         emit("".join((*pieces, text[sent:at])))
         if done:
             return True
-        if at < size and not in_string:  # a "<", which JSON has no use for here
+        if at < size and not in_string:  # a "<", which JSON has no use for here, or a "[" that may be one of `stops`
             if (yield from scanner.ahead(stops)):
                 return False
+            begin = scanner.text[scanner.pos]
+            depth += begin == "["
             scanner.pos += 1
-            emit("<")
+            emit(begin)
         elif scanner.ended:
             return False
         else:
