@@ -105,6 +105,10 @@ OVERFLOWS = [
 ]  # fmt: skip
 
 
+NINES = "9" * 200_000
+"""More digits than a number of tokens has, or Python reads."""
+
+
 @pytest.mark.parametrize("status", [400, 413])
 @pytest.mark.parametrize(("message", "told"), OVERFLOWS)
 def test_a_context_that_is_full(status: int, message: str, told: str) -> None:
@@ -125,6 +129,12 @@ def test_a_context_that_is_full(status: int, message: str, told: str) -> None:
 def test_a_context_that_is_full_without_numbers(body: bytes, message: str) -> None:
     _, _, text = translate_error(400, JSON, body, "chat", "messages", now=NOW, new_id=ID)
     assert json.loads(text)["error"]["message"] == message
+
+
+@pytest.mark.parametrize("words", ["length", "4096 maximum", "maximum 4096"])
+def test_digits_without_end_are_no_number(words: str) -> None:
+    _, _, text = translate_error(400, JSON, chat(f"Prompt exceeds max {words} {NINES}"), "chat", "messages", now=NOW, new_id=ID)
+    assert json.loads(text)["error"]["message"].startswith("prompt is too long: ")
 
 
 SHAPES = [

@@ -57,8 +57,8 @@ _RATE = re.compile(r"rate.?limit|per (?:minute|min|day)\b", re.IGNORECASE)
 """But there may also be too many tokens in a time."""
 
 _MAXIMUM = re.compile(
-    r"(\d{3,})(?: tokens)? maximum"  # Anthropic, Mistral
-    r"|(?:maximum|limit|allowed|context size|context length|<=|\[1)[^\d.]{0,40}(\d{3,})",
+    r"(?<!\d)(\d{3,12})(?: tokens)? maximum"  # Anthropic, Mistral
+    r"|(?:maximum|limit|allowed|context size|context length|<=|\[1)[^\d.]{0,40}(\d{3,12})",
     re.IGNORECASE,
 )
 
@@ -92,7 +92,7 @@ def too_long(message: str) -> str:
     if bound is None:
         return f"prompt is too long: {message}"
     maximum = int(bound[1] or bound[2])
-    counts = [int(digits) for digits in re.findall(r"\d{3,}", message.replace(",", ""))]
+    counts = [int(digits) for digits in re.findall(r"(?<!\d)\d{3,12}(?!\d)", message.replace(",", ""))]
     # where the upstream does not say how many there are, it is at least one more than there may be
     tokens = next((count for count in counts if count > maximum), maximum + 1)
     return f"prompt is too long: {tokens} tokens > {maximum} maximum ({message})"
