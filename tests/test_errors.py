@@ -131,7 +131,7 @@ def test_a_context_that_is_full_without_numbers(body: bytes, message: str) -> No
     assert json.loads(text)["error"]["message"] == message
 
 
-@pytest.mark.parametrize("words", ["length", "4096 maximum", "maximum 4096"])
+@pytest.mark.parametrize("words", ["length", "length 4096 maximum", "length maximum 4096"])
 def test_digits_without_end_are_no_number(words: str) -> None:
     _, _, text = translate_error(400, JSON, chat(f"Prompt exceeds max {words} {NINES}"), "chat", "messages", now=NOW, new_id=ID)
     assert json.loads(text)["error"]["message"].startswith("prompt is too long: ")
