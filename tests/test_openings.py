@@ -6,9 +6,8 @@ from collections.abc import Sequence
 import pytest
 
 from toolmend.dialects import DIALECTS
-from toolmend.openings import Openings
+from toolmend.openings import Openings, regex
 from toolmend.providers import PROFILES, armed
-from toolmend.scanner import openers
 
 
 def told(found: object) -> tuple[str, int, int] | None:
@@ -16,7 +15,7 @@ def told(found: object) -> tuple[str, int, int] | None:
 
 
 def both(literals: Sequence[str], text: str, at: int = 0) -> tuple[object, object]:
-    return told(Openings(literals).search(text, at)), told(openers(tuple(literals)).search(text, at))
+    return told(Openings(literals).search(text, at)), told(regex(literals).search(text, at))
 
 
 @pytest.mark.parametrize(
@@ -41,10 +40,12 @@ def test_finds(literals: Sequence[str], text: str, found: tuple[str, int, int] |
 @pytest.mark.parametrize("profile", PROFILES, ids=lambda profile: profile.name)
 def test_finds_the_same_as_the_regex_of_all(profile: object) -> None:
     literals = tuple(dict.fromkeys(opener for dialect in armed(None, profile) for opener in dialect.openers))  # type: ignore[arg-type]
-    ours, regex, drawn = Openings(literals), openers(literals), random.Random(1)
+    ours, theirs, drawn = Openings(literals), regex(literals), random.Random(1)
     pieces = [*(literal for dialect in DIALECTS.values() for literal in dialect.openers), *"<|{[`\n a>▁", "text ", "tool_"]
     for _ in range(300):
         parts = [drawn.choice(pieces) for _ in range(drawn.randint(1, 6))]
         text = "".join(part[: drawn.randint(0, len(part))] if drawn.random() < 0.5 else part for part in parts)
         at = drawn.randint(0, len(text))
-        assert told(ours.search(text, at)) == told(regex.search(text, at)), (text, at)
+        end = drawn.randint(at, len(text))
+        assert told(ours.search(text, at)) == told(theirs.search(text, at)), (text, at)
+        assert told(ours.search(text, at, end)) == told(theirs.search(text, at, end)), (text, at, end)

@@ -1,19 +1,33 @@
-"""Where one of many literals stands in a text, or may stand once the text goes on: `scanner.openers`, for hundreds of them.
+"""Where one of some literals stands in a text, or may stand once the text goes on.
 
-    Openings(("<tool_call>", "<|tool_call_begin|>", …)).search("… <tool_ca")  →  "<tool_ca", as a Found
+    openers(("<tool_call>", "<|tool_call_begin|>", …)).search("… <tool_ca")  →  "<tool_ca", as a match
 
-A regex of all that a model may begin a call with takes a tenth of a second to compile, and every stream of the proxy waits. One
-of their first characters takes a millisecond or two, and finds few places where none of them stands; those are looked at here.
+For some of them it is a regex, for hundreds Openings, which finds the same. A regex of all that a model may begin a call with
+takes a tenth of a second to compile, and every stream of the proxy waits. One of their first characters takes a millisecond or
+two, and finds few places where none of them stands; those are looked at here.
 
 Rule of this file: it finds what the regex of all of them finds. The tests hold one against the other.
 """
 
-from collections.abc import Sequence
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from functools import cache
 
-from .scanner import openers
+FEW = 32
+"""Literals of which a regex is compiled in a millisecond or two."""
 
 HEAD = 4
 """Characters of a literal that the regex knows."""
+
+
+@cache
+def openers(literals: tuple[str, ...]) -> "re.Pattern[str] | Openings":
+    """What finds the first place where one of the literals stands, or may stand once the text goes on.
+
+    A match that is itself no literal is the beginning of one, and lies at the end of the text.
+    """
+    return regex(literals) if len(literals) <= FEW else Openings(literals)
 
 
 class Found:
@@ -39,7 +53,7 @@ class Openings:
 
     def __init__(self, literals: Sequence[str]) -> None:
         longest_first = sorted(dict.fromkeys(literals), key=len, reverse=True)
-        self.begin = openers(tuple(dict.fromkeys(literal[:HEAD] for literal in longest_first))).search
+        self.begin = regex(dict.fromkeys(literal[:HEAD] for literal in longest_first)).search
         fitting: dict[str, list[str]] = {}
         for literal in longest_first:
             for size in range(1, min(len(literal), HEAD) + 1):
@@ -50,8 +64,10 @@ class Openings:
                     there.append(short)
         self._fitting = {head: tuple(there) for head, there in fitting.items()}
 
-    def search(self, text: str, at: int = 0) -> Found | None:
+    def search(self, text: str, at: int = 0, end: int = sys.maxsize) -> Found | None:
         """The first place: of the longest literal there, or at the end of the text, of the beginning of one."""
+        if end < len(text):
+            text = text[:end]
         while head := self.begin(text, at):
             at = head.start()
             fitting = self._fitting[head.group()]
@@ -63,3 +79,28 @@ class Openings:
                 return Found(next(literal for literal in fitting if text.startswith(literal, at)), at)
             at += 1
         return None
+
+
+def regex(literals: Iterable[str]) -> re.Pattern[str]:
+    """A pattern that finds what `openers` is to find."""
+    trie: dict[str, dict] = {}  # type: ignore[type-arg]
+    for literal in literals:
+        node = trie
+        for character in literal:
+            node = node.setdefault(character, {})
+        node[""] = {}
+    return re.compile(_alternatives(trie) if trie else r"(?!)")
+
+
+def _alternatives(node: dict[str, dict]) -> str:  # type: ignore[type-arg]
+    children = [re.escape(character) + _rest(child) for character, child in node.items() if character]
+    return children[0] if len(children) == 1 else f"(?:{'|'.join(children)})"
+
+
+def _rest(node: dict[str, dict]) -> str:  # type: ignore[type-arg]
+    """What may follow a character of the trie: the rest of a literal, or the end of the text."""
+    if not any(node):
+        return ""
+    if "" in node:
+        return f"(?:{_alternatives(node)})?"
+    return rf"(?:{_alternatives(node)}|\Z)"

@@ -15,8 +15,8 @@ from functools import cache
 
 from .course import Course, without
 from .dialects.dialect import Dialect
-from .openings import Openings
-from .scanner import Reading, openers
+from .openings import Openings, openers
+from .scanner import Reading
 from .telling import Op, Telling
 from .tools import Tools
 

@@ -60,22 +60,18 @@ class Scanner:
 
     def literal(self, options: tuple[str, ...]) -> Reading[str | None]:
         """Goes past the longest of `options` that stands here and returns it; None, and no step, if none does."""
-        pattern, whole = _options(options)
+        whole, begun, firsts, sizes = _options(options)
         while True:
-            match = pattern.match(self.text, self.pos)
-            if match is None:
-                if self.pos < len(self.text) or self.ended or not options:
-                    return None
-            else:
-                found = match.group()
-                if found in whole or match.end() < len(self.text) or self.ended:
-                    while found not in options:  # the beginning of a longer one that does not come
-                        found = found[:-1]
-                        if not found:
-                            return None
-                    self.pos += len(found)
-                    return found
-            yield
+            here = self.text[self.pos : self.pos + sizes[0]]
+            if here and here[0] not in firsts:
+                return None
+            if here in begun and not self.ended:
+                yield  # more than this may stand here
+                continue
+            found = next((here[:size] for size in sizes if here[:size] in whole), None)
+            if found:
+                self.pos += len(found)
+            return found
 
     def ahead(self, options: tuple[str, ...]) -> Reading[str | None]:
         """The longest of `options` that stands here; no step is made."""
@@ -103,36 +99,8 @@ class Scanner:
 
 
 @cache
-def _options(options: tuple[str, ...]) -> tuple[re.Pattern[str], frozenset[str]]:
-    """The pattern for some literals, and those of them that no other begins with."""
-    begun = {option[:size] for option in options for size in range(1, len(option))}
-    return openers(options), frozenset(options) - begun
-
-
-@cache
-def openers(literals: tuple[str, ...]) -> re.Pattern[str]:
-    """A pattern that finds the first place where one of the literals stands, or may stand once the text goes on.
-
-    A match that is itself no literal is the beginning of one, and lies at the end of the text.
-    """
-    trie: dict[str, dict] = {}  # type: ignore[type-arg]
-    for literal in literals:
-        node = trie
-        for character in literal:
-            node = node.setdefault(character, {})
-        node[""] = {}
-    return re.compile(_alternatives(trie) if trie else r"(?!)")
-
-
-def _alternatives(node: dict[str, dict]) -> str:  # type: ignore[type-arg]
-    children = [re.escape(character) + _rest(child) for character, child in node.items() if character]
-    return children[0] if len(children) == 1 else f"(?:{'|'.join(children)})"
-
-
-def _rest(node: dict[str, dict]) -> str:  # type: ignore[type-arg]
-    """What may follow a character of the trie: the rest of a literal, or the end of the text."""
-    if not any(node):
-        return ""
-    if "" in node:
-        return f"(?:{_alternatives(node)})?"
-    return rf"(?:{_alternatives(node)}|\Z)"
+def _options(options: tuple[str, ...]) -> tuple[frozenset[str], frozenset[str], frozenset[str], tuple[int, ...]]:
+    """Some literals, all that is the beginning of one, their first characters, and their lengths, the longest first."""
+    begun = frozenset(option[:size] for option in options for size in range(len(option)))
+    sizes = sorted({len(option) for option in options}, reverse=True)
+    return frozenset(options), begun, frozenset(option[:1] for option in options), tuple(sizes) or (0,)

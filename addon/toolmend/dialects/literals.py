@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from math import isfinite
 
 from .. import json_text
-from ..scanner import Reading, Scanner, openers
+from ..openings import openers
+from ..scanner import Reading, Scanner
 from .quoted import read_string
 
 MAX_KEY = 256

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 
 from .. import json_text
 from ..course import Course
-from ..scanner import Reading, Scanner, openers
+from ..openings import openers
+from ..scanner import Reading, Scanner
 from ..values import is_string, json_or_text, to_json, types_of
 from .envelope import ARGUMENTS
 from .json_body import read_arguments
 from .tag import Tag
 
 if TYPE_CHECKING:
-    import re
 
     from ..reader import Reader
 
@@ -97,7 +97,7 @@ class Values:
         if any(end.startswith("\n") for end in self._tag.end):  # the newline in front of any of them is markup
             marks += tuple("\n" + mark for mark in marks if mark[0] != "\n")
         self._marks = marks
-        self._mark: re.Pattern[str] = openers(marks)
+        self._mark = openers(marks)
         self._course = Course(self._mark.search, escapes=True)
 
     def header(self) -> Reading[tuple[str, str | None] | None]:

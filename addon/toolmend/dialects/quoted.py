@@ -11,7 +11,8 @@ from collections.abc import Callable
 
 from .. import json_text
 from ..course import Course
-from ..scanner import Reading, Scanner, openers
+from ..openings import openers
+from ..scanner import Reading, Scanner
 
 PYTHON_QUOTES = tuple(prefix + quote for prefix in ("", "r", "R", "u", "U") for quote in ('"""', "'''", '"', "'"))
 

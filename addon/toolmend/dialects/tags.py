@@ -9,7 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from ..scanner import Reading, Scanner, openers
+from ..openings import openers
+from ..scanner import Reading, Scanner
 from .envelope import Form, read_envelopes
 from .json_body import read_arguments, surplus
 from .names import bare_name
