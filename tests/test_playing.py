@@ -107,7 +107,7 @@ def test_both_sides_of_every_fixture(name: str) -> None:
     assert tuple(data for _, data in upstream.chunks) == recording.chunks
     assert body_of(client) == recording.client
     assert (client.status, client.end) == (upstream.status, "clean")
-    last = recording.times[-1]
+    last = recording.times[-1] + (recording.meta.get("wait_ms") or 0) / 1000
     assert sum(wait for wait, _ in upstream.chunks) == pytest.approx(last)
     assert sum(wait for wait, _ in client.chunks) <= last + 1e-9
 
