@@ -19,6 +19,9 @@ PIECE = 64 * 1024
 MARK = 0.02
 """Seconds for which an answer is good: by so much, what was computed may be told too high, and is told lower."""
 
+SOON = 10.0
+"""Seconds within which a second one comes of the same cause: in the hours of a stream garbage is collected more than once."""
+
 
 class Watched:
     """`mend` is called with each chunk; `give_up` ends the mending, says why, and returns what had been held."""
@@ -29,7 +32,7 @@ class Watched:
         self._mend = mend
         self._give_up = give_up
         self._marked = self._computed = 0.0  # when it was asked for last, and the answer
-        self._warned = False
+        self._warned = float("-inf")  # when there was one
 
     def __call__(self, data: bytes) -> bytes:
         begun = perf_counter()
@@ -44,8 +47,8 @@ class Watched:
             return out
 
     def _stalls(self, size: int) -> bool:
-        """Whether a chunk of so many bytes took too long, and was not the first to."""
+        """Whether a chunk of so many bytes took too long, and another did so not long ago."""
         if thread_time() - self._computed - MARK <= STALL * (1 + size // PIECE):
             return False
-        before, self._warned = self._warned, True
-        return before
+        before, self._warned = self._warned, perf_counter()
+        return self._warned - before < SOON
