@@ -27,6 +27,7 @@ def figures(file: Path) -> dict[str, Any]:
     return {table["title"]: table["rows"] for table in told["tables"]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("only", "rows"),
     [
@@ -47,6 +48,7 @@ def test_in_process(tmp_path: Path, only: str, rows: set[str]) -> None:
 
 
 @linux
+@pytest.mark.slow
 def test_start(tmp_path: Path) -> None:
     file = tmp_path / "bench.json"
     ran = run("bench", "start", "--quick", "--json", str(file))
@@ -82,6 +84,7 @@ assert len(list((folder / "flows").rglob("meta.json"))) > 10
 
 
 @linux
+@pytest.mark.slow
 @pytest.mark.timeout(300)  # a dozen proxies
 def test_end_to_end_and_memory(tmp_path: Path) -> None:
     """With several proxies, and all that is played."""
@@ -96,6 +99,7 @@ def test_end_to_end_and_memory(tmp_path: Path) -> None:
 
 
 @linux
+@pytest.mark.slow
 @pytest.mark.timeout(300)  # it waits for all to be closed
 def test_soak(tmp_path: Path) -> None:
     """All is closed behind it, and every client got what it should; so short a time says nothing of memory."""

@@ -13,6 +13,8 @@ from streams import WEATHER, chunk, event, stream
 from toolmend.proxy import Mitmdump
 from toolmend.upstream import Request, Script, Upstream
 
+pytestmark = pytest.mark.slow
+
 CROWD = 200
 DEEP, LONG, MANY = 100_000, 10_000_000, 300_000
 BOMBS = {

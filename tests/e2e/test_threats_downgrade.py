@@ -14,6 +14,8 @@ from test_threats_smuggling import ANSWER, BODY, Wire, bare, comparable
 
 from toolmend.proxy import Mitmdump
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["bare"]
 
 type Fields = list[tuple[str, str]]

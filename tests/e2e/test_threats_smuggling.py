@@ -20,6 +20,8 @@ from clients import PROSE, parse
 
 from toolmend.proxy import Mitmdump
 
+pytestmark = pytest.mark.slow
+
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n" + PROSE
 BODY = b'{"model":"kimi-k2","stream":true,"messages":[]}'
 SECOND = b"POST /smuggled HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n"
