@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -139,7 +140,7 @@ def test_the_version_is_told_without_the_command_line() -> None:
 
 def complete(*words: str) -> list[str]:
     """What bash is offered for the last word."""
-    env = {"_TOOLMEND_COMPLETE": "bash_complete", "COMP_WORDS": " ".join(["toolmend", *words]), "COMP_CWORD": str(len(words))}
+    env = {"_TOOLMEND_COMPLETE": "bash_complete", "COMP_WORDS": shlex.join(["toolmend", *words]), "COMP_CWORD": str(len(words))}
     code = "import os, sys; os.environ |= eval(sys.argv.pop(1)); from toolmend.__main__ import main; exit(main())"
     return [line.partition(",")[2] for line in run(repr(env), code=code, capture_output=True).stdout.splitlines()]
 

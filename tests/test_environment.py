@@ -6,6 +6,8 @@ import pytest
 
 from toolmend.environment import BEFORE, NAMES, PRELOAD, TABLE, before, company_url, confdir, handed_back, variables
 
+REQUIRED = f'--require="{PRELOAD}"' if " " in str(PRELOAD) else f"--require={PRELOAD}"
+
 URL = "http://127.0.0.1:4711"
 CA, BUNDLE = Path("/conf/ca.pem"), Path("/data/bundle.pem")
 
@@ -23,7 +25,7 @@ def test_a_user_who_has_set_nothing() -> None:
         assert found[name] == str(BUNDLE)
     assert found["NODE_EXTRA_CA_CERTS"] == str(CA)
     assert found["NODE_USE_ENV_PROXY"] == "1"
-    assert found["NODE_OPTIONS"] == f"--require={PRELOAD}"
+    assert found["NODE_OPTIONS"] == REQUIRED
     assert found[BEFORE] == "{}"
     assert set(found) == {*NAMES, BEFORE}
     assert len(set(NAMES)) == len(NAMES)
@@ -34,7 +36,7 @@ KEPT = [
     ({"NO_PROXY": "a.example, .corp.example"}, "NO_PROXY", "a.example,.corp.example,localhost,127.0.0.1,::1"),
     ({"no_proxy": "localhost 10.0.0.1"}, "NO_PROXY", "localhost,10.0.0.1,127.0.0.1,::1"),
     ({"no_proxy": "*"}, "no_proxy", "localhost,127.0.0.1,::1"),
-    ({"NODE_OPTIONS": "--max-old-space-size=99"}, "NODE_OPTIONS", f"--max-old-space-size=99 --require={PRELOAD}"),
+    ({"NODE_OPTIONS": "--max-old-space-size=99"}, "NODE_OPTIONS", f"--max-old-space-size=99 {REQUIRED}"),
     ({"HTTP_PROXY": "http://corp:3128"}, "http_proxy", "http://corp:3128"),
     ({"HTTP_PROXY": "http://corp:3128", "HTTPS_PROXY": "http://corp:3128"}, "http_proxy", URL),
     ({"NODE_EXTRA_CA_CERTS": __file__}, "NODE_EXTRA_CA_CERTS", str(BUNDLE)),

@@ -13,6 +13,7 @@ from clients import Start
 
 from sickness import Box, make_ca, well
 from toolmend import __version__, background, leak
+from toolmend.cli.proxies import scripts
 from toolmend.doctor import Finding, interception
 from toolmend.doctor.interception import ask, ask_plain
 from toolmend.doctor.self_test import self_test
@@ -152,7 +153,7 @@ def test_proxies_that_are_told_something(
 
 def test_the_proxy_in_the_background(box: Box, confdir: Path) -> None:
     assert only(interception.background(box.machine)).text == "no proxy runs in the background"
-    running = background.start(0, OPTIONS, confdir, [addon_path()], before(os.environ))
+    running = background.start(0, OPTIONS, confdir, scripts(), before(os.environ))
     try:
         found = only(interception.background(box.machine))
     finally:
