@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import signal
 import socket
 import stat
@@ -64,7 +65,8 @@ def test_one_proxy_for_all_terminals(home: dict[str, str], upstream: Upstream, t
     assert "stop         toolmend stop" in run.stderr
     assert "toolmend: mended 1 of 1 answer (kimi_k2" in run.stderr
 
-    line = f'eval "$({sys.executable} -m toolmend env)"; "$@"; eval "$({sys.executable} -m toolmend env --unset)"; env'
+    python = shlex.quote(sys.executable)
+    line = f'eval "$({python} -m toolmend env)"; "$@"; eval "$({python} -m toolmend env --unset)"; env'
     shell = subprocess.run(["/bin/bash", "-c", line, "bash", *CURL], env=home, text=True, capture_output=True, timeout=60, check=True)
     stream, _, after = shell.stdout.partition("data: [DONE]\n\n")
     (call,) = read(f"{stream}data: [DONE]\n\n".encode()).only.calls
