@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable
+from functools import partial
 from itertools import count
 from typing import Any
 
@@ -36,6 +37,7 @@ FRAMINGS: dict[str, Callable[[Iterable[dict[str, Any]]], bytes]] = {
     "array": gemini_array,
     "code-assist": code_assist,
 }
+WAYS = partial(cuts, splits=30)
 CALL = ("get_weather", {"city": "Beijing"})
 NATIVE = {"functionCall": {"name": "get_weather", "args": {"city": "Beijing"}}, "thoughtSignature": "c2ln"}
 PATTERNS = {
@@ -51,7 +53,13 @@ def pipeline(request: dict[str, Any] | None = None, settings: Settings = Setting
     return Pipeline(asked, source="gemini", target="gemini", settings=settings, new_id=lambda: f"call_{next(numbers)}")
 
 
-def mended(chunks: list[dict[str, Any]], rules: list[str], framing: str = "sse", request: dict[str, Any] | None = None) -> Answer:
+def mended(
+    chunks: list[dict[str, Any]],
+    rules: list[str],
+    framing: str = "sse",
+    request: dict[str, Any] | None = None,
+    ways: Callable[[bytes], Iterable[list[bytes]]] = WAYS,
+) -> Answer:
     """What a client makes of what became of the chunks, however they are cut."""
     body = FRAMINGS[framing](chunks)
     whole = pipeline(request)
@@ -60,7 +68,7 @@ def mended(chunks: list[dict[str, Any]], rules: list[str], framing: str = "sse",
     assert whole.rules == rules
     if not rules:
         assert client == body
-    for pieces in cuts(body, splits=30):
+    for pieces in ways(body):
         assert play(lambda: pipeline(request), pieces) == client
     return read_gemini(client)
 
@@ -74,16 +82,7 @@ def test_every_dialect(name: str, framing: str) -> None:
     deltas: list[Delta] = [{"text": delta, **({key: True} if key else {})} for delta in map(str, pattern.deltas)]
     request = {"model": pattern.request["model"], **gemini_request(pattern.request)}
     rules = [rule for rule in pattern.rules if rule != "finish_reason"]
-    body = FRAMINGS[framing](gemini_chunks(deltas))
-    made = pipeline(request)
-    client = made.feed(body) + made.close()
-    assert made.error is None, made.error
-    assert made.rules == rules
-    if not rules:
-        assert client == body
-    for pieces in few_cuts(body):
-        assert play(lambda: pipeline(request), pieces) == client
-    answer = read_gemini(client)
+    answer = mended(gemini_chunks(deltas), rules, framing, request, few_cuts)
     assert answer.calls == [(call, json.loads(arguments)) for _, call, arguments in pattern.calls]
     assert (answer.content, answer.reasoning) == (pattern.content, pattern.reasoning)
     assert answer.finish == ["STOP"]

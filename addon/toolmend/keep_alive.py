@@ -25,7 +25,7 @@ _BLANK_LINE = (b"\n\n", b"\r\r", b"\n\r\n")
 class KeepAlives:
     """One stream: `feed` and `close` for its bytes, `repaired` for one event. `fired` is told `keep_alive`.
 
-    `comments`: whether its clients can read some. Google's own of Gemini's API end the stream at the first.
+    `comments`: whether its clients can read some; else the keep-alive is dropped.
     """
 
     def __init__(self, fired: Callable[[str], None], *, comments: bool = True) -> None:

@@ -129,7 +129,7 @@ class Pipeline:
         self._decoder = APIS[source].decoder()
         self._raw = not dialects and self._writer is None
         mends = settings.dialects != () and not alone and "keep_alive" not in off
-        self._alive = KeepAlives(self._fired, comments=source != "gemini") if mends or self._writer else None
+        self._alive = KeepAlives(self._fired, comments=APIS[source].comments) if mends or self._writer else None
         self._broken = False  # a translated answer that had to be given up
         self.lets_go = not self._raw and self._policy is not None and self._policy.lets_go
         self._unsent: list[bytes] = []  # chunks that came in, and are not all answered for

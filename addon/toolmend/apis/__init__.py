@@ -22,13 +22,15 @@ from .responses_write import ResponsesWriter
 class Api:
     """How the codec of a response is made, its writer (None: no client of another API is served), and what cuts its bytes.
 
-    `tells_calls`: whether it has a finish reason of its own for an answer with calls.
+    `tells_calls`: whether it has a finish reason of its own for an answer with calls. `comments`: whether its clients read any;
+    Google's own of Gemini end the stream at the first.
     """
 
     codec: Callable[[Reply], Codec]
     writer: Callable[[Reply], Writer] | None
     decoder: Callable[[], Decoder] = sse.Decoder
     tells_calls: bool = True
+    comments: bool = True
 
 
 APIS: Mapping[str, Api] = {
@@ -40,7 +42,7 @@ APIS: Mapping[str, Api] = {
     ),
     "messages": Api(Messages, MessagesWriter),
     "responses": Api(Responses, ResponsesWriter),
-    "gemini": Api(Gemini, None, GeminiDecoder, tells_calls=False),
+    "gemini": Api(Gemini, None, GeminiDecoder, tells_calls=False, comments=False),
     "ollama": Api(Ollama, None, LineDecoder, tells_calls=False),
 }
 
