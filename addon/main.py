@@ -16,11 +16,11 @@ for _name in [name for name in sys.modules if name.partition(".")[0] == "toolmen
     del sys.modules[_name]
 
 from toolmend.commands import Commands  # noqa: E402  (the lines above decide which toolmend this is)
-from toolmend.contentview import Views  # noqa: E402
 from toolmend.hook import Toolmend  # noqa: E402
 from toolmend.interception import Interception  # noqa: E402
-from toolmend.probe import Probe  # noqa: E402
-from toolmend.sockets import Sockets  # noqa: E402
+from toolmend.running.probe import Probe  # noqa: E402
+from toolmend.views.contentview import Views  # noqa: E402
+from toolmend.websocket.sockets import Sockets  # noqa: E402
 
 toolmend = Toolmend()
 addons = [toolmend, Interception(toolmend), Sockets(toolmend), Views(), Commands(), Probe(toolmend)]

@@ -18,7 +18,7 @@ import click
 
 from toolmend.cli import Problem
 from toolmend.dialects import DIALECTS
-from toolmend.proxy import ProxyError
+from toolmend.running.proxy import ProxyError
 from toolmend.upstream import make_certificate
 
 from . import end_to_end, in_process, memory, startup

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from toolmend.proxy import Mitmdump
+from toolmend.running.proxy import Mitmdump
 
 from . import bodies
 from .load import END, directive

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from toolmend.proxy import Mitmdump
+from toolmend.running.proxy import Mitmdump
 
 from .client import Asking, Client, asking
 from .clock import cpu_of, percentile

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from toolmend.proxy import Mitmdump, tail
+from toolmend.running.proxy import Mitmdump, tail
 
 STREAM, IDENTITY, TOOLMEND, RECORDING = "stream = True", "identity", "toolmend", "toolmend, recording"
 ALL = (STREAM, IDENTITY, TOOLMEND, RECORDING)

@@ -25,7 +25,7 @@ from typing import IO, Any
 import click
 
 from toolmend.cli import Exit
-from toolmend.proxy import Mitmdump, addon_path
+from toolmend.running.proxy import Mitmdump, addon_path
 from toolmend.upstream import Request, Script, Upstream, make_certificate
 
 from .__main__ import FORMAT, machine

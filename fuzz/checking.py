@@ -5,9 +5,9 @@ from typing import Any
 
 import spoken
 from samples import asked
+from toolmend.config.settings import Settings
 from toolmend.ids import ids_for
 from toolmend.pipeline import Pipeline
-from toolmend.settings import Settings
 
 _COMMENT = re.compile(rb"^:.*?(?:\r\n|\n|\r)+", re.MULTILINE)
 

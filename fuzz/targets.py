@@ -18,13 +18,14 @@ from checking import legal, run
 from dice import Dice
 from samples import HISTORY, MARKUP, MODELS, PAIRS, SEEDS, TALK, asked, parts
 from streams import WEATHER, stream
-from toolmend import codings, json_text, library, replay, sse
+from toolmend import codings, json_text, replay, sse
+from toolmend.config.settings import Settings, SettingsError, parse
 from toolmend.dialects import DIALECTS
 from toolmend.ids import ids_for
 from toolmend.pipeline import Pipeline
+from toolmend.recordings import library
 from toolmend.requests import RequestError
 from toolmend.requests.translate import translate
-from toolmend.settings import Settings, SettingsError, parse
 
 
 def sse_decoder(data: bytes) -> None:

@@ -20,8 +20,8 @@ from judge import read
 from other_streams import Spoken, recorded_streams
 from patterns import Pattern, recorded_patterns
 from streams import body_of
-from toolmend.proxy import Mitmdump
 from toolmend.replay import find
+from toolmend.running.proxy import Mitmdump
 from toolmend.upstream import Request, Script, Upstream, make_certificate
 
 FLOWS = Path(__file__).parent.parent / "flows"

@@ -15,10 +15,10 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from toolmend.certificates import ADDING, REPLACING, write_bundle
 from toolmend.doctor import Machine
-from toolmend.environment import BEFORE, NAMES, variables
-from toolmend.trust import CA, KEY, STORES, System
+from toolmend.running.certificates import ADDING, REPLACING, write_bundle
+from toolmend.running.environment import BEFORE, NAMES, variables
+from toolmend.running.trust import CA, KEY, STORES, System
 
 DEBIAN = next(store for store in STORES if "debian" in store.systems)
 OTHER_USES = (

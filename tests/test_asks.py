@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams import tool
-from toolmend.asks import MAX_SHOWN, MAX_TEXT, ask_of, spoken
+from toolmend.recordings.asks import MAX_SHOWN, MAX_TEXT, ask_of, spoken
 
 CHAT = "/v1/chat/completions"
 KEY = "sk-" + "a1b2c3d4" * 4

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from sickness import Box, well
-from toolmend import bug_report as report
 from toolmend.cli import bug_report, main
 from toolmend.doctor import Finding
+from toolmend.running import bug_report as report
 
 FIXTURE = Path(__file__).parents[1] / "flows/kimi/bare-counter"
 SECRET = "correct-horse-battery-staple"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from toolmend import certificates
-from toolmend.certificates import REPLACING, given_files, kept_bundle, trusted, write_bundle
+from toolmend.running import certificates
+from toolmend.running.certificates import REPLACING, given_files, kept_bundle, trusted, write_bundle
 from toolmend.upstream import make_certificate
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from toolmend.checks import SettingsError, host_globs, suggestion, words
+from toolmend.config.checks import SettingsError, host_globs, suggestion, words
 
 
 @pytest.mark.parametrize(

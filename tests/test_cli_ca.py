@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from sickness import DEBIAN, Box, well
-from toolmend import trust
 from toolmend.cli import main
-from toolmend.trust import CA, KEY, certificates
+from toolmend.running import trust
+from toolmend.running.trust import CA, KEY, certificates
 
 UPDATE = """#!/bin/sh
 echo "updating $*"

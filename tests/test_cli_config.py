@@ -7,9 +7,9 @@ import pytest
 
 from toolmend.cli import main
 from toolmend.cli.config import DEFAULTS
-from toolmend.keys import KEYS, VARIABLES
-from toolmend.layers import alone
-from toolmend.settings import Settings, checked, parse
+from toolmend.config.keys import KEYS, VARIABLES
+from toolmend.config.layers import alone
+from toolmend.config.settings import Settings, checked, parse
 
 
 @pytest.fixture(autouse=True)

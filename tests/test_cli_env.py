@@ -9,7 +9,7 @@ import pytest
 
 from toolmend.cli import main
 from toolmend.cli.env import SHELLS
-from toolmend.environment import BEFORE, NAMES
+from toolmend.running.environment import BEFORE, NAMES
 
 VALUES = ["plain", "two words", "it's", 'a "b"', "$HOME `id` $(id)", "back\\slash\\", "line\nline", "a;b|c&d*?!#~", "%\u2018x\u2019 日本", "-n", "\\'"]
 

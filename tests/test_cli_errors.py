@@ -74,7 +74,7 @@ def _deaf(box: Box) -> None:
 
 def _no_proxy_starts(box: Box) -> None:
     (box.folder / "main.py").write_text("import no_such_module")
-    box.patch.setattr("toolmend.proxy.addon_path", lambda: box.folder / "main.py")
+    box.patch.setattr("toolmend.running.proxy.addon_path", lambda: box.folder / "main.py")
 
 
 def _nothing(_: Box) -> None:

@@ -14,7 +14,7 @@ import pytest
 from kept import keep
 from test_hook import ASK, LEAK, PROSE
 from toolmend.cli import COMMANDS, Exit, cli, main
-from toolmend.keys import VARIABLES
+from toolmend.config.keys import VARIABLES
 
 ADDON = Path(__file__).parents[1] / "addon"
 HERE = [name for name, (module, _) in COMMANDS.items() if (ADDON / f"{module.partition(':')[0].replace('.', '/')}.py").exists()]

@@ -11,10 +11,11 @@ from mitmproxy.addons.view import View
 from mitmproxy.test import taddons, tflow
 
 from test_library import make
-from toolmend import fixture, replay
+from toolmend import replay
 from toolmend.commands import Commands
 from toolmend.hook import Toolmend
-from toolmend.library import entry
+from toolmend.recordings import fixture
+from toolmend.recordings.library import entry
 
 FLOWS = Path(__file__).parent.parent / "flows"
 

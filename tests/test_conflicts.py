@@ -8,8 +8,8 @@ from mitmproxy.addons.proxyserver import Proxyserver
 
 from test_hook import Log, Proxy, log, proxy
 from test_routes import table
-from toolmend.conflicts import conflicts, loops
-from toolmend.settings import Settings, load
+from toolmend.config.conflicts import conflicts, loops
+from toolmend.config.settings import Settings, load
 
 __all__ = ["log", "proxy"]
 

@@ -13,7 +13,7 @@ import pytest
 
 from judge import read
 from toolmend.cli import Problem, demo
-from toolmend.proxy import addon_path
+from toolmend.running.proxy import addon_path
 
 COMMAND = [sys.executable, "-m", "toolmend", "demo"]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(addon_path().parent), "COLUMNS": "80", "NO_COLOR": "1"}

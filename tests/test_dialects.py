@@ -11,9 +11,9 @@ from patterns import enveloped, mistral, tagged
 from patterns.family import TOOLS, dumps, raw
 from patterns.minimax import P
 from streams import chunk, event, request
+from toolmend.config.settings import Settings
 from toolmend.dialects import DIALECTS
 from toolmend.pipeline import Pipeline
-from toolmend.settings import Settings
 
 type Calls = list[tuple[str, dict[str, Any]]]
 

@@ -3,7 +3,7 @@
 import base64
 import itertools
 
-from toolmend.disguises import disguises, spellings
+from toolmend.recordings.disguises import disguises, spellings
 from toolmend.redaction import REDACTED, Redactor
 
 

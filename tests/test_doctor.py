@@ -14,7 +14,7 @@ import pytest
 from sickness import Box, make_ca, well
 from toolmend.doctor import CHECKS, Finding, agents, examine, installed, interception, shell
 from toolmend.doctor.finding import Machine, Proxy, proxy_of
-from toolmend.trust import CA, KEY
+from toolmend.running.trust import CA, KEY
 
 QUICK = {name: check for name, check in CHECKS.items() if name not in ("self-test", "probe")}
 """The other two are in e2e/test_self_test.py: they need proxies."""

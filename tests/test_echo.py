@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolmend import echo
-from toolmend.disguises import spellings
-from toolmend.echo import SUSPICIOUS, EchoMask
+from toolmend.recordings import echo
+from toolmend.recordings.disguises import spellings
+from toolmend.recordings.echo import SUSPICIOUS, EchoMask
 
 KEY = "sk-ant-api03-AbC_9/xYz"
 

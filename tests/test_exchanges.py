@@ -11,9 +11,9 @@ from patterns.kimi import ONE
 from streams import WEATHER, stream
 from test_recorder import EXCHANGE
 from toolmend.calls import Call
+from toolmend.config.settings import Settings
 from toolmend.exchanges import Exchanges
 from toolmend.recorder import Exchange
-from toolmend.settings import Settings
 
 
 @pytest.fixture

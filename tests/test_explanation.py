@@ -10,7 +10,7 @@ import pytest
 from patterns.kimi import PATTERNS
 from streams import WEATHER, body_of, stream
 from toolmend import replay
-from toolmend.explanation import MAX_TEXT, Change, changes
+from toolmend.recordings.explanation import MAX_TEXT, Change, changes
 from toolmend.replay import Recording
 
 FLOWS = Path(__file__).parents[1] / "flows"

@@ -12,9 +12,9 @@ from mitmproxy import http
 from mitmproxy.io import FlowReader
 
 from judge_har import faults
-from toolmend.export import sides
-from toolmend.flow_file import write
-from toolmend.har import har
+from toolmend.recordings.export import sides
+from toolmend.recordings.flow_file import write
+from toolmend.recordings.har import har
 from toolmend.replay import RecordingError, find
 
 FLOWS = Path(__file__).parent.parent / "flows"

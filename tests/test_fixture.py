@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from toolmend import fixture
+from toolmend.recordings import fixture
 
 
 def test_create(tmp_path: Path) -> None:
@@ -48,5 +48,5 @@ def test_what_cannot_be_replaced_leaves_nothing(tmp_path: Path) -> None:
 
 def test_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert fixture.home() == Path(__file__).parents[1] / "flows"
-    monkeypatch.setattr(fixture, "__file__", str(tmp_path / "site-packages" / "toolmend" / "fixture.py"))
+    monkeypatch.setattr(fixture, "__file__", str(tmp_path / "site-packages" / "toolmend" / "recordings" / "fixture.py"))
     assert fixture.home() == Path("flows")

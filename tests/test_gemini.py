@@ -27,10 +27,10 @@ from patterns import all_patterns
 from patterns.kimi import CITY, ONE, B, C, E, S
 from streams import cuts, play
 from toolmend.apis.gemini_elements import ElementDecoder, GeminiDecoder
+from toolmend.config.settings import Settings
 from toolmend.decoded import events_of
 from toolmend.fold import fold
 from toolmend.pipeline import Pipeline
-from toolmend.settings import Settings
 
 FRAMINGS: dict[str, Callable[[Iterable[dict[str, Any]]], bytes]] = {
     "sse": gemini_sse,

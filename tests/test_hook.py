@@ -15,10 +15,10 @@ from mitmproxy.test import taddons, tflow, tutils
 from other_streams import converse, gemini_chunks, gemini_request, gemini_sse
 from streams import WEATHER, stream
 from test_codings import BOMBS, CODERS
+from toolmend.config.settings import Settings
 from toolmend.hook import Toolmend
 from toolmend.pipeline import Pipeline
-from toolmend.retention import Keep
-from toolmend.settings import Settings
+from toolmend.recordings.retention import Keep
 
 SSE = "text/event-stream; charset=utf-8"
 LEAK = stream(

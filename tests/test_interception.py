@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from mitmproxy.proxy.mode_specs import ProxyMode
 
+from toolmend.config.settings import Settings, parse
 from toolmend.interception import is_wanted, sign_of
 from toolmend.refusals import Sign
-from toolmend.settings import Settings, parse
 
 ROUTE = """
 [[route]]

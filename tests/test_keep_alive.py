@@ -6,9 +6,9 @@ import pytest
 
 from spoken import APIS, PAIRS, WEATHER, Text, asked, speak
 from streams import chunk, cuts, event
+from toolmend.config.settings import Settings
 from toolmend.keep_alive import MAX_LINE, KeepAlives
 from toolmend.pipeline import Pipeline
-from toolmend.settings import Settings
 
 ONE = b"data: : keepalive\n\n"
 

@@ -8,11 +8,11 @@ import pytest
 from platformdirs.macos import MacOS
 from platformdirs.unix import Unix
 
-from toolmend.config_places import user_file
-from toolmend.keys import HARMLESS, KEYS, OTHERS, VARIABLES
-from toolmend.layers import alone, everywhere, variables
-from toolmend.retention import parse as keep
-from toolmend.settings import SettingsError, load
+from toolmend.config.config_places import user_file
+from toolmend.config.keys import HARMLESS, KEYS, OTHERS, VARIABLES
+from toolmend.config.layers import alone, everywhere, variables
+from toolmend.config.settings import SettingsError, load
+from toolmend.recordings.retention import parse as keep
 
 
 @pytest.fixture(autouse=True)

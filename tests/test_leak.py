@@ -3,8 +3,8 @@
 import pytest
 
 from judge import read
-from toolmend import leak
 from toolmend.pipeline import Pipeline
+from toolmend.running import leak
 
 
 def test_it_is_leaked() -> None:

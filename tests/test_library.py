@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from toolmend.library import Entry, NotFound, agent_of, entries, entry, find
+from toolmend.recordings.library import Entry, NotFound, agent_of, entries, entry, find
 
 META: dict[str, Any] = {
     "format": 1,

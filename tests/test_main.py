@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from test_hook import ASK, LEAK, mended
-from toolmend.proxy import COMMAND, Mitmdump
+from toolmend.running.proxy import COMMAND, Mitmdump
 from toolmend.upstream import Script, Upstream
 
 ADDON = Path(__file__).parent.parent / "addon"

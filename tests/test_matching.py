@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from streams import tool
-from toolmend.asks import Ask, ask_of
-from toolmend.matching import Miss, Shelf, Take
+from toolmend.recordings.asks import Ask, ask_of
+from toolmend.recordings.matching import Miss, Shelf, Take
 
 CHAT = "/v1/chat/completions"
 

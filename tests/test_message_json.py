@@ -7,10 +7,10 @@ import pytest
 
 from patterns import recorded_patterns
 from streams import body_of, chunk, event, stream
-from toolmend import message_json
 from toolmend.apis import APIS
-from toolmend.message_json import message_of
 from toolmend.pipeline import Pipeline
+from toolmend.recordings import message_json
+from toolmend.recordings.message_json import message_of
 from toolmend.requests import Translated
 from toolmend.tools import OF
 

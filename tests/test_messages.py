@@ -17,6 +17,7 @@ from toolmend import tools
 from toolmend.apis import messages_blocks
 from toolmend.apis.codec import Reply
 from toolmend.apis.messages import Messages
+from toolmend.config.settings import Settings
 from toolmend.dialects import REASONING_TAGS
 from toolmend.events import (
     Event,
@@ -37,7 +38,6 @@ from toolmend.json_text import NotJSON
 from toolmend.providers import armed, profile_for
 from toolmend.reader import Reader
 from toolmend.seals import Seal
-from toolmend.settings import Settings
 from toolmend.sse import Decoder, ServerSentEvent
 from toolmend.transformers.duplicates import Duplicates
 from toolmend.transformers.finish import FinishReason

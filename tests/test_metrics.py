@@ -13,15 +13,15 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from streams import stream
-from toolmend.checks import SettingsError
+from toolmend.config.checks import SettingsError
+from toolmend.config.targets import Targets, parse
 from toolmend.events import Usage
 from toolmend.fold import Message
-from toolmend.meter import MAX_NAME, Meter, Reading
-from toolmend.metering import MAX_UNREAD, Metering
 from toolmend.metrics import About, Event, FailedOpen, RecordingLost, RuleFired, StreamFinished, StreamStarted
-from toolmend.prometheus import MAX_HOSTS, Prometheus
 from toolmend.recorder import Exchange
-from toolmend.targets import Targets, parse
+from toolmend.telemetry.meter import MAX_NAME, Meter, Reading
+from toolmend.telemetry.metering import MAX_UNREAD, Metering
+from toolmend.telemetry.prometheus import MAX_HOSTS, Prometheus
 from toolmend.teller import Teller
 
 EXCHANGE = Exchange(

@@ -11,10 +11,10 @@ from judge import read
 from judge_messages import read as read_messages
 from patterns.kimi import PATTERNS
 from streams import WEATHER, body_of, chunk, event, request, stream, tool
-from toolmend import minimise as module
 from toolmend import replay
-from toolmend.fixture import golden
-from toolmend.minimise import minimise
+from toolmend.recordings import minimise as module
+from toolmend.recordings.fixture import golden
+from toolmend.recordings.minimise import minimise
 from toolmend.replay import Recording
 
 FLOWS = Path(__file__).parents[1] / "flows"

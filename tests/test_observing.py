@@ -11,8 +11,8 @@ from test_hook import ASK, LEAK, MESSAGE, PROSE, Log, Proxy, answered, asked, lo
 from test_routes import table
 from toolmend import replay
 from toolmend.cli import main
+from toolmend.config.settings import Settings
 from toolmend.observing import Observe
-from toolmend.settings import Settings
 
 __all__ = ["log", "proxy"]
 

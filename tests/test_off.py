@@ -5,9 +5,9 @@ import json
 import pytest
 
 from streams import WEATHER, stream
-from toolmend.off import NAMES, Off, parse
+from toolmend.config.off import NAMES, Off, parse
+from toolmend.config.settings import Settings, SettingsError
 from toolmend.pipeline import Pipeline
-from toolmend.settings import Settings, SettingsError
 
 RULES = ", ".join(NAMES)
 

@@ -15,10 +15,10 @@ from test_hook import asked
 from test_playing import ASK, CHUNKS, LEAK, make, translated
 from test_routes import table
 from toolmend.calls import Call
+from toolmend.config.settings import Settings, parse
 from toolmend.hosts import Api
-from toolmend.offline import HEADER, Offline, Play, sent, switch
+from toolmend.recordings.offline import HEADER, Offline, Play, sent, switch
 from toolmend.routes import Route
-from toolmend.settings import Settings, parse
 
 
 @pytest.fixture

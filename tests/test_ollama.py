@@ -13,10 +13,10 @@ from patterns import all_patterns
 from patterns.kimi import ONE, B, S
 from streams import cuts, play
 from toolmend.apis.ollama_lines import LineDecoder
+from toolmend.config.settings import Settings
 from toolmend.decoded import events_of
 from toolmend.fold import fold
 from toolmend.pipeline import Pipeline
-from toolmend.settings import Settings
 
 WAYS = partial(cuts, splits=30)
 CALL = ("get_weather", {"city": "Beijing"})

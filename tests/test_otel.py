@@ -15,13 +15,13 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.semconv._incubating.attributes import gen_ai_attributes
 
 from test_metrics import BODY, ERROR, EXCHANGE, events
-from toolmend import otel_names as names
 from toolmend.decoded import events_of
 from toolmend.events import Usage
 from toolmend.fold import Message, fold
 from toolmend.metrics import About, StreamFinished
-from toolmend.otel import Spans
-from toolmend.otel_content import attributes
+from toolmend.telemetry import otel_names as names
+from toolmend.telemetry.otel import Spans
+from toolmend.telemetry.otel_content import attributes
 from toolmend.upstream import Script, Upstream
 
 ABOUT = About("f1", 1_700_000_000.5, "openrouter.ai", "mistral", "chat", "chat", "m-1", "kimi", 200, stream=True)

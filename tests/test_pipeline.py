@@ -13,8 +13,8 @@ from patterns.kimi import CITY, ONE
 from streams import META, WEATHER, body_of, chunk, cuts, event, pieces, play, stream
 from toolmend import json_text
 from toolmend.apis import chat
+from toolmend.config.settings import Settings
 from toolmend.pipeline import Pipeline
-from toolmend.settings import Settings
 
 
 def pipeline(request: dict[str, Any] | None = WEATHER, **more: Any) -> Pipeline:

@@ -12,8 +12,8 @@ import pytest
 from judge_messages import read as read_messages
 from streams import WEATHER, stream
 from toolmend.apis.errors import Fault
-from toolmend.library import entry
-from toolmend.playing import Player, Side, local, refusal, script, shelf, take
+from toolmend.recordings.library import entry
+from toolmend.recordings.playing import Player, Side, local, refusal, script, shelf, take
 from toolmend.replay import RecordingError, find, load, replay
 from toolmend.upstream import Request, Script
 

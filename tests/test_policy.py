@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from judge import Answer, read
 from streams import META, WEATHER, chunk, cuts, event, pieces, play, stream
 from test_pipeline import UNTOUCHED
+from toolmend.config.settings import Settings, parse
 from toolmend.pipeline import Pipeline
 from toolmend.replay import load, replay
-from toolmend.settings import Settings, parse
 from toolmend.transformers.finish import FinishReason
 
 type Said = tuple[str, Any]

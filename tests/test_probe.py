@@ -5,11 +5,12 @@ from dataclasses import replace
 import pytest
 from mitmproxy.test import tflow
 
-from toolmend import __version__, leak, probe
+from toolmend import __version__
+from toolmend.config.settings import Settings
 from toolmend.doctor import interception
 from toolmend.hook import Toolmend
-from toolmend.probe import HEADER, HOST, Probe
-from toolmend.settings import Settings
+from toolmend.running import leak, probe
+from toolmend.running.probe import HEADER, HOST, Probe
 
 
 def flow_to(host: str) -> tflow.http.HTTPFlow:

@@ -13,8 +13,8 @@ import pytest
 from judge import read
 from streams import WEATHER, stream
 from toolmend import replay
-from toolmend.promotion import prepare, put
-from toolmend.verification import Result, check
+from toolmend.recordings.promotion import prepare, put
+from toolmend.recordings.verification import Result, check
 
 FLOWS = Path(__file__).parents[1] / "flows"
 SAMPLES = ("kimi/no-section", "kimi/prose-about-markers", "irregular/equal-ids-no-index", "reasoning/call-behind")

@@ -9,6 +9,7 @@ import pytest
 
 from judge import read
 from streams import cuts, pieces, play, request, stream, tool
+from toolmend.config.settings import Settings
 from toolmend.decoded import events_of
 from toolmend.dialects import OPEN_JSON
 from toolmend.events import Finish
@@ -30,7 +31,6 @@ from toolmend.requests.conversation import (
     Turn,
 )
 from toolmend.requests.prompted import DEFAULT, MAX_PROMPT, MAX_TOOLS, check, left_out, prompted
-from toolmend.settings import Settings
 
 READ = Tool("read_file", "Reads a file.", {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]})
 TIME = Tool("get_time")

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from toolmend.config.provider_tables import line_of
+from toolmend.config.settings import SettingsError, parse
 from toolmend.dialects import DIALECTS
-from toolmend.provider_tables import line_of
 from toolmend.providers import BUILT_IN, Profile, profile_for
-from toolmend.settings import SettingsError, parse
 
 NAMES = ", ".join(DIALECTS)
 FIELDS = "name, models, hosts, dialects, reasoning_field, think_tags, think_unopened"

@@ -3,10 +3,10 @@
 import pytest
 
 from streams import stream, tool
+from toolmend.config.settings import Settings
 from toolmend.dialects import DIALECTS
 from toolmend.pipeline import Pipeline
 from toolmend.providers import MAX_MODEL, PROFILES, REASONING_HOSTS, Profile, armed, find, profile_for, table
-from toolmend.settings import Settings
 
 MODELS = {
     # as documented

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from toolmend import proxy
-from toolmend.proxy import Mitmdump, ProxyError, addon_path, tail
+from toolmend.running import proxy
+from toolmend.running.proxy import Mitmdump, ProxyError, addon_path, tail
 
 STUBBORN = """
 import logging, signal
@@ -104,7 +104,7 @@ def test_it_ends_with_its_parent(confdir: Path) -> None:
     code = f"""
 import os, signal
 from pathlib import Path
-from toolmend.proxy import Mitmdump
+from toolmend.running.proxy import Mitmdump
 with Mitmdump({{}}, confdir=Path({str(confdir)!r}), scripts=[], ready="listening") as mitmdump:
     print(mitmdump.port, flush=True)
     os.kill(os.getpid(), signal.SIGKILL)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from toolmend.pruning import AT_LEAST, EVERY, OPEN, SHARE, Sweeper, remove, stored
-from toolmend.retention import Keep
+from toolmend.recordings.pruning import AT_LEAST, EVERY, OPEN, SHARE, Sweeper, remove, stored
+from toolmend.recordings.retention import Keep
 
 OLD = time.time() - OPEN - 60
 DAY = "2026-11-01"
@@ -166,7 +166,7 @@ def test_it_looks_again_when_much_was_written(tmp_path: Path) -> None:
 
 def test_it_looks_now_and_then(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     now = 1000.0
-    monkeypatch.setattr("toolmend.pruning.time.monotonic", lambda: now)
+    monkeypatch.setattr("toolmend.recordings.pruning.time.monotonic", lambda: now)
     sweeper = Sweeper(tmp_path, pytest.fail)
     sweep(sweeper)
     folder = make(tmp_path)
@@ -186,7 +186,7 @@ def test_a_failure_is_said_once_and_costs_nothing_else(tmp_path: Path, monkeypat
             raise PermissionError(13, "Permission denied", str(folder))
         rmtree(folder)
 
-    monkeypatch.setattr("toolmend.pruning.shutil.rmtree", stubborn)
+    monkeypatch.setattr("toolmend.recordings.pruning.shutil.rmtree", stubborn)
     log: list[str] = []
     sweeper = Sweeper(tmp_path, log.append)
     for _ in range(3):

@@ -19,7 +19,7 @@ import pytest
 
 from toolmend import __version__
 from toolmend.recorder import MAX_WAITING, Exchange, Recorder, Recording
-from toolmend.retention import Keep
+from toolmend.recordings.retention import Keep
 
 KEY = "sk-ant-api03-AbC_9-xYzAbC_9"
 REQUEST = {"model": "kimi-k2", "stream": True, "messages": [{"role": "user", "content": f"my key is {KEY}"}]}
@@ -311,7 +311,7 @@ def test_an_error_in_a_codec_costs_the_message_alone(recorder: Recorder, log: li
     def broken(*_: object, **__: object) -> None:
         raise AssertionError
 
-    monkeypatch.setattr("toolmend.folder.reading", broken)
+    monkeypatch.setattr("toolmend.recordings.folder.reading", broken)
     recording = record(recorder)
     recorder.close()
     assert "message.json" not in files(recording.folder)
@@ -466,7 +466,7 @@ def test_old_ones_go_when_something_is_recorded(tmp_path: Path, log: list[str]) 
 
 def test_old_ones_go_when_a_recording_is_finished(tmp_path: Path, log: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """What is open stays, be it too large; the limits may change meanwhile."""
-    monkeypatch.setattr("toolmend.pruning.EVERY", 0)
+    monkeypatch.setattr("toolmend.recordings.pruning.EVERY", 0)
     root = tmp_path / "flows"
     recorder = Recorder(root, log.append)
     there, open_, finished = old(root, 1), recorder.start(EXCHANGE), record(recorder)
@@ -496,8 +496,8 @@ def test_old_ones_that_cannot_go_cost_a_line(tmp_path: Path, log: list[str], mon
     def stubborn(folder: Path) -> None:
         raise PermissionError(13, "Permission denied", str(folder))
 
-    monkeypatch.setattr("toolmend.pruning.shutil.rmtree", stubborn)
-    monkeypatch.setattr("toolmend.pruning.EVERY", 0)
+    monkeypatch.setattr("toolmend.recordings.pruning.shutil.rmtree", stubborn)
+    monkeypatch.setattr("toolmend.recordings.pruning.EVERY", 0)
     root = tmp_path / "flows"
     old(root, 1)
     recorder = Recorder(root, log.append, Keep(None, timedelta(days=1)))

@@ -10,8 +10,8 @@ from other_streams import recorded_streams
 from patterns import recorded_patterns
 from toolmend import replay
 from toolmend.dialects import DIALECTS
-from toolmend.event_diff import diff
-from toolmend.verification import check
+from toolmend.recordings.event_diff import diff
+from toolmend.recordings.verification import check
 
 FLOWS = Path(__file__).parent.parent / "flows"
 RECORDINGS = {str(folder.relative_to(FLOWS)): folder for folder in replay.find(FLOWS)}

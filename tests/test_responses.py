@@ -17,11 +17,11 @@ from streams import cuts, pieces
 from toolmend.apis import responses, responses_read
 from toolmend.apis.codec import Reply
 from toolmend.apis.responses import Responses
+from toolmend.config.settings import Settings
 from toolmend.events import Event, Finish, MessageEnd, StreamError, Usage
 from toolmend.fold import Message, fold
 from toolmend.json_text import NotJSON
 from toolmend.pipeline import Pipeline
-from toolmend.settings import Settings
 from toolmend.sse import Decoder
 from toolmend.tools import UNKNOWN
 

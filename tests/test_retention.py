@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from toolmend.checks import SettingsError
-from toolmend.retention import DEFAULT, Keep, Stored, going, parse
+from toolmend.config.checks import SettingsError
+from toolmend.recordings.retention import DEFAULT, Keep, Stored, going, parse
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 WRITE = "write both as in 500MB 14d, or write all"

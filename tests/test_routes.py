@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from toolmend.config.settings import SettingsError, parse
 from toolmend.requests.prompted import DEFAULT
 from toolmend.routes import Origin, Route, api_of, match
-from toolmend.settings import SettingsError, parse
 
 MESSAGES, CHAT = "https://api.anthropic.com/v1/messages", "https://openrouter.ai/api/v1/chat/completions"
 OPENROUTER = Origin("https", "openrouter.ai", 443)

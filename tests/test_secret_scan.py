@@ -14,8 +14,8 @@ from urllib.parse import quote
 import pytest
 
 from streams import chunk, event, stream
+from toolmend.recordings.secret_scan import MORE_KEYS, credentials, scan
 from toolmend.redaction import KEYS
-from toolmend.secret_scan import MORE_KEYS, credentials, scan
 
 BASE62 = string.ascii_letters + string.digits
 FLOWS = Path(__file__).parents[1] / "flows"

@@ -8,12 +8,12 @@ import pytest
 from platformdirs.macos import MacOS
 from platformdirs.unix import Unix
 
-from toolmend import settings
+from toolmend.config import settings
+from toolmend.config.off import Off
+from toolmend.config.settings import Settings, SettingsError, parse, spelled
+from toolmend.config.targets import Targets
 from toolmend.dialects import DIALECTS
-from toolmend.off import Off
-from toolmend.retention import Keep
-from toolmend.settings import Settings, SettingsError, parse, spelled
-from toolmend.targets import Targets
+from toolmend.recordings.retention import Keep
 
 OFF = {"flows": "off"}
 HOSTS = "llm.example.com, *.corp.example:8443 or localhost:8000"

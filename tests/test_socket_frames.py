@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from toolmend.socket_frames import Memory, about, event_of, frames_of
+from toolmend.websocket.socket_frames import Memory, about, event_of, frames_of
 
 FRAMES = [
     b'{"type":"response.created"}',

@@ -11,9 +11,9 @@ from wsproto.frame_protocol import Opcode
 
 from spoken import Asked, Text, speak
 from toolmend.hook import Toolmend
-from toolmend.socket_frames import frames_of
-from toolmend.socket_relay import Relay
-from toolmend.sockets import MAX_SHOWN, Sockets
+from toolmend.websocket.socket_frames import frames_of
+from toolmend.websocket.socket_relay import Relay
+from toolmend.websocket.sockets import MAX_SHOWN, Sockets
 
 LEAK = (
     "<|tool_calls_section_begin|><|tool_call_begin|>functions.a:0<|tool_call_argument_begin|>{}"
@@ -139,7 +139,7 @@ def test_an_error_of_ours(playing: Playing, monkeypatch: pytest.MonkeyPatch, cap
     def fail(*_: object) -> None:
         raise ValueError
 
-    monkeypatch.setattr("toolmend.sockets.about", fail)
+    monkeypatch.setattr("toolmend.websocket.sockets.about", fail)
     with caplog.at_level(logging.WARNING):
         assert [playing.says(frame) for frame in ANSWER] == [[frame] for frame in ANSWER]
     assert "a frame goes by as it is: ValueError" in caplog.text

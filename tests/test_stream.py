@@ -11,8 +11,8 @@ import pytest
 
 from streams import WEATHER, chunk, event, stream
 from toolmend.codings import CodingError, decoder
+from toolmend.config.settings import Settings
 from toolmend.pipeline import Pipeline
-from toolmend.settings import Settings
 from toolmend.stream import UNREADABLE as BROKEN
 from toolmend.stream import Mend, Stream, Tee, reason
 from toolmend.upstream import Script

@@ -2,8 +2,8 @@
 
 import pytest
 
-from toolmend.checks import SettingsError
-from toolmend.targets import Targets, parse
+from toolmend.config.checks import SettingsError
+from toolmend.config.targets import Targets, parse
 
 RIGHT = {
     "": Targets(),

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from toolmend import library, replay
-from toolmend.verification import check
+from toolmend import replay
+from toolmend.recordings import library
+from toolmend.recordings.verification import check
 
 FLOWS = Path(__file__).parent.parent / "flows"
 FOLDER = FLOWS / "kimi" / "no-arguments"

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from streams import cuts as all_cuts
-from toolmend import replay, verification
-from toolmend.verification import Result, check, check_all, cuts, update
+from toolmend import replay
+from toolmend.recordings import verification
+from toolmend.recordings.verification import Result, check, check_all, cuts, update
 
 FLOWS = Path(__file__).parents[1] / "flows"
 KIMI, PROSE = FLOWS / "kimi" / "no-section", FLOWS / "kimi" / "prose-about-markers"

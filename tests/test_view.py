@@ -11,13 +11,13 @@ from other_streams import converse, gemini_request, ollama_request
 from spoken import APIS, PAIRS, Asked, Text, Thought, asked, speak, tell
 from streams import WEATHER, chunk, event, request, stream
 from toolmend import replay
-from toolmend.event_summary import Summary
-from toolmend.library import entry
-from toolmend.matched import REACHING
-from toolmend.page import render
-from toolmend.terminal_view import print_view
-from toolmend.turns_view import MAX_TEXT, folded
+from toolmend.recordings.event_summary import Summary
+from toolmend.recordings.library import entry
+from toolmend.recordings.matched import REACHING
 from toolmend.view import document
+from toolmend.views.page import render
+from toolmend.views.terminal_view import print_view
+from toolmend.views.turns_view import MAX_TEXT, folded
 
 FRAMES = [converse((name, {})) for name in ("messageStart", "messageStop")]
 GEMINI = gemini_request()

@@ -11,15 +11,15 @@ from mitmproxy import http
 
 from . import codings, facts
 from .hosts import Api, provider
-from .matching import FROM
-from .meter import Meter
 from .observers import Watcher
 from .pipeline import Pipeline
 from .providers import Profile, profile_for
 from .recorder import Exchange, Recording
+from .recordings.matching import FROM
 from .requests import Translated
 from .routing import Routed, told
 from .stream import Stream
+from .telemetry.meter import Meter
 
 
 @dataclass(slots=True)

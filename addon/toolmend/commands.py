@@ -16,8 +16,8 @@ from weakref import WeakSet
 from mitmproxy import command, ctx, exceptions, flow, http
 from mitmproxy.types import Data
 
-from . import options
-from .library import Entry, NotFound, entries, entry, find
+from .config import options
+from .recordings.library import Entry, NotFound, entries, entry, find
 
 MAX_ROWS = 100
 """Recordings that are listed: more is for `toolmend flows`."""
@@ -57,8 +57,8 @@ class Commands:
     @command.command("toolmend.promote")  # type: ignore[untyped-decorator]
     def promote(self, recording: str, case: str) -> str:
         """Make a fixture of a recording: @focus, its name or the beginning of it, or `last`. CASE is a name, or provider/name."""
-        from . import fixture  # noqa: PLC0415  seldom wanted
-        from .promotion import prepare, put  # noqa: PLC0415
+        from .recordings import fixture  # noqa: PLC0415  seldom wanted
+        from .recordings.promotion import prepare, put  # noqa: PLC0415
         from .replay import RecordingError  # noqa: PLC0415
 
         one = _focused(recording) if recording[:1] in ("@", "~") else _named(recording)

@@ -18,13 +18,13 @@ from mitmproxy.addonmanager import traverse
 from . import facts
 from .apis import APIS
 from .calls import Call
-from .metering import Metering
+from .config.settings import Settings, recorded
 from .observers import Observers
 from .observing import Observed
 from .pipeline import Pipeline
 from .recorder import Exchange, Recorder
-from .settings import Settings, recorded
 from .stream import reason
+from .telemetry.metering import Metering
 
 logger = logging.getLogger(__name__)
 

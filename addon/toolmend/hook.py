@@ -14,16 +14,18 @@ from weakref import WeakKeyDictionary
 from mitmproxy import http
 from mitmproxy.addonmanager import Loader
 
-from . import bodies, codings, facts, framing, offline, options, replying, routes, routing
+from . import bodies, codings, facts, framing, replying, routes, routing
 from .apis import APIS
 from .apis.errors import Fault
 from .calls import Call
-from .conflicts import conflicts, loops
+from .config import options
+from .config.conflicts import conflicts, loops
+from .config.settings import Settings, spelled
 from .exchanges import Exchanges, warm
 from .hosts import match
 from .observing import Observe, Observed
+from .recordings import offline
 from .requests import RequestError
-from .settings import Settings, spelled
 from .stream import Mend, Tee, reason
 
 logger = logging.getLogger(__name__)

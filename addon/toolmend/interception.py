@@ -17,9 +17,9 @@ from mitmproxy.proxy.mode_specs import ProxyMode, ReverseMode
 from mitmproxy.tls import ClientHelloData, TlsData
 
 from . import facts, hosts
+from .config.settings import Settings
 from .hook import Toolmend
 from .refusals import Client, Refusals, Sign, stack_of
-from .settings import Settings
 
 logger = logging.getLogger(__name__)
 

@@ -18,6 +18,7 @@ from typing import Any, Protocol
 from . import json_text
 from .apis import APIS
 from .apis.codec import Counting, Flowing, Reply
+from .config.settings import Settings
 from .dialects import REASONING_TAGS, Dialect
 from .events import Event, Frame, StreamError
 from .ids import new_call_id
@@ -29,7 +30,6 @@ from .reader import Reader
 from .requests import Translated, translate
 from .requests.estimate import tokens
 from .requests.prompted import template_for
-from .settings import Settings
 from .sse import Decoder, ServerSentEvent
 from .tools import UNKNOWN, freeform, namespaces
 from .transformers.duplicates import Duplicates

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any, Self
 import pytest
 
 if TYPE_CHECKING:
-    from .matching import Shelf
+    from .recordings.matching import Shelf
+    from .recordings.verification import Result
     from .upstream import Request
-    from .verification import Result
 
 FOLDERS = pytest.StashKey[tuple[Path, ...]]()
 FILE = "meta.json"
@@ -74,8 +74,8 @@ class RecordingItem(pytest.Item):
     """A recording, played in its own chunks and in others."""
 
     def runtest(self) -> None:
-        from .library import entry  # noqa: PLC0415  see above
-        from .verification import check  # noqa: PLC0415
+        from .recordings.library import entry  # noqa: PLC0415  see above
+        from .recordings.verification import check  # noqa: PLC0415
 
         if entry(self.path.parent).state == "partial":
             pytest.skip("it is partial: its proxy was ended, or is still at it")
@@ -106,7 +106,7 @@ class Provider:
     """Recordings that are being served. `url`: where; `missed`: the requests that no recording answered, in words."""
 
     def __init__(self, shelf: "Shelf", side: Any, speed: float) -> None:
-        from .playing import Player  # noqa: PLC0415  see above
+        from .recordings.playing import Player  # noqa: PLC0415  see above
         from .upstream import Upstream  # noqa: PLC0415
 
         self.missed: list[str] = []
@@ -144,8 +144,8 @@ def toolmend_upstream(request: pytest.FixtureRequest) -> Iterator[Callable[..., 
     through toolmend, "upstream" what the provider sent. `speed`: 1 is as recorded, 0 is at once. `order`: whatever is asked,
     they are played in the order they were recorded.
     """
-    from .library import entries  # noqa: PLC0415  see above
-    from .playing import shelf  # noqa: PLC0415
+    from .recordings.library import entries  # noqa: PLC0415  see above
+    from .recordings.playing import shelf  # noqa: PLC0415
 
     with ExitStack() as stack:
         providers: list[Provider] = []
@@ -171,7 +171,7 @@ def _folders(config: pytest.Config) -> tuple[Path, ...]:
 
 
 def _told(result: "Result") -> Iterator[str]:
-    from .event_diff import diff  # noqa: PLC0415  see above
+    from .recordings.event_diff import diff  # noqa: PLC0415  see above
 
     yield f"{result.folder}: {result.problem}" + (f", {result.how}" if result.how else "")
     yield from diff(result.expected, result.got)

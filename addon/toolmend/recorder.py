@@ -22,9 +22,9 @@ from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 
-from .folder import Folder
-from .pruning import Sweeper
-from .retention import Keep
+from .recordings.folder import Folder
+from .recordings.pruning import Sweeper
+from .recordings.retention import Keep
 
 GATHER = 0.25
 """Seconds of events that are written in one go; a crash may cost a second of a stream."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, unquote_plus
 
 from . import json_text
-from .disguises import disguises
+from .recordings.disguises import disguises
 
 if TYPE_CHECKING:
     from .recorder import Exchange

@@ -14,11 +14,11 @@ from typing import Any
 
 from .apis import APIS
 from .apis.errors import is_error, translate_error
+from .config.settings import parse
 from .ids import new_call_id
 from .observing import Observed
 from .pipeline import Pipeline
 from .requests.translate import translate
-from .settings import parse
 
 
 class RecordingError(ValueError):

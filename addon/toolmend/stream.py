@@ -16,11 +16,11 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 
 from .codings import CodingError, Decoder
-from .meter import Meter
 from .observers import Watcher
 from .pipeline import Pipeline
 from .recorder import Recording
 from .stall import Watched
+from .telemetry.meter import Meter
 
 type Callback = Callable[[bytes], bytes | Iterable[bytes]]
 

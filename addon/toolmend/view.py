@@ -27,13 +27,13 @@ from itertools import accumulate, pairwise
 from math import isfinite
 from typing import Any
 
-from .event_summary import Summary
-from .library import Entry
-from .matched import Row, matched, played, streams
-from .message_json import message_of
+from .recordings.event_summary import Summary
+from .recordings.library import Entry
+from .recordings.matched import Row, matched, played, streams
+from .recordings.message_json import message_of
 from .replay import Recording
 from .rules import rule
-from .turns_view import folded
+from .views.turns_view import folded
 
 FORMAT = 1
 """The version of the document."""

@@ -11,7 +11,7 @@ from socket_provider import SocketProvider, listening
 
 from agents import HERE, Agent, Start, variables
 from scenarios import Scenario
-from toolmend.proxy import Mitmdump, addon_path
+from toolmend.running.proxy import Mitmdump, addon_path
 from toolmend.upstream import Request, Upstream, make_certificate
 
 TOOLMEND = HERE.parents[1] / "scripts" / "toolmend"

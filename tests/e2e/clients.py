@@ -13,7 +13,7 @@ from typing import Any, Self
 from urllib.parse import urlsplit
 
 from streams import WEATHER, stream
-from toolmend.proxy import Mitmdump
+from toolmend.running.proxy import Mitmdump
 from toolmend.upstream import Upstream
 
 type Serve = Callable[..., Upstream]  # the fixtures: serve(*scripts, tls=.., alpn=..)

@@ -16,7 +16,7 @@ import httpx
 import pytest
 from clients import CHAT, Serve, Start, http2_options
 
-from toolmend.proxy import Mitmdump
+from toolmend.running.proxy import Mitmdump
 from toolmend.upstream import Script, Upstream, make_certificate
 
 NUMBERS = itertools.count()

@@ -19,7 +19,7 @@ import pytest
 from clients import CHAT, LEAK, chunks, eventually
 
 from streams import WEATHER
-from toolmend.proxy import Mitmdump
+from toolmend.running.proxy import Mitmdump
 from toolmend.upstream import Script, Upstream, make_certificate
 
 MENDED = b'"tool_calls"'

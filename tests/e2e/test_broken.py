@@ -19,7 +19,7 @@ from h2.errors import ErrorCodes
 from judge import read as read_chat
 from streams import WEATHER
 from toolmend.pipeline import Pipeline
-from toolmend.proxy import Mitmdump
+from toolmend.running.proxy import Mitmdump
 from toolmend.upstream import Script
 
 H1, H2 = ("http/1.1",), ("h2", "http/1.1")

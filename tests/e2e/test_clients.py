@@ -9,7 +9,7 @@ from openai import OpenAI
 
 from judge import read
 from streams import WEATHER
-from toolmend.proxy import Mitmdump
+from toolmend.running.proxy import Mitmdump
 from toolmend.upstream import Script
 
 H2 = ("h2", "http/1.1")

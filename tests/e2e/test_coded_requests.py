@@ -15,7 +15,7 @@ from judge_responses import read as read_responses
 from spoken import WEATHER as TOOLS
 from spoken import asked
 from streams import WEATHER
-from toolmend.proxy import Mitmdump
+from toolmend.running.proxy import Mitmdump
 from toolmend.upstream import Script
 
 CODERS: dict[str, Callable[[bytes], bytes]] = {"zstd": zstandard.ZstdCompressor().compress, "gzip": gzip.compress}

@@ -15,7 +15,7 @@ from user import URL, environment, routed, toolmend
 
 from judge import read
 from streams import WEATHER
-from toolmend.proxy import Mitmdump
+from toolmend.running.proxy import Mitmdump
 from toolmend.upstream import Script, Upstream
 
 SCRIPT = """

@@ -11,7 +11,7 @@ from clients import LEAK, PROSE, Serve, Start, ask, chunks, eventually
 
 from test_metrics import fetch, free_port
 from test_otel import attributes_of, spans_of
-from toolmend.proxy import Mitmdump, ProxyError, addon_path
+from toolmend.running.proxy import Mitmdump, ProxyError, addon_path
 from toolmend.upstream import Script
 
 ADDRESS = r"Prometheus finds metrics at http://127\.0\.0\.1:(\d+)/metrics"

@@ -10,7 +10,7 @@ from clients import CHAT, LEAK, PROSE, Serve, ask, chunks, context_for, recordin
 from test_wire import MENDED
 
 from streams import WEATHER, chunk, event, stream
-from toolmend.proxy import Mitmdump
+from toolmend.running.proxy import Mitmdump
 from toolmend.upstream import Request, Script, Upstream
 
 pytestmark = pytest.mark.slow

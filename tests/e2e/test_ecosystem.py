@@ -35,11 +35,11 @@ from test_wire import MENDED
 from patterns.kimi import ONE
 from spoken import APIS, JUDGES, WEATHER, Heard, Text, asked, check, speak, tell
 from streams import WEATHER as STREAMED
-from toolmend import proxy as running
 from toolmend.cli import main
-from toolmend.contentview import Views
-from toolmend.proxy import Mitmdump
+from toolmend.running import proxy as running
+from toolmend.running.proxy import Mitmdump
 from toolmend.upstream import Script
+from toolmend.views.contentview import Views
 
 DEAD, GONE = "https://llm.invalid", "https://upstream.invalid"
 """Hosts that no name server knows: RFC 6761."""

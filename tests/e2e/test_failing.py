@@ -8,7 +8,7 @@ import pytest
 from clients import LEAK, PROSE, Serve, Start, ask, chunks, eventually, recording
 from test_wire import MENDED, check
 
-from toolmend.proxy import Mitmdump, addon_path
+from toolmend.running.proxy import Mitmdump, addon_path
 from toolmend.upstream import Script
 
 BREAKER = '''

@@ -12,7 +12,7 @@ from clients import LEAK, Raw, Serve, ask, chunks, http2_options, parse, recordi
 from test_broken import H1, H2, READ, arrived, mended
 
 import judge_messages
-from toolmend.proxy import Mitmdump
+from toolmend.running.proxy import Mitmdump
 from toolmend.upstream import Script, Upstream
 
 EVENTS = chunks(LEAK)

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from clients import LEAK, Raw, Serve, Start, chunks, eventually, request_bytes
 
-from toolmend.library import entries
-from toolmend.proxy import Mitmdump, addon_path
+from toolmend.recordings.library import entries
 from toolmend.replay import load, replay
+from toolmend.running.proxy import Mitmdump, addon_path
 from toolmend.upstream import Script
 
 EVENTS = chunks(LEAK)

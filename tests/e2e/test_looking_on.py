@@ -11,7 +11,7 @@ from typing import Any
 from clients import CALL, CHAT, LEAK, PROSE, Serve, Start, ask, chunks, eventually
 
 from streams import chunk, event
-from toolmend.proxy import addon_path
+from toolmend.running.proxy import addon_path
 from toolmend.upstream import Script
 
 WRITER = '''

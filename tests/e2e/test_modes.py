@@ -12,7 +12,7 @@ import pytest
 from clients import CHAT, LEAK, Serve, Start, chunks
 
 from streams import WEATHER
-from toolmend.proxy import Mitmdump
+from toolmend.running.proxy import Mitmdump
 from toolmend.upstream import Script
 
 MENDED = b'"tool_calls"'

@@ -19,8 +19,8 @@ from openai import APIConnectionError, BadRequestError, OpenAI, RateLimitError
 from openai.types.chat import ChatCompletion
 
 from streams import WEATHER, stream
-from toolmend.library import entries
-from toolmend.proxy import Mitmdump, ProxyError
+from toolmend.recordings.library import entries
+from toolmend.running.proxy import Mitmdump, ProxyError
 from toolmend.upstream import Script
 
 DEAD = "https://llm.invalid"

@@ -31,9 +31,9 @@ from other_streams import (
 )
 from patterns.kimi import ONE
 from toolmend import replay
-from toolmend.proxy import Mitmdump
+from toolmend.recordings.verification import check
+from toolmend.running.proxy import Mitmdump
 from toolmend.upstream import Coding, Script, Upstream
-from toolmend.verification import check
 
 GEMINI = "/v1beta/models/gemini-2.5-pro:streamGenerateContent"
 DELTAS = ["Let me look. ", ONE[:30], ONE[30:70], ONE[70:]]

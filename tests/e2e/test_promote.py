@@ -11,8 +11,8 @@ from clients import LEAK, Serve, ask, chunks, recording
 
 from judge import read
 from streams import WEATHER, chunk, event
-from toolmend.proxy import Mitmdump
-from toolmend.secret_scan import scan
+from toolmend.recordings.secret_scan import scan
+from toolmend.running.proxy import Mitmdump
 from toolmend.upstream import Script
 
 ADDON = Path(__file__).parents[2] / "addon"

@@ -6,7 +6,7 @@ from pathlib import Path
 from clients import LEAK, PROSE, Serve, ask, chunks, recording
 
 from streams import WEATHER, chunk, event
-from toolmend.proxy import Mitmdump
+from toolmend.running.proxy import Mitmdump
 from toolmend.upstream import Script
 
 TEXT = b"".join(data for _, data in chunks(PROSE)[:-3])

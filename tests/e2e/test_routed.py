@@ -15,7 +15,7 @@ from clients import Serve, Start, chunks, context_for, http2_options, recording
 from openai import OpenAI
 
 from streams import stream
-from toolmend.proxy import Mitmdump, ProxyError
+from toolmend.running.proxy import Mitmdump, ProxyError
 from toolmend.upstream import Request, Script, Upstream
 
 type Route = Callable[..., Mitmdump]

@@ -10,7 +10,7 @@ import pytest
 from clients import Raw, Reply, Serve, Start, chunks, parse
 
 from streams import stream
-from toolmend.proxy import Mitmdump
+from toolmend.running.proxy import Mitmdump
 from toolmend.upstream import Script, Upstream
 
 OURS, THEIRS = "sk-route-0123456789abcdef", "sk-ant-client-0123456789abcdef"

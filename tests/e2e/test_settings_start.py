@@ -9,7 +9,7 @@ import pytest
 from clients import LEAK, Serve, Start, ask, chunks, recording
 
 from test_routes import table
-from toolmend.proxy import Mitmdump, ProxyError
+from toolmend.running.proxy import Mitmdump, ProxyError
 from toolmend.upstream import Script
 
 BROKEN: dict[str, tuple[dict[str, str], dict[str, str], str, str]] = {

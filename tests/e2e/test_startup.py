@@ -10,7 +10,7 @@ import pytest
 from clients import CHAT, LEAK, Raw, Serve, Start, ask, chunks, eventually, parse, recording, request_bytes
 from test_wire import check
 
-from toolmend.proxy import Mitmdump, ProxyError, addon_path
+from toolmend.running.proxy import Mitmdump, ProxyError, addon_path
 from toolmend.upstream import Script
 
 WRONG = {

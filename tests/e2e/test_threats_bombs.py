@@ -7,7 +7,7 @@ import pytest
 from clients import Raw, Serve, Start, parse
 
 from test_codings import BOMBS, CODERS
-from toolmend.proxy import Mitmdump
+from toolmend.running.proxy import Mitmdump
 from toolmend.upstream import Script
 
 pytestmark = pytest.mark.slow

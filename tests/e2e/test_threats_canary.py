@@ -21,8 +21,8 @@ import pytest
 from clients import LEAK, Raw, Serve, chunks, eventually, parse
 
 from streams import WEATHER, chunk, event
-from toolmend.proxy import Mitmdump
-from toolmend.recorded_text import texts_of
+from toolmend.recordings.recorded_text import texts_of
+from toolmend.running.proxy import Mitmdump
 from toolmend.upstream import Script
 
 pytestmark = pytest.mark.slow

@@ -13,7 +13,7 @@ import pytest
 from clients import Raw, Reply, Serve, Start, chunks, parse
 
 from streams import WEATHER, chunk, event
-from toolmend.proxy import Mitmdump
+from toolmend.running.proxy import Mitmdump
 from toolmend.upstream import Script
 
 EVIL = {

@@ -18,7 +18,7 @@ from typing import Self
 import pytest
 from clients import PROSE, parse
 
-from toolmend.proxy import Mitmdump
+from toolmend.running.proxy import Mitmdump
 
 pytestmark = pytest.mark.slow
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from clients import LEAK, Serve, ask, chunks, eventually, recording
 
-from toolmend.proxy import Mitmdump
+from toolmend.running.proxy import Mitmdump
 from toolmend.upstream import Script
 
 

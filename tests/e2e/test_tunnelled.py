@@ -19,7 +19,7 @@ import pytest
 from clients import CHAT, LEAK, PROSE, Raw, Serve, Start, ask, chunks, context_for, parse, request_bytes
 
 from streams import WEATHER
-from toolmend.proxy import Mitmdump
+from toolmend.running.proxy import Mitmdump
 from toolmend.upstream import Script
 
 MENDED = b'"tool_calls"'

@@ -18,11 +18,11 @@ from websockets.sync.server import serve as listen
 
 import judge_responses
 from spoken import Text, speak
-from toolmend.proxy import Mitmdump
+from toolmend.recordings.verification import check
 from toolmend.replay import load, replay
-from toolmend.socket_frames import frames_of
+from toolmend.running.proxy import Mitmdump
 from toolmend.upstream import Script, Upstream
-from toolmend.verification import check
+from toolmend.websocket.socket_frames import frames_of
 
 PATH = "/v1/responses"
 KEY = "sk-test-aaaaaaaaaaaaaaaaaaaaaaaaaaaa"

@@ -13,7 +13,7 @@ from test_wire import MENDED, check
 
 from patterns.kimi import ONE
 from streams import META, WEATHER
-from toolmend.proxy import Mitmdump
+from toolmend.running.proxy import Mitmdump
 from toolmend.upstream import Coding, Framing, Script
 
 H1, H2 = ("http/1.1",), ("h2", "http/1.1")

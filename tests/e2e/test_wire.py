@@ -10,7 +10,7 @@ from clients import CALL, CHAT, LEAK, Raw, Serve, ask, chunks, parse, request_by
 from judge import events, read
 from streams import WEATHER, play
 from toolmend.pipeline import Pipeline
-from toolmend.proxy import Mitmdump
+from toolmend.running.proxy import Mitmdump
 from toolmend.upstream import Coding, Script
 
 MENDED = play(lambda: Pipeline(WEATHER), [data for _, data in chunks(LEAK)])

@@ -5,7 +5,7 @@ Rule of this file: stdout is the path, and nothing else.
 
 import click
 
-from ..proxy import addon_path as path
+from ..running.proxy import addon_path as path
 
 
 @click.command()

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import click
 
-from ..background import PORT, Running, StartError, TakenError, last_log, running
-from ..background import start as start_proxy
-from ..background import stop as stop_proxy
-from ..environment import before
-from ..tally import Tally
+from ..running.background import PORT, Running, StartError, TakenError, last_log, running
+from ..running.background import start as start_proxy
+from ..running.background import stop as stop_proxy
+from ..running.environment import before
+from ..running.tally import Tally
 from . import Exit, Problem
 from .proxies import absolute, own_options, proxy_options, recordings_of, scripts, start_problem
 

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import click
 
-from .. import bug_report as report
-from .. import trust
-from ..background import last_log
 from ..doctor import Machine, examine
-from ..environment import confdir
-from ..library import Entry
-from ..promotion import prepare
+from ..recordings.library import Entry
+from ..recordings.promotion import prepare
 from ..replay import RecordingError
+from ..running import bug_report as report
+from ..running import trust
+from ..running.background import last_log
+from ..running.environment import confdir
 from . import Exit, Problem
 from .asking import agreed
 from .doctor import document

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import click
 
-from .. import trust
-from ..environment import confdir
-from ..trust import CA, KEY, System
+from ..running import trust
+from ..running.environment import confdir
+from ..running.trust import CA, KEY, System
 from . import Exit, Problem
 from .asking import agreed
 

@@ -9,14 +9,14 @@ from collections.abc import Mapping
 
 import click
 
-from ..checks import SettingsError
-from ..config_file import Said
-from ..config_places import named, user_file
-from ..data_folder import data_folder
-from ..keys import LIMITS
-from ..layers import Layers, everywhere
+from ..config.checks import SettingsError
+from ..config.config_file import Said
+from ..config.config_places import named, user_file
+from ..config.data_folder import data_folder
+from ..config.keys import LIMITS
+from ..config.layers import Layers, everywhere
+from ..config.settings import checked
 from ..providers import Profile
-from ..settings import checked
 from . import Exit, Problem
 from .tables import print_rows
 

@@ -17,10 +17,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ..certificates import write_bundle
-from ..leak import EXPECTED, MESSAGES, MODEL, TOOLS, Answer, Call, events
-from ..leak import TOKENS as LEAK
-from ..proxy import Mitmdump, ProxyError, tail
+from ..running.certificates import write_bundle
+from ..running.leak import EXPECTED, MESSAGES, MODEL, TOOLS, Answer, Call, events
+from ..running.leak import TOKENS as LEAK
+from ..running.proxy import Mitmdump, ProxyError, tail
 from ..upstream import Script, Upstream, make_certificate
 from . import Problem
 from .ending import ended_by_signals

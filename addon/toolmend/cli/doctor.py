@@ -10,9 +10,10 @@ from typing import Any
 
 import click
 
-from .. import __version__, trust
+from .. import __version__
 from ..doctor import Finding, Machine, examine
-from ..environment import confdir
+from ..running import trust
+from ..running.environment import confdir
 from . import Exit
 from .ending import ended_by_signals
 

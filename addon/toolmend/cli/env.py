@@ -13,8 +13,8 @@ from pathlib import Path
 
 import click
 
-from ..background import running
-from ..environment import BEFORE, NAMES, before, variables
+from ..running.background import running
+from ..running.environment import BEFORE, NAMES, before, variables
 from . import Problem
 from .proxies import kept, named_hosts
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import click
 
-from ..explanation import Change, changes
-from ..library import Entry
+from ..recordings.explanation import Change, changes
+from ..recordings.library import Entry
 from ..replay import Recording, RecordingError, load, replay
 from ..rules import rule
 from . import Problem

@@ -11,8 +11,8 @@ from typing import IO
 
 import click
 
-from ..export import Side, sides
-from ..library import Entry
+from ..recordings.export import Side, sides
+from ..recordings.library import Entry
 from ..replay import RecordingError
 from . import Exit, Problem
 from .files import put
@@ -62,11 +62,11 @@ def export(recordings: tuple[Entry, ...], form: str | None, output: Path | None,
 
 def _write(file: IO[bytes], form: str, exchanges: list[Side]) -> None:
     if form == "har":
-        from ..har import har  # noqa: PLC0415
+        from ..recordings.har import har  # noqa: PLC0415
 
         text = json.dumps(har(exchanges), ensure_ascii=False, indent=1)
         file.write(text.encode(errors="backslashreplace") + b"\n")
     else:
-        from ..flow_file import write  # noqa: PLC0415  mitmproxy is slow to import
+        from ..recordings.flow_file import write  # noqa: PLC0415  mitmproxy is slow to import
 
         write(file, exchanges)

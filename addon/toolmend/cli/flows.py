@@ -15,7 +15,7 @@ from typing import Any
 
 import click
 
-from ..library import STATES, Entry, entries
+from ..recordings.library import STATES, Entry, entries
 from .recordings import flows_option
 
 FORMAT = 1

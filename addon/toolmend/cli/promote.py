@@ -10,11 +10,11 @@ from pathlib import Path
 
 import click
 
-from .. import fixture
-from ..library import Entry
-from ..promotion import prepare, put
+from ..recordings import fixture
+from ..recordings.library import Entry
+from ..recordings.promotion import prepare, put
+from ..recordings.verification import check
 from ..replay import RecordingError
-from ..verification import check
 from . import Exit, Problem
 from .hints import look
 from .recordings import FLOW, flows_option

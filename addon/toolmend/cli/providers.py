@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
+from ..config.settings import Settings, SettingsError, load
 from ..providers import Found, Profile, armed, find, table
-from ..settings import Settings, SettingsError, load
 from .hints import misset
 from .tables import print_rows
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import click
 
-from ..certificates import kept_bundle
-from ..company import UnusableError, company
-from ..data_folder import data_folder
-from ..environment import LOOPBACK, before, confdir
-from ..proxy import OPTIONS, addon_path
+from ..config.data_folder import data_folder
+from ..running.certificates import kept_bundle
+from ..running.company import UnusableError, company
+from ..running.environment import LOOPBACK, before, confdir
+from ..running.proxy import OPTIONS, addon_path
 from . import Exit, Problem
 
 _FOLDERS = re.compile(r"toolmend_(config|flows|replay)", re.IGNORECASE)
@@ -101,7 +101,7 @@ def start_problem(error: Exception) -> Problem:
 
 def scripts() -> list[Path]:
     """What such a proxy loads."""
-    return [addon_path(), Path(__file__).resolve().parents[1] / "companion.py"]
+    return [addon_path(), Path(__file__).resolve().parents[1] / "running" / "companion.py"]
 
 
 def recordings_of(log: str) -> Path | None:

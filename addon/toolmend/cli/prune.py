@@ -10,10 +10,10 @@ from pathlib import Path
 
 import click
 
-from ..checks import SettingsError
-from ..library import PINNED, Entry
-from ..pruning import remove, stored
-from ..retention import DEFAULT, Keep, Stored, going, parse
+from ..config.checks import SettingsError
+from ..recordings.library import PINNED, Entry
+from ..recordings.pruning import remove, stored
+from ..recordings.retention import DEFAULT, Keep, Stored, going, parse
 from . import Problem
 from .hints import look, misset
 from .recordings import FLOW, configured, flows_option
@@ -97,7 +97,7 @@ def _limits(keep: str) -> Keep:
         return parse(VARIABLE, text)
     if not configured():
         return DEFAULT
-    from ..layers import everywhere  # noqa: PLC0415  a tenth of a second
+    from ..config.layers import everywhere  # noqa: PLC0415  a tenth of a second
 
     said = everywhere({}).said["keep"]
     return parse(said.where, said.text)

@@ -18,10 +18,10 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from ..checks import SettingsError
-from ..config_places import found, named
-from ..data_folder import data_folder, recordings_folder
-from ..library import Entry, NotFound, entries, find
+from ..config.checks import SettingsError
+from ..config.config_places import found, named
+from ..config.data_folder import data_folder, recordings_folder
+from ..recordings.library import Entry, NotFound, entries, find
 from . import Exit, Problem
 from .hints import misset
 
@@ -94,7 +94,7 @@ def _default(ctx: click.Context) -> Path:
         elif not configured():
             return data_folder() / "flows"
         else:
-            from ..layers import everywhere  # noqa: PLC0415  a tenth of a second
+            from ..config.layers import everywhere  # noqa: PLC0415  a tenth of a second
 
             said = everywhere({}).said["flows"]
             folder, says = recordings_folder(said.where, said.text), said.origin

@@ -14,11 +14,11 @@ import click
 
 from .. import json_text
 from ..apis import APIS
+from ..config.settings import OPTIONS, Settings, SettingsError, load, suggestion
 from ..ids import ids_for
 from ..observing import Observed
 from ..pipeline import Pipeline
 from ..requests import RequestError
-from ..settings import OPTIONS, Settings, SettingsError, load, suggestion
 from . import Exit, Problem
 from .hints import misset
 

@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 import click
 
+from ..config.settings import SettingsError, load
 from ..routes import PORTS, Api, Route, match
-from ..settings import SettingsError, load
 from . import Exit, Problem
 from .hints import misset
 from .tables import print_rows

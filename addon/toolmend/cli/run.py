@@ -12,12 +12,12 @@ from pathlib import Path
 
 import click
 
-from ..background import running
-from ..data_folder import data_folder
-from ..environment import before, handed_back, variables
-from ..foreground import Foreground
-from ..proxy import Mitmdump, ProxyError, tail
-from ..tally import MARK, Tally
+from ..config.data_folder import data_folder
+from ..running.background import running
+from ..running.environment import before, handed_back, variables
+from ..running.foreground import Foreground
+from ..running.proxy import Mitmdump, ProxyError, tail
+from ..running.tally import MARK, Tally
 from . import Problem
 from .proxies import kept, named_hosts, own_options, proxy_options, recordings_of, scripts, start_problem
 

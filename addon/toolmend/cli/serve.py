@@ -15,10 +15,10 @@ from tempfile import TemporaryDirectory
 
 import click
 
-from ..library import Entry, entries
-from ..matching import Shelf
-from ..playing import Player, Side, shelf
-from ..proxy import addon_path
+from ..recordings.library import Entry, entries
+from ..recordings.matching import Shelf
+from ..recordings.playing import Player, Side, shelf
+from ..running.proxy import addon_path
 from ..upstream import Request, Upstream, make_certificate
 from . import Exit, Problem
 from .recordings import FLOW, flows_option

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from ..library import Entry
+from ..recordings.library import Entry
 from ..replay import RecordingError, load
 from ..view import document
 from . import Exit, Problem
@@ -50,11 +50,11 @@ def show(flow: Entry | None, html: str | None, whole: bool, as_json: bool) -> No
     if as_json:
         click.echo(json.dumps(shown, indent=2))
     elif html is None:
-        from ..terminal_view import print_view  # noqa: PLC0415  rich is slow
+        from ..views.terminal_view import print_view  # noqa: PLC0415  rich is slow
 
         print_view(shown, whole=whole)
     else:
-        from ..page import render  # noqa: PLC0415  so is Jinja2
+        from ..views.page import render  # noqa: PLC0415  so is Jinja2
 
         page = render(shown)
         if html == "-":

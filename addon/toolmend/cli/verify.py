@@ -14,9 +14,10 @@ from typing import Any
 
 import click
 
-from .. import fixture, replay
-from ..event_diff import diff
-from ..verification import SPLITS, Result, check, check_all, update
+from .. import replay
+from ..recordings import fixture
+from ..recordings.event_diff import diff
+from ..recordings.verification import SPLITS, Result, check, check_all, update
 from . import Exit, Problem
 from .hints import look
 from .recordings import Flow, flows_option

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from ..certificates import ADDING, REPLACING
-from ..trust import CA, KEY, certificates, fingerprint
+from ..running.certificates import ADDING, REPLACING
+from ..running.trust import CA, KEY, certificates, fingerprint
 from .finding import Finding, Machine, fault, ok, warning
 
 FEW = 20

@@ -4,9 +4,9 @@ import re
 import shlex
 from collections.abc import Iterator
 
-from .. import config_places
-from ..checks import SettingsError
-from ..settings import Settings, load
+from ..config import config_places
+from ..config.checks import SettingsError
+from ..config.settings import Settings, load
 from .finding import Finding, Machine, fault, ok, warning
 
 _DO = re.compile(r", do: (chmod .+)$")

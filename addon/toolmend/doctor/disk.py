@@ -8,10 +8,10 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from ..checks import SettingsError
-from ..data_folder import data_folder
-from ..pruning import stored
-from ..retention import DEFAULT, Keep
+from ..config.checks import SettingsError
+from ..config.data_folder import data_folder
+from ..recordings.pruning import stored
+from ..recordings.retention import DEFAULT, Keep
 from .configuration import read
 from .finding import Finding, Machine, fault, ok, warning
 

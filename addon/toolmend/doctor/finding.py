@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import unquote, urlsplit
 
-from ..background import PORT
-from ..environment import BEFORE, LOOPBACK
-from ..trust import CA, System
+from ..running.background import PORT
+from ..running.environment import BEFORE, LOOPBACK
+from ..running.trust import CA, System
 
 type State = Literal["ok", "warning", "fault"]
 

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from .. import __version__
-from ..proxy import addon_path
+from ..running.proxy import addon_path
 from .finding import Finding, Machine, fault, ok, warning
 
 PYTHON = (3, 12)

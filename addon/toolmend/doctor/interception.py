@@ -15,8 +15,9 @@ from base64 import b64encode
 from collections.abc import Iterator
 from pathlib import Path
 
-from .. import __version__, leak
-from ..background import running
+from .. import __version__
+from ..running import leak
+from ..running.background import running
 from .finding import Finding, Machine, Proxy, fault, ok, proxy_of, warning
 from .shell import ENV, answers
 

@@ -4,7 +4,7 @@ import socket
 from collections.abc import Iterator
 from errno import EADDRINUSE
 
-from ..background import running
+from ..running.background import running
 from .finding import Finding, Machine, ok, warning
 
 

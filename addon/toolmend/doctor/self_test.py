@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from .. import leak
-from ..environment import before
-from ..proxy import Mitmdump, ProxyError, addon_path
-from ..trust import KEY
+from ..running import leak
+from ..running.environment import before
+from ..running.proxy import Mitmdump, ProxyError, addon_path
+from ..running.trust import KEY
 from ..upstream import Script, Upstream, make_certificate
 from .finding import Finding, Machine, Proxy, fault, ok, warning
 from .interception import WRONG, ask

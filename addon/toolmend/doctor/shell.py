@@ -6,8 +6,8 @@ import socket
 import subprocess
 from collections.abc import Iterator
 
-from ..environment import BEFORE, LOOPBACK, PRELOAD
 from ..hosts import PROVIDERS, split_port
+from ..running.environment import BEFORE, LOOPBACK, PRELOAD
 from .finding import Finding, Machine, fault, ok, proxy_of, warning
 from .installed import numbers
 

@@ -27,8 +27,8 @@ upstream's usage. If not, the upstream is read to its end: what it says is dropp
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
+from ..config.settings import Settings
 from ..events import Frame
-from ..settings import Settings
 from .drain import Drain
 from .stop import Collect, First
 

@@ -7,6 +7,7 @@ Only the window of `collect` looks at a clock.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
+from ..config.settings import Settings
 from ..events import (
     Event,
     Finish,
@@ -18,7 +19,6 @@ from ..events import (
     ToolCallEnd,
     ToolCallStart,
 )
-from ..settings import Settings
 from .held import Queue, bytes_of, with_events
 
 

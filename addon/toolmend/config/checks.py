@@ -1,0 +1,43 @@
+"""What settings of every kind are checked with: the error, its hint, and globs of hosts.
+
+Rule of this file: a check tells what is wrong in one sentence that names the place, the wrong value, and what is right.
+"""
+
+import re
+from collections.abc import Iterable
+from difflib import get_close_matches
+from urllib.parse import urlsplit
+
+from ..hosts import split_port
+
+_HOST = re.compile(r"[\w*?-]+(\.[\w*?-]+)*|[0-9a-f.]*:[0-9a-f:.]*")
+
+
+class SettingsError(ValueError):
+    """A setting is wrong; the message is one sentence that says what is right."""
+
+
+def suggestion(word: str, known: Iterable[str]) -> str:
+    """` (did you mean kimi_k2?)`, or nothing."""
+    near = get_close_matches(word.lower(), list(known), n=1)
+    return f" (did you mean {near[0]}?)" if near else ""
+
+
+def words(text: str) -> list[str]:
+    """What stands between blanks and commas."""
+    return text.replace(",", " ").split()
+
+
+def host_globs(where: str, text: str) -> tuple[str, ...]:
+    """The globs of a list of hosts, each once. Raises SettingsError for what is none."""
+    globs = tuple(dict.fromkeys(word.lower() for word in words(text)))
+    for glob in globs:
+        host, port = split_port(glob)
+        if "/" in glob:
+            bare = urlsplit(glob if "//" in glob else f"//{glob}").netloc.rpartition("@")[2] or "llm.example.com"
+            raise SettingsError(f"{where}: {glob!r} is a URL or a path, write the host alone: {bare}")
+        is_port = port.isdecimal() and 0 < int(port) < 65536
+        if not _HOST.fullmatch(host) or not (is_port or host == glob.strip("[].")):
+            right = "llm.example.com, *.corp.example:8443 or localhost:8000"
+            raise SettingsError(f"{where}: {glob!r} is no host, write it as in {right}")
+    return globs

@@ -1,0 +1,136 @@
+"""One file of settings, read: its keys, each with its line, and its tables.
+
+    hosts = ["llm.example.com"]        "toolmend.toml:1: hosts" says "llm.example.com", as an option would
+
+Rule of this file: what is not understood is an error that names file, line, and what is right; a text of the file that is told is
+told without the characters that a terminal obeys.
+"""
+
+import re
+import stat
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..providers import Profile
+from ..routes import Route
+from .checks import SettingsError, suggestion
+from .config_places import PROJECT, Place, user_file
+from .data_folder import expand
+from .keys import HARMLESS, KEYS, LIMITS, RIGHT, TABLES
+from .provider_tables import line_of, profiles
+from .route_tables import routes
+
+MOST = 1024 * 1024
+"""Bytes of a file: what is longer is something else."""
+
+_AT = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
+"""How tomllib ends its messages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """`where`: the setting, as an error names it. `origin`: the place where it is said. `text`: as an option has it."""
+
+    where: str
+    origin: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigFile:
+    """`said`: by key."""
+
+    path: Path
+    said: Mapping[str, Said] = field(default_factory=dict)
+    providers: tuple[Profile, ...] = ()
+    routes: tuple[Route, ...] = ()
+
+
+def read(place: Place) -> ConfigFile:
+    """Reads a file. Raises SettingsError."""
+    path = place.path
+    source = _source(place)
+    try:
+        table = tomllib.loads(source)
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsError(_no_toml(path, source, str(error))) from None
+    except RecursionError:
+        raise SettingsError(f"{path}: its values are nested too deeply, correct it") from None
+    for key in table:
+        line = line_of(key, source)
+        if key not in (*KEYS, *TABLES):
+            hint = suggestion(key.removeprefix("toolmend_"), (*KEYS, *TABLES))
+            right = f"write one of: {', '.join((*KEYS, *TABLES))}"
+            raise SettingsError(f"{path}:{line}: {_shown(key)} is no setting{hint}, {right}")
+        if not place.trusted and key not in HARMLESS:
+            raise SettingsError(f"{path}:{line}: {_refused(key)}")
+    providers = profiles(str(path), source, table.pop("provider", []))
+    routes_ = routes(path, source, table.pop("route", []))
+    said = {}
+    for key, value in table.items():
+        origin = f"{path}:{line_of(key, source)}"
+        where = f"{origin}: {key}"
+        said[key] = Said(where, origin, _text(where, key, value, path))
+    return ConfigFile(path, said, providers, routes_)
+
+
+def _source(place: Place) -> str:
+    """The text of a file. One that nobody named has to be a plain file: reading a pipe would never end."""
+    path, right = place.path, "write the path of a TOML file"
+    where = place.named or str(path)
+    try:
+        if not place.named and not stat.S_ISREG(path.stat().st_mode):
+            raise SettingsError(f"{where}: it is no file, remove it, or put a TOML file there")
+        with path.open("rb") as file:
+            data = file.read(MOST + 1)
+    except FileNotFoundError:
+        raise SettingsError(f"{where}: there is no file {str(path)!r}, {right}") from None
+    except OSError as error:
+        raise SettingsError(f"{where}: {str(path)!r} cannot be read ({error.strerror or error}), {right}") from None
+    if len(data) > MOST:
+        raise SettingsError(f"{where}: {str(path)!r} is longer than {MOST} bytes, {right}")
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        raise SettingsError(f"{where}: {str(path)!r} is not UTF-8, save it as a UTF-8 text") from None
+
+
+def _no_toml(path: Path, source: str, message: str) -> str:
+    at = _AT.search(message)
+    lines = source.split("\n")
+    line, column = (int(at[1]), int(at[2])) if at and at[1] else (len(lines), len(lines[-1]) + 1)
+    return f"{path}:{line}:{column}: it is no TOML, correct it: {_shown(_AT.sub('', message))}"
+
+
+def _refused(key: str) -> str:
+    name = f"[[{key}]]" if key in TABLES else key
+    own = user_file()
+    home = f", or put it into {own}" if own else ""
+    return (
+        f"{name} is not taken from a file that only lies in the working directory, as it may have come with a repository: "
+        f"name the file, with toolmend_config=./{PROJECT} or TOOLMEND_CONFIG=./{PROJECT}{home}"
+    )
+
+
+def _text(where: str, key: str, value: object, path: Path) -> str:
+    """A value as an option would say it."""
+    match key, value:
+        case ("flows" | "replay"), ("" | "off"):
+            return str(value)
+        case ("flows" | "replay"), str():
+            return str(path.parent / expand(where, value))  # from the file's folder, not from where we are
+        case (("hosts" | "off" | "dialects"), list()):
+            words = [word for word in value if isinstance(word, str)]
+            if len(words) == len(value) and (words or key != "dialects"):
+                return " ".join(words)
+        case str(), int() if key in LIMITS and not isinstance(value, bool):
+            return str(value)
+        case str(), str() if key not in LIMITS and key != "hosts":
+            return value
+    raise SettingsError(f"{where}: {value!r} is not understood, write {key} = {RIGHT[key]}")
+
+
+def _shown(text: str) -> str:
+    return text if text.isprintable() else repr(text)

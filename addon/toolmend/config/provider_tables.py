@@ -1,0 +1,90 @@
+"""The tables `[[provider]]` of the settings' file, as profiles.
+
+    [[provider]]
+    name = "my-vllm"                                # or that of a built-in one, to have other fields for it
+    models = ["my-*"]                               # globs of model ids
+    hosts = ["llm.example.com"]                     # globs of hosts, for models that no glob knows
+    dialects = ["hermes", "qwen3_coder"]            # what the models write
+    reasoning_field = "reasoning"                   # or "reasoning_content"; by default as the host does
+    think_tags = true                               # <think> in the text is reasoning
+    think_unopened = true                           # and the text begins inside it
+    tools = "prompt"                                # it has no tool calls of its own: see requests/prompted.py
+    system_role = false                             # nor a system message
+
+Rule of this file: as everywhere in the settings, what is not understood is an error with its line.
+"""
+
+import re
+from dataclasses import replace
+from typing import Any
+
+from ..dialects import DIALECTS
+from ..providers import BUILT_IN, Profile
+from .checks import SettingsError, host_globs, suggestion
+
+_RIGHT = {
+    "name": '"my-vllm"',
+    "models": '["my-*"]',
+    "hosts": '["llm.example.com"]',
+    "dialects": '["hermes", "qwen3_coder"]',
+    "reasoning_field": '"reasoning_content" or "reasoning"',
+    "think_tags": "true or false",
+    "think_unopened": "true or false",
+    "tools": '"native" or "prompt"',
+    "system_role": "true or false",
+}
+_HEAD = re.compile(r"""\s*\[\[\s*["']?provider["']?\s*\]\]""")
+
+
+def line_of(key: str, source: str, first: int = 1) -> int:
+    """The first line from `first` on that begins with a key, quoted or not, or as a table's name; tomllib has none."""
+    start = re.compile(rf"""\s*\[*\s*["']?{re.escape(key)}["']?\s*[=.\]]""")
+    lines = enumerate(source.splitlines()[first - 1 :], first)
+    return next((number for number, line in lines if start.match(line)), first)
+
+
+def profiles(file: str, source: str, tables: Any) -> tuple[Profile, ...]:
+    """The profiles that the value of `provider` in a file makes. Raises SettingsError."""
+    if not (isinstance(tables, list) and all(isinstance(fields, dict) for fields in tables)):
+        where = f"{file}:{line_of('provider', source)}: provider"
+        raise SettingsError(f"{where}: {tables!r} is no list of tables, write [[provider]] and its fields below")
+    heads = [number for number, line in enumerate(source.splitlines(), 1) if _HEAD.match(line)]
+    if len(heads) != len(tables):  # written in another way
+        heads = [line_of("provider", source)] * len(tables)
+    rows: dict[str, Profile] = {}
+    for fields, head in zip(tables, heads, strict=True):
+        given = {key: _field(f"{file}:{line_of(key, source, head)}: {key}", key, fields[key]) for key in fields}
+        name = given.get("name")
+        if name is None:
+            raise SettingsError(f"{file}:{head}: provider: it has no name, write name = {_RIGHT['name']}")
+        if name in rows:
+            raise SettingsError(f"{file}:{head}: provider: {name!r} is there already, write one table of that name")
+        rows[name] = replace(BUILT_IN.get(name, Profile(name)), **given)
+        if name not in BUILT_IN and not (rows[name].models or rows[name].hosts):
+            right = f"write models = {_RIGHT['models']} or hosts = {_RIGHT['hosts']}"
+            raise SettingsError(f"{file}:{head}: provider: {name!r} is for no model and no host, {right}")
+    return tuple(rows.values())
+
+
+def _field(where: str, key: str, value: object) -> Any:
+    """A field's value, as a profile has it."""
+    match key, value:
+        case "name", str() if value.strip():
+            return value.strip().lower()
+        case ("models" | "hosts" | "dialects"), list() if all(isinstance(word, str) and word.strip() for word in value):
+            words = tuple(dict.fromkeys(word.strip().lower() for word in value))
+            if key == "hosts":
+                return host_globs(where, " ".join(words))
+            for word in words if key == "dialects" else ():
+                if word not in DIALECTS:
+                    right = f"write some of: {', '.join(DIALECTS)}"
+                    raise SettingsError(f"{where}: there is no dialect {word!r}{suggestion(word, DIALECTS)}, {right}")
+            return words
+        case ("reasoning_field", "reasoning_content" | "reasoning") | ("tools", "native" | "prompt"):
+            return value
+        case ("think_tags" | "think_unopened" | "system_role"), bool():
+            return value
+    if key not in _RIGHT:
+        right = f"write some of: {', '.join(_RIGHT)}"
+        raise SettingsError(f"{where} is no field of a provider{suggestion(key, _RIGHT)}, {right}")
+    raise SettingsError(f"{where}: {value!r} is not understood, write {key} = {_RIGHT[key]}")

@@ -1,0 +1,209 @@
+"""The tables `[[route]]` of the settings' file, as routes.
+
+    [[route]]
+    from = "https://api.anthropic.com/v1/messages"          # what the client calls; globs, and the path may be left out
+    model = "claude-*"                                      # a glob on the model that the request names; by default any
+    to = "https://openrouter.ai/api/v1/chat/completions"    # who answers; its path tells the API,
+    api = "chat"                                            # or else this does: chat, messages or responses
+    use_model = "moonshotai/kimi-k2.5"                      # by default what the client names
+    key = "env:OPENROUTER_API_KEY"                          # or "file:PATH", a file that its owner alone can read
+    tools = "prompt"                                        # or "native", the default: the model knows tools itself
+    template = "tools.txt"                                  # with "prompt": how the model is told of its tools
+
+Rule of this file: as everywhere in the settings, what is not understood is an error with its line. A key is quoted in no
+error, also where it was written in the wrong place.
+"""
+
+import os
+import re
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import SplitResult, urlsplit
+
+from ..redaction import REDACTED, Redactor
+from ..requests.prompted import DEFAULT, check
+from ..routes import APIS, PORTS, Api, Origin, Route, api_of
+from .checks import SettingsError, suggestion
+from .provider_tables import line_of
+
+KEY_LIMIT = 16 * 1024
+"""Characters of a key: a token of an identity provider has a few KiB, and servers refuse headers beyond 16."""
+
+TEMPLATE_LIMIT = 1024 * 1024
+"""Bytes of a template: a prompt may not be longer either."""
+
+_RIGHT = {
+    "from": '"https://api.anthropic.com/v1/messages"',
+    "model": '"claude-*"',
+    "to": '"https://openrouter.ai/api/v1/chat/completions"',
+    "api": '"chat", "messages" or "responses"',
+    "use_model": '"moonshotai/kimi-k2.5"',
+    "key": '"env:OPENROUTER_API_KEY" or "file:PATH"',
+    "tools": '"native" or "prompt"',
+    "template": '"tools.txt"',
+}
+_HEAD = re.compile(r"""\s*\[\[\s*["']?route["']?\s*\]\]""")
+_FROM = re.compile(r"(?:(https?)://)?(\[[0-9a-f:.]+\]|[\w*?.-]+)(?::(\d{1,5}))?(/[!-~]*)?", re.IGNORECASE | re.ASCII)
+_HOST = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?|[0-9a-f:.]*:[0-9a-f:.]*")
+_VISIBLE = re.compile(r"[!-~]+")
+
+
+def routes(file: Path, source: str, tables: Any) -> tuple[Route, ...]:
+    """The routes that the value of `route` in a file makes. Raises SettingsError."""
+    if not (isinstance(tables, list) and all(isinstance(fields, dict) for fields in tables)):
+        where = f"{file}:{line_of('route', source)}: route"  # and what was written there is not told: it may be a key
+        raise SettingsError(f"{where}: it is no list of tables, write [[route]] and its fields below")
+    heads = [number for number, line in enumerate(source.splitlines(), 1) if _HEAD.match(line)]
+    if len(heads) != len(tables):  # written in another way
+        heads = [line_of("route", source)] * len(tables)
+    found: list[Route] = []
+    for fields, head in zip(tables, heads, strict=True):
+        lines = {key: f"{file}:{line_of(key, source, head)}: {key}" for key in (*_RIGHT, *fields)}
+        route = _route(f"{file}:{head}", lines, fields, file.parent)
+        for other in found:
+            if other.source == route.source and other.model in ("*", route.model):
+                raise SettingsError(
+                    f"{route.where}: route: it is never reached, the one at {other.where} takes all it could; "
+                    "put the narrower one first"
+                )
+        found.append(route)
+    return tuple(found)
+
+
+def _route(where: str, lines: Mapping[str, str], fields: Mapping[str, object], folder: Path) -> Route:
+    given: dict[str, str] = {}
+    for key, value in fields.items():
+        if key not in _RIGHT:
+            right = f"write some of: {', '.join(_RIGHT)}"
+            raise SettingsError(f"{lines[key]} is no field of a route{suggestion(key, _RIGHT)}, {right}")
+        if not isinstance(value, str) or not value.strip():
+            shown = "it" if key == "key" else repr(value)
+            raise SettingsError(f"{lines[key]}: {shown} is not understood, write {key} = {_RIGHT[key]}")
+        given[key] = value.strip()
+    for key in ("from", "to"):
+        if key not in given:
+            raise SettingsError(f"{where}: route: it has no {key}, write {key} = {_RIGHT[key]}")
+    for key, allowed in (("api", APIS), ("tools", ("native", "prompt"))):
+        if given.get(key, allowed[0]) not in allowed:
+            wrong = f"{given[key]!r} is not understood{suggestion(given[key], allowed)}"
+            raise SettingsError(f"{lines[key]}: {wrong}, write {key} = {_RIGHT[key]}")
+    scheme, host, port, path, client = _from(lines["from"], given["from"])
+    to, to_path = _to(lines["to"], given["to"])
+    upstream = given.get("api") or api_of(to_path, to.netloc) or api_of(to_path)
+    if not upstream:
+        wrong = f"the path of {given['to']!r} does not tell the API"
+        raise SettingsError(f"{lines['to']}: {wrong}, write the whole path, as in /v1/chat/completions, or api = {_RIGHT['api']}")
+    return Route(
+        where,
+        given["from"],
+        given["to"],
+        scheme,
+        host,
+        port,
+        path,
+        client,
+        to,
+        to_path,
+        next(api for api in APIS if api == upstream),
+        model=given.get("model", "*").lower(),
+        use_model=_visible(lines["use_model"], "use_model", given.get("use_model", "")),
+        key_from=given.get("key", ""),
+        key=_key(lines["key"], given["key"], folder) if "key" in given else "",
+        template=_template(lines, given, folder),
+    )
+
+
+def _from(where: str, text: str) -> tuple[str, str, int, str, Api | Literal[""]]:
+    found = _FROM.fullmatch(text)
+    if not found or int(found[3] or 1) not in range(1, 65536) or "?" in (found[4] or ""):
+        raise SettingsError(f"{where}: {_unsecret(text)} is no URL with globs, write from = {_RIGHT['from']}")
+    scheme, host = (found[1] or "").lower(), found[2].lower().rstrip(".")
+    port = int(found[3] or PORTS.get(scheme, 0))
+    path = (found[4] or "").rstrip("/") or "*"
+    client = api_of(path, host) or api_of(path)
+    if not client and "*" not in path:
+        wrong = f"the path of {text!r} is that of no API that can be routed"
+        raise SettingsError(f"{where}: {wrong}, write from = {_RIGHT['from']}, or the host alone")
+    return scheme, host.strip("[]"), port, path, "" if path == "*" else client or ""
+
+
+def _to(where: str, text: str) -> tuple[Origin, str]:
+    url = _split(text)
+    if not url:
+        raise SettingsError(f"{where}: {_unsecret(text)} is no URL, write to = {_RIGHT['to']}")
+    path = (url.path or "/") + (f"?{url.query}" if url.query else "")
+    if url.username is not None or REDACTED in Redactor(()).path(path):
+        raise SettingsError(f"{where}: the URL holds a key, write it without, and key = {_RIGHT['key']}")
+    return Origin(url.scheme, url.hostname or "", url.port or PORTS[url.scheme]), path
+
+
+def _split(text: str) -> SplitResult | None:
+    """An absolute URL of a host that has no globs; None if it is something else."""
+    try:
+        url = urlsplit(text)
+        right = url.scheme in PORTS and url.hostname and _HOST.fullmatch(url.hostname) and url.port != 0
+    except ValueError:  # a port or an address that is none
+        return None
+    return url if right and _VISIBLE.fullmatch(text) and not url.fragment else None
+
+
+def _unsecret(text: str) -> str:
+    """What is wrong, as an error may show it."""
+    return "it" if "@" in text or Redactor(()).path(text) != text else repr(text)
+
+
+def _visible(where: str, key: str, text: str) -> str:
+    if any(not char.isprintable() for char in text):
+        raise SettingsError(f"{where}: {text!r} holds characters that cannot be seen, write {key} = {_RIGHT[key]}")
+    return text
+
+
+def _key(where: str, text: str, folder: Path) -> str:
+    """The key itself."""
+    kind, _, name = text.partition(":")
+    if kind == "env" and re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+        key = os.environ.get(name, "")
+        if not key.strip():
+            raise SettingsError(f"{where}: the variable {name} is not set, export {name} before the proxy starts")
+    elif kind == "file" and name.strip():
+        key = _key_file(where, folder / Path(name.strip()).expanduser())
+    else:
+        raise SettingsError(f"{where}: a key is never written here itself, write key = {_RIGHT['key']}")
+    key = key.strip()
+    if not _VISIBLE.fullmatch(key) or len(key) > KEY_LIMIT:
+        raise SettingsError(f"{where}: {text} holds no key: that is one word of at most {KEY_LIMIT} visible ASCII characters")
+    return key
+
+
+def _key_file(where: str, path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            about = os.fstat(file.fileno())
+            if os.name == "posix" and about.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+                raise SettingsError(f"{where}: others can read {str(path)!r}, do: chmod 600 {path}")
+            return file.read(KEY_LIMIT * 2).decode()
+    except OSError as error:
+        wrong = f"{str(path)!r} cannot be read ({error.strerror or error})"
+        raise SettingsError(f"{where}: {wrong}, write the path of a file") from None
+    except UnicodeDecodeError:
+        raise SettingsError(f"{where}: {str(path)!r} is no text, write the key alone into it") from None
+
+
+def _template(lines: Mapping[str, str], given: Mapping[str, str], folder: Path) -> str:
+    if given.get("tools") != "prompt":
+        if "template" not in given:
+            return ""
+        raise SettingsError(f'{lines["template"]}: a template is for prompted tools only, write tools = "prompt" beside it')
+    if "template" not in given:
+        return DEFAULT
+    path = folder / Path(given["template"]).expanduser()
+    try:
+        with path.open("rb") as file:
+            text = file.read(TEMPLATE_LIMIT).decode()
+        check(text)
+    except (OSError, ValueError) as error:
+        reason = (error.strerror or error) if isinstance(error, OSError) else error
+        raise SettingsError(f"{lines['template']}: {str(path)!r} is no template: {reason}") from None
+    return text

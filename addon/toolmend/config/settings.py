@@ -1,0 +1,187 @@
+"""The user's settings: what the options, variables and files say, checked.
+
+    hosts     globs of hosts beside the built-in table: "llm.example.com, *.corp.example:8443"
+    dialects  "auto", "off", or names: "kimi_k2"
+    mode      "mend", or "observe": what would be mended is recorded and told, and nothing is changed
+    off       rules and hosts that are left alone: "finish_reason, api.openai.com"; see off.py
+    flows     the folder for recordings, or "off"
+    keep      how much of them is kept, and how long: "500MB 14d", or "all"
+    replay    a folder of recordings that answer the LLM requests, or "off"; replay_miss: what becomes of a request that
+              none answers, "fail" or "forward"
+    policy    "mixed", "first", "collect" or "drain": see transformers/policy.py; its limits are whole numbers:
+              max_calls, collect_ms, max_bytes
+    intercept whose TLS is opened: "llm" (of hosts that speak an LLM API alone), or "all"
+    metrics   where they go, "127.0.0.1:9464", "otel", both, or "off": see targets.py
+    config    a TOML file with these keys, as in  hosts = ["..", ".."]   dialects = "off"   max_calls = 8,  and with
+              tables [[provider]] and [[route]]: see provider_tables.py and route_tables.py
+
+Rule of this file: a value that is not understood is an error, never a default; and the error is one sentence that names
+the setting, the wrong value, and what is right. Who beats whom stands in layers.py.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..dialects import DIALECTS
+from ..providers import Profile
+from ..recordings.retention import DEFAULT as KEEP
+from ..recordings.retention import Keep
+from ..recordings.retention import parse as _keep
+from ..routes import Route
+from . import layers
+from .checks import SettingsError, host_globs, suggestion, words
+from .config_file import Said
+from .data_folder import expand, recordings_folder
+from .keys import KEYS, LIMITS, OPTIONS
+from .off import NOTHING, Off
+from .off import parse as _off
+from .targets import NOBODY, Targets
+from .targets import parse as _metrics
+
+__all__ = [
+    "KEYS",
+    "LIMITS",
+    "OPTIONS",
+    "POLICIES",
+    "Settings",
+    "SettingsError",
+    "checked",
+    "load",
+    "parse",
+    "recorded",
+    "spelled",
+    "suggestion",
+]
+
+POLICIES = ("mixed", "first", "collect", "drain")
+MISSES = ("fail", "forward")
+"""What becomes of a request that no recording answers."""
+INTERCEPTS = ("llm", "all")
+"""Whose TLS is opened."""
+MODES = ("mend", "observe")
+
+_NUMBER = re.compile(r"[1-9][0-9]{0,8}")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """`hosts`: globs. `dialects`: None is auto, () is off, names are exactly these. `flows`: None is off. `keep`: of these.
+
+    `providers`: the user's profiles, whole; one with the name of a built-in one stands for it.
+    `routes`: the first that takes a request has it.
+    `metrics`: who gets them. `intercept`: one of INTERCEPTS. `mode`: one of MODES. `off`: what is left alone.
+    `replay`: whose recordings answer; None is off. `replay_miss`: one of MISSES.
+    `policy`: one of POLICIES; its limits are of a response, in calls, milliseconds and bytes.
+    """
+
+    hosts: tuple[str, ...] = ()
+    dialects: tuple[str, ...] | None = None
+    flows: Path | None = None
+    keep: Keep = KEEP
+    providers: tuple[Profile, ...] = ()
+    replay: Path | None = None
+    replay_miss: str = "fail"
+    policy: str = "mixed"
+    max_calls: int = LIMITS["max_calls"]
+    collect_ms: int = LIMITS["collect_ms"]
+    max_bytes: int = LIMITS["max_bytes"]
+    routes: tuple[Route, ...] = ()
+    metrics: Targets = NOBODY
+    intercept: str = "llm"
+    mode: str = "mend"
+    off: Off = NOTHING
+
+
+def load(options: Mapping[str, str]) -> Settings:
+    """The settings of this process: options, keyed without their prefix, variables and files. Raises SettingsError."""
+    return checked(layers.everywhere(options))
+
+
+def parse(options: Mapping[str, str]) -> Settings:
+    """Settings of options and of the file that they name, alone: what was recorded is played so. Raises SettingsError."""
+    return checked(layers.alone(options))
+
+
+def checked(given: layers.Layers) -> Settings:
+    """What is said, understood. Raises SettingsError."""
+    said = given.said
+    return Settings(
+        host_globs(*_of(said["hosts"])),
+        _dialects(*_of(said["dialects"])),
+        recordings_folder(*_of(said["flows"])),
+        _keep(*_of(said["keep"])),
+        given.providers,
+        replay=_replay(*_of(said["replay"])),
+        replay_miss=_one_of("way", MISSES, *_of(said["replay_miss"])),
+        policy=_one_of("policy", POLICIES, *_of(said["policy"])),
+        max_calls=_limit("max_calls", *_of(said["max_calls"])),
+        collect_ms=_limit("collect_ms", *_of(said["collect_ms"])),
+        max_bytes=_limit("max_bytes", *_of(said["max_bytes"])),
+        routes=given.routes,
+        metrics=_metrics(*_of(said["metrics"])),
+        intercept=_one_of("way", INTERCEPTS, *_of(said["intercept"])),
+        mode=_one_of("mode", MODES, *_of(said["mode"])),
+        off=_off(*_of(said["off"])),
+    )
+
+
+def recorded(settings: Settings, host: str = "") -> dict[str, str]:
+    """What a replay needs: the options that decide what the client gets of a host's answer, as `parse` reads them."""
+    options = {"dialects": spelled(settings.dialects)}
+    if settings.policy != "mixed":
+        options |= {name: str(getattr(settings, name)) for name in ("policy", *LIMITS)}
+    if settings.mode != "mend":
+        options["mode"] = settings.mode
+    if off := settings.off.said_of(host):
+        options["off"] = off
+    return options
+
+
+def spelled(dialects: tuple[str, ...] | None) -> str:
+    """Dialects as an option says them: `auto`, `off`, `kimi_k2,other`."""
+    return "auto" if dialects is None else ",".join(dialects) or "off"
+
+
+def _of(said: Said) -> tuple[str, str]:
+    return said.where, said.text
+
+
+def _dialects(where: str, text: str) -> tuple[str, ...] | None:
+    names = tuple(dict.fromkeys(word.lower() for word in words(text)))
+    if names in ((), ("auto",)):
+        return None
+    if names == ("off",):
+        return ()
+    for name in names:
+        if name in ("auto", "off"):
+            raise SettingsError(f"{where}: {name!r} stands alone, write either {name} or names of dialects")
+        if name not in DIALECTS:
+            known = ", ".join(DIALECTS)
+            hint = suggestion(name, [*DIALECTS, "auto", "off"])
+            raise SettingsError(f"{where}: there is no dialect {name!r}{hint}, write auto, off, or some of: {known}")
+    return names
+
+
+def _replay(where: str, text: str) -> Path | None:
+    if text.lower() in ("", "off"):
+        return None
+    folder = expand(where, text)
+    if not folder.is_dir():
+        raise SettingsError(f"{where}: there is no folder {text!r}, write the name of a folder of recordings, or off")
+    return folder
+
+
+def _one_of(what: str, known: Sequence[str], where: str, text: str) -> str:
+    """A word of a list; the first is the default."""
+    name = text.lower() or known[0]
+    if name not in known:
+        raise SettingsError(f"{where}: there is no {what} {text!r}{suggestion(name, known)}, write one of: {', '.join(known)}")
+    return name
+
+
+def _limit(key: str, where: str, text: str) -> int:
+    if text and not _NUMBER.fullmatch(text):
+        raise SettingsError(f"{where}: {text!r} is no limit, write a whole number above 0, as in {LIMITS[key]}")
+    return int(text or LIMITS[key])

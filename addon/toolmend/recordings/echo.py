@@ -1,0 +1,292 @@
+r"""Masks the secrets of a request where the response echoes them, while the response is written to disk.
+
+    {"delta":{"content":"Your key is s"}}   {"delta":{"content":"Your key is *"}}
+    {"delta":{"content":"k-ABCDE"}}      →  {"delta":{"content":"*******"}}
+    {"delta":{"content":"FGH, ok?"}}        {"delta":{"content":"***, ok?"}}
+
+Rule of this file: what comes out is what went in, with `*` for every byte that spells a secret. Length and offsets
+stay; how the input is cut changes nothing; a body that echoes no secret stays as it is.
+
+What spells a secret: the secret in one piece, anywhere; in a JSON string, with any escapes (`\u0073k-`, `\/`); and in
+several JSON strings that a client joins. Those are strings at the same path in documents that follow each other. A path
+is made of the names of the members, and of the `index` (or `output_index` …) that an object on the way has.
+
+A string that ends as a secret begins is masked on suspicion. If its text goes on otherwise, `restored` gives the bytes
+back. So nothing is held but a line that is not complete, and no piece of a secret is on the disk at any time.
+
+Cost: a line in which no secret can begin passes by one search. Only lines that raise a suspicion are read, and those
+that may go on with a suspected text.
+
+XX: not seen are a secret in numbers (the `bytes` of logprobs), in the escaped name of a member, in a coding that `disguises`
+does not know (hex, rot13, letters with blanks); and half a surrogate pair in a delta.
+"""
+
+import json
+import re
+from array import array
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+
+from ..sse import MAX_EVENT
+from .disguises import disguises
+
+MAX_TAILS = 64
+"""Texts under suspicion at once. A stream has a handful; an upstream that invents paths shall not fill the memory."""
+
+MAX_PATH = 32
+"""Levels of nesting that tell two texts apart, from the inside. The deepest text of the four APIs is at eight."""
+
+MAX_DEPTH = 1000
+"""Levels of nesting that are kept; what lies deeper counts as lying here. No JSON reader in use goes deeper."""
+
+MAX_STRINGS = 100_000
+"""Suspicious strings in one line, 10 MB of notes about them. A line with more is masked whole."""
+
+SUSPICIOUS = 8
+"""Bytes. A text that ends with so much of a secret stays masked: a cut stream must not give most of a key away."""
+
+SAME_TEXT = {b"content_block": b"delta"}
+"""Members whose texts a client joins although their names differ: Messages, content_block_start and _delta."""
+
+NEVER_JOINED = frozenset(
+    b"id object model provider system_fingerprint service_tier type role "
+    b"finish_reason native_finish_reason stop_reason".split()
+)
+"""Members that every event repeats: "provider":"Fireworks" is no text that ends as `sk-…` begins."""
+
+_CONTENT = re.compile(rb"[^\r\n]+")
+_STRING = rb'"([^"\\]*+(?:\\.[^"\\]*+)*+)"?'
+_TOKEN = re.compile(_STRING + rb"(?:\s*(:)\s*(?:" + _STRING + rb"|(\d+))?)?|[{}\[\]]")
+"""A member's name, and its value if that is a string or a number; a string in an array; a bracket. A cut string too."""
+_TEXT, _NUMBER = (1, 3), 4  # the groups: a string alone, (2: a colon,) a string or a number as a value
+_ESCAPE = re.compile(rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.")
+_REPEATED = re.compile(rb'"(?:' + b"|".join(sorted(NEVER_JOINED)) + rb')"\s*:\s*"[^"\\]*+"')
+
+type _Path = tuple[bytes, ...]
+type _Unit = tuple[int, int, bytes]
+"""A byte of text under suspicion: the byte, the offset of its spelling, the spelling; b"" if it stays masked."""
+
+
+class _Scope:
+    """An object or array that a string stands in."""
+
+    __slots__ = ("index", "name", "parent")
+
+    def __init__(self, parent: "_Scope | None", name: bytes) -> None:
+        self.parent, self.name, self.index = parent, SAME_TEXT.get(name, name), b""
+
+    def path(self, name: bytes) -> _Path:
+        """What tells the text of a member from other texts; its name, b"" in a list, comes first."""
+        parts = [name]
+        scope: _Scope | None = self
+        while scope and len(parts) < 2 * MAX_PATH:
+            parts += (scope.name, scope.index)
+            scope = scope.parent
+        return tuple(parts)
+
+
+class EchoMask:
+    """One body. `feed` its bytes and `close`; both return bytes to be written next.
+
+    Then `restored` has (offset, bytes) of what was written as `*` and is innocent: write it back, and clear the list.
+    """
+
+    def __init__(self, secrets: Iterable[str]) -> None:
+        self.restored: list[tuple[int, bytes]] = []
+        texts = sorted({text for secret in secrets for text in disguises(secret)})
+        self._needles = [text.encode(errors="surrogatepass") for text in texts]
+        self._begins = re.compile(_beginnings(texts))
+        self._tails: dict[_Path, list[_Unit]] = {}
+        self._line = bytearray()
+        self._overlong = False  # inside a line that is too long to be read: it is masked whole
+        self._at = 0
+
+    def feed(self, data: bytes) -> bytes:
+        """The lines that `data` completes, masked."""
+        if not self._needles:
+            return data
+        end = 1 + max(data.rfind(b"\n"), data.rfind(b"\r"))
+        if end == len(data) and not self._line:
+            return self._lines(data)
+        self._line += data
+        if end:
+            end += len(self._line) - len(data)
+        elif self._overlong or len(self._line) > MAX_EVENT:
+            self._overlong, end = True, len(self._line)
+        lines = bytes(self._line[:end])
+        del self._line[:end]
+        return self._lines(lines)
+
+    def close(self) -> bytes:
+        """The rest of the body. What is still under suspicion is innocent, unless it is most of a secret."""
+        rest = self._lines(bytes(self._line))
+        self._line.clear()
+        for tail in self._tails.values():
+            self._settle(tail)
+        self._tails.clear()
+        return rest
+
+    def _lines(self, lines: bytes) -> bytes:
+        if not (self._tails or self._overlong or len(lines) > MAX_EVENT or self._begins.search(lines)):
+            self._at += len(lines)
+            return lines
+        out = bytearray(lines)
+        for line in _CONTENT.finditer(lines):
+            start, end = line.span()
+            if end - start > MAX_EVENT or (self._overlong and start == 0):
+                out[start:end] = b"*" * (end - start)
+            elif self._concerned(lines, start, end):
+                self._read(lines, start, end, out)
+        self._overlong = self._overlong and not lines.endswith((b"\n", b"\r"))
+        self._at += len(lines)
+        return bytes(out)
+
+    def _concerned(self, lines: bytes, start: int, end: int) -> bool:
+        """Whether a line must be read."""
+        if any(lines.find(path[0], start, end) >= 0 for path in self._tails):
+            return True
+        for suspicion in self._begins.finditer(lines, start, end):
+            name = suspicion.start()
+            for _ in range(3):  # the quote before the value, those around the name
+                name = lines.rfind(b'"', start, name)
+            if not _REPEATED.match(lines, max(name, start)):
+                return True
+        return any(lines.find(needle, start, end) >= 0 for needle in self._needles)
+
+    def _read(self, lines: bytes, start: int, end: int, out: bytearray) -> None:
+        """Masks what one line echoes; `out` is `lines`, to be masked."""
+        for needle in self._needles:
+            for at in _places(needle, lines, start, end):
+                out[at : at + len(needle)] = b"*" * len(needle)
+        suspicions = (match.start() for match in self._begins.finditer(lines, start, end))
+        suspicion = next(suspicions, end)
+        scope, name, depth = _Scope(None, b""), b"", 0
+        watched = {path[0] for path in self._tails}
+        found: list[tuple[_Scope, bytes, int, int]] = []  # judged when all is read: an index may stand behind the text
+        for token in _TOKEN.finditer(lines, start, end):
+            group = token.lastindex
+            if group is None:
+                opened = token[0] in b"{["
+                depth += opened
+                if depth <= MAX_DEPTH:
+                    if opened:
+                        scope, name = _Scope(scope, name), b""
+                    elif scope.parent:
+                        scope, name = scope.parent, scope.name
+                depth -= not opened and depth > 0
+                continue
+            if group > 1:
+                name = token[1]
+            if group == _NUMBER and (name == b"index" or name.endswith(b"_index")):
+                scope.index += token[_NUMBER].lstrip(b"0")
+            if group in _TEXT:
+                first, last = token.span(group)
+                while suspicion < first:
+                    suspicion = next(suspicions, end)
+                if name in NEVER_JOINED:
+                    if lines.find(b"\\", first, last) >= 0:
+                        self._text(None, lines[first:last], first, out)
+                elif suspicion < last or name in watched:
+                    watched.add(name)
+                    found.append((scope, name, first, last))
+                    if len(found) > MAX_STRINGS:
+                        out[start:end] = b"*" * (end - start)
+                        return
+        for scope, name, first, last in found:
+            self._text(scope.path(name), lines[first:last], first, out)
+
+    def _text(self, path: _Path | None, raw: bytes, at: int, out: bytearray) -> None:
+        """Masks one JSON string, at `at` in `out`. It goes on with the text of its path; None: it stands alone."""
+        text, where = _unescape(raw)
+        tail = self._tails.pop(path, []) if path else []
+        before = len(tail)
+        joined = bytes(unit[0] for unit in tail) + text
+        secret = {i for needle in self._needles for a in _places(needle, joined) for i in range(a, a + len(needle))}
+        suspected = self._suspected(joined) if path else len(joined)
+        for i, (byte, offset, spelling) in enumerate(tail):
+            if i < suspected and i not in secret and spelling:
+                self.restored.append((offset, spelling))
+            tail[i] = (byte, offset, b"" if i in secret else spelling)
+        for i in sorted({i for i in secret if i >= before}.union(range(max(before, suspected), len(joined)))):
+            first = where[i - before]
+            last = where[bisect_right(where, first)]
+            out[at + first : at + last] = b"*" * (last - first)
+            tail.append((joined[i], self._at + at + first, b"" if i in secret else raw[first:last]))
+        if path and suspected < len(joined):
+            self._tails[path] = tail[suspected - len(joined) :]
+            if len(self._tails) > MAX_TAILS:
+                self._settle(self._tails.pop(next(iter(self._tails))))
+
+    def _suspected(self, text: bytes) -> int:
+        """Where the longest beginning of a secret begins that a text ends with; the text's length if there is none."""
+        found = len(text)
+        for needle in self._needles:
+            for at in _places(needle[:1], text, max(0, len(text) - len(needle) + 1), found):
+                if needle.startswith(text[at:]):
+                    found = at
+                    break
+        return found
+
+    def _settle(self, tail: list[_Unit]) -> None:
+        """The text of a tail is over: it is innocent, unless it is most of a secret."""
+        text = bytes(unit[0] for unit in tail)
+        guilty = (needle for needle in self._needles if needle.startswith(text))
+        if not any(len(text) >= min(SUSPICIOUS, len(needle) // 2) for needle in guilty):
+            self.restored += [unit[1:] for unit in tail if unit[2]]
+
+
+def _places(needle: bytes, text: bytes, start: int = 0, end: int | None = None) -> Iterator[int]:
+    """Where a needle stands in a text, overlaps too."""
+    at = text.find(needle, start, end)
+    while at >= 0:
+        yield at
+        at = text.find(needle, at + 1, end)
+
+
+def _unescape(raw: bytes) -> tuple[bytes, Sequence[int]]:
+    """The text of a JSON string as UTF-8, and where in `raw` the spelling of each of its bytes, and the end, begins."""
+    if b"\\" not in raw:
+        return raw, range(len(raw) + 1)
+    text, where, at = bytearray(), array("L"), 0
+    for escape in _ESCAPE.finditer(raw):
+        first, last = escape.span()
+        try:
+            meant = json.loads(b'"%s"' % escape[0]).encode(errors="surrogatepass")
+        except ValueError:  # no JSON
+            meant = escape[0]
+        text += raw[at:first] + meant
+        where.extend(range(at, first))
+        where.extend([first] * len(meant))
+        at = last
+    where.extend(range(at, len(raw) + 1))
+    return bytes(text + raw[at:]), where
+
+
+def _beginnings(texts: Iterable[str], length: int = SUSPICIOUS) -> bytes:
+    """A regex for secrets that may begin: a value ends with their first characters, or there are eight of them.
+
+    It begins with a literal for each way to write a first character, which makes it fast; what secrets begin with together
+    stands there once. A backslash is written in two: one alone is every escape there is, and where that is text, what it
+    escapes is found as it is.
+    """
+    following: dict[tuple[bool, str], list[str]] = {}
+    for text in texts:
+        following.setdefault((length == SUSPICIOUS and text.startswith("\\u"), text[0]), []).append(text[1:])
+    found = []
+    for (escaped, char), rests in following.items():
+        more = b""
+        if length > 1 and all(rests):
+            more = rb'(?:"(?!\s*:)|' + _beginnings(rests, length - 1) + b")"
+        ways = _written(char)[escaped:]
+        found += [way + more for way in (ways if length == SUSPICIOUS else [b"(?:" + b"|".join(ways) + b")"])]
+    return b"|".join(found)
+
+
+def _written(char: str) -> list[bytes]:
+    r"""Regexes for the ways to write a character: as it is, `\u0073`, and `\n` or `\/`."""
+    code = char.encode("utf-16-be", "surrogatepass").hex()
+    digits = [f"[{digit}{digit.upper()}]" if digit.isalpha() else digit for digit in code]
+    escaped = "".join("\\\\u" + "".join(digits[i : i + 4]) for i in range(0, len(digits), 4))
+    short = "\\/" if char == "/" else json.dumps(char, ensure_ascii=False)[1:-1]
+    literals = [re.escape(text.encode(errors="surrogatepass")) for text in (char, short)]
+    return list(dict.fromkeys((*literals, escaped.encode())))

@@ -1,0 +1,260 @@
+"""One recording on the disk: its files, masked and redacted on the way there. DESIGN.md section 7 has what they hold.
+
+    meta.json  request.json  [upstream_request.json]  upstream.sse  upstream.idx  client.sse  [message.json]
+    [client_messages.jsonl]: what a client said on a socket beside its request, each {"t_ms": since that, "message": …}
+
+Rule of this file: every method is a step of the recorder's writer thread, and may raise; what it raises costs this recording.
+
+A folder says "partial" from its first moment until it is finished, so what a crash leaves is known for what it is.
+Between two writes no file is open: streams take no descriptors from the proxy, and a folder that is gone is noticed.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import suppress
+from datetime import datetime
+from errno import ENOBUFS, ENOTDIR
+from itertools import takewhile
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from .. import __version__
+from ..redaction import Redactor, secrets_of
+from .echo import EchoMask
+from .message_json import reading
+
+if TYPE_CHECKING:
+    from ..recorder import Exchange
+
+FORMAT = 1
+"""The version of meta.json and of the files beside it."""
+
+KNOWN = ("host", "method", "path", "status", "http_version", "api", "provider", "model", "stream")
+"""What meta.json says of every exchange, beside headers and settings."""
+
+WHERE_SET = ("scheme", "transport", "client_api", "client_stream", "route", "notes", "wait_ms")
+"""What it says of those that have it."""
+
+META = ("meta.json", "meta.json.new")
+"""Where all of this is told, and the same while it is written."""
+
+BLOCK = 1024 * 1024
+"""Bytes that are read at a time."""
+
+NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)  # Windows has none
+
+
+class Folder:
+    """One recording."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.lost = False  # set by the event loop: the queue was full
+        self.broken: str | None = None  # why nothing more is written
+        self.finished = False
+        self._meta: dict[str, Any] = {}
+        self._redactor = Redactor(())
+        self._client_api = ""
+        self._bodies: dict[str, _Body] = {}
+        self._first = 0.0  # when the first byte came
+        self._offset = 0
+
+    def create(self, exchange: "Exchange", now: datetime) -> None:
+        secrets = secrets_of(exchange)
+        self._redactor = Redactor(secrets)
+        _make_folder(self.path)
+        self._meta = {
+            "format": FORMAT,
+            "state": "partial",
+            "recorded_at": now.isoformat(timespec="milliseconds"),
+            **{name: getattr(exchange, name) for name in KNOWN},
+            **{name: value for name in WHERE_SET if (value := getattr(exchange, name)) not in ("", (), None)},
+            "path": self._redactor.path(exchange.path),
+            "request_headers": self._redactor.headers(exchange.request_headers),
+            "response_headers": self._redactor.headers(exchange.response_headers),
+            "toolmend": __version__,
+            "settings": dict(exchange.settings),
+            "rules": [],
+            "ids": [],
+            "error": None,
+            "omitted": [],  # files that are not kept: a body that is no JSON cannot be redacted
+            "sha256": {},
+        }
+        self._write_meta()
+        self._request("request.json", exchange.request)
+        if exchange.upstream_request not in (None, exchange.request):
+            self._request("upstream_request.json", exchange.upstream_request or b"")
+        self._client_api = exchange.client_api or exchange.api
+        streams = {"upstream": exchange.stream, "client": exchange.stream}
+        if exchange.client_stream is not None:
+            streams["client"] = exchange.client_stream
+        for side, stream in streams.items():
+            self._bodies[side] = _Body(self.path / f"{side}.{'sse' if stream else 'json'}", secrets)
+        if exchange.stream:
+            self._bodies["index"] = _Body(self.path / "upstream.idx", ())
+
+    def _request(self, name: str, body: bytes) -> None:
+        redacted = self._redactor.body(body)
+        if redacted is None:
+            self._meta["omitted"].append(name)
+        else:
+            _create(self.path / name, redacted)
+
+    def received(self, data: bytes, when: float) -> None:
+        if self.broken:
+            return
+        self._first = self._first or when
+        self._bodies["upstream"].add(data)
+        if "index" in self._bodies:
+            t_ms = (when - self._first) * 1000
+            self._bodies["index"].add(f'{{"off":{self._offset},"len":{len(data)},"t_ms":{t_ms:.3f}}}\n'.encode())
+        self._offset += len(data)
+
+    def sent(self, data: bytes) -> None:
+        if not self.broken:
+            self._bodies["client"].add(data)
+
+    def said(self, data: bytes, t_ms: float) -> None:
+        if self.broken:
+            return
+        if "said" not in self._bodies:
+            self._bodies["said"] = _Body(self.path / "client_messages.jsonl", ())  # redacted line by line
+        message = self._redactor.body(data) or b'"[omitted: no JSON]"'
+        self._bodies["said"].add(b'{"t_ms":%.3f,"message":%b}\n' % (t_ms, message))
+
+    def flush(self) -> None:
+        if not self.broken and not self.finished:
+            for body in self._bodies.values():
+                body.flush()
+
+    def lose(self) -> None:
+        self.flush()
+        raise OSError(ENOBUFS, "the disk did not keep up")
+
+    def cut(self) -> None:
+        """What is here is kept, and it is not all."""
+        self.flush()
+        self.broken = self.broken or "recording incomplete"
+
+    def end(self) -> Iterator[None]:
+        """All that is done at the end, in steps: for a long stream it takes seconds, in which others are written as well."""
+        if self.broken:
+            return
+        for body in self._bodies.values():
+            body.flush(last=True)
+            yield
+        yield from self._message(self._bodies["client"].path)
+        for path in sorted(self.path.glob("*.*")):
+            if path.name not in META:
+                self._meta["sha256"][path.name] = yield from _sha256(path)
+
+    def _message(self, body: Path) -> Iterator[None]:
+        """Writes message.json, of the bytes as they lie there."""
+        try:
+            with _open(body, "rb") as file:
+                message = yield from reading(self._client_api, file, stream=body.suffix == ".sse")
+        except OSError:
+            raise
+        except Exception:  # an error in a codec of ours costs this file alone
+            self._meta["omitted"].append("message.json")
+        else:
+            if message is not None:
+                _create(self.path / "message.json", self._json(message), durable=True)
+
+    def seal(self, state: str, rules: Sequence[str] = (), ids: Sequence[str] = (), error: str | None = None) -> None:
+        self.finished = True
+        self._bodies.clear()
+        if self._meta:
+            self._meta["state"] = "partial" if self.broken else state
+            self._meta["error"] = "; ".join(filter(None, (error, self.broken))) or None
+            self._meta |= {"rules": rules, "ids": ids}
+            self._write_meta(durable=True)
+
+    def _write_meta(self, *, durable: bool = False) -> None:
+        new = self.path / META[1]
+        try:
+            _create(new, self._json(self._meta), durable=durable)
+            new.replace(self.path / META[0])
+        except OSError:
+            new.unlink(missing_ok=True)
+            raise
+
+    def _json(self, value: Any) -> bytes:
+        text = json.dumps(self._redactor.value(value), ensure_ascii=False, indent=2)
+        # half a surrogate pair has no UTF-8; what replaces it is its JSON escape
+        return text.encode(errors="backslashreplace") + b"\n"
+
+
+class _Body:
+    """A file that grows: gathered, masked, appended."""
+
+    def __init__(self, path: Path, secrets: Iterable[str]) -> None:
+        self.path = path
+        self._mask = EchoMask(secrets)
+        self._parts: list[bytes] = []
+        self._size = 0
+        _create(path)
+
+    def add(self, data: bytes) -> None:
+        self._parts.append(data)
+
+    def flush(self, *, last: bool = False) -> None:
+        data = self._mask.feed(b"".join(self._parts) if len(self._parts) != 1 else self._parts[0])
+        self._parts.clear()
+        if last:
+            data += self._mask.close()
+        restored, self._mask.restored = self._mask.restored, []
+        if not (data or restored or last):
+            return
+        with _open(self.path, "r+b") as file:
+            file.seek(self._size)
+            file.write(data)
+            self._size += len(data)
+            for offset, piece in restored:
+                file.seek(offset)
+                file.write(piece)
+            if last:
+                file.flush()
+                os.fsync(file.fileno())
+
+
+def _make_folder(path: Path) -> None:
+    """Makes <root>/<day>/<name>, for the user alone. The user's root may be a link; what is below it may not."""
+    day = path.parent
+    for folder in reversed([*takewhile(lambda folder: not folder.exists(), (day, *day.parents))]):
+        with suppress(FileExistsError):  # another process was faster
+            _make(folder)
+    if day.is_symlink():
+        raise OSError(ENOTDIR, "a link stands in the place of a folder", str(day))
+    _make(path)
+
+
+def _make(folder: Path) -> None:
+    folder.mkdir(0o700)
+    folder.chmod(0o700)  # what the umask took
+
+
+def _open(path: Path, mode: str) -> IO[bytes]:
+    return open(path, mode, opener=lambda name, flags: os.open(name, flags | NO_FOLLOW, 0o600))
+
+
+def _create(path: Path, data: bytes = b"", *, durable: bool = False) -> None:
+    """A new file; nothing may stand in its place."""
+    with _open(path, "xb") as file:
+        path.chmod(0o600)
+        file.write(data)
+        if durable:
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def _sha256(path: Path) -> Generator[None, None, str]:
+    """In steps."""
+    found = hashlib.sha256()
+    with path.open("rb") as file:
+        while data := file.read(BLOCK):
+            found.update(data)
+            yield
+    return found.hexdigest()

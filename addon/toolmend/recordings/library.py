@@ -1,0 +1,226 @@
+"""The recordings below a folder, as a list of what is worth knowing of each without reading its stream.
+
+    entries(root)          newest first          find(root, "last")  find(root, "2026")  find(root, "flows/kimi/one-call")
+
+Rule of this file: it reads the small files alone (meta.json, message.json, the last line of upstream.idx), and asks the system
+as little as can be, so a thousand recordings are listed in a blink; and it raises for none of them: one that cannot be read
+says so in its `state`.
+"""
+
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from .. import json_text
+
+STATES = ("complete", "upstream_error", "client_closed", "partial", "unreadable")
+"""How a recording ended; `partial` ones were cut by a crash or a shutdown."""
+
+_AGENTS = (  # what a user-agent begins with or holds → the agent
+    ("claude-cli", "Claude Code"),
+    ("claude-code", "Claude Code"),
+    ("codex", "Codex"),
+    ("opencode", "opencode"),
+    ("qwencode", "Qwen Code"),
+    ("qwen-code", "Qwen Code"),
+    ("kimi", "Kimi"),
+    ("gemini", "Gemini CLI"),
+    ("aider", "Aider"),
+    ("crush", "Crush"),
+    ("goose", "Goose"),
+    ("copilot", "Copilot"),
+    ("ai-sdk", "AI SDK"),
+    ("openai/python", "openai-python"),
+    ("asyncopenai/python", "openai-python"),
+    ("openai/js", "openai-node"),
+    ("anthropic/python", "anthropic-python"),
+    ("anthropic/js", "anthropic-node"),
+)
+_NEVER = datetime.fromtimestamp(0, UTC)
+_TAIL = 256
+"""Bytes of the end of an index that hold its last line."""
+
+PINNED = "pinned"
+"""A file of this name says that the recording in its folder is to be kept."""
+
+type _Files = Mapping[str, os.DirEntry[str]]
+"""The files of a folder by their names."""
+
+
+class NotFound(LookupError):
+    """No recording, or more than one, answers to a word; the message says which there are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A recording. Times in milliseconds since the first byte, but `wait_ms`: from the request to the first byte.
+
+    None: it is not known. `tokens` are (input, output). `client_api` is the client's API, also where it is the upstream's.
+    """
+
+    folder: Path
+    state: str = "unreadable"
+    recorded_at: datetime = _NEVER
+    agent: str = ""
+    host: str = ""
+    provider: str = ""
+    model: str = ""
+    api: str = ""
+    client_api: str = ""
+    route: str = ""
+    status: int = 0
+    stream: bool = False
+    rules: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    error: str | None = None
+    tokens: tuple[int, int] | None = None
+    wait_ms: float | None = None
+    last_ms: float | None = None
+    size: int = 0
+    pinned: bool = False
+    format: int = 0
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """What it is called by: its folder's own name."""
+        return self.folder.name
+
+    @property
+    def observed(self) -> bool:
+        """Whether nothing was changed, and `rules` are those that would have been at work."""
+        return self.settings.get("mode") == "observe"
+
+
+def entries(root: Path) -> list[Entry]:
+    """All recordings below a folder, or the one that it is; newest first."""
+    found = (_entry(Path(folder), files) for folder, files in _walk(root))
+    return sorted(found, key=lambda one: (one.recorded_at, one.name), reverse=True)
+
+
+def entry(folder: Path) -> Entry:
+    """One recording."""
+    try:
+        return _entry(folder, _files(folder))
+    except OSError as error:
+        return Entry(folder, error=f"{type(error).__name__}: {error}")
+
+
+def _entry(folder: Path, files: _Files) -> Entry:
+    try:
+        meta = json_text.loads(_read(files, "meta.json"))
+        wait = meta.get("wait_ms")
+        return Entry(
+            folder,
+            state=STATES[STATES.index(meta["state"])],  # any other is a ValueError
+            recorded_at=_time(meta["recorded_at"]),
+            agent=agent_of(meta.get("request_headers")),
+            host=str(meta.get("host") or ""),
+            provider=str(meta.get("provider") or ""),
+            model=str(meta.get("model") or ""),
+            api=str(meta.get("api") or ""),
+            client_api=str(meta.get("client_api") or meta.get("api") or ""),
+            route=str(meta.get("route") or ""),
+            status=int(meta.get("status") or 0),
+            stream=bool(meta.get("stream")),
+            rules=tuple(map(str, meta.get("rules") or ())),
+            notes=tuple(map(str, meta.get("notes") or ())),
+            error=meta.get("error"),
+            tokens=_tokens(files),
+            wait_ms=float(wait) if isinstance(wait, int | float) else None,
+            last_ms=_last_ms(files),
+            size=sum(file.stat().st_size for file in files.values() if file.is_file()),
+            pinned=PINNED in files,
+            format=int(meta.get("format") or 0),
+            settings=dict(meta.get("settings") or {}),
+        )
+    except (OSError, ValueError, ArithmeticError, AttributeError, KeyError, TypeError) as error:
+        return Entry(folder, error=f"{type(error).__name__}: {error}")
+
+
+def find(root: Path, word: str) -> Entry:
+    """The recording that a word means: a folder's path, `last`, or a name or the beginning of one. Raises NotFound."""
+    path = Path(word)
+    if (path / "meta.json").is_file():
+        return entry(path)
+    every = entries(root)
+    if word == "last" and every:
+        return every[0]
+    fitting = [one for one in every if one.name == word] or [one for one in every if one.name.startswith(word)]
+    if len(fitting) == 1:
+        return fitting[0]
+    if fitting:
+        names = ", ".join(one.name for one in fitting[:4]) + (" …" if len(fitting) > 4 else "")
+        raise NotFound(f"{word!r} is the beginning of {len(fitting)} recordings: {names}")
+    raise NotFound(f"there is no recording {word!r} in {root}")
+
+
+def agent_of(headers: Any) -> str:
+    """Who sent a request, by its user-agent; the first word of it where the agent is not known."""
+    pairs = [pair for pair in headers if isinstance(pair, list) and len(pair) == 2] if isinstance(headers, list) else []
+    text = next((str(value) for name, value in pairs if str(name).lower() == "user-agent"), "")
+    low = text.lower()
+    return next((name for mark, name in _AGENTS if mark in low), re.split(r"[\s/]", text, maxsplit=1)[0][:40])
+
+
+def _walk(root: Path) -> Iterator[tuple[str, _Files]]:
+    """The folders of all recordings; there are none inside of one, and none behind a link."""
+    waiting = [str(root)]
+    while waiting:
+        folder = waiting.pop()
+        try:
+            files = _files(folder)
+            if "meta.json" in files:
+                yield folder, files
+            else:
+                waiting += [file.path for file in files.values() if file.is_dir(follow_symlinks=False)]
+        except OSError:  # it may not be read, or is gone meanwhile
+            continue
+
+
+def _files(folder: str | Path) -> _Files:
+    with os.scandir(folder) as files:
+        return {file.name: file for file in files}
+
+
+def _read(files: _Files, name: str, tail: int = 0) -> bytes:
+    """A file, or the last bytes of it."""
+    if name not in files:
+        raise FileNotFoundError(name)
+    size = files[name].stat().st_size
+    number = os.open(files[name].path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+    try:
+        if tail:
+            os.lseek(number, max(0, size - tail), os.SEEK_SET)
+        return os.read(number, tail or size)
+    finally:
+        os.close(number)
+
+
+def _time(text: str) -> datetime:
+    """A moment; one without a time zone would compare with no other."""
+    time = datetime.fromisoformat(text)
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
+
+
+def _last_ms(files: _Files) -> float | None:
+    lines = _read(files, "upstream.idx", _TAIL).splitlines() if "upstream.idx" in files else []
+    for line in reversed(lines):
+        try:
+            return float(json.loads(line)["t_ms"])
+        except (ValueError, KeyError, TypeError):
+            continue  # torn by a crash
+    return None
+
+
+def _tokens(files: _Files) -> tuple[int, int] | None:
+    try:
+        usage = json_text.loads(_read(files, "message.json"))["usage"]
+        return int(usage["input_tokens"]), int(usage["output_tokens"])
+    except (OSError, ValueError, ArithmeticError, KeyError, TypeError):
+        return None

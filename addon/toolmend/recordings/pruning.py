@@ -1,0 +1,113 @@
+"""The recordings that lie in a folder, and their removal: retention.py says which go.
+
+    stored(root)                      what the recorder made there         remove(folder)     one of them
+    Sweeper(root, log).run(keep, ..)  what its writer thread does between two writes
+
+Rule of this file: nothing is touched but what has the place and the name that the recorder gives, <day>/<time>-<provider>-<id>
+below the root: so a fixture beside it, in <provider>/<case>, is never seen. No link is followed below the root.
+"""
+
+import os
+import re
+import shutil
+import time
+from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+
+from .. import json_text
+from .library import PINNED
+from .retention import Keep, Stored, going
+
+OPEN = 3600.0
+"""Seconds without a change after which what says "partial" is being written by no process: no connection is silent for longer."""
+
+EVERY = 60.0
+"""Seconds between two looks at all that lies there: a thousand recordings take some hundredths of one."""
+
+SHARE = 4
+"""Sooner than that, when this part of what may stay has been written anew."""
+
+AT_LEAST = 8
+"""Recordings that go each time, however much there is to write: more than come to an end in that time, and some milliseconds."""
+
+_DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_NAME = re.compile(r"(\d{6})-[a-z0-9._-]+-[a-z0-9._-]+", re.ASCII)
+
+
+def stored(root: Path, mine: Collection[Path] = ()) -> list[Stored]:
+    """The recordings below `root`. Held are those that are pinned, those open in this process (`mine`) or in another one."""
+    young = time.time() - OPEN
+    found = []
+    for day in _folders(root, _DAY):
+        for folder in _folders(day.path, _NAME):
+            try:
+                at = datetime.fromisoformat(f"{day.name}T{folder.name[:2]}:{folder.name[2:4]}:{folder.name[4:6]}+00:00")
+                with os.scandir(folder.path) as files:
+                    stats = {file.name: file.stat(follow_symlinks=False) for file in files}
+            except (ValueError, OSError):  # no time, or gone meanwhile
+                continue
+            path = Path(folder.path)
+            changed = max((stat.st_mtime for stat in stats.values()), default=folder.stat(follow_symlinks=False).st_mtime)
+            held = PINNED in stats or path in mine or (changed > young and _is_open(path))
+            found.append(Stored(path, at, sum(stat.st_size for stat in stats.values()), held))
+    return found
+
+
+def remove(folder: Path) -> None:
+    """Removes a recording. Its meta.json goes first: what is gone by half is in no list, but still found by `stored`."""
+    with suppress(FileNotFoundError):  # another process was faster
+        (folder / "meta.json").unlink(missing_ok=True)
+        shutil.rmtree(folder)
+    with suppress(OSError):  # the day has others
+        folder.parent.rmdir()
+
+
+class Sweeper:
+    """Keeps a folder within limits, some recordings at a time. Nothing is raised: `log` gets a sentence, once."""
+
+    def __init__(self, root: Path, log: Callable[[str], None]) -> None:
+        self._root, self._log = root, log
+        self._next = 0.0  # when to look again
+        self._written = 0  # when it looked
+        self._going: Iterator[Stored] = iter(())
+        self._said = False
+
+    def run(self, keep: Keep, mine: Collection[Path], idle: Callable[[], bool], written: int = 0) -> None:
+        """Removes some, and more while there is nothing better to do; the rest goes the next time.
+
+        `mine`: open recordings; `written`: bytes, ever.
+        """
+        try:
+            now = time.monotonic()
+            much = keep.size is not None and written - self._written > keep.size // SHARE
+            if (now >= self._next or much) and keep != Keep():
+                self._next, self._written = now + EVERY, written
+                self._going = iter(going(stored(self._root, mine), keep, datetime.now(UTC)))
+            removed = 0
+            while (removed < AT_LEAST or idle()) and (one := next(self._going, None)):
+                remove(one.folder)
+                removed += 1
+        except Exception as error:
+            if not self._said:
+                self._said = True
+                reason = (error.strerror or str(error)) if isinstance(error, OSError) else type(error).__name__
+                with suppress(Exception):
+                    self._log(f"old recordings stay: {reason}: {self._root}")
+
+
+def _folders(path: str | Path, name: re.Pattern[str]) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(path) as entries:
+            return [entry for entry in entries if name.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False)]
+    except FileNotFoundError:
+        return []
+
+
+def _is_open(folder: Path) -> bool:
+    """Whether it says that it is not finished, or does not say anything yet."""
+    try:
+        return bool(json_text.loads((folder / "meta.json").read_bytes())["state"] == "partial")
+    except (OSError, ValueError, KeyError, TypeError):
+        return True

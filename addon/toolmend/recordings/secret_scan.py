@@ -1,0 +1,207 @@
+r"""Looks for secrets in the files of a recording, before they leave the machine they were made on.
+
+    scan({"upstream.sse": b"…"}, os.environ)  →  upstream.sse:12 (choices.0.delta.content): a key that begins with sk-
+
+Looked at are all strings of all JSON in the files, names of members too; and in a stream, where a key comes as `s` `k-` `AB` …,
+the strings of one place joined, as a client joins them. Each as it is, with `\u0073` and `%73` undone, and what it holds in
+base64.
+
+Rule of this file: a finding says where and what, never the value. It rather asks once too often: but ids, hashes, signatures and
+identifiers are what a stream is full of, and are none.
+"""
+
+import re
+from base64 import urlsafe_b64decode
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from math import log2
+from urllib.parse import unquote
+
+from ..redaction import KEYS, MIN_SECRET, is_credential, key_shape
+from .disguises import spellings
+from .recorded_text import last_name, texts_of
+
+MORE_KEYS = (
+    # of whatever an agent may have read: files, logs, the output of a command
+    ("sk_test_", r"[A-Za-z0-9]{16,}"),  # Stripe, down to whsec_: docs.stripe.com/keys
+    ("rk_live_", r"[A-Za-z0-9]{16,}"),
+    ("whsec_", r"[A-Za-z0-9+/]{20,}"),
+    ("pypi-AgE", r"[A-Za-z0-9_-]{40,}"),  # PyPI: a macaroon
+    ("glptt-", r"[0-9a-f]{40}"),  # GitLab, down to glrt-: docs.gitlab.com, "Token prefixes"
+    ("gldt-", r"[A-Za-z0-9_-]{20,}"),
+    ("glrt-", r"[A-Za-z0-9_-]{20,}"),
+    ("SG.", r"[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}"),  # SendGrid; so down to tskey-: their key pages
+    ("dop_v1_", r"[0-9a-f]{64}"),  # DigitalOcean
+    ("dckr_pat_", r"[A-Za-z0-9_-]{20,}"),  # Docker
+    ("shpat_", r"[0-9a-fA-F]{32}"),  # Shopify
+    ("lin_api_", r"[A-Za-z0-9]{32,}"),  # Linear
+    ("sntrys_", r"[A-Za-z0-9+/=_-]{40,}"),  # Sentry
+    ("hvs.", r"[A-Za-z0-9_-]{24,}"),  # Vault
+    ("figd_", r"[A-Za-z0-9_-]{20,}"),  # Figma
+    ("ntn_", r"[A-Za-z0-9]{40,}"),  # Notion
+    ("PMAK-", r"[0-9a-f]{24}-[0-9a-f]{34}"),  # Postman
+    ("NRAK-", r"[A-Z0-9]{27}"),  # New Relic
+    ("sbp_", r"[0-9a-f]{40}"),  # Supabase
+    ("ATATT3x", r"[A-Za-z0-9_=-]{40,}"),  # Atlassian
+    ("rubygems_", r"[0-9a-f]{48}"),  # RubyGems
+    ("dapi", r"[0-9a-f]{32}"),  # Databricks
+    ("tskey-", r"[a-z]+-[A-Za-z0-9-]{16,}"),  # Tailscale
+    ("AGE-SECRET-KEY-1", r"[A-Z0-9]{40,}"),  # age
+)
+"""Keys that no LLM API is called with, in the form of redaction.KEYS."""
+
+UNLIKE_TEXT = re.compile(r"(.*_)?ids?|signature|thought_?signature|encrypted_content|obfuscation|system_fingerprint|data|sha256")
+"""Members whose values look random and are no secret; the shapes of keys are looked for in them as well."""
+
+MAX_RUN = 200
+"""Characters of a high-entropy string: what is longer is an image, a signature, a model's hidden reasoning."""
+
+MAX_PIECE = 2.8
+"""Characters of a word or number in what was drawn at random, on average: it is 2.1, and 4 or 5 in identifiers."""
+
+MAX_BASE64 = 65536
+"""Characters that are undone as base64: a file with credentials has a few thousand."""
+
+_SHAPES = [(literal, key_shape(literal, rest)) for literal, rest in (*KEYS, *MORE_KEYS)]
+_WORDS = re.compile(r"[a-z]+(?:[-_./][a-z]+)*|(?:[A-Z]?[a-z]+|[A-Z]+)(?:[-_./](?:[A-Z]?[a-z]+|[A-Z]+))+")
+"""Words, as in the class of a style sheet, `sk-fading-circle-delay`, or a stand-in, `Bearer YOUR_ACCESS_TOKEN`."""
+_RUN = re.compile(r"[A-Za-z0-9+/_-]{20,}")
+_PIECES = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
+"""What an identifier is made of: words, and numbers."""
+_ID = re.compile(  # what APIs and lock files put in front of what is no secret
+    r"(call|toolu|tooluse|srvtoolu|msg|chatcmpl|cmpl|resp|fc|ctc|rs|ws|item|req|run|thread|file|asst|gen|evt|batch|tool|functions|sha[0-9]+)[_-]"
+)
+_ASSIGNED = re.compile(
+    r"(?i:(key|secret|token|password|passwd|passphrase|credentials?|authorization))[\\\"']{0,4}\s*[:=]{1,2}>?\s*([\\\"']{0,4})"
+    r"([A-Za-z0-9+/=_~!@#%^&*-]{12,200})(?![A-Za-z0-9+/=_~(\[.])"
+)
+_NAME = re.compile(r"[A-Za-z0-9_-]*\Z")
+_PLACEHOLDER = re.compile(r"(?i)example|your|xxxx|dummy|placeholder|changeme|redacted|\*\*\*\*|1234567890|abcdef")
+_USERINFO = re.compile(r"[a-z][a-z0-9+.-]*://[^/\s:@]*:([^/\s@]+)@")
+_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{20,}")
+_ESCAPED = re.compile(r"\\+u([0-9a-fA-F]{4})")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A secret, or what looks like one. `line` is 0 where the file has one only; `path` is empty outside of JSON."""
+
+    file: str
+    line: int
+    path: str
+    what: str
+
+    @property
+    def place(self) -> str:
+        """Where it is, in one word: `upstream.sse:12`, `request.json:messages[3].content`."""
+        return f"{self.file}:{self.line or self.path}"
+
+    def __str__(self) -> str:
+        path = f" ({self.path})" if self.line and self.path else ""
+        return f"{self.place}{path}: {self.what}"
+
+
+def scan(files: Mapping[str, bytes], environ: Mapping[str, str]) -> list[Finding]:
+    """What is found in files, by their names; `environ` are the variables whose values must not be there."""
+    needles = [(name, text) for name, value in credentials(environ) for text in spellings(value)]
+    found: dict[Finding, None] = {}
+    for file, data in files.items():
+        clean = len(found)
+        for path, text in texts_of(file, data).items():
+            plain = not UNLIKE_TEXT.fullmatch(last_name(path))
+            for offset, what in find("".join(text.pieces), needles, plain=plain):
+                found[Finding(file, text.line_at(offset), path, what)] = None
+        if len(found) == clean:  # what no reader of JSON tells: names said twice, numbers, the ids of events
+            raw = data.decode(errors="replace")
+            for offset, what in find(raw, needles, plain=False):
+                found[Finding(file, 1 + raw.count("\n", 0, offset), "", what)] = None
+    return sorted(found, key=lambda one: (one.file, one.line, one.path, one.what))
+
+
+def credentials(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """The variables that hold a secret, by their names; and the passwords in URLs."""
+    for name, value in environ.items():
+        if is_credential(name) and len(value) >= MIN_SECRET:
+            yield name, value
+        for password in _USERINFO.findall(value):
+            if len(password) >= MIN_SECRET:
+                yield name, password
+
+
+def find(text: str, needles: Iterable[tuple[str, str]] = (), *, plain: bool = True) -> Iterator[tuple[int, str]]:
+    """What a text holds, and about where. `needles` are (variable, value); `plain`: what looks random is a secret."""
+    told: list[tuple[int, int]] = []
+    for form, known, start in _forms(text):
+        for name, needle in needles:
+            if (at := known.find(needle)) >= 0:
+                told.append((start, start + 1) if form else (at, at + len(needle)))
+                yield (start if form else at), f"the value of ${name}{form}"
+        for literal, shape in _SHAPES:
+            if literal in known:
+                for match in shape.finditer(known):
+                    if _random(match[0][len(literal) :]):
+                        told.append((start, start + 1) if form else match.span())
+                        yield (start if form else match.start()), f"a key that begins with {literal.strip()}{form}"
+    for at, end, what in _unknown(text) if plain else ():
+        if not any(at < last and first < end for first, last in told):
+            told.append((at, end))
+            yield at, what
+
+
+def _unknown(text: str) -> Iterator[tuple[int, int, str]]:
+    """What has no known form, but looks like a secret, or is called one."""
+    for match in _ASSIGNED.finditer(text):
+        before = _NAME.search(text[max(0, match.start() - 40) : match.start()])
+        if before and is_credential(before[0] + match[1]) and _secretive(match[3], quoted=bool(match[2])):
+            yield *match.span(), "the value of what is named like a credential"
+    for match in _RUN.finditer(text):
+        if _high_entropy(match[0]) and text[max(0, match.start() - 3) : match.start()] != "h1:":  # go.sum
+            yield *match.span(), "a string that looks random"
+
+
+def _forms(text: str) -> Iterator[tuple[str, str, int]]:
+    r"""A text, and what it means: how it was written, the meaning, and where it stands."""
+    yield "", text, 0
+    if "\\u" in text:
+        yield r", written with \u", _ESCAPED.sub(lambda match: chr(int(match[1], 16)), text), text.find("\\u")
+    if "%" in text and (undone := unquote(text)) != text:
+        yield ", written with %", undone, text.find("%")
+    for run in _BASE64.finditer(text):
+        if len(run[0]) <= MAX_BASE64:
+            data = run[0].replace("+", "-").replace("/", "_")
+            for skipped in range(4):  # it may stand behind other characters of the alphabet
+                part = data[skipped:]
+                part = part[: len(part) & ~3] if len(part) % 4 == 1 else part + "=" * (-len(part) % 4)
+                yield ", in base64", urlsafe_b64decode(part).decode("latin-1"), run.start()
+
+
+def _random(rest: str) -> bool:
+    """Whether what follows a prefix may be a key, and not words or a stand-in."""
+    return len(set(rest)) > 5 and not _WORDS.fullmatch(rest)
+
+
+def _entropy(text: str) -> float:
+    """Bits a character."""
+    return -sum(n / len(text) * log2(n / len(text)) for n in Counter(text).values())
+
+
+def _high_entropy(run: str) -> bool:
+    """Whether a run of characters was drawn at random: letters of both cases and digits, in no order that words have."""
+    if len(run) > MAX_RUN or _ID.match(run):
+        return False
+    letters = sum(map(str.isalpha, run))
+    digits = sum(map(str.isdigit, run))
+    cases = sum(map(str.isupper, run)), sum(map(str.islower, run))
+    if letters + digits < 20 or min(digits, *cases) < 2:
+        return False
+    return (letters + digits) / len(_PIECES.findall(run)) <= MAX_PIECE and _entropy(run) >= 3.7
+
+
+def _secretive(value: str, *, quoted: bool) -> bool:
+    """Whether a value is one that a credential has: no word, no expression of a program, no stand-in."""
+    if _PLACEHOLDER.search(value) or _WORDS.fullmatch(value):
+        return False
+    digits = sum(char.isdigit() for char in value)
+    letters = sum(char.isalpha() for char in value)
+    return digits >= (2 if quoted else 3) and letters >= 2 and _entropy(value) >= 3.0

@@ -1,0 +1,76 @@
+"""What was asked and said, in the shape of OpenTelemetry's `gen_ai.input.messages` and `gen_ai.output.messages`.
+
+    [{"role": "user", "parts": [{"type": "text", "content": "How is the weather?"}]},
+     {"role": "assistant", "parts": [{"type": "tool_call", "id": "c1", "name": "get_weather", "arguments": {"city": "Beijing"}}]},
+     {"role": "tool", "parts": [{"type": "tool_call_response", "id": "c1", "response": "sunny"}]}]
+
+Rule of this file: all of it is redacted as a recording is (redaction.py). Images and files are told of, not quoted.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from .. import json_text
+from ..fold import Message
+from ..recorder import Exchange
+from ..redaction import Redactor, secrets_of
+from ..requests import RequestError
+from ..requests.conversation import Conversation, Part, Refusal, Text, Thinking, ToolResult, ToolUse
+from ..requests.translate import APIS
+from . import otel_names as names
+
+
+def attributes(exchange: Exchange, messages: Sequence[Message]) -> dict[str, str]:
+    """Attributes of a span; each is a JSON text."""
+    redactor = Redactor(secrets_of(exchange))
+    told = {names.OUTPUT_MESSAGES: [_said(message) for message in messages]}
+    if asked := _conversation(exchange):
+        turns = [(turn.role, [_part(part) for part in turn.parts]) for turn in asked.turns]
+        first = next((at for at, (role, _) in enumerate(turns) if role not in ("system", "developer")), len(turns))
+        told[names.SYSTEM_INSTRUCTIONS] = [part for _, parts in turns[:first] for part in parts]
+        told[names.INPUT_MESSAGES] = [{"role": role, "parts": parts} for role, parts in turns[first:]]
+    return {name: json_text.dumps(redactor.value(value)) for name, value in told.items() if value}
+
+
+def _conversation(exchange: Exchange) -> Conversation | None:
+    api = exchange.client_api or exchange.api
+    try:
+        request = json_text.loads(exchange.request)
+        return APIS[api][0](request, []) if isinstance(request, dict) and api in APIS else None
+    except (json_text.NotJSON, RequestError, RecursionError):
+        return None
+
+
+def _part(part: Part) -> dict[str, Any]:
+    match part:
+        case Text(text) | Refusal(text):
+            return {"type": "text", "content": text}
+        case Thinking(text):
+            return {"type": "reasoning", "content": text}
+        case ToolUse():
+            return {"type": "tool_call", "id": part.id, "name": part.name, "arguments": _arguments(part.arguments)}
+        case ToolResult():
+            response = "\n".join(inner.text for inner in part.parts if isinstance(inner, Text))
+            return {"type": "tool_call_response", "id": part.id, "response": response}
+    return {"type": type(part).__name__.lower()}
+
+
+def _said(message: Message) -> dict[str, Any]:
+    reason = message.finish.finish_reason if message.finish else "error" if message.error else "stop"
+    return {"role": "assistant", "parts": list(_parts(message)), "finish_reason": reason}
+
+
+def _parts(message: Message) -> Iterator[dict[str, Any]]:
+    for kind, text in (("reasoning", message.reasoning), ("text", message.text), ("text", message.refusal)):
+        if text:
+            yield {"type": kind, "content": text}
+    for _, call in sorted(message.calls.items()):
+        yield {"type": "tool_call", "id": call.id, "name": call.name, "arguments": _arguments(call.arguments)}
+
+
+def _arguments(text: str) -> Any:
+    """JSON as what it says; the input of a custom call as the text it is."""
+    try:
+        return json_text.loads(text.encode(errors="surrogatepass"))
+    except json_text.NotJSON:
+        return text
