@@ -2,7 +2,6 @@
 
 import json
 import os
-import pty
 import re
 import subprocess
 import sys
@@ -14,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from terminals import at_terminal
 from test_library import make
 from toolmend.cli import COMPLETE, main
 
@@ -178,20 +178,7 @@ def test_what_comes_from_outside_is_harmless(tmp_path: Path, capsys: pytest.Capt
 
 def terminal(root: Path, *args: str, width: int = 80, **variables: str) -> bytes:
     """What a terminal gets."""
-    ours, theirs = pty.openpty()
-    env = os.environ | {"PYTHONPATH": str(ADDON), "COLUMNS": str(width), "TERM": "xterm"} | variables
-    command = [sys.executable, "-m", "toolmend", "flows", "--flows", str(root), *args]
-    with subprocess.Popen(command, env=env, stdout=theirs, stderr=theirs) as process:
-        os.close(theirs)
-        text = b""
-        try:
-            while data := os.read(ours, 65536):
-                text += data
-        except OSError:  # how Linux tells the end of a terminal
-            pass
-    os.close(ours)
-    assert process.returncode == 0, text
-    return text
+    return at_terminal("flows", "--flows", str(root), *args, width=width, **variables)
 
 
 def test_at_a_narrow_terminal(root: Path) -> None:

@@ -1,20 +1,16 @@
 """`toolmend providers`: what it says of a model, and its table of all profiles."""
 
 import json
-import os
-import pty
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from terminals import at_terminal
 from toolmend.cli import main
 from toolmend.dialects import DIALECTS
 from toolmend.providers import PROFILES, armed, profile_for
 
-ADDON = Path(__file__).parents[1] / "addon"
 PLAIN = sum(not dialect.ambiguous for dialect in DIALECTS.values())
 CONFIG = '[[provider]]\nname = "my-vllm"\nmodels = ["my-*"]\nhosts = ["llm.example.com"]\ndialects = ["hermes"]\n'
 
@@ -131,18 +127,7 @@ def test_all_profiles_in_a_pipe(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_all_profiles_at_a_terminal() -> None:
-    ours, theirs = pty.openpty()
-    env = os.environ | {"PYTHONPATH": str(ADDON), "COLUMNS": "200", "TERM": "xterm", "NO_COLOR": "1"}
-    with subprocess.Popen([sys.executable, "-m", "toolmend", "providers"], env=env, stdout=theirs) as process:
-        os.close(theirs)
-        text = b""
-        try:
-            while data := os.read(ours, 65536):
-                text += data
-        except OSError:  # how Linux tells the end of a terminal
-            pass
-    os.close(ours)
-    assert process.returncode == 0
+    text = at_terminal("providers", width=200, NO_COLOR="1")
     assert b"\t" not in text
     for row in PROFILES:
         assert f"\n{row.name} ".encode() in text

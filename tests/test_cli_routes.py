@@ -1,18 +1,13 @@
 """`toolmend routes`: the routes of a file, the one that takes a request, and what is wrong with a file."""
 
 import json
-import os
-import pty
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from terminals import at_terminal
 from test_routes import CHAT, MESSAGES, SECRET, table
 from toolmend.cli import main
-
-ADDON = Path(__file__).parents[1] / "addon"
 
 
 @pytest.fixture
@@ -105,17 +100,6 @@ def test_no_url(url: str, file: str, capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_all_routes_at_a_terminal(file: str) -> None:
-    ours, theirs = pty.openpty()
-    env = os.environ | {"PYTHONPATH": str(ADDON), "COLUMNS": "250", "TERM": "xterm", "NO_COLOR": "1"}
-    with subprocess.Popen([sys.executable, "-m", "toolmend", "routes", file], env=env, stdout=theirs) as process:
-        os.close(theirs)
-        text = b""
-        try:
-            while data := os.read(ours, 65536):
-                text += data
-        except OSError:  # how Linux tells the end of a terminal
-            pass
-    os.close(ours)
-    assert process.returncode == 0
+    text = at_terminal("routes", file, width=250, NO_COLOR="1")
     assert b"\t" not in text
     assert b"\nllm.invalid " in text

@@ -1,12 +1,8 @@
 """`toolmend show`: at a terminal, as JSON, and as a page (what the page does in a browser: tests/browser)."""
 
 import json
-import os
-import pty
 import re
 import stat
-import subprocess
-import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -16,9 +12,9 @@ import pytest
 from kept import in_events, keep
 from spoken import Asked, Text, asked, speak
 from streams import WEATHER, request, stream
+from terminals import at_terminal
 from toolmend.cli import main
 
-ADDON = Path(__file__).parents[1] / "addon"
 KIMI = "<|tool_calls_section_begin|><|tool_call_begin|>functions.get_weather:0<|tool_call_argument_begin|>"
 CALL = [KIMI[:12], KIMI[12:40], KIMI[40:] + '{"city": "Os', 'lo"}', "<|tool_call_end|><|tool_calls_section_end|>"]
 EVIL = "</script><script>alert(1)</script><!-- <script> ]]> <img src=x onerror=alert(2)> {{7*7}} {% x %} \u2028 \x1b]0;boo\x07 [red]x[/] \u202e"
@@ -137,19 +133,7 @@ def test_color_at_a_terminal_alone(root: Path, capsys: pytest.CaptureFixture[str
 
 
 def terminal(root: Path, **variables: str) -> bytes:
-    ours, theirs = pty.openpty()
-    env = os.environ | {"PYTHONPATH": str(ADDON), "COLUMNS": "110", "TERM": "xterm-256color"} | variables
-    with subprocess.Popen([sys.executable, "-m", "toolmend", "show", "last", "--flows", str(root)], env=env, stdout=theirs, stderr=theirs) as process:
-        os.close(theirs)
-        text = b""
-        try:
-            while data := os.read(ours, 65536):
-                text += data
-        except OSError:  # how Linux tells the end of a terminal
-            pass
-    os.close(ours)
-    assert process.returncode == 0, text
-    return text
+    return at_terminal("show", "last", "--flows", str(root), width=110, **variables)
 
 
 # the page
