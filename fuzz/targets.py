@@ -8,6 +8,7 @@ bytes alone. tests/test_fuzz_targets.py runs each with hypothesis, scripts/fuzz 
 """
 
 import json
+import re
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -106,7 +107,8 @@ def model_text(data: bytes) -> None:
     answer = judge.read(out)
     assert not answer.all_faults, (answer.all_faults, said)
     kept = "".join(part.content + part.reasoning + "".join(f"{call.id} {call.name} {call.arguments}" for call in part.calls) for part in answer.choices.values())
-    for word in words:
+    cut = re.findall(r"\|>(w\d+x)(?=<\|)", said)  # may be residue behind a name: R2 of the dialects
+    for word in set(words) - set(cut):
         assert word in kept, f"{word} of {said!r} is in none of {kept!r}"
 
 

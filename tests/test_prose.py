@@ -64,6 +64,8 @@ and outside: x = [read_file(path) for path in paths]; read_file("a"); call: see 
     "half markers": "<|tool_call <|tool_calls_section_begin <|tool_call_begin|> x <|tool_call_end <｜DSML <｜tool▁call <|chan <|start|> "
     "[TOOL_CALL [TOOL_CALLS <tool_ <tool_call <tool_call>x </tool_call <minimax: ]<]mini ]<] ]<]minimax[> <|open <|python_ta functool "
     'to=func commentary to <start_fun <|"| <|action_ <tool_cal <seed:tool <longcat ◁thi ``` `` ` ~~~ call:get_tim [get_time [get_time( {"nam',
+    "tokens between a name and arguments that do not come": "<｜tool▁call▁begin｜>get_time<|channel|>commentary<｜tool▁sep｜><｜tool▁calls▁begin｜> "
+    "<|tool_call_begin|>get_time:0<|x|>y</z><|tool_call_argument_begin|>{} <|tool_call_begin|>get_time:0<|x|>y<|tool_call_argument_begin|>none",
     "several languages": '这是一个例子：如果 a < b，则返回 ["结果"]。 これは <例> です。 Это < пример > и {ещё}. 🌤<🌤|🌤>',
     "a tour of agents": "Tools I have: read_file, get_time, write_file. I could call get_time(zone) or read_file. "
     "First, name: get_time. assistant to=user. The final channel is commentary, analysis says json {x}. Function call: none.",

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from .arguments import Arguments
+
 
 @dataclass(slots=True)
 class Heard:
@@ -19,6 +21,7 @@ class Heard:
     call_id: str = ""
     name: str = ""
     first: str = ""  # the arguments that its announcement had
+    arguments: Arguments = field(default_factory=Arguments)  # as far as they were told
     index: int = -1
     ended: bool = False
     sealed: bool = False

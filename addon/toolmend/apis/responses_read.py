@@ -34,7 +34,7 @@ from ..seals import Seal
 from .responses_items import MAX_KEPT
 from .responses_known import Heard, Known
 from .responses_object import error_of, finish_reason, usage_of
-from .responses_shapes import CALLS, INPUT, PARTS, PREFIXES, SHAPES, Shape
+from .responses_shapes import ARGUMENTS, CALLS, INPUT, PARTS, PREFIXES, SHAPES, Shape
 
 DELTAS = {f"{shape.events}.delta": shape for shape in SHAPES}
 _DONES = {f"{shape.events}.done": shape for shape in SHAPES}
@@ -115,7 +115,7 @@ class Reading:
             self._tell(self._item(data, shape), shape, _index(data, shape), delta)
 
     def _tell(self, item: Heard, shape: Shape, index: int, text: str) -> None:
-        if item.ended:
+        if item.ended or item.arguments.complete:  # some upstreams say it twice
             return
         self.size += len(text)
         if self.size > MAX_KEPT:
@@ -123,6 +123,8 @@ class Reading:
             self._events.append(StreamError("server_error", "The upstream's answer is too long to be read."))
             return
         item.told.setdefault((shape.part, index), []).append(text)
+        if shape is ARGUMENTS:
+            item.arguments.feed(text)
         self._start()
         if shape.part:
             self._events.append(_SPOKEN[shape.part](text))

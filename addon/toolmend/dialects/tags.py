@@ -27,6 +27,7 @@ MAX_OPENERS = 8
 """Openers that are read as those of one call: more are text, or reading them again and again would cost their square."""
 
 _RESIDUE = re.compile(r"[^{\n]*")
+_TOKENS = re.compile(r"(?:<\|[^|<>]*\|>[\w.= -]*)+")  # each with a word or two behind it: `<|channel|>commentary to=f`
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ class TagDialect:
     parameter: Tag = NO_TAG
     bare: bool = True
     ambiguous: bool = False
-    place: Literal["any", "line", "message"] = "any"
+    place: Literal["any", "word", "line", "message"] = "any"
 
     @property
     def offered_only(self) -> bool:
@@ -127,13 +128,17 @@ class TagDialect:
         return None
 
     def _residue(self, scanner: Scanner) -> Reading[bool]:
-        """Goes past other tokens that got between a name and its separator (R2)."""
+        """Goes past other tokens that got between a name and its separator (R2), if an object follows: less is no call."""
         residue = yield from scanner.run(_RESIDUE, MAX_HEADER)
-        if residue is None or not residue.startswith("<|"):
+        found = openers((*self.call.separator, *self.openers, *self.closers)).search(residue or "")
+        if not residue or found is None or found.group() not in self.call.separator:
             return False
-        found = openers((*self.call.separator, *self.openers, *self.closers)).search(residue)
-        if found is None or found.group() not in self.call.separator:
+        if not _TOKENS.fullmatch(residue, 0, found.start()):
             return False
         scanner.pos -= len(residue) - found.end()
-        return True
+        back = scanner.pos - scanner.start
+        yield from scanner.blanks()
+        begins = (yield from scanner.peek()) == "{"
+        scanner.pos = scanner.start + back
+        return begins
 
