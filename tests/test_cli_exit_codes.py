@@ -133,7 +133,7 @@ def test_whatever_is_raised_is_a_runtime_error(monkeypatch: pytest.MonkeyPatch, 
     def fail(*_: object) -> None:
         raise ZeroDivisionError("injected")
 
-    monkeypatch.setattr("toolmend.cli.flows.entries", fail)
+    monkeypatch.setattr("toolmend.cli.flows.listed", fail)
     assert main(["flows", *FLOWS]) == Exit.RUNTIME
     assert capsys.readouterr().err.startswith("error: unexpected ZeroDivisionError: injected\ntry: toolmend --debug flows")
 
@@ -143,7 +143,7 @@ def test_interrupted(raised: type[BaseException], monkeypatch: pytest.MonkeyPatc
     def fail(*_: object) -> None:
         raise raised
 
-    monkeypatch.setattr("toolmend.cli.flows.entries", fail)
+    monkeypatch.setattr("toolmend.cli.flows.listed", fail)
     assert main(["flows", *FLOWS]) == Exit.INTERRUPTED
     assert capsys.readouterr() == ("", "interrupted\n")
 

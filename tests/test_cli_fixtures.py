@@ -173,7 +173,7 @@ def test_nothing_to_verify(here: Path, capsys: pytest.CaptureFixture[str]) -> No
 
 def test_a_bar_for_who_waits_at_a_terminal() -> None:
     """On the terminal's side of stderr alone, and gone at the end; the answer is on stdout."""
-    code = "import toolmend.cli.verify as v; v.PATIENCE = 0; from toolmend.cli import main; exit(main(['verify', 'recorded']))"
+    code = "import toolmend.cli.progress as p; p.PATIENCE = 0; from toolmend.cli import main; exit(main(['verify', 'recorded']))"
     terminal, other = pty.openpty()
     env = os.environ | {"PYTHONPATH": str(ADDON), "TERM": "xterm", "COLUMNS": "80"}
     done = subprocess.run([sys.executable, "-c", code], env=env, stdout=subprocess.PIPE, stderr=other, text=True, check=True)

@@ -79,6 +79,7 @@ def test_as_json(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = root / "2026-11-20" / "183401-openrouter-1"
     assert first == {
         "name": folder.name,
+        "flow_id": None,
         "folder": str(folder),
         "state": "complete",
         "error": None,

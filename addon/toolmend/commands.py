@@ -17,6 +17,7 @@ from mitmproxy import command, ctx, exceptions, flow, http
 from mitmproxy.types import Data
 
 from .config import options
+from .config.store_url import is_url
 from .recordings.library import Entry, NotFound, entries, entry, find
 
 MAX_ROWS = 100
@@ -86,6 +87,8 @@ def _root() -> Path:
     folder = options.settings().flows
     if folder is None:
         raise exceptions.CommandError("nothing is recorded: toolmend_flows is off")
+    if not isinstance(folder, Path):  # streams would wait for it
+        raise exceptions.CommandError(f"recordings go to {folder}, in a terminal: toolmend flows {folder}")
     return folder
 
 
@@ -104,7 +107,10 @@ def _focused(words: str) -> Entry:
     folders = {str(note["folder"]) for note in noted if note.get("folder")}
     if len(folders) != 1:
         raise exceptions.CommandError(f"{words} is {len(folders)} recordings, choose one")
-    return entry(Path(folders.pop()))
+    folder = folders.pop()
+    if is_url(folder):
+        raise exceptions.CommandError(f"the recording goes to a store, in a terminal: toolmend promote {folder} CASE")
+    return entry(Path(folder))
 
 
 def _words(one: Entry) -> str:

@@ -76,7 +76,7 @@ def document(entry: Entry, recording: Recording, forwarded: Mapping[str, Any] | 
 def _known(entry: Entry, meta: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "name": entry.name,
-        "folder": str(entry.folder),
+        "folder": entry.place,
         "state": entry.state,
         "recorded_at": entry.recorded_at.isoformat(timespec="milliseconds") if entry.recorded_at.timestamp() else None,
         "agent": entry.agent,

@@ -18,6 +18,7 @@ from ..running.environment import before
 from ..running.tally import Tally
 from . import Exit, Problem
 from .proxies import absolute, own_options, proxy_options, recordings_of, scripts, start_problem
+from .recordings import Place
 
 VERSION = 1
 """Of what `--json` says."""
@@ -26,7 +27,7 @@ VERSION = 1
 @click.command()
 @click.option("--port", type=click.IntRange(0, 65535), default=PORT, show_default=True, help="Where it listens; 0: any free.")
 @proxy_options
-def start(port: int, config: Path | None, settings: tuple[str, ...], flows: Path | None) -> None:
+def start(port: int, config: Path | None, settings: tuple[str, ...], flows: Place | None) -> None:
     """Keep one proxy in the background, for all terminals, until `toolmend stop` or the system's end.
 
     It listens on 127.0.0.1 alone. `toolmend run` uses it, and `toolmend env` prints the variables for a shell. Nothing of the
@@ -118,12 +119,12 @@ def _fields(proxy: Running) -> dict[str, object]:
         "mended": done.mended,
         "faults": done.faults,
         "rules": dict(done.rules),
-        "recordings": str(recordings) if recordings else None,
+        "recordings": recordings,
         "last_recording": done.folder,
         "log": str(proxy.log),
         "warnings": list(done.warnings),
     }
 
 
-def _recorded(recordings: Path | None) -> str:
+def _recorded(recordings: str | None) -> str:
     return f"recordings in {recordings}" if recordings else "nothing is recorded"

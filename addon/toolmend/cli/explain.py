@@ -84,7 +84,7 @@ def _lines(flow: Entry, recording: Recording, client: bytes, rules: Sequence[str
     if client != recording.client and not flow.observed:
         yield ""
         yield "Then the client got something else: this is what the mending of today does."
-        yield f"try: {shlex.join(['toolmend', 'verify', str(flow.folder)])}"
+        yield f"try: {shlex.join(['toolmend', 'verify', flow.place])}"
 
 
 def _where(places: Sequence[Change]) -> str:
@@ -105,7 +105,7 @@ def _document(flow: Entry, recording: Recording, client: bytes, rules: Sequence[
     return {
         "format": FORMAT,
         "name": flow.name,
-        "folder": str(flow.folder),
+        "folder": flow.place,
         "model": flow.model,
         "host": flow.host,
         "api": flow.api,

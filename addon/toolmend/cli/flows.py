@@ -10,13 +10,12 @@ import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from fnmatch import fnmatchcase
-from pathlib import Path
 from typing import Any
 
 import click
 
-from ..recordings.library import STATES, Entry, entries
-from .recordings import flows_option
+from ..recordings.library import STATES, Entry
+from .recordings import FOLDER, Place, flows_option, listed
 
 FORMAT = 1
 """The version of what `--json` says."""
@@ -63,6 +62,7 @@ class Since(click.ParamType):  # type: ignore[type-arg]  # in old versions of cl
 @click.option("--limit", type=click.IntRange(0), metavar="N", help=f"At most so many; at a terminal {SHOWN}, 0 for all.")
 @click.option("--json", "as_json", is_flag=True, help="The same as JSON, and more of each.")
 @flows_option("root")
+@click.argument("place", required=False, type=FOLDER, metavar="[FOLDER]")
 def flows(
     host: str | None,
     model: str | None,
@@ -72,20 +72,25 @@ def flows(
     since: datetime | None,
     limit: int | None,
     as_json: bool,
-    root: Path,
+    root: Place,
+    place: Place | None,
 ) -> None:
     """List the recordings, newest first; at a terminal as a table, else as lines of fields between tabs.
+
+    FOLDER is the same as --flows FOLDER: a folder, or the URL of one in a store.
 
     \b
     Examples:
       toolmend flows --since 2h
+      toolmend flows s3://bucket/prefix               those that lie in a store
       toolmend flows --model kimi --rule '*'          where something was mended
       toolmend flows --state partial --state upstream_error
       toolmend flows --json | jq '.recordings[].name'
 
     A recording says `partial` until it is finished, and so for ever if the proxy was killed or lost the disk.
     """
-    every = entries(root)
+    root = place or root
+    every = listed(root, since)
     found = [
         one
         for one in every
@@ -127,7 +132,8 @@ def _fits(word: str | None, texts: Sequence[str]) -> bool:
 def _fields(one: Entry) -> dict[str, Any]:
     return {
         "name": one.name,
-        "folder": str(one.folder),
+        "flow_id": one.flow_id or None,
+        "folder": one.place,
         "state": one.state,
         "error": one.error,
         "recorded_at": one.recorded_at.isoformat(timespec="milliseconds") if one.recorded_at.timestamp() else None,

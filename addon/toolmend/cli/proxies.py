@@ -12,14 +12,16 @@ from typing import Any
 import click
 
 from ..config.data_folder import data_folder
+from ..config.store_url import is_url
 from ..running.certificates import kept_bundle
 from ..running.company import UnusableError, company
 from ..running.environment import LOOPBACK, before, confdir
 from ..running.proxy import OPTIONS, addon_path
 from . import Exit, Problem
+from .recordings import FOLDER, Place
 
 _FOLDERS = re.compile(r"toolmend_(config|flows|replay)", re.IGNORECASE)
-"""Options and variables whose value is a path, or `off`."""
+"""Options and variables whose value is a path, a URL, or `off`."""
 
 _SET = re.compile(r"[a-z][a-z0-9_]*=", re.ASCII)
 
@@ -29,16 +31,14 @@ def proxy_options[F: Callable[..., Any]](command: F) -> F:
     options = (
         click.option("--config", type=click.Path(path_type=Path), metavar="FILE", help="A TOML file of settings and routes."),
         click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="An option of mitmproxy's or toolmend's."),
-        click.option(
-            "--flows", type=click.Path(file_okay=False, path_type=Path), metavar="FOLDER", help="Where to keep the recordings."
-        ),
+        click.option("--flows", type=FOLDER, metavar="FOLDER", help="Where to keep the recordings; a URL, for a store."),
     )
     for option in reversed(options):
         command = option(command)
     return command
 
 
-def own_options(config: Path | None, settings: Sequence[str], flows: Path | None) -> tuple[dict[str, str], Path]:
+def own_options(config: Path | None, settings: Sequence[str], flows: Place | None) -> tuple[dict[str, str], Path]:
     """The options of a proxy of ours, and its confdir. What the user says himself stands above what we would say."""
     for word in settings:
         if not _SET.match(word):
@@ -61,9 +61,13 @@ def own_options(config: Path | None, settings: Sequence[str], flows: Path | None
 def absolute(values: Mapping[str, str]) -> dict[str, str]:
     """Options, or variables, as they are from any folder: the proxy in the background is in none of the user's."""
     return {
-        name: str(Path(value).expanduser().absolute()) if value and value != "off" and _FOLDERS.fullmatch(name) else value
+        name: str(Path(value).expanduser().absolute()) if _is_path(value) and _FOLDERS.fullmatch(name) else value
         for name, value in values.items()
     }
+
+
+def _is_path(value: str) -> bool:
+    return bool(value) and value != "off" and not is_url(value)
 
 
 def kept(given: Mapping[str, str], *extra: Path) -> Path:
@@ -104,10 +108,10 @@ def scripts() -> list[Path]:
     return [addon_path(), Path(__file__).resolve().parents[1] / "running" / "companion.py"]
 
 
-def recordings_of(log: str) -> Path | None:
+def recordings_of(log: str) -> str | None:
     """Where the proxy of this log keeps its recordings, if it does."""
     found = re.search(r"toolmend: listens to .*; recordings in (.*)", log)
-    return Path(found[1]) if found else None
+    return found[1] if found else None
 
 
 def named_hosts(log: str) -> list[str]:

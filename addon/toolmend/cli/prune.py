@@ -5,18 +5,20 @@ Rule of this file: what goes is decided as the addon decides it, and never a que
 
 import json
 import os
+import shlex
 from datetime import UTC, datetime
 from pathlib import Path
 
 import click
 
 from ..config.checks import SettingsError
+from ..config.store_url import StoreUrl
 from ..recordings.library import PINNED, Entry
 from ..recordings.pruning import remove, stored
 from ..recordings.retention import DEFAULT, Keep, Stored, going, parse
-from . import Problem
+from . import Exit, Problem
 from .hints import look, misset
-from .recordings import FLOW, configured, flows_option
+from .recordings import FLOW, Place, configured, flows_option, refused
 
 VARIABLE = "TOOLMEND_KEEP"
 
@@ -34,7 +36,7 @@ FORMAT = 1
 )
 @click.option("--json", "as_json", is_flag=True, help="What goes as JSON.")
 @flows_option("root")
-def prune(dry_run: bool, keep: str, as_json: bool, root: Path) -> None:
+def prune(dry_run: bool, keep: str, as_json: bool, root: Place) -> None:
     """Remove the recordings that are too old, and the oldest of those that are too much.
 
     The addon does the same by itself while it records. Only what it has recorded is looked at: fixtures stay, and
@@ -46,6 +48,7 @@ def prune(dry_run: bool, keep: str, as_json: bool, root: Path) -> None:
       toolmend prune --keep 7d
       toolmend prune --keep '200MB 30d'
     """
+    root = refused(root, "pruned", f"a lifecycle rule of the bucket, which also goes on when nothing is recorded{_example(root)}")
     try:
         limits = _limits(keep)
     except SettingsError as error:
@@ -78,6 +81,9 @@ def pin(flow: Entry, unpin: bool) -> None:
       toolmend pin last
       toolmend pin 183401 --unpin
     """
+    if flow.url:
+        hint = shlex.join(["toolmend", "promote", flow.url, "my-case"])
+        raise Problem(f"{flow.url} lies in a store, where nothing of toolmend's removes it", try_=hint, code=Exit.USAGE)
     file = flow.folder / PINNED
     try:
         if unpin:
@@ -88,6 +94,14 @@ def pin(flow: Entry, unpin: bool) -> None:
         wrong = f"{file} cannot be {'removed' if unpin else 'written'}: {error.strerror or error}"
         raise Problem(wrong, try_=look(file.parent)) from None
     click.echo(f"{flow.name} {'may go when its time comes' if unpin else 'stays'}", err=True)
+
+
+def _example(place: Place) -> str:
+    """The command for it, where one is known."""
+    if not isinstance(place, StoreUrl) or place.protocol != "s3":
+        return ""
+    bucket = place.url.partition("://")[2].partition("/")[0]
+    return f": aws s3api put-bucket-lifecycle-configuration --bucket {shlex.quote(bucket)} …"
 
 
 def _limits(keep: str) -> Keep:

@@ -20,6 +20,7 @@ from ..running.proxy import Mitmdump, ProxyError, tail
 from ..running.tally import MARK, Tally
 from . import Problem
 from .proxies import kept, named_hosts, own_options, proxy_options, recordings_of, scripts, start_problem
+from .recordings import Place
 
 NOT_FOUND, NOT_EXECUTABLE = 127, 126
 """What shells say of a command that is not there, or cannot be run."""
@@ -32,7 +33,9 @@ TOLD = "run-told"
 @proxy_options
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 @click.pass_context
-def run(ctx: click.Context, config: Path | None, settings: tuple[str, ...], flows: Path | None, command: tuple[str, ...]) -> None:
+def run(
+    ctx: click.Context, config: Path | None, settings: tuple[str, ...], flows: Place | None, command: tuple[str, ...]
+) -> None:
     """Run an agent, or any command, with its LLM traffic going through toolmend.
 
     The proxy runs for this command alone, on a port of its own, and ends with it; one that `toolmend start` has started is used
@@ -97,7 +100,7 @@ def _program(name: str) -> str:
     raise Problem(f"there is no command {name!r}{hint}", try_=f"type -a {shlex.quote(name)}", code=NOT_FOUND)
 
 
-def _introduce(name: str, url: str, recordings: Path | None, *, shared: bool) -> None:
+def _introduce(name: str, url: str, recordings: str | None, *, shared: bool) -> None:
     """What this is, once for each user."""
     told = data_folder() / TOLD
     if told.exists():
@@ -127,14 +130,14 @@ def _ended(proxy: Mitmdump) -> str:
     return f"the proxy ended while the command ran ({how}); its last words:\n{tail(proxy.log, 5)}"
 
 
-def _tell(done: Tally, recordings: Path | None, ended: str) -> None:
+def _tell(done: Tally, recordings: str | None, ended: str) -> None:
     """One line, at the end; more only if something was wrong."""
     if ended:
         click.echo(f"toolmend: {ended}", err=True)
     sentence = done.sentence()
     if done.folder and recordings:
-        usual = recordings == data_folder() / "flows"
-        show = "toolmend show last" if usual else f"toolmend show last --flows {shlex.quote(str(recordings))}"
+        usual = recordings == str(data_folder() / "flows")
+        show = "toolmend show last" if usual else f"toolmend show last --flows {shlex.quote(recordings)}"
         sentence += f", recorded in {recordings}; {show}"
     elif not done.answers and not ended:
         sentence += "; if one should have, toolmend doctor says why"

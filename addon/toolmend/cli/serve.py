@@ -15,13 +15,14 @@ from tempfile import TemporaryDirectory
 
 import click
 
+from ..config.store_url import StoreUrl, is_url
 from ..recordings.library import Entry, entries
 from ..recordings.matching import Shelf
 from ..recordings.playing import Player, Side, shelf
 from ..running.proxy import addon_path
 from ..upstream import Request, Upstream, make_certificate
 from . import Exit, Problem
-from .recordings import FLOW, flows_option
+from .recordings import FLOW, FOLDER, Place, fetched, flows_option
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 POINTERS = (
@@ -41,12 +42,12 @@ POINTERS = (
 @click.option("--order", is_flag=True, help="Play them in the order they were recorded, whatever is asked.")
 @click.option("--tls", is_flag=True, help="Speak HTTPS, and so HTTP/2 too, with a certificate made for the occasion.")
 @click.option("--client", is_flag=True, help="Play what the client got, already mended, instead of the upstream's bytes.")
-def serve(flows: tuple[str, ...], root: Path, port: int, speed: float, order: bool, tls: bool, client: bool) -> None:
+def serve(flows: tuple[str, ...], root: Place, port: int, speed: float, order: bool, tls: bool, client: bool) -> None:
     """Play recordings to an agent or an SDK, in their chunks and their time.
 
-    FLOWS are folders of recordings, or recordings by name, or `last`; by default all that there are. A request is answered by
-    the recording of a request with the same API, model and last messages; one that no recording answers gets an error that
-    names the nearest. Played are the upstream's bytes, so that a proxy with toolmend between has something to mend.
+    FLOWS are folders of recordings or URLs of such, or recordings by name, or `last`; by default all that there are. A request is
+    answered by the recording of a request with the same API, model and last messages; one that no recording answers gets an error
+    that names the nearest. Played are the upstream's bytes, so that a proxy with toolmend between has something to mend.
 
     \b
     Examples:
@@ -78,11 +79,16 @@ def serve(flows: tuple[str, ...], root: Path, port: int, speed: float, order: bo
         raise click.exceptions.Exit(Exit.FINDINGS)
 
 
-def _chosen(words: Sequence[str], root: Path) -> Iterator[Entry]:
+def _chosen(words: Sequence[str], root: Place) -> Iterator[Entry]:
     """The recordings that are named, each once."""
     found: dict[Path, Entry] = {}
+    context = click.get_current_context()
     for word in words or [str(root)]:
-        chosen = entries(Path(word)) if Path(word).is_dir() else [FLOW.convert(word, None, click.get_current_context())]
+        place = FOLDER.convert(word, None, context) if is_url(word) or Path(word).is_dir() else None
+        if place is None:
+            chosen = [FLOW.convert(word, None, context)]
+        else:
+            chosen = fetched(place) if isinstance(place, StoreUrl) else entries(place)
         found |= {entry.folder.absolute(): entry for entry in chosen}
     yield from found.values()
 

@@ -7,34 +7,36 @@ import json
 import os
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from time import monotonic
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
 from .. import replay
+from ..config.store_url import StoreUrl, is_url
 from ..recordings import fixture
 from ..recordings.event_diff import diff
 from ..recordings.verification import SPLITS, Result, check, check_all, update
 from . import Exit, Problem
 from .hints import look
-from .recordings import Flow, flows_option
+from .progress import watched
+from .recordings import FOLDER, Flow, Place, fetched, flows_option, place_of
 
 FORMAT = 1
 """The version of what `--json` says."""
 
-PATIENCE = 1.0
-"""Seconds until a bar is shown."""
-
 
 class Fixtures(Flow):
-    """A folder with fixtures somewhere below it, or what a FLOW is."""
+    """A folder, or the URL of one, with fixtures somewhere below it, or what a FLOW is."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[Path]:  # type: ignore[override]
-        if Path(value).is_dir():
-            return _below(Path(value))
+        place = FOLDER.convert(value, param, ctx) if is_url(value) else Path(value)
+        if isinstance(place, StoreUrl):
+            return [one.folder for one in fetched(place)] or _none(place)
+        if place.is_dir():
+            return _below(place)
         return [super().convert(value, param, ctx).folder]
 
 
@@ -48,8 +50,8 @@ class Fixtures(Flow):
 def verify(fixtures: tuple[list[Path], ...], every_split: bool, wanted: bool, yes: bool, as_json: bool) -> None:
     """Play fixtures through the mending of today: does the client get what it got?
 
-    FLOWS are folders, with fixtures somewhere below, or recordings as `toolmend flows` names them. Without any it is all of
-    `flows` in the checkout, or in the folder where you are.
+    FLOWS are folders, or URLs of such, with fixtures somewhere below, or recordings as `toolmend flows` names them. Without any
+    it is all of `flows` in the checkout, or in the folder where you are.
 
     \b
     Examples:
@@ -63,8 +65,11 @@ def verify(fixtures: tuple[list[Path], ...], every_split: bool, wanted: bool, ye
     if wanted and not yes and not sys.stdin.isatty():
         raise Problem("nobody is there to be asked", try_="toolmend verify --update --yes", code=Exit.USAGE)
     folders = list(dict.fromkeys(folder for some in fixtures or (_below(fixture.home()),) for folder in some))
+    if wanted and (urls := [url for folder in folders if (url := place_of(folder))]):
+        hint = shlex.join(["toolmend", "promote", urls[0], "my-case"])
+        raise Problem(f"what lies in a store is not updated: {urls[0]}", try_=hint, code=Exit.USAGE)
     started = monotonic()
-    results = list(_watched(check_all(folders, None if every_split else SPLITS), len(folders)))
+    results = list(watched(check_all(folders, None if every_split else SPLITS), len(folders), "verifying"))
     if as_json and not wanted:
         click.echo(json.dumps(_document(results), indent=2))
     else:
@@ -80,25 +85,11 @@ def verify(fixtures: tuple[list[Path], ...], every_split: bool, wanted: bool, ye
 
 def _below(root: Path) -> list[Path]:
     folders = replay.find(root)
-    if not folders:
-        raise Problem(f"there is no fixture in {root}", try_="toolmend promote last my-case", code=Exit.USAGE)
-    return folders
+    return folders or _none(root)
 
 
-def _watched(results: Iterator[Result], total: int) -> Iterator[Result]:
-    """The results; who sits at a terminal sees how far they are, if it takes its time."""
-    if not sys.stderr.isatty():
-        yield from results
-        return
-    from rich.console import Console  # noqa: PLC0415  slow, and rarely needed
-    from rich.progress import Progress  # noqa: PLC0415
-
-    started = monotonic()
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("verifying", total=total, visible=False)
-        for result in results:
-            bar.update(task, advance=1, visible=monotonic() - started > PATIENCE)
-            yield result
+def _none(place: Place) -> NoReturn:
+    raise Problem(f"there is no fixture in {place}", try_="toolmend promote last my-case", code=Exit.USAGE)
 
 
 def _tell(results: Sequence[Result], seconds: float) -> None:
@@ -111,7 +102,7 @@ def _tell(results: Sequence[Result], seconds: float) -> None:
             click.echo(f"note   {_name(result)}: {note}")
     failed = [result for result in results if not result.passed]
     click.echo(f"{len(results) - len(failed):,} passed, {len(failed):,} failed, in {seconds:.1f} s")
-    if renewable := [result for result in failed if result.renewable]:
+    if renewable := [result for result in failed if result.renewable and not place_of(result.folder)]:
         word = str(renewable[0].folder) if len(renewable) == 1 else os.path.commonpath([result.folder for result in renewable])
         click.echo(f"try: {shlex.join(['toolmend', 'verify', word, '--update'])}  (if what comes today is right)", err=True)
 
@@ -138,6 +129,8 @@ def _update(results: Sequence[Result], *, yes: bool) -> list[Result]:
 
 def _name(result: Result) -> str:
     folder = result.folder
+    if url := place_of(folder):
+        return url
     return str(folder.relative_to(Path.cwd())) if folder.is_relative_to(Path.cwd()) else str(folder)
 
 
@@ -145,7 +138,7 @@ def _document(results: Sequence[Result]) -> dict[str, Any]:
     played = [
         {
             "name": _name(result),
-            "folder": str(result.folder),
+            "folder": place_of(result.folder) or str(result.folder),
             "passed": result.passed,
             "how": result.how or None,
             "problem": result.problem or None,

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from .checks import SettingsError
+from .store_url import StoreUrl, is_url, store_url
 
 _NO_FOLDER = frozenset({"0", "1", "auto", "disabled", "enabled", "false", "no", "none", "on", "true", "yes"})
 
@@ -52,10 +53,12 @@ def expand(where: str, text: str) -> Path:
         raise SettingsError(f"{where}: the home folder in {text!r} is not known, write the whole path") from None
 
 
-def recordings_folder(where: str, text: str) -> Path | None:
+def recordings_folder(where: str, text: str) -> Path | StoreUrl | None:
     """Where recordings go; None for `off`. Raises SettingsError."""
     if text.lower() == "off":
         return None
+    if is_url(text):
+        return store_url(where, text)
     if text.lower() in _NO_FOLDER:
         right = f"write off, or ./{text} for a folder of that name"
         raise SettingsError(f"{where}: {text!r} is neither off nor a folder, {right}")

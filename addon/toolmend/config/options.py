@@ -28,9 +28,9 @@ OPTIONS = {
     "translates all the same.",
     "off": "Rules and hosts that are left alone, separated by commas, as in 'finish_reason, api.openai.com': a rule that is off "
     "changes nothing, the answers of a host that is off pass as they come, and are recorded.",
-    "flows": "The folder where each LLM request and response is recorded, redacted, or 'off'; by default "
-    "toolmend/flows in the user's data folder.",
-    "keep": "How much of the recordings is kept, and how long: '500MB 14d' (the default), or 'all'.",
+    "flows": "The folder where each LLM request and response is recorded, redacted, or a URL as in 's3://bucket/prefix' (with "
+    "toolmend[store]), or 'off'; by default toolmend/flows in the user's data folder.",
+    "keep": "How much of the recordings is kept on this machine, and how long: '500MB 14d' (the default), or 'all'.",
     "replay": "A folder of recordings that answer the LLM requests, streamed and in their time, so that nothing goes out; "
     "or 'off' (the default).",
     "replay_miss": "What becomes of a request that no recording answers: 'fail' (the default: an error that names the "

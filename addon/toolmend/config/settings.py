@@ -4,7 +4,7 @@
     dialects  "auto", "off", or names: "kimi_k2"
     mode      "mend", or "observe": what would be mended is recorded and told, and nothing is changed
     off       rules and hosts that are left alone: "finish_reason, api.openai.com"; see off.py
-    flows     the folder for recordings, or "off"
+    flows     the folder for recordings, the URL of one in a store ("s3://bucket/prefix"), or "off"
     keep      how much of them is kept, and how long: "500MB 14d", or "all"
     replay    a folder of recordings that answer the LLM requests, or "off"; replay_miss: what becomes of a request that
               none answers, "fail" or "forward"
@@ -37,6 +37,7 @@ from .data_folder import expand, recordings_folder
 from .keys import KEYS, LIMITS, OPTIONS
 from .off import NOTHING, Off
 from .off import parse as _off
+from .store_url import StoreUrl, is_url
 from .targets import NOBODY, Targets
 from .targets import parse as _metrics
 
@@ -78,7 +79,7 @@ class Settings:
 
     hosts: tuple[str, ...] = ()
     dialects: tuple[str, ...] | None = None
-    flows: Path | None = None
+    flows: Path | StoreUrl | None = None
     keep: Keep = KEEP
     providers: tuple[Profile, ...] = ()
     replay: Path | None = None
@@ -167,6 +168,8 @@ def _dialects(where: str, text: str) -> tuple[str, ...] | None:
 def _replay(where: str, text: str) -> Path | None:
     if text.lower() in ("", "off"):
         return None
+    if is_url(text):
+        raise SettingsError(f"{where}: it is a folder of this machine, no URL; what lies in a store is played by: toolmend serve")
     folder = expand(where, text)
     if not folder.is_dir():
         raise SettingsError(f"{where}: there is no folder {text!r}, write the name of a folder of recordings, or off")

@@ -9,7 +9,7 @@ from ..config.checks import SettingsError
 from ..config.settings import Settings, load
 from .finding import Finding, Machine, fault, ok, warning
 
-_DO = re.compile(r", do: (chmod .+)$")
+_DO = re.compile(r", do: ((?:chmod|pip install) .+)$")
 _UNSET = re.compile(r"the variable (\w+) is not set")
 
 

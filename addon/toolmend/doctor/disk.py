@@ -1,19 +1,24 @@
-"""Checks of where recordings are kept: can they be written, who can read them, is there room?"""
+"""Checks of where recordings are kept: can they be written, who can read them, is there room? A store is not asked."""
 
 import os
 import shlex
 import shutil
 import stat
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from ..config.checks import SettingsError
 from ..config.data_folder import data_folder
-from ..recordings.pruning import stored
+from ..config.store_url import StoreUrl
+from ..recordings.pruning import recordings_in, stored
 from ..recordings.retention import DEFAULT, Keep
 from .configuration import read
 from .finding import Finding, Machine, fault, ok, warning
+
+LATE = 3600.0
+"""Seconds after which what waits for a store has been refused: nothing pauses for longer."""
 
 LITTLE = 100 * 10**6
 """Bytes that have to be free: a session of a day makes some tens of MB."""
@@ -21,10 +26,11 @@ LITTLE = 100 * 10**6
 
 def folder(machine: Machine) -> Iterator[Finding]:
     """Whether recordings can be written, and by whom they can be read."""
-    root = _place(machine)[0]
-    if root is None:
+    place = _place(machine)[0]
+    if place is None:
         yield ok("recordings are off")
         return
+    root = _folder(place)
     there = next(parent for parent in (root, *root.parents) if parent.exists())
     try:
         with tempfile.TemporaryFile(dir=there):
@@ -37,21 +43,34 @@ def folder(machine: Machine) -> Iterator[Finding]:
         return
     if os.name == "posix" and root.exists() and root.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
         yield warning(f"others can look into the recordings' folder {root}", f"chmod 700 {shlex.quote(str(root))}")
-    else:
+    elif root == place:
         yield ok(f"recordings go to {root}")
+    else:
+        yield _spooled(place, root)
+
+
+def _spooled(place: object, root: Path) -> Finding:
+    """What waits to be uploaded: what is finished is gone in seconds, if the store takes it."""
+    late = time.time() - LATE
+    left = [folder for worker in root.glob("*") for folder in recordings_in(worker) if folder.lstat().st_mtime < late]
+    if left:
+        told = f"{len(left)} recording{'' if len(left) == 1 else 's'} for {place} wait in {root} for an hour or more"
+        return warning(told, f"toolmend flows {shlex.quote(str(place))}  (it says what is wrong, if the store cannot be read)")
+    return ok(f"recordings go to {place}, by way of {root}")
 
 
 def space(machine: Machine) -> Iterator[Finding]:
     """What is free, and what the recordings take."""
-    root, keep = _place(machine)
-    if root is None:
+    place, keep = _place(machine)
+    if place is None:
         return
+    root = _folder(place)
     there = next(parent for parent in (root, *root.parents) if parent.exists())
     usage = shutil.disk_usage(there)
     if not usage.total:  # not a disk
         return
     free = usage.free
-    found = stored(root)
+    found = stored(root) if root == place else [one for worker in root.glob("*") for one in stored(worker)]
     taken = sum(one.size for one in found)
     told = f"{len(found)} recording{'' if len(found) == 1 else 's'}, {taken / 10**6:.1f} MB; {free / 10**9:.1f} GB are free"
     if free < LITTLE:
@@ -67,7 +86,16 @@ def space(machine: Machine) -> Iterator[Finding]:
         yield ok(told)
 
 
-def _place(machine: Machine) -> tuple[Path | None, Keep]:
+def _folder(place: Path | StoreUrl) -> Path:
+    """The folder that is written to."""
+    if isinstance(place, Path):
+        return place
+    from ..recordings.spool import home  # noqa: PLC0415  where there is a store
+
+    return home(place)
+
+
+def _place(machine: Machine) -> tuple[Path | StoreUrl | None, Keep]:
     """Where recordings go, and how many are kept; the defaults where the settings are wrong, which is told elsewhere."""
     try:
         given = read(machine)

@@ -18,6 +18,7 @@ from datetime import datetime
 from errno import ENOBUFS, ENOTDIR
 from itertools import takewhile
 from pathlib import Path
+from secrets import token_hex
 from typing import IO, TYPE_CHECKING, Any
 
 from .. import __version__
@@ -34,7 +35,7 @@ FORMAT = 1
 KNOWN = ("host", "method", "path", "status", "http_version", "api", "provider", "model", "stream")
 """What meta.json says of every exchange, beside headers and settings."""
 
-WHERE_SET = ("scheme", "transport", "client_api", "client_stream", "route", "notes", "wait_ms")
+WHERE_SET = ("flow_id", "scheme", "transport", "client_api", "client_stream", "route", "notes", "wait_ms")
 """What it says of those that have it."""
 
 META = ("meta.json", "meta.json.new")
@@ -64,7 +65,11 @@ class Folder:
     def create(self, exchange: "Exchange", now: datetime) -> None:
         secrets = secrets_of(exchange)
         self._redactor = Redactor(secrets)
-        _make_folder(self.path)
+        try:
+            _make_folder(self.path)
+        except FileExistsError:  # another process has begun one of this name in this second
+            self.path = self.path.with_name(f"{self.path.name}-{token_hex(4)}")
+            _make_folder(self.path)
         self._meta = {
             "format": FORMAT,
             "state": "partial",

@@ -1,6 +1,7 @@
 """The recordings below a folder, as a list of what is worth knowing of each without reading its stream.
 
     entries(root)          newest first          find(root, "last")  find(root, "2026")  find(root, "flows/kimi/one-call")
+    entry_of(folder, files)    one whose files lie elsewhere: see store.py
 
 Rule of this file: it reads the small files alone (meta.json, message.json, the last line of upstream.idx), and asks the system
 as little as can be, so a thousand recordings are listed in a blink; and it raises for none of them: one that cannot be read
@@ -10,11 +11,11 @@ says so in its `state`.
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from .. import json_text
 
@@ -52,6 +53,19 @@ type _Files = Mapping[str, os.DirEntry[str]]
 """The files of a folder by their names."""
 
 
+class Files(Protocol):
+    """What lies in a recording's folder, wherever that is. `size`: bytes of all together."""
+
+    @property
+    def size(self) -> int: ...
+
+    def __contains__(self, name: object, /) -> bool: ...
+
+    def read(self, name: str, tail: int = 0) -> bytes:
+        """A file, or the last bytes of it. Raises OSError."""
+        ...
+
+
 class NotFound(LookupError):
     """No recording, or more than one, answers to a word; the message says which there are."""
 
@@ -61,6 +75,7 @@ class Entry:
     """A recording. Times in milliseconds since the first byte, but `wait_ms`: from the request to the first byte.
 
     None: it is not known. `tokens` are (input, output). `client_api` is the client's API, also where it is the upstream's.
+    `url`: where it lies in a store; then `folder` is where it is fetched to.
     """
 
     folder: Path
@@ -85,11 +100,18 @@ class Entry:
     pinned: bool = False
     format: int = 0
     settings: Mapping[str, str] = field(default_factory=dict)
+    flow_id: str = ""
+    url: str = ""
 
     @property
     def name(self) -> str:
         """What it is called by: its folder's own name."""
         return self.folder.name
+
+    @property
+    def place(self) -> str:
+        """Where it lies, as it is told."""
+        return self.url or str(self.folder)
 
     @property
     def observed(self) -> bool:
@@ -99,21 +121,26 @@ class Entry:
 
 def entries(root: Path) -> list[Entry]:
     """All recordings below a folder, or the one that it is; newest first."""
-    found = (_entry(Path(folder), files) for folder, files in _walk(root))
+    return newest_first(entry_of(Path(folder), _Disk(files)) for folder, files in _walk(root))
+
+
+def newest_first(found: Iterable[Entry]) -> list[Entry]:
+    """The order in which recordings are listed."""
     return sorted(found, key=lambda one: (one.recorded_at, one.name), reverse=True)
 
 
 def entry(folder: Path) -> Entry:
     """One recording."""
     try:
-        return _entry(folder, _files(folder))
+        return entry_of(folder, _Disk(_files(folder)))
     except OSError as error:
         return Entry(folder, error=f"{type(error).__name__}: {error}")
 
 
-def _entry(folder: Path, files: _Files) -> Entry:
+def entry_of(folder: Path, files: Files) -> Entry:
+    """A recording, of the files that it has."""
     try:
-        meta = json_text.loads(_read(files, "meta.json"))
+        meta = json_text.loads(files.read("meta.json"))
         wait = meta.get("wait_ms")
         return Entry(
             folder,
@@ -134,17 +161,18 @@ def _entry(folder: Path, files: _Files) -> Entry:
             tokens=_tokens(files),
             wait_ms=float(wait) if isinstance(wait, int | float) else None,
             last_ms=_last_ms(files),
-            size=sum(file.stat().st_size for file in files.values() if file.is_file()),
+            size=files.size,
             pinned=PINNED in files,
             format=int(meta.get("format") or 0),
             settings=dict(meta.get("settings") or {}),
+            flow_id=str(meta.get("flow_id") or ""),
         )
     except (OSError, ValueError, ArithmeticError, AttributeError, KeyError, TypeError) as error:
         return Entry(folder, error=f"{type(error).__name__}: {error}")
 
 
 def find(root: Path, word: str) -> Entry:
-    """The recording that a word means: a folder's path, `last`, or a name or the beginning of one. Raises NotFound."""
+    """The recording that a word means: a folder's path, `last`, a name or its beginning, a request's id. Raises NotFound."""
     path = Path(word)
     if (path / "meta.json").is_file():
         return entry(path)
@@ -152,12 +180,17 @@ def find(root: Path, word: str) -> Entry:
     if word == "last" and every:
         return every[0]
     fitting = [one for one in every if one.name == word] or [one for one in every if one.name.startswith(word)]
+    return only(word, fitting or [one for one in every if one.flow_id == word], str(root))
+
+
+def only(word: str, fitting: Sequence[Entry], where: str) -> Entry:
+    """The one that fits. Raises NotFound if none does, or several do."""
     if len(fitting) == 1:
         return fitting[0]
     if fitting:
         names = ", ".join(one.name for one in fitting[:4]) + (" …" if len(fitting) > 4 else "")
         raise NotFound(f"{word!r} is the beginning of {len(fitting)} recordings: {names}")
-    raise NotFound(f"there is no recording {word!r} in {root}")
+    raise NotFound(f"there is no recording {word!r} in {where}")
 
 
 def agent_of(headers: Any) -> str:
@@ -188,18 +221,30 @@ def _files(folder: str | Path) -> _Files:
         return {file.name: file for file in files}
 
 
-def _read(files: _Files, name: str, tail: int = 0) -> bytes:
-    """A file, or the last bytes of it."""
-    if name not in files:
-        raise FileNotFoundError(name)
-    size = files[name].stat().st_size
-    number = os.open(files[name].path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
-    try:
-        if tail:
-            os.lseek(number, max(0, size - tail), os.SEEK_SET)
-        return os.read(number, tail or size)
-    finally:
-        os.close(number)
+class _Disk:
+    """The files of a folder."""
+
+    def __init__(self, files: _Files) -> None:
+        self._files = files
+
+    @property
+    def size(self) -> int:
+        return sum(file.stat().st_size for file in self._files.values() if file.is_file())
+
+    def __contains__(self, name: object, /) -> bool:
+        return name in self._files
+
+    def read(self, name: str, tail: int = 0) -> bytes:
+        if name not in self._files:
+            raise FileNotFoundError(name)
+        size = self._files[name].stat().st_size
+        number = os.open(self._files[name].path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        try:
+            if tail:
+                os.lseek(number, max(0, size - tail), os.SEEK_SET)
+            return os.read(number, tail or size)
+        finally:
+            os.close(number)
 
 
 def _time(text: str) -> datetime:
@@ -208,8 +253,8 @@ def _time(text: str) -> datetime:
     return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
-def _last_ms(files: _Files) -> float | None:
-    lines = _read(files, "upstream.idx", _TAIL).splitlines() if "upstream.idx" in files else []
+def _last_ms(files: Files) -> float | None:
+    lines = files.read("upstream.idx", _TAIL).splitlines() if "upstream.idx" in files else []
     for line in reversed(lines):
         try:
             return float(json.loads(line)["t_ms"])
@@ -218,9 +263,9 @@ def _last_ms(files: _Files) -> float | None:
     return None
 
 
-def _tokens(files: _Files) -> tuple[int, int] | None:
+def _tokens(files: Files) -> tuple[int, int] | None:
     try:
-        usage = json_text.loads(_read(files, "message.json"))["usage"]
+        usage = json_text.loads(files.read("message.json"))["usage"]
         return int(usage["input_tokens"]), int(usage["output_tokens"])
     except (OSError, ValueError, ArithmeticError, KeyError, TypeError):
         return None

@@ -81,7 +81,7 @@ def _redacted(recording: Recording, forwarded: Any) -> tuple[Recording, bytes | 
     )
     secrets = [secret for secret in secrets_of(exchange) if secret != REDACTED]
     redactor = Redactor(secrets)
-    clean = redactor.value({name: value for name, value in meta.items() if name not in ("ids", "sha256")})
+    clean = redactor.value({name: value for name, value in meta.items() if name not in ("ids", "sha256", "flow_id")})
     clean |= {name: meta[name] for name in ("ids", "sha256") if name in meta}
     clean |= {f"{side}_headers": redactor.headers(pairs) for side, pairs in headers.items()}
     clean["path"] = redactor.path(str(meta.get("path") or ""))

@@ -40,28 +40,48 @@ def stored(root: Path, mine: Collection[Path] = ()) -> list[Stored]:
     """The recordings below `root`. Held are those that are pinned, those open in this process (`mine`) or in another one."""
     young = time.time() - OPEN
     found = []
-    for day in _folders(root, _DAY):
-        for folder in _folders(day.path, _NAME):
-            try:
-                at = datetime.fromisoformat(f"{day.name}T{folder.name[:2]}:{folder.name[2:4]}:{folder.name[4:6]}+00:00")
-                with os.scandir(folder.path) as files:
-                    stats = {file.name: file.stat(follow_symlinks=False) for file in files}
-            except (ValueError, OSError):  # no time, or gone meanwhile
-                continue
-            path = Path(folder.path)
-            changed = max((stat.st_mtime for stat in stats.values()), default=folder.stat(follow_symlinks=False).st_mtime)
+    for path in recordings_in(root):
+        at = time_of(path.parent.name, path.name)
+        try:
+            with os.scandir(path) as files:
+                stats = {file.name: file.stat(follow_symlinks=False) for file in files}
+            changed = max((stat.st_mtime for stat in stats.values()), default=0) or path.lstat().st_mtime
+        except OSError:  # gone meanwhile
+            continue
+        if at is not None:
             held = PINNED in stats or path in mine or (changed > young and _is_open(path))
             found.append(Stored(path, at, sum(stat.st_size for stat in stats.values()), held))
     return found
 
 
-def remove(folder: Path) -> None:
-    """Removes a recording. Its meta.json goes first: what is gone by half is in no list, but still found by `stored`."""
+def recordings_in(root: Path) -> Iterator[Path]:
+    """The folders that the recorder made below `root`."""
+    for day in _folders(root, _DAY):
+        for folder in _folders(day.path, _NAME):
+            yield Path(folder.path)
+
+
+def time_of(day: str, name: str) -> datetime | None:
+    """When a recording was made, by the place and the name that the recorder gives; None for what has others."""
+    if not (_DAY.fullmatch(day) and _NAME.fullmatch(name)):
+        return None
+    try:
+        return datetime.fromisoformat(f"{day}T{name[:2]}:{name[2:4]}:{name[4:6]}+00:00")
+    except ValueError:  # no such day
+        return None
+
+
+def remove(folder: Path, *, day: bool = True) -> None:
+    """Removes a recording, and its day if it has no others: who is not the recorder's thread leaves the day to it.
+
+    Its meta.json goes first: what is gone by half is in no list, but still found by `stored`.
+    """
     with suppress(FileNotFoundError):  # another process was faster
         (folder / "meta.json").unlink(missing_ok=True)
         shutil.rmtree(folder)
-    with suppress(OSError):  # the day has others
-        folder.parent.rmdir()
+    if day:
+        with suppress(OSError):  # the day has others
+            folder.parent.rmdir()
 
 
 class Sweeper:
