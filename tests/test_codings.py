@@ -1,6 +1,7 @@
 """Content codings: undone in any chunks, at once, and never beyond their bounds."""
 
 import gzip
+import random
 import tracemalloc
 import zlib
 from collections.abc import Callable, Iterator
@@ -92,7 +93,41 @@ def test_unknown_codings(encoding: str) -> None:
 @pytest.mark.parametrize("encoding", ["gzip", "deflate", "br", "zstd"])
 def test_garbage(encoding: str) -> None:
     with pytest.raises(CodingError):
-        whole(b"data: plain text under a coded name\n\n" * 9, encoding, LIMIT)
+        whole(b"plain text under a coded name, and no event\n\n" * 9, encoding, LIMIT)
+
+
+TEXTS = (
+    b'data: {"id":"chatcmpl-1","choices":[]}\n\n',
+    b'event: message_start\ndata: {"type":"message_start"}\n\n',
+    b": OPENROUTER PROCESSING\n\n",
+    b'{"id":"chatcmpl-1","choices":[]}',
+    b'\n\n{"model":"kimi-k2","done":false}\n',
+)
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate", "br", "zstd", "gzip, br"])
+@pytest.mark.parametrize("text", TEXTS)
+def test_text_that_was_never_coded(encoding: str, text: bytes) -> None:
+    assert whole(text, encoding, LIMIT) is text
+    undo = decoder(encoding)
+    assert undo
+    assert [undo.feed(piece) for piece in (text, b"more", CODERS["gzip"](b"no coding"))][:2] == [text, b"more"]
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "zstd"])
+def test_an_array_that_was_never_coded(encoding: str) -> None:
+    """Brotli and deflate have no mark of their own, and take such a beginning for theirs."""
+    assert whole(b'[{"candidates": []}]', encoding, LIMIT) == b'[{"candidates": []}]'
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate", "br", "zstd"])
+def test_text_behind_something_coded_is_an_error(encoding: str) -> None:
+    body = CODERS[encoding](TEXT)
+    undo = decoder(encoding)
+    assert undo
+    undo.feed(body[:20])
+    with pytest.raises(CodingError):
+        undo.feed(b"".join(TEXTS * 20))
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "deflate", "br", "zstd"])
@@ -155,6 +190,26 @@ def test_bombs_stop_at_the_bound(name: str) -> None:
     assert burst[-1] == b""
     unbounded = "br" in encoding and not hasattr(brotli.Decompressor, "can_accept_more_data")  # of mitmproxy 12.2.0
     assert peak < LIMIT + (32 if unbounded else 4) * 1024 * 1024
+
+
+@pytest.mark.parametrize(("size", "read"), [(BURST, True), (BURST + 1, False)], ids=["a burst", "more"])
+@pytest.mark.parametrize("encoding", ["gzip", "deflate", "br", "zstd"])
+def test_what_grows_out_of_all_proportion_is_a_bomb_under_any_limit(encoding: str, size: int, read: bool) -> None:
+    body = CODERS[encoding](bytes(size))
+    if read:
+        assert whole(body, encoding, 8 * BURST) == bytes(size)
+    else:
+        with pytest.raises(CodingError, match="more than 8388608 bytes"):
+            whole(body, encoding, 8 * BURST)
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate", "br", "zstd"])
+def test_a_long_session_is_read(encoding: str) -> None:
+    """Twelve MiB, of which a tenth is news: more than a burst, and in proportion."""
+    dice = random.Random(0)
+    text = b"".join(dice.randbytes(50).hex().encode() + b" def read(path): return open(path).read() #" * 20 for _ in range(13_000))
+    assert len(text) > BURST
+    assert whole(CODERS[encoding](text), encoding, 8 * BURST) == text
 
 
 @pytest.mark.parametrize("window_log", [17, 23, 24, 27, 31])

@@ -172,6 +172,14 @@ def odd(place: Path, kind: str) -> None:
             path.write_text("# " + "x" * (1 << 20))
         case "deep":
             path.write_text("dialects = " + "[" * 100_000)
+        case "dotted":
+            path.write_text("\n" + "a.'b' . " * 50_000 + "c = 1")
+        case "a table of parts":
+            path.write_text("[" + "a." * 50_000 + "b]")
+        case "digits":
+            path.write_text("max_calls = " + "9" * 900_000)
+        case "hex digits":
+            path.write_text("max_calls = 0x" + "f" * 900_000)
         case "binary":
             path.write_bytes(b"\xff")
 
@@ -182,6 +190,10 @@ ODD = {
     "dangling": "toolmend.toml: there is no file 'toolmend.toml'",
     "long": "toolmend.toml: 'toolmend.toml' is longer than 1048576 bytes",
     "deep": "toolmend.toml: its values are nested too deeply",
+    "dotted": "toolmend.toml:2: a key has more than 32 parts",
+    "a table of parts": "toolmend.toml:1: a key has more than 32 parts",
+    "digits": "toolmend.toml: a number has more digits than can be read",
+    "hex digits": "toolmend.toml: a number has more digits than can be read",
     "binary": "toolmend.toml: 'toolmend.toml' is not UTF-8",
 }
 

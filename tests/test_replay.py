@@ -41,10 +41,24 @@ def broken(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(("file", "content"), [("meta.json", "{"), ("upstream.idx", '{"off": 1}'), ("request.json", "[")])
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        *(("meta.json", "{"), ("upstream.idx", '{"off": 1}'), ("request.json", "[")),
+        *(("meta.json", "[]"), ("meta.json", "{}"), ("request.json", "[1]"), ("request.json", "[" * 100_000)),
+    ],
+)
 def test_a_broken_recording_says_what_is_wrong(broken: Path, file: str, content: str) -> None:
     (broken / file).write_text(content)
     with pytest.raises(replay.RecordingError, match=str(broken)):
+        replay.load(broken)
+
+
+@pytest.mark.parametrize(("name", "value"), [("api", [1]), ("status", "x"), ("rules", 3), ("settings", []), ("path", 7)])
+def test_a_member_of_another_kind(broken: Path, name: str, value: object) -> None:
+    meta = json.loads((broken / "meta.json").read_text())
+    (broken / "meta.json").write_text(json.dumps(meta | {name: value}))
+    with pytest.raises(replay.RecordingError, match=f"meta.json: {name} is "):
         replay.load(broken)
 
 

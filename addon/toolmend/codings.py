@@ -7,10 +7,12 @@ Rule of this file: no output without a bound. 405 bytes of brotli can stand for 
 `PIECE` bytes at a time and every stage's output is counted; `flow.response.content` of mitmproxy is neither.
 
 A body that ends before its coding does is no error: servers that only flush are common, and what is missing shows in
-the text.
+the text. Nor is text that was never coded: a gateway that undoes a coding, as fetch() does, may pass on its name.
 """
 
 import importlib
+import re
+import sys
 import zlib
 from collections.abc import Callable
 from typing import Any
@@ -22,6 +24,12 @@ BURST = 8 * 1024 * 1024
 """Bytes that one chunk of a stream may become. mitmproxy reads at most 128 KiB at once and SSE shrinks to a fortieth at
 best, which makes 5 MiB."""
 
+SLICE = 64 * 1024
+"""Bytes that a library gets in one go: whenever a member or a frame ends, it copies all that is left of them."""
+
+EXPANDS = 20
+"""Times its size that a body may become beyond a burst. Text becomes ten times its size at most, a bomb a thousand times."""
+
 MEMBER = 16 * 1024
 """What a gzip member is counted for beside its bytes, so that thousands of empty ones are a burst as well."""
 
@@ -30,6 +38,11 @@ WINDOW_LOG = 23
 
 STACK = 3
 """Codings on top of each other: one is usual, two are a mistake, more are an attack."""
+
+HEAD = 24
+"""Bytes that tell text from a coding."""
+
+_TEXT = re.compile(rb"\s*(?:(?:data|event|id|retry)?:|[\[{])[\t\n\r -~]*")  # as events and JSON begin
 
 type Write = Callable[[bytes], Any]
 
@@ -57,6 +70,7 @@ class Decoder:
 
     def __init__(self, codings: list[str], limit: int) -> None:
         self.coded = bool(codings)
+        self._slice = SLICE if codings else sys.maxsize
         self._pieces: list[bytes] = []
         self._meters: list[_Meter] = []
         write: Write = self._pieces.append
@@ -65,21 +79,27 @@ class Decoder:
             self._meters.append(meter)
             write = _STAGES[coding](meter)
         self._write = write
+        self._begun = False
 
     def feed(self, data: bytes) -> bytes:
         """The next bytes of the body. Raises CodingError."""
+        if not self.coded:
+            return data
         for meter in self._meters:
             meter.made = 0
         try:
-            self._write(data)
+            for start in range(0, len(data), self._slice):
+                self._write(data[start : start + self._slice])
         except _BurstError:
             self._pieces.clear()
             raise
         except Exception as error:
+            if not self._begun and _TEXT.fullmatch(data[:HEAD]):
+                self.coded = False
+                return data
             raise CodingError(str(error) or type(error).__name__, b"".join(self._pieces)) from error
-        if len(self._pieces) == 1:
-            return self._pieces.pop()
-        plain = b"".join(self._pieces)
+        self._begun = True
+        plain = self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
         self._pieces.clear()
         return plain
 
@@ -94,11 +114,11 @@ def decoder(encoding: str, limit: int = BURST) -> Decoder | None:
 def whole(body: bytes, encoding: str, limit: int) -> bytes:
     """A body that is here in one piece, undone; the same object if nothing was to undo.
 
-    Raises CodingError if it cannot be undone, or would become more than `limit` bytes.
+    Raises CodingError if it cannot be undone, or would become more than `limit` bytes, or out of all proportion.
     """
     if len(body) > limit:
         raise _BurstError(f"the body is over {limit} bytes")
-    undo = decoder(encoding, limit)
+    undo = decoder(encoding, min(limit, max(BURST, EXPANDS * len(body))))
     if undo is None:
         raise CodingError(f"no way to undo content-encoding {encoding!r}")
     return undo.feed(body)

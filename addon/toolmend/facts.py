@@ -21,6 +21,9 @@ REQUEST_LIMIT = 64 * 1024 * 1024
 AWS = "application/vnd.amazon.eventstream"
 NDJSON = ("application/x-ndjson", "application/ndjson")
 
+EARLY = "the answer ended early"
+"""What a flow's error begins with where it is not known who ended it."""
+
 _MODEL_IN_PATH = re.compile(r"/(?:models?|deployments)/([^/:?]+)")  # Gemini, Bedrock, Azure
 
 
@@ -119,7 +122,7 @@ def end_state(flow: http.HTTPFlow, message: str) -> str:
 
     mitmproxy's `message` is all there is, and for HTTP/2 it is the same for both sides; then the connections tell.
     """
-    if message == Error.KILLED_MESSAGE:
+    if message == Error.KILLED_MESSAGE or message.startswith(EARLY):
         return "partial"
     if message.startswith("stream reset"):  # "by client", it says in either case
         by_client = flow.client_conn.alpn == b"h2" and (flow.server_conn.alpn != b"h2" or "CANCEL" in message)

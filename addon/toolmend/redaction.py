@@ -57,6 +57,7 @@ KEYS = (
         r"[A-Za-z0-9_-]{16,}",
     ),  # OpenAI, Anthropic (sk-ant-), OpenRouter (sk-or-), DeepSeek, Moonshot: their key pages
     ("AIza", r"[A-Za-z0-9_-]{30,}"),  # Google, down to GOCSPX-: cloud.google.com/docs/authentication
+    ("AQ.", r"[A-Za-z0-9_-]{30,}"),
     ("ya29.", r"[A-Za-z0-9_-]{20,}"),
     ("GOCSPX-", r"[A-Za-z0-9_-]{20,}"),
     ("gsk_", r"[A-Za-z0-9]{20,}"),  # Groq: console.groq.com/keys
@@ -79,6 +80,8 @@ KEYS = (
     ("xapp-", r"[A-Za-z0-9-]{10,}"),
     ("AKIA", r"[A-Z0-9]{16}"),  # AWS: docs.aws.amazon.com, "IAM identifiers"
     ("ASIA", r"[A-Z0-9]{16}"),
+    ("ABSK", r"[A-Za-z0-9+/=]{40,}"),  # Bedrock: docs.aws.amazon.com, "Amazon Bedrock API keys"
+    ("vck_", r"[A-Za-z0-9]{24,}"),  # Vercel: vercel.com/docs/ai-gateway
     ("sk_live_", r"[A-Za-z0-9]{16,}"),  # Stripe: docs.stripe.com/keys
     ("npm_", r"[A-Za-z0-9]{36}"),  # npm: docs.npmjs.com, "About access tokens"
     ("Bearer ", r"[A-Za-z0-9._~+/=-]{16,}"),  # RFC 6750, section 2.1
@@ -183,7 +186,7 @@ class Redactor:
 
 
 _WORDS = re.compile("[a-z_-]*|[A-Z_-]*")
-_PASSWORD = re.compile(r"[a-z][a-z0-9+.-]*://[^\s/:@]*:([^\s/@]+)@")
+_PASSWORD = re.compile(r"://[^\s/:@]*:([^\s/@]+)@")
 _PUNCTUATION = re.compile(r"[\W_]+")
 _USERINFO = re.compile("//([^/@]+)@")
 

@@ -20,6 +20,13 @@ from .observing import Observed
 from .pipeline import Pipeline
 from .requests.translate import translate
 
+_TEXTS = ("api", "host", "http_version", "method", "path", "recorded_at", "state")
+_LISTS = ("ids", "request_headers", "response_headers", "rules")
+_KINDS: dict[str, type] = dict.fromkeys((*_TEXTS, "client_api", "model", "route"), str) | dict.fromkeys(_LISTS, list)
+_KINDS |= {"settings": dict, "status": int}
+_WORDS = {str: "text", list: "list", dict: "object", int: "number"}
+"""What meta.json holds, as far as it is read."""
+
 
 class RecordingError(ValueError):
     """A folder that is no recording, or one that cannot be read."""
@@ -48,10 +55,26 @@ def load(folder: Path) -> Recording:
         body = (folder / f"upstream.{'sse' if stream else 'json'}").read_bytes()
         client = (folder / f"client.{'sse' if (folder / 'client.sse').exists() else 'json'}").read_bytes()
         timed = list(_chunks(body, folder / "upstream.idx")) if stream else [(body, 0.0)]
+    except RecursionError:
+        raise RecordingError(f"{folder}: its JSON is nested too deeply") from None
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise RecordingError(f"{folder}: {error}") from None
+    if wrong := _wrong(meta, request):
+        raise RecordingError(f"{folder}: {wrong}")
     chunks, times = tuple(chunk for chunk, _ in timed), tuple(time for _, time in timed)
     return Recording(folder, meta, request, chunks, times, client, stream)
+
+
+def _wrong(meta: Any, request: Any) -> str:
+    """What of a recording that somebody else may have written is of another kind than the recorder writes; or nothing."""
+    if not isinstance(meta, dict):
+        return "meta.json is no JSON object"
+    if meta.get("api") is None:
+        return "meta.json: api is missing"
+    other = [name for name, kind in _KINDS.items() if not isinstance(meta.get(name), kind | None)]
+    if other:
+        return f"meta.json: {other[0]} is no {_WORDS[_KINDS[other[0]]]}"
+    return "" if request is None or isinstance(request, dict) else "request.json is no JSON object"
 
 
 def _chunks(body: bytes, index: Path) -> Iterator[tuple[bytes, float]]:

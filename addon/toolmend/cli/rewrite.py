@@ -183,8 +183,9 @@ def _read_request(file: BinaryIO | None) -> dict[str, Any] | None:
         return None
     try:
         request = json.loads(file.read())
-    except ValueError as error:
-        raise Problem(f"{file.name} is no JSON: {error}", try_="give the body of the client's request", code=Exit.USAGE) from None
+    except (ValueError, RecursionError) as error:
+        wrong = f"{file.name} is no JSON that can be read: {error}"
+        raise Problem(wrong, try_="give the body of the client's request", code=Exit.USAGE) from None
     if not isinstance(request, dict):
         raise Problem(f"{file.name} is no JSON object", try_="give the body of the client's request", code=Exit.USAGE)
     return request

@@ -21,10 +21,15 @@ from .data_folder import expand
 from .keys import HARMLESS, KEYS, LIMITS, RIGHT, TABLES
 from .provider_tables import line_of, profiles
 from .route_tables import routes
+from .store_url import is_url
 
 MOST = 1024 * 1024
 """Bytes of a file: what is longer is something else."""
 
+PARTS = 32
+"""Of a key, `a.b.c`: the time that tomllib takes grows with their square, and the file may have come with a repository."""
+
+_DOTTED = re.compile(rf"""(?<![\w'".-])(?:[\w'"-]++[ \t]*+\.[ \t]*+){{{PARTS}}}""")
 _AT = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 """How tomllib ends its messages."""
 
@@ -52,10 +57,16 @@ def read(place: Place) -> ConfigFile:
     """Reads a file. Raises SettingsError."""
     path = place.path
     source = _source(place)
+    if deep := _DOTTED.search(source):
+        line = 1 + source.count("\n", 0, deep.start())
+        raise SettingsError(f"{path}:{line}: a key has more than {PARTS} parts, correct it")
     try:
         table = tomllib.loads(source)
+        _sized(table)
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(_no_toml(path, source, str(error))) from None
+    except ValueError:  # tomllib leaves it to int(), which gives up at some thousands
+        raise SettingsError(f"{path}: a number has more digits than can be read, correct it") from None
     except RecursionError:
         raise SettingsError(f"{path}: its values are nested too deeply, correct it") from None
     for key in table:
@@ -74,6 +85,16 @@ def read(place: Place) -> ConfigFile:
         where = f"{origin}: {key}"
         said[key] = Said(where, origin, _text(where, key, value, path))
     return ConfigFile(path, said, providers, routes_)
+
+
+def _sized(value: object) -> None:
+    """Raises ValueError for a number that TOML does not know: one of hexadecimal digits may be too long to be shown."""
+    match value:
+        case int() if value.bit_length() > 63:
+            raise ValueError
+        case dict() | list():
+            for item in value.values() if isinstance(value, dict) else value:
+                _sized(item)
 
 
 def _source(place: Place) -> str:
@@ -119,6 +140,8 @@ def _text(where: str, key: str, value: object, path: Path) -> str:
     match key, value:
         case ("flows" | "replay"), ("" | "off"):
             return str(value)
+        case ("flows" | "replay"), str() if is_url(value):
+            return value
         case ("flows" | "replay"), str():
             return str(path.parent / expand(where, value))  # from the file's folder, not from where we are
         case (("hosts" | "off" | "dialects"), list()):

@@ -40,8 +40,11 @@ class Dialect(Protocol):
         """Whether a call must name an offered tool."""
 
     @property
-    def place(self) -> Literal["any", "line", "message"]:
-        """Where an opener must stand: anywhere, at the beginning of a line, at that of the message."""
+    def place(self) -> Literal["any", "word", "line", "message"]:
+        """Where an opener must stand: anywhere, at the beginning of a line, at that of the message.
+
+        word: anywhere, but not within a word, if it begins with a letter.
+        """
 
     @property
     def in_reasoning(self) -> Literal["call", "doubtful", "never"]:
@@ -65,5 +68,5 @@ class Door:
     closers: tuple[str, ...] = ()
     ambiguous: bool = False
     offered_only: bool = False
-    place: Literal["any", "line", "message"] = "any"
+    place: Literal["any", "word", "line", "message"] = "any"
     in_reasoning: Literal["call", "doubtful", "never"] = "call"

@@ -9,5 +9,5 @@ from .tag import Tag
 from .tags import TagDialect
 
 GIGACHAT = TagDialect(
-    "gigachat", call=Tag(("<|function_call|>", "function call<|role_sep|>")), arguments="envelope"
+    "gigachat", call=Tag(("<|function_call|>", "function call<|role_sep|>")), arguments="envelope", place="word"
 )

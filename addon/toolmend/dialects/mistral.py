@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 _NAME = re.compile(r"[^\s\[\]{}<>\"']*")
 _ID = re.compile(r"[A-Za-z0-9_.:-]*")
+MOST_OPENERS = 4
+"""In a row: there may be a second one in front of the real one. Each of many begins anew, so none reads them all."""
+
 _FORM = Form(ends=("[TOOL_CALLS]", "[/TOOL_CALLS]"), holds_for_id=True)
 
 
@@ -29,8 +32,9 @@ class Mistral(Door):
 
     def read(self, reader: "Reader") -> Reading[bool]:
         scanner = reader.scanner
-        while (yield from scanner.literal(self.openers)):  # also a second one in front of the real one
-            yield from scanner.blanks()
+        for _ in range(MOST_OPENERS):
+            if (yield from scanner.literal(self.openers)):
+                yield from scanner.blanks()
         begin = yield from scanner.peek()
         if begin and begin in "[{" and not (yield from scanner.ahead(("[ARGS]", "[CALL_ID]"))):
             return (yield from read_envelopes(reader, self, _FORM))

@@ -8,4 +8,4 @@ Source: vLLM's phi4mini reader.
 from .tag import Tag
 from .tags import TagDialect
 
-PHI = TagDialect("phi", call=Tag(("functools",)), arguments="envelope")
+PHI = TagDialect("phi", call=Tag(("functools",)), arguments="envelope", place="word")

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 
 from .. import json_text
-from ..course import Course
+from ..course import without
 from ..openings import openers
 from ..scanner import Reading, Scanner
 
@@ -32,7 +32,7 @@ def read_string(scanner: Scanner, opener: str, emit: Callable[[str], None], *, e
     """
     quote = opener.lstrip("rRuU") if escapes else opener
     stops = openers((quote[0], "\\") if escapes else (quote,))
-    course = Course(stops.search, escapes=True)
+    course = without((quote[0], "\\") if escapes else (quote,), frozenset(), stops.search)._replace(escapes=True)
     emit('"')
     while True:
         match = stops.search(scanner.text, scanner.pos)

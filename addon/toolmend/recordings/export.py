@@ -7,6 +7,7 @@ Rule of this file: it is what har.py and flow_file.py write, and nothing is adde
 content coding, so the headers that tell of coding, length and framing are left out.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -118,9 +119,14 @@ def _side(recording: Recording, kind: Kind) -> Side:
     )
 
 
+_HOST = re.compile(r"(\[[0-9a-fA-F:.]+\]|[^\s/@:.]{1,63}(\.[^\s/@:.]{1,63})*\.?)(:[0-9]{1,5})?")
+
+
 def _called(meta: Mapping[str, Any]) -> str:
     """What the client called."""
     host = str(meta["host"])
+    if not _HOST.fullmatch(host):
+        raise ValueError(f"{host!r} is no host")
     scheme = meta.get("scheme") or ("http" if host.rpartition(":")[0] in LOCAL else "https")
     return f"{scheme}://{host}{meta['path']}"
 

@@ -20,36 +20,8 @@ from urllib.parse import unquote
 
 from ..redaction import KEYS, MIN_SECRET, is_credential, key_shape
 from .disguises import spellings
+from .key_shapes import MORE_KEYS
 from .recorded_text import last_name, texts_of
-
-MORE_KEYS = (
-    # of whatever an agent may have read: files, logs, the output of a command
-    ("sk_test_", r"[A-Za-z0-9]{16,}"),  # Stripe, down to whsec_: docs.stripe.com/keys
-    ("rk_live_", r"[A-Za-z0-9]{16,}"),
-    ("whsec_", r"[A-Za-z0-9+/]{20,}"),
-    ("pypi-AgE", r"[A-Za-z0-9_-]{40,}"),  # PyPI: a macaroon
-    ("glptt-", r"[0-9a-f]{40}"),  # GitLab, down to glrt-: docs.gitlab.com, "Token prefixes"
-    ("gldt-", r"[A-Za-z0-9_-]{20,}"),
-    ("glrt-", r"[A-Za-z0-9_-]{20,}"),
-    ("SG.", r"[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}"),  # SendGrid; so down to tskey-: their key pages
-    ("dop_v1_", r"[0-9a-f]{64}"),  # DigitalOcean
-    ("dckr_pat_", r"[A-Za-z0-9_-]{20,}"),  # Docker
-    ("shpat_", r"[0-9a-fA-F]{32}"),  # Shopify
-    ("lin_api_", r"[A-Za-z0-9]{32,}"),  # Linear
-    ("sntrys_", r"[A-Za-z0-9+/=_-]{40,}"),  # Sentry
-    ("hvs.", r"[A-Za-z0-9_-]{24,}"),  # Vault
-    ("figd_", r"[A-Za-z0-9_-]{20,}"),  # Figma
-    ("ntn_", r"[A-Za-z0-9]{40,}"),  # Notion
-    ("PMAK-", r"[0-9a-f]{24}-[0-9a-f]{34}"),  # Postman
-    ("NRAK-", r"[A-Z0-9]{27}"),  # New Relic
-    ("sbp_", r"[0-9a-f]{40}"),  # Supabase
-    ("ATATT3x", r"[A-Za-z0-9_=-]{40,}"),  # Atlassian
-    ("rubygems_", r"[0-9a-f]{48}"),  # RubyGems
-    ("dapi", r"[0-9a-f]{32}"),  # Databricks
-    ("tskey-", r"[a-z]+-[A-Za-z0-9-]{16,}"),  # Tailscale
-    ("AGE-SECRET-KEY-1", r"[A-Z0-9]{40,}"),  # age
-)
-"""Keys that no LLM API is called with, in the form of redaction.KEYS."""
 
 UNLIKE_TEXT = re.compile(r"(.*_)?ids?|signature|thought_?signature|encrypted_content|obfuscation|system_fingerprint|data|sha256")
 """Members whose values look random and are no secret; the shapes of keys are looked for in them as well."""
@@ -63,7 +35,7 @@ MAX_PIECE = 2.8
 MAX_BASE64 = 65536
 """Characters that are undone as base64: a file with credentials has a few thousand."""
 
-_SHAPES = [(literal, key_shape(literal, rest)) for literal, rest in (*KEYS, *MORE_KEYS)]
+_SHAPES = (*KEYS, *MORE_KEYS)
 _WORDS = re.compile(r"[a-z]+(?:[-_./][a-z]+)*|(?:[A-Z]?[a-z]+|[A-Z]+)(?:[-_./](?:[A-Z]?[a-z]+|[A-Z]+))+")
 """Words, as in the class of a style sheet, `sk-fading-circle-delay`, or a stand-in, `Bearer YOUR_ACCESS_TOKEN`."""
 _RUN = re.compile(r"[A-Za-z0-9+/_-]{20,}")
@@ -78,7 +50,8 @@ _ASSIGNED = re.compile(
 )
 _NAME = re.compile(r"[A-Za-z0-9_-]*\Z")
 _PLACEHOLDER = re.compile(r"(?i)example|your|xxxx|dummy|placeholder|changeme|redacted|\*\*\*\*|1234567890|abcdef")
-_USERINFO = re.compile(r"[a-z][a-z0-9+.-]*://[^/\s:@]*:([^/\s@]+)@")
+_USERINFO = re.compile(r"://[^/\s:@]*:([^/\s@]+)@")
+_IN_URL = re.compile(r"://[^/\s:@]*:([A-Za-z0-9+=_~!%^&*.-]{8,200})@")
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{20,}")
 _ESCAPED = re.compile(r"\\+u([0-9a-fA-F]{4})")
 
@@ -132,13 +105,16 @@ def credentials(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 def find(text: str, needles: Iterable[tuple[str, str]] = (), *, plain: bool = True) -> Iterator[tuple[int, str]]:
     """What a text holds, and about where. `needles` are (variable, value); `plain`: what looks random is a secret."""
     told: list[tuple[int, int]] = []
-    for form, known, start in _forms(text):
-        for name, needle in needles:
-            if (at := known.find(needle)) >= 0:
-                told.append((start, start + 1) if form else (at, at + len(needle)))
-                yield (start if form else at), f"the value of ${name}{form}"
-        for literal, shape in _SHAPES:
-            if literal in known:
+    for form, parts in _forms(text):
+        whole = "\0".join(known for known, _ in parts)  # most of what is looked for is in none of them
+        values = [(name, needle) for name, needle in needles if needle in whole]
+        shapes = [(literal, key_shape(literal, rest)) for literal, rest in _SHAPES if literal in whole]
+        for known, start in parts if values or shapes else ():
+            for name, needle in values:
+                if (at := known.find(needle)) >= 0:
+                    told.append((start, start + 1) if form else (at, at + len(needle)))
+                    yield (start if form else at), f"the value of ${name}{form}"
+            for literal, shape in shapes:
                 for match in shape.finditer(known):
                     if _random(match[0][len(literal) :]):
                         told.append((start, start + 1) if form else match.span())
@@ -155,25 +131,30 @@ def _unknown(text: str) -> Iterator[tuple[int, int, str]]:
         before = _NAME.search(text[max(0, match.start() - 40) : match.start()])
         if before and is_credential(before[0] + match[1]) and _secretive(match[3], quoted=bool(match[2])):
             yield *match.span(), "the value of what is named like a credential"
+    for match in _IN_URL.finditer(text):
+        if not _stands_for_one(match[1]) and _entropy(match[1]) >= 3.0:
+            yield *match.span(), "the password in a URL"
     for match in _RUN.finditer(text):
         if _high_entropy(match[0]) and text[max(0, match.start() - 3) : match.start()] != "h1:":  # go.sum
             yield *match.span(), "a string that looks random"
 
 
-def _forms(text: str) -> Iterator[tuple[str, str, int]]:
-    r"""A text, and what it means: how it was written, the meaning, and where it stands."""
-    yield "", text, 0
+def _forms(text: str) -> Iterator[tuple[str, list[tuple[str, int]]]]:
+    r"""A text, and what it means: how it was written, and of each part the meaning, and where it stands."""
+    yield "", [(text, 0)]
     if "\\u" in text:
-        yield r", written with \u", _ESCAPED.sub(lambda match: chr(int(match[1], 16)), text), text.find("\\u")
+        yield r", written with \u", [(_ESCAPED.sub(lambda match: chr(int(match[1], 16)), text), text.find("\\u"))]
     if "%" in text and (undone := unquote(text)) != text:
-        yield ", written with %", undone, text.find("%")
-    for run in _BASE64.finditer(text):
-        if len(run[0]) <= MAX_BASE64:
-            data = run[0].replace("+", "-").replace("/", "_")
-            for skipped in range(4):  # it may stand behind other characters of the alphabet
-                part = data[skipped:]
-                part = part[: len(part) & ~3] if len(part) % 4 == 1 else part + "=" * (-len(part) % 4)
-                yield ", in base64", urlsafe_b64decode(part).decode("latin-1"), run.start()
+        yield ", written with %", [(undone, text.find("%"))]
+    yield ", in base64", [(_undone(run[0]), run.start()) for run in _BASE64.finditer(text) if len(run[0]) <= MAX_BASE64]
+
+
+def _undone(run: str) -> str:
+    """A run of base64, as it would be read from each of its first four characters: it may stand behind others of the alphabet."""
+    data = run.replace("+", "-").replace("/", "_")
+    parts = (data[skipped:] for skipped in range(4))
+    coded = (part[: len(part) & ~3] if len(part) % 4 == 1 else part + "=" * (-len(part) % 4) for part in parts)
+    return "\0".join(urlsafe_b64decode(part).decode("latin-1") for part in coded)
 
 
 def _random(rest: str) -> bool:
@@ -198,9 +179,14 @@ def _high_entropy(run: str) -> bool:
     return (letters + digits) / len(_PIECES.findall(run)) <= MAX_PIECE and _entropy(run) >= 3.7
 
 
+def _stands_for_one(value: str) -> bool:
+    """Whether a value is words, or a stand-in, as in documentation."""
+    return bool(_PLACEHOLDER.search(value) or _WORDS.fullmatch(value))
+
+
 def _secretive(value: str, *, quoted: bool) -> bool:
     """Whether a value is one that a credential has: no word, no expression of a program, no stand-in."""
-    if _PLACEHOLDER.search(value) or _WORDS.fullmatch(value):
+    if _stands_for_one(value):
         return False
     digits = sum(char.isdigit() for char in value)
     letters = sum(char.isalpha() for char in value)

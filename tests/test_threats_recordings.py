@@ -1,0 +1,87 @@
+"""Recordings that somebody else made, and meant ill: every command that reads one says what is wrong, in words (R14, R20).
+
+Rule of this file: a folder of the right shape, one file of it hostile; no command shows a traceback, calls it a fault of ours, or takes
+what a link or a name points at.
+"""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kept import META, keep
+from streams import WEATHER, chunk, event, stream
+from toolmend.cli import Exit, main
+
+BODY = stream(["Hello."])
+DEEP = b"[" * 100_000 + b"]" * 100_000
+NUMBER = b"9" * 1_000_000
+
+
+def meta(**more: object) -> bytes:
+    return json.dumps(META | more).encode()
+
+
+HOSTILE: dict[str, dict[str, bytes]] = {
+    # the files that are written over
+    "a deep request": {"request.json": b'{"a":' + DEEP + b"}"},
+    "an open request": {"request.json": b'{"a":' * 100_000},
+    "a request that is a list": {"request.json": b"[1]"},
+    "a request that is a text": {"request.json": b'"x"'},
+    "a number in the request": {"request.json": b'{"model":' + NUMBER + b"}"},
+    "members in the request": {"request.json": b"{" + b",".join(b'"%d":0' % n for n in range(5_000)) + b"}"},
+    "a request of odd members": {"request.json": b'{"model":[{}],"messages":{"a":[1,null]},"tools":"x","stream":"\\ud800"}'},
+    "deep meta": {"meta.json": DEEP},
+    "meta that is a list": {"meta.json": b"[]"},
+    "meta of nothing": {"meta.json": b"{}"},
+    "meta of other kinds": {"meta.json": meta(api=[1], model={"a": 1}, host=7, path=None, status="x", rules=3, ids="x", settings=[])},
+    "an API that is none": {"meta.json": meta(api="../../etc/passwd", client_api="\x00")},
+    "a path of escapes": {"meta.json": meta(path="/\x1b]0;x\x07\n\r\u202e", model="\x1b[2J\nmodel", host="../../..\n")},
+    "a deep index": {"upstream.idx": DEEP},
+    "an index of other kinds": {"upstream.idx": b'{"off":"a","len":[],"t_ms":null}\n{}\n'},
+    "an index below zero": {"upstream.idx": b'{"off":-5,"len":-1,"t_ms":-1}\n{"off":0,"len":99999999999,"t_ms":1e308}\n'},
+    "a deep event": {"upstream.sse": event('{"a":' + DEEP[:20_000].decode() + DEEP[-20_000:].decode() + "}") + BODY},
+    "a number in an event": {"upstream.sse": b'data: {"choices":[{"index":0,"delta":{"content":"x"},"n":' + NUMBER[:20_000] + b"}]}\n\n" + BODY},
+    "a long event": {"upstream.sse": event(chunk({"content": "ab \n" * 20_000})) + BODY},
+    "no UTF-8": {"upstream.sse": b"data: \xff\xfe\x00\n\n" + BODY, "request.json": b"\xff\xfe"},
+    "a deep message": {"message.json": DEEP},
+    "a message that is a list": {"message.json": b"[1]"},
+}
+COMMANDS: dict[str, Callable[[Path], list[str]]] = {
+    "flows": lambda _: ["flows"],
+    "flows --json": lambda _: ["flows", "--json"],
+    "show": lambda _: ["show", "one"],
+    "show --json": lambda _: ["show", "one", "--json"],
+    "show --html": lambda out: ["show", "one", "--html", str(out / "page.html")],
+    "explain": lambda _: ["explain", "one"],
+    "export": lambda out: ["export", "one", "-o", str(out / "x.flows")],
+    "export --to har": lambda out: ["export", "one", "-o", str(out / "x.har")],
+    "prune": lambda _: ["prune", "--keep", "1d", "-n"],
+}
+
+
+@pytest.fixture(autouse=True)
+def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("TOOLMEND_FLOWS", "TOOLMEND_CONFIG"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_every_command_says_what_is_wrong(name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    root, out = tmp_path / "flows", tmp_path / "out"
+    out.mkdir()
+    keep(root / "one", [BODY], WEATHER)
+    for file, data in HOSTILE[name].items():
+        (root / "one" / file).write_bytes(data)
+    for command, words in COMMANDS.items():
+        code = main([*words(out), "--flows", str(root)])
+        said, told = capfd.readouterr()
+        assert code != Exit.USAGE or "No such" not in told, (command, told[:300])
+        assert "Traceback" not in told, (command, told[:2000])
+        assert "--debug" not in told, (command, told[:300])  # what we say where we did not see it coming
+        assert "\x1b]" not in said + told, command
+        shutil.rmtree(out)
+        out.mkdir()
