@@ -1,7 +1,7 @@
 """exchanges.py: what goes along with a call, without an HTTP response; hook.py's tests see it at work."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -13,7 +13,10 @@ from test_recorder import EXCHANGE
 from toolmend.calls import Call
 from toolmend.config.settings import Settings
 from toolmend.exchanges import Exchanges
+from toolmend.observers import Observers, Watcher
 from toolmend.recorder import Exchange
+from toolmend.telemetry.meter import Meter
+from toolmend.teller import Teller
 
 
 @pytest.fixture
@@ -63,3 +66,47 @@ def test_what_cannot_be_set_up_is_told_and_costs_nothing(exchanges: Exchanges) -
     assert call.recording is None
     exchanges.end(call, flow, "complete")
     assert flow.metadata["toolmend"]["error"] == "not all could be set up: MemoryError"
+
+
+BEGINNING = {"observers.Observers.watcher": "watcher", "telemetry.metering.Metering.meter": "meter", "recorder.Recorder.start": "recording"}
+
+
+@pytest.mark.parametrize("where", BEGINNING)
+def test_one_that_cannot_be_had_costs_none_of_the_others(exchanges: Exchanges, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
+    monkeypatch.setattr(f"toolmend.{where}", fails)
+    call = Call("chat", "openrouter.ai")
+    exchanges.begin(call, about, WEATHER, "f1", mend=True)
+    assert call.pipeline
+    assert bool(call.recording) == (BEGINNING[where] != "recording")
+    assert call.errors == ["not all could be set up: MemoryError"]
+
+
+ENDING = {
+    "watcher": ("observers.Watcher.close", "those who look on were not told of the end"),
+    "meter": ("telemetry.meter.Meter.finish", "the end was not counted"),
+    "recording": ("recorder.Recording.finish", "the recording was not finished"),
+}
+
+
+@pytest.mark.parametrize("name", ENDING)
+def test_one_that_fails_at_the_end_is_told_of_and_the_others_end(
+    exchanges: Exchanges, monkeypatch: pytest.MonkeyPatch, name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    _, what = ENDING[name]
+    call, flow = Call("chat", "openrouter.ai"), tflow.tflow()
+    exchanges.begin(call, about, WEATHER, flow.id, mend=True)
+    assert call.recording
+    ended: list[str] = []
+    call.watcher = Watcher(Observers(ended.append), [object()], "chat", flow.id)
+    counting: Teller[Callable[[], None]] = Teller("counts", lambda _: None, ended.append, 1000)
+    call.meter = Meter(counting, lambda _: None, about({}), "")
+    for each, (place, _) in ENDING.items():
+        monkeypatch.setattr(f"toolmend.{place}", fails if each == name else lambda *_, each=each, **__: ended.append(each))
+    exchanges.end(call, flow, "complete")
+    counting.close()
+    assert ended == [each for each in ENDING if each != name]
+    assert f"{what}: MemoryError" in caplog.text
+
+
+def fails(*_: object, **__: object) -> None:
+    raise MemoryError

@@ -15,9 +15,9 @@ from test_codings import CODERS
 from test_hook import Log, Proxy, answered, asked, log, proxy, sent
 from test_routes import CHAT, MESSAGES, SECRET, table
 from toolmend import replay
-from toolmend.reader import vocabulary
 from toolmend.replying import EVENTS
 from toolmend.seals import Seal, envelope
+from toolmend.vocabulary import vocabulary
 
 __all__ = ["log", "proxy"]
 

@@ -114,6 +114,26 @@ def test_every_chunk_of_a_coding_can_be_read_when_it_arrives(
     assert plain == BODY
 
 
+@pytest.mark.parametrize("coding", ["identity", "gzip"])
+@pytest.mark.parametrize("http2", [False, True])
+def test_the_rest_waits(tls: tuple[Path, Path], coding: Coding, http2: bool) -> None:
+    script = Script(CHUNKS[:1], rest=CHUNKS[1:], coding=coding, framing="content-length")
+    first = CHUNKS[0][1]
+    with (
+        Upstream([script], tls=tls) as upstream,
+        client(tls, http2=http2) as http,
+        http.stream("GET", upstream.url) as answer,
+    ):
+        undo = decoder(coding)
+        assert undo is not None
+        plain = b""
+        for data in answer.iter_raw():
+            plain += undo.feed(data)
+            if plain == first:
+                upstream.release()
+        assert plain == BODY
+
+
 @pytest.mark.parametrize("http2", [False, True])
 def test_what_was_asked_is_kept_and_scripts_come_in_order(tls: tuple[Path, Path], http2: bool) -> None:
     length = Script(CHUNKS, framing="content-length")

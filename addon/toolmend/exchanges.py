@@ -8,9 +8,11 @@ never costs a byte of it: what cannot be had is missing, and is told of at the e
 """
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from mitmproxy import ctx, http
 from mitmproxy.addonmanager import traverse
@@ -26,10 +28,16 @@ from .recorder import Exchange, Recorder
 from .stream import reason
 from .telemetry.metering import Metering
 
+if TYPE_CHECKING:
+    from .config.store_url import StoreUrl
+    from .recordings.spool import Spool
+
 logger = logging.getLogger(__name__)
 
 MAX_SAID = 2000
 """Characters of what a line of the log says of a call: notes quote the request."""
+
+_SET_UP = "not all could be set up"
 
 type About = Callable[[Mapping[str, str]], Exchange]
 """What a recording is to say of an exchange that was mended by these settings."""
@@ -41,6 +49,7 @@ class Exchanges:
     def __init__(self) -> None:
         self.settings = Settings()
         self.recorder: Recorder | None = None
+        self._spool: Spool | None = None
         self._observers = Observers(logger.warning)
         self._metering = Metering()
 
@@ -48,14 +57,15 @@ class Exchanges:
         """Raises SettingsError; then nobody of ours counts, and else nothing is changed."""
         self._metering.configure(settings.metrics)
         if settings.flows != self.settings.flows:
-            self._end_recorder()
+            self._end_recorder(wait=False)
+            self._spool = _spool(settings.flows)
         if self.recorder:
             self.recorder.keep = settings.keep
         self.settings = settings
 
     def close(self) -> None:
         """At shutdown: calls that have not ended go on, and nothing more is recorded or counted of them."""
-        self._end_recorder()
+        self._end_recorder(wait=ctx.master.should_exit.is_set())  # or a script is loaded anew, while streams flow
         self._metering.close()
 
     def mends(self, api: str) -> bool:
@@ -77,21 +87,21 @@ class Exchanges:
         given = replace(self.settings, mode="mend") if routed else self.settings
         host = routed.host if routed else call.host
         settings = recorded(given, host)
-        try:
+        addons: Iterable[object] = ()
+        with _apart(call, _SET_UP):
             addons = _addons()
             call.watcher = self._observers.watcher(addons, call.api, flow_id)
+        with _apart(call, _SET_UP):
             call.meter = self._metering.meter(addons, lambda: (about(settings), call.profile(self.settings.providers)))
+        with _apart(call, _SET_UP):
             mends = self.mends(call.source) and not given.off.leaves(host)
             if request is not None and mend and (mends or call.api != call.source):
                 call.pipeline = self._pipeline(call, request, given, let_go=let_go)
                 settings |= {"let_go": "yes"} if call.pipeline.lets_go else {}
-            if self.settings.flows:
-                self.recorder = self.recorder or Recorder(
-                    self.settings.flows, logger.warning, self.settings.keep, self._metering.lost
-                )
-                call.recording = self.recorder.start(about(settings))
-        except Exception as error:
-            call.errors.append(f"not all could be set up: {reason(error)}")
+        with _apart(call, _SET_UP):
+            if recorder := self.recorder or self._new_recorder():
+                self.recorder = recorder
+                call.recording = recorder.start(about(settings))
 
     def _pipeline(self, call: Call, request: Mapping[str, Any], settings: Settings, *, let_go: bool) -> Pipeline:
         routed, observed = call.routed, settings.mode == "observe"
@@ -112,14 +122,17 @@ class Exchanges:
         if pipeline and pipeline.error:
             then = "what followed went out as it came" if call.api == call.source else "the client got an error"
             call.errors.append(f"mending stopped, and {then}: {pipeline.error}")
+        with _apart(call, "those who look on were not told of the end"):
+            if call.watcher:
+                call.watcher.close() if state == "complete" else call.watcher.fail(message or state)
+        with _apart(call, "the end was not counted"):
+            if call.meter:
+                call.meter.finish(state, rules, call.errors)
         error = "; ".join(([message] if message else []) + call.errors) or None
-        if call.watcher:
-            call.watcher.close() if state == "complete" else call.watcher.fail(message or state)
-        if call.meter:
-            call.meter.finish(state, rules, call.errors)
-        if recording:
-            recording.finish(state, rules=rules, ids=call.ids, error=error)
-        folder = str(recording.folder) if recording else None
+        with _apart(call, "the recording was not finished"):
+            if recording:
+                recording.finish(state, rules=rules, ids=call.ids, error=error)
+        folder = recording.place if recording else None
         observed = isinstance(pipeline, Observed)
         flow.metadata["toolmend"] = {"api": call.api, "rules": rules, "folder": folder, "error": error}
         flow.metadata["toolmend"] |= {"observed": True} if observed else {}
@@ -135,10 +148,43 @@ class Exchanges:
         if call.errors:
             logger.warning("toolmend: %s: %s%s", about, facts.printable("; ".join(call.errors), MAX_SAID), place)
 
-    def _end_recorder(self) -> None:
+    def _new_recorder(self) -> Recorder | None:
+        """None where nothing is to be recorded, or cannot be; that is said."""
+        root = self.settings.flows
+        if self._spool:
+            root = self._spool.folder if self._spool.ready() else None
+        if not isinstance(root, Path):
+            return None
+        return Recorder(root, logger.warning, self.settings.keep, self._metering.lost, self._spool)
+
+    def _end_recorder(self, *, wait: bool) -> None:
+        """`wait`: for the store, which streams may not."""
         if self.recorder:
             self.recorder.close()
             self.recorder = None
+        if self._spool:
+            self._spool.close(wait=wait)
+            self._spool = None
+
+
+def _spool(flows: "Path | StoreUrl | None") -> "Spool | None":
+    """Where recordings wait that go to a store; what was left there before goes up from now on."""
+    if not flows or isinstance(flows, Path):
+        return None
+    from .recordings.spool import Spool  # noqa: PLC0415  an extra, which few have
+
+    spool = Spool(flows, logger.warning)
+    spool.ready()
+    return spool
+
+
+@contextmanager
+def _apart(call: Call, what: str) -> Iterator[None]:
+    """What fails in here costs nothing else; it is told of at the end of the call."""
+    try:
+        yield
+    except Exception as error:
+        call.errors.append(f"{what}: {reason(error)}")
 
 
 def warm(settings: Settings) -> None:

@@ -201,7 +201,7 @@ class Kept:
         return (self.folder / name).read_bytes()
 
 
-def recording(flows: Path, path: str) -> Kept:
+def recording(flows: Path, path: str, seconds: float = 10.0) -> Kept:
     """The recording of the one request to `path`, when it is finished: only then are there checksums."""
 
     def look() -> Kept | None:
@@ -211,4 +211,4 @@ def recording(flows: Path, path: str) -> Kept:
                 return Kept(file.parent, meta)
         return None
 
-    return eventually(look)
+    return eventually(look, seconds)

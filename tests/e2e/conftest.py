@@ -20,6 +20,7 @@ from toolmend.running.proxy import Mitmdump
 from toolmend.upstream import Script, Upstream, make_certificate
 
 NUMBERS = itertools.count()
+IDENTITY = "def responseheaders(flow):\n    flow.response.stream = lambda data: data\n"
 
 
 @pytest.fixture(scope="session")
@@ -59,6 +60,16 @@ def proxy(shared_proxy: Mitmdump) -> Iterator[Mitmdump]:
     assert shared_proxy.returncode is None, said
     assert "Traceback" not in said, said
     assert "has crashed" not in said, said
+
+
+@pytest.fixture(scope="session")
+def plain(confdir: Path, options: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mitmdump]:
+    """mitmproxy's own way with a stream: no addon, but a callable that lets everything pass."""
+    script = tmp_path_factory.mktemp("plain") / "identity.py"
+    script.write_text(IDENTITY)
+    theirs = {name: value for name, value in options.items() if not name.startswith("toolmend")}
+    with Mitmdump(theirs, confdir=confdir, scripts=[script], ready="proxy listening") as proxy:
+        yield proxy
 
 
 @pytest.fixture

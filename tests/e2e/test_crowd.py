@@ -9,7 +9,9 @@ import pytest
 from clients import CHAT, LEAK, PROSE, Serve, ask, chunks, context_for, recording
 from test_wire import MENDED
 
-from streams import WEATHER, chunk, event, stream
+from judge import events
+from streams import WEATHER, chunk, event, play, stream
+from toolmend.pipeline import Pipeline
 from toolmend.running.proxy import Mitmdump
 from toolmend.upstream import Request, Script, Upstream
 
@@ -51,7 +53,9 @@ def test_two_hundred_streams(proxy: Mitmdump, certificate: tuple[Path, Path], fl
 def test_a_hundred_thousand_tiny_chunks(proxy: Mitmdump, serve: Serve) -> None:
     body = (LEAK * (100_000 // len(LEAK) + 1))[:100_000]
     pieces = tuple((0.0, body[at : at + 1]) for at in range(len(body)))
-    assert ask(proxy, serve(Script(pieces)).url, path=CHAT).terminated
+    reply = ask(proxy, serve(Script(pieces)).url, path=CHAT)
+    assert reply.terminated
+    assert events(reply.body) == events(play(lambda: Pipeline(WEATHER), [data for _, data in pieces]))
 
 
 @pytest.mark.parametrize("bomb", BOMBS)

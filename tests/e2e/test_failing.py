@@ -58,8 +58,8 @@ CLOSING = [
     "toolmend.pipeline:Pipeline.close",
 ]
 RECORDING = [
-    "toolmend.recorder:Recording.received",
-    "toolmend.recorder:Recording.sent",
+    "toolmend.recorder:Recording.passed",
+    "toolmend.recorder:Recorder.put",
 ]
 EVENTS = [data for _, data in chunks(LEAK)]
 

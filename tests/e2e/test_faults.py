@@ -3,6 +3,7 @@
 What test_broken.py shows of an untranslated stream is not shown again.
 """
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -123,3 +124,16 @@ def test_an_upstream_that_falls_silent(proxy: Mitmdump, serve: Serve, flows: Pat
     assert reply.terminated
     assert reply.body.startswith(now)
     assert recording(flows, path).meta["state"] == "complete"
+
+
+def test_a_client_of_a_route_that_wants_the_connection_closed(routed: tuple[Mitmdump, dict[str, Upstream], Path]) -> None:
+    """The request is written anew, and mitmproxy looks into it for what the client wants of the connection."""
+    proxy, upstreams, _ = routed
+    upstreams["HTTP/1"].scripts = [Script(EVENTS)]
+    body = json.dumps(ASK).encode()
+    with Raw(proxy, "https://1.invalid:443") as raw:
+        head = f"POST /v1/messages HTTP/1.1\r\nHost: 1.invalid\r\nConnection: Close\r\nContent-Length: {len(body)}\r\n\r\n"
+        raw.send(head.encode() + body)
+        reply = parse(raw.read_to_end())  # that there is an end is what matters
+    assert reply.terminated
+    assert judge_messages.read(reply.body).stop_reason == "tool_use"

@@ -39,6 +39,8 @@ class Script:
     `framing` is HTTP/1's (an HTTP/1.0 client gets "eof" for "chunked"); over HTTP/2 only a content-length shows. With a
     `coding` every chunk is flushed, so that it can be read as soon as it arrives.
 
+    `rest` are chunks that wait for `Upstream.release()`.
+
     `end` says what follows the last chunk: "clean"; "drop", which closes the connection; "reset", which does so with a
     TCP RST, or resets the one stream over HTTP/2; "stall", which stays open until `Upstream.release()` and then ends
     cleanly. A body that is cut promises, where there is a content-length, one byte more than it sends.
@@ -49,13 +51,14 @@ class Script:
     headers: tuple[tuple[str, str], ...] = (("content-type", "text/event-stream"),)
     framing: Framing = "chunked"
     coding: Coding = "identity"
+    rest: tuple[tuple[float, bytes], ...] = ()
     end: End = "clean"
     http_version: Literal["HTTP/1.0", "HTTP/1.1"] = "HTTP/1.1"
 
     def coded(self) -> tuple[list[tuple[float, bytes]], bytes]:
         """The chunks as they go on the wire, and the coding's own last bytes."""
         encode, finish = _coder(self.coding)
-        return [(delay, encode(data) if data else b"") for delay, data in self.chunks], finish()
+        return [(delay, encode(data) if data else b"") for delay, data in self.chunks + self.rest], finish()
 
     def has_body(self, request: Request) -> bool:
         return request.method != "HEAD" and self.status not in (204, 304)
@@ -88,7 +91,9 @@ async def play(script: Script, request: Request, sink: Sink, released: Callable[
     await sink.head()
     if script.has_body(request):
         chunks, tail = script.coded()
-        for delay, data in chunks:
+        for number, (delay, data) in enumerate(chunks):
+            if number == len(script.chunks):  # the first of the rest
+                await released()
             await asyncio.sleep(delay)
             if data:
                 await sink.body(data)

@@ -1,0 +1,192 @@
+"""Answers whose headers are not true of their bodies, or whose bodies stop before their coding does: beside mitmproxy without the addon.
+
+Where mitmproxy itself refuses (a length that is none), the client gets just that; where it does not, the client gets every byte that
+came, mended where the body can be read.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from clients import LEAK, PROSE, Reply, Serve, Start, ask, chunks, recording
+from test_broken import H1, H2, READ, arrived, mended
+from test_threats_smuggling import Wire
+from test_whole import message
+from test_wire import MENDED, check
+
+from judge import read
+from patterns.kimi import ONE
+from streams import WEATHER
+from toolmend.running.proxy import Mitmdump
+from toolmend.upstream import Coding, Script
+
+SSE, JSON, TEXT = "text/event-stream", "application/json", "text/plain"
+WHOLE = message(f"I will look.{ONE}")
+CODINGS: tuple[Coding, ...] = ("gzip", "deflate", "br", "zstd")
+
+
+def labelled(body: bytes, kind: str | None, *more: tuple[str, str], framing: str = "chunked") -> Script:
+    return Script(chunks(body), headers=((("content-type", kind),) if kind else ()) + more, framing=framing)  # type: ignore[arg-type]
+
+
+@pytest.fixture(params=[H1, H2], ids=["from HTTP/1", "from HTTP/2"])
+def alpn(request: pytest.FixtureRequest) -> Iterator[tuple[str, ...]]:
+    return request.param  # type: ignore[no-any-return]
+
+
+# the kind
+
+KINDS = {
+    "events as JSON": labelled(LEAK, JSON),
+    "events as text": labelled(LEAK, TEXT),
+    "events without a name": labelled(LEAK, None),
+    "JSON as events": Script(((0, WHOLE),)),
+    "JSON as text": Script(((0, WHOLE),), headers=(("content-type", TEXT),)),
+    "binary as events": labelled(bytes(range(256)) * 20, SSE),
+    "binary as JSON": labelled(bytes(range(256)) * 20, JSON),
+}
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_another_kind_than_it_says(
+    proxy: Mitmdump, plain: Mitmdump, serve: Serve, http2: httpx.Client, path: str, name: str, alpn: tuple[str, ...]
+) -> None:
+    """What it is cannot be known before it is over, so it passes as it came."""
+    upstream = serve(KINDS[name], alpn=alpn)
+    ours, theirs = (ask(through, upstream.url, path=path) for through in (proxy, plain))
+    assert (ours.status, ours.terminated, ours.body) == (theirs.status, True, theirs.body)
+    assert ours.body == arrived(KINDS[name].chunks)
+    assert ours.header("content-type") == theirs.header("content-type")
+    assert http2.post(f"{upstream.url}{path}", json=WEATHER).content == theirs.body
+
+
+# the length
+
+LENGTHS = {
+    "too short": (("content-length", "700"),),
+    "too long": (("content-length", "70000"),),
+    "no number": (("content-length", "many"),),
+    "below zero": (("content-length", "-1"),),
+    "two": (("content-length", "700"), ("content-length", "800")),
+}
+
+
+@pytest.mark.parametrize("body", [LEAK, PROSE], ids=["a leak", "nothing to mend"])
+@pytest.mark.parametrize("name", LENGTHS)
+def test_a_length_that_is_wrong(
+    proxy: Mitmdump, plain: Mitmdump, serve: Serve, flows: Path, path: str, name: str, body: bytes
+) -> None:
+    upstream = serve(labelled(body, SSE, *LENGTHS[name], framing="eof"))
+    ours, theirs = (ask(through, upstream.url, path=path) for through in (proxy, plain))
+    assert (ours.status, ours.terminated) == (theirs.status, theirs.terminated)
+    if not ours.status.endswith("200 OK"):
+        assert ours.body == theirs.body
+        return
+    if body == PROSE:
+        assert ours.body == theirs.body
+    elif name == "too long":
+        check(ours.body)
+    else:
+        assert read(theirs.body).only.content.startswith(read(ours.body).only.content)
+    kept = recording(flows, path)
+    assert kept.meta["state"] == ("complete" if ours.terminated else "upstream_error")
+    assert (kept.read("upstream.sse"), kept.read("client.sse")) == (theirs.body, ours.body)
+
+
+@pytest.mark.parametrize("name", LENGTHS)
+def test_a_length_that_is_wrong_over_http2(proxy: Mitmdump, plain: Mitmdump, serve: Serve, path: str, name: str) -> None:
+    """It ends the stream at once: the client gets a 502, or what had come before that was seen."""
+    upstream = serve(labelled(LEAK, SSE, *LENGTHS[name]), alpn=H2)
+    for through in (proxy, plain):
+        reply = ask(through, upstream.url, path=path)
+        assert reply.status.endswith("502 Bad Gateway") or len(reply.body) < len(LEAK)
+
+
+# the coding
+
+
+@pytest.mark.parametrize("coding", CODINGS)
+def test_a_coding_that_the_body_has_not(
+    proxy: Mitmdump, serve: Serve, http2: httpx.Client, flows: Path, path: str, coding: Coding, alpn: tuple[str, ...]
+) -> None:
+    """A gateway that undid the coding and forgot to say so: a client without a proxy could read nothing of it."""
+    upstream = serve(labelled(LEAK, SSE, ("content-encoding", coding)), alpn=alpn)
+    reply = ask(proxy, upstream.url, path=path)
+    assert reply.terminated
+    assert reply.header("content-encoding") is None
+    assert reply.body == MENDED
+    assert http2.post(f"{upstream.url}/h2{path}", json=WEATHER).content == MENDED
+    kept = recording(flows, path)
+    assert (kept.meta["state"], kept.meta["error"]) == ("complete", None)
+    assert kept.read("upstream.sse") == LEAK
+
+
+@pytest.mark.parametrize("coding", CODINGS)
+def test_a_coding_that_a_whole_body_has_not(proxy: Mitmdump, serve: Serve, coding: Coding) -> None:
+    upstream = serve(Script(((0, WHOLE),), headers=(("content-type", JSON), ("content-encoding", coding)), framing="content-length"))
+    reply = ask(proxy, upstream.url)
+    assert reply.terminated
+    assert reply.header("content-encoding") is None
+    assert b"<|" not in reply.body
+    assert b'"tool_calls"' in reply.body
+
+
+@pytest.mark.parametrize("coding", CODINGS)
+def test_a_coding_that_is_not_told(proxy: Mitmdump, plain: Mitmdump, serve: Serve, path: str, coding: Coding, alpn: tuple[str, ...]) -> None:
+    """Nobody can read it but a client that knows better: it passes as it came."""
+    coded, tail = Script(chunks(LEAK), coding=coding).coded()
+    upstream = serve(Script((*coded, (0.0, tail))), alpn=alpn)
+    ours, theirs = (ask(through, upstream.url, path=path) for through in (proxy, plain))
+    assert ours.terminated
+    assert ours.body == theirs.body == arrived(tuple(coded)) + tail
+
+
+@pytest.mark.parametrize("drop", [False, True], ids=["that ends", "that drops"])
+@pytest.mark.parametrize("coding", CODINGS)
+def test_a_coding_that_is_cut(
+    proxy: Mitmdump, plain: Mitmdump, serve: Serve, flows: Path, path: str, coding: Coding, drop: bool, alpn: tuple[str, ...]
+) -> None:
+    """In the middle of the stream and of a coded block: what could be read up to there is there, mended."""
+    coded, tail = Script(chunks(LEAK), coding=coding).coded()
+    whole = arrived(tuple(coded)) + tail
+    cut = whole[: len(whole) * 2 // 3]
+    upstream = serve(
+        Script(((0, cut), *READ), headers=(("content-type", SSE), ("content-encoding", coding)), end="drop" if drop else "clean"),
+        alpn=alpn,
+    )
+    ours, theirs = (ask(through, upstream.url, path=path) for through in (proxy, plain))
+    assert theirs.body == cut
+    assert ours.terminated != drop
+    assert b"get_weather" in ours.body
+    kept = recording(flows, path)
+    assert kept.meta["state"] == ("upstream_error" if drop else "complete")
+    came = kept.read("upstream.sse")
+    assert LEAK.startswith(came)
+    assert kept.read("client.sse") == ours.body
+    assert ours.body.startswith(mended(((0.0, came),)))
+    assert read(ours.body).only.calls[0].arguments in '{"city": "Beijing"}'
+    assert not read(ours.body).only.finish_reasons
+
+
+# trailers
+
+
+@pytest.mark.parametrize("body", [LEAK, PROSE], ids=["a leak", "nothing to mend"])
+def test_trailers_over_http1(
+    start: Start, plain: Mitmdump, certificate: tuple[Path, Path], tmp_path: Path, path: str, body: bytes
+) -> None:
+    """mitmproxy knows none, and fails at them, behind all of the body: that the client has."""
+    pieces = b"".join(b"%x\r\n%b\r\n" % (len(data), data) for _, data in chunks(body))
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n"
+    replies: list[Reply] = []
+    for through in (start(), plain):
+        with Wire(head + pieces + b"0\r\nX-Sum: 1\r\n\r\n", certificate) as wire:
+            replies.append(ask(through, f"https://{wire.host}", path=path))
+    ours, theirs = replies
+    assert (ours.status, ours.terminated) == (theirs.status, theirs.terminated) == ("HTTP/1.1 200 OK", False)
+    assert theirs.body == body
+    assert ours.body == (MENDED if body == LEAK else PROSE)
+    kept = recording(tmp_path / "flows", path)
+    assert kept.meta["state"] == "upstream_error"
+    assert kept.read("upstream.sse") == body

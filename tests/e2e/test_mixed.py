@@ -1,0 +1,131 @@
+"""Streams of all APIs and of translations in one proxy, at once: each client gets its own, also under a reload; and when it is ended."""
+
+import asyncio
+import json
+import os
+import re
+import shutil
+import signal
+import ssl
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from clients import PrefersHTTP2, Start, context_for, eventually
+from mixed import Asking, answer, crowd, half, routes, streamed
+
+from toolmend.recordings.library import entries
+from toolmend.replay import load
+from toolmend.running.proxy import Mitmdump, addon_path
+from toolmend.upstream import Answer, Upstream
+
+H1, H2 = ("http/1.1",), ("h2", "http/1.1")
+SIZE = 20
+
+
+@pytest.fixture
+def upstream(certificate: tuple[Path, Path]) -> Iterator[Callable[..., Upstream]]:
+    """Starts one that answers by what it is asked."""
+    running: list[Upstream] = []
+
+    def upstream(says: Answer, alpn: tuple[str, ...] = H1) -> Upstream:
+        running.append(Upstream(says, tls=certificate, alpn=alpn).__enter__())
+        return running[-1]
+
+    yield upstream
+    for one in running:
+        one.__exit__(None, None, None)
+
+
+async def ask_all(
+    proxy: Mitmdump, upstream: Upstream, asking: list[Asking], *, http2: bool, then: Callable[[], None] = lambda: None
+) -> list[bytes]:
+    """What each gets, to whatever end; `then` is called when all have the beginning of an answer."""
+    context = PrefersHTTP2(ssl.PROTOCOL_TLS_CLIENT) if http2 else context_for(proxy.ca)
+    context.load_verify_locations(proxy.ca)
+    begun: set[int] = set()
+
+    async def ask(one: Asking) -> bytes:
+        url = f"https://{one.host}{one.path}" if one.routed else f"{upstream.url}{one.path}"
+        got = b""
+        try:
+            async with client.stream("POST", url, content=one.body, headers={"content-type": "application/json"}) as reply:
+                async for data in reply.aiter_raw():
+                    got += data
+                    if one.number not in begun:
+                        begun.add(one.number)
+                        if len(begun) == len(asking):
+                            await asyncio.to_thread(then)
+        except httpx.TransportError:
+            pass
+        return got
+
+    limits = httpx.Limits(max_connections=len(asking))
+    async with httpx.AsyncClient(
+        proxy=proxy.url, verify=context, http2=http2, trust_env=False, timeout=60, limits=limits
+    ) as client:
+        return await asyncio.gather(*(ask(one) for one in asking))
+
+
+@pytest.mark.parametrize(
+    ("alpn", "size"),
+    [
+        pytest.param(H1, SIZE, id="HTTP/1"),
+        pytest.param(H1, 200, id="HTTP/1, 200", marks=pytest.mark.slow),
+        pytest.param(H2, 200, id="HTTP/2, 200", marks=pytest.mark.slow),
+    ],
+)
+def test_each_gets_its_own(
+    start: Start, upstream: Callable[..., Upstream], tmp_path: Path, size: int, alpn: tuple[str, ...]
+) -> None:
+    asking, provider = crowd(size), upstream(answer, alpn)
+    proxy = start(**routes(provider, tmp_path / "toolmend.toml"))
+    bodies = asyncio.run(ask_all(proxy, provider, asking, http2=alpn == H2))
+    for one, body in zip(asking, bodies, strict=True):
+        one.check(body)
+    assert "Traceback" not in proxy.log
+    proxy.stop()
+    assert [kept.state for kept in entries(tmp_path / "flows")] == ["complete"] * size
+
+
+def test_a_reload(start: Start, upstream: Callable[..., Upstream], tmp_path: Path) -> None:
+    """All of the package is loaded anew while each of them is in its middle; who asks then is served, too."""
+    addon = tmp_path / "addon"
+    shutil.copytree(addon_path().parent, addon, ignore=shutil.ignore_patterns("__pycache__"))
+    asking, provider = crowd(SIZE), upstream(half)
+    proxy = start([addon / "main.py"], **routes(provider, tmp_path / "toolmend.toml"))
+
+    def reload() -> None:
+        later = time.time() + 5
+        os.utime(addon / "main.py", (later, later))
+        eventually(lambda: len(re.findall("toolmend: listens", proxy.log)) == 2, 30)
+        provider.release()
+
+    for then in (reload, lambda: None):
+        bodies = asyncio.run(ask_all(proxy, provider, asking, http2=False, then=then))
+        for one, body in zip(asking, bodies, strict=True):
+            one.check(body)
+    assert "Traceback" not in proxy.log
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+def test_its_end(start: Start, upstream: Callable[..., Upstream], tmp_path: Path, how: signal.Signals) -> None:
+    """What each has got is the beginning of its own, and what is recorded of it can be read, and says that it is not all."""
+    asking, provider, root = crowd(SIZE), upstream(half), tmp_path / "flows"
+    proxy = start(**routes(provider, tmp_path / "toolmend.toml"))
+
+    def end() -> None:
+        eventually(lambda: len([file for file in root.glob("*/*/client.sse") if file.stat().st_size]) == SIZE)
+        os.kill(proxy.pid, how)
+
+    bodies = asyncio.run(ask_all(proxy, provider, asking, http2=False, then=end))
+    eventually(lambda: proxy.returncode is not None)
+    assert [kept.state for kept in entries(root)] == ["partial"] * SIZE
+    folders = {json.loads(file.read_bytes())["path"]: file.parent for file in root.glob("*/*/meta.json")}
+    for one, body in zip(asking, bodies, strict=True):
+        recording = load(folders[one.path])
+        assert streamed(one.upstream, one.number).startswith(b"".join(recording.chunks))
+        assert body.startswith(recording.client) or (how == signal.SIGTERM and recording.client.startswith(body))
+    assert "Traceback" not in proxy.log
