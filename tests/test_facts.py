@@ -152,6 +152,7 @@ def test_printable() -> None:
         ("stream reset by client (INTERNAL_ERROR)", "h2", "h2", True, "upstream_error"),
         ("stream reset by client (CANCEL)", "http/1.1", "h2", True, "upstream_error"),
         (Error.KILLED_MESSAGE, "h2", "h2", False, "partial"),
+        (f"{facts.EARLY}: …", "http/1.1", "http/1.1", False, "partial"),
     ],
 )
 def test_who_ended_it(message: str, client: str, server: str, is_open: bool, state: str) -> None:

@@ -20,7 +20,7 @@ from toolmend.course import ANYTHING, IN_STRING
 from toolmend.events import TextDelta
 from toolmend.pipeline import Pipeline
 from toolmend.providers import armed, profile_for
-from toolmend.reader import vocabulary
+from toolmend.vocabulary import vocabulary
 
 SAME = [(api, api) for api in APIS]
 
@@ -35,7 +35,7 @@ def run(chunks: Sequence[bytes], request: Any, source: str, target: str, *, lane
     read = []
     one = made._event
     made._event = lambda sse, out: (read.append(sse), one(sse, out))[1]  # type: ignore[method-assign,func-returns-value]
-    out = [made.feed(data) for data in chunks]
+    out = [(made.glance(data) if lanes else None) or made.feed(data) for data in chunks]
     out.append(made.close())
     assert made.error is None, made.error
     return (out, made.rules, made.notes, made.ids), len(read)
@@ -134,8 +134,10 @@ def test_any_deltas(deltas: list[str], *, ascii_: bool, varies: bool, field: str
 @pytest.mark.parametrize(
     "foreign",
     [b'data: {"error":{"message":"x"}}\n\n', b": hi\n\n", b"data: x\n\n", b"event: a\n", b"\n", b"id: 1\ndata: {}\n\n",
-     event(chunk({"content": "a"}, index=1)), event(chunk({"content": "a"}, "stop")), event(chunk({"content": ""}))],
-    ids=["error", "comment", "no JSON", "name", "blank line", "id", "choice", "finish", "empty"],
+     event(chunk({"content": "a"}, index=1)), event(chunk({"content": "a"}, "stop")), event(chunk({"content": ""})),
+     event(chunk({"content": "a~"})).replace(b"~", b"\xff"), event(chunk({"content": "a~"})).replace(b"~", b"\\x"),
+     event(chunk({"content": "a~"})).replace(b"~", b"\xff\\n"), event(chunk({"content": "a\ud83c"}))],
+    ids=["error", "comment", "no JSON", "name", "blank line", "id", "choice", "finish", "empty", "no UTF-8", "no escape", "neither", "half"],
 )  # fmt: skip
 def test_what_comes_in_between(foreign: bytes) -> None:
     some = [event(chunk({"content": f"a{n}"})) for n in range(9)]

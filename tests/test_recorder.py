@@ -130,6 +130,7 @@ def test_a_stream(recorder: Recorder, log: list[str]) -> None:
         "provider": "openrouter",
         "model": "moonshotai/kimi-k2",
         "stream": True,
+        "flow_id": EXCHANGE.flow_id,
         "request_headers": [
             ["authorization", "[REDACTED]"],
             ["content-type", "application/json"],
@@ -413,6 +414,17 @@ def test_a_link_in_the_place_of_a_file_is_not_followed(recorder: Recorder, tmp_p
     assert meta(recording.folder)["state"] == "partial"
     assert meta(recording.folder)["error"].startswith("recording incomplete: ")
     assert len(log) == 1
+
+
+def test_two_processes_that_call_a_recording_the_same(recorder: Recorder, tmp_path: Path, log: list[str]) -> None:
+    other = Recorder(recorder._root, log.append)
+    for one in (recorder, other):
+        recording = one.start(EXCHANGE)
+        recording.received(event("a"))
+        recording.finish("complete")
+        one.close()
+    states = [json.loads(path.read_bytes())["state"] for path in tmp_path.rglob("meta.json")]
+    assert (states, log) == (["complete"] * 2, [])
 
 
 def test_nothing_that_stands_there_is_written_into(recorder: Recorder, tmp_path: Path, log: list[str]) -> None:

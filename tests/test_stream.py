@@ -35,14 +35,12 @@ class Kept:
         self.came: list[bytes] = []
         self.went: list[bytes] = []
 
-    def received(self, data: bytes) -> None:
+    def passed(self, received: bytes, sent: bytes) -> None:
         self.good_for -= 1
         if self.good_for < 0:
             raise OSError(28, "No space left on device")
-        self.came.append(data)
-
-    def sent(self, data: bytes) -> None:
-        self.went.append(data)
+        self.came += [received] if received else []
+        self.went.append(sent)
 
 
 class Failing(Pipeline):

@@ -104,11 +104,9 @@ class Kept:
         self.came: list[bytes] = []
         self.went: list[bytes] = []
 
-    def received(self, data: bytes) -> None:
-        self.came.append(data)
-
-    def sent(self, data: bytes) -> None:
-        self.went.append(data)
+    def passed(self, received: bytes, sent: bytes) -> None:
+        self.came.append(received)
+        self.went.append(sent)
 
 
 @dataclass

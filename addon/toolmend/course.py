@@ -38,8 +38,8 @@ IN_STRING = Course(_LEAVES.match, _STAYS.match)
 
 
 @cache
-def without(literals: tuple[str, ...], search: Callable[[str], object]) -> Course:
-    """Text in which `search` looks for some literals, and for the beginning of one at its end."""
+def without(literals: tuple[str, ...], words: frozenset[str], search: Callable[[str], object]) -> Course:
+    """Text in which `search` looks for some literals, and for the beginning of one at its end; for `words` not within others."""
     firsts: dict[bytes, set[bytes]] = {}
     for literal in literals:
         data = literal.encode()
@@ -49,6 +49,9 @@ def without(literals: tuple[str, ...], search: Callable[[str], object]) -> Cours
         for first, seconds in firsts.items()
         if b"" not in seconds
     ]
+    anywhere = {literal[:1].encode() for literal in literals if literal not in words}
+    # a letter behind another one; what stands behind a backslash is none
+    harmless += (rb"%b(?<=[^\\]\w%b)" % (first, first) for first in firsts if first not in anywhere)
     escapes = [code for code, meant in zip(b'"\\/bfnrt', b'"\\/\b\f\n\r\t', strict=True) if bytes((meant,)) not in firsts]
     harmless.append(rb"\\" + _any_of(bytes((code,)) for code in escapes))
     rest = b"[^" + b"".join(map(re.escape, firsts)) + rb'"\\\x00-\x1f]*+'

@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import Literal
 
 type Api = Literal["chat", "responses", "messages", "gemini", "ollama", "cohere", "dashscope", "bedrock"]
@@ -192,6 +193,7 @@ def provider(host: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", "-".join(labels)).strip("-")[:40] or "unknown"
 
 
+@lru_cache(1024)
 def split_port(host: str) -> tuple[str, str]:
     """`LLM.example.com.:8443` is ("llm.example.com", "8443"), `[::1]` is ("::1", "")."""
     host = host.strip().lower()

@@ -12,58 +12,14 @@ while the others were seen to let such a delta pass. Then what goes out is known
 what went out for two such deltas in a row, which were the same around the text.
 """
 
-import re
-from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol
-
-from . import json_text
-from .apis.codec import Counting, Flowing
-from .apis.shape import ROOM, Match, Shape, text_of
+from .apis.shape import ROOM, Shape, text_of
 from .course import Course
+from .glance import LONGEST, MOST, Glance, is_utf8, nothing, same, wrapped
 from .sse import ServerSentEvent, parse
-from .transformers.markup import Markup
-
-MOST = 256
-"""Deltas that wait to be read: reading them costs as much as one, so a few hundred make it cost nothing."""
+from .wrap import Wrap
 
 MOST_CHARACTERS = ROOM // 8
 """Characters of them. A chunk that is longer is not looked at: what is read late must be within ROOM."""
-
-LONGEST = 1024
-"""Bytes of an event that is taken in without being counted: so many of them are within ROOM as well."""
-
-_SEQUENCE = re.compile(rb'(?<="sequence_number":)\d+')
-
-
-class Wrap(NamedTuple):
-    """What went out around the text, in quotes, of a delta: `parts`, which may hold it twice.
-
-    `number`: of this event, where events have one; `end`: behind it.
-    """
-
-    text: bytes
-    parts: tuple[bytes, ...]
-    number: int = -1
-    end: bytes = b""
-
-    def alike(self, other: "Wrap") -> bool:
-        """Whether what is around another text is the same, but for its number."""
-        surely = len(self.parts) == 2 or self.text != other.text  # a text may say just what a member is called
-        return surely and (self.parts, self.end) == (other.parts, other.end)
-
-
-def wrap_of(given: bytes, quoted: bytes) -> Wrap | None:
-    """What is around a text in what went out for it; None where that cannot be told."""
-    *parts, last = given.split(quoted)
-    if not 1 <= len(parts) <= 2:
-        return None
-    numbers = _SEQUENCE.findall(given)
-    if not numbers:
-        return Wrap(quoted, (*parts, last))
-    number = _SEQUENCE.search(last)
-    if number is None or len(numbers) > 1:
-        return None
-    return Wrap(quoted, (*parts, last[: number.start()]), int(number[0]), last[number.end() :])
 
 
 class Lane:
@@ -71,6 +27,7 @@ class Lane:
 
     def __init__(self, shape: Shape, course: Course, wrap: Wrap | None) -> None:
         self._shape = shape
+        self._course = course
         self._stops = course.stops
         self._escapes = course.escapes
         self._quiet = course.quiet
@@ -79,21 +36,31 @@ class Lane:
         self._run: list[bytes] = []  # the events; of those in which more than the text varies, the texts
         self._size = 0
         self._last = b""  # the last event
-        self.passes: Callable[[bytes], int] = self._chunk
-        if len(self._holes) == 1:
-            self.passes = _one(shape.head, self._holes[0], self._run, self._chunk)
+        self.glance: Glance = self._several if self._holes else nothing
+        if course.quiet and not shape.varies:
+            run, quiet = self._run, course.quiet
+            self.glance = wrapped(shape, quiet, run, wrap, escapes=course.escapes) if wrap else same(shape, quiet, run)
+
+    def begin(self, shape: Shape, course: Course) -> bool:
+        """Whether another run can begin here: it is of the same shape, and on the same course."""
+        self._run.clear()
+        self._size = 0
+        return self._shape is shape and self._course is course
 
     @property
     def empty(self) -> bool:
         """Whether there is nothing to be read."""
         return not self._run
 
-    def _chunk(self, data: bytes) -> int:
-        """How much of a chunk is quiet events of the run, which pass as they are: they have been taken in then."""
+    def skip(self, data: bytes, at: int = 0) -> int:
+        """Where the quiet events of the run end that begin at `at`: they pass as they are, and have been taken in.
+
+        `glance` is for chunks that are one such event and no more, and faster.
+        """
         if not self._holes or len(self._run) >= MOST or self._size + len(data) > MOST_CHARACTERS:
-            return 0
+            return at
         head, holes, quiet, plain = self._shape.head, self._holes, self._quiet, data.isascii()
-        start, size, at = len(head), len(data), 0
+        start, size, begin, whole = len(head), len(data), at, not self._shape.varies
         while at < size and data.startswith(head, at):
             end = at + start
             first = last = 0
@@ -105,16 +72,38 @@ class Lane:
                 if hole is quiet:
                     first, last = end, stop
                 end = stop + length
-            if first == last or not (plain or _is_utf8(data[first:last])):
+            if first == last or not (plain or is_utf8(data[first:last])):
                 break
-            self._take(data, at, first, last, end)
+            self._last = data[at:end]
+            self._run.append(self._last if whole else data[first:last])
             at = end
+        self._size += at - begin
         return at
+
+    def _several(self, data: bytes) -> bytes | None:
+        """What `glance` is where more than the text varies."""
+        if len(data) > LONGEST or len(self._run) >= MOST or not data.startswith(self._shape.head):
+            return None
+        end, first, last, quiet = len(self._shape.head), 0, 0, self._quiet
+        for hole, literal, length in self._holes:
+            match = hole(data, end)
+            if match is None or not data.startswith(literal, stop := match.end()):
+                return None
+            if hole is quiet:
+                first, last = end, stop
+            end = stop + length
+        text = data[first:last]
+        if end != len(data) or not text or not (text.isascii() or is_utf8(text)):
+            return None
+        self._last = data
+        self._run.append(text)
+        return data
 
     def run(self, data: bytes, at: int) -> tuple[bytes, int]:
         """What goes out for the events from `at` on that belong to the run, and where the first begins that does not."""
         begin, span, run, stops, wrap = at, self._shape.span, self._run, self._stops, self._wrap
         out: list[bytes] = []
+        at = self.skip(data, at)
         while len(run) < MOST and self._size + len(data) <= MOST_CHARACTERS:
             found = span(data, at)
             if found is None:
@@ -125,7 +114,7 @@ class Lane:
                 break
             self._take(data, at, first, last, end)
             if wrap:
-                out.append(self._wrapped(wrap, text, len(run)))
+                out.append(wrap.around(text, len(run), escapes=self._escapes))
             at = end
         if wrap:
             return out[0] if len(out) == 1 else b"".join(out), at
@@ -147,92 +136,8 @@ class Lane:
         assert found
         text, count = b"".join(run), len(run)
         raw = self._last[: found[0]] + text + self._last[found[1] :]
-        return parse(raw, raw), count, self._wrapped(self._wrap, text_of(text) or "", count) if self._wrap else raw
-
-    def _wrapped(self, wrap: Wrap, text: str, count: int) -> bytes:
-        """What goes out for the delta that is the next but so many."""
-        quoted = _quoted(text, escapes=self._escapes)
-        if wrap.number < 0:
-            return quoted.join(wrap.parts)
-        return quoted.join(wrap.parts) + b"%d" % (wrap.number + count) + wrap.end
-
-
-def _one(
-    head: bytes, hole: tuple[Match, bytes, int], run: list[bytes], chunk: Callable[[bytes], int]
-) -> Callable[[bytes], int]:
-    """What `Lane.passes` is where nothing but the text varies: most chunks are one event. Written for speed."""
-    quiet, tail, length = hole
-    start, least = len(head), len(head) + length
-
-    def passes(data: bytes) -> int:
-        size = len(data)
-        if (
-            least < size < LONGEST
-            and (match := quiet(data, start))
-            and match.end() + length == size
-            and data.endswith(tail)
-            and data.startswith(head)
-            and (data.isascii() or _is_utf8(data))
-            and len(run) < MOST
-        ):
-            run.append(data)
-            return size
-        return chunk(data)
-
-    return passes
-
-
-class Busy(Protocol):
-    """A transformer that may do more with deltas than let them pass."""
-
-    @property
-    def busy(self) -> bool: ...
-
-
-class Lanes:
-    """Opens lanes: of the codec and the reader as they stand, as long as none of the `others` is busy.
-
-    `translates`: nothing passes as it is.
-    """
-
-    def __init__(self, codec: Flowing, markup: Markup, others: Sequence[Busy], *, translates: bool) -> None:
-        self._codec = codec
-        self._markup = markup
-        self._others = others
-        self._translates = translates
-        self._known: tuple[Shape, Shape | None] | None = None  # the codec's, and that of whole events
-        self._wrap: Wrap | None = None  # around the last delta
-
-    def open(self, sse: ServerSentEvent, given: bytes) -> Lane | None:
-        """The lane of what may come behind an event that was read, if there is one; `given` is what went out for it."""
-        last, self._wrap = self._wrap, None
-        told = self._codec.course()
-        if told is None or not sse.data:
-            return None
-        shape, course = told
-        goes_on, whole = self._markup.course(shape.kind, shape.choice), self._of_events(shape, sse)
-        if goes_on is None or whole is None or any(box.busy for box in self._others):
-            return None
-        course = course or goes_on
-        if given == sse.raw and not self._translates:
-            return Lane(whole, course, None)
-        if shape.varies and not (self._translates or isinstance(self._codec, Counting)):
-            return None  # what varies stands in what goes out
-        text = shape.text(sse.data)
-        self._wrap = wrap = wrap_of(given, _quoted(text, escapes=course.escapes)) if text else None
-        return Lane(whole, course, wrap) if wrap and last and wrap.alike(last) else None
-
-    def _of_events(self, shape: Shape, sse: ServerSentEvent) -> Shape | None:
-        known, whole = self._known or (None, None)
-        if known is shape and whole and whole.span(sse.raw):
-            return whole
-        whole = shape.raw(sse)
-        self._known = shape, whole
-        return whole if whole and whole.span(sse.raw) else None
-
-
-def _quoted(text: str, *, escapes: bool) -> bytes:
-    return json_text.quote(json_text.quote(text)[1:-1] if escapes else text).encode()
+        wrap, escapes = self._wrap, self._escapes
+        return parse(raw, raw), count, wrap.around(text_of(text) or "", count, escapes=escapes) if wrap else raw
 
 
 def _is_whole(text: str) -> bool:
@@ -240,13 +145,5 @@ def _is_whole(text: str) -> bool:
     try:
         text.encode()
     except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _is_utf8(text: bytes) -> bool:
-    try:
-        text.decode()
-    except UnicodeDecodeError:
         return False
     return True

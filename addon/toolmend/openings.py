@@ -11,7 +11,7 @@ Rule of this file: it finds what the regex of all of them finds. The tests hold 
 
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cache
 
 FEW = 32
@@ -49,11 +49,16 @@ class Found:
 
 
 class Openings:
-    """What finds some literals. `begin` finds more: whatever looks like one in its first characters."""
+    """What finds some literals. `begin` finds more: whatever looks like one in its first characters.
 
-    def __init__(self, literals: Sequence[str]) -> None:
+    `words`: those that do not stand within a word; `begin` finds none of them there.
+    """
+
+    def __init__(self, literals: Sequence[str], words: Collection[str] = ()) -> None:
         longest_first = sorted(dict.fromkeys(literals), key=len, reverse=True)
-        self.begin = regex(dict.fromkeys(literal[:HEAD] for literal in longest_first)).search
+        self._begin = regex(dict.fromkeys(literal[:HEAD] for literal in longest_first)).search
+        anywhere = [literal[:HEAD] for literal in longest_first if literal not in words]
+        self.begin = regex(dict.fromkeys(anywhere), {literal[:HEAD] for literal in words}).search if words else self._begin
         fitting: dict[str, list[str]] = {}
         for literal in longest_first:
             for size in range(1, min(len(literal), HEAD) + 1):
@@ -68,7 +73,7 @@ class Openings:
         """The first place: of the longest literal there, or at the end of the text, of the beginning of one."""
         if end < len(text):
             text = text[:end]
-        while head := self.begin(text, at):
+        while head := self._begin(text, at):
             at = head.start()
             fitting = self._fitting[head.group()]
             if len(text) - at < len(fitting[0]):
@@ -81,15 +86,21 @@ class Openings:
         return None
 
 
-def regex(literals: Iterable[str]) -> re.Pattern[str]:
-    """A pattern that finds what `openers` is to find."""
+def regex(literals: Iterable[str], words: Iterable[str] = ()) -> re.Pattern[str]:
+    """A pattern that finds what `openers` is to find, and `words`, none of which goes on a word."""
+    found = [_alternatives(trie) for trie in [_trie(literals)] if trie]
+    found += (re.escape(word[0]) + rf"(?<![A-Za-z0-9_]{re.escape(word[0])})" + _rest(_trie([word[1:]])) for word in sorted(words))
+    return re.compile("|".join(found) or r"(?!)")
+
+
+def _trie(literals: Iterable[str]) -> dict[str, dict]:  # type: ignore[type-arg]
     trie: dict[str, dict] = {}  # type: ignore[type-arg]
     for literal in literals:
         node = trie
         for character in literal:
             node = node.setdefault(character, {})
         node[""] = {}
-    return re.compile(_alternatives(trie) if trie else r"(?!)")
+    return trie
 
 
 def _alternatives(node: dict[str, dict]) -> str:  # type: ignore[type-arg]

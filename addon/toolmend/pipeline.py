@@ -10,43 +10,25 @@ would be the wrong API, the client gets a legal error of its own, and nothing be
 
 import time
 import traceback
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from . import json_text
-from .apis import APIS
-from .apis.codec import Counting, Flowing, Reply
+from .assembly import Answer, assemble
 from .config.settings import Settings
-from .dialects import REASONING_TAGS, Dialect
 from .events import Event, Frame, StreamError
 from .ids import new_call_id
-from .keep_alive import KeepAlives
-from .lane import Lane, Lanes
-from .leaving import Leaving
-from .providers import STANDARD, armed, profile_for
-from .reader import Reader
+from .ledger import Ledger
+from .providers import profile_for
 from .requests import Translated, translate
-from .requests.estimate import tokens
 from .requests.prompted import template_for
 from .sse import Decoder, ServerSentEvent
-from .tools import UNKNOWN, freeform, namespaces
-from .transformers.duplicates import Duplicates
-from .transformers.finish import FinishReason
-from .transformers.markup import Markup
-from .transformers.naming import Naming
-from .transformers.policy import policy_for
-from .transformers.stop_sequences import StopSequences
+
+if TYPE_CHECKING:
+    from .lane import Lane
 
 _BROKEN = "toolmend failed on this answer, and cannot pass it on in the API that was asked for"
-
-
-class Transformer(Protocol):
-    """See transformers/__init__.py."""
-
-    def feed(self, frame: Frame) -> Sequence[Frame]: ...
-    def close(self) -> Sequence[Frame]: ...
 
 
 class Pipeline:
@@ -84,92 +66,44 @@ class Pipeline:
             told = profile_for(request.get("model"), host, settings.providers)
             template = template_for(told)
             translated = translate(request, target, source, host=host, template=template, system_role=told.system_role)
-        offered = translated.tools.also(translated.names) if translated else UNKNOWN
         self.notes += translated.notes if translated else ()
-        profile = profile_for(translated.request.get("model") if translated else None, host, settings.providers)
-        off, alone = settings.off.rules, settings.off.leaves(host)
-        dialects = armed(settings.dialects, profile, prompted=translated is not None and translated.prompted)
-        dialects = [] if alone else [dialect for dialect in dialects if dialect.name not in off]
-        # of a model that nothing is known of they are believed, too, where the client's API has another place for them
-        thinks = profile.think_tags or (self.translates and source == "chat" and profile.name == STANDARD)
-        tags: list[Dialect] = [REASONING_TAGS] if dialects and thinks and REASONING_TAGS.name not in off else []
-        # without tools nothing is looked for (R18); tags are, where the stream is written anew in any case
-        dialects = dialects + tags if offered.offered else tags if self.translates else []
-        reply = Reply(
-            offered,
-            self._id,
-            self._fired,
-            request or {},
-            profile.reasoning_field or "reasoning_content",
-            tokens(request or {}, target) if self.translates else 0,
-            self.translates,
-        )
-        self._codec = Leaving(APIS[source].codec, reply, off) if off else APIS[source].codec(reply)
-        make_writer = APIS[target].writer if source != target else None
-        self._writer = make_writer(reply) if make_writer else None
-        unopened = bool(tags and profile.think_unopened)
-        self._markup = Markup(lambda choice: Reader(dialects, offered, choice, self._id, self._fired, unopened=unopened))
-        choices = (request or {}).get("n")
-        self._policy = policy_for(settings, self._fired, choices=choices, let_go=let_go, now=now)
-        transformers: list[Transformer] = [self._markup]
-        if "duplicate_call" not in off:
-            transformers.append(Duplicates(self._fired))
-        if self._policy:
-            transformers.append(self._policy)
-        if translated and translated.stop and self._writer:
-            transformers.append(StopSequences(translated.stop, self._fired))
-        if self._writer or APIS[source].tells_calls:
-            transformers.append(FinishReason(self._fired, off))
-        spaces = namespaces(request or {}) if target == "responses" else {}
-        if translated and self._writer:
-            transformers.append(Naming(translated.names, translated.custom, spaces))
-        elif target == "responses":
-            transformers.append(Naming({}, freeform(request or {}), spaces, native=False))
-        self._transformers: Sequence[Transformer] = transformers
-        self._decoder = APIS[source].decoder()
-        self._raw = not dialects and self._writer is None
-        mends = settings.dialects != () and not alone and "keep_alive" not in off
-        self._alive = KeepAlives(self._fired, comments=APIS[source].comments) if mends or self._writer else None
+        answer = Answer(request or {}, translated, source, target, settings, host)
+        boxes = assemble(answer, self._id, self._fired, let_go=let_go, now=now)
+        self._decoder, self._codec, self._writer = boxes.decoder, boxes.codec, boxes.writer
+        self._transformers, self._markup, self._policy = boxes.transformers, boxes.markup, boxes.policy
+        self._alive, self._counting = boxes.alive, boxes.counting
+        self._lanes = boxes.lanes
+        self._lane: Lane | None = None  # what may come next
+        self._ledger = Ledger()
+        self._raw = not boxes.looks
         self._broken = False  # a translated answer that had to be given up
         self.lets_go = not self._raw and self._policy is not None and self._policy.lets_go
-        self._unsent: list[bytes] = []  # chunks that came in, and are not all answered for
-        self._kept = 0  # how many of them came before this call
-        self._parts: list[bytes] = []  # what this call gives
-        self._sure = (0, 0)  # so many parts of what a call gives, and the bytes of `_unsent` that they answer for
-        self._answered = 0  # the same, of frames that are still on their way
-        self._ahead: list[tuple[int, int]] = []  # where in it comments are that have gone out
-        boxes: tuple[object, ...] = (self._codec, self._writer)
-        self._counting = [box for box in boxes if isinstance(box, Counting)]
-        self._lane: Lane | None = None  # what may come next
-        self._lanes: Lanes | None = None
-        watched = (Markup, Duplicates, FinishReason, Naming)  # a run of deltas is to others what it is to these
-        if isinstance(self._codec, Flowing) and all(isinstance(box, watched) for box in transformers):
-            others = [box for box in transformers if isinstance(box, Duplicates | Naming)]
-            self._lanes = Lanes(self._codec, self._markup, others, translates=self._writer is not None)
-        self._inflight: deque[ServerSentEvent | bytes] = deque()  # the events in it; bytes: a comment that went ahead
+
+    def glance(self, data: bytes) -> bytes | None:
+        """What goes out for a chunk, where it is told at a glance: then it has been taken in. None: it is to be fed."""
+        if self._lane:
+            return self._lane.glance(data)
+        return data if self._raw and (self._alive is None or self._alive.passes(data)) else None
 
     def feed(self, data: bytes) -> bytes:
         """The bytes of a stream as they arrive; returns what is to be sent now."""
         if self._raw:
             return self._alive.feed(data) if self._alive else data
-        self._kept = len(self._unsent)
-        out = self._parts = []
+        out: list[bytes] = []
         try:
-            at = self._lane.passes(data) if self._lane else 0
+            at = self._lane.skip(data) if self._lane else 0
             if at == len(data):
                 return data
-            self._forget()
-            if not self._writer:
-                self._unsent.append(data)
+            self._ledger.begin(b"" if self._writer else data, out)
             if at:
                 out.append(data[:at])
-                self._goes(out, at)
+                self._ledger.goes(out, at)
             while at < len(data) and not self.done:
                 if self._lane:
                     given, end = self._lane.run(data, at)
                     if given:
                         out.append(given)
-                    self._goes(out, end - at)
+                    self._ledger.goes(out, end - at)
                     at = end
                     if at < len(data):
                         self._catch_up()
@@ -178,15 +112,15 @@ class Pipeline:
                 self._events(events, out)
             return out[0] if len(out) == 1 else b"".join(out)
         except Exception as error:  # whatever is wrong in here, the client's bytes are not
-            return self._fail(error, out, data if len(self._unsent) == self._kept else b"")
+            return self._fail(error, out, data)
 
     def close(self) -> bytes:
         """The body is over; returns what had been held."""
         if self._raw or self.done:
             return self._alive.close() if self._raw and self._alive else b""
-        out = self._parts = []
+        out: list[bytes] = []
         try:
-            self._forget()
+            self._ledger.begin(b"", out)
             self._catch_up()
             self._events(self._decoder.close(), out)
             if not self.done and (last := self._codec.close()).events:
@@ -283,18 +217,14 @@ class Pipeline:
         if sse.data is None and (self._markup.in_call or (self._policy and self._policy.silent)):
             self._go_ahead(sse, sse.raw, out)
             return
-        self._inflight.append(sse)
+        self._ledger.enter(sse)
         self._send(self._through([self._decode(sse)], 0), out)
 
     def _go_ahead(self, sse: ServerSentEvent, given: bytes, out: list[bytes]) -> None:
         """The upstream's keep-alive goes ahead of what is held, or the client may give up."""
         out.append(given)
-        if self._inflight:
-            at = self._answered + sum(len(each if isinstance(each, bytes) else each.raw) for each in self._inflight)
-            self._inflight.append(sse.raw)
-            self._ahead.append((at, at + len(sse.raw)))
-        elif not self._writer:
-            self._goes(out, len(sse.raw))
+        if not self._writer:
+            self._ledger.went_ahead(sse.raw, out)
 
     def _catch_up(self) -> None:
         """Reads what went out unread, and is answered for."""
@@ -305,8 +235,8 @@ class Pipeline:
         for box in self._counting:
             box.skip(count - 1)
         given: list[bytes] = []
-        self._events([sse], given)
-        self._answered = self._sure[1]
+        self._event(sse, given)
+        self._ledger.was_read()
         assert b"".join(given) == due
 
     def _decode(self, sse: ServerSentEvent) -> Frame:
@@ -346,78 +276,39 @@ class Pipeline:
             data = self._codec.encode(frame)
             if data:
                 out.append(data)
-            answered = self._answers(frame.sse) if frame.sse is not None else 0
+            if frame.sse is not None:
+                self._ledger.leave(frame.sse, out, given=bool(data))
             waits = not data and not frame.touched
-            if data and answered:
-                self._goes(out, answered)
-            else:
-                self._answered += answered
         if not waits:
-            self._goes(out, 0)
-
-    def _goes(self, out: list[bytes], size: int) -> None:
-        """All in `out` goes to the client, and answers for so many bytes more."""
-        self._answered += size
-        if out is self._parts:  # else it was given before
-            self._sure = (len(out), self._answered)
-
-    def _forget(self) -> None:
-        """What is answered for is needed no more."""
-        sure, gone = self._sure[1], 0
-        for chunk in self._unsent:
-            if len(chunk) > sure:
-                break
-            sure -= len(chunk)
-            gone += 1
-        kept = self._unsent[gone:] if gone else self._unsent
-        size = self._sure[1] - sure
-        ahead = [(first - size, last - size) for first, last in self._ahead if last > size]
-        left = self._answered - size
-        self._unsent, self._kept, self._sure, self._answered, self._ahead = kept, len(kept), (0, sure), left, ahead
-
-    def _answers(self, sse: ServerSentEvent) -> int:
-        """The bytes that the frame of this event answers for; so does it for comments that went ahead of it."""
-        size = 0
-        while True:
-            first = self._inflight.popleft()
-            size += len(first if isinstance(first, bytes) else first.raw)
-            if first is sse:
-                return size
-            assert isinstance(first, bytes)
+            self._ledger.goes(out)
 
     def give_up(self, why: str) -> bytes:
         """Has all pass as it comes from here on; returns what had been held. In another API it goes on, and says why."""
-        out: list[bytes] = []
         if self._writer:
             self._note(why)
         elif not self._raw:
             self.error = why
-            self._pass_on(out)
-        return b"".join(out)
+            self._pass_all()
+            return b"".join(self._ledger.rest())
+        return b""
 
-    def _fail(self, error: Exception, out: list[bytes], rest: bytes = b"") -> bytes:
-        """From here on all passes as it comes, what is held first, then the `rest`; or, in another API, nothing but an error."""
+    def _fail(self, error: Exception, out: list[bytes], data: bytes = b"") -> bytes:
+        """From here on all passes as it comes, what is held first; or, in another API, nothing but an error.
+
+        `out`: what was to go out for `data`.
+        """
         # where, not what: an exception's own words may quote the stream
         place = traceback.extract_tb(error.__traceback__)[-1]
         self.error = f"{type(error).__name__} in {place.name} ({Path(place.filename).name}:{place.lineno})"
         if self._writer:
-            self._broken = True
+            self._broken, self._lane = True, None
             return b"".join([*out, self._writer.fail(_BROKEN)])
-        del out[self._sure[0] :]  # it is not known what the rest answers for
-        self._pass_on(out)
-        return b"".join([*out, rest])
+        self._pass_all()
+        return b"".join(self._ledger.instead(out, data))
 
-    def _pass_on(self, out: list[bytes]) -> None:
+    def _pass_all(self) -> None:
         self._raw = True
         self._alive = self._lane = None
-        at, raw = self._sure[1], b"".join(self._unsent)
-        for first, last in self._ahead:
-            if first >= at:
-                out.append(raw[at:first])
-                at = last
-        out.append(raw[at:])
-        self._unsent.clear()
-        self._inflight.clear()
 
     def _fired(self, rule: str) -> None:
         self._watch(rule)

@@ -6,18 +6,23 @@ equally many backticks. A span is taken to end with its line, since a stream can
 """
 
 import re
+import string
 
 _RUNS = re.compile(r"`+|~+")
+
+WORD = frozenset(string.ascii_letters + string.digits + "_")
+"""What a word goes on with. Chinese has no blanks between words, so its characters are none of these."""
 
 
 class Place:
     """The place behind the text so far."""
 
-    __slots__ = ("_fence", "_fence_size", "_run", "_run_size", "_span", "line_start", "message_start")
+    __slots__ = ("_end", "_fence", "_fence_size", "_run", "_run_size", "_span", "line_start", "message_start")
 
     def __init__(self) -> None:
         self.line_start = True  # nothing but blanks since the line began
         self.message_start = True  # nothing but blanks at all
+        self._end = ""  # the last character
         self._fence = ""  # the character of an open fence, and how many of it
         self._fence_size = 0
         self._span = 0  # how many backticks opened the span that is open
@@ -27,6 +32,7 @@ class Place:
     def text(self, text: str) -> None:
         """Text was decided to be text."""
         at = 0
+        self._end = text[-1:]
         if "`" in text or "~" in text:
             if text[0] != self._run:
                 self._end_run()
@@ -61,12 +67,18 @@ class Place:
     def markup(self) -> None:
         """A call stood here: what follows it begins a line, as far as calls are concerned."""
         self._end_run()
+        self._end = ""
         self.line_start = True
         self._span = 0
 
     def goes_on(self, character: str) -> bool:
         """Whether this character goes on the run of backticks or tildes that the text ends with."""
         return character == self._run
+
+    @property
+    def in_word(self) -> bool:
+        """Whether a letter that follows goes on a word."""
+        return self._end in WORD
 
     @property
     def in_code(self) -> bool:

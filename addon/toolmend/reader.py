@@ -10,37 +10,19 @@ reading goes on behind it.
 Sections of dialects.md: R1 commit point, R7 missing ends, R9 wrappers, R10 text around calls, R15 code.
 """
 
-from collections.abc import Callable, Generator, Iterable, Sequence
-from functools import cache
+from collections.abc import Callable, Generator, Iterable
 
-from .course import Course, without
+from .course import Course
 from .dialects.dialect import Dialect
-from .openings import Openings, openers
+from .openings import openers
+from .place import WORD
 from .scanner import Reading
 from .telling import Op, Telling
 from .tools import Tools
+from .vocabulary import Vocabulary, vocabulary
 
 MAX_HELD = 1024 * 1024
 """Characters that are held for what is not certain yet: no tool call seen in the wild comes near it."""
-
-
-class Vocabulary:
-    """What to look for, of some dialects."""
-
-    def __init__(self, dialects: Sequence[Dialect]) -> None:
-        self.by_opener: dict[str, list[Dialect]] = {}
-        for dialect in dialects:
-            for literal in dialect.openers:
-                self.by_opener.setdefault(literal, []).append(dialect)
-        self.by_length = sorted(self.by_opener, key=len, reverse=True)
-        self.openings = Openings(tuple(self.by_opener))
-        self.course = without(tuple(self.by_opener), self.openings.begin)
-        # openers that are over where they are found; another one begins with the others
-        begun = {opener[:size] for opener in self.by_opener for size in range(1, len(opener))}
-        self.whole = self.by_opener.keys() - begun
-
-
-vocabulary = cache(Vocabulary)
 
 
 class Reader(Telling):
@@ -182,7 +164,9 @@ class Reader(Telling):
                 self.give(match.start())
                 behind = None
             found = match.group()
-            if found not in self._vocabulary.whole and not scanner.ended and match.end() == len(scanner.text):
+            if self.place.in_word and self._vocabulary.only_words(found):
+                self.give(scanner.pos + 1)
+            elif found not in self._vocabulary.whole and not scanner.ended and match.end() == len(scanner.text):
                 yield  # what stands here may become an opener
             else:
                 behind = yield from self._call()
@@ -240,6 +224,7 @@ class Reader(Telling):
         return not (
             (self.in_reasoning and dialect.in_reasoning == "never")
             or (dialect.ambiguous and place.in_code)
+            or (dialect.place == "word" and opener[0] in WORD and place.in_word)
             or (dialect.place == "line" and not place.line_start)
             or (dialect.place == "message" and not place.message_start)
         )

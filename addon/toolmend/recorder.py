@@ -2,7 +2,7 @@
 
     recorder = Recorder(root, log, keep)
     recording = recorder.start(exchange)               when the response headers are in
-    recording.received(chunk); recording.sent(mended)  for each chunk
+    recording.passed(chunk, mended)                    for each chunk
     recording.finish("complete", rules=.., ids=..)     at the end, by whichever hook comes first
     recorder.close()                                   at shutdown
 
@@ -21,10 +21,14 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
+from typing import TYPE_CHECKING
 
 from .recordings.folder import Folder
 from .recordings.pruning import Sweeper
 from .recordings.retention import Keep
+
+if TYPE_CHECKING:
+    from .recordings.spool import Spool
 
 GATHER = 0.25
 """Seconds of events that are written in one go; a crash may cost a second of a stream."""
@@ -93,15 +97,20 @@ class Recorder:
     """Records below `root`, which is made when it is needed.
 
     `log` gets sentences, and `lost` why a recording is incomplete, for each that is; both from the writer thread. `keep` says
-    what stays of the finished ones; it may be set anew at any time. All but the writer thread's own work is called by one
-    thread, the event loop's.
+    what stays of the finished ones; it may be set anew at any time. `spool` gets each that is finished, if `root` is one's. All
+    but the writer thread's own work is called by one thread, the event loop's.
     """
 
     def __init__(
-        self, root: Path, log: Callable[[str], None], keep: Keep = NO_LIMIT, lost: Callable[[str], None] = lambda _: None
+        self,
+        root: Path,
+        log: Callable[[str], None],
+        keep: Keep = NO_LIMIT,
+        lost: Callable[[str], None] = lambda _: None,
+        spool: "Spool | None" = None,
     ) -> None:
         self.keep = keep
-        self._root, self._log, self._lost = root, log, lost
+        self._root, self._log, self._lost, self._spool = root, log, lost, spool
         self._sweeper = Sweeper(root, log)
         self._queue: SimpleQueue[Step | None] = SimpleQueue()
         self._ends: deque[tuple[Folder, Iterator[None], Callable[[], None]]] = deque()  # what is left of each, and its last step
@@ -116,6 +125,8 @@ class Recorder:
         """The recording of a flow. Never raises; what goes wrong is logged."""
         now = datetime.now(UTC)
         name = f"{now:%H%M%S}-{_safe(exchange.provider, 40)}-{_safe(exchange.flow_id, 8)}"
+        if self._spool:
+            name += f"-{self._spool.worker}"
         self._names = {other for other in self._names if other[:6] == name[:6]}
         if name in self._names:
             name += f"-{len(self._names)}"
@@ -123,7 +134,7 @@ class Recorder:
         folder = Folder(self._root / f"{now:%Y-%m-%d}" / name)
         size = len(exchange.request) + len(exchange.upstream_request or b"")
         self.put(folder, partial(folder.create, exchange, now), size)
-        return Recording(self, folder)
+        return Recording(self, folder, self._spool.place(folder.path) if self._spool else str(folder.path))
 
     def close(self, timeout: float = 5.0) -> None:
         """Finishes what is open as "partial"; waits until all is written, but at most `timeout` seconds."""
@@ -230,6 +241,8 @@ class Recorder:
         else:
             self._attempt(folder, seal)
             self._ends.popleft()
+            if self._spool:
+                self._spool.put(folder.path)
 
     def _attempt(self, folder: Folder, act: Callable[[], None]) -> None:
         """Does one step; whatever it raises costs this recording only."""
@@ -255,10 +268,13 @@ class Recorder:
 
 
 class Recording:
-    """One flow, as the hook sees it. Nothing here raises or waits; `folder` is where the files come to lie."""
+    """One flow, as the hook sees it. Nothing here raises or waits.
 
-    def __init__(self, recorder: Recorder, folder: Folder) -> None:
-        self.folder = folder.path
+    `folder` is where the files are written, `place` where they come to lie: a path, or a URL.
+    """
+
+    def __init__(self, recorder: Recorder, folder: Folder, place: str) -> None:
+        self.folder, self.place = folder.path, place
         self._recorder, self._folder = recorder, folder
         self._finished = False
 
@@ -272,6 +288,12 @@ class Recording:
         if data and not self._finished:
             self._recorder.put(self._folder, partial(self._folder.sent, data), len(data))
 
+    def passed(self, received: bytes, sent: bytes) -> None:
+        """A chunk, and what went to the client for it: in one step, as most chunks go out as they came."""
+        if (received or sent) and not self._finished:
+            size = len(received) if sent is received else len(received) + len(sent)
+            self._recorder.put(self._folder, partial(_passed, self._folder, received, time.monotonic(), sent), size)
+
     def cut(self) -> None:
         """Bytes are missing from here on, so it stays "partial", however it ends."""
         self._recorder.put(self._folder, self._folder.cut)
@@ -281,14 +303,19 @@ class Recording:
         if not self._finished:
             self._recorder.put(self._folder, partial(self._folder.said, data, t_ms), len(data))
 
-    def finish(
-        self, state: str, *, rules: Sequence[str] = (), ids: Sequence[str] = (), error: str | None = None
-    ) -> None:
+    def finish(self, state: str, *, rules: Sequence[str] = (), ids: Sequence[str] = (), error: str | None = None) -> None:
         """The end: "complete", "upstream_error", "client_closed" or "partial". Only the first call counts."""
         if not self._finished:
             self._finished = True
             seal = partial(self._folder.seal, state, rules=tuple(rules), ids=tuple(ids), error=error)
             self._recorder.put(self._folder, partial(self._recorder.end, self._folder, seal), last=True)
+
+
+def _passed(folder: Folder, received: bytes, when: float, sent: bytes) -> None:
+    if received:
+        folder.received(received, when)
+    if sent:
+        folder.sent(sent)
 
 
 def _safe(text: str, length: int) -> str:

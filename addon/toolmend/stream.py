@@ -15,7 +15,9 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 
+from .apis import APIS
 from .codings import CodingError, Decoder
+from .glance import Glance, nothing
 from .observers import Watcher
 from .pipeline import Pipeline
 from .recorder import Recording
@@ -36,8 +38,6 @@ _EVENTS = {
 UNREADABLE = {api: event % _WRONG for api, event in _EVENTS.items()}
 """What a client gets, in its API, for the rest of a body whose coding broke. The headers, which say that there is none, are
 out: coded bytes would be garbage to it, and a silent end would pass for a short answer. SDKs raise on this event."""
-
-_BLANK_LINE = (b"\n\n", b"\r\r", b"\n\r\n")
 
 
 def reason(error: Exception) -> str:
@@ -107,9 +107,7 @@ class Stream:
             if self.meter:
                 self.meter.passed(received, sent)
             if self._recording:
-                if received:
-                    self._recording.received(received)
-                self._recording.sent(sent)
+                self._recording.passed(received, sent)
         except Exception as error:  # a recording is not worth a byte of the client's
             self._stop_recording(f"the recording failed: {reason(error)}")
 
@@ -157,6 +155,7 @@ class Mend(Stream):
         super().__init__(recording, then, errors)
         self._pipeline = pipeline
         self._coded = undo.coded
+        self._glance: Glance = nothing if undo.coded or then else pipeline.glance
         # what comes behind a failure passes as it is; not where the client speaks another API
         self._raw: Callable[[bytes], bytes] = (lambda _: b"") if pipeline.translates else bytes
         self._undo: Callable[[bytes], bytes] = undo.feed
@@ -164,6 +163,19 @@ class Mend(Stream):
         self._release: Callable[[], bytes] = pipeline.close
         self._plain: deque[bytes] = deque()  # the chunk, undone, until it is known what goes out for it
         self._last = b""
+
+    def __call__(self, data: bytes) -> bytes | list[bytes]:
+        try:
+            out = self._glance(data) if data else None
+            if out is None:
+                return super().__call__(data)
+            if not (self._recording or self.meter or self.watcher):
+                return out
+            self._out.append(out)
+            self._record(data, out)
+            return self._out.pop()
+        except Exception as error:
+            return self._rescue(data, error)
 
     def _leave(self) -> bytes | list[bytes]:
         if not self._pipeline.done:
@@ -201,7 +213,7 @@ class Mend(Stream):
 
     def _give_up(self, error: Exception) -> bytes:
         self._errors.append(f"the mending failed: {reason(error)}")
-        self._mend, self._release = self._raw, bytes
+        self._glance, self._mend, self._release = nothing, self._raw, bytes
         try:
             return self._pipeline.close() if self._pipeline.translates else self._pipeline.give_up("it failed")
         except Exception:
@@ -223,6 +235,6 @@ class Mend(Stream):
         self._record(decoded, out)
 
     def _unreadable(self, before: bytes) -> bytes:
-        lines = self._pipeline.api == "ollama"  # whose clients fail at an empty one
-        ended = not before or before.endswith((b"\n",) if lines else _BLANK_LINE)
-        return (b"" if ended else b"\n" if lines else b"\n\n") + UNREADABLE[self._pipeline.api]
+        api = self._pipeline.api
+        ended = not before or before.endswith(APIS[api].ends)
+        return (b"" if ended else APIS[api].ends[0]) + UNREADABLE[api]

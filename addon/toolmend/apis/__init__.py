@@ -23,7 +23,7 @@ class Api:
     """How the codec of a response is made, its writer (None: no client of another API is served), and what cuts its bytes.
 
     `tells_calls`: whether it has a finish reason of its own for an answer with calls. `comments`: whether its clients read any;
-    Google's own of Gemini end the stream at the first.
+    Google's own of Gemini end the stream at the first. `ends`: what an event can end with; the first is how one is ended here.
     """
 
     codec: Callable[[Reply], Codec]
@@ -31,6 +31,7 @@ class Api:
     decoder: Callable[[], Decoder] = sse.Decoder
     tells_calls: bool = True
     comments: bool = True
+    ends: tuple[bytes, ...] = (b"\n\n", b"\r\r", b"\n\r\n")
 
 
 APIS: Mapping[str, Api] = {
@@ -43,7 +44,7 @@ APIS: Mapping[str, Api] = {
     "messages": Api(Messages, MessagesWriter),
     "responses": Api(Responses, ResponsesWriter),
     "gemini": Api(Gemini, None, GeminiDecoder, tells_calls=False, comments=False),
-    "ollama": Api(Ollama, None, LineDecoder, tells_calls=False),
+    "ollama": Api(Ollama, None, LineDecoder, tells_calls=False, ends=(b"\n",)),  # its clients fail at an empty line
 }
 
 _UNREAD = {"bedrock": FrameDecoder}

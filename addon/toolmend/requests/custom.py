@@ -30,7 +30,8 @@ def as_functions(conversation: Conversation) -> tuple[Conversation, frozenset[st
 
 
 def _turn(turn: Turn) -> Turn:
-    return replace(turn, parts=tuple(map(_part, turn.parts))) if turn.role in ("assistant", "tool") else turn
+    custom = any(isinstance(part, ToolUse | ToolResult) and part.kind == "custom" for part in turn.parts)
+    return replace(turn, parts=tuple(map(_part, turn.parts))) if custom else turn
 
 
 def _part(part: Part) -> Part:

@@ -42,7 +42,7 @@ def _merged(turns: Iterable[Turn]) -> Iterable[Turn]:
     """Neighbours of the same role as one; those of the system stay, and so do those of different names. Empty ones go."""
     for _, group in groupby((turn for turn in turns if turn.parts), key=lambda turn: (turn.role, turn.name)):
         first, *more = group
-        if first.role in ("system", "developer"):
+        if not more or first.role in ("system", "developer"):
             yield from (first, *more)
         else:
             yield replace(first, parts=tuple(part for turn in (first, *more) for part in turn.parts))

@@ -35,9 +35,7 @@ class _Piece:
     changed: bool = False
 
     def keep(self, size: int) -> None:
-        at = len(self.event.text) - self.left
-        self.out.append(replace(self.event, text=self.event.text[at : at + size]))
-        self.left -= size
+        self.keep_as(type(self.event), size)
 
     def keep_as(self, kind: type[TextDelta | ReasoningDelta], size: int) -> None:
         at = len(self.event.text) - self.left

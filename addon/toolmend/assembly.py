@@ -1,0 +1,173 @@
+"""Which boxes a pipeline is made of, for one request: what is looked for, in which order, and what is written.
+
+    Answer(request, translated, "chat", "messages", settings, host)    what is known of the answer before it begins
+    assemble(answer, new_id, fired, …)  →  Boxes
+
+Rule of this file: it decides before the first byte, and reads none.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from .apis import APIS
+from .apis.codec import Codec, Counting, Decoder, Flowing, Reply, Writer
+from .config.settings import Settings
+from .dialects import REASONING_TAGS, Dialect
+from .events import Frame
+from .keep_alive import KeepAlives
+from .lanes import Lanes
+from .leaving import Leaving
+from .providers import STANDARD, Profile, armed, profile_for
+from .reader import Reader
+from .requests import Translated
+from .requests.estimate import tokens
+from .tools import UNKNOWN, Tools, freeform, namespaces
+from .transformers.duplicates import Duplicates
+from .transformers.finish import FinishReason
+from .transformers.markup import Markup
+from .transformers.naming import Naming
+from .transformers.policy import Policy, policy_for
+from .transformers.stop_sequences import StopSequences
+
+_WATCHED = (Markup, Duplicates, FinishReason, Naming)
+"""Transformers to which a run of deltas is what one is: if all are, lanes may open."""
+
+
+class Transformer(Protocol):
+    """See transformers/__init__.py."""
+
+    def feed(self, frame: Frame) -> Sequence[Frame]: ...
+    def close(self) -> Sequence[Frame]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What is known of an answer before it begins; the fields are as `Pipeline` has them."""
+
+    request: Mapping[str, Any]
+    translated: Translated | None
+    source: str
+    target: str
+    settings: Settings
+    host: str
+
+    @property
+    def translates(self) -> bool:
+        """Whether the client speaks another API."""
+        return self.source != self.target
+
+    @property
+    def offered(self) -> Tools:
+        """The tools that a call may name."""
+        return self.translated.tools.also(self.translated.names) if self.translated else UNKNOWN
+
+    @property
+    def profile(self) -> Profile:
+        """What is known of the model that answers."""
+        model = self.translated.request.get("model") if self.translated else None
+        return profile_for(model, self.host, self.settings.providers)
+
+    @property
+    def alone(self) -> bool:
+        """Whether the host is left alone."""
+        return self.settings.off.leaves(self.host)
+
+
+@dataclass(frozen=True, slots=True)
+class Boxes:
+    """`writer` None: the client speaks the upstream's API. `lanes`, `alive`, `policy` None: there are none of them.
+
+    `looks`: whether anything is looked for in the answer; if not, it passes as it is, but for its keep-alives.
+    """
+
+    looks: bool
+    decoder: Decoder
+    codec: Codec
+    writer: Writer | None
+    markup: Markup
+    policy: Policy | None
+    transformers: Sequence[Transformer]
+    alive: KeepAlives | None
+    lanes: Lanes | None
+    counting: Sequence[Counting]
+
+
+def assemble(
+    answer: Answer,
+    new_id: Callable[[], str],
+    fired: Callable[[str], None],
+    *,
+    let_go: bool,
+    now: Callable[[], float],
+) -> Boxes:
+    """The boxes of one answer; `new_id` and `fired` are the pipeline's, `let_go` and `now` as there."""
+    api, off, request = APIS[answer.source], answer.settings.off.rules, answer.request
+    offered, profile = answer.offered, answer.profile
+    dialects, tags = looked_for(answer, offered, profile)
+    reply = Reply(
+        offered,
+        new_id,
+        fired,
+        request,
+        profile.reasoning_field or "reasoning_content",
+        tokens(request, answer.target) if answer.translates else 0,
+        answer.translates,
+    )
+    codec = Leaving(api.codec, reply, off) if off else api.codec(reply)
+    make_writer = APIS[answer.target].writer if answer.translates else None
+    writer = make_writer(reply) if make_writer else None
+    unopened = bool(tags and profile.think_unopened)
+    markup = Markup(lambda choice: Reader(dialects, offered, choice, new_id, fired, unopened=unopened))
+    policy = policy_for(answer.settings, fired, choices=request.get("n"), let_go=let_go, now=now)
+    transformers: list[Transformer] = [markup]
+    if "duplicate_call" not in off:
+        transformers.append(Duplicates(fired))
+    if policy:
+        transformers.append(policy)
+    if answer.translated and answer.translated.stop and writer:
+        transformers.append(StopSequences(answer.translated.stop, fired))
+    if writer or api.tells_calls:
+        transformers.append(FinishReason(fired, off))
+    transformers += _naming(answer, written=writer is not None)
+    lanes = None
+    if isinstance(codec, Flowing) and all(isinstance(box, _WATCHED) for box in transformers):
+        others = [box for box in transformers if isinstance(box, Duplicates | Naming)]
+        lanes = Lanes(codec, markup, others, translates=writer is not None)
+    counted: tuple[object, ...] = (codec, writer)
+    mends = answer.settings.dialects != () and not answer.alone and "keep_alive" not in off
+    return Boxes(
+        looks=bool(dialects) or writer is not None,
+        decoder=api.decoder(),
+        codec=codec,
+        writer=writer,
+        markup=markup,
+        policy=policy,
+        transformers=transformers,
+        alive=KeepAlives(fired, comments=api.comments) if mends or writer else None,
+        lanes=lanes,
+        counting=[box for box in counted if isinstance(box, Counting)],
+    )
+
+
+def looked_for(answer: Answer, offered: Tools, profile: Profile) -> tuple[list[Dialect], list[Dialect]]:
+    """What is looked for in the text, and of that the tags of reasoning."""
+    off = answer.settings.off.rules
+    prompted = answer.translated is not None and answer.translated.prompted
+    dialects = [] if answer.alone else armed(answer.settings.dialects, profile, prompted=prompted)
+    dialects = [dialect for dialect in dialects if dialect.name not in off]
+    # of a model that nothing is known of they are believed, too, where the client's API has another place for them
+    thinks = profile.think_tags or (answer.translates and answer.source == "chat" and profile.name == STANDARD)
+    tags: list[Dialect] = [REASONING_TAGS] if dialects and thinks and REASONING_TAGS.name not in off else []
+    # without tools nothing is looked for (R18); tags are, where the stream is written anew in any case
+    return (dialects + tags if offered.offered else tags if answer.translates else []), tags
+
+
+def _naming(answer: Answer, *, written: bool) -> list[Naming]:
+    """What puts calls by the client's names, if that may be needed."""
+    spaces = namespaces(answer.request) if answer.target == "responses" else {}
+    if answer.translated and written:
+        return [Naming(answer.translated.names, answer.translated.custom, spaces)]
+    if answer.target == "responses":
+        return [Naming({}, freeform(answer.request), spaces, native=False)]
+    return []

@@ -1,0 +1,67 @@
+"""When a lane may open: where the next delta is told before it comes. lane.py is what one is.
+
+Rule of this file: the codec and the reader say what text is nothing but more of the same, on a course that is theirs to tell; and
+what they are between was seen to let such a delta pass, or to put the same around two in a row.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from .apis.codec import Counting, Flowing
+from .apis.shape import Shape
+from .lane import Lane
+from .sse import ServerSentEvent
+from .transformers.markup import Markup
+from .wrap import Wrap, quoted, wrap_of
+
+
+class Busy(Protocol):
+    """A transformer that may do more with deltas than let them pass."""
+
+    @property
+    def busy(self) -> bool: ...
+
+
+class Lanes:
+    """Opens lanes: of the codec and the reader as they stand, as long as none of the `others` is busy.
+
+    `translates`: nothing passes as it is.
+    """
+
+    def __init__(self, codec: Flowing, markup: Markup, others: Sequence[Busy], *, translates: bool) -> None:
+        self._codec = codec
+        self._markup = markup
+        self._others = others
+        self._translates = translates
+        self._known: tuple[Shape, Shape | None] | None = None  # the codec's, and that of whole events
+        self._wrap: Wrap | None = None  # around the last delta
+        self._passing: Lane | None = None  # the last one that let events pass as they are
+
+    def open(self, sse: ServerSentEvent, given: bytes) -> Lane | None:
+        """The lane of what may come behind an event that was read, if there is one; `given` is what went out for it."""
+        last, self._wrap = self._wrap, None
+        told = self._codec.course()
+        if told is None or not sse.data:
+            return None
+        shape, course = told
+        goes_on, whole = self._markup.course(shape.kind, shape.choice), self._of_events(shape, sse)
+        if goes_on is None or whole is None or any(box.busy for box in self._others):
+            return None
+        course = course or goes_on
+        if given.endswith(sse.raw) and not self._translates:
+            if self._passing is None or not self._passing.begin(whole, course):
+                self._passing = Lane(whole, course, None)
+            return self._passing
+        if shape.varies and not (self._translates or isinstance(self._codec, Counting)):
+            return None  # what varies stands in what goes out
+        text = shape.text(sse.data)
+        self._wrap = wrap = wrap_of(given, quoted(text, escapes=course.escapes)) if text else None
+        return Lane(whole, course, wrap) if wrap and last and wrap.alike(last) else None
+
+    def _of_events(self, shape: Shape, sse: ServerSentEvent) -> Shape | None:
+        known, whole = self._known or (None, None)
+        if known is shape and whole and whole.span(sse.raw):
+            return whole
+        whole = shape.raw(sse)
+        self._known = shape, whole
+        return whole if whole and whole.span(sse.raw) else None

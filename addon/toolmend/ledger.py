@@ -1,0 +1,91 @@
+"""Which of the upstream's bytes the client has not had, so that failing open passes on the rest: none lost, none twice.
+
+    came in      data: {…A…}  data: {…<call…}  data: {…>…}  data: {…B…}         chunks, whole, until all of them is answered for
+    went out     data: {…A…}                                                     it answers for the first event
+    left         ──────────►                   ───────────►                      frames left; of the last, nothing went out yet
+    passed on                 data: {…<call…}  data: {…>…}  data: {…B…}         if all fails now
+
+Rule of this file: a step that may fail halfway changes nothing that was sure. Only what the current call gives is sure to reach
+the client, and that alone is answered for; what is worked out elsewhere, as for a run that is read late, has gone out before.
+"""
+
+from collections import deque
+
+from .sse import ServerSentEvent
+
+
+class Ledger:
+    """One response. `out`: what the current call gives, in parts."""
+
+    def __init__(self) -> None:
+        self.out: list[bytes] = []
+        self._came: list[bytes] = []  # chunks, and not all of them is answered for
+        self._sure = (0, 0)  # so many parts of `out`, and the bytes of `_came` that they answer for
+        self._left = 0  # the same bytes, and those of frames that left and gave nothing yet
+        self._ahead: list[tuple[int, int]] = []  # where in `_came` comments are that have gone out
+        self._inside: deque[ServerSentEvent | bytes] = deque()  # events that have not left; bytes: a comment that went ahead
+
+    def begin(self, data: bytes, out: list[bytes]) -> None:
+        """A chunk came, which `out` is to answer for. What is answered for is needed no more."""
+        sure, gone = self._sure[1], 0
+        for chunk in self._came:
+            if len(chunk) > sure:
+                break
+            sure -= len(chunk)
+            gone += 1
+        size = self._sure[1] - sure
+        came = [*self._came[gone:], data] if data else self._came[gone:]
+        ahead = [(first - size, last - size) for first, last in self._ahead if last > size]
+        left = self._left - size
+        self._came, self._sure, self._left, self._ahead, self.out = came, (0, sure), left, ahead, out
+
+    def goes(self, out: list[bytes], size: int = 0) -> None:
+        """All in `out` goes to the client, and answers for so many bytes more."""
+        self._left += size
+        if out is self.out:
+            self._sure = (len(out), self._left)
+
+    def enter(self, sse: ServerSentEvent) -> None:
+        """An event is in the pipeline until its frame leaves."""
+        self._inside.append(sse)
+
+    def leave(self, sse: ServerSentEvent, out: list[bytes], *, given: bool) -> None:
+        """The frame of an event left; `given`: something went out for it. It answers for comments that went ahead of it, too."""
+        size = 0
+        first: ServerSentEvent | bytes | None = None
+        while first is not sse:
+            first = self._inside.popleft()
+            size += len(first if isinstance(first, bytes) else first.raw)
+        if given:
+            self.goes(out, size)
+        else:
+            self._left += size
+
+    def went_ahead(self, comment: bytes, out: list[bytes]) -> None:
+        """A comment went out, ahead of the events that are still inside."""
+        if not self._inside:
+            self.goes(out, len(comment))
+            return
+        at = self._left + sum(len(each if isinstance(each, bytes) else each.raw) for each in self._inside)
+        self._inside.append(comment)
+        self._ahead.append((at, at + len(comment)))
+
+    def was_read(self) -> None:
+        """What went in and left since was sure before."""
+        self._left = self._sure[1]
+
+    def rest(self) -> list[bytes]:
+        """The bytes that nothing answers for, for the last time: nothing of ours comes behind them."""
+        at, out = self._sure[1], list[bytes]()
+        raw, self._came = b"".join(self._came), []
+        for first, last in self._ahead:
+            if first >= at:
+                out.append(raw[at:first])
+                at = last
+        return [*out, raw[at:]]
+
+    def instead(self, out: list[bytes], data: bytes) -> list[bytes]:
+        """What goes out where something failed: what is sure of `out`, and the rest; with it `data`, if that has not begun."""
+        if out is self.out:
+            return [*out[: self._sure[0]], *self.rest()]
+        return [*self.rest(), data]

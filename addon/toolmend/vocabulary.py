@@ -1,0 +1,41 @@
+"""What to look for in a text, of some dialects: their openers, and what tells that none of them is there.
+
+Rule of this file: it is made once for the same dialects, and knows no text.
+"""
+
+from collections.abc import Sequence
+from functools import cache
+
+from .course import without
+from .dialects.dialect import Dialect
+from .openings import Openings
+from .place import WORD
+
+
+class Vocabulary:
+    """What to look for, of some dialects."""
+
+    def __init__(self, dialects: Sequence[Dialect]) -> None:
+        self.by_opener: dict[str, list[Dialect]] = {}
+        for dialect in dialects:
+            for literal in dialect.openers:
+                self.by_opener.setdefault(literal, []).append(dialect)
+        self.by_length = sorted(self.by_opener, key=len, reverse=True)
+        # those that begin with a letter, and do not stand within a word
+        self.words = frozenset(
+            opener
+            for opener, those in self.by_opener.items()
+            if opener[0] in WORD and all(dialect.place == "word" for dialect in those)
+        )
+        self.openings = Openings(tuple(self.by_opener), self.words)
+        self.course = without(tuple(self.by_opener), self.words, self.openings.begin)
+        # openers that are over where they are found; another one begins with the others
+        begun = {opener[:size] for opener in self.by_opener for size in range(1, len(opener))}
+        self.whole = self.by_opener.keys() - begun
+
+    def only_words(self, begun: str) -> bool:
+        """Whether all openers that begin so do not stand within a word."""
+        return all(opener in self.words for opener in self.by_opener if opener.startswith(begun))
+
+
+vocabulary = cache(Vocabulary)

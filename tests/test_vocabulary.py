@@ -1,0 +1,40 @@
+"""vocabulary.py: an opener that begins with a letter is looked for where a word can begin, however the text is cut."""
+
+import pytest
+
+from streams import WEATHER, stream
+from toolmend.pipeline import Pipeline
+from toolmend.providers import armed, profile_for
+from toolmend.vocabulary import vocabulary
+
+CALL = 'functools[{"name": "get_weather", "arguments": {"city": "Oslo"}}]'
+KNOWN = vocabulary(tuple(armed(None, profile_for("acme-1", ""))))
+
+
+@pytest.mark.parametrize("text", ["of", "if it is of", "a_f", "2f", "fu", "functoo", "of functools", "see <", "x < "])
+def test_begin(text: str) -> None:
+    begins = text.startswith("fu") or " f" in text or "<" in text
+    assert bool(KNOWN.openings.begin(text)) is begins
+    match = KNOWN.course.quiet and KNOWN.course.quiet(b'"' + text.encode() + b'"', 1)
+    assert match
+    assert (match.end() == len(text) + 1) is not begins
+
+
+@pytest.mark.parametrize(
+    ("before", "called"),
+    [("", True), ("Let me look. ", True), ("Look:", True), ("Look\n", True), ("好的", True), ("of", False), ("my_", False), ("7", False)],
+)
+def test_within_a_word(before: str, called: bool) -> None:
+    text = before + CALL
+    for cut in range(1, len(text)):
+        made = Pipeline(WEATHER)
+        body = stream([text[:cut], text[cut:]])
+        out = made.feed(body) + made.close()
+        assert ("phi" in made.rules) is called, (text[:cut], text[cut:])
+        assert called or out == body
+
+
+def test_what_ends_a_word_is_not_held() -> None:
+    made = Pipeline(WEATHER)
+    events = [part + b"\n\n" for part in stream(["The", " sum", " of", " it", ", if", " you", " ask"]).split(b"\n\n") if part]
+    assert [made.feed(data) for data in events] == events
