@@ -84,6 +84,9 @@ CHUNKS: dict[str, tuple[list[Any], list[Any], list[str]]] = {
         [choices(*({"index": n, "delta": HI, "finish_reason": None} for n in range(2)))],
         ["choice_index"],
     ),
+    "a choice that is none": (
+        [choices(None, {"delta": HI})], [choices({"index": 1, "delta": HI, "finish_reason": None})], ["choice_index"],
+    ),
     "no role": ([chunk({"content": "Hi"}), chunk({"content": "!"})], [chunk(HI), chunk({"content": "!"})], ["role"]),
     "a role that is null": ([chunk({"role": None, "content": "Hi"})], [chunk(HI)], ["role"]),
     "fields are taken from the first chunk that has them": (

@@ -120,6 +120,21 @@ def test_what_is_broken_off_is_not_completed(reason: str) -> None:
     assert told.take() == []
 
 
+def test_a_call_that_says_nothing_is_none() -> None:
+    told = Told()
+    told.feed(entry(0, "a"))
+    assert told.close()
+    assert told.events == []
+
+
+def test_a_name_that_is_no_text_is_none() -> None:
+    told = Told()
+    assert not told.feed({"index": 0, "id": "a", "type": "function", "function": {"name": {"x": 1}, "arguments": CITY}})
+    told.close()
+    assert told.events == [ToolCallStart(0, "a", "get_weather"), ToolCallDelta(0, CITY), ToolCallEnd(0)]
+    assert told.rules == ["tool_call_name"] * 3
+
+
 def test_held_arguments_go_out_when_broken_off() -> None:
     told = Told()
     told.feed(entry(0, "a", "get_weather", "```json"))

@@ -11,7 +11,7 @@ from streams import META, body_of, chunk, cuts, event, play
 from toolmend import json_text
 from toolmend.apis import chat
 from toolmend.apis.chat_shape import learn_chunk
-from toolmend.events import TextDelta, ToolCallDelta
+from toolmend.events import ReasoningDelta, TextDelta, ToolCallDelta
 from toolmend.pipeline import Pipeline
 
 
@@ -59,6 +59,7 @@ def alike(*events: Any, **data: Any) -> bool:
 def test_what_cannot_be_learnt() -> None:
     """Where the text stands twice, or somewhere else, or is not all that is said."""
     assert alike(TextDelta("Hi"), **chunk({"content": "Hi"}))
+    assert alike(ReasoningDelta("Hm"), **chunk({"reasoning": "Hm"}))
     assert alike(TextDelta("Hi"), **chunk({"content": "Hi"}), x="not Hi", y=[1.5, None])
     assert not alike(TextDelta("Hi"), **chunk({"content": "Hi"}), x="Hi")
     assert not alike(TextDelta("Hi"), TextDelta("Hi"), **chunk({"content": "Hi"}))
@@ -67,6 +68,7 @@ def test_what_cannot_be_learnt() -> None:
     assert not alike(TextDelta("m"), **{**chunk({"content": ""}), "model": "m"})
     assert not alike(TextDelta("x"), **META, choices=[choice({"content": "x"}), choice({})])
     assert alike(ToolCallDelta(0, "x"), **chunk(more("x")))
+    assert not alike(ToolCallDelta(0, "x"), **chunk({"tool_calls": [*more("x")["tool_calls"], {"index": 1}]}))
     assert not alike(ToolCallDelta(0, "x"), **META, choices=[called({"index": 0, "custom": {"input": "x"}})])
 
 

@@ -9,11 +9,14 @@ from hypothesis import strategies as st
 from judge import read
 from patterns import enveloped, mistral, tagged
 from patterns.family import TOOLS, dumps, raw
+from patterns.kimi import A, B, C
 from patterns.minimax import P
 from streams import chunk, event, request
+from test_reader import Told
 from toolmend.config.settings import Settings
 from toolmend.dialects import DIALECTS
 from toolmend.pipeline import Pipeline
+from toolmend.tools import Tools
 
 type Calls = list[tuple[str, dict[str, Any]]]
 
@@ -160,3 +163,77 @@ def test_every_dialect_is_covered() -> None:
     same_reader = {"minimax_invoke", "json_object", "apertus", "plamo3", "gigachat", "llama_python"}
     covered = {FAMILIES.get(name, name) for name in WRITERS} | own_tests | same_reader
     assert set(DIALECTS) <= covered
+
+
+OFFERED = Tools({"get_time": {"properties": {"zone": {"type": "string"}, "deep": {"type": "object"}, "limit": {"type": "integer"}}}, "task": {}})
+DSML = '<｜DSML｜function_calls><｜DSML｜invoke name="get_time"><｜DSML｜parameter name="{}</｜DSML｜parameter></｜DSML｜invoke></｜DSML｜function_calls>'
+
+NONE = {  # what begins like a call and is none stays the text it is
+    "no colon behind a name": ("apertus", '<|tools_prefix|>[{"get_time" {}}]<|tools_suffix|>'),
+    "a member without a value": ("hermes", '<tool_call>\n{"x": , "name": "get_time", "arguments": {}}\n</tool_call>'),
+    "arguments that are no JSON": ("hermes", '<tool_call>\n{"name": "get_time", "arguments": nope}\n</tool_call>'),
+    "a key that is cut": ("hermes", '<tool_call>\n{"name'),
+    "an escape that is none": ("hermes", '<tool_call>\n{"name": "\\q", "arguments": {}}\n</tool_call>'),
+    "what the user might say": ("harmony", "<|start|>user<|message|>Hi"),
+    "a name and no call": ("inkling", "<|message_model|>get_time is one"),
+    "arguments that are a text": ("kimi_k2", f'{B}functions.get_time:0{A}"no object"{C}'),
+    "arguments that are a text of half an object": ("kimi_k2", f'{B}functions.get_time:0{A}"{{"{C}'),
+    "arguments that are a word": ("kimi_k2", f"{B}functions.get_time:0{A}nope{C}"),
+    "null, and more": ("kimi_k2", f"{B}functions.get_time:0{A}null and more{C}"),
+    "a bare counter and no object": ("kimi_k2", f"{B}3{A}none{C}"),
+    "a bare counter and half an object": ("kimi_k2", f'{B}3{A}{{"zone": '),
+    "a bare counter and no JSON": ("kimi_k2", f"{B}3{A}{{zone}}{C}"),
+    "a tag of thoughts in code": ("kimi_k3", "the tag `<|open|>think<|sep|>` begins a thought"),
+    "no value": ("python_list", "[get_time(zone=)]"),
+    "a parameter without a name": ("qwen3_coder", "<tool_call>\n<function=get_time>\n<parameter=<>x</parameter>\n</function>\n</tool_call>"),
+}  # fmt: skip
+
+READ = {  # what is read all the same: the arguments of the calls, and whether they ended
+    "a fence that is not closed": (
+        "deepseek_v3", '<｜tool▁call▁begin｜>function<｜tool▁sep｜>get_time\n```json\n{"zone": "UTC"}\n<｜tool▁call▁end｜>', ['{"zone": "UTC"}'], True,
+    ),
+    "members behind the arguments": (
+        "hermes", '<tool_call>\n{"name": "get_time", "arguments": {"zone": "UTC"}, "x": [1], "y": 2}\n</tool_call>', ['{"zone": "UTC"}'], True,
+    ),
+    "a raw line end in a text": ("hermes", '<tool_call>\n{"x": "a\nb", "name": "get_time", "arguments": {}}\n</tool_call>', ["{}"], True),
+    "no token between name and arguments": ("kimi_k2", f'{B}get_time{{"zone": "UTC"}}{C}', ['{"zone": "UTC"}'], True),
+    "elements that cross": (
+        "minimax_m3", f'{P}<invoke name="get_time">{P}<deep>{P}<a>{P}<b>1{P}</a>{P}</deep>{P}</invoke>', [f'{{"deep": {{"a": "{P}<b>1"}}}}'], True,
+    ),
+    "all parameters in one, which are none": (
+        "qwen3_coder", "<tool_call>\n<function=get_time>\n<parameter=arguments>\nall\n</parameter>\n</function>\n</tool_call>", ['{"arguments": "all"}'], True,
+    ),
+    "all parameters in one, of another tool": ("dsml", DSML.format('arguments" string="false">{"a": 1}'), ['{"arguments": {"a": 1}}'], True),
+    "a key that is cut": ("gemma4", '<|tool_call>call:get_time{<|"|>zo', ['{"zo'], False),
+    "a value that is cut": ("qwen3_coder", "<tool_call>\n<function=get_time>\n<parameter=limit>\n1", [""], False),
+    "all parameters in one, cut": ("qwen3_coder", '<tool_call>\n<function=get_time>\n<parameter=arguments>\n{"zone": ', [""], False),
+    "an end tag that is cut": (
+        "qwen3_coder", "<tool_call>\n<function=get_time>\n<parameter=zone>\nUTC\n</parameter>\n</func", ['{"zone": "UTC"'], False,
+    ),
+    "a tag inside a value": (
+        "qwen3_coder", "<tool_call>\n<function=get_time>\n<parameter=zone>\na <parameter=x> b\n</parameter>\n</function>\n</tool_call>",
+        ['{"zone": "a <parameter=x> b"}'], True,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NONE)
+def test_what_is_no_call(name: str) -> None:
+    dialect, text = NONE[name]
+    for at in range(len(text)):
+        found = Told([text[:at], text[at:]], OFFERED, (dialect,))
+        assert (found.content, found.calls, found.rules) == (text, [], [])
+
+
+@pytest.mark.parametrize("name", READ)
+def test_what_is_a_call_all_the_same(name: str) -> None:
+    dialect, text, arguments, ended = READ[name]
+    for at in range(len(text)):
+        found = Told([text[:at], text[at:] + " ok" * ended], OFFERED, (dialect,))
+        assert (found.content, found.calls) == (" ok" * ended, [[found.calls[0][0], "get_time", each] for each in arguments])
+        assert bool(found.ended) == ended
+
+
+def test_an_id_that_is_taken() -> None:
+    found = Told([f"{B}functions.task:1{A}{{}}{C}{B}task{A}{{}}{C}"], OFFERED)
+    assert [id_ for id_, _, _ in found.calls] == ["functions.task:1", "functions.task:2"]

@@ -160,6 +160,12 @@ def test_what_is_not_a_call_passes_and_unknown_calls_too() -> None:
     assert told(events) == events
 
 
+def test_what_comes_behind_a_call_that_was_dropped_is_dropped() -> None:
+    call = [start(0, in_text=True), ToolCallDelta(0, "{}"), ToolCallEnd(0)]
+    again = [start(1, in_text=False), ToolCallDelta(1, "{}"), ToolCallEnd(1), ToolCallDelta(1, "\n"), ToolCallEnd(1)]
+    assert told([*call, *again, TextDelta("x")]) == [*call, TextDelta("x")]
+
+
 def test_choices_are_apart() -> None:
     one = [start(0, in_text=True), ToolCallDelta(0, "{}"), ToolCallEnd(0)]
     two = [ToolCallStart(0, "y", "x", 1), ToolCallDelta(0, "{}", 1), ToolCallEnd(0, 1)]

@@ -65,6 +65,7 @@ FILES: list[tuple[dict[str, Any], float]] = [
     ({"type": "input_file", "filename": "a.pdf", "file_data": f"data:application/pdf;base64,{PDF}"}, 3 * PAGE),
     ({"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": BLIND}}, 3 * PAGE),
     ({"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": "!"}}, PAGE),
+    ({"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": "A"}}, PAGE),
     ({"type": "document", "source": {"type": "url", "url": "https://a.example/a.pdf"}}, UNSEEN_PAGES * PAGE),
     ({"type": "input_file", "file_id": "file_1"}, UNSEEN_PAGES * PAGE),
 ]

@@ -33,6 +33,11 @@ def test_an_exception_is_called_by_its_name() -> None:
     assert (event.event, event.data) == (b"throttlingException", b'{"message":"slow down"}')
 
 
+def test_an_error_is_called_by_its_code() -> None:
+    (event,) = FrameDecoder().feed(aws_frame(b"{}", message_type="error", error_code="InternalFailure"))
+    assert event.event == b"InternalFailure"
+
+
 def test_headers_of_every_type() -> None:
     block = b"".join(
         bytes([1]) + b"h" + bytes([kind]) + value
@@ -84,5 +89,5 @@ def test_who_cuts_what() -> None:
     invoked = aws_frame(json.dumps({"bytes": base64.b64encode(b"{}").decode()}).encode(), event_type="chunk")
     assert isinstance(decoder_of("bedrock"), FrameDecoder)
     assert isinstance(decoder_for(invoked), FrameDecoder)
-    for api, body in [("gemini", b"[{}]"), ("ollama", b"{}\n{}\n"), ("chat", b"data: x\n\n"), ("cohere", b"")]:
+    for api, body in [("gemini", b"[{}]"), ("ollama", b"{}\n{}\n"), ("chat", b"data: x\n\n"), ("cohere", b""), ("chat", b"{x\n")]:
         assert type(decoder_for(body)) is type(decoder_of(api))

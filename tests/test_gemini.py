@@ -29,6 +29,7 @@ from streams import cuts, play
 from toolmend.apis.gemini_elements import ElementDecoder, GeminiDecoder
 from toolmend.config.settings import Settings
 from toolmend.decoded import events_of
+from toolmend.events import Usage
 from toolmend.fold import fold
 from toolmend.pipeline import Pipeline
 
@@ -164,8 +165,9 @@ def test_a_signature_goes_with_what_the_text_became() -> None:
         ({"functionCall": {"name": "unknown", "args": {}}}, [], ("unknown", {})),
         ({"functionCall": {"name": "task"}}, [], ("task", {})),
         ({"functionCall": {"name": "task", "args": None}}, [], ("task", None)),
+        ({"functionCall": {"name": "task", "args": "[1]"}}, [], ("task", "[1]")),
     ],
-    ids=["arguments-as-text", "default-api", "functions", "not-offered", "no-arguments", "null-arguments"],
+    ids=["arguments-as-text", "default-api", "functions", "not-offered", "no-arguments", "null-arguments", "no-object-as-text"],
 )
 def test_irregular_calls(part: dict[str, Any], rules: list[str], call: Any) -> None:
     assert mended(gemini_chunks([part]), rules).calls == [call]
@@ -210,14 +212,21 @@ def test_a_body_that_is_cut() -> None:
         (b'{"error":{"code":429,"message":"slow","status":"RESOURCE_EXHAUSTED"}}', ("RESOURCE_EXHAUSTED", 429)),
         (b'[{"error":{"code":400,"message":"no","status":"INVALID_ARGUMENT"}}\n]', ("INVALID_ARGUMENT", 400)),
         (b'data: {"error":{"code":503,"message":"x","status":"UNAVAILABLE"}}\r\n\r\n', ("UNAVAILABLE", 503)),
+        (b'{"error":"no such model"}', ("error", 0)),
     ],
-    ids=["object", "array", "sse"],
+    ids=["object", "array", "sse", "text"],
 )
 def test_errors(body: bytes, expected: tuple[str, int]) -> None:
     assert play(pipeline, [body]) == body
     message = fold(events_of("gemini", [body], stream=True))
     assert message.error
     assert (message.error.type, message.error.status) == expected
+
+
+def test_what_was_thought_is_put_out() -> None:
+    told = {"promptTokenCount": 10, "toolUsePromptTokenCount": 3, "candidatesTokenCount": 5, "thoughtsTokenCount": 2, "cachedContentTokenCount": 4}
+    message = fold(events_of("gemini", [gemini_sse([{"usageMetadata": told, **MODEL}])], stream=True))
+    assert message.usage == Usage(13, 7, 4, reasoning_tokens=2)
 
 
 def test_a_refused_prompt() -> None:
@@ -229,7 +238,7 @@ def test_a_refused_prompt() -> None:
 
 
 @pytest.mark.parametrize(
-    "body", [b"", b"[]", b"[\n]", b"data: x\n\n", b"data:\n\n", b"null", b'["a", 1]', b"]]}{", b"[[{}]]", b"{}\n{}"]
+    "body", [b"", b"[]", b"[\n]", b"data: x\n\n", b"data:\n\n", b"null", b'["a", 1]', b"]]}{", b"[[{}]]", b"{}\n{}", b"\r\n [{}]"]
 )
 def test_what_is_no_answer_passes(body: bytes) -> None:
     for pieces in cuts(body):
@@ -270,6 +279,20 @@ def test_two_candidates_are_two_answers() -> None:
             texts[one["index"]] += one["content"]["parts"]
     assert texts[0] == [{"text": "Hi "}, {"text": "there."}]
     assert texts[1] == [{"functionCall": {"name": "get_weather", "args": {"city": "Beijing"}}}]
+
+
+def test_a_candidate_that_is_none_has_its_number() -> None:
+    one = {name: value for name, value in candidate({"text": ONE}, finish="STOP")["candidates"][0].items() if name != "index"}
+    made = pipeline()
+    out = made.feed(gemini_sse([{"candidates": [None, one], **MODEL}])) + made.close()
+    assert [each.get("index") for each in json.loads(out[6:])["candidates"]] == [None]
+    assert read_gemini(out).calls == [CALL]
+
+
+def test_arguments_that_get_too_long_are_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("toolmend.apis.whole_calls.MAX_HELD", 10)
+    answer = mended(gemini_chunks([ONE, "So."]), ["kimi_k2"], ways=few_cuts)
+    assert answer.said == (f"get_weather {CITY}So.", "", [])
 
 
 @pytest.mark.parametrize("policy", ["first", "drain", "collect"])

@@ -358,6 +358,10 @@ IRREGULAR: dict[str, tuple[bytes, list[str], set[str]]] = {
                           [word.replace("t0", f"toolu_{0:032x}") for word in BOTH], {"tool_call_id"}),
     "a name with more around it": (sse(messages(text("a"), tool("t0", " get_weather<|x|>", "{}"), stop="tool_use")),
                                    [word.replace("t0 f", "t0 get_weather") for word in BOTH], {"tool_call_name"}),
+    "another event line behind a signature": (
+        sse(messages(thinking("t", signature="s"), text("a"))).replace(b"event: content_block_stop", b"event: message", 1),
+        ["(", ".", "+0 thinking", "0 t", "0 ~s", "-0", "+1 text", "1 a", "-1", "end_turn", ")"], {"event_name"},
+    ),
     "arguments in a fence": (sse(messages(text("a"), tool("t0", "f", "```json\n", "{}", "\n```"), stop="tool_use")), BOTH, {"arguments"}),
     "arguments that are null": (sse(messages(text("a"), tool("t0", "f", "null"), stop="tool_use")), BOTH, {"arguments"}),
     "end_turn with a call": (sse(messages(text("a"), tool("t0", "f", "{}"))), BOTH, {"finish_reason"}),
@@ -378,6 +382,11 @@ def test_irregular_streams(name: str) -> None:
     assert [fault for fault in judge.read(whole).faults if "in front of message_start" not in fault] == []
     for chunks in cuts(body, 20):
         assert play(Loop, chunks) == whole
+
+
+def test_redacted_thinking_of_nothing_is_none() -> None:
+    events, rules = decoded(sse(messages(redacted(""), text("a"))))
+    assert (events[2], rules) == (TextDelta("a"), [])
 
 
 def test_bytes_that_are_no_text_pass() -> None:
@@ -473,6 +482,9 @@ MESSAGES: dict[str, tuple[list[Any], str, list[Any], str]] = {
     "thoughts in the text": ([said("<think>Hm.</think>Hi")], "pause_turn", [thought("Hm.", PLAIN), said("Hi")], "pause_turn"),
     "tool_use without a call": ([said("a")], "tool_use", [said("a")], "end_turn"),
     "end_turn with a call": ([said("a"), OWN], "end_turn", [said("a"), OWN], "tool_use"),
+    "two runs of thinking": ([thought("a"), thought("b", "t"), said(LEAK)], "end_turn", [thought("a"), thought("b", "t"), FOUND_CALL], "tool_use"),
+    "in the thinking, and more of it": ([thought("Hm. " + LEAK + "So."), said("a")], "end_turn", [thought("Hm. So."), FOUND_CALL, said("a")], "tool_use"),
+    "arguments that are an empty text": ([used("t", "f", ""), said(LEAK)], "tool_use", [used("t", "f", {}), FOUND_CALL], "tool_use"),
     "a call without id": ([used("", "f", {})], "tool_use", [used(f"toolu_{0:032x}", "f", {})], "tool_use"),
     "broken off": ([said("Look. " + LEAK[: LEAK.index("}")])], "max_tokens", [said("Look. ")], "max_tokens"),
     "broken off, and nobody said so": ([said("Look. " + LEAK[: LEAK.index("}")])], "end_turn", [said("Look. ")], "end_turn"),

@@ -112,6 +112,10 @@ STREAMS: dict[str, tuple[list[Event], list[str]]] = {
         ["(", ".", "+0 thinking", f"0 ~{envelope(Seal('encrypted', '{}'))}", "-0", "+1 text", "1 b", "-1", "end_turn", ")"],
     ),
     "a plain seal of nothing": ([ReasoningSeal(Seal("plain")), TextDelta("b"), STOP], ["(", ".", "+0 text", "0 b", "-0", "end_turn", ")"]),
+    "seals that say nothing": (
+        [ReasoningSeal(Seal("redacted", "")), ReasoningSeal(Seal("signature", "")), TextDelta("b"), STOP],
+        ["(", ".", "+0 text", "0 b", "-0", "end_turn", ")"],
+    ),
     "redacted thinking": (
         [ReasoningDelta("a"), ReasoningSeal(Seal("redacted", "x")), TextDelta("b"), STOP],
         ["(", ".", "+0 thinking", "0 a", f"0 ~{PLAIN}", "-0", "+1 redacted_thinking x", "-1", "+2 text", "2 b", "-2", "end_turn", ")"],
@@ -346,6 +350,7 @@ def test_the_envelope_of_a_seal_opens() -> None:
         (429, "", "no capacity", "rate_limit_error"),
         (500, "", "", "api_error"),
         (500, "server_error", "The model is overloaded", "overloaded_error"),
+        (500, "server_error", "prompt is too long", "invalid_request_error"),
         (502, "", "", "api_error"),
         (503, "", "", "overloaded_error"),
         (504, "", "", "timeout_error"),

@@ -75,13 +75,15 @@ def test_every_dialect(name: str) -> None:
         ollama_lines([NATIVE]).replace(b"\n", b"\r\n"),
         ollama_lines(["a"]).rstrip(b"\n"),
         ollama_lines(["a"], done_reason="load"),
+        ollama_lines([{"tool_calls": [None, {"function": {"name": 7}}]}]),
+        b'{"message":{"role":"assistant","content":"a"},"done":true}\n',
         b'{"error":"model \\"x\\" not found"}\n',
         b"",
         b"\n\n",
         b"no JSON\n",
         b"[]\n1\n",
     ],
-    ids=["prose", "native", "crlf", "no-last-line-end", "load", "error", "empty", "blank-lines", "no-json", "no-objects"],
+    ids=["prose", "native", "crlf", "no-last-line-end", "load", "no-calls", "no-counts", "error", "empty", "blank-lines", "no-json", "no-objects"],
 )
 def test_what_needs_no_mending_is_the_same_bytes(body: bytes) -> None:
     for pieces in cuts(body, splits=60):
@@ -174,6 +176,34 @@ def test_generate() -> None:
     assert made.feed(body) is body
     message = fold(events_of("ollama", [body], stream=True))
     assert (message.text, message.reasoning, message.ended) == ("Hi.", "Hm", True)
+
+
+def generated(*texts: str, done: bool = True) -> bytes:
+    lines: list[dict[str, Any]] = [{**LINE, "response": text, "done": False} for text in texts]
+    lines += [{**LINE, "response": "", "done": True, "done_reason": "stop", **TIMES}] * done
+    return b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("body", "rule", "text", "thought"),
+    [
+        (generated("<think>Hm", "</think>So."), "reasoning_tags", "So.", "Hm"),
+        (generated("Look.", ONE[:30], ONE[30:], "So."), "kimi_k2", 'Look.get_weather {"city":"Beijing"}So.', ""),
+        (generated("Look.", ONE[: ONE.index("}")]), "kimi_k2", 'Look.get_weather {"city": "Beijing"', ""),
+        (generated("Look.", ONE[: ONE.index("}")], done=False), "kimi_k2", 'Look.get_weather {"city": "Beijing"', ""),
+    ],
+    ids=["think", "call", "broken-off", "cut"],
+)
+def test_what_is_generated_has_no_calls(body: bytes, rule: str, text: str, thought: str) -> None:
+    """With tools after all: a call has no place in /api/generate but the text."""
+    request = ollama_request() | {"model": "qwen3:8b"}
+    whole = play(lambda: pipeline(request), [body])
+    lines = [json.loads(line) for line in whole.splitlines()]
+    assert "".join(line["response"] for line in lines) == text
+    assert "".join(line.get("thinking", "") for line in lines) == thought
+    made = pipeline(request)
+    assert made.feed(body) + made.close() == whole
+    assert made.rules == [rule]
 
 
 @pytest.mark.parametrize("policy", ["first", "drain", "collect"])

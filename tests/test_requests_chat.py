@@ -60,6 +60,7 @@ MESSAGES: list[tuple[str, list[dict[str, Any]], list[dict[str, Any]], list[str]]
     ("an image's detail", [says("user", [{"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0K", "detail": "high"}}])], [says("user", [PNG])], ["detail"]),
     ("a PDF", [says("user", [{"type": "file", "file": {"filename": "A", "file_data": PDF}}])], [says("user", [{"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": "JVBERi0x"}, "title": "A"}])], []),
     ("a file of text", [says("user", [{"type": "file", "file": {"file_data": "data:text/plain;base64,SGk="}}])], [says("user", [{"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "Hi"}}])], []),
+    ("a file of text that is none", [says("user", [text("Hi"), {"type": "file", "file": {"file_data": "data:text/plain;base64,/w=="}}])], [HI], ["text/plain"]),
     ("another file", [says("user", [text("Hi"), {"type": "file", "file": {"file_data": "data:application/zip;base64,UEs="}}])], [HI], ["application/zip"]),
     ("a file of OpenAI's", [says("user", [text("Hi"), {"type": "file", "file": {"file_id": "file-1"}}])], [HI], ["file of the provider's"]),
     ("a part of tomorrow's", [says("user", [text("Hi"), {"type": "hologram"}])], [HI], ["hologram"]),
@@ -153,6 +154,7 @@ MESSAGES: list[tuple[str, list[dict[str, Any]], list[dict[str, Any]], list[str]]
         [HI, says("assistant", [{"type": "thinking", "thinking": "Hm", "signature": "x"}, text("a")])],
         [],
     ),
+    ("a broken seal of ours", [HI, says("assistant", "a", reasoning_details=[{"type": "reasoning.text", "text": "Hm", "signature": envelope(Seal("details", "{"))}])], [HI, says("assistant", "a")], ["Reasoning"]),
     ("what OpenAI encrypted, sealed by us", [HI, says("assistant", "a", reasoning_details=[{"type": "reasoning.encrypted", "data": envelope(Seal("encrypted", "{}"))}])], [HI, says("assistant", "a")], ["Reasoning"]),
 ]  # fmt: skip
 

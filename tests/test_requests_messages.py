@@ -96,6 +96,13 @@ MESSAGES: list[Row] = [
         [user("a\n\nb")],
         ["image inside a document"],
     ),
+    ("a document of texts", [user({"type": "document", "source": {"type": "content", "content": [text("a"), text("b")]}})], [user("a\n\nb")], []),
+    (
+        "a document in a file",
+        [user({"type": "document", "source": {"type": "file", "file_id": "file_1"}})],
+        [user("[A document that is a file of the provider's is left out: another provider has no such file]")],
+        ["no such file"],
+    ),
     (
         "a document's address",
         [user({"type": "document", "source": {"type": "url", "url": "https://e.com/a.pdf"}})],
@@ -110,6 +117,7 @@ MESSAGES: list[Row] = [
     ),
     ("a container upload", [user(text("Hi"), {"type": "container_upload", "file_id": "f"})], [HI], ["container_upload"]),
     ("citations", [user(text("Hi", citations=[{"type": "char_location"}]))], [HI], ["citations"]),
+    ("thoughts of the user's", [user(text("Hi"), {"type": "thinking", "thinking": "Hm", "signature": ""})], [HI], []),
     ("citations that are none", [user(text("Hi", citations=None))], [HI], []),
     (
         "a call and its result",
@@ -121,6 +129,12 @@ MESSAGES: list[Row] = [
         "text behind calls stands in front of them",
         [assistant(text("a"), use(), text("b")), user(result())],
         [{"role": "assistant", "content": [text("a"), text("b")], "tool_calls": [call()]}, told("Sunny")],
+        [],
+    ),
+    (
+        "arguments that are a JSON text",
+        [assistant({**use(), "input": '{"city": "Bonn"}'}), user(result())],
+        [{"role": "assistant", "content": None, "tool_calls": [call(arguments='{"city": "Bonn"}')]}, told("Sunny")],
         [],
     ),
     ("who called", [assistant({**use(), "caller": {"type": "direct"}}), user(result())], [CALLED, told("Sunny")], []),
@@ -182,6 +196,12 @@ MESSAGES: list[Row] = [
             told("[image 2 of those shown below]", "b"),
             user(text("Shown by the tools above:"), PNG_URL, PNG_URL, text("x")),
         ],
+        [],
+    ),
+    (
+        "an image of the last result, and nothing behind it",
+        [assistant(use()), user(result([{"type": "image", "source": PNG}]))],
+        [*(CALLED, told("[image 1 of those shown below]")), user(text("Shown by the tools above:"), PNG_URL)],
         [],
     ),
     (
@@ -357,6 +377,18 @@ FIELDS: list[tuple[str, str, str, dict[str, Any], dict[str, Any], list[str]]] = 
         },
         ["told in the prompt"],
     ),
+    (
+        "a format without a field for its schema, and a system with an image",
+        "api.z.ai", "glm-4.6v", {"messages": [{"role": "system", "content": [{"type": "image", "source": PNG}]}, HI], "output_config": {"format": {"type": "json_schema", "schema": {}}}},
+        {"messages": [{"role": "system", "content": [PNG_URL, text("Answer with one JSON object of this schema, and nothing else:\n{}")]}, HI]},
+        ["told in the prompt"],
+    ),
+    (
+        "a format without a field for its schema, and a system",
+        DEEPSEEK, "deepseek-chat", {"system": "Be", "output_config": {"format": {"type": "json_schema", "schema": {"type": "object"}}}},
+        {"messages": [{"role": "system", "content": 'Be\n\nAnswer with one JSON object of this schema, and nothing else:\n{"type":"object"}'}, HI]},
+        ["told in the prompt"],
+    ),
     ("who asks", OPENAI, "m", {"metadata": {"user_id": "me"}}, {"user": "me"}, []),
     ("who asks, at length", OPENAI, "m", {"metadata": {"user_id": LONG}}, {"user": sha256(LONG.encode()).hexdigest()}, []),
     ("who asks, unsaid", MISTRAL, "m", {"metadata": {"user_id": "me"}}, {"user": None}, ["user"]),
@@ -410,6 +442,8 @@ REASONING: list[tuple[str, str, str, list[dict[str, Any]], dict[str, Any], list[
     ("redacted among others", VLLM, "m", [PLAIN, REDACTED], {"reasoning_content": "Hm", "reasoning_details": None}, ["Encrypted"]),
     ("a list goes back to who gave it", "llm.example.com", "m", [ROUTED], {"reasoning_content": "Hm", "reasoning_details": DETAILS}, []),
     ("a router's, for DeepSeek", DEEPSEEK, "deepseek-v4", [ROUTED], {"reasoning_content": "Hm", "reasoning_details": None}, []),
+    ("a broken seal of what is encrypted", ROUTER, "x", [{**PLAIN, "signature": envelope(Seal("encrypted", "{"))}], {"reasoning": "Hm", "reasoning_details": None}, ["broken"]),
+    ("a seal of nothing that is encrypted", ROUTER, "x", [{**PLAIN, "signature": envelope(Seal("encrypted", "[]"))}], {"reasoning": "Hm", "reasoning_details": None}, ["broken"]),
     ("a broken seal", ROUTER, "x", [{**PLAIN, "signature": envelope(Seal("details", "{"))}], {"reasoning": "Hm", "reasoning_details": None}, ["broken"]),
 ]  # fmt: skip
 
@@ -464,6 +498,8 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"messages": [{"role": ["user"], "content": "Hi"}]}, "the role"),
     ({"messages": [user(text(5))]}, "`text` is no string"),  # type: ignore[arg-type]
     ({"messages": [assistant({"type": "tool_use", "id": "a", "name": "b", "input": "{"})]}, "`input`"),
+    ({"messages": [assistant({"type": "tool_use", "id": "a", "name": "b", "input": "[]"})]}, "`input`"),
+    ({"messages": [user(result([use()]))]}, "cannot stand there"),
     ({"messages": [assistant({"type": "tool_use", "id": "a", "input": {}})]}, "no `name`"),
     ({"max_tokens": "many"}, "`max_tokens` is no number"),
     ({"max_tokens": 1.5}, "`max_tokens` is no whole number"),

@@ -264,6 +264,11 @@ def test_errors_say_what_is_wrong(request_: dict[str, Any], says: str) -> None:
         responses.read({"model": "m", **request_}, [])
 
 
+def test_where_only_the_providers_tools_are_allowed_no_other_is() -> None:
+    choice = {"type": "allowed_tools", "mode": "required", "tools": [{"type": "web_search"}]}
+    assert responses.read({"model": "m", "tools": TOOLS, "tool_choice": choice}, []).tool_choice == ToolChoice("none")
+
+
 def test_null_says_nothing() -> None:
     names = "instructions input tools tool_choice parallel_tool_calls max_output_tokens temperature top_p reasoning text stream include"
     nulls = dict.fromkeys([*names.split(), "previous_response_id", "conversation", "prompt", "user", "store", "metadata"])

@@ -442,6 +442,20 @@ def test_what_is_not_understood_is_kept_and_renumbered() -> None:
     assert (annotated["item_id"], annotated["output_index"]) == (output[2]["id"], 2)
 
 
+def test_annotations_stay_with_their_text() -> None:
+    """Whether they came in front of what is mended, or behind."""
+    one, two = ({"type": "url_citation", "url": f"https://example.org/{n}"} for n in (1, 2))
+    events = message(0, ["a", *LEAK, "b"])
+    at = {"type": "response.output_text.annotation.added", "item_id": "msg_0", "output_index": 0, "content_index": 0}
+    places = [n for n, each in enumerate(events) if each["type"].endswith("text.delta")]
+    events.insert(places[-1] + 1, {**at, "annotation_index": 1, "annotation": two})
+    events.insert(places[0] + 1, {**at, "annotation_index": 0, "annotation": one})
+    out = sent(turn(events))
+    told = [each["annotations"] for last in out[-1:] for entry in last["response"]["output"] for each in entry.get("content", ()) if each["type"] == "output_text"]
+    assert sorted(json.dumps(each) for part in told for each in part) == [json.dumps(one), json.dumps(two)]
+    assert [each["annotation"] for each in out if "annotation" in each] == [one, two]
+
+
 def test_of_its_own_calls_the_upstream_knows_the_arguments_best() -> None:
     odd = call(1, ["{}"])
     odd[2]["arguments"] = odd[3]["item"]["arguments"] = '{"city": "Rome"}'

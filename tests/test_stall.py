@@ -48,3 +48,13 @@ def test_a_stall(mend: Mend, size: int, after: int) -> None:
     out = [watched(data) for _ in range(3)]
     assert out == [data + b"held" if turn == after else data for turn in (1, 2, 3)]
     assert len(mend.gave_up) == bool(after)
+
+
+def test_giving_up_may_fail() -> None:
+    """What the mend made goes out all the same."""
+
+    def fails(_: str) -> bytes:
+        raise OSError
+
+    watched = Watched(Mend([LONG, LONG]).feed, fails)
+    assert [watched(b"x"), watched(b"y")] == [b"x", b"y"]

@@ -9,7 +9,7 @@ grow with the message: a text is put together when it is read, and reading it co
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from io import StringIO
-from typing import Any
+from typing import Any, assert_never
 
 from .events import (
     Event,
@@ -122,6 +122,8 @@ class Message:
                 self.ended = True
             case MessageStart():
                 pass
+            case _:
+                assert_never(event)
 
     def _open_run(self) -> Thinking:
         if not self.thinking or self.thinking[-1].seal:

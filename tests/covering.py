@@ -1,0 +1,52 @@
+"""A pytest plugin, `-p covering`: which lines of the core each test runs, and how long it takes.
+
+Rule of this file: it is loaded before anything of toolmend is, in every worker of xdist too. It changes nothing but in how many
+ways a stream is cut: that matters to few branches, and takes most of the time. What it finds lies in .coverage, with the ids of
+the tests as contexts, and in pytest's cache.
+"""
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+from pathlib import Path
+
+import coverage
+import pytest
+
+import streams
+
+CONFIG = Path(__file__).parent / "coverage.toml"
+TIMES = "toolmend/times"
+"""The key in pytest's cache: seconds by id."""
+
+_cover = coverage.Coverage(config_file=str(CONFIG), data_suffix=True)
+_cover.start()
+_times: dict[str, float] = {}
+
+
+def _few(cuts: Callable[..., Iterator[list[bytes]]]) -> Callable[..., Iterator[list[bytes]]]:
+    """Whole, byte by byte, and once at random."""
+    return lambda *arguments, **named: islice(cuts(*arguments, **named), 3)
+
+
+streams.cuts = _few(streams.cuts)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    _cover.switch_context(item.nodeid)
+    try:
+        return (yield)
+    finally:
+        _cover.switch_context("")
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    _times[report.nodeid] = round(_times.get(report.nodeid, 0) + report.duration, 4)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    _cover.stop()
+    _cover.save()
+    cache = getattr(session.config, "cache", None)  # there is none with `-p no:cacheprovider`
+    if cache and not hasattr(session.config, "workerinput"):
+        cache.set(TIMES, _times)
