@@ -20,6 +20,7 @@ class Ledger:
     def __init__(self) -> None:
         self.out: list[bytes] = []
         self._came: list[bytes] = []  # chunks, and not all of them is answered for
+        self._begun = 0  # so many of them came before, or in, the call that `out` is of
         self._sure = (0, 0)  # so many parts of `out`, and the bytes of `_came` that they answer for
         self._left = 0  # the same bytes, and those of frames that left and gave nothing yet
         self._ahead: list[tuple[int, int]] = []  # where in `_came` comments are that have gone out
@@ -34,10 +35,12 @@ class Ledger:
             sure -= len(chunk)
             gone += 1
         size = self._sure[1] - sure
-        came = [*self._came[gone:], data] if data else self._came[gone:]
+        came = self._came[gone:] if gone else self._came  # no copy for each of many
         ahead = [(first - size, last - size) for first, last in self._ahead if last > size]
         left = self._left - size
-        self._came, self._sure, self._left, self._ahead, self.out = came, (0, sure), left, ahead, out
+        if data:
+            came.append(data)
+        self._came, self._begun, self._sure, self._left, self._ahead, self.out = came, len(came), (0, sure), left, ahead, out
 
     def goes(self, out: list[bytes], size: int = 0) -> None:
         """All in `out` goes to the client, and answers for so many bytes more."""
@@ -88,4 +91,5 @@ class Ledger:
         """What goes out where something failed: what is sure of `out`, and the rest; with it `data`, if that has not begun."""
         if out is self.out:
             return [*out[: self._sure[0]], *self.rest()]
-        return [*self.rest(), data]
+        came = len(self._came) > self._begun  # it failed behind the append
+        return [*self.rest(), *([] if came else [data])]
