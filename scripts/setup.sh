@@ -66,6 +66,8 @@ install() {
     fi
     "$venv/bin/python" -c 'import pip' 2>/dev/null || run "$venv/bin/python" -m ensurepip # uv makes it without
     run "$venv/bin/python" -m pip install --quiet --no-input --constraint constraints.txt --editable ".[$1]"
+    # xds-protos brings older files of the same name, and whoever comes last wins
+    [ "$1" != dev ] || run "$venv/bin/python" -m pip install --quiet --no-input --force-reinstall --no-deps --constraint constraints.txt opentelemetry-proto
     fingerprint >"$venv/.toolmend-$1"
 }
 

@@ -149,16 +149,17 @@ def test_a_collector_that_is_not_there(start: Start, serve: Serve, monkeypatch: 
 
 
 @pytest.mark.parametrize(
-    ("value", "module", "sentence"),
+    ("value", "module", "error", "sentence"),
     [
-        ("9464", "prometheus_client", r"toolmend_metrics: an address needs prometheus_client, .*install toolmend\[metrics\]"),
-        ("otel", "opentelemetry", r"toolmend_metrics: otel needs opentelemetry\S*, .*install toolmend\[otel\]"),
+        ("9464", "prometheus_client", "ModuleNotFoundError", r"toolmend_metrics: an address needs prometheus_client, .*install toolmend\[metrics\]"),
+        ("otel", "opentelemetry", "ModuleNotFoundError", r"toolmend_metrics: otel needs opentelemetry\S*, .*install toolmend\[otel\]"),
+        ("otel", "opentelemetry", "ImportError", r"toolmend_metrics: otel: opentelemetry lacks .*--no-deps opentelemetry-proto"),
     ],
 )
 def test_what_is_not_installed_stops_the_start(
-    confdir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, value: str, module: str, sentence: str
+    confdir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, value: str, module: str, error: str, sentence: str
 ) -> None:
-    (tmp_path / f"{module}.py").write_text(f"raise ModuleNotFoundError('no {module}', name={module!r})")
+    (tmp_path / f"{module}.py").write_text(f"raise {error}('no {module}', name={module!r})")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     proxy = Mitmdump({"toolmend_metrics": value}, confdir=confdir)
     with pytest.raises(ProxyError, match=sentence), proxy:

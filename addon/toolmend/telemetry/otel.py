@@ -31,6 +31,11 @@ except ModuleNotFoundError as error:
         f"toolmend_metrics: otel needs {error.name}, which is not installed where mitmproxy runs; "
         "install toolmend[otel] there, or leave the word out"
     ) from None
+except ImportError as error:  # xds-protos, of toolmend[envoy], has older files of the same names
+    raise SettingsError(
+        f"toolmend_metrics: otel: {error.name} lacks what it should have, another package wrote over it; "
+        "put it right with `pip install --force-reinstall --no-deps opentelemetry-proto`"
+    ) from None
 
 logger = logging.getLogger(__name__)
 
