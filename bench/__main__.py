@@ -18,10 +18,11 @@ import click
 
 from toolmend.cli import Problem
 from toolmend.dialects import DIALECTS
+from toolmend.running.envoy import ProcessError
 from toolmend.running.proxy import ProxyError
 from toolmend.upstream import make_certificate
 
-from . import end_to_end, in_process, memory, startup
+from . import end_to_end, envoy, in_process, memory, startup
 from .load import Load
 from .proxies import compared
 from .table import Table, document, markdown, text
@@ -30,6 +31,8 @@ FORMAT = 1
 """The version of what `--json` writes."""
 
 PARTS = ("process", "end-to-end", "memory", "start")
+ASKED = ("envoy",)
+"""What is measured only if it is asked for: it takes another program."""
 
 SOME = ("kimi_k2", "hermes", "qwen3_coder", "dsml", "glm", "harmony", "mistral", "python_list", "gemma4", "json_object")
 """With --quick: of each way to write arguments one dialect."""
@@ -38,7 +41,7 @@ type Progress = Callable[[str], None]
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@click.argument("parts", nargs=-1, type=click.Choice(PARTS), metavar="[PART]...")
+@click.argument("parts", nargs=-1, type=click.Choice((*PARTS, *ASKED)), metavar="[PART]...")
 @click.option("--quick", is_flag=True, help="Less of everything: under a minute, and rougher.")
 @click.option("--only", default="", metavar="TEXT", help="Of `process`: the rows that have this in their table's title and name.")
 @click.option("--json", "file", type=click.File("w", encoding="utf-8", lazy=False), help="Write the figures to a file as well.")
@@ -46,8 +49,9 @@ type Progress = Callable[[str], None]
 def bench(parts: tuple[str, ...], quick: bool, only: str, file: IO[str] | None, as_markdown: bool) -> None:
     """Measure what toolmend costs, beside doing nothing, on this machine.
 
-    PART is process, end-to-end, memory or start; all by default, which takes a quarter of an hour. `!` marks what misses its
-    target. What is compared took turns in one run: compare within a table, not between machines or days.
+    PART is process, end-to-end, memory or start; all of these by default, which takes a quarter of an hour; or envoy, which is
+    measured if it is asked for. `!` marks what misses its target. What is compared took turns in one run: compare within a table,
+    not between machines or days.
 
     \b
     Examples:
@@ -65,7 +69,7 @@ def bench(parts: tuple[str, ...], quick: bool, only: str, file: IO[str] | None, 
         progress = _progress(part)
         try:
             found = measure(part, progress, quick=quick, only=only)
-        except ProxyError as error:
+        except (ProxyError, ProcessError) as error:
             raise Problem(str(error)) from None
         finally:
             progress("")
@@ -92,6 +96,8 @@ def measure(part: str, progress: Progress, *, quick: bool, only: str = "") -> li
         if part == "start":
             return startup.tables(folder, 2 if quick else 8, progress)
         with Load(certificate) as load:
+            if part == "envoy":
+                return envoy.tables(load.port, certificate, folder, envoy.QUICK if quick else envoy.FULL, progress)
             if part == "memory":
                 return memory.tables(load, ca, folder, memory.QUICK if quick else memory.FULL, progress)
             with compared(folder, load.port, ca) as proxies:

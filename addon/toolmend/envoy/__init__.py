@@ -1,0 +1,1 @@
+"""Behind Envoy: the ext_proc worker, and the configuration that Envoy needs for it."""
