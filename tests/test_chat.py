@@ -244,7 +244,7 @@ USAGE = {
     "deepseek": ({"prompt_tokens": 9, "prompt_cache_hit_tokens": 4}, Usage(9, 0, 4)),
     "moonshot": ({"prompt_tokens": 9, "cached_tokens": 4}, Usage(9, 0, 4)),
     "openrouter": ({"cache_write_tokens": 2}, Usage(cache_write_tokens=2)),
-    "nonsense": ({"prompt_tokens": "9", "completion_tokens": -3, "prompt_tokens_details": 7}, Usage()),
+    "nonsense": ({"prompt_tokens": "9", "completion_tokens": -3, "prompt_tokens_details": 7, "completion_tokens_details": {"reasoning_tokens": True}}, Usage()),
 }  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..events import Event, Finish, StreamError, Usage
+from .counts import count
 
 _STATUS = re.compile("[1-5][0-9]{2}")
 
@@ -30,16 +31,12 @@ def usage_of(usage: Mapping[str, Any]) -> Usage:
     completion = completion if isinstance(completion, dict) else {}
     cached = prompt.get("cached_tokens") or usage.get("prompt_cache_hit_tokens") or usage.get("cached_tokens")
     return Usage(
-        _count(usage.get("prompt_tokens")),
-        _count(usage.get("completion_tokens")),
-        _count(cached),
-        _count(prompt.get("cache_write_tokens") or usage.get("cache_write_tokens")),
-        _count(completion.get("reasoning_tokens")),
+        count(usage.get("prompt_tokens")),
+        count(usage.get("completion_tokens")),
+        count(cached),
+        count(prompt.get("cache_write_tokens") or usage.get("cache_write_tokens")),
+        count(completion.get("reasoning_tokens")),
     )
-
-
-def _count(value: Any) -> int:
-    return value if isinstance(value, int) and value > 0 else 0
 
 
 def error_of(error: Any) -> StreamError:
@@ -92,4 +89,3 @@ def usage_as(usage: Usage) -> dict[str, Any]:
         "prompt_tokens_details": {"cached_tokens": usage.cached_tokens, "cache_write_tokens": usage.cache_write_tokens},
         "completion_tokens_details": {"reasoning_tokens": usage.reasoning_tokens},
     }
-

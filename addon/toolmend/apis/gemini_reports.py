@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..events import StreamError, Usage
+from .counts import count
 
 MALFORMED = ("MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL")
 """Reasons for a call that Google's parser made nothing of."""
@@ -35,18 +36,13 @@ def usage_in(chunk: Mapping[str, Any]) -> Usage | None:
     told = chunk.get("usageMetadata")
     if not isinstance(told, dict):
         return None
-    thought = _count(told, "thoughtsTokenCount")
+    thought = count(told.get("thoughtsTokenCount"))
     return Usage(
-        _count(told, "promptTokenCount") + _count(told, "toolUsePromptTokenCount"),
-        _count(told, "candidatesTokenCount") + thought,
-        _count(told, "cachedContentTokenCount"),
+        count(told.get("promptTokenCount")) + count(told.get("toolUsePromptTokenCount")),
+        count(told.get("candidatesTokenCount")) + thought,
+        count(told.get("cachedContentTokenCount")),
         reasoning_tokens=thought,
     )
-
-
-def _count(told: Mapping[str, Any], name: str) -> int:
-    value = told.get(name)
-    return value if isinstance(value, int) and value > 0 else 0
 
 
 def error_in(chunk: Mapping[str, Any]) -> StreamError | None:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..events import Finish, Usage
+from .counts import count
 
 _FINISH = {
     "end_turn": "stop",
@@ -51,14 +52,14 @@ def same_stop(said: Mapping[str, Any], finish: Finish | None, *, called: bool) -
 
 def usage_of(usage: Mapping[str, Any]) -> Usage:
     """The token counts of Anthropic's `usage`."""
-    read, written = _count(usage.get("cache_read_input_tokens")), _count(usage.get("cache_creation_input_tokens"))
+    read, written = count(usage.get("cache_read_input_tokens")), count(usage.get("cache_creation_input_tokens"))
     details = usage.get("output_tokens_details")
     return Usage(
-        _count(usage.get("input_tokens")) + read + written,
-        _count(usage.get("output_tokens")),
+        count(usage.get("input_tokens")) + read + written,
+        count(usage.get("output_tokens")),
         read,
         written,
-        _count(details.get("thinking_tokens")) if isinstance(details, dict) else 0,
+        count(details.get("thinking_tokens")) if isinstance(details, dict) else 0,
     )
 
 
@@ -74,7 +75,3 @@ def usage_to(usage: Usage) -> dict[str, Any]:
     if usage.reasoning_tokens > 0:
         counts["output_tokens_details"] = {"thinking_tokens": usage.reasoning_tokens}
     return counts
-
-
-def _count(value: Any) -> int:
-    return value if isinstance(value, int) and value > 0 else 0

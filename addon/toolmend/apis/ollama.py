@@ -33,6 +33,7 @@ from ..events import (
 from ..sse import ServerSentEvent
 from .call_identity import bare, value_of
 from .codec import Reply
+from .counts import count
 from .ollama_write import Builder
 
 
@@ -145,13 +146,9 @@ class Ollama:
         reason = reason if isinstance(reason, str) and reason else "stop"
         yield Finish("tool_calls" if reason == "stop" and self._calls else reason)
         if "eval_count" in chunk or "prompt_eval_count" in chunk:
-            yield Usage(_count(chunk.get("prompt_eval_count")), _count(chunk.get("eval_count")))
+            yield Usage(count(chunk.get("prompt_eval_count")), count(chunk.get("eval_count")))
         yield MessageEnd()
 
     def _mended(self, rule: str) -> None:
         self._fired(rule)
         self._regular = False
-
-
-def _count(value: Any) -> int:
-    return value if isinstance(value, int) and value > 0 else 0

@@ -12,6 +12,7 @@ from typing import Any
 from .. import ids
 from ..events import StreamError, Usage
 from .codec import Reply
+from .counts import count
 from .messages_errors import overflows
 
 _ECHOED: dict[str, tuple[tuple[type, ...], Any]] = {
@@ -135,11 +136,11 @@ def usage_of(usage: Mapping[str, Any]) -> Usage:
     """The counts of a usage object; what is missing counts 0."""
     read, written = (_object(usage.get(name)) for name in ("input_tokens_details", "output_tokens_details"))
     return Usage(
-        _count(usage.get("input_tokens")),
-        _count(usage.get("output_tokens")),
-        _count(read.get("cached_tokens")),
-        _count(read.get("cache_write_tokens")),
-        _count(written.get("reasoning_tokens")),
+        count(usage.get("input_tokens")),
+        count(usage.get("output_tokens")),
+        count(read.get("cached_tokens")),
+        count(read.get("cache_write_tokens")),
+        count(written.get("reasoning_tokens")),
     )
 
 
@@ -171,7 +172,3 @@ def _code(error: StreamError) -> str:
 
 def _object(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
-
-
-def _count(value: Any) -> int:
-    return value if type(value) is int and value > 0 else 0
