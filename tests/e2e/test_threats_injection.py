@@ -183,3 +183,34 @@ def test_what_an_upstream_fails_with(routed: Callable[[str], Mitmdump], serve: S
         if reply.header("content-type") == "application/json":
             assert json.loads(reply.body)["type"] == "error"
     lines_are_ours(proxy)
+
+
+HEADERS = {"CR": "a\rX-Injected: yes", "LF": "a\nX-Injected: yes", "NUL": "a\0b", "NBSP": "a\u00a0b\u0085", "long": "a" * 20_000}
+"""What a header of HTTP/1 can be made to bring; the rest ends it."""
+ASKED = ("User-Agent", "X-Request-Id", "Accept-Language", "OpenAI-Beta", "X-Title")
+SAID = ("x-request-id", "retry-after", "retry-after-ms", "x-ratelimit-reset-tokens", "cache-control", "content-type")
+
+
+def test_headers_that_both_bring(routed: Callable[[str], Mitmdump], serve: Serve) -> None:
+    """To a client of the same API and to one of another, with an answer and with an error."""
+    error = b'{"error":{"message":"slow down","type":"tokens","code":"rate_limit_exceeded"}}'
+    kinds = ((200, "text/event-stream", HELLO), (429, "application/json", error))
+    scripts = []
+    for evil in HEADERS.values():
+        for status, kind, body in kinds:
+            said = tuple((name, f"{kind}; a={evil}" if name == "content-type" else evil) for name in SAID)
+            scripts += [Script(((0, body),), status=status, headers=said)] * 2
+    upstream = serve(*scripts)
+    proxy = routed(upstream.url)
+    for number, evil in enumerate(evil for evil in HEADERS.values() for _ in kinds):
+        told = [f"{name}: {evil}" for name in ASKED]
+        for more, (path, body) in enumerate((("/v1/chat/completions", WEATHER), ("/v1/messages", ASK))):
+            reply = ask(proxy, "https://chat.invalid:443", path, body, *told)
+            check(reply)
+            assert all(char.isprintable() and char.isascii() for _, value in reply.headers for char in value)
+            assert len(upstream.requests) <= 2 * number + more + 1
+    for one in upstream.requests:
+        assert "x-injected" not in {name for name, _ in one.headers}
+        assert all(value.isascii() and value.isprintable() and len(value) < 20_000 for _, value in one.headers)
+    assert len(upstream.requests) >= 12  # of 20: what the proxy itself refuses is none
+    lines_are_ours(proxy)

@@ -82,10 +82,11 @@ def translate_error(
     """The error for a client of `target`. `new_id`: what the request is called where the client's API names it."""
     given = tuple(headers)
     if source == target and status >= 400 and is_error(body):
-        kind = next((value for name, value in given if name.lower() == "content-type"), "application/json")
-        return status, (("content-type", kind), *translate_headers(given, source, target, now=now, new_id=new_id)), body
-    status, text = write_error(fault_of(status, body), target, new_id)
-    return status, (("content-type", "application/json"), *translate_headers(given, source, target, now=now, new_id=new_id)), text
+        out = body
+    else:
+        status, out = write_error(fault_of(status, body), target, new_id)
+    # whatever the upstream called it: it is JSON, and a content type of a stranger's may hold line ends
+    return status, (("content-type", "application/json"), *translate_headers(given, source, target, now=now, new_id=new_id)), out
 
 
 def is_error(body: bytes) -> bool:

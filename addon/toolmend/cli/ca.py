@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from ..config.data_folder import private
 from ..running import trust
 from ..running.environment import confdir
 from ..running.trust import CA, KEY, System
@@ -128,7 +129,7 @@ def _made(folder: Path) -> Path:
         from mitmproxy.options import CONF_BASENAME, KEY_SIZE  # noqa: PLC0415
 
         try:
-            folder.mkdir(0o700, parents=True, exist_ok=True)
+            private(folder)
             CertStore.from_store(folder, CONF_BASENAME, KEY_SIZE)
         except OSError as error:
             raise Problem(f"no CA can be made in {folder}: {error.strerror or error}", try_="toolmend doctor") from None

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 
-from ..config.data_folder import data_folder
+from ..config.data_folder import data_folder, private
 from ..running.background import running
 from ..running.environment import before, handed_back, variables
 from ..running.foreground import Foreground
@@ -116,7 +116,7 @@ def _introduce(name: str, url: str, recordings: str | None, *, shared: bool) -> 
     )
     click.echo("\n".join(lines), err=True)
     try:
-        told.parent.mkdir(0o700, parents=True, exist_ok=True)
+        private(told.parent)
         told.touch(0o600)
     except OSError:
         pass  # then it is said once more

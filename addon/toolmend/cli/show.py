@@ -4,7 +4,6 @@ Rule of this file: view.py says what there is to be seen, terminal_view.py and p
 """
 
 import json
-import os
 import shlex
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from ..recordings.library import Entry
 from ..replay import RecordingError, load
 from ..view import document
 from . import Exit, Problem
+from .files import put
 from .recordings import FLOW, flows_option
 
 
@@ -84,13 +84,5 @@ def _written(page: str, wanted: str, name: str) -> Path:
     path = Path(wanted or ".")
     if path.is_dir():
         path /= f"{name}.html"
-    new = path.with_name(f".{path.name}.new")
-    try:
-        with open(new, "w", encoding="utf-8", opener=lambda file, flags: os.open(file, flags, 0o600)) as file:
-            file.write(page)
-        new.replace(path)
-    except OSError as error:
-        new.unlink(missing_ok=True)
-        hint = shlex.join(["toolmend", "show", name, "--html", f"{name}.html"])
-        raise Problem(f"{path} cannot be written: {error.strerror or error}", try_=hint) from None
+    put(path, lambda file: file.write(page.encode()))  # type: ignore[arg-type]
     return path

@@ -5,6 +5,8 @@ Rule of this file: it imports next to nothing, so that a command finds the recor
 
 import os
 import sys
+from contextlib import suppress
+from itertools import takewhile
 from pathlib import Path
 
 from .checks import SettingsError
@@ -41,6 +43,14 @@ def config_folder() -> Path | None:
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "toolmend"
     return home / ("Library/Application Support" if sys.platform == "darwin" else ".config") / "toolmend"
+
+
+def private(folder: Path) -> None:
+    """Makes a folder, and those above it that are missing, for the user alone."""
+    for one in reversed([*takewhile(lambda one: not one.exists(), (folder, *folder.parents))]):
+        with suppress(FileExistsError):  # another process was faster
+            one.mkdir(0o700)
+            one.chmod(0o700)  # what the umask took
 
 
 def expand(where: str, text: str) -> Path:

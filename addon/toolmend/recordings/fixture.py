@@ -9,6 +9,7 @@ Rule of this file: whoever looks at a fixture, at any moment, sees the old one o
 """
 
 import json
+import os
 import re
 import shutil
 import tempfile
@@ -19,9 +20,11 @@ from hashlib import sha256
 from io import BytesIO
 from itertools import chain
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 from .. import __version__
+from ..config.data_folder import private
 from ..ids import new_call_id
 from ..replay import Recording, replay
 from .folder import FORMAT
@@ -84,12 +87,11 @@ def create(folder: Path, made: Mapping[str, bytes]) -> None:
     if folder.exists() or folder.is_symlink():
         raise FileExistsError(f"{folder} exists")
     missing = [parent for parent in folder.parents if not parent.exists()]
-    folder.parent.mkdir(parents=True, exist_ok=True)
+    private(folder.parent)
     scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
     try:
-        scratch.chmod(0o755)
         for name, data in made.items():
-            (scratch / name).write_bytes(data)
+            _create(scratch / name, data)
         scratch.rename(folder)
     except BaseException:
         shutil.rmtree(scratch, ignore_errors=True)
@@ -102,13 +104,21 @@ def create(folder: Path, made: Mapping[str, bytes]) -> None:
 def replace(folder: Path, made: Mapping[str, bytes]) -> None:
     """Some files of a folder, meta.json last: its sums tell whether all of them are there."""
     for name, data in sorted(made.items(), key=lambda item: item[0] == "meta.json"):
-        new = folder / f".{name}.new"
+        new = folder / f".{name}.{token_hex(4)}"
         try:
-            new.write_bytes(data)
+            _create(new, data)
+            with suppress(FileNotFoundError):
+                shutil.copymode(folder / name, new)
             new.replace(folder / name)
         except BaseException:
             new.unlink(missing_ok=True)
             raise
+
+
+def _create(path: Path, data: bytes) -> None:
+    """A new file for the user alone; a link is not followed."""
+    with open(path, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+        file.write(data)
 
 
 def _json(value: Any) -> bytes:

@@ -27,12 +27,12 @@ from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
-from ..config.data_folder import data_folder
+from ..config.data_folder import data_folder, private
 from ..config.store_url import StoreUrl
 from .folder import META
 from .pruning import recordings_in, remove
 from .store import filesystem, why
-from .uploading import LateError, private, upload
+from .uploading import LateError, upload
 
 PATIENCE = 5.0
 """Seconds that a close waits for uploads."""

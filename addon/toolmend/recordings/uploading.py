@@ -8,12 +8,11 @@ Rule of this file: it only writes, so that a key that may do no more is enough.
 import os
 import shutil
 from collections.abc import Callable
-from contextlib import suppress
 from errno import ENOTDIR
-from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
+from ..config.data_folder import private
 from ..config.store_url import StoreUrl
 from .folder import META
 from .store import filesystem
@@ -56,11 +55,3 @@ def _copy(file: Path, target: Path) -> None:
         shutil.copyfileobj(source, copy)
         copy.flush()
         os.fsync(copy.fileno())
-
-
-def private(folder: Path) -> None:
-    """Makes a folder, and those above it that are missing, for the user alone."""
-    for one in reversed([*takewhile(lambda one: not one.exists(), (folder, *folder.parents))]):
-        with suppress(FileExistsError):  # another process was faster
-            one.mkdir(0o700)
-            one.chmod(0o700)  # what the umask took

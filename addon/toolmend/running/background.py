@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ..config.data_folder import data_folder
+from ..config.data_folder import data_folder, private
 from .proxy import COMMAND, GRACE, LISTENING, START, arguments, tail
 from .tally import MARK
 
@@ -104,7 +104,9 @@ def last_log() -> Path:
 def start(port: int, options: Mapping[str, str], confdir: Path, scripts: Sequence[Path], env: Mapping[str, str]) -> Running:
     """Starts it, and returns when it is at work. Raises StartError, also if one runs already."""
     folder = data_folder()
-    folder.mkdir(0o700, parents=True, exist_ok=True)
+    private(folder)
+    with suppress(OSError):  # the proxy tells it better
+        private(confdir)  # mitmproxy makes it as the umask says
     with _lock(folder / LOCK) as ours:
         log = last_log()
         with suppress(FileNotFoundError):

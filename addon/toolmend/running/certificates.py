@@ -10,11 +10,14 @@ all the rest in it; a company's own CA, named in any of the variables, goes with
 
 import os
 import re
+import tempfile
 import time
 from collections.abc import Mapping
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
+
+from ..config.data_folder import private
 
 SYSTEM = (
     "/etc/ssl/certs/ca-certificates.crt",  # Debian, Ubuntu, Arch, Alpine
@@ -67,7 +70,7 @@ def trusted(given: Mapping[str, str], *extra: Path) -> bytes:
 
 def write_bundle(path: Path, *extra: Path, given: Mapping[str, str] = os.environ) -> Path:
     """Writes what is trusted, and `extra` CAs, into one PEM file; returns its path."""
-    path.write_bytes(trusted(given, *extra))
+    _write(path, trusted(given, *extra))
     return path
 
 
@@ -75,19 +78,24 @@ def kept_bundle(folder: Path, given: Mapping[str, str], *extra: Path) -> Path:
     """The same in a file whose name says what is in it: it is written once, and two that need different ones do not meet."""
     text = trusted(given, *extra)
     path = folder / f"ca-bundle-{sha256(text).hexdigest()[:12]}.pem"
-    folder.mkdir(0o700, parents=True, exist_ok=True)
+    private(folder)
     if path.exists():
         os.utime(path)
         return path
-    draft = folder / f".{path.name}.{os.getpid()}"
-    draft.touch(0o600)
-    draft.write_bytes(text)
-    draft.replace(path)
+    _write(path, text)
     for old in folder.glob("ca-bundle-*.pem"):
         with suppress(OSError):
             if time.time() - old.stat().st_mtime > UNUSED_DAYS * 86400:
                 old.unlink()
     return path
+
+
+def _write(path: Path, text: bytes) -> None:
+    """Whole, and for the user alone: who can write a file of CAs decides what clients trust."""
+    number, draft = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    with os.fdopen(number, "wb") as file:
+        file.write(text)
+    Path(draft).replace(path)
 
 
 def _system() -> Path:

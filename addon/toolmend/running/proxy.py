@@ -14,10 +14,12 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from ..config.data_folder import private
 from .certificates import write_bundle
 from .environment import variables
 
@@ -170,6 +172,8 @@ class Mitmdump:
             self._process.stdin.close()
 
     def __enter__(self) -> Self:
+        with suppress(OSError):  # mitmdump tells it better
+            private(self.confdir)  # mitmproxy makes it as the umask says
         self._process = subprocess.Popen(
             [*COMMAND, *arguments(self.options, self.scripts)],
             env=self.env,
