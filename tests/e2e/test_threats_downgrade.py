@@ -79,6 +79,12 @@ def told(proxy: Mitmdump, wire: Wire, headers: Fields) -> list[str]:
         return found
 
 
+@pytest.fixture(autouse=True)
+def trusted(proxy: Mitmdump, certificate: tuple[Path, Path]) -> None:
+    """A client whose every connection ends before a request would be taken for one that refuses the proxy's certificate."""
+    outcome(proxy, certificate, [])
+
+
 @pytest.mark.parametrize("name", REQUESTS)
 def test_requests(proxy: Mitmdump, bare: Mitmdump, certificate: tuple[Path, Path], name: str) -> None:
     with_it = outcome(proxy, certificate, REQUESTS[name])
