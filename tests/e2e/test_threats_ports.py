@@ -28,14 +28,19 @@ def home(tmp_path: Path) -> dict[str, str]:
 def tree(pid: int) -> set[int]:
     """A process, and those below it."""
     found = {pid}
-    for task in Path(f"/proc/{pid}/task").iterdir():
-        for child in (task / "children").read_text().split():
-            found |= tree(int(child))
+    with suppress(FileNotFoundError, ProcessLookupError):  # it ended meanwhile
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            for child in (task / "children").read_text().split():
+                found |= tree(int(child))
     return found
 
 
 def listening(pid: int) -> set[tuple[str, str]]:
-    return {place for one in tree(pid) for place in ports(one)}
+    found: set[tuple[str, str]] = set()
+    for one in tree(pid):
+        with suppress(FileNotFoundError, ProcessLookupError):
+            found |= set(ports(one))
+    return found
 
 
 @contextmanager
