@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from itertools import batched
 from typing import Any
 
 import pytest
@@ -168,8 +169,9 @@ def test_a_run_is_bounded() -> None:
 
 
 def test_an_error_in_a_lane_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    chunks = [event(chunk({"role": "assistant"})), *(event(chunk({"content": f"a{n}" + "é" * (n > 4)})) for n in range(9))]
-    for name in ("run", "read", "_take"):
+    events = [event(chunk({"content": f"a{n}" + "é" * (n > 4)})) for n in range(18)]
+    chunks = [event(chunk({"role": "assistant"})), *map(b"".join, batched(events, 2))]
+    for name in ("run", "read", "skip"):
         made, out = Pipeline(REQUEST), []
         for at, data in enumerate(chunks):
             if at == 6:
@@ -179,6 +181,33 @@ def test_an_error_in_a_lane_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> No
         assert made.error
         assert made.error.startswith("ZeroDivisionError")
         monkeypatch.undo()
+
+
+@pytest.mark.parametrize(
+    ("texts", "out"),
+    [(["a <", "b"], [0, 2]), (["a f", "un", "ny"], [0, 0, 3]), (["a <", "|", "b", "c"], [0, 0, 3, 1]), (["a <", "b <", "c"], [0, 1, 2]),
+     (["a", "f", "un"], [1, 1, 1]), (["a f", "or"], [0, 2])],
+    ids=lambda value: " ".join(map(str, value)),
+)  # fmt: skip
+def test_what_may_begin_a_call_waits(texts: list[str], out: list[int]) -> None:
+    """How many events go out for each chunk; not one of them was read, but where what waits is none that was waited with."""
+    events = [event(chunk({"content": text})) for text in ["I", " see: ", *texts]]
+    plain, _ = run([event(chunk({"role": "assistant"})), *events], REQUEST, "chat", "chat", lanes=False)
+    quick, _ = run([event(chunk({"role": "assistant"})), *events], REQUEST, "chat", "chat", lanes=True)
+    assert [given_.count(b"\n\n") for given_ in quick[0][3:-1]] == out
+    assert quick == plain
+
+
+@pytest.mark.parametrize("end", ["close", "give_up", "comment", "half", "finish"])
+def test_what_waits_is_not_lost(end: str) -> None:
+    made = Pipeline(REQUEST)
+    events = [event(chunk(delta)) for delta in ({"role": "assistant"}, {"content": "a"}, {"content": "b"}, {"content": "c <"})]
+    out = [made.feed(data) for data in events]
+    assert made._waiting == events[-1]
+    assert out[-1] == b""
+    more = {"comment": b": hi\n\n", "half": events[1][:40], "finish": event(chunk({}, "stop"))}.get(end, b"")
+    out.append(made.give_up("it is time") if end == "give_up" else made.feed(more) if more else b"")
+    assert b"".join(out) + made.close() == b"".join(events) + more
 
 
 OPENERS = vocabulary(tuple(armed(None, profile_for("gpt-oss-20b", ""))))

@@ -207,7 +207,7 @@ STAGES = ["toolmend.apis.chat.Chat.decode", "toolmend.apis.chat.Chat.encode", "t
 @pytest.mark.parametrize("error", [RuntimeError, MemoryError, RecursionError, AssertionError])
 def test_whatever_raises_no_byte_is_lost(stage: str, error: type[Exception], monkeypatch: pytest.MonkeyPatch) -> None:
     """Up to the failing event the stream is mended, from there on it is raw; what was held comes first."""
-    prose = stream(["a ", "<", "b> ", "<|tool_call_begin|>", "c", "d"])
+    prose = stream(["a ", "<", "b> ", *["<|tool_call_begin|>", "c", "d"] * 3])
     module, cls, method = stage.rsplit(".", 2)
     owner = getattr(__import__(module, fromlist=[cls]), cls)
     original = getattr(owner, method)

@@ -17,12 +17,17 @@ class Course(NamedTuple):
 
     `quiet` matches what surely holds no such thing, in the bytes of the JSON string that the piece is, up to its closing quote.
     `escapes`: text that becomes arguments stands in a string of theirs, and is escaped for it.
+    `begun`, of a piece that stops: where in it something begins that goes on behind its end; -1 where there is more to it.
     """
 
     stops: Callable[[str], object]
     quiet: Quiet | None = None
     escapes: bool = False
+    begun: Callable[[str], int] = lambda _: -1
 
+
+KNOWN = 3
+"""Bytes behind the first one of a literal that `quiet` tells it by."""
 
 _NOTHING = re.compile(r"(?!)")
 _QUIET = re.compile(rb'[^"\\\x00-\x1f]*+(?:\\["\\/bfnrt][^"\\\x00-\x1f]*+)*+')
@@ -40,15 +45,12 @@ IN_STRING = Course(_LEAVES.match, _STAYS.match)
 @cache
 def without(literals: tuple[str, ...], words: frozenset[str], search: Callable[[str], object]) -> Course:
     """Text in which `search` looks for some literals, and for the beginning of one at its end; for `words` not within others."""
-    firsts: dict[bytes, set[bytes]] = {}
+    behind: dict[bytes, list[bytes]] = {}
     for literal in literals:
         data = literal.encode()
-        firsts.setdefault(data[:1], set()).add(data[1:2])
-    harmless = [
-        rb"%b(?!%b)" % (re.escape(first), _any_of((*seconds, b'"', b"\\")))
-        for first, seconds in firsts.items()
-        if b"" not in seconds
-    ]
+        behind.setdefault(data[:1], []).append(data[1:])
+    firsts = {first: _begins(rests, KNOWN) for first, rests in behind.items()}
+    harmless = [rb"%b(?!%b)" % (re.escape(first), rest) for first, rest in firsts.items() if rest]
     anywhere = {literal[:1].encode() for literal in literals if literal not in words}
     # a letter behind another one; what stands behind a backslash is none
     harmless += (rb"%b(?<=[^\\]\w%b)" % (first, first) for first in firsts if first not in anywhere)
@@ -56,6 +58,19 @@ def without(literals: tuple[str, ...], words: frozenset[str], search: Callable[[
     harmless.append(rb"\\" + _any_of(bytes((code,)) for code in escapes))
     rest = b"[^" + b"".join(map(re.escape, firsts)) + rb'"\\\x00-\x1f]*+'
     return Course(search, re.compile(rb"%b(?:(?:%b)%b)*+" % (rest, b"|".join(harmless), rest)).match)
+
+
+def _begins(rests: Iterable[bytes], depth: int) -> bytes:
+    """A pattern of what may be one of these in a JSON string, told by so many bytes, its end or an escape; b"": anything."""
+    followed: dict[bytes, list[bytes]] = {}
+    for rest in rests:
+        followed.setdefault(rest[:1], []).append(rest[1:])
+    if b"" in followed or not depth:
+        return b""
+    by_tail: dict[bytes, list[bytes]] = {}
+    for byte, there in followed.items():
+        by_tail.setdefault(_begins(there, depth - 1), []).append(byte)
+    return rb'(?:["\\]|%b)' % b"|".join(_any_of(some) + tail for tail, some in by_tail.items())
 
 
 def _any_of(characters: Iterable[bytes]) -> bytes:

@@ -1,4 +1,7 @@
-"""What goes out for a chunk that is one more delta of a run, told at a glance: most chunks are. See lane.py.
+"""What goes out for a chunk that is nothing but more deltas of a run, told at a glance: most chunks are. See lane.py.
+
+    one delta     head text tail                             each part is compared where it must stand
+    several       head text tail head text tail …            they are split where two meet, and their texts looked at as one
 
 Rule of this file: it is written for speed. What it does not know at once it leaves to `Lane.run`, which finds the same.
 """
@@ -8,14 +11,17 @@ from collections.abc import Callable
 from .apis.shape import Match, Shape, text_of
 from .wrap import Wrap
 
-MOST = 256
+MOST = 512
 """Deltas that wait to be read: reading them costs as much as one, so a few hundred make it cost nothing."""
 
-LONGEST = 1024
-"""Bytes of an event that is taken in without being counted: so many of them are within ROOM as well."""
+LONGEST = 512
+"""Bytes of text in a chunk that is taken in without being counted: so many of them are within ROOM as well."""
 
 type Glance = Callable[[bytes], bytes | None]
 """What goes out for a chunk, which has been taken in then; None where it is not told."""
+
+type Around = Callable[[bytes, int], bytes]
+"""What goes out for a text, as it stands in JSON, of the delta that is the next but so many."""
 
 
 def nothing(_: bytes) -> bytes | None:
@@ -24,44 +30,97 @@ def nothing(_: bytes) -> bytes | None:
 
 
 def same(shape: Shape, quiet: Match, run: list[bytes]) -> Glance:
-    """Of events in which nothing but the text varies, and that pass as they are."""
+    """Of events in which nothing but the text varies, and that pass as they are. Their texts go into `run`."""
     head, tail = shape.head, shape.rest[0][1]
     start, length = len(head), len(tail)
     least = start + length
+    most = least + LONGEST
+    between = tail + head
 
     def glance(data: bytes) -> bytes | None:
         size = len(data)
         if (
-            least < size < LONGEST
+            least < size < most
             and (match := quiet(data, start))
-            and match.end() + length == size
+            and (end := match.end()) + length == size
             and data.endswith(tail)
             and data.startswith(head)
             and (data.isascii() or is_utf8(data))
             and len(run) < MOST
         ):
-            run.append(data)
+            run.append(data[start:end])
             return data
-        return None
+        return data if size > 2 * least and several(data) else None
+
+    def several(data: bytes) -> bool:
+        if not (data.startswith(head) and data.endswith(tail) and data.isascii()):
+            return False
+        texts = data[start:-length].split(between)
+        said = b"".join(texts)
+        if len(said) > LONGEST or len(run) + len(texts) > MOST or said.find(b"\\") >= 0 or b"" in texts:
+            return False
+        match = quiet(said, 0)
+        if match is None or match.end() < len(said):
+            return False
+        run.extend(texts)
+        return True
 
     return glance
 
 
-def wrapped(shape: Shape, quiet: Match, run: list[bytes], wrap: Wrap, *, escapes: bool) -> Glance:
+def wrapped(shape: Shape, quiet: Match, run: list[bytes], around: Around) -> Glance:
     """Of such events, where something else goes out around the text."""
     take = same(shape, quiet, run)
-    start, length = len(shape.head), len(shape.rest[0][1])
-    quotes = [b'"%b"' % part for part in wrap.parts]
-    parts = (quotes[0][1:], *quotes[1:-1], quotes[-1][:-1])
 
     def glance(data: bytes) -> bytes | None:
+        before = len(run)
         if take(data) is None:
             return None
-        text = data[start : len(data) - length]
+        if len(run) == before + 1:
+            return around(run[before], before + 1)
+        return b"".join([around(text, count) for count, text in enumerate(run[before:], before + 1)])
+
+    return glance
+
+
+def around(wrap: Wrap, *, escapes: bool) -> Around:
+    """What goes out for a text, and around it."""
+    quotes = [b'"%b"' % part for part in wrap.parts]
+    parts = (quotes[0][1:], *quotes[1:-1], quotes[-1][:-1])
+    number, end = wrap.number, wrap.end
+
+    def put(text: bytes, count: int) -> bytes:
         if text.find(b"\\") >= 0 or not text.isascii():
-            return wrap.around(text_of(text) or "", len(run), escapes=escapes)
+            return wrap.around(text_of(text) or "", count, escapes=escapes)
         out = text.join(parts)
-        return out if wrap.number < 0 else out + b"%d" % (wrap.number + len(run)) + wrap.end
+        return out if number < 0 else out + b"%d" % (number + count) + end
+
+    return put
+
+
+def varying(shape: Shape, quiet: Match, run: list[bytes], last: list[bytes]) -> Glance:
+    """Of events in which more than the text varies, and that pass as they are. The event itself becomes the last."""
+    head, holes = shape.head, shape.holes(quiet)
+    start = len(head)
+    most = start + sum(length for _, _, length in holes) + LONGEST
+
+    def glance(data: bytes) -> bytes | None:
+        if len(data) > most or not data.startswith(head) or len(run) >= MOST:
+            return None
+        end, first, stop = start, 0, 0
+        for hole, literal, length in holes:
+            match = hole(data, end)
+            if match is None or not data.startswith(literal, after := match.end()):
+                return None
+            if hole is quiet:
+                first, stop = end, after
+            end = after + length
+        text = data[first:stop]
+        if end != len(data) or not text or not (text.isascii() or is_utf8(text)):
+            return None
+        last[:] = (data,)
+        run.append(text)
+        return data
 
     return glance
 

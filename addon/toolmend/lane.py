@@ -14,8 +14,8 @@ what went out for two such deltas in a row, which were the same around the text.
 
 from .apis.shape import ROOM, Shape, text_of
 from .course import Course
-from .glance import LONGEST, MOST, Glance, is_utf8, nothing, same, wrapped
-from .sse import ServerSentEvent, parse
+from .glance import LONGEST, MOST, Glance, around, is_utf8, nothing, same, varying, wrapped
+from .sse import ServerSentEvent, block_end, parse
 from .wrap import Wrap
 
 MOST_CHARACTERS = ROOM // 8
@@ -28,18 +28,19 @@ class Lane:
     def __init__(self, shape: Shape, course: Course, wrap: Wrap | None) -> None:
         self._shape = shape
         self._course = course
-        self._stops = course.stops
-        self._escapes = course.escapes
-        self._quiet = course.quiet
-        self._wrap = wrap
-        self._holes = shape.holes(course.quiet) if course.quiet and wrap is None else ()
-        self._run: list[bytes] = []  # the events; of those in which more than the text varies, the texts
+        self._around = around(wrap, escapes=course.escapes) if wrap else None
+        self._holes = shape.holes(course.quiet) if course.quiet else ()
+        self._least = len(shape.head) + sum(len(literal) for _, literal in shape.rest)  # bytes of an event
+        self._most = self._least + LONGEST
+        self._run: list[bytes] = []  # the texts
         self._size = 0
-        self._last = b""  # the last event
-        self.glance: Glance = self._several if self._holes else nothing
+        self._last: list[bytes] = []  # the last event, if more than the text varies
+        self.glance: Glance = nothing
         if course.quiet and not shape.varies:
             run, quiet = self._run, course.quiet
-            self.glance = wrapped(shape, quiet, run, wrap, escapes=course.escapes) if wrap else same(shape, quiet, run)
+            self.glance = wrapped(shape, quiet, run, self._around) if self._around else same(shape, quiet, run)
+        elif course.quiet and wrap is None:
+            self.glance = varying(shape, course.quiet, self._run, self._last)
 
     def begin(self, shape: Shape, course: Course) -> bool:
         """Whether another run can begin here: it is of the same shape, and on the same course."""
@@ -52,15 +53,13 @@ class Lane:
         """Whether there is nothing to be read."""
         return not self._run
 
-    def skip(self, data: bytes, at: int = 0) -> int:
-        """Where the quiet events of the run end that begin at `at`: they pass as they are, and have been taken in.
-
-        `glance` is for chunks that are one such event and no more, and faster.
-        """
+    def skip(self, data: bytes, at: int, out: list[bytes]) -> int:
+        """Takes in the quiet events of the run that begin at `at`, and puts what goes out for them into `out`: where they end."""
         if not self._holes or len(self._run) >= MOST or self._size + len(data) > MOST_CHARACTERS:
             return at
-        head, holes, quiet, plain = self._shape.head, self._holes, self._quiet, data.isascii()
-        start, size, begin, whole = len(head), len(data), at, not self._shape.varies
+        head, holes, quiet, plain = self._shape.head, self._holes, self._course.quiet, data.isascii()
+        run, around = self._run, self._around
+        start, size, begin, varies = len(head), len(data), at, self._shape.varies
         while at < size and data.startswith(head, at):
             end = at + start
             first = last = 0
@@ -74,70 +73,74 @@ class Lane:
                 end = stop + length
             if first == last or not (plain or is_utf8(data[first:last])):
                 break
-            self._last = data[at:end]
-            self._run.append(self._last if whole else data[first:last])
+            run.append(data[first:last])
+            if varies:
+                self._last[:] = (data[at:end],)
+            if around:
+                out.append(around(run[-1], len(run)))
             at = end
-        self._size += at - begin
+        if at > begin:
+            self._size += at - begin
+            if not around:
+                out.append(data[begin:at])
         return at
 
-    def _several(self, data: bytes) -> bytes | None:
-        """What `glance` is where more than the text varies."""
-        if len(data) > LONGEST or len(self._run) >= MOST or not data.startswith(self._shape.head):
-            return None
-        end, first, last, quiet = len(self._shape.head), 0, 0, self._quiet
-        for hole, literal, length in self._holes:
-            match = hole(data, end)
-            if match is None or not data.startswith(literal, stop := match.end()):
-                return None
-            if hole is quiet:
-                first, last = end, stop
-            end = stop + length
-        text = data[first:last]
-        if end != len(data) or not text or not (text.isascii() or is_utf8(text)):
-            return None
-        self._last = data
-        self._run.append(text)
-        return data
+    def run(self, data: bytes, at: int, out: list[bytes]) -> tuple[int, bool]:
+        """Takes in the events from `at` on that belong to the run, and puts what goes out for them into `out`.
 
-    def run(self, data: bytes, at: int) -> tuple[bytes, int]:
-        """What goes out for the events from `at` on that belong to the run, and where the first begins that does not."""
-        begin, span, run, stops, wrap = at, self._shape.span, self._run, self._stops, self._wrap
-        out: list[bytes] = []
-        at = self.skip(data, at)
-        while len(run) < MOST and self._size + len(data) <= MOST_CHARACTERS:
+        Where the first begins that does not, and whether what is there may still belong to it, when more comes.
+        """
+        span, run, course = self._shape.span, self._run, self._course
+        undecided: list[tuple[int, int, int]] = []
+        said = ""  # by them
+        sure, waits = at, False
+        while len(run) + len(undecided) < MOST and self._size + len(data) <= MOST_CHARACTERS:
+            if not undecided and len(data) - at > 2 * self._least:
+                at = sure = self.skip(data, at, out)
             found = span(data, at)
             if found is None:
                 break
             first, last, end = found
             text = text_of(data[first:last])
-            if text is None or stops(text) or not (text.isascii() or _is_whole(text)):
+            if text is None or not (text.isascii() or _is_whole(text)):
                 break
-            self._take(data, at, first, last, end)
-            if wrap:
-                out.append(wrap.around(text, len(run), escapes=self._escapes))
+            undecided.append(found)
+            said += text
+            if len(undecided) == 1:
+                size = len(text)
             at = end
-        if wrap:
-            return out[0] if len(out) == 1 else b"".join(out), at
-        return data[begin:at], at
+            if course.stops(said):
+                waits = 0 <= course.begun(said) < size
+                if waits:
+                    continue
+                return sure, False
+            waits = False
+            for found in undecided:
+                self._take(data, sure, *found, out)
+                sure = found[2]
+            undecided.clear()
+            said = ""
+        return sure, waits if at == len(data) else self._is_cut(data[at : at + self._most])
 
-    def _take(self, data: bytes, at: int, first: int, last: int, end: int) -> None:
+    def _is_cut(self, rest: bytes) -> bool:
+        """Whether this is the beginning of an event, likely of the run: who passes a stream on cuts it anywhere."""
+        head = self._shape.head
+        return len(rest) < self._most and (rest.startswith(head) or head.startswith(rest)) and not block_end(rest, 0)
+
+    def _take(self, data: bytes, at: int, first: int, last: int, end: int, out: list[bytes]) -> None:
         """Takes in an event of a chunk, and its text."""
         self._size += end - at
-        self._last = data[at:end] if len(data) > end - at else data
-        self._run.append(data[first:last] if self._shape.varies else self._last)
+        self._run.append(data[first:last])
+        if self._shape.varies:
+            self._last[:] = (data[at:end],)
+        out.append(self._around(self._run[-1], len(self._run)) if self._around else data[at:end])
 
     def read(self) -> tuple[ServerSentEvent, int, bytes]:
         """The run as one delta, how many it stands for, and what must go out for it if it is read now."""
-        shape, run = self._shape, self._run
-        if not shape.varies:
-            self._last, first, last = run[-1], len(shape.head), -len(shape.rest[0][1])
-            run = [event[first:last] for event in run]
-        found = shape.span(self._last)
-        assert found
-        text, count = b"".join(run), len(run)
-        raw = self._last[: found[0]] + text + self._last[found[1] :]
-        wrap, escapes = self._wrap, self._escapes
-        return parse(raw, raw), count, wrap.around(text_of(text) or "", count, escapes=escapes) if wrap else raw
+        shape = self._shape
+        text, count = b"".join(self._run), len(self._run)
+        raw = shape.around(text, self._last[0]) if shape.varies else shape.head + text + shape.rest[0][1]
+        return parse(raw, raw), count, self._around(text, count) if self._around else raw
 
 
 def _is_whole(text: str) -> bool:

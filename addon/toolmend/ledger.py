@@ -20,6 +20,7 @@ class Ledger:
     def __init__(self) -> None:
         self.out: list[bytes] = []
         self._came: list[bytes] = []  # chunks, and not all of them is answered for
+        self._size = 0  # of them all, in bytes
         self._begun = 0  # so many of them came before, or in, the call that `out` is of
         self._sure = (0, 0)  # so many parts of `out`, and the bytes of `_came` that they answer for
         self._left = 0  # the same bytes, and those of frames that left and gave nothing yet
@@ -28,19 +29,28 @@ class Ledger:
 
     def begin(self, data: bytes, out: list[bytes]) -> None:
         """A chunk came, which `out` is to answer for. What is answered for is needed no more."""
-        sure, gone = self._sure[1], 0
-        for chunk in self._came:
-            if len(chunk) > sure:
-                break
-            sure -= len(chunk)
-            gone += 1
-        size = self._sure[1] - sure
-        came = self._came[gone:] if gone else self._came  # no copy for each of many
-        ahead = [(first - size, last - size) for first, last in self._ahead if last > size]
-        left = self._left - size
+        if self._sure[1] == self._size:  # all of it, most often
+            came, size, ahead = list[bytes](), self._size, list[tuple[int, int]]()
+        else:
+            came, size = self._unanswered()
+            ahead = [(first - size, last - size) for first, last in self._ahead if last > size]
+        left, whole, sure = self._left - size, self._size - size + len(data), (0, self._sure[1] - size)
         if data:
             came.append(data)
-        self._came, self._begun, self._sure, self._left, self._ahead, self.out = came, len(came), (0, sure), left, ahead, out
+        # in one step: it is never half done
+        self._came, self._size, self._begun, self._sure, self._left, self._ahead, self.out = (
+            came, whole, len(came), sure, left, ahead, out
+        )  # fmt: skip
+
+    def _unanswered(self) -> tuple[list[bytes], int]:
+        """The chunks of which not all is answered for, and the bytes of those before."""
+        size = gone = 0
+        for chunk in self._came:
+            if size + len(chunk) > self._sure[1]:
+                break
+            size += len(chunk)
+            gone += 1
+        return self._came[gone:] if gone else self._came, size  # no copy for each of many
 
     def goes(self, out: list[bytes], size: int = 0) -> None:
         """All in `out` goes to the client, and answers for so many bytes more."""

@@ -18,6 +18,7 @@ from . import json_text
 from .assembly import Answer, assemble
 from .config.settings import Settings
 from .events import Event, Frame, StreamError
+from .glance import Glance, nothing
 from .ids import new_call_id
 from .ledger import Ledger
 from .providers import profile_for
@@ -37,7 +38,8 @@ class Pipeline:
     `source` is the API the upstream speaks, `target` the client's. `request` is the client's, parsed; None if it is not at
     hand: then any call is expected. `translated`: what was made of it for the upstream; if None, it is made here, which
     may raise requests.RequestError. `let_go`: the caller can end the response, and let the upstream go, when `done` is
-    set. `now` tells seconds. `watch` is told each rule whenever it fires; `rules` holds each once.
+    set. `now` tells seconds. `watch` is told each rule whenever it fires; `rules` holds each once. `glance` gives what goes
+    out for a chunk, where that is told at once: then it has been taken in; else it is to be fed.
     """
 
     def __init__(
@@ -74,16 +76,16 @@ class Pipeline:
         self._alive, self._counting = boxes.alive, boxes.counting
         self._lanes = boxes.lanes
         self._lane: Lane | None = None  # what may come next
+        self._waiting = b""  # events that came, and may be of the lane
         self._ledger = Ledger()
         self._raw = not boxes.looks
+        self.glance: Glance = self._passes if self._raw else nothing
         self._broken = False  # a translated answer that had to be given up
         self.lets_go = not self._raw and self._policy is not None and self._policy.lets_go
 
-    def glance(self, data: bytes) -> bytes | None:
-        """What goes out for a chunk, where it is told at a glance: then it has been taken in. None: it is to be fed."""
-        if self._lane:
-            return self._lane.glance(data)
-        return data if self._raw and (self._alive is None or self._alive.passes(data)) else None
+    def _passes(self, data: bytes) -> bytes | None:
+        """`glance`, where all passes."""
+        return data if self._alive is None or self._alive.passes(data) else None
 
     def feed(self, data: bytes) -> bytes:
         """The bytes of a stream as they arrive; returns what is to be sent now."""
@@ -91,28 +93,30 @@ class Pipeline:
             return self._alive.feed(data) if self._alive else data
         out: list[bytes] = []
         try:
-            at = self._lane.skip(data) if self._lane else 0
-            if at == len(data):
-                return data
             self._ledger.begin(b"" if self._writer else data, out)
-            if at:
-                out.append(data[:at])
-                self._ledger.goes(out, at)
-            while at < len(data) and not self.done:
-                if self._lane:
-                    given, end = self._lane.run(data, at)
-                    if given:
-                        out.append(given)
-                    self._ledger.goes(out, end - at)
-                    at = end
-                    if at < len(data):
-                        self._catch_up()
-                    continue
-                events, at = self._take(data, at)
-                self._events(events, out)
+            self._read(self._waiting + data, out)
             return out[0] if len(out) == 1 else b"".join(out)
         except Exception as error:  # whatever is wrong in here, the client's bytes are not
             return self._fail(error, out, data)
+
+    def _read(self, data: bytes, out: list[bytes]) -> None:
+        """Takes in what is there, unread where a lane is open."""
+        at, self._waiting, self.glance = 0, b"", nothing
+        while at < len(data) and not self.done:
+            if self._lane is None:
+                events, at = self._take(data, at)
+                self._events(events, out)
+                continue
+            end, waits = self._lane.run(data, at, out)
+            self._ledger.goes(out, end - at)
+            at = end
+            if waits:
+                self._waiting = data[at:]
+                return
+            if at < len(data):
+                self._catch_up()
+        if self._lane:
+            self.glance = self._lane.glance
 
     def close(self) -> bytes:
         """The body is over; returns what had been held."""
@@ -121,6 +125,8 @@ class Pipeline:
         out: list[bytes] = []
         try:
             self._ledger.begin(b"", out)
+            self._catch_up()
+            self._read(self._waiting, out)
             self._catch_up()
             self._events(self._decoder.close(), out)
             if not self.done and (last := self._codec.close()).events:
@@ -309,6 +315,7 @@ class Pipeline:
     def _pass_all(self) -> None:
         self._raw = True
         self._alive = self._lane = None
+        self.glance = self._passes
 
     def _fired(self, rule: str) -> None:
         self._watch(rule)

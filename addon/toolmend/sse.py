@@ -77,7 +77,7 @@ class Decoder:
         events: list[ServerSentEvent] = []
         start, size = 0, len(text)
         while start < size:
-            end = _blank_line(text, start) or _block_end(text, max(start, searched))
+            end = _blank_line(text, start) or block_end(text, max(start, searched))
             if not end:
                 break
             events.append(self._event(bytes(text[start:end])))
@@ -96,7 +96,7 @@ class Decoder:
 
     def take(self, data: bytes, at: int) -> tuple[list[ServerSentEvent], int]:
         """`feed` for what begins at `at`, an event at a time where it can: those that are read now, and where the next begins."""
-        if not self._rest and (end := _blank_line(data, at) or _block_end(data, at)):
+        if not self._rest and (end := _blank_line(data, at) or block_end(data, at)):
             return [self._event(data[at:end])], end
         return self.feed(data[at:]), len(data)
 
@@ -130,7 +130,8 @@ def _blank_line(text: bytes | bytearray, start: int) -> int:
     return 0
 
 
-def _block_end(text: bytes | bytearray, start: int) -> int:
+def block_end(text: bytes | bytearray, start: int) -> int:
+    """The end of the first block of lines that ends behind `start`, or 0."""
     match = _BLOCK_END.search(text, start)
     return match.end() if match else 0
 

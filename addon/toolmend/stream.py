@@ -17,7 +17,6 @@ from contextlib import suppress
 
 from .apis import APIS
 from .codings import CodingError, Decoder
-from .glance import Glance, nothing
 from .observers import Watcher
 from .pipeline import Pipeline
 from .recorder import Recording
@@ -155,7 +154,7 @@ class Mend(Stream):
         super().__init__(recording, then, errors)
         self._pipeline = pipeline
         self._coded = undo.coded
-        self._glance: Glance = nothing if undo.coded or then else pipeline.glance
+        self._glances = not (undo.coded or then)
         # what comes behind a failure passes as it is; not where the client speaks another API
         self._raw: Callable[[bytes], bytes] = (lambda _: b"") if pipeline.translates else bytes
         self._undo: Callable[[bytes], bytes] = undo.feed
@@ -166,7 +165,7 @@ class Mend(Stream):
 
     def __call__(self, data: bytes) -> bytes | list[bytes]:
         try:
-            out = self._glance(data) if data else None
+            out = self._pipeline.glance(data) if data and self._glances else None
             if out is None:
                 return super().__call__(data)
             if not (self._recording or self.meter or self.watcher):
@@ -213,7 +212,7 @@ class Mend(Stream):
 
     def _give_up(self, error: Exception) -> bytes:
         self._errors.append(f"the mending failed: {reason(error)}")
-        self._glance, self._mend, self._release = nothing, self._raw, bytes
+        self._glances, self._mend, self._release = False, self._raw, bytes
         try:
             return self._pipeline.close() if self._pipeline.translates else self._pipeline.give_up("it failed")
         except Exception:

@@ -28,10 +28,19 @@ class Vocabulary:
             if opener[0] in WORD and all(dialect.place == "word" for dialect in those)
         )
         self.openings = Openings(tuple(self.by_opener), self.words)
-        self.course = without(tuple(self.by_opener), self.words, self.openings.begin)
+        self.course = without(tuple(self.by_opener), self.words, self.openings.begin)._replace(begun=self._begun)
         # openers that are over where they are found; another one begins with the others
         begun = {opener[:size] for opener in self.by_opener for size in range(1, len(opener))}
         self.whole = self.by_opener.keys() - begun
+        self._beginnings = begun - self.by_opener.keys()
+
+    def _begun(self, text: str) -> int:
+        """Where the beginning of an opener stands at the end of a text; -1 where that is not all there is to be found."""
+        found = self.openings.begin(text)
+        if found is None or text[found.start() :] not in self._beginnings:
+            return -1
+        within = found.start() == 0 and text[0] in WORD  # the text before knows whether it is within a word
+        return -1 if within else found.start()
 
     def only_words(self, begun: str) -> bool:
         """Whether all openers that begin so do not stand within a word."""

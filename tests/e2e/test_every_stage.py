@@ -46,10 +46,9 @@ MENDING = (
     "lanes:Lanes.open",
     "lane:Lane.run",
     "lane:Lane.read",
-    "lane:Lane.skip",
     "ledger:Ledger.goes",
     "pipeline:Pipeline._fired",
-    "pipeline:Pipeline.glance",
+    "pipeline:Pipeline._read",
     "stall:Watched.__call__",
     "stream:Mend._feed",
 )

@@ -67,6 +67,12 @@ class Shape:
             at = end + len(literal)
         return first, last, at
 
+    def around(self, text: bytes, data: bytes) -> bytes:
+        """An event of this shape with another text."""
+        span = self.span(data)
+        assert span
+        return data[: span[0]] + text + data[span[1] :]
+
     def holes(self, quiet: Match) -> tuple[tuple[Match, bytes, int], ...]:
         """What varies, the text as `quiet` has it, and the literals behind, with their sizes."""
         return tuple((quiet if hole is _TEXT else hole, literal, len(literal)) for hole, literal in self.rest)
