@@ -1,7 +1,7 @@
 """What goes out for a chunk that is nothing but more deltas of a run, told at a glance: most chunks are. See lane.py.
 
     one delta     head text tail                             each part is compared where it must stand
-    several       head text tail head text tail …            they are split where two meet, and their texts looked at as one
+    several       head text tail head text tail …            their texts are cut out, put together again, and looked at as one
 
 Rule of this file: it is written for speed. What it does not know at once it leaves to `Lane.run`, which finds the same.
 """
@@ -36,6 +36,8 @@ def same(shape: Shape, quiet: Match, run: list[bytes]) -> Glance:
     least = start + length
     most = least + LONGEST
     between = tail + head
+    # where the text stands: in each line but so many, behind so many of its bytes and before so many
+    which, lines, first, last = head.count(b"\n"), between.count(b"\n"), start - head.rfind(b"\n") - 1, -tail.find(b"\n")
 
     def glance(data: bytes) -> bytes | None:
         size = len(data)
@@ -53,14 +55,12 @@ def same(shape: Shape, quiet: Match, run: list[bytes]) -> Glance:
         return data if size > 2 * least and several(data) else None
 
     def several(data: bytes) -> bool:
-        if not (data.startswith(head) and data.endswith(tail) and data.isascii()):
-            return False
-        texts = data[start:-length].split(between)
+        texts = [line[first:last] for line in data.split(b"\n")[which:-1:lines]]
         said = b"".join(texts)
-        if len(said) > LONGEST or len(run) + len(texts) > MOST or said.find(b"\\") >= 0 or b"" in texts:
+        if len(said) > LONGEST or len(run) + len(texts) > MOST or said.find(b"\\") >= 0 or not said.isascii() or b"" in texts:
             return False
         match = quiet(said, 0)
-        if match is None or match.end() < len(said):
+        if match is None or match.end() < len(said) or head + between.join(texts) + tail != data:
             return False
         run.extend(texts)
         return True
@@ -85,6 +85,8 @@ def wrapped(shape: Shape, quiet: Match, run: list[bytes], around: Around) -> Gla
 
 def around(wrap: Wrap, *, escapes: bool) -> Around:
     """What goes out for a text, and around it."""
+    if not wrap.parts:
+        return lambda _, __: b""
     quotes = [b'"%b"' % part for part in wrap.parts]
     parts = (quotes[0][1:], *quotes[1:-1], quotes[-1][:-1])
     number, end = wrap.number, wrap.end
