@@ -18,8 +18,7 @@ import click
 
 from toolmend.cli import Problem
 from toolmend.dialects import DIALECTS
-from toolmend.running.envoy import ProcessError
-from toolmend.running.proxy import ProxyError
+from toolmend.running.process import ProcessError
 from toolmend.upstream import make_certificate
 
 from . import end_to_end, envoy, in_process, memory, startup
@@ -69,7 +68,7 @@ def bench(parts: tuple[str, ...], quick: bool, only: str, file: IO[str] | None, 
         progress = _progress(part)
         try:
             found = measure(part, progress, quick=quick, only=only)
-        except (ProxyError, ProcessError) as error:
+        except ProcessError as error:
             raise Problem(str(error)) from None
         finally:
             progress("")

@@ -20,7 +20,8 @@ from toolmend.cli import Problem
 from toolmend.cli.ending import ended_by_signals
 from toolmend.envoy.bootstrap import Listener, Plan
 from toolmend.routes import Origin
-from toolmend.running.envoy import Envoy, Worker, free_port
+from toolmend.running.envoy import Envoy, Worker
+from toolmend.running.process import free_port
 from toolmend.running.proxy import Mitmdump
 
 from .client import Asking, Client, asking

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from toolmend.running.proxy import Mitmdump, tail
+from toolmend.running.process import tail
+from toolmend.running.proxy import Mitmdump
 
 STREAM, IDENTITY, TOOLMEND, RECORDING = "stream = True", "identity", "toolmend", "toolmend, recording"
 ALL = (STREAM, IDENTITY, TOOLMEND, RECORDING)

@@ -155,6 +155,8 @@ def test_it_prints_what_was_planned(capsys: pytest.CaptureFixture[str], tmp_path
         (("--listen", "8080=https://api.moonshot.ai/v1"), 2, "it names no provider"),
         (("--listen", "8080=https://key@api.moonshot.ai"), 2, "it names no provider"),
         (("--listen", "8080=https://[x"), 2, "it names no provider"),
+        (("--listen", "8080=https://*.moonshot.ai"), 2, "it names no provider"),
+        (("--listen", "8080=https://api.moonshot.ai:0"), 2, "it names no provider"),
         (("--listen", "0=https://api.moonshot.ai"), 2, "that is no address"),
         (("--listen", "65536=https://api.moonshot.ai"), 2, "that is no address"),
         ((*LISTEN, "--worker", "there"), 2, "that is no address"),

@@ -19,6 +19,7 @@ from toolmend.events import Usage
 from toolmend.fold import Message
 from toolmend.metrics import About, Event, FailedOpen, RecordingLost, RuleFired, StreamFinished, StreamStarted
 from toolmend.recorder import Exchange
+from toolmend.running.process import free_port
 from toolmend.telemetry.meter import MAX_NAME, Meter, Reading
 from toolmend.telemetry.metering import MAX_UNREAD, Metering
 from toolmend.telemetry.prometheus import MAX_HOSTS, Prometheus
@@ -281,11 +282,6 @@ def fetch(port: int, host: str = "127.0.0.1") -> dict[str, float]:
             labels = ",".join(f"{name}={value}" for name, value in sorted(sample.labels.items()))
             found[f"{sample.name}{{{labels}}}" if labels else sample.name] = sample.value
     return found
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return int(server.getsockname()[1])
 
 
 STREAM = "api=chat,host=openrouter.ai,profile=kimi"

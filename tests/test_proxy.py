@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from toolmend.running import proxy
-from toolmend.running.proxy import Mitmdump, ProxyError, addon_path, tail
+from toolmend.running import process
+from toolmend.running.proxy import Mitmdump, ProxyError, addon_path
 
 STUBBORN = """
 import logging, signal
@@ -62,7 +62,7 @@ def test_nothing_is_left_when_the_block_fails(confdir: Path, error: type[BaseExc
 
 
 def test_nothing_is_left_of_a_start_that_takes_too_long(confdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(proxy, "START", 0.5)
+    monkeypatch.setattr(process, "START", 0.5)
     mitmdump = Mitmdump({}, confdir=confdir, scripts=[], ready="what it never says")
     with pytest.raises(ProxyError), mitmdump:
         pass
@@ -74,7 +74,7 @@ def test_one_that_does_not_heed_sigterm_is_killed(
 ) -> None:
     script = tmp_path / "stubborn.py"
     script.write_text(STUBBORN)
-    monkeypatch.setattr(proxy, "GRACE", 0.3)
+    monkeypatch.setattr(process, "GRACE", 0.3)
     with Mitmdump({}, confdir=confdir, scripts=[script], ready="stubborn is here") as mitmdump:
         pass
     assert mitmdump.returncode == -signal.SIGKILL
@@ -129,7 +129,7 @@ def test_a_long_log_is_forgotten(confdir: Path, tmp_path: Path, monkeypatch: pyt
     script = tmp_path / "talking.py"
     script.write_text("import logging\ndef done():\n    for n in range(50): logging.info(f'line {n}.')")
     with Mitmdump({}, confdir=confdir, scripts=[script], ready="listening") as mitmdump:
-        monkeypatch.setattr(proxy, "MAX_LINES", 10)
+        monkeypatch.setattr(process, "MAX_LINES", 10)
         lines = mitmdump.follow()
         os.kill(mitmdump.pid, signal.SIGTERM)
         assert "line 49." in list(lines)[-1]
@@ -140,7 +140,3 @@ def test_a_long_log_is_forgotten(confdir: Path, tmp_path: Path, monkeypatch: pyt
 def test_the_addon_is_where_it_says() -> None:
     assert addon_path().name == "main.py"
     assert "addons = " in addon_path().read_text()
-
-
-def test_tail() -> None:
-    assert tail("a\nb\nc\n", 2) == "b\nc"

@@ -191,7 +191,22 @@ FORMS = {
 }
 SHAPES = {**LLM, **CODE, **CLOUD, **MONEY_AND_MAIL, **FORMS}
 
+MASKED = (
+    *("OpenAI, first", "OpenAI, project", "Anthropic", "OpenAI, service account", "OpenAI, admin", "Anthropic, admin", "Anthropic, OAuth"),
+    *("OpenRouter", "DeepSeek", "Moonshot", "LiteLLM", "Google", "Google, of a service account", "Google, OAuth", "Google, client"),
+    *("Groq", "xAI", "Hugging Face", "Perplexity", "Cerebras", "Fireworks", "Together", "Replicate", "NVIDIA", "Bedrock", "Langfuse"),
+    *("Vercel AI Gateway", "GitHub", "GitHub, OAuth", "GitHub, user", "GitHub, app", "GitHub, refresh", "GitHub, fine", "GitLab"),
+    *("GitLab, routable", "npm", "AWS", "AWS, session", "Stripe", "Slack, bot", "Slack, user", "Slack, refresh", "Slack, app", "JWT"),
+)
+"""Those that requests are likely to carry: what looks so is masked as it flows, wherever it stands."""
+
 
 def token(shape: str, dice: random.Random) -> str:
     """One of it."""
     return _PART.sub(lambda part: "".join(dice.choices(_ALPHABETS[part[2]], k=int(part[1]))), shape)
+
+
+def masked() -> list[str]:
+    """One of each that is MASKED, the same each time."""
+    dice = random.Random(0)
+    return [token(SHAPES[name], dice) for name in MASKED]

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from clients import LEAK, PROSE, Serve, Start, ask, chunks, eventually
 
-from test_metrics import fetch, free_port
+from test_metrics import fetch
 from test_otel import attributes_of, spans_of
+from toolmend.running.process import free_port
 from toolmend.running.proxy import Mitmdump, ProxyError, addon_path
 from toolmend.upstream import Script
 

@@ -7,16 +7,13 @@ the addon takes no more than that.
 import hashlib
 import json
 import socket
-import ssl
-import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 import httpx
 import pytest
+from bare_upstream import BareUpstream
 from clients import CHAT, LEAK, Raw, Start, context_for
 from h2 import events
 from h2.connection import H2Connection
@@ -44,35 +41,26 @@ def pieces(size: int) -> Iterator[bytes]:
     yield LEAK[ROLE:]
 
 
-class Flood:
+class Flood(BareUpstream):
     """An upstream that sends `pieces` as fast as they are taken. `stuck`: the bytes that it had sent when it stood still."""
 
     def __init__(self, size: int, tls: tuple[Path, Path]) -> None:
+        super().__init__(tls)
         self.size, self.sent, self.stuck = size, 0, 0
-        self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        self._context.load_cert_chain(*tls)
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.url = f"https://localhost:{self._listener.getsockname()[1]}"
-        self._thread = threading.Thread(target=self._serve)
+        self.url = f"https://{self.host}"
 
-    def _serve(self) -> None:
-        while True:
-            plain, _ = self._listener.accept()
-            if not plain.recv(1, socket.MSG_PEEK):  # the test's own, to say that it is over
-                plain.close()
-                return
-            with self._context.wrap_socket(plain, server_side=True) as connection:
-                got = b""
-                while not got.endswith(b"}"):  # the request's body
-                    got += connection.recv(65536)
-                try:
-                    connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n")
-                    self.sent = 0
-                    for piece in pieces(self.size):
-                        connection.sendall(piece)
-                        self.sent += len(piece)
-                except OSError:
-                    return
+    def serve(self, connection: socket.socket) -> None:
+        got = b""
+        while not got.endswith(b"}"):  # the request's body
+            got += connection.recv(65536)
+        try:
+            connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n")
+            self.sent = 0
+            for piece in pieces(self.size):
+                connection.sendall(piece)
+                self.sent += len(piece)
+        except OSError:  # the client has left
+            return
 
     def stands_still(self) -> None:
         """Waits until it has sent nothing for a while: nobody says that it is stuck."""
@@ -80,15 +68,6 @@ class Flood:
         while times < 20:
             time.sleep(0.02)
             self.stuck, times = self.sent, times + 1 if self.sent == self.stuck else 0
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        socket.create_connection(self._listener.getsockname()).close()
-        self._thread.join(30)
-        self._listener.close()
 
 
 def read_late(proxy: Mitmdump, flood: Flood) -> Iterator[bytes]:

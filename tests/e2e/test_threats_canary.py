@@ -21,41 +21,14 @@ import pytest
 from clients import LEAK, Raw, Serve, chunks, eventually, parse
 
 from streams import WEATHER, chunk, event
+from token_shapes import masked
 from toolmend.recordings.recorded_text import texts_of
 from toolmend.running.proxy import Mitmdump
 from toolmend.upstream import Script
 
 pytestmark = pytest.mark.slow
 
-BODY = "Ab9Cd8Ef7Gh6Ij5Kl4Mn3Op2Qr1St0Uv9Wx8Yz7"
-SHAPES = (
-    *(
-        f"sk-{BODY}",
-        f"sk-proj-{BODY}_{BODY}-x",
-        f"sk-ant-api03-{BODY}-{BODY}_AA",
-        f"sk-ant-oat01-{BODY}",
-        "sk-or-v1-" + "0123456789abcdef" * 4,
-    ),
-    *(
-        f"AIza{BODY[:35]}",
-        f"ya29.{BODY}",
-        f"gsk_{BODY}",
-        f"xai-{BODY}",
-        f"hf_{BODY[:34]}",
-        f"pplx-{BODY}",
-        f"csk-{BODY}",
-        f"fw_{BODY[:24]}",
-    ),
-    *(
-        f"tgp_v1_{BODY}",
-        f"r8_{BODY[:37]}",
-        f"nvapi-{BODY}",
-        f"ghp_{BODY[:36]}",
-        f"github_pat_{BODY[:22]}_{BODY}",
-        f"glpat-{BODY[:20]}",
-    ),
-    *("AKIAIOSFODNN7EXAMPLE", f"npm_{BODY[:36]}", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0." + BODY),
-)
+SHAPES = masked()
 OPAQUE = ("550e8400-e29b-41d4-a716-446655440000", "0f1e2d3c4b5a69788796a5b4c3d2e1f0", "c0rrect+h0rse/battery==")
 """Keys of no known shape: Azure's, Mistral's, a password. Only the place tells what they are."""
 

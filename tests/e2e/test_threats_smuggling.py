@@ -7,15 +7,12 @@ Rule of this file: nothing but sockets, and no parser of ours on either side. Th
 
 import re
 import socket
-import ssl
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 import pytest
+from bare_upstream import BareUpstream
 from clients import PROSE, parse
 
 from toolmend.running.proxy import Mitmdump
@@ -28,48 +25,27 @@ SECOND = b"POST /smuggled HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r
 CHUNKED = b"%x\r\n%b\r\n0\r\n\r\n" % (len(BODY), BODY)
 
 
-class Wire:
+class Wire(BareUpstream):
     """An upstream that notes the bytes of each connection, answers as soon as a head is there, and reads on to the end."""
 
-    def __init__(self, answer: bytes, tls: tuple[Path, Path] | None = None) -> None:
+    def __init__(self, answer: bytes) -> None:
+        super().__init__()
         self.answer = answer
-        self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        self._tls = bool(tls)
-        if tls:
-            self._context.load_cert_chain(*tls)
         self.seen: list[bytes] = []
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.host = f"localhost:{self._listener.getsockname()[1]}"
-        self._thread = threading.Thread(target=self._serve)
 
-    def _serve(self) -> None:
-        while True:
-            plain, _ = self._listener.accept()
-            if not plain.recv(1, socket.MSG_PEEK):  # the test's own, to say that it is over
-                plain.close()
-                return
-            with self._context.wrap_socket(plain, server_side=True) if self._tls else plain as connection:
-                got = b""
-                connection.settimeout(20)
-                while b"\r\n\r\n" not in got and (data := connection.recv(65536)):
-                    got += data
-                connection.sendall(self.answer)
-                socket.socket.shutdown(connection, socket.SHUT_WR)  # TLS goes on reading
-                try:
-                    while data := connection.recv(65536):
-                        got += data
-                except OSError:  # reset, or TLS that ends without a word
-                    pass
-                self.seen.append(got)
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        socket.create_connection(self._listener.getsockname()).close()
-        self._thread.join(30)
-        self._listener.close()
+    def serve(self, connection: socket.socket) -> None:
+        got = b""
+        connection.settimeout(20)
+        while b"\r\n\r\n" not in got and (data := connection.recv(65536)):
+            got += data
+        connection.sendall(self.answer)
+        connection.shutdown(socket.SHUT_WR)
+        try:
+            while data := connection.recv(65536):
+                got += data
+        except OSError:  # reset
+            pass
+        self.seen.append(got)
 
 
 @dataclass

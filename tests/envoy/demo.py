@@ -22,8 +22,9 @@ from rich.console import Console
 from toolmend.cli.ending import ended_by_signals
 from toolmend.envoy.bootstrap import Listener, Plan
 from toolmend.routes import Origin
-from toolmend.running.envoy import Envoy, ProcessError, Worker
+from toolmend.running.envoy import Envoy, Worker
 from toolmend.running.leak import EXPECTED, PATH, REQUEST, Answer, answer, events
+from toolmend.running.process import ProcessError
 from toolmend.upstream import Script, Upstream
 
 PACE = 0.01

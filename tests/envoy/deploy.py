@@ -8,6 +8,7 @@ Rule of this file: what it starts is real, and is ended by its id.
 import json
 import re
 import socket
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
@@ -15,10 +16,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from websockets.sync.client import connect
+from websockets.sync.server import ServerConnection, serve
+
 from streams import WEATHER, stream
 from toolmend.envoy.bootstrap import Listener, Plan
 from toolmend.routes import Origin
-from toolmend.running.envoy import Envoy, Worker, free_port
+from toolmend.running.envoy import Envoy, Worker
+from toolmend.running.process import free_port
 from toolmend.upstream import Answer, Script, Upstream
 
 CHAT = "/v1/chat/completions"
@@ -45,6 +50,29 @@ class Team:
     workers: list[Worker]
     envoy: Envoy
     flows: Path
+
+
+@contextmanager
+def echoing() -> Iterator[Listener]:
+    """A listener that stands for a server of WebSocket, which sends back what it gets."""
+
+    def echo(connection: ServerConnection) -> None:
+        for message in connection:
+            connection.send(message)
+
+    with serve(echo, "127.0.0.1", 0) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield Listener("127.0.0.1", 0, Origin("http", "127.0.0.1", server.socket.getsockname()[1]))
+        server.shutdown()
+
+
+def echoes(envoy: Envoy, path: str) -> bool:
+    """Whether what a client says in a socket comes back, text and bytes."""
+    messages = ["text", b"\x00\xff" * 100_000]
+    with connect(f"ws://127.0.0.1:{envoy.port()}{path}", proxy=None) as client:
+        for message in messages:
+            client.send(message)
+        return [client.recv(timeout=20) for _ in messages] == messages
 
 
 def origin(upstream: Upstream) -> Origin:

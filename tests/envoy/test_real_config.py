@@ -15,7 +15,7 @@ from streams import WEATHER
 from toolmend.cli import main
 from toolmend.envoy.bootstrap import ALERTS, Listener
 from toolmend.routes import Origin
-from toolmend.running.envoy import free_port
+from toolmend.running.process import free_port
 from toolmend.upstream import Script, Upstream, make_certificate
 
 WHOLE = [Script(((0.0, LEAK),))]

@@ -7,7 +7,6 @@ import json
 import os
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -16,10 +15,9 @@ from pathlib import Path
 
 import httpx
 import pytest
-from deploy import CHAT, EVENTS, LEAK, Team, ask, deployed
+from deploy import CHAT, EVENTS, LEAK, Team, ask, deployed, echoes, echoing
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
-from websockets.sync.server import ServerConnection, serve
 from wire import HEAD, Wire, chunk
 
 import judge
@@ -108,21 +106,8 @@ def test_a_socket_to_a_host_with_routes_is_refused_and_no_other(routed: Team) ->
 
 
 def test_a_socket_passes_beside_routes(binary: Path, tmp_path: Path) -> None:
-    def echo(connection: ServerConnection) -> None:
-        for message in connection:
-            connection.send(message)
-
-    with serve(echo, "127.0.0.1", 0) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        listeners = (Listener("127.0.0.1", 0, Origin("http", "127.0.0.1", server.socket.getsockname()[1])),)
-        with (
-            deployed(binary, tmp_path, [WHOLE], listeners=listeners, targets=(AGENTS,)) as team,
-            connect(f"ws://127.0.0.1:{team.envoy.port()}/socket", proxy=None) as client,
-        ):
-            for message in ("text", b"\x00\xff" * 100_000):
-                client.send(message)
-                assert client.recv(timeout=20) == message
-        server.shutdown()
+    with echoing() as listener, deployed(binary, tmp_path, [WHOLE], listeners=(listener,), targets=(AGENTS,)) as team:
+        assert echoes(team.envoy, "/socket")
 
 
 def test_recordings_of_two_workers_are_joined_with_envoys_log(binary: Path, tmp_path: Path) -> None:

@@ -8,16 +8,13 @@ Rule of this file: each row of the table that was measured with a core of no wor
 
 import json
 import signal
-import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from deploy import EVENTS, LEAK, Raw, Team, ask, deployed, request
-from websockets.sync.client import connect
-from websockets.sync.server import ServerConnection, serve
+from deploy import EVENTS, LEAK, Raw, Team, ask, deployed, echoes, echoing, request
 from wire import HEAD, Wire, chunk
 
 from judge import read
@@ -222,22 +219,8 @@ def test_a_request_of_six_megabytes(binary: Path, tmp_path: Path) -> None:
 
 
 def test_a_websocket_passes(binary: Path, tmp_path: Path) -> None:
-    def echo(connection: ServerConnection) -> None:
-        for message in connection:
-            connection.send(message)
-
-    with serve(echo, "127.0.0.1", 0) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        port = server.socket.getsockname()[1]
-        to = Listener("127.0.0.1", 0, Origin("http", "127.0.0.1", port))
-        with (
-            deployed(binary, tmp_path, [WHOLE], listeners=(to,)) as team,
-            connect(f"ws://127.0.0.1:{team.envoy.port()}/v1/responses", proxy=None) as client,
-        ):
-            for message in ("text", b"\x00\xff" * 100_000):
-                client.send(message)
-                assert client.recv(timeout=20) == message
-        server.shutdown()
+    with echoing() as listener, deployed(binary, tmp_path, [WHOLE], listeners=(listener,)) as team:
+        assert echoes(team.envoy, "/v1/responses")
 
 
 BLOCK = 64 * 1024

@@ -28,7 +28,8 @@ from test_exchange import ASK, EVENTS, MENDED  # noqa: E402
 
 from toolmend.cli import Exit  # noqa: E402
 from toolmend.recordings.library import entries  # noqa: E402
-from toolmend.running.envoy import Worker, free_port  # noqa: E402
+from toolmend.running.envoy import Worker  # noqa: E402
+from toolmend.running.process import free_port  # noqa: E402
 from toolmend.upstream import Script, Upstream  # noqa: E402
 
 SERVICE = "envoy.service.ext_proc.v3.ExternalProcessor"

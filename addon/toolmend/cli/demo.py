@@ -20,7 +20,8 @@ from rich.text import Text
 from ..running.certificates import write_bundle
 from ..running.leak import EXPECTED, MESSAGES, MODEL, TOOLS, Answer, Call, events
 from ..running.leak import TOKENS as LEAK
-from ..running.proxy import Mitmdump, ProxyError, tail
+from ..running.process import tail
+from ..running.proxy import Mitmdump, ProxyError
 from ..upstream import Script, Upstream, make_certificate
 from . import Problem
 from .ending import ended_by_signals
@@ -103,10 +104,11 @@ def _ask(url: str, ca: Path, proxy: str | None) -> Answer:
             "the demo's client, the openai SDK, is not installed", try_=f"{sys.executable} -m pip install openai"
         ) from None
     trusting = ssl.create_default_context(cafile=ca)
+    whole = {"response": [lambda response: response.read()]}  # the SDK leaves at [DONE]: the exchange might seem broken off
     answer = Answer()
     try:
         with (
-            openai.DefaultHttpxClient(proxy=proxy, verify=trusting, trust_env=False, timeout=30) as http,
+            openai.DefaultHttpxClient(proxy=proxy, verify=trusting, trust_env=False, timeout=30, event_hooks=whole) as http,
             openai.OpenAI(base_url=f"{url}/v1", api_key="none", http_client=http, max_retries=0) as client,
             client.chat.completions.create(model=MODEL, messages=MESSAGES, tools=TOOLS, stream=True) as stream,
         ):

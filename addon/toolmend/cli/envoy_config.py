@@ -10,17 +10,17 @@ import subprocess
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import click
 
+from ..config.route_tables import read_url
 from ..config.settings import Settings, SettingsError, load
 from ..envoy.bootstrap import ALERTS, Listener, Plan, bootstrap
 from ..envoy.bootstrap_clusters import origin_name
 from ..envoy.bootstrap_text import Refused, check, plain, yaml
+from ..envoy.listening import is_loopback
 from ..hosts import known
-from ..routes import PORTS, Origin
-from ..running.certificates import SYSTEM
+from ..running.certificates import SYSTEM, system_file
 from . import Exit, Problem
 from .hints import misset
 
@@ -81,7 +81,7 @@ def envoy_config(
         targets=tuple(dict.fromkeys(route.to for route in settings.routes)),
         admin=_at("--admin", admin),
         fail_open=fail_open,
-        ca=ca or _system(),
+        ca=ca or str(system_file() or SYSTEM[0]),
         tls=tls,
     )
     for listener in plan.listeners:
@@ -119,19 +119,11 @@ def _at(option: str, text: str) -> tuple[str, int]:
 def _listener(text: str) -> Listener:
     at, _, target = text.partition("=")
     host, port = _at("--listen", at)
-    try:
-        url = urlsplit(target)
-        right = url.scheme in PORTS and url.hostname and url.port != 0 and not (url.path.strip("/") or url.query or url.fragment)
-        if right and "@" not in target:
-            return Listener(host, port, Origin(url.scheme, url.hostname or "", url.port or PORTS[url.scheme]))
-    except ValueError:  # a port or an address that is none
-        pass
-    wrong = f"--listen {at}=…: it names no provider: that is a scheme and a host, without a path"
-    raise Problem(wrong, try_=f"--listen {LISTEN}", code=Exit.USAGE)
-
-
-def _system() -> str:
-    return next((file for file in SYSTEM if Path(file).exists()), SYSTEM[0])
+    read = read_url(target)
+    if not read or "@" in target or read[1].path.strip("/") or read[1].query:
+        wrong = f"--listen {at}=…: it names no provider: that is a scheme and a host, without a path"
+        raise Problem(wrong, try_=f"--listen {LISTEN}", code=Exit.USAGE)
+    return Listener(host, port, read[0])
 
 
 def _warn(listener: Listener, settings: Settings, *, exposed: bool) -> None:
@@ -140,7 +132,7 @@ def _warn(listener: Listener, settings: Settings, *, exposed: bool) -> None:
     if not routed and not known(f"{origin.host}:{origin.port}", settings.hosts):
         name = origin.netloc
         click.echo(f"note: toolmend does not know {name}; start the workers with --set toolmend_hosts={name}", err=True)
-    if exposed and not (listener.host == "localhost" or listener.host.startswith("127.") or listener.host == "::1"):
+    if exposed and not is_loopback(listener.host):
         at = f"{listener.host}:{listener.port}"
         click.echo(f"note: clients send their keys to {at} unencrypted; --tls CERT KEY is better", err=True)
 

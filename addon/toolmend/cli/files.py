@@ -3,14 +3,12 @@
 Rule of this file: a file is whole, or it is not there; and it is for its owner alone.
 """
 
-import os
 import sys
-import tempfile
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
+from ..config.private_file import private_file
 from . import Problem
 from .hints import look
 
@@ -21,14 +19,7 @@ def put(path: Path | None, write: Callable[[IO[bytes]], None]) -> None:
         write(sys.stdout.buffer)
         return
     try:
-        number, new = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)  # for the user alone
-        try:
-            with os.fdopen(number, "wb") as file:
-                write(file)
-            Path(new).replace(path)
-        except BaseException:
-            with suppress(OSError):
-                Path(new).unlink()
-            raise
+        with private_file(path) as file:
+            write(file)
     except OSError as error:
         raise Problem(f"{path} cannot be written: {error.strerror or error}", try_=look(path.parent)) from None

@@ -5,12 +5,12 @@ Rule of this file: it asks what the addon asks, and says it; nothing is decided 
 
 import json
 from typing import Any
-from urllib.parse import urlsplit
 
 import click
 
+from ..config.route_tables import read_url
 from ..config.settings import SettingsError, load
-from ..routes import PORTS, Api, Route, match
+from ..routes import Api, Route, match
 from . import Exit, Problem
 from .hints import misset
 from .tables import print_rows
@@ -63,14 +63,11 @@ def _count(number: int) -> str:
 
 
 def _taken(rows: tuple[Route, ...], url: str, model: str) -> tuple[Route, Api] | None:
-    try:
-        parts = urlsplit(url)
-        port = parts.port or PORTS.get(parts.scheme, 0)
-    except ValueError:
-        port = 0
-    if not port or not parts.hostname:
+    read = read_url(url)
+    if not read:
         raise Problem(f"{url!r} is no URL", try_="give all of it, as in https://api.anthropic.com/v1/messages", code=Exit.USAGE)
-    return match(rows, parts.scheme, parts.hostname, port, parts.path, model)
+    origin, parts = read
+    return match(rows, origin.scheme, origin.host, origin.port, parts.path, model)
 
 
 def _tell(found: tuple[Route, Api] | None, url: str, model: str, as_json: bool) -> None:

@@ -16,7 +16,8 @@ from ..config.data_folder import data_folder, private
 from ..running.background import running
 from ..running.environment import before, handed_back, variables
 from ..running.foreground import Foreground
-from ..running.proxy import Mitmdump, ProxyError, tail
+from ..running.process import tail
+from ..running.proxy import Mitmdump, ProxyError
 from ..running.tally import MARK, Tally
 from . import Problem
 from .proxies import kept, named_hosts, own_options, proxy_options, recordings_of, scripts, start_problem

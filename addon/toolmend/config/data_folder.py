@@ -17,23 +17,20 @@ _NO_FOLDER = frozenset({"0", "1", "auto", "disabled", "enabled", "false", "no", 
 
 def data_folder() -> Path:
     """The folder, be it there or not. Raises SettingsError where no home folder is known."""
-    xdg = Path(os.environ.get("XDG_DATA_HOME", "").strip())
-    if xdg.is_absolute() and sys.platform != "win32":
-        return xdg / "toolmend"
-    try:
-        home = Path.home()
-    except RuntimeError:
-        raise SettingsError(
-            "toolmend_flows: no home folder is known to keep recordings in, set toolmend_flows to a folder, or to off"
-        ) from None
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "toolmend"
-    return home / ("Library/Application Support" if sys.platform == "darwin" else ".local/share") / "toolmend"
+    if folder := _folder("XDG_DATA_HOME", ".local/share"):
+        return folder
+    raise SettingsError(
+        "toolmend_flows: no home folder is known to keep recordings in, set toolmend_flows to a folder, or to off"
+    )
 
 
 def config_folder() -> Path | None:
     """The folder of the settings, be it there or not; None where no home folder is known."""
-    xdg = Path(os.environ.get("XDG_CONFIG_HOME", "").strip())
+    return _folder("XDG_CONFIG_HOME", ".config")
+
+
+def _folder(variable: str, usual: str) -> Path | None:
+    xdg = Path(os.environ.get(variable, "").strip())
     if xdg.is_absolute() and sys.platform != "win32":
         return xdg / "toolmend"
     try:
@@ -42,7 +39,7 @@ def config_folder() -> Path | None:
         return None
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "toolmend"
-    return home / ("Library/Application Support" if sys.platform == "darwin" else ".config") / "toolmend"
+    return home / ("Library/Application Support" if sys.platform == "darwin" else usual) / "toolmend"
 
 
 def private(folder: Path) -> None:

@@ -130,23 +130,25 @@ def _from(where: str, text: str) -> tuple[str, str, int, str, Api | Literal[""]]
 
 
 def _to(where: str, text: str) -> tuple[Origin, str]:
-    url = _split(text)
-    if not url:
+    read = read_url(text)
+    if not read:
         raise SettingsError(f"{where}: {_unsecret(text)} is no URL, write to = {_RIGHT['to']}")
+    origin, url = read
     path = (url.path or "/") + (f"?{url.query}" if url.query else "")
     if url.username is not None or REDACTED in Redactor(()).path(path):
         raise SettingsError(f"{where}: the URL holds a key, write it without, and key = {_RIGHT['key']}")
-    return Origin(url.scheme, url.hostname or "", url.port or PORTS[url.scheme]), path
+    return origin, path
 
 
-def _split(text: str) -> SplitResult | None:
-    """An absolute URL of a host that has no globs; None if it is something else."""
+def read_url(text: str) -> tuple[Origin, SplitResult] | None:
+    """Where an absolute URL leads, and its parts. None if it is something else; a host has no globs."""
     try:
         url = urlsplit(text)
-        right = url.scheme in PORTS and url.hostname and _HOST.fullmatch(url.hostname) and url.port != 0
+        host, port = url.hostname or "", url.port
     except ValueError:  # a port or an address that is none
         return None
-    return url if right and _VISIBLE.fullmatch(text) and not url.fragment else None
+    right = url.scheme in PORTS and _HOST.fullmatch(host) and port != 0 and _VISIBLE.fullmatch(text) and not url.fragment
+    return (Origin(url.scheme, host, port or PORTS[url.scheme]), url) if right else None
 
 
 def _unsecret(text: str) -> str:

@@ -5,7 +5,8 @@ the beginning of a line, with the name of an offered tool, and never in reasonin
 """
 
 from dataclasses import dataclass
-from typing import Literal
+
+from .dialect import InReasoning, Where
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +39,9 @@ class Between:
         return not self.begin
 
     @property
-    def place(self) -> Literal["any", "line", "message"]:
+    def place(self) -> Where:
         return "any" if self.begin else "line"
 
     @property
-    def in_reasoning(self) -> Literal["call", "doubtful", "never"]:
+    def in_reasoning(self) -> InReasoning:
         return "call" if self.begin else "never"

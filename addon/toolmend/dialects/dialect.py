@@ -11,6 +11,9 @@ from ..scanner import Reading
 if TYPE_CHECKING:
     from ..reader import Reader
 
+type Where = Literal["any", "word", "line", "message"]
+type InReasoning = Literal["call", "doubtful", "never"]
+
 
 class Dialect(Protocol):
     """One way of writing a call into text."""
@@ -40,14 +43,14 @@ class Dialect(Protocol):
         """Whether a call must name an offered tool."""
 
     @property
-    def place(self) -> Literal["any", "word", "line", "message"]:
+    def place(self) -> Where:
         """Where an opener must stand: anywhere, at the beginning of a line, at that of the message.
 
         word: anywhere, but not within a word, if it begins with a letter.
         """
 
     @property
-    def in_reasoning(self) -> Literal["call", "doubtful", "never"]:
+    def in_reasoning(self) -> InReasoning:
         """What the markup is in reasoning: a call; a call unless the answer goes on behind it (R14); never one."""
 
     def read(self, reader: "Reader") -> Reading[bool]:
@@ -68,5 +71,5 @@ class Door:
     closers: tuple[str, ...] = ()
     ambiguous: bool = False
     offered_only: bool = False
-    place: Literal["any", "word", "line", "message"] = "any"
-    in_reasoning: Literal["call", "doubtful", "never"] = "call"
+    place: Where = "any"
+    in_reasoning: InReasoning = "call"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from ..openings import openers
 from ..scanner import Reading, Scanner
+from .dialect import InReasoning, Where
 from .envelope import Form, read_envelopes
 from .json_body import read_arguments, surplus
 from .names import bare_name
@@ -41,14 +42,14 @@ class TagDialect:
     parameter: Tag = NO_TAG
     bare: bool = True
     ambiguous: bool = False
-    place: Literal["any", "word", "line", "message"] = "any"
+    place: Where = "any"
 
     @property
     def offered_only(self) -> bool:
         return self.ambiguous
 
     @property
-    def in_reasoning(self) -> Literal["call", "doubtful", "never"]:
+    def in_reasoning(self) -> InReasoning:
         return "doubtful" if self.ambiguous else "call"
 
     @property

@@ -32,9 +32,13 @@ def understood(text: str) -> bool:
 
 def is_of_this_machine(text: str) -> bool:
     """Whether nobody else can connect."""
-    host, _ = split_port(text)
+    return text.startswith(UNIX) or is_loopback(split_port(text)[0])
+
+
+def is_loopback(host: str) -> bool:
+    """Whether what is sent there stays on this machine."""
     try:
-        return text.startswith(UNIX) or host == "localhost" or ip_address(host).is_loopback
+        return host == "localhost" or ip_address(host).is_loopback
     except ValueError:
         return False
 

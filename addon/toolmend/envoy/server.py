@@ -5,7 +5,6 @@ read holds up Envoy, Envoy holds up us, and nothing is heaped up between.
 """
 
 import asyncio
-import gc
 import logging
 import signal
 from collections.abc import Callable, Iterator, Mapping
@@ -110,8 +109,6 @@ async def serve(at: str, options: Mapping[str, str], grace: float, told: Callabl
         health_pb2_grpc.add_HealthServicer_to_server(alive, server)
         await alive.set(SERVICE, health_pb2.HealthCheckResponse.SERVING)
         headless.running()
-        gc.collect()
-        gc.freeze()  # the modules, 100,000 objects: to look through them again took 60 ms, in which every stream waits
         await server.start()
         told(address)
         try:

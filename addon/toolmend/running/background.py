@@ -23,7 +23,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ..config.data_folder import data_folder, private
-from .proxy import COMMAND, GRACE, LISTENING, START, arguments, tail
+from ..config.private_file import private_file
+from .process import GRACE, START, tail
+from .proxy import COMMAND, LISTENING, arguments
 from .tally import MARK
 
 PORT = 8665
@@ -198,7 +200,5 @@ def _state() -> Running | None:
 def _write(path: Path, state: Running) -> None:
     fields = {name: getattr(state, name) for name in ("pid", "port", "url", "started")}
     places = {"confdir": str(state.confdir), "log": str(state.log)}
-    draft = path.with_suffix(".json.new")
-    draft.touch(0o600)
-    draft.write_text(json.dumps({"version": 1, **fields, **places}), encoding="utf-8")
-    draft.replace(path)
+    with private_file(path) as file:
+        file.write(json.dumps({"version": 1, **fields, **places}).encode())

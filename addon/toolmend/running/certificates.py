@@ -10,7 +10,6 @@ all the rest in it; a company's own CA, named in any of the variables, goes with
 
 import os
 import re
-import tempfile
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -18,6 +17,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from ..config.data_folder import private
+from ..config.private_file import private_file
 
 SYSTEM = (
     "/etc/ssl/certs/ca-certificates.crt",  # Debian, Ubuntu, Arch, Alpine
@@ -59,7 +59,7 @@ def given_files(given: Mapping[str, str]) -> list[Path]:
 def trusted(given: Mapping[str, str], *extra: Path) -> bytes:
     """All CAs as one PEM text, each certificate once, `extra` ones last. Another file that cannot be read is left out."""
     found: dict[bytes, None] = {}
-    for file in (_system(), *given_files(given)):
+    for file in (system_file() or _certifi(), *given_files(given)):
         with suppress(OSError):
             found.update(dict.fromkeys(_CERTIFICATE.findall(file.read_bytes())))
     for file in extra:
@@ -90,18 +90,17 @@ def kept_bundle(folder: Path, given: Mapping[str, str], *extra: Path) -> Path:
     return path
 
 
+def system_file() -> Path | None:
+    """Where this system keeps all its CAs; None where that is no one file."""
+    return next((file for file in map(Path, SYSTEM) if file.is_file()), None)
+
+
 def _write(path: Path, text: bytes) -> None:
-    """Whole, and for the user alone: who can write a file of CAs decides what clients trust."""
-    number, draft = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    with os.fdopen(number, "wb") as file:
+    with private_file(path) as file:  # who can write a file of CAs decides what clients trust
         file.write(text)
-    Path(draft).replace(path)
 
 
-def _system() -> Path:
-    for name in SYSTEM:
-        if Path(name).is_file():
-            return Path(name)
+def _certifi() -> Path:
     import certifi  # noqa: PLC0415  a system without such a file is rare
 
     return Path(certifi.where())

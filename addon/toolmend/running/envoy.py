@@ -4,27 +4,22 @@
         with Envoy(binary, Plan((worker.at,), (Listener("127.0.0.1", 0, origin),)), folder) as envoy:
             envoy.port(), envoy.stats(), envoy.access
 
-The rule is that of proxy.py: whatever happens inside the block or on the way into it, the process is gone after it, ended by
-its own id.
+The rule is that of process.py: whatever happens, the process is gone after the block.
 """
 
 import json
 import os
-import re
-import socket
-import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import IO, Any, Self
+from typing import Any, Self
 from urllib.request import ProxyHandler, build_opener
 
 from ..envoy.bootstrap import Plan, bootstrap
 from ..envoy.bootstrap_text import yaml
-from .proxy import GRACE, START, tail
+from .process import START, Process, ProcessError, free_port, tail
+from .proxy import arguments
 
 READY = r"starting main dispatch loop"
 """What Envoy says when its admin interface is at work; its listeners begin a moment later."""
@@ -35,115 +30,6 @@ POLL = 0.02
 _DIRECT = build_opener(ProxyHandler({}))  # no proxy of the user's stands before loopback
 
 
-class ProcessError(RuntimeError):
-    """A process did not do what was waited for; the message ends with what it said last."""
-
-
-class Process:
-    """A command that runs while the `with` block does; `ready`: a pattern for what it says when it is at work."""
-
-    def __init__(self, name: str, command: Sequence[str], ready: str, env: Mapping[str, str] | None = None) -> None:
-        self.name, self.command, self.ready, self.env = name, command, ready, env
-        self.out: list[str] = []
-        self._log: list[str] = []
-        self._ended = False
-        self._news = threading.Condition()
-
-    @property
-    def pid(self) -> int:
-        return self._process.pid
-
-    @property
-    def returncode(self) -> int | None:
-        """None while it runs; negative if a signal ended it."""
-        return self._process.poll()
-
-    @property
-    def log(self) -> str:
-        """All that it has said on stderr."""
-        with self._news:
-            return "".join(self._log)
-
-    def signal(self, number: int) -> None:
-        """Sends it a signal."""
-        self._process.send_signal(number)
-
-    def wait(self, seconds: float = GRACE) -> int:
-        """Its exit code, when it has ended. Raises subprocess.TimeoutExpired."""
-        return self._process.wait(seconds)
-
-    def wait_for(self, pattern: str, seconds: float = 10.0) -> re.Match[str]:
-        """Wait until a pattern is found in the log. Raises ProcessError if that takes longer, or it ends."""
-        with self._news:
-            self._news.wait_for(lambda: self._ended or re.search(pattern, "".join(self._log)), seconds)
-            log, ended = "".join(self._log), self._ended
-        if found := re.search(pattern, log):
-            return found
-        what = f"ended with exit code {self._process.wait()}" if ended else f"did not say {pattern!r}"
-        raise ProcessError(f"{self.name} {what}; its last words:\n{tail(log)}")
-
-    def wait_out(self, holds: Callable[[list[str]], bool], seconds: float = 10.0) -> list[str]:
-        """The lines of stdout, when a condition holds for them. Raises ProcessError if that takes longer."""
-        with self._news:
-            if not self._news.wait_for(lambda: holds(self.out), seconds):
-                raise ProcessError(f"{self.name} has not said what was waited for; its last words:\n" + "".join(self.out[-5:]))
-            return list(self.out)
-
-    def stop(self) -> None:
-        """End the process and wait until it is gone; harmless when it is."""
-        try:
-            self._process.terminate()
-            self._process.wait(GRACE)
-        except subprocess.TimeoutExpired:
-            pass
-        finally:
-            self._process.kill()
-            self._process.wait()
-            for reader in self._readers:
-                reader.join()
-
-    def __enter__(self) -> Self:
-        self._process = subprocess.Popen(
-            self.command,
-            env=self.env,
-            start_new_session=True,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            encoding="utf-8",
-            errors="replace",
-        )
-        assert self._process.stdout
-        assert self._process.stderr
-        pipes = ((self._process.stdout, self.out), (self._process.stderr, self._log))
-        self._readers = [threading.Thread(target=self._read, args=pipe, daemon=True) for pipe in pipes]
-        for reader in self._readers:
-            reader.start()
-        try:
-            self.wait_for(self.ready, START)
-            self._started()
-        except BaseException:
-            self.stop()
-            raise
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.stop()
-
-    def _started(self) -> None:
-        """What else there is to wait for."""
-
-    def _read(self, pipe: IO[str], into: list[str]) -> None:
-        with pipe:
-            for line in pipe:
-                with self._news:
-                    into.append(line)
-                    self._news.notify_all()
-        with self._news:
-            self._ended = self._ended or into is self._log
-            self._news.notify_all()
-
-
 class Worker(Process):
     """A `toolmend serve-envoy`, on a port that was free."""
 
@@ -151,9 +37,8 @@ class Worker(Process):
         self, options: Mapping[str, str] = {}, *, words: Sequence[str] = (), env: Mapping[str, str] | None = None
     ) -> None:
         self.at = ("127.0.0.1", free_port())
-        sets = [word for name, value in options.items() for word in ("--set", f"{name}={value}")]
         listen = ["--listen", f"127.0.0.1:{self.at[1]}"]
-        command = [sys.executable, "-u", "-P", "-m", "toolmend", "serve-envoy", *listen, *sets, *words]
+        command = [sys.executable, "-u", "-P", "-m", "toolmend", "serve-envoy", *listen, *arguments(options, ()), *words]
         super().__init__("the worker", command, WORKER_READY, env)
 
 
@@ -208,10 +93,3 @@ class Envoy(Process):
             if time.monotonic() > last:
                 raise ProcessError(f"{name} is still {found}; Envoy's last words:\n{tail(self.log)}")
             time.sleep(POLL)
-
-
-def free_port() -> int:
-    """One that was free just now."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
-        return port

@@ -1,0 +1,176 @@
+"""A program as a process of its own: started, waited for by what it says, and always ended.
+
+    with Process("the name in errors", [sys.executable, "-c", "…"], ready="a pattern") as process:
+        process.wait_for("another"), process.log, process.pid
+
+The rule: whatever happens inside the block or on the way into it, Ctrl-C included, the process is gone after it. It is ended by
+its own id, with SIGTERM, so that it can finish; with SIGKILL if it does not. It has a session of its own, so the terminal's
+Ctrl-C is not meant for it.
+"""
+
+import re
+import socket
+import subprocess
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import IO, Self
+
+START = 60.0
+"""Seconds until it must be ready; half a second is usual, a loaded machine that makes its first CA takes longer."""
+
+GRACE = 15.0
+"""Seconds between SIGTERM and SIGKILL: more than the recorder's bound for finishing."""
+
+MAX_LINES = 20_000
+"""Of the log, that are kept: some megabytes. An agent may run for weeks."""
+
+
+class ProcessError(RuntimeError):
+    """A process did not do what was waited for; the message ends with what it said last."""
+
+
+class Process:
+    """A command that runs while the `with` block does.
+
+    name: what errors call it.
+    ready: a pattern for what it says when it is at work.
+    env: its own environment; by default ours.
+    Raises the class's `error` if it ends, or does not get ready, at the start.
+    """
+
+    error: type[ProcessError] = ProcessError
+    stdin, stderr = subprocess.DEVNULL, subprocess.PIPE
+    """As Popen takes them. If stderr is a pipe it is the log, and stdout's lines are in `out`; else the log is stdout."""
+
+    def __init__(self, name: str, command: Sequence[str], ready: str, env: Mapping[str, str] | None = None) -> None:
+        self.name, self.command, self.ready, self.env = name, command, ready, env
+        self.out: list[str] = []
+        self._log: list[str] = []
+        self._dropped = 0  # lines in front of those
+        self._ended = False
+        self._news = threading.Condition()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def returncode(self) -> int | None:
+        """None while it runs; negative if a signal ended it."""
+        return self._process.poll()
+
+    @property
+    def log(self) -> str:
+        """All that it has said so far."""
+        with self._news:
+            return "".join(self._log)
+
+    def signal(self, number: int) -> None:
+        """Sends it a signal."""
+        self._process.send_signal(number)
+
+    def wait(self, seconds: float = GRACE) -> int:
+        """Its exit code, when it has ended. Raises subprocess.TimeoutExpired."""
+        return self._process.wait(seconds)
+
+    def wait_for(self, pattern: str, seconds: float = 10.0) -> re.Match[str]:
+        """Wait until a regular expression is found in the log. Raises `error` if that takes longer, or it ends."""
+        with self._news:
+            self._news.wait_for(lambda: self._ended or re.search(pattern, "".join(self._log)), seconds)
+            log, ended = "".join(self._log), self._ended
+        if found := re.search(pattern, log):
+            return found
+        what = f"ended with exit code {self._process.wait()}" if ended else f"did not say {pattern!r}"
+        raise self.error(f"{self.name} {what}; its last words:\n{tail(log)}")
+
+    def wait_out(self, holds: Callable[[list[str]], bool], seconds: float = 10.0) -> list[str]:
+        """The lines of stdout, when a condition holds for them. Raises `error` if that takes longer."""
+        with self._news:
+            if not self._news.wait_for(lambda: holds(self.out), seconds):
+                raise self.error(f"{self.name} has not said what was waited for; its last words:\n" + "".join(self.out[-5:]))
+            return list(self.out)
+
+    def follow(self) -> Iterator[str]:
+        """Every line of the log from here on, until the process ends."""
+        at = self._dropped + len(self._log)
+        while new := self._behind(at):
+            yield from new
+            at += len(new)
+
+    def stop(self) -> None:
+        """End the process and wait until it is gone; harmless when it is."""
+        try:
+            self._process.terminate()
+            self._process.wait(GRACE)
+        except subprocess.TimeoutExpired:
+            pass
+        finally:
+            self._process.kill()
+            self._process.wait()
+            for reader in self._readers:
+                reader.join()
+            if self._process.stdin:
+                self._process.stdin.close()
+
+    def __enter__(self) -> Self:
+        self._process = process = subprocess.Popen(
+            self.command,
+            env=self.env,
+            start_new_session=True,
+            stdin=self.stdin,
+            stdout=subprocess.PIPE,
+            stderr=self.stderr,
+            encoding="utf-8",
+            errors="replace",
+        )
+        assert process.stdout
+        pipes = ((process.stdout, self.out), (process.stderr, self._log)) if process.stderr else ((process.stdout, self._log),)
+        self._readers = [threading.Thread(target=self._read, args=pipe, name=f"{self.name} says", daemon=True) for pipe in pipes]
+        for reader in self._readers:
+            reader.start()
+        try:
+            self.wait_for(self.ready, START)
+            self._started()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.stop()
+
+    def _started(self) -> None:
+        """What else there is to wait for."""
+
+    def _behind(self, at: int) -> list[str]:
+        """The lines from the `at`-th on, when there are any; none at the end."""
+        with self._news:
+            self._news.wait_for(lambda: self._ended or self._dropped + len(self._log) > at)
+            return self._log[max(0, at - self._dropped) :]
+
+    def _read(self, pipe: IO[str], into: list[str]) -> None:
+        is_log = into is self._log
+        with pipe:
+            for line in pipe:
+                with self._news:
+                    into.append(line)
+                    if is_log and len(into) > MAX_LINES:
+                        self._dropped += MAX_LINES // 2
+                        del into[: MAX_LINES // 2]
+                    self._news.notify_all()
+        with self._news:
+            self._ended = self._ended or is_log
+            self._news.notify_all()
+
+
+def tail(log: str, lines: int = 15) -> str:
+    """The last lines of a log."""
+    return "\n".join(log.splitlines()[-lines:])
+
+
+def free_port() -> int:
+    """One of this machine's that was free just now."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+        return port
