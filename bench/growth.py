@@ -1,20 +1,25 @@
-"""What grows, told from what wobbles: medians of windows, and a line through them with its error.
+"""What grows, told from what wobbles: a figure for each window, and a line through them with its error.
 
 Rule of this file: numbers in, numbers out; what growth is too much is said elsewhere.
 """
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import batched
 
 WINDOWS = 12
 
 
-def windows(samples: Sequence[Mapping[str, float]], name: str) -> list[tuple[float, float]]:
-    """(hours, median) of each window."""
-    size = max(1, len(samples) // WINDOWS)
+def windows(
+    samples: Sequence[Mapping[str, float]],
+    name: str,
+    figure: Callable[[Iterable[float]], float] = statistics.median,
+    count: int = WINDOWS,
+) -> list[tuple[float, float]]:
+    """(hours, the figure) of each window."""
+    size = max(1, len(samples) // count)
     return [
-        (statistics.median(look["at"] for look in some) / 3600, statistics.median(look[name] for look in some))
+        (statistics.median(look["at"] for look in some) / 3600, figure(look[name] for look in some))
         for some in batched(samples, size)
     ]
 

@@ -1,9 +1,13 @@
-"""`scripts/soak`: mixed streams through one mitmdump for half an hour, recording: does anything grow?
+"""`scripts/soak`: mixed streams through one mitmdump, recording; and behind its warm-up, for half an hour: does anything grow?
 
     clients, threads of their own  ─TLS─  mitmdump with the addon, a small `toolmend_keep`, and a probe  ─TLS─  upstream
 
-Rule of this file: what grows is told from what wobbles. A slope is a line through the medians of windows behind the warm-up, and
-only what is above the limit by twice its error is called growth. What is counted (files, tasks) has to be back where it was.
+Rule of this file: what grows is told from what wobbles. A slope is a line through windows behind the warm-up, and only what is
+above the limit by twice its error is called growth. What is counted (files, tasks) has to be back where it was.
+
+The memory of a process is the most that it ever took, more or less: mitmproxy's flows and connections are garbage that is collected
+now and then, and what lay there at once is a matter of chance, so it rises ever more slowly for a quarter of an hour. Therefore it
+is waited for, which is told; and the blocks that are in use are counted beside it, at their lowest, which is behind a collection.
 """
 
 import http.client
@@ -16,7 +20,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -37,11 +41,17 @@ CLIENTS = 12
 EVERY = 2.0
 """Seconds between two looks."""
 
-WARM = 0.25
-"""The share of the time that is warm-up: caches fill, the allocator finds its size."""
+REST, RISE = 300.0, 1.0
+"""The warm-up is over when the most memory there was has not risen by so many MiB for so many seconds, or lasts as long as the soak."""
 
 SLOPE = 1.0
 """MiB an hour at most (R12)."""
+
+BLOCKS = 13.0
+"""Thousands an hour at most: of 80 bytes, that is a MiB."""
+
+LOWS = 6
+"""Windows of half an hour; in each of them garbage is collected several times."""
 
 KEEP = "10MB"
 """Little, so that recordings are pruned all the while; that is looked at once a minute."""
@@ -50,14 +60,14 @@ SETTLE = 30.0
 """Seconds until all that was open must be closed."""
 
 PROBE = """
-import asyncio, gc, json, os, threading, time
+import asyncio, gc, json, os, sys, threading, time
 
 async def watch():
     with open({path!r}, "a", buffering=1) as file:
         while True:
             pages = int(open("/proc/self/statm").read().split()[1])
             seen = {{"at": time.monotonic(), "memory": pages * os.sysconf("SC_PAGE_SIZE"), "objects": len(gc.get_objects()),
-                     "files": len(os.listdir("/proc/self/fd")), "tasks": len(asyncio.all_tasks()),
+                     "blocks": sys.getallocatedblocks(), "files": len(os.listdir("/proc/self/fd")), "tasks": len(asyncio.all_tasks()),
                      "threads": sum(not thread.name.startswith("asyncio_") for thread in threading.enumerate())}}
             file.write(json.dumps(seen) + "\\n")
             await asyncio.sleep({every})
@@ -67,6 +77,9 @@ def running():
     task = asyncio.create_task(watch())
 """
 """A script beside the addon, which looks from inside. The threads of asyncio's pool, which is bounded, do not count."""
+
+SAID = r".*(?:Traceback|Addon error|has crashed).*\n(?:  .*\n|\w.*\n){,40}"
+"""What the log may not have; but mitmproxy tells so of some clients that leave."""
 
 COUNTED = ("files", "tasks", "threads")
 
@@ -81,12 +94,14 @@ class Tally:
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--minutes", type=click.FloatRange(min=0.05), default=30.0, show_default=True, help="How long.")
+@click.option("--minutes", type=click.FloatRange(min=0.05), default=30.0, show_default=True, help="How long, behind the warm-up.")
 @click.option(
     "--json", "file", type=click.File("w", encoding="utf-8", lazy=False), help="Write the figures and all samples to a file."
 )
 def soak(minutes: float, file: IO[str] | None) -> None:
     """Play mixed streams through one mitmdump, and see whether memory, tasks or open files grow.
+
+    First comes a warm-up: until memory has come to rest, and for as long at most.
 
     \b
     Examples:
@@ -98,12 +113,14 @@ def soak(minutes: float, file: IO[str] | None) -> None:
     """
     about = machine()
     click.echo(", ".join(f"{name} {value}" for name, value in about.items()) + "\n")
-    table, tally, samples, log = run(minutes * 60)
+    table, tally, samples, log, warm = run(minutes * 60)
+    rested = "until memory came to rest" if warm < minutes * 60 else "and memory had not come to rest"
+    click.echo(f"a warm-up of {warm / 60:.1f} minutes, {rested}\n")
     click.echo(text(table))
     click.echo(
         f"{sum(tally.streams.values()):,} exchanges of {len(tally.streams)} kinds, {tally.size / 2**20:,.0f} MiB to the clients"
     )
-    said = re.findall(r".*(?:Traceback|Addon error|has crashed).*\n(?:.*\n){,20}", log)
+    said = [text for text in re.findall(SAID, log) if "addon/toolmend" in text or "ConnectionResetError" not in text]
     for wrong in (*tally.wrong[:10], *said[:2]):
         click.echo(f"wrong: {wrong}", err=True)
     if file:
@@ -111,6 +128,7 @@ def soak(minutes: float, file: IO[str] | None) -> None:
             "version": FORMAT,
             "machine": about,
             "minutes": minutes,
+            "warm_up": warm / 60,
             "streams": tally.streams,
             "wrong": tally.wrong,
             "log": said,
@@ -120,8 +138,8 @@ def soak(minutes: float, file: IO[str] | None) -> None:
         raise SystemExit(Exit.FINDINGS)
 
 
-def run(seconds: float) -> tuple[Table, Tally, list[dict[str, Any]], str]:
-    """The figures, what clients saw, every look at the proxy, and its log."""
+def run(seconds: float) -> tuple[Table, Tally, list[dict[str, Any]], str, float]:
+    """The figures, what clients saw, every look at the proxy, its log, and the seconds of warm-up before all that was looked at."""
     tally = Tally()
     with tempfile.TemporaryDirectory(prefix="toolmend-soak-") as name:
         folder = Path(name)
@@ -135,13 +153,21 @@ def run(seconds: float) -> tuple[Table, Tally, list[dict[str, Any]], str]:
             with Mitmdump(options, confdir=folder / "conf", scripts=[addon_path(), probe]) as proxy:
                 _play(upstream, proxy, tally, min(10.0, seconds / 10))
                 before = _settled(seen, None)
+                begun = time.monotonic()
+                _play(upstream, proxy, tally, seconds, lambda: _rests(looks(seen), begun))
                 at = time.monotonic()
                 _play(upstream, proxy, tally, seconds)
                 samples = [look for look in looks(seen) if at <= look["at"] <= at + seconds]
                 after = _settled(seen, before)
                 kept = sum(map(_size, (folder / "flows").rglob("*")))
                 log = proxy.log
-    return _table(samples, before, after, seconds, kept), tally, samples, log
+    return _table(samples, before, after, kept), tally, samples, log, min(at - begun, seconds)
+
+
+def _rests(samples: Sequence[dict[str, Any]], begun: float) -> bool:
+    """Whether memory has come to rest since it began."""
+    before = [look["memory"] for look in samples if begun <= look["at"] < samples[-1]["at"] - REST]
+    return bool(before) and max(look["memory"] for look in samples) - max(before) < RISE * 2**20
 
 
 def _size(path: Path) -> int:
@@ -177,14 +203,16 @@ def _settled(seen: Path, before: dict[str, Any] | None) -> dict[str, Any]:
     return last
 
 
-def _play(upstream: Upstream, proxy: Mitmdump, tally: Tally, seconds: float) -> None:
-    """Clients for so long."""
-    until = time.monotonic() + seconds
-    clients = [threading.Thread(target=_client, args=(upstream.port, proxy, tally, until, at)) for at in range(CLIENTS)]
+def _play(upstream: Upstream, proxy: Mitmdump, tally: Tally, seconds: float, enough: Callable[[], bool] = lambda: False) -> None:
+    """Clients for so long, or until it is enough."""
+    until, over = time.monotonic() + seconds, threading.Event()
+    clients = [threading.Thread(target=_client, args=(upstream.port, proxy, tally, over, at)) for at in range(CLIENTS)]
     for client in clients:
         client.start()
     while any(client.is_alive() for client in clients):
         upstream.requests.clear()
+        if time.monotonic() >= until or enough():
+            over.set()
         if sys.stderr.isatty():
             left = max(0.0, until - time.monotonic())
             click.echo(f"\r\x1b[K{sum(tally.streams.values()):,} exchanges, {left / 60:.1f} minutes to go\r", nl=False, err=True)
@@ -193,18 +221,18 @@ def _play(upstream: Upstream, proxy: Mitmdump, tally: Tally, seconds: float) -> 
         click.echo("\r\x1b[K", nl=False, err=True)
 
 
-def _client(port: int, proxy: Mitmdump, tally: Tally, until: float, seed: int) -> None:
+def _client(port: int, proxy: Mitmdump, tally: Tally, over: threading.Event, seed: int) -> None:
     """One client after the other; each makes a few requests on its connection."""
-    dice = random.Random(seed + int(until * 1000))
+    dice = random.Random(seed + int(time.monotonic() * 1000))
     context = ssl.create_default_context(cafile=str(proxy.ca))
-    while time.monotonic() < until:
+    while not over.is_set():
         connection = http.client.HTTPSConnection("127.0.0.1", proxy.port, context=context, timeout=60)
         connection.set_tunnel("localhost", port)
         with suppress(ConnectionError, http.client.HTTPException, ssl.SSLError):
             for _ in range(dice.randint(1, 6)):
                 name = dice.choice(list(SCENARIOS))
                 tally.streams[name] += 1
-                if time.monotonic() > until or not _exchange(connection, name, dice.randrange(10**6), tally):
+                if over.is_set() or not _exchange(connection, name, dice.randrange(10**6), tally):
                     break
         connection.close()
 
@@ -230,20 +258,22 @@ def _exchange(connection: http.client.HTTPSConnection, name: str, number: int, t
     return not response.will_close
 
 
-def _table(samples: Sequence[dict[str, Any]], before: dict[str, Any], after: dict[str, Any], seconds: float, kept: int) -> Table:
-    columns = ("after warm-up", "at the end", "slope an hour", "its error", "idle before", "idle after")
+def _table(samples: Sequence[dict[str, Any]], before: dict[str, Any], after: dict[str, Any], kept: int) -> Table:
+    columns = ("at first", "at the end", "slope an hour", "its error", "idle before", "idle after")
     table = Table(
         "soak", columns, f"memory grows by at most {SLOPE:g} MiB an hour; files, tasks and threads are back where they were"
     )
-    warm = [look for look in samples if look["at"] >= samples[0]["at"] + WARM * seconds] or list(samples)
-    for name, unit, title in (("memory", 2**20, "memory, MiB"), ("objects", 1000, "objects, thousands")):
-        medians = windows(warm, name)
-        slope, error = line(medians)
-        limit = SLOPE + 2 * error / unit if name == "memory" else None
-        figures = Figure(medians[0][1] / unit), Figure(medians[-1][1] / unit), Figure(slope / unit, limit), Figure(error / unit)
+    for name, unit, limit, points, title in (
+        ("memory", 2**20, SLOPE, windows(samples, "memory"), "memory, MiB"),
+        ("blocks", 1000, BLOCKS, windows(samples, "blocks", min, LOWS), "blocks in use, thousands"),
+        ("objects", 1000, None, windows(samples, "objects", min, LOWS), "objects, thousands"),
+    ):
+        slope, error = line(points)
+        most = None if limit is None else limit + 2 * error / unit
+        figures = Figure(points[0][1] / unit), Figure(points[-1][1] / unit), Figure(slope / unit, most), Figure(error / unit)
         table.add(title, *figures, Figure(before[name] / unit), Figure(after[name] / unit))
     for name in COUNTED:
-        counts = sorted(look[name] for look in warm)
+        counts = sorted(look[name] for look in samples)
         table.add(
             name,
             Figure(counts[len(counts) // 2]),

@@ -120,6 +120,23 @@ def test_a_body_that_cannot_be_read_is_empty(body: bytes | None, encoding: str) 
 
 
 @pytest.mark.parametrize(
+    ("body", "encoding", "told"),
+    [
+        (b"{}", "", []),
+        (b"", "", []),
+        (b"[]", "", []),
+        (b"{", "", ["the request passes unread: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"]),
+        (b"{}", "snappy", ["the request passes unread: no way to undo content-encoding 'snappy'"]),
+    ],
+    ids=["read", "nothing", "no object", "broken", "coded"],
+)
+def test_why_a_request_passes_unread(body: bytes, encoding: str, told: list[str]) -> None:
+    why: list[str] = []
+    facts.json_object(facts.plain(body, encoding, why), why)
+    assert why == told
+
+
+@pytest.mark.parametrize(
     ("started", "ended", "answered", "wait"),
     [
         (1.0, 2.0, 2.25, 250.0),

@@ -31,7 +31,49 @@ def test_a_member_is_replaced_or_added(text: str, expected: str) -> None:
     assert json_text.replace_member(text, "b", "0") == expected
 
 
-@pytest.mark.parametrize("text", ["", "[1]", "{", "{1: 2}", '{"a" 1}', '{"a": 1 "c": 2}', '{"a": 1', '{"a": }', '{"a": ' + "[" * 100_000])
+@pytest.mark.parametrize(
+    "text", ["", "[1]", "{", "{1: 2}", '{"a" 1}', '{"a": 1 "c": 2}', '{"a": 1', '{"a": }', '{"a": ' + "[" * 100_000]
+)
 def test_of_what_is_no_object_nothing_is_replaced(text: str) -> None:
     with pytest.raises(json_text.NotJSON):
         json_text.replace_member(text, "b", "0")
+
+
+CODE = 'def f(a, b): return [{"a": a}, {"b": "\\\\"}, [a, b]]  # "quoted", and more\n' * 50
+MESSAGES = [
+    {
+        "role": "assistant",
+        "content": [{"type": "tool_use", "id": f"toolu_{n}", "name": "Read", "input": {"path": "a", "limit": n}}],
+    }
+    if n % 2
+    else {"role": "user", "content": [{"type": "tool_result", "tool_use_id": f"toolu_{n}", "content": CODE}]}
+    for n in range(9_000)
+]
+
+
+@pytest.mark.parametrize(
+    ("value", "read"),
+    [
+        pytest.param({"messages": MESSAGES[:2_000], "system": CODE * 50}, True, id="a long session"),
+        pytest.param({"messages": [*MESSAGES, *MESSAGES[:600]]}, False, id="one of ten thousand messages"),
+        pytest.param({"input": ", [{ and" * json_text.MANY}, True, id="a text full of brackets"),
+        pytest.param({"input": '", [{\\' * json_text.MANY}, True, id="a text full of quotes"),
+        pytest.param({"\\": [0] * (json_text.MANY - 2), " " * json_text.SMALL: 0}, True, id="as many values as are read"),
+        pytest.param({"\\": [0] * (json_text.MANY - 1), " " * json_text.SMALL: 0}, False, id="one more"),
+        pytest.param(dict.fromkeys(map(str, range(json_text.MANY + 1)), 0), False, id="names"),
+        pytest.param([""] * 5 * json_text.MANY, False, id="more quotes than values may have"),
+    ],
+)
+def test_what_has_too_many_values_is_not_read(value: object, read: bool) -> None:
+    data = json.dumps(value).encode()
+    assert len(data) > json_text.SMALL
+    if read:
+        assert json_text.loads(data) == value
+    else:
+        with pytest.raises(json_text.NotJSON, match="more than 80000 values"):
+            json_text.loads(data)
+
+
+def test_of_a_small_text_values_are_not_counted() -> None:
+    data = b"[" + b",".join([b"[]"] * (json_text.SMALL // 3 - 1)) + b"]"
+    assert json_text.loads(data) == [[]] * (json_text.SMALL // 3 - 1)

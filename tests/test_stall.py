@@ -1,6 +1,8 @@
-"""stall.py: what computes for too long twice goes no further; what only waits does."""
+"""stall.py: what computes for too long twice goes no further; what only waits does, or collects everybody's garbage."""
 
+import gc
 import time
+from typing import Any
 
 import pytest
 
@@ -48,6 +50,45 @@ def test_a_stall(mend: Mend, size: int, after: int) -> None:
     out = [watched(data) for _ in range(3)]
     assert out == [data + b"held" if turn == after else data for turn in (1, 2, 3)]
     assert len(mend.gave_up) == bool(after)
+
+
+def test_two_that_lie_apart_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("toolmend.stall.SOON", LONG)
+    mend = Mend([LONG, *[STALL * 0.9] * 5, LONG])
+    watched = Watched(mend.feed, mend.give_up)
+    assert [watched(b"x") for _ in range(7)] == [b"x"] * 7
+
+
+def test_however_long_they_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What lies between them counts alone."""
+    monkeypatch.setattr("toolmend.stall.SOON", LONG / 2)
+    mend = Mend([LONG, LONG])
+    watched = Watched(mend.feed, mend.give_up)
+    assert [watched(b"x") for _ in range(2)] == [b"x", b"xheld"]
+
+
+@pytest.mark.parametrize(("generation", "beside", "gives_up"), [(2, 0, False), (1, 0, False), (2, LONG, True)])
+def test_to_collect_garbage_is_no_stall(generation: int, beside: float, gives_up: bool) -> None:
+    """Whatever it takes; but it is no excuse."""
+
+    def takes_long(phase: str, _: dict[str, Any]) -> None:
+        if phase == "start":
+            computes(LONG)
+
+    class Collects(Mend):
+        def feed(self, data: bytes) -> bytes:
+            gc.collect(generation)
+            return super().feed(data)
+
+    mend = Collects([beside] * 3)
+    watched = Watched(mend.feed, mend.give_up)
+    gc.callbacks.append(takes_long)
+    try:
+        for _ in range(3):
+            watched(b"x")
+    finally:
+        gc.callbacks.remove(takes_long)
+    assert bool(mend.gave_up) == gives_up
 
 
 def test_giving_up_may_fail() -> None:

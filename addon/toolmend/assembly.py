@@ -34,6 +34,10 @@ _WATCHED = (Markup, Duplicates, FinishReason, Naming)
 """Transformers to which a run of deltas is what one is: if all are, lanes may open."""
 
 
+CONVERSATION = ("messages", "input", "contents")
+"""Members of a request that no answer needs: parsed, they are ten times their text, and a stream may take an hour."""
+
+
 class Transformer(Protocol):
     """See transformers/__init__.py."""
 
@@ -109,7 +113,7 @@ def assemble(
         offered,
         new_id,
         fired,
-        request,
+        {name: value for name, value in request.items() if name not in CONVERSATION},
         profile.reasoning_field or "reasoning_content",
         tokens(request, answer.target) if answer.translates else 0,
         answer.translates,

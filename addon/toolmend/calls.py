@@ -38,7 +38,7 @@ class Call:
     model: str = ""
     streamed: bool = False
     routed: Routed | None = None
-    translated: Translated | None = None  # of a request that goes where the client sends it, if its tools are prompted
+    translated: Translated | None = None  # of a request that goes where the client sends it
     answered: bool = False
     played: str = ""  # the recording that answers
     pipeline: Pipeline | None = None
@@ -83,6 +83,11 @@ class Call:
             return True
         readable = facts.is_sse(response) and codings.decoder(facts.encoding(response)) is not None
         return readable and 200 <= response.status_code < 300 and self.routed.wants_stream
+
+    def forget(self) -> None:
+        """A translation that changed nothing: the whole conversation is in it, and a stream may take an hour."""
+        if self.translated and not self.translated.prompted:
+            self.translated = None
 
     def exchange(
         self, flow: http.HTTPFlow, response: http.Response, body: bytes, settings: Mapping[str, str]

@@ -15,6 +15,7 @@ import re
 import sys
 import zlib
 from collections.abc import Callable
+from io import BytesIO
 from typing import Any
 
 PIECE = 128 * 1024
@@ -27,8 +28,11 @@ best, which makes 5 MiB."""
 SLICE = 64 * 1024
 """Bytes that a library gets in one go: whenever a member or a frame ends, it copies all that is left of them."""
 
+WHOLE = 2 * 1024 * 1024
+"""Bytes that a body in one piece may become whatever its size: half a million tokens. To read and keep it takes up to 28 MiB."""
+
 EXPANDS = 20
-"""Times its size that a body may become beyond a burst. Text becomes ten times its size at most, a bomb a thousand times."""
+"""Times its size that a body may become beyond that. Text becomes ten times its size at most, a bomb a thousand times."""
 
 MEMBER = 16 * 1024
 """What a gzip member is counted for beside its bytes, so that thousands of empty ones are a burst as well."""
@@ -71,9 +75,9 @@ class Decoder:
     def __init__(self, codings: list[str], limit: int) -> None:
         self.coded = bool(codings)
         self._slice = SLICE if codings else sys.maxsize
-        self._pieces: list[bytes] = []
+        self._plain = BytesIO()  # of one call; it hands its bytes on without copying them
         self._meters: list[_Meter] = []
-        write: Write = self._pieces.append
+        write: Write = self._keep
         for coding in codings:  # the last one applied is the first to undo, so it is the outermost writer
             meter = _Meter(write, limit)
             self._meters.append(meter)
@@ -91,17 +95,19 @@ class Decoder:
             for start in range(0, len(data), self._slice):
                 self._write(data[start : start + self._slice])
         except _BurstError:
-            self._pieces.clear()
+            self._plain = BytesIO()
             raise
         except Exception as error:
             if not self._begun and _TEXT.fullmatch(data[:HEAD]):
                 self.coded = False
                 return data
-            raise CodingError(str(error) or type(error).__name__, b"".join(self._pieces)) from error
+            raise CodingError(str(error) or type(error).__name__, self._plain.getvalue()) from error
         self._begun = True
-        plain = self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
-        self._pieces.clear()
+        plain, self._plain = self._plain.getvalue(), BytesIO()
         return plain
+
+    def _keep(self, piece: bytes) -> None:
+        self._plain.write(piece)
 
 
 def decoder(encoding: str, limit: int = BURST) -> Decoder | None:
@@ -118,7 +124,7 @@ def whole(body: bytes, encoding: str, limit: int) -> bytes:
     """
     if len(body) > limit:
         raise _BurstError(f"the body is over {limit} bytes")
-    undo = decoder(encoding, min(limit, max(BURST, EXPANDS * len(body))))
+    undo = decoder(encoding, min(limit, max(WHOLE, EXPANDS * len(body))))
     if undo is None:
         raise CodingError(f"no way to undo content-encoding {encoding!r}")
     return undo.feed(body)

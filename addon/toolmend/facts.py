@@ -88,19 +88,23 @@ def headers(message: http.Message) -> tuple[tuple[str, str], ...]:
     return tuple((name.decode(errors="replace"), value.decode(errors="replace")) for name, value in fields)
 
 
-def plain(body: bytes | None, encoding: str) -> bytes:
-    """A request's body without its coding; empty if it was streamed past us, or cannot be undone."""
+def plain(body: bytes | None, encoding: str, why: list[str] | None = None) -> bytes:
+    """A request's body without its coding; empty if it was streamed past us, or cannot be undone, and `why` is told that."""
     try:
         return codings.whole(body or b"", encoding, REQUEST_LIMIT)
-    except codings.CodingError:
+    except codings.CodingError as error:
+        if why is not None:
+            why.append(f"the request passes unread: {error}")
         return b""
 
 
-def json_object(body: bytes) -> dict[str, Any] | None:
-    """The object that a JSON text is; None if it is something else."""
+def json_object(body: bytes, why: list[str] | None = None) -> dict[str, Any] | None:
+    """The object that a JSON text is; None if it is something else. `why` is told why a request's body cannot be read."""
     try:
         value = json_text.loads(body)
-    except json_text.NotJSON:
+    except json_text.NotJSON as error:
+        if body and why is not None:
+            why.append(f"the request passes unread: {error}")
         return None
     return value if isinstance(value, dict) else None
 

@@ -183,7 +183,7 @@ class Toolmend:
         if call.api not in APIS or flow.response or flow.request.stream or self.exchanges.leaves(call):
             return
         try:
-            call.translated = routing.stay(flow, call.api, call.host, self.settings.providers)
+            call.request, call.translated = routing.stay(flow, call.api, call.host, self.settings.providers)
         except RequestError as error:
             self.calls[flow] = self._refuse(flow, call.api, error)
         except Exception as error:
@@ -201,12 +201,13 @@ class Toolmend:
         """The response headers are in, and nothing is changed yet."""
         if call.body is None:  # the script was reloaded meanwhile
             call.body, call.encoding = flow.request.raw_content, facts.encoding(flow.request)
-        body = facts.plain(call.body, call.encoding)
-        request = call.routed.request if call.routed else call.request or facts.json_object(body)
+        body = facts.plain(call.body, call.encoding, call.errors)
+        request = call.routed.request if call.routed else call.request or facts.json_object(body, call.errors)
         call.model = facts.model(request, flow.request.path)
         call.streamed = facts.is_stream(call.source, flow.request.path, request, response)
-        if request and call.model and not call.routed:  # Gemini has it in the path alone
+        if request and call.model and not call.routed and "model" not in request:  # Gemini has it in the path alone
             request = {"model": call.model, **request}
+            call.forget()
         self.exchanges.begin(
             call,
             lambda settings: call.exchange(flow, response, body, settings),
@@ -216,6 +217,7 @@ class Toolmend:
             let_go=call.streams(response) and call.streamed and framing.comes(flow, response) and framing.is_http11(flow),
         )
         call.body = call.request = None
+        call.forget()
 
     def _stream(self, call: Call, flow: http.HTTPFlow, response: http.Response) -> None:
         then = response.stream if callable(response.stream) else None

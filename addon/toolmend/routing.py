@@ -112,7 +112,7 @@ def redirect(
     Whatever can fail is done before anything of the flow is changed.
     """
     if request is None:
-        raise RequestError("the request's body is no JSON object that can be read")
+        raise RequestError(f"the request's body is no JSON object that can be read, or has more than {json_text.MANY} values")
     to = route.to
     profile = profile_for(route.use_model or request.get("model"), to.netloc, providers)
     translated = translate(
@@ -189,25 +189,26 @@ def told(translated: Translated) -> dict[str, str]:
     return {"template": translated.template} | ({} if translated.system_role else {"system_role": "no"})
 
 
-def stay(flow: http.HTTPFlow, api: str, host: str, providers: Sequence[Profile]) -> Translated | None:
+def stay(
+    flow: http.HTTPFlow, api: str, host: str, providers: Sequence[Profile]
+) -> tuple[dict[str, Any], Translated] | tuple[None, None]:
     """A request that goes where the client sends it, as the model there can take it. Raises RequestError.
 
-    Reasoning that only another upstream can read is taken out; what was translated is returned where the model is told
-    of its tools in the prompt.
+    Reasoning that only another upstream can read is taken out. What was read and made is returned; None if nothing was.
     """
     coding = facts.encoding(flow.request)
     body = facts.plain(flow.request.raw_content, coding) if coding else flow.request.raw_content or b""
     prompts = any(profile.tools == "prompt" for profile in (*providers, *PROFILES))
     request = facts.json_object(body) if prompts or MARK.encode() in body else None
     if request is None:
-        return None
+        return None, None
     profile = profile_for(request.get("model"), host, providers)
     template = template_for(profile)
     translated = translate(request, api, api, host=host, template=template, system_role=profile.system_role)
     if translated.request != request:
         flow.request.headers.pop("content-encoding", None)
         flow.request.content = json_text.dumps(translated.request).encode()
-    return translated if translated.prompted else None
+    return request, translated
 
 
 def serve(flow: http.HTTPFlow, given: Answer) -> None:

@@ -3,12 +3,15 @@
     mend = Watched(pipeline.feed, pipeline.give_up)        mend(data) → what pipeline.feed gives
 
 Rule of this file: what counts is what this thread computed, not how long it took: on a busy machine any event may take long. To
-ask for that costs more than most events, so it is asked for 50 times a second at most, and where an event took long. And once
-is never: what is made for the first time (a pattern, say) is no stall, and a call that is given up in its middle is lost.
+ask for that costs more than most events, so it is asked for 50 times a second at most, and where an event took long. Nor is
+garbage that is collected meanwhile the event's doing: it is everybody's. And once is never: what is made for the first time (a
+pattern, say) is no stall, a virtual machine may count what it was not given, and a call that is given up in its middle is lost.
 """
 
+import gc
 from collections.abc import Callable
 from time import perf_counter, thread_time
+from typing import Any
 
 STALL = 0.05
 """Seconds in one event that are too many; for each PIECE of a chunk that holds several."""
@@ -19,8 +22,33 @@ PIECE = 64 * 1024
 MARK = 0.02
 """Seconds for which an answer is good: by so much, what was computed may be told too high, and is told lower."""
 
-SOON = 10.0
-"""Seconds within which a second one comes of the same cause: in the hours of a stream garbage is collected more than once."""
+SOON = 1.0
+"""Seconds of this thread's from one to the next that comes of the same cause: in the hours of a stream anything happens twice."""
+
+
+class _Collector:
+    """Is told when garbage is collected, and for how long it was, in seconds of whichever thread did so."""
+
+    def __init__(self) -> None:
+        self.seconds = self._begun = 0.0
+        gc.callbacks.append(self)
+
+    def __call__(self, phase: str, info: dict[str, Any]) -> None:
+        if info["generation"] == 0:  # a thousand times a minute, and short
+            return
+        now = thread_time()
+        if phase == "start":
+            self._begun = now
+        else:
+            self.seconds += now - self._begun
+
+
+_collector = _Collector()
+
+
+def _computed() -> float:
+    """Seconds of this thread."""
+    return thread_time() - _collector.seconds
 
 
 class Watched:
@@ -32,12 +60,12 @@ class Watched:
         self._mend = mend
         self._give_up = give_up
         self._marked = self._computed = 0.0  # when it was asked for last, and the answer
-        self._warned = float("-inf")  # when there was one
+        self._warned = float("-inf")  # the answer behind the last one that took too long
 
     def __call__(self, data: bytes) -> bytes:
         begun = perf_counter()
         if begun - self._marked > MARK:
-            self._marked, self._computed = begun, thread_time()
+            self._marked, self._computed = begun, _computed()
         out = self._mend(data)  # from here on there is something to lose
         try:
             if perf_counter() - begun > STALL and self._stalls(len(data)):
@@ -47,8 +75,9 @@ class Watched:
             return out
 
     def _stalls(self, size: int) -> bool:
-        """Whether a chunk of so many bytes took too long, and another did so not long ago."""
-        if thread_time() - self._computed - MARK <= STALL * (1 + size // PIECE):
+        """Whether a chunk of so many bytes took too long, and another did so not long before."""
+        now = _computed()
+        if now - self._computed - MARK <= STALL * (1 + size // PIECE):
             return False
-        before, self._warned = self._warned, perf_counter()
-        return self._warned - before < SOON
+        before, self._warned = self._warned, now
+        return self._computed - before < SOON

@@ -9,9 +9,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from clients import Raw, Serve, Start, parse
+from clients import Raw, Serve, Start, eventually, parse
 
 from test_codings import BOMBS, CODERS
+from toolmend.codings import WHOLE
+from toolmend.json_text import MANY, SMALL
 from toolmend.running.proxy import Mitmdump
 from toolmend.upstream import Script
 
@@ -24,9 +26,19 @@ JSON_BOMBS = {
     "open": b'{"a":' * 100_000,
     "a number": b'{"model":"m","n":' + b"9" * 1_000_000 + b"}",
     "an exponent": b'{"model":"m","n":1e999999999}',
-    "members": b"{" + b",".join(b'"%d":0' % n for n in range(200_000)) + b"}",
+    "names": b"{" + b",".join(b'"%d":0' % n for n in range(1_000_000)) + b"}",
+    "a string": b'{"model":"' + b"x" * 20_000_000 + b'"}',
 }
-
+LARGE = WHOLE - 100
+JUST_READ = {
+    "names": b"{" + b",".join(b'"%d":0' % n for n in range(MANY)) + b"}",
+    "wide names": ("{" + ",".join(f'"{n}xxxxxxxxxx🌤":0' for n in range(MANY)) + "}").encode(),
+    "objects": b'{"a":[' + b",".join([b'{"a":0}'] * (SMALL // 8 - 10)) + b"]}",
+    "lists": b'{"a":[' + b",".join([b"[]"] * (SMALL // 3 - 10)) + b"]}",
+    "a string": b'{"a":"' + b"x" * LARGE + b'"}',
+    "a wide string": b'{"a":"' + b"x" * LARGE + "🌤".encode() + b'"}',
+}
+"""Each as large as it may be to be read at all."""
 
 BOUND = 32 * MIB
 """R13."""
@@ -87,10 +99,26 @@ def test_requests(start: Start, serve: Serve) -> None:
     upstream = serve(*[Script(((0, b"{}"),), headers=(("content-type", "application/json"),))] * len(bodies))
     proxy = start()
     for name, (body, headers) in bodies.items():
-        with costs(proxy, name, BOUND if headers else 2 * BOUND):  # what was sent as it is may cost what was sent
+        sent_as_it_is = 0 if headers else 6 * len(body) // 1024  # that may cost what was sent
+        with costs(proxy, name, BOUND + sent_as_it_is):
             assert post(proxy, upstream.url, body, *headers) == b"{}"
     assert [one.body for one in upstream.requests] == [body for body, _ in bodies.values()]
     assert "Traceback" not in proxy.log
+    read = ("an exponent", "an exponent, coded", "a string")
+    assert proxy.log.count("the request passes unread: ") == len(bodies) - len(read)
+
+
+@pytest.mark.parametrize("body", JUST_READ.values(), ids=JUST_READ)
+def test_just_read(start: Start, serve: Serve, tmp_path: Path, body: bytes) -> None:
+    """Through a proxy of its own, in which no memory lies about that another one took."""
+    upstream = serve(*[Script(((0, b"{}"),), headers=(("content-type", "application/json"),))] * 2)
+    proxy = start()
+    post(proxy, upstream.url, b"no JSON: nothing of it is kept")
+    with costs(proxy, "just read", BOUND):
+        post(proxy, upstream.url, CODERS["gzip"](body), "Content-Encoding: gzip")
+        kept = eventually(lambda: next(tmp_path.glob("flows/*/*/request.json"), None))
+    assert kept
+    assert proxy.log.count("unread") == 1
 
 
 @pytest.mark.parametrize("name", JSON_BOMBS)

@@ -28,8 +28,8 @@ CHUNKED = b"%x\r\n%b\r\n0\r\n\r\n" % (len(BODY), BODY)
 class Wire(BareUpstream):
     """An upstream that notes the bytes of each connection, answers as soon as a head is there, and reads on to the end."""
 
-    def __init__(self, answer: bytes) -> None:
-        super().__init__()
+    def __init__(self, answer: bytes, tls: tuple[Path, Path] | None = None) -> None:
+        super().__init__(tls)
         self.answer = answer
         self.seen: list[bytes] = []
 
@@ -39,11 +39,11 @@ class Wire(BareUpstream):
         while b"\r\n\r\n" not in got and (data := connection.recv(65536)):
             got += data
         connection.sendall(self.answer)
-        connection.shutdown(socket.SHUT_WR)
+        socket.socket.shutdown(connection, socket.SHUT_WR)  # TLS goes on reading
         try:
             while data := connection.recv(65536):
                 got += data
-        except OSError:  # reset
+        except OSError:  # reset, or TLS that ends without a word
             pass
         self.seen.append(got)
 
