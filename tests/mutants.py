@@ -21,6 +21,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import click
+import coverage
 import hypothesis
 import mitmproxy.http
 import pytest
@@ -66,6 +67,12 @@ class Covered:
         query = f"select distinct context_id from arc where file_id = (select id from file where path = ?) {where}"  # noqa: S608
         rows = self._data.execute(f"select context from context where id in ({query})", (path, *values))  # noqa: S608
         return {name for (name,) in rows}
+
+
+def unmeasured(path: str) -> set[int]:
+    """The lines that depend on the Python and on what is installed: coverage.toml leaves them out."""
+    _, _, excluded, _, _ = coverage.Coverage(data_file=None, config_file=str(ROOT / "tests/coverage.toml")).analysis2(str(ROOT / path))
+    return set(excluded)
 
 
 def kin(path: str) -> tuple[str, str]:
@@ -134,6 +141,8 @@ def main(count: int, seed: int, paths: tuple[str, ...]) -> None:
     """Puts faults into the core, or into the files named, one at a time, and tells which the tests do not notice."""
     files = paths or sorted({str(path.relative_to(ROOT)) for each in CORE for path in ROOT.glob(each) if path.suffix == ".py"})
     made = [each for path in files for each in mutations(path, (ROOT / path).read_text()) if each[:1] + each[2:4] not in EQUIVALENT]
+    left_out = {path: unmeasured(path) for path in files}
+    made = [each for each in made if each.line not in left_out[each.path]]
     made = sorted(random.Random(seed).sample(made, min(count, len(made))))  # file by file
     covered, told, lost = Covered(), Counter[str](), defaultdict[str, list[Mutation]](list)
     with tempfile.TemporaryDirectory(prefix="toolmend-mutants-") as name:

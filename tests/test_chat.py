@@ -426,6 +426,20 @@ def test_what_a_whole_message_tells(name: str) -> None:
     assert pipeline().message(body) is body
 
 
+def test_logprobs_go_with_the_text_that_became_a_call() -> None:
+    """They spell it out, token by token; those of other choices and of text that stays are told."""
+    logprobs = {"content": [{"token": "<", "logprob": -0.1}]}
+    given = {**whole({"content": f"Look: {ONE}"}, "stop"), "usage": None}
+    given["choices"][0]["logprobs"] = logprobs
+    given["choices"].append({"index": 1, "message": {"role": "assistant", "content": "Hi"}, "logprobs": logprobs, "finish_reason": "stop"})
+    first_, second = json.loads(pipeline().message(json.dumps(given).encode()))["choices"]
+    assert (first_["message"]["content"], first_["logprobs"], len(first_["message"]["tool_calls"])) == ("Look: ", None, 1)
+    assert second == given["choices"][1]
+    body = b"".join(map(event, [chunk({"role": "assistant"}), choices({"index": 0, "delta": {"content": ONE}, "logprobs": logprobs, "finish_reason": None})])) + DONE
+    assert b"logprob" in body
+    assert b'"token"' not in play(pipeline, [body])
+
+
 def test_what_is_mended_keeps_refusal_and_details() -> None:
     """A call in the text of details is taken out of them, and nothing else of them is lost."""
     signed = detail("", signature="s", id="x")

@@ -24,6 +24,8 @@ def anthropic(kind: str, message: str) -> bytes:
 TO_MESSAGES = [
     # upstream's status and body; the client's status and type
     (400, chat("bad"), 400, "invalid_request_error"),
+    (400, b"bad", 400, "invalid_request_error"),
+    (399, b"no error", 500, "api_error"),
     (401, chat("wrong key", type="invalid_request_error", code="invalid_api_key"), 401, "authentication_error"),
     (402, chat("pay"), 402, "billing_error"),
     (403, chat("no"), 403, "permission_error"),

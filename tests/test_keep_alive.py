@@ -80,6 +80,16 @@ def test_the_very_same_object_passes(body: bytes) -> None:
     assert made.feed(half) is half
 
 
+@pytest.mark.parametrize("name", SAME)
+def test_what_is_none_stays_in_a_stream(name: str) -> None:
+    said = [event(chunk({"role": "assistant"})), event(chunk({"content": "a <"})), event(chunk({"content": "b>"}))]
+    body = b"".join((*said[:2], SAME[name], said[2]))
+    for chunks in cuts(body, splits=20):
+        made = Pipeline(asked("chat", *WEATHER))
+        assert b"".join([made.feed(data) for data in chunks]) + made.close() == body
+        assert (made.rules, made.error) == ([], None)
+
+
 def lines(text: bytes) -> list[bytes]:
     """The events and comments of a stream."""
     return [line for line in text.splitlines() if line.startswith((b"data", b":"))]

@@ -267,6 +267,21 @@ LEAKS: dict[str, tuple[bytes, list[str]]] = {
         leaks("(.", "end_turn", "+0 thinking", "0 Hm.", f"0 ~{PLAIN}", "-0", "+1 text", "1 Hi", "-1"),
     ),
     "then an error": (sse([*messages(text(LEAK), stop=None), broken()]), ["(", ".", *FIRST, "overloaded_error: Overloaded"]),
+    "then an error, and more": (
+        sse([*messages(text(LEAK), stop=None), broken(), *messages(text("So."))[2:], broken("api_error")]), ["(", ".", *FIRST, "overloaded_error: Overloaded"],
+    ),
+    "thinking behind it": (
+        sse(messages(text(LEAK), thinking("Hm. ", signature="s"), text("So."))),
+        leaks("(.", "tool_use", *FIRST, "+1 thinking", "1 Hm. ", "1 ~s", "-1", "+2 text", "2 So.", "-2"),
+    ),
+    "thinking behind it that begins at once": (
+        sse(messages(text(LEAK), block({"type": "thinking", "thinking": "Hm. ", "signature": "s"}))),
+        leaks("(.", "tool_use", *FIRST, "+1 thinking", "1 Hm. ", "1 ~s", "-1"),
+    ),
+    "thinking behind it that says nothing": (
+        sse(messages(text(LEAK), block({"type": "thinking", "thinking": "", "signature": ""}), text("So."))),
+        leaks("(.", "tool_use", *FIRST, "+1 text", "1 So.", "-1"),
+    ),
 }  # fmt: skip
 
 
@@ -289,6 +304,17 @@ def test_leaks(name: str) -> None:
     assert same(told(whole)) == same(expected)
     for chunks in cuts(body, 60):
         assert play(Loop, chunks) == whole
+
+
+def test_blocks_begin_without_what_their_deltas_say() -> None:
+    """Else a client that puts the deltas behind what a block begins with has it twice."""
+    begun = [{"type": "thinking", "thinking": "Hm. ", "signature": "s"}, {"type": "text", "text": "Look. ", "citations": []}]
+    stream = sse(messages(text(LEAK), *map(block, begun), tool("t", "get_weather", '{"city": "Ulm"}')))
+    data = [json.loads(each.data or b"") for each in Decoder().feed(play(Loop, [stream]))]
+    starts = [each["content_block"] for each in data if each["type"] == "content_block_start"]
+    assert starts[0] == {"type": "tool_use", "id": ID, "name": "get_weather", "input": {}}
+    assert starts[1:3] == [{"type": "thinking", "thinking": "", "signature": ""}, {"type": "text", "text": "", "citations": []}]
+    assert starts[3] == {"type": "tool_use", "id": "t", "name": "get_weather", "input": {}}
 
 
 def test_a_citation_goes_where_the_text_is() -> None:

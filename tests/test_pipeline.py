@@ -199,6 +199,30 @@ def test_learning_what_chunks_have_in_common_changes_no_byte(monkeypatch: pytest
     assert [play(made, [body]) for body in bodies] == learnt
 
 
+@pytest.mark.parametrize("target", ["messages", "responses"])
+def test_a_whole_answer_that_cannot_be_read_ends_the_stream_that_was_asked_for(target: str) -> None:
+    made = Pipeline({"max_tokens": 1}, source="chat", target=target)
+    *_, last = (json.loads(line[6:]) for line in made.as_stream(b"<html>").decode().splitlines() if line.startswith("data: "))
+    assert "toolmend failed on this answer" in json.dumps(last)
+    assert str(made.error).startswith("NotJSON in ")
+
+
+def test_where_the_bytes_are_no_use_a_translation_goes_on_though_it_is_slow() -> None:
+    """The client speaks another API: it is told, and all that comes is translated as before."""
+    body = stream(["Hello ", "there"])
+    one, other = (Pipeline({"max_tokens": 1}, source="chat", target="messages", new_id=lambda: "call_1") for _ in range(2))
+    out = one.feed(body[:300]) + one.give_up("an event took too long") + one.feed(body[300:]) + one.close()
+    assert out == other.feed(body[:300]) + other.feed(body[300:]) + other.close()
+    assert (one.notes, other.notes, one.error) == (["an event took too long"], [], None)
+
+
+def test_what_is_given_up_twice_was_given_up_for_the_first_reason() -> None:
+    body = stream(["a <|tool_call_begin|>"], finish=None)
+    made = pipeline()
+    out = made.feed(body) + made.give_up("the first") + made.give_up("the second") + made.close()
+    assert (out, made.error) == (body, "the first")
+
+
 STAGES = ["toolmend.apis.chat.Chat.decode", "toolmend.apis.chat.Chat.encode", "toolmend.transformers.markup.Markup.feed",
           "toolmend.transformers.finish.FinishReason.feed", "toolmend.reader.Reader.feed", "toolmend.sse.Decoder._event"]  # fmt: skip
 

@@ -17,9 +17,11 @@ from judge import Answer, read
 from streams import META, WEATHER, chunk, cuts, event, pieces, play, stream
 from test_pipeline import UNTOUCHED
 from toolmend.config.settings import Settings, parse
+from toolmend.events import Finish, Frame, MessageEnd, ToolCallDelta, ToolCallStart
 from toolmend.pipeline import Pipeline
 from toolmend.replay import load, replay
 from toolmend.transformers.finish import FinishReason
+from toolmend.transformers.stop import First
 
 type Said = tuple[str, Any]
 
@@ -542,3 +544,13 @@ def test_a_replay_ends_where_the_recording_did(tmp_path: Path) -> None:
 def test_by_default_there_is_none() -> None:
     assert parse({"flows": "off"}).policy == "mixed"
     assert len(make(MIXED)._transformers) + 1 == len(make(FIRST)._transformers)
+
+
+def test_a_call_that_another_breaks_off_keeps_no_response_open() -> None:
+    rules: list[str] = []
+    policy = First(rules.append, 1)
+    begun, another = (Frame(None, (ToolCallStart(index, f"c{index}", "task", in_text=True), ToolCallDelta(index, "{")), touched=True) for index in (0, 1))
+    assert [event for frame in policy.feed(begun) for event in frame.events] == [*begun.events]
+    assert not policy.done
+    assert [event for frame in policy.feed(another) for event in frame.events] == [Finish("tool_calls"), MessageEnd()]
+    assert (policy.done, set(rules)) == (True, {"policy_first"})

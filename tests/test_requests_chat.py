@@ -215,6 +215,8 @@ FIELDS: list[tuple[str, str, dict[str, Any], dict[str, Any], list[str]]] = [
     ("too low a temperature", "m", {"temperature": -1}, {"temperature": 0}, ["clamped"]),
     ("one sampler", "claude-sonnet-4-5", {"temperature": 0.5, "top_p": 0.5}, {"temperature": 0.5, "top_p": None}, ["top_p"]),
     ("a temperature while it thinks", "m", {"temperature": 0.5, "reasoning": {"max_tokens": 2000}}, {"temperature": None}, ["temperature"]),
+    ("a sampler of Anthropic's", "claude-sonnet-4-5", {"top_k": 5}, {"top_k": 5}, []),
+    ("a sampler while it thinks", "m", {"top_k": 5, "reasoning": {"max_tokens": 2000}}, {"top_k": None}, ["top_k"]),
     ("a format", "m", {"response_format": FORMAT}, {"output_config": {"format": {"type": "json_schema", "schema": SCHEMA}}}, []),
     ("a format without a schema", "m", {"response_format": {"type": "json_object"}}, {"output_config": None}, ["json_object"]),
     ("text", "m", {"response_format": {"type": "text"}}, {"output_config": None}, []),

@@ -269,6 +269,14 @@ def test_where_only_the_providers_tools_are_allowed_no_other_is() -> None:
     assert responses.read({"model": "m", "tools": TOOLS, "tool_choice": choice}, []).tool_choice == ToolChoice("none")
 
 
+@pytest.mark.parametrize(("upstream", "names"), [("chat", lambda tool: tool["function"]["name"]), ("messages", lambda tool: tool["name"])])
+def test_tools_that_are_not_allowed_are_not_offered_elsewhere(upstream: str, names: Any) -> None:
+    choice = {"type": "allowed_tools", "mode": "auto", "tools": [{"type": "function", "name": "read"}]}
+    translated = translate({"model": "m", "input": "hi", "tools": [*TOOLS, NAMESPACE], "tool_choice": choice}, "responses", upstream)
+    assert [names(tool) for tool in translated.request["tools"]] == ["read"]
+    assert [name for name in ("read", "apply_patch", "mcp__files__read") if name in translated.tools] == ["read"]
+
+
 def test_null_says_nothing() -> None:
     names = "instructions input tools tool_choice parallel_tool_calls max_output_tokens temperature top_p reasoning text stream include"
     nulls = dict.fromkeys([*names.split(), "previous_response_id", "conversation", "prompt", "user", "store", "metadata"])
@@ -381,6 +389,7 @@ def test_what_the_system_says_first_is_the_instructions() -> None:
         (Conversation(turns=(Turn("user", (Other("messages", {"type": "search_result"}),)),)), {}, "search_result"),
         (Conversation(turns=(Turn("user", (Other("messages", {"type": "search_result", "title": "a"}),)),)), {"input": [said("user", put("a"))]}, ""),
         (Conversation(turns=(Turn("user", (Text("a"), Image(file_id="f"))),)), {"input": [said("user", put("a"))]}, "another provider"),
+        (Conversation(turns=(Turn("user", (Image(file_id="f"),)),)), {"input": [said("user")]}, "another provider"),  # the turn stays
         (Conversation(turns=(Turn("tool", (ToolResult("call_1", (Document(file_id="f"),)),)),)), {"input": [output(1, "")]}, "another provider"),
         (Conversation(turns=(Turn("user", (Text("a"),), name="Ann"),)), {"input": [said("user", put("a"))]}, "`name`"),
         (Conversation(turns=(Turn("assistant", (Thinking("hm", Seal("signature", "x")), Text("a"))),)), {"input": [said("assistant", got("a"))]}, "Reasoning"),

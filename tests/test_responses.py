@@ -1,7 +1,7 @@
 """The codec of OpenAI Responses: what it makes of streams, regular or not, and what the client gets of those that are mended."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import httpx2
@@ -166,7 +166,7 @@ ANNOUNCED, *REST = call(0, HALVES)
 DELTAS, ARGS_DONE, ITEM_DONE = REST[:2], REST[2], REST[3]
 
 
-def without(events: list[dict[str, Any]], *names: str) -> list[dict[str, Any]]:
+def without(events: Iterable[dict[str, Any]], *names: str) -> list[dict[str, Any]]:
     return [{name: value for name, value in event.items() if name not in names} for event in events]
 
 
@@ -188,9 +188,11 @@ def without(events: list[dict[str, Any]], *names: str) -> list[dict[str, Any]]:
         (turn([{**ANNOUNCED, "item": {**ANNOUNCED["item"], "arguments": '{"city": 1}'}}]), [GOOD]),
         (turn([{**ANNOUNCED, "item": {**ANNOUNCED["item"], "name": ""}}, *REST]), [GOOD]),
         (turn(without([ANNOUNCED, *REST], "item_id")), [GOOD]),
+        (turn(without([ANNOUNCED, *DELTAS], "item_id")), [GOOD]),
         (turn(without([ANNOUNCED, *REST], "output_index")), [GOOD]),
         (turn(without([ANNOUNCED, *REST], "item_id", "output_index")), [GOOD]),
         (turn([ANNOUNCED, *({**event, "item_id": f"other{n}"} for n, event in enumerate(REST))]), [GOOD]),
+        (turn([ANNOUNCED, *without(({**event, "item_id": "other"} for event in DELTAS), "output_index"), *REST]), [GOOD]),  # of no known call
         (turn([ANNOUNCED, DELTAS[0], {**ARGS_DONE, "arguments": {"city": 1}}]), [("call_0", "task", '{"city":1}', "function", True)]),
         (turn([ANNOUNCED, {**ARGS_DONE, "arguments": {"city": 1}}]), [("call_0", "task", '{"city":1}', "function", True)]),
         (turn([ANNOUNCED, *DELTAS, {**ARGS_DONE, "arguments": '{"city":1}'}]), [GOOD]),  # the same, spelt otherwise
@@ -252,6 +254,7 @@ TEXT = message(0, ["Hi", " you"])
         (turn(reasoning(0, ["Hm", "!"], "thought"), message(1, ["a"])), "a", "Hm!"),
         (turn(SEARCH, message(1, ["a"])), "a", ""),
         (turn(TEXT, numbered=False), "Hi you", ""),
+        (turn([{**TEXT[-1], "item": {**TEXT[-1]["item"], "content": [7, {"type": "hologram"}, *TEXT[-1]["item"]["content"]]}}]), "Hi you", ""),
     ],
 )
 def test_texts(events: list[dict[str, Any]], text: str, thoughts: str) -> None:
@@ -323,6 +326,9 @@ REGULAR = {
     "comments": [*turn(TEXT)[:3], ": keep-alive\n\n", *turn(TEXT)[3:5], ": x\n\n", *turn(TEXT)[5:], "data: [DONE]\n\n"],
     "only the last": [{"type": "response.completed", "response": {**DONE, "output": [ITEM_DONE["item"], TEXT[-1]["item"]]}}],
     "missing added": turn(TEXT[2:], REST),
+    "a response that is none": [{**turn(TEXT)[0], "response": None}, *turn(TEXT)[1:]],
+    "an item that is none": turn([{**TEXT[0], "item": None}], TEXT),
+    "a delta that is none": turn([*TEXT[:3], {**TEXT[2], "delta": None}, *TEXT[3:]]),
     "garbage": ["data: {\n\n", "data: 7\n\n", 'data: {"type": 3}\n\n', *turn(TEXT)],
 }
 
@@ -356,6 +362,10 @@ MENDED: dict[str, tuple[list[Any], dict[str, Any]]] = {
         {"text": "Look: ", "reasoning": "Hm", "seals": ["gAAA"], "calls": [Call("call_0", "task", '{"city": 1}'), GET],
          "order": ["function_call", "message", "function_call", "reasoning"]},
     ),
+    "a native call that is nowhere": (
+        turn(message(0, LEAK), without(call(1, HALVES), "output_index")),
+        {"text": "Look: ", "calls": [GET, Call("call_1", "task", '{"city": 1}')], "order": ["message", "function_call", "function_call"]},
+    ),
     "the same call again": (turn(message(0, LEAK), call(1, [CITY], "get_weather")), {"text": "Look: "}),
     "done without deltas": (turn([event for event in message(0, LEAK) if not event["type"].endswith("delta")]), {"text": "Look: "}),
     "only the last event": (
@@ -372,6 +382,9 @@ MENDED: dict[str, tuple[list[Any], dict[str, Any]]] = {
         {"text": "Look:  so", "stop_reason": "incomplete/max_output_tokens"},
     ),
     "failed": (turn(message(0, LEAK), end=FAILED), {"text": "Look: ", "stop_reason": "failed"}),
+    "failed before the end of an item": (
+        turn(message(0, LEAK), message(1, ["End."])[:-1], end=FAILED), {"text": "Look: End.", "stop_reason": "failed", "order": ["message", "function_call", "message"]},
+    ),
     "error": (
         [*turn(message(0, LEAK), end=None), {"type": "error", "sequence_number": 99, "code": "server_error", "message": "no", "param": None}],
         {"text": "Look: ", "stop_reason": "error"},
@@ -440,6 +453,37 @@ def test_what_is_not_understood_is_kept_and_renumbered() -> None:
     assert next(event for event in events if event["type"] == "response.strange")["a"] == [1]
     annotated = next(event for event in events if "annotation" in event)
     assert (annotated["item_id"], annotated["output_index"]) == (output[2]["id"], 2)
+
+
+NOTE = {"type": "response.output_text.annotation.added", "item_id": "msg_0", "output_index": 0, "content_index": 0, "annotation_index": 0, "annotation": {"type": "x"}}
+ABOUT: dict[str, tuple[list[dict[str, Any]], dict[str, Any], list[dict[str, Any]]]] = {
+    "a text that became a call": (message(0, LEAK), NOTE, []),
+    "a text that became a call, and nothing else": (message(0, LEAK), {**NOTE, "output_index": 1, "item_id": "msg_1"}, []),
+    "a text that goes on": (message(0, [*LEAK, " so"]), without([NOTE], "content_index")[0], [{"output_index": 2, "annotation_index": 0, "annotation": {"type": "x"}}]),
+    "nobody knows what": (
+        message(0, [*LEAK, " so"]), {"type": "response.output_text.strange", "output_index": 0, "content_index": 5, "a": [1]}, [{"output_index": 2, "content_index": 0, "a": [1]}],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ABOUT)
+def test_what_is_said_of_a_text_goes_where_the_text_is(name: str) -> None:
+    """It goes with a text that the client has not got, or is told the end of; else it points to where the text is now."""
+    text, about, expected = ABOUT[name]
+    other = message(1, [ONE])
+    events = turn([*text[:-3], about, *text[-3:]]) if about["output_index"] == 0 else turn(text, [*other[:2], about, *other[2:]])
+    out = sent(events)
+    told = [{key: value for key, value in event.items() if key not in ("type", "item_id", "sequence_number")} for event in out if event["type"] == about["type"]]
+    assert told == expected
+    assert [event["sequence_number"] for event in out] == list(range(len(out)))
+
+
+def test_a_response_told_anew_is_what_the_end_is_made_of() -> None:
+    again = {"type": "response.in_progress", "response": {**RESPONSE, "provider_field": {"kept": 2}}}
+    body = mended(body_of([*turn(message(0, LEAK), [again], end=None), "data: [DONE]\n\n"])).removesuffix(b"data: [DONE]\n\n")
+    *_, told, last = (json.loads(line[6:]) for line in body.decode().splitlines() if line.startswith("data: "))
+    assert told == {**again, "sequence_number": last["sequence_number"] - 1}
+    assert (last["type"], last["response"]["provider_field"], len(last["response"]["output"])) == ("response.completed", {"kept": 2}, 2)
 
 
 def test_annotations_stay_with_their_text() -> None:
@@ -549,6 +593,15 @@ def test_whole_reasoning_is_mended() -> None:
     ]
 
 
+def test_the_parts_of_an_item_stay_apart() -> None:
+    texts = ["One.", "".join(LEAK), "End."]
+    content = [{"type": "output_text", "text": text, "annotations": []} for text in texts]
+    summary = [{"type": "summary_text", "text": text} for text in ("Hm", "So")]
+    wires_ = [{"id": "rs_0", "type": "reasoning", "summary": summary}, {**message(1, [""])[-1]["item"], "content": content}]
+    output = json.loads(pipeline().message(json.dumps({**DONE, "output": wires_}).encode()))["output"]
+    assert [[part["text"] for part in wire.get("summary", wire.get("content", ()))] for wire in output] == [["Hm", "So"], ["One.", "Look: "], [], ["End."]]
+
+
 def test_no_object_is_no_response() -> None:
     for body in (b"[]", b"{"):
         with pytest.raises(NotJSON):
@@ -579,11 +632,11 @@ def test_the_sdk_understands_what_was_mended(name: str) -> None:
     assert [wire.call_id for wire in calls] == [one.id for one in expected.get("calls", [GET])]
 
 
-@pytest.mark.parametrize("at", range(7))
+@pytest.mark.parametrize("at", range(8))
 def test_a_leak_beside_calls_that_are_open(at: int) -> None:
     """The upstream has two calls open at a time; what the leak makes waits until both are complete."""
     one, two = call(0, ['{"a":', "1}"]), call(1, ['{"b":', "2}"])
-    steps = [[one[0]], [two[0]], [one[1]], [two[1]], [one[2], *one[3:]], [two[2]], two[3:]]
+    steps = [[one[0]], [two[0]], [one[1]], [two[1]], one[2:4], one[4:], [two[2]], two[3:]]
     events = turn(*steps[: at + 1], message(2, LEAK), *steps[at + 1 :])
     final = accumulate(iter([mended(body_of(events), splits=5)]))
     assert final.output_text == "Look: "

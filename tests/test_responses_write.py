@@ -96,6 +96,10 @@ def types(body: bytes) -> list[str]:
         ([ReasoningDelta("a"), ReasoningSeal(Seal("plain")), ReasoningDelta("b")], {"seals": [PLAIN, ""]}),
         ([ReasoningSeal(Seal("redacted", "xyz"))], {"seals": [seals.envelope(Seal("redacted", "xyz"))]}),
         ([ReasoningDelta("a"), ReasoningSeal(Seal("encrypted", '{"id":"rs_0","encrypted_content":"gAAA"}'))], {"seals": ["gAAA"]}),
+        *(
+            ([ReasoningDelta("a"), ReasoningSeal(Seal("encrypted", broken))], {"seals": [seals.envelope(Seal("encrypted", broken))]})
+            for broken in ("{", "[]", '{"encrypted_content":7}')
+        ),
         ([TextDelta(""), TextDelta("Hi"), TextDelta("")], {"text": "Hi"}),
         ([TextDelta("Hi"), TextDelta("other", 1)], {"text": "Hi"}),
         ([TextDelta("a"), *CALL, TextDelta("b")], {"text": "ab", "order": ["message", "function_call", "message"]}),

@@ -3,6 +3,7 @@
 import gzip
 import json
 import zlib
+from collections import deque
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, cast
@@ -125,6 +126,85 @@ def test_a_pipeline_that_raises_costs_no_byte(method: str, good_for: int) -> Non
     assert errors == (["the mending failed: RuntimeError"] if fails else [])
 
 
+@pytest.mark.parametrize("good_for", range(8))
+def test_of_a_coded_stream_what_is_undone_goes_on(good_for: int) -> None:
+    callable_, errors = mend(Failing("feed", good_for), "gzip")
+    assert play(callable_, CODED) == BODY
+    assert errors == (["the mending failed: RuntimeError"] if good_for < len(CODED) else [])
+
+
+class Counted:
+    """A watcher and a meter; one that breaks is `good_for` so many chunks."""
+
+    def __init__(self, good_for: int = 1000) -> None:
+        self.good_for = good_for
+        self.came = self.went = self.saw = b""
+
+    def sent(self, data: bytes) -> None:
+        self.saw += data
+
+    def passed(self, received: bytes, sent: bytes) -> None:
+        self.good_for -= 1
+        if self.good_for < 0:
+            raise OSError(28, "No space left on device")
+        self.came += received
+        self.went += sent
+
+
+ALIKE = [data for data in stream(["a"] * 9, finish=None).splitlines(keepends=True) if data.strip()]
+ALIKE = [data + b"\n" for data in ALIKE]
+
+
+@pytest.mark.parametrize("chunks", [CHUNKS, ALIKE], ids=["any", "events alike"])
+@pytest.mark.parametrize("good_for", [1000, 0, 5])
+def test_who_watches_and_counts_is_told_all_or_left_out(chunks: list[bytes], good_for: int) -> None:
+    """Of chunks at which one look was enough, too."""
+    body = b"".join(chunks)
+    for recording in (None, Kept()):
+        counted = Counted(good_for)
+        pipeline = Pipeline(WEATHER)
+        callable_, errors = mend(pipeline, recording=recording)
+        callable_.watcher = callable_.meter = cast("Any", counted)
+        assert play(callable_, chunks) == body
+        if good_for == 1000:
+            assert (counted.came, counted.went, counted.saw, errors) == (body, body, body, [])
+            assert recording is None or (b"".join(recording.came), b"".join(recording.went)) == (body, body)
+        else:
+            assert body.startswith(counted.came)
+            assert errors == ["the recording failed: [Errno 28] No space left on device"]
+    (other, errors), counted = tee("", None), Counted()
+    other.watcher = other.meter = cast("Any", counted)
+    assert play(other, chunks) == body == counted.went == counted.saw
+    assert errors == []
+
+
+class Breaking(Pipeline):
+    """One that fails where nothing of ours is expected to: at a first look, or as it is asked whether all is said."""
+
+    def __init__(self, where: str, good_for: int) -> None:
+        self.where, self.good_for = "", good_for
+        super().__init__(WEATHER)
+        self.where = where
+
+    def __getattribute__(self, name: str) -> Any:
+        if name != "where" and name == self.where:
+            self.good_for -= 1
+            if self.good_for < 0:
+                raise RuntimeError("injected")
+        return super().__getattribute__(name)
+
+
+@pytest.mark.parametrize("where", ["glance", "done"])
+@pytest.mark.parametrize("good_for", [0, 1, 4])
+def test_wherever_it_fails_no_byte_is_lost_or_doubled(where: str, good_for: int) -> None:
+    for chunks in (CHUNKS, EVENTS, ALIKE):
+        kept = Kept()
+        callable_, errors = mend(Breaking(where, good_for), recording=kept)
+        assert play(callable_, chunks) == b"".join(chunks)
+        assert errors
+        assert b"".join(chunks).startswith(b"".join(kept.went))
+
+
 class BreakingDecoder:
     """A decoder that fails for want of memory, at the nth chunk."""
 
@@ -164,6 +244,9 @@ class Lost(Pipeline):
         return super().feed(data)
 
     def close(self) -> bytes:
+        raise RuntimeError
+
+    def give_up(self, why: str) -> bytes:
         raise RuntimeError
 
 
@@ -263,6 +346,12 @@ def test_what_the_breaking_chunk_still_gave_is_sent() -> None:
     assert play(callable_, [gzip.compress(BODY) + b"garbage"]) == BODY + UNREADABLE
 
 
+def test_what_the_breaking_chunk_still_gave_is_sent_by_a_pipeline_that_fails() -> None:
+    callable_, errors = mend(Failing("feed", 0), "gzip")
+    assert play(callable_, [gzip.compress(BODY) + b"garbage"]) == BODY + UNREADABLE
+    assert [error.partition(":")[0] for error in errors] == ["the content coding is broken", "the mending failed"]
+
+
 def test_the_headers_of_a_coding_are_no_early_end() -> None:
     body = gzip.compress(BODY)
     callable_, _ = mend(Pipeline(WEATHER), "gzip")
@@ -276,6 +365,26 @@ def test_a_tee_passes_the_coded_bytes_and_records_the_others() -> None:
     assert play(callable_, [body[at : at + 20] for at in range(0, len(body), 20)]) == body
     assert b"".join(kept.came) == b"".join(kept.went) == BODY
     assert errors == []
+
+
+class Full(deque[bytes]):
+    """A queue for which there is no memory, once."""
+
+    full = True
+
+    def append(self, item: bytes, /) -> None:
+        if self.full:
+            self.full = False
+            raise MemoryError
+        super().append(item)
+
+
+def test_a_tee_without_memory_passes_the_chunk_all_the_same() -> None:
+    kept = Kept()
+    callable_, errors = tee("", kept)
+    callable_._out = Full()
+    assert play(callable_, CHUNKS) == BODY
+    assert (errors, kept.came) == (["the recording failed: MemoryError"], [])
 
 
 def test_a_tee_on_a_broken_coding_ends_the_recording_alone() -> None:

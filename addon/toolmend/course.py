@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from typing import NamedTuple
 
+from .openings import Found
+
 type Quiet = Callable[[bytes, int], re.Match[bytes] | None]
 
 
@@ -43,7 +45,7 @@ IN_STRING = Course(_LEAVES.match, _STAYS.match)
 
 
 @cache
-def without(literals: tuple[str, ...], words: frozenset[str], search: Callable[[str], object]) -> Course:
+def without(literals: tuple[str, ...], words: frozenset[str], search: Callable[[str], re.Match[str] | Found | None]) -> Course:
     """Text in which `search` looks for some literals, and for the beginning of one at its end; for `words` not within others."""
     behind: dict[bytes, list[bytes]] = {}
     for literal in literals:
@@ -57,7 +59,14 @@ def without(literals: tuple[str, ...], words: frozenset[str], search: Callable[[
     escapes = [code for code, meant in zip(b'"\\/bfnrt', b'"\\/\b\f\n\r\t', strict=True) if bytes((meant,)) not in firsts]
     harmless.append(rb"\\" + _any_of(bytes((code,)) for code in escapes))
     rest = b"[^" + b"".join(map(re.escape, firsts)) + rb'"\\\x00-\x1f]*+'
-    return Course(search, re.compile(rb"%b(?:(?:%b)%b)*+" % (rest, b"|".join(harmless), rest)).match)
+    quiet = re.compile(rb"%b(?:(?:%b)%b)*+" % (rest, b"|".join(harmless), rest)).match
+
+    def begun(text: str) -> int:
+        """Where the last character begins a literal: alone, it is told where it stands if it turns out to begin none."""
+        found = search(text)
+        return found.start() if found and found.start() == len(text) - 1 and text[-1] not in literals else -1
+
+    return Course(search, quiet, begun=begun)
 
 
 def _begins(rests: Iterable[bytes], depth: int) -> bytes:

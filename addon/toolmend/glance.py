@@ -85,8 +85,6 @@ def wrapped(shape: Shape, quiet: Match, run: list[bytes], around: Around) -> Gla
 
 def around(wrap: Wrap, *, escapes: bool) -> Around:
     """What goes out for a text, and around it."""
-    if not wrap.parts:
-        return lambda _, __: b""
     quotes = [b'"%b"' % part for part in wrap.parts]
     parts = (quotes[0][1:], *quotes[1:-1], quotes[-1][:-1])
     number, end = wrap.number, wrap.end

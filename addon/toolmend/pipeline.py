@@ -307,7 +307,7 @@ class Pipeline:
         place = traceback.extract_tb(error.__traceback__)[-1]
         self.error = f"{type(error).__name__} in {place.name} ({Path(place.filename).name}:{place.lineno})"
         if self._writer:
-            self._broken, self._lane = True, None
+            self._broken, self._lane, self.glance = True, None, nothing
             return b"".join([*out, self._writer.fail(_BROKEN)])
         self._pass_all()
         return b"".join(self._ledger.instead(out, data))

@@ -69,7 +69,8 @@ class Chat:
         self._last: ServerSentEvent | None = None
         self._shape: Shape | None = None
         self._misses = 0
-        self._wraps: dict[int, tuple[str, str]] = {}
+        self._wraps: dict[int, tuple[str, str]] = {}  # of its chunks, where they become arguments of the call of an index
+        self._nothing: str | None = None  # of its chunks, where the text is taken out
         self._runs: dict[int, Run] = {}  # of reasoning that is told in details
         self._failed = False
         self._finished: set[int] = set()
@@ -102,6 +103,7 @@ class Chat:
             if shape is not None:
                 self._shape = shape
                 self._wraps.clear()
+                self._nothing = None
         return Frame(sse, tuple(events), touched=not regular)
 
     def course(self) -> tuple[Shape, Course | None] | None:
@@ -138,7 +140,9 @@ class Chat:
             events = frame.events[:-1]
             before = self.encode(Frame(None, events, touched=True)) if events else b""
             return before + (frame.sse.raw if frame.sse else sse.with_data(b"[DONE]"))
-        data = self._arguments(frame) or self._write(sse.data, frame, "delta")
+        data = self._of_text(frame)
+        if data is None:
+            data = self._write(sse.data, frame, "delta")
         return sse.with_data(data.encode()) if data else b""
 
     def held(self) -> bytes:
@@ -155,13 +159,17 @@ class Chat:
     def _write(self, data: bytes, frame: Frame, key: str) -> str:
         return rewrite(data, frame, key, self._common, self._reasoning_field, legacy=self._legacy)
 
-    def _arguments(self, frame: Frame) -> str | None:
-        """A chunk of text that became a piece of arguments, which is nearly all that is ever mended."""
+    def _of_text(self, frame: Frame) -> str | None:
+        """A chunk of text that became a piece of arguments, or nothing: nearly all that is ever mended."""
         event = frame.events[0] if len(frame.events) == 1 else None
-        if not isinstance(event, ToolCallDelta) or self._shape is None or frame.sse is None or not frame.sse.data:
+        if (frame.events and not isinstance(event, ToolCallDelta)) or not self._shape or frame.sse is None or not frame.sse.data:
             return None
         if self._shape.varies or self._shape.text(frame.sse.data) is None:
             return None
+        if not isinstance(event, ToolCallDelta):
+            if self._nothing is None:
+                self._nothing = self._write(frame.sse.data, frame, "delta")
+            return self._nothing
         wrap = self._wraps.get(event.index)
         if wrap is None:
             probe = self._write(frame.sse.data, replace(frame, events=(replace(event, arguments="?"),)), "delta")

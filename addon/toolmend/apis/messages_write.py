@@ -46,10 +46,15 @@ class MessagesWriter:
     def write(self, events: Sequence[Event]) -> bytes:
         """The events of one frame → server-sent events; none where nothing can be said yet."""
         out: list[str] = []
-        for each in events:
-            if not self._over and getattr(each, "choice", 0) == 0:
-                self._write(each, out)
-        return "".join(out).encode()
+        over = self._over
+        try:
+            for each in events:
+                if not self._over and getattr(each, "choice", 0) == 0:
+                    self._write(each, out)
+            return "".join(out).encode()
+        except Exception:
+            self._over = over  # the end did not go out
+            raise
 
     def ping(self) -> bytes:
         """A sign of life, at a comment or ping of the upstream's; a comment where no event may stand yet."""

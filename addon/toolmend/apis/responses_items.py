@@ -179,7 +179,7 @@ class Output:
                     self._utter(shape, "".join(waiting.pieces))
                 case Seal() as seal:
                     self._seal(seal)
-                case ToolCallStart() as start:
+                case start:
                     self._start(start, waiting)
 
     # items

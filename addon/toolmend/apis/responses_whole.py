@@ -63,10 +63,7 @@ class Wires:
 
     def _sealed(self, event: ReasoningSeal) -> Mapping[str, Any] | None:
         """The item of a seal, if it has no text and so has not begun."""
-        try:
-            id_ = json_text.loads(event.seal.data.encode(errors="surrogatepass")).get("id")
-        except (json_text.NotJSON, AttributeError):
-            return None
+        id_ = json_text.loads(event.seal.data.encode(errors="surrogatepass"))["id"]  # as responses_read.py has put it
         number = self._numbers.get(id_) if isinstance(id_, str) else None
         if number is None or number in self._used:
             return None

@@ -123,8 +123,6 @@ def _tools(conversation: Conversation, quirks: Quirks, notes: list[str]) -> dict
     said: dict[str, Any] = {}
     for tool in conversation.tools:
         match tool:
-            case Other(api="chat"):
-                tools.append(dict(tool.value))
             case Other() if str(tool.value.get("type")).startswith("web_search") and quirks.web_search:
                 said |= quirks.web_search
             case Other():

@@ -83,10 +83,7 @@ def _tools(conversation: Conversation, notes: list[str]) -> dict[str, Any]:
     for tool in conversation.tools:
         match tool:
             case Other():
-                if tool.api == API:
-                    tools.append(dict(tool.value))
-                else:
-                    tell(notes, f"A tool of the type {tool.value.get('type')} is left out: Messages has no such tool")
+                tell(notes, f"A tool of the type {tool.value.get('type')} is left out: Messages has no such tool")
             case Tool() if not allowed or tool.name in allowed:
                 tools.append(_tool(tool))
     if not tools:

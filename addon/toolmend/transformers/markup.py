@@ -43,6 +43,15 @@ class _Piece:
         self.changed |= not isinstance(self.event, kind)
         self.left -= size
 
+    def put(self, event: Event) -> None:
+        """An event that stands here; arguments go on those in front of them, so it does not matter where they were cut."""
+        self.changed = True
+        last = self.out[-1] if self.out else None
+        if isinstance(event, ToolCallDelta) and isinstance(last, ToolCallDelta) and last.index == event.index:
+            self.out[-1] = replace(last, arguments=last.arguments + event.arguments)
+        else:
+            self.out.append(event)
+
     def drop(self, size: int) -> None:
         self.changed = True
         self.left -= size
@@ -166,8 +175,7 @@ class Markup:
             if not isinstance(op, int | Thought | Spoken):
                 piece = choice.last or (choice.pieces[0] if choice.pieces else None)  # told in front of its text
                 if piece is not None:
-                    piece.out.append(op)
-                    piece.changed = True
+                    piece.put(op)
                 else:
                     current.items.append(op)
                     current.changed = True
