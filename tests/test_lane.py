@@ -107,6 +107,18 @@ def test_native_calls_in_every_api(source: str, target: str) -> None:
     assert check(speak(source, parts, "tool_calls"), asked(target, *WEATHER), source, target) < 0.6
 
 
+@pytest.mark.parametrize(("source", "target"), [*SAME, *PAIRS])
+@pytest.mark.parametrize("seed", range(4))
+def test_arguments_that_come_again(seed: int, source: str, target: str) -> None:
+    parts = [Asked("call_1", "task", json.dumps({"description": "a b c d " * 6}))]
+    events = [block + b"\n\n" for block in speak(source, parts, "tool_calls", seed=seed).split(b"\n\n") if block]
+    deltas = [at for at, each in enumerate(events) if b'"arguments": "' in each or b"arguments.delta" in each or b"input_json_delta" in each]
+    for at in deltas:
+        for to in range(deltas[-1] - 1, len(events)):
+            bent = [*events[:to], *events[at : at + 1] * 3, *events[to:]]
+            check(b"".join(bent), asked(target, *WEATHER), source, target)
+
+
 DELTAS = st.lists(
     st.sampled_from(["a", " look", "<", "<|tool_call_begin|>", "functions.task:0", "<|tool_call_argument_begin|>", '{"description": "',
                      '"', "\\", "\\n", "n", "}", "<|tool_call_end|>", "\n", "`", "```", "f", "functools", "[", "é", "\u2028", "🌤", "\ud83c", "\udf24",

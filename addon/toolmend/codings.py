@@ -12,7 +12,6 @@ the text. Nor is text that was never coded: a gateway that undoes a coding, as f
 
 import importlib
 import re
-import sys
 import zlib
 from collections.abc import Callable
 from io import BytesIO
@@ -74,7 +73,6 @@ class Decoder:
 
     def __init__(self, codings: list[str], limit: int) -> None:
         self.coded = bool(codings)
-        self._slice = SLICE if codings else sys.maxsize
         self._plain = BytesIO()  # of one call; it hands its bytes on without copying them
         self._meters: list[_Meter] = []
         write: Write = self._keep
@@ -92,8 +90,8 @@ class Decoder:
         for meter in self._meters:
             meter.made = 0
         try:
-            for start in range(0, len(data), self._slice):
-                self._write(data[start : start + self._slice])
+            for start in range(0, len(data), SLICE):
+                self._write(data[start : start + SLICE])
         except _BurstError:
             self._plain = BytesIO()
             raise

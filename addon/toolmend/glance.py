@@ -23,6 +23,9 @@ type Glance = Callable[[bytes], bytes | None]
 type Around = Callable[[bytes, int], bytes]
 """What goes out for a text, as it stands in JSON, of the delta that is the next but so many."""
 
+type Span = Callable[[bytes, int], tuple[bytes, int] | None]
+"""Of a quiet event at a place of a chunk: see `spans`."""
+
 
 def nothing(_: bytes) -> bytes | None:
     """Nothing is told."""
@@ -98,31 +101,39 @@ def around(wrap: Wrap, *, escapes: bool) -> Around:
     return put
 
 
-def varying(shape: Shape, quiet: Match, run: list[bytes], last: list[bytes]) -> Glance:
-    """Of events in which more than the text varies, and that pass as they are. The event itself becomes the last."""
-    head, holes = shape.head, shape.holes(quiet)
-    start = len(head)
-    most = start + sum(length for _, _, length in holes) + LONGEST
+def varying(span: Span, most: int, run: list[bytes], last: list[bytes]) -> Glance:
+    """Of events in which more than the text varies, at most so long, and that pass as they are. The event becomes the last."""
 
     def glance(data: bytes) -> bytes | None:
-        if len(data) > most or not data.startswith(head) or len(run) >= MOST:
+        found = span(data, 0) if len(data) < most and len(run) < MOST else None
+        if found is None or found[1] != len(data):
             return None
-        end, first, stop = start, 0, 0
-        for hole, literal, length in holes:
-            match = hole(data, end)
-            if match is None or not data.startswith(literal, after := match.end()):
-                return None
-            if hole is quiet:
-                first, stop = end, after
-            end = after + length
-        text = data[first:stop]
-        if end != len(data) or not text or not (text.isascii() or is_utf8(text)):
-            return None
+        run.append(found[0])
         last[:] = (data,)
-        run.append(text)
         return data
 
     return glance
+
+
+def spans(shape: Shape, quiet: Match) -> Span:
+    """The text of a quiet event, and where the event ends; None where no such event stands."""
+    head, holes = shape.head, shape.holes(quiet)
+    start = len(head)
+
+    def span(data: bytes, at: int) -> tuple[bytes, int] | None:
+        if not data.startswith(head, at):
+            return None
+        end, text = at + start, b""
+        for hole, literal, length in holes:
+            match = hole(data, end)
+            if match is None or not data.startswith(literal, stop := match.end()):
+                return None
+            if hole is quiet:
+                text = data[end:stop]
+            end = stop + length
+        return (text, end) if text and (text.isascii() or is_utf8(text)) else None
+
+    return span
 
 
 def is_utf8(text: bytes) -> bool:

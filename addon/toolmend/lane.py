@@ -14,7 +14,7 @@ what went out for two such deltas in a row, which were the same around the text.
 
 from .apis.shape import ROOM, Shape, text_of
 from .course import Course
-from .glance import LONGEST, MOST, Glance, around, is_utf8, nothing, same, varying, wrapped
+from .glance import LONGEST, MOST, Glance, around, nothing, same, spans, varying, wrapped
 from .sse import ServerSentEvent, block_end, parse
 from .wrap import Wrap
 
@@ -29,7 +29,7 @@ class Lane:
         self._shape = shape
         self._course = course
         self._around = around(wrap, escapes=course.escapes) if wrap else None
-        self._holes = shape.holes(course.quiet) if course.quiet else ()
+        self._quiet = spans(shape, course.quiet) if course.quiet else None
         self._least = len(shape.head) + sum(len(literal) for _, literal in shape.rest)  # bytes of an event
         self._most = self._least + LONGEST
         self._run: list[bytes] = []  # the texts
@@ -39,8 +39,8 @@ class Lane:
         if course.quiet and not shape.varies:
             run, quiet = self._run, course.quiet
             self.glance = wrapped(shape, quiet, run, self._around) if self._around else same(shape, quiet, run)
-        elif course.quiet and wrap is None:
-            self.glance = varying(shape, course.quiet, self._run, self._last)
+        elif self._quiet and wrap is None:
+            self.glance = varying(self._quiet, self._most, self._run, self._last)
 
     def begin(self, shape: Shape, course: Course) -> bool:
         """Whether another run can begin here: it is of the same shape, and on the same course."""
@@ -55,33 +55,20 @@ class Lane:
 
     def skip(self, data: bytes, at: int, out: list[bytes]) -> int:
         """Takes in the quiet events of the run that begin at `at`, and puts what goes out for them into `out`: where they end."""
-        if not self._holes or len(self._run) >= MOST or self._size + len(data) > MOST_CHARACTERS:
+        span, begin, run = self._quiet, at, self._run
+        if span is None or len(run) >= MOST or self._size + len(data) > MOST_CHARACTERS:
             return at
-        head, holes, quiet, plain = self._shape.head, self._holes, self._course.quiet, data.isascii()
-        run, around = self._run, self._around
-        start, size, begin, varies = len(head), len(data), at, self._shape.varies
-        while at < size and data.startswith(head, at):
-            end = at + start
-            first = last = 0
-            for hole, literal, length in holes:
-                match = hole(data, end)
-                if match is None or not data.startswith(literal, stop := match.end()):
-                    first = last = 0
-                    break
-                if hole is quiet:
-                    first, last = end, stop
-                end = stop + length
-            if first == last or not (plain or is_utf8(data[first:last])):
-                break
-            run.append(data[first:last])
-            if varies:
+        while found := span(data, at):
+            text, end = found
+            run.append(text)
+            if self._shape.varies:
                 self._last[:] = (data[at:end],)
-            if around:
-                out.append(around(run[-1], len(run)))
+            if self._around:
+                out.append(self._around(text, len(run)))
             at = end
         if at > begin:
             self._size += at - begin
-            if not around:
+            if not self._around:
                 out.append(data[begin:at])
         return at
 

@@ -55,8 +55,11 @@ class Responses:
     def course(self) -> tuple[Shape, Course | None] | None:
         """See codec.Flowing."""
         full = max(self._reading.size, self._mending.size) + ROOM > MAX_KEPT
-        passes = self._state in ("passing", "mending") and not self._held and not full
-        return (self._shape, None) if passes and self._shape else None
+        shape = self._shape
+        if shape is None or full or self._held or self._state not in ("passing", "mending"):
+            return None
+        course = self._reading.course
+        return (shape, course) if course or shape.kind is not ToolCallDelta else None
 
     def skip(self, count: int) -> None:
         """See codec.Counting."""

@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeGuard
 
 from .. import json_text
+from ..course import ANYTHING, IN_STRING, Course
 from ..events import (
     Event,
     Finish,
@@ -45,7 +46,10 @@ _SPOKEN |= {"summary_text": ReasoningDelta, "reasoning_text": ReasoningDelta}
 
 
 class Reading:
-    """One response. `regular`: whether a client of this API finds in the last event what it needs. `size`: of what is told."""
+    """One response. `regular`: whether a client of this API finds in the last event what it needs. `size`: of what is told.
+
+    `course`: how a call goes on whose delta was the last event, if that is known.
+    """
 
     def __init__(self, new_id: Callable[[], str], fired: Callable[[str], None]) -> None:
         self._new_id = new_id
@@ -57,11 +61,12 @@ class Reading:
         self._calls = 0
         self.size = 0
         self.regular = True
+        self.course: Course | None = None
 
     def feed(self, type_: str, data: Mapping[str, Any]) -> tuple[Event, ...]:
         """The data of one server-sent event."""
         self._events = []
-        self.regular = True
+        self.regular, self.course = True, None
         if self._over:
             return ()
         if shape := DELTAS.get(type_):
@@ -125,6 +130,9 @@ class Reading:
         item.told.setdefault((shape.part, index), []).append(text)
         if shape is ARGUMENTS:
             item.arguments.feed(text)
+            self.course = IN_STRING if item.arguments.in_string else None
+        elif shape is INPUT:
+            self.course = ANYTHING
         self._start()
         if shape.part:
             self._events.append(_SPOKEN[shape.part](text))
