@@ -48,7 +48,7 @@ def check(body: bytes, request: Any, source: str = "chat", target: str = "chat")
     assert b"".join(events) == body
     cuttings = [
         events,
-        [b"".join(events[at : at + 7]) for at in range(0, len(events), 7)],
+        *([b"".join(events[at : at + size]) for at in range(0, len(events), size)] for size in (3, 7, 30)),
         [body],
         pieces(body.decode("latin-1"), 1, (40, 300, 700)),
     ]
@@ -142,6 +142,24 @@ def test_any_deltas(deltas: list[str], *, ascii_: bool, varies: bool, field: str
     body = b"".join(b"data: " + text + b"\n\n" for text in texts)
     check(body, asked("chat", *WEATHER))
     check(body, asked("messages", *WEATHER), "chat", "messages")
+
+
+@pytest.mark.parametrize("target", ["chat", "responses"])
+@pytest.mark.parametrize("odd", ["<", "f", "a <", "é", "\u2028", "\\", '"', "\n", "", "x" * 600, "<|tool_call_begin|>", "\ud83c"])
+def test_bundles(odd: str, target: str) -> None:
+    """An odd text anywhere in a bundle, its end among it."""
+    request = asked(target, *WEATHER, model="kimi-k2.5")
+    for varies in (False, True):
+        for size, at in ((3, 0), (3, 1), (3, 2), (20, 19), (30, 23), (30, 24), (30, 29)):
+            texts = [*(f" a{n}" for n in range(8 + size)), *["b", "c", "d"]]
+            texts[8 + at] = odd
+            more = [{"obfuscation": "x" * (n % 5)} if varies else {} for n in range(len(texts))]
+            events = [event(chunk({"content": text}, **rest)) for text, rest in zip(texts, more, strict=True)]
+            chunks = [*events[:8], b"".join(events[8:-3]), *events[-3:]]
+            plain, _ = run(chunks, request, "chat", target, lanes=False)
+            quick, read = run(chunks, request, "chat", target, lanes=True)
+            assert quick == plain
+            assert read < len(events)
 
 
 @pytest.mark.parametrize(

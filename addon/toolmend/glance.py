@@ -1,12 +1,14 @@
 """What goes out for a chunk that is nothing but more deltas of a run, told at a glance: most chunks are. See lane.py.
 
     one delta     head text tail                             each part is compared where it must stand
-    several       head text tail head text tail …            their texts are cut out, put together again, and looked at as one
+    several       head text tail head text tail …            their texts are cut out, and looked at as one
 
 Rule of this file: it is written for speed. What it does not know at once it leaves to `Lane.run`, which finds the same.
 """
 
+from bisect import bisect
 from collections.abc import Callable
+from itertools import accumulate
 
 from .apis.shape import Match, Shape, text_of
 from .wrap import Wrap
@@ -17,14 +19,19 @@ MOST = 512
 LONGEST = 512
 """Bytes of text in a chunk that is taken in without being counted: so many of them are within ROOM as well."""
 
+ROW = 24
+"""Deltas that are looked at together. Where their texts turn out not to be quiet, so many were cut out in vain."""
+
 type Glance = Callable[[bytes], bytes | None]
 """What goes out for a chunk, which has been taken in then; None where it is not told."""
 
 type Around = Callable[[bytes, int], bytes]
 """What goes out for a text, as it stands in JSON, of the delta that is the next but so many."""
 
-type Span = Callable[[bytes, int], tuple[bytes, int] | None]
-"""Of a quiet event at a place of a chunk: see `spans`."""
+type Row = Callable[[bytes, int], tuple[list[bytes], list[int]]]
+"""The texts of the quiet events that stand in a row from a place of a chunk on, and where each of them begins; then its end."""
+
+_BACKSLASH = b"\\"[0]
 
 
 def nothing(_: bytes) -> bytes | None:
@@ -32,15 +39,13 @@ def nothing(_: bytes) -> bytes | None:
     return None
 
 
-def same(shape: Shape, quiet: Match, run: list[bytes]) -> Glance:
+def same(shape: Shape, quiet: Match, row: Row, run: list[bytes]) -> Glance:
     """Of events in which nothing but the text varies, and that pass as they are. Their texts go into `run`."""
     head, tail = shape.head, shape.rest[0][1]
     start, length = len(head), len(tail)
     least = start + length
     most = least + LONGEST
-    between = tail + head
-    # where the text stands: in each line but so many, behind so many of its bytes and before so many
-    which, lines, first, last = head.count(b"\n"), between.count(b"\n"), start - head.rfind(b"\n") - 1, -tail.find(b"\n")
+    several = passing(row, 2 * least, run, [])
 
     def glance(data: bytes) -> bytes | None:
         size = len(data)
@@ -55,25 +60,58 @@ def same(shape: Shape, quiet: Match, run: list[bytes]) -> Glance:
         ):
             run.append(data[start:end])
             return data
-        return data if size > 2 * least and several(data) else None
-
-    def several(data: bytes) -> bool:
-        texts = [line[first:last] for line in data.split(b"\n")[which:-1:lines]]
-        said = b"".join(texts)
-        if len(said) > LONGEST or len(run) + len(texts) > MOST or said.find(b"\\") >= 0 or not said.isascii() or b"" in texts:
-            return False
-        match = quiet(said, 0)
-        if match is None or match.end() < len(said) or head + between.join(texts) + tail != data:
-            return False
-        run.extend(texts)
-        return True
+        return several(data)
 
     return glance
 
 
-def wrapped(shape: Shape, quiet: Match, run: list[bytes], around: Around) -> Glance:
-    """Of such events, where something else goes out around the text."""
-    take = same(shape, quiet, run)
+def varying(shape: Shape, quiet: Match, row: Row, run: list[bytes], last: list[bytes]) -> Glance:
+    """Of events in which more than the text varies, and that pass as they are. The last one becomes the `last`."""
+    head, holes = shape.head, shape.holes(quiet)
+    start = len(head)
+    least = start + sum(length for _, _, length in holes)
+    most = least + LONGEST
+    several = passing(row, 2 * least, run, last)
+
+    def glance(data: bytes) -> bytes | None:
+        size = len(data)
+        if size < most and len(run) < MOST and data.startswith(head):
+            end = start
+            for hole, literal, length in holes:
+                match = hole(data, end)
+                if match is None or not data.startswith(literal, end := match.end()):
+                    break
+                end += length
+                if hole is quiet:
+                    text = match[0]
+            else:
+                if end == size and text and (text.isascii() or is_utf8(text)):
+                    run.append(text)
+                    last[:] = (data,)
+                    return data
+        return several(data)
+
+    return glance
+
+
+def passing(row: Row, least: int, run: list[bytes], last: list[bytes]) -> Glance:
+    """Of several events that pass as they are, at least so many bytes. The last one becomes the `last`."""
+
+    def glance(data: bytes) -> bytes | None:
+        if len(data) < least or len(run) > MOST - ROW:
+            return None
+        texts, ends = row(data, 0)
+        if ends[-1] != len(data):
+            return None
+        run.extend(texts)
+        last[:] = (data[ends[-2] :],)
+        return data
+
+    return glance
+
+
+def wrapped(take: Glance, run: list[bytes], around: Around) -> Glance:
+    """Of events that `take` takes in, where something else goes out around the text."""
 
     def glance(data: bytes) -> bytes | None:
         before = len(run)
@@ -101,39 +139,41 @@ def around(wrap: Wrap, *, escapes: bool) -> Around:
     return put
 
 
-def varying(span: Span, most: int, run: list[bytes], last: list[bytes]) -> Glance:
-    """Of events in which more than the text varies, at most so long, and that pass as they are. The event becomes the last."""
-
-    def glance(data: bytes) -> bytes | None:
-        found = span(data, 0) if len(data) < most and len(run) < MOST else None
-        if found is None or found[1] != len(data):
-            return None
-        run.append(found[0])
-        last[:] = (data,)
-        return data
-
-    return glance
-
-
-def spans(shape: Shape, quiet: Match) -> Span:
-    """The text of a quiet event, and where the event ends; None where no such event stands."""
+def rows(shape: Shape, quiet: Match, *, alone: bool) -> Row:
+    """Finds quiet events, at most ROW; `alone`: each text is quiet without those behind it."""
     head, holes = shape.head, shape.holes(quiet)
     start = len(head)
 
-    def span(data: bytes, at: int) -> tuple[bytes, int] | None:
-        if not data.startswith(head, at):
-            return None
-        end, text = at + start, b""
-        for hole, literal, length in holes:
-            match = hole(data, end)
-            if match is None or not data.startswith(literal, stop := match.end()):
-                return None
-            if hole is quiet:
-                text = data[end:stop]
-            end = stop + length
-        return (text, end) if text and (text.isascii() or is_utf8(text)) else None
+    def row(data: bytes, at: int) -> tuple[list[bytes], list[int]]:
+        texts, ends = list[bytes](), [at]
+        while data.startswith(head, at) and len(texts) < ROW:
+            at += start
+            text = b""
+            for hole, literal, length in holes:
+                if alone or hole is not quiet or not texts or data[(end := data.find(b'"', at)) - 1] == _BACKSLASH:
+                    match = hole(data, at)
+                    end = match.end() if match else -1
+                if not data.startswith(literal, end):
+                    break
+                if hole is quiet:
+                    text = data[at:end]
+                at = end + length
+            else:
+                if 0 < len(text) <= LONGEST:
+                    texts.append(text)
+                    ends.append(at)
+                    continue
+            break
+        said = b"".join(texts)
+        if not said.isascii() and not is_utf8(b" ".join(texts)):
+            del texts[next(at for at, text in enumerate(texts) if not is_utf8(text)) :]
+            said = b"".join(texts)
+        while (match := quiet(said + b'"', 0)) and match.end() < len(said):
+            del texts[bisect(list(accumulate(map(len, texts))), match.end()) :]
+            said = b"".join(texts)
+        return texts, ends[: len(texts) + 1]
 
-    return span
+    return row
 
 
 def is_utf8(text: bytes) -> bool:

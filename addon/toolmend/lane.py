@@ -14,12 +14,12 @@ what went out for two such deltas in a row, which were the same around the text.
 
 from .apis.shape import ROOM, Shape, text_of
 from .course import Course
-from .glance import LONGEST, MOST, Glance, around, nothing, same, spans, varying, wrapped
+from .glance import LONGEST, MOST, ROW, Glance, Row, around, nothing, rows, same, varying, wrapped
 from .sse import ServerSentEvent, block_end, parse
 from .wrap import Wrap
 
 MOST_CHARACTERS = ROOM // 8
-"""Characters of them. A chunk that is longer is not looked at: what is read late must be within ROOM."""
+"""Bytes of their texts that are counted; those that glance.py takes in are few enough. What is read late must be within ROOM."""
 
 
 class Lane:
@@ -29,18 +29,18 @@ class Lane:
         self._shape = shape
         self._course = course
         self._around = around(wrap, escapes=course.escapes) if wrap else None
-        self._quiet = spans(shape, course.quiet) if course.quiet else None
         self._least = len(shape.head) + sum(len(literal) for _, literal in shape.rest)  # bytes of an event
-        self._most = self._least + LONGEST
         self._run: list[bytes] = []  # the texts
         self._size = 0
         self._last: list[bytes] = []  # the last event, if more than the text varies
+        self._row: Row | None = None
         self.glance: Glance = nothing
-        if course.quiet and not shape.varies:
-            run, quiet = self._run, course.quiet
-            self.glance = wrapped(shape, quiet, run, self._around) if self._around else same(shape, quiet, run)
-        elif self._quiet and wrap is None:
-            self.glance = varying(self._quiet, self._most, self._run, self._last)
+        if quiet := course.quiet:
+            run = self._run
+            self._row = row = rows(shape, quiet, alone=wrap is not None)
+            self.glance = varying(shape, quiet, row, run, self._last) if shape.varies else same(shape, quiet, row, run)
+            if self._around:
+                self.glance = wrapped(self.glance, run, self._around)
 
     def begin(self, shape: Shape, course: Course) -> bool:
         """Whether another run can begin here: it is of the same shape, and on the same course."""
@@ -55,21 +55,20 @@ class Lane:
 
     def skip(self, data: bytes, at: int, out: list[bytes]) -> int:
         """Takes in the quiet events of the run that begin at `at`, and puts what goes out for them into `out`: where they end."""
-        span, begin, run = self._quiet, at, self._run
-        if span is None or len(run) >= MOST or self._size + len(data) > MOST_CHARACTERS:
-            return at
-        while found := span(data, at):
-            text, end = found
-            run.append(text)
-            if self._shape.varies:
-                self._last[:] = (data[at:end],)
+        begin, run = at, self._run
+        while self._row and len(run) < MOST and self._size < MOST_CHARACTERS - ROW * LONGEST:
+            texts, ends = self._row(data, at)
+            if not texts:
+                break
             if self._around:
-                out.append(self._around(text, len(run)))
-            at = end
-        if at > begin:
-            self._size += at - begin
-            if not self._around:
-                out.append(data[begin:at])
+                out += [self._around(text, count) for count, text in enumerate(texts, len(run) + 1)]
+            run += texts
+            self._size += sum(map(len, texts))
+            if self._shape.varies:
+                self._last[:] = (data[ends[-2] : ends[-1]],)
+            at = ends[-1]
+        if at > begin and not self._around:
+            out.append(data[begin:at])
         return at
 
     def run(self, data: bytes, at: int, out: list[bytes]) -> tuple[int, bool]:
@@ -81,13 +80,15 @@ class Lane:
         undecided: list[tuple[int, int, int]] = []
         said = ""  # by them
         sure, waits = at, False
-        while len(run) + len(undecided) < MOST and self._size + len(data) <= MOST_CHARACTERS:
+        while len(run) + len(undecided) < MOST:
             if not undecided and len(data) - at > 2 * self._least:
                 at = sure = self.skip(data, at, out)
             found = span(data, at)
             if found is None:
                 break
             first, last, end = found
+            if self._size + last - first > MOST_CHARACTERS:
+                break
             text = text_of(data[first:last])
             if text is None or not (text.isascii() or _is_whole(text)):
                 break
@@ -107,16 +108,16 @@ class Lane:
                 sure = found[2]
             undecided.clear()
             said = ""
-        return sure, waits if at == len(data) else self._is_cut(data[at : at + self._most])
+        return sure, waits if at == len(data) else self._is_cut(data[at : at + self._least + LONGEST])
 
     def _is_cut(self, rest: bytes) -> bool:
         """Whether this is the beginning of an event, likely of the run: who passes a stream on cuts it anywhere."""
         head = self._shape.head
-        return len(rest) < self._most and (rest.startswith(head) or head.startswith(rest)) and not block_end(rest, 0)
+        return len(rest) < self._least + LONGEST and (rest.startswith(head) or head.startswith(rest)) and not block_end(rest, 0)
 
     def _take(self, data: bytes, at: int, first: int, last: int, end: int, out: list[bytes]) -> None:
         """Takes in an event of a chunk, and its text."""
-        self._size += end - at
+        self._size += last - first
         self._run.append(data[first:last])
         if self._shape.varies:
             self._last[:] = (data[at:end],)
