@@ -14,6 +14,7 @@ from toolmend.dialects import DIALECTS
 from toolmend.events import ToolCallDelta, ToolCallEnd
 from toolmend.reader import Reader
 from toolmend.tools import Tools
+from toolmend.vocabulary import vocabulary
 
 NAMES = ("gemma4", "functiongemma", "gemma_stripped")
 STRING, NUMBER = {"type": "string"}, {"type": "integer"}
@@ -160,7 +161,7 @@ def test_it_is_no_call(text: str) -> None:
 ])  # fmt: skip
 def test_values_stream_and_nothing_grows(name: str, head: str, piece: str, tail: str) -> None:
     rules: list[str] = []
-    reader = Reader([DIALECTS[name]], TOOLS, 0, lambda: "call_0", rules.append)
+    reader = Reader(vocabulary((DIALECTS[name],)), TOOLS, 0, lambda: "call_0", rules.append)
     reader.feed(head)
     deltas = 0
     for _ in range(5000):
@@ -172,7 +173,7 @@ def test_values_stream_and_nothing_grows(name: str, head: str, piece: str, tail:
 
 
 def test_text_without_quotes_is_held_but_not_read_again() -> None:
-    reader = Reader([DIALECTS["gemma_stripped"]], TOOLS, 0, lambda: "call_0", lambda _: None)
+    reader = Reader(vocabulary((DIALECTS["gemma_stripped"],)), TOOLS, 0, lambda: "call_0", lambda _: None)
     reader.feed("call:f{a:")
     for _ in range(5000):
         reader.feed("x, y {1}: ")

@@ -16,6 +16,7 @@ from toolmend.dialects.literals import scalar
 from toolmend.events import ToolCallDelta, ToolCallEnd
 from toolmend.reader import Reader
 from toolmend.tools import Tools
+from toolmend.vocabulary import vocabulary
 
 NAMES = ("python_list", "llama_python", "olmo3", "lfm2")
 TOOLS = Tools({"f": {}, "g": {}, "h-2.x": {}})
@@ -184,7 +185,7 @@ def test_a_name_is_an_offered_one_between_no_tokens() -> None:
 ])  # fmt: skip
 def test_values_stream_and_nothing_grows(head: str, piece: str, tail: str) -> None:
     ops: list[Any] = []
-    reader = Reader([DIALECTS["python_list"]], TOOLS, 0, lambda: "call_0", ops.append)
+    reader = Reader(vocabulary((DIALECTS["python_list"],)), TOOLS, 0, lambda: "call_0", ops.append)
     reader.feed(head)
     deltas = 0
     for _ in range(5000):

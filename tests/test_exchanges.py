@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from mitmproxy.test import taddons, tflow
@@ -54,6 +55,33 @@ def test_what_is_not_mended_is_recorded(
     exchanges.begin(call, about, request_, "f1", mend=mend)
     assert call.pipeline is None
     assert call.recording
+
+
+def test_a_pipeline_is_made_before_the_answer_begins(exchanges: Exchanges) -> None:
+    call = Call("chat", "openrouter.ai")
+    exchanges.prepare(call, WEATHER)
+    ready = call.pipeline
+    assert ready
+    assert call.request == {name: value for name, value in WEATHER.items() if name != "messages"}, "a conversation is not kept"
+    exchanges.configure(Settings(flows=exchanges.settings.flows, dialects=("qwen3_coder",)))
+    exchanges.begin(call, about, call.request, "f1", mend=True)
+    assert call.pipeline is ready
+    assert b"tool_calls" in call.pipeline.feed(stream([ONE])), "it is mended by the settings of its request"
+
+
+def test_an_error_needs_no_pipeline(exchanges: Exchanges) -> None:
+    call = Call("chat", "openrouter.ai")
+    exchanges.prepare(call, WEATHER)
+    exchanges.begin(call, about, call.request, "f1", mend=False)
+    assert call.pipeline is None
+
+
+@pytest.mark.parametrize("settings", [{"dialects": ()}, {"policy": "first"}], ids=str)
+def test_what_the_answer_decides_is_not_made_before(exchanges: Exchanges, settings: dict[str, Any]) -> None:
+    exchanges.configure(Settings(flows=exchanges.settings.flows, **settings))
+    call = Call("chat", "openrouter.ai")
+    exchanges.prepare(call, WEATHER)
+    assert (call.pipeline, call.request) == (None, None)
 
 
 def test_what_cannot_be_set_up_is_told_and_costs_nothing(exchanges: Exchanges) -> None:

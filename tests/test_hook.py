@@ -1,5 +1,6 @@
 """The addon, flow by flow as mitmproxy calls it; what a real proxy makes of it is e2e's business."""
 
+import asyncio
 import gzip
 import json
 import logging
@@ -275,6 +276,27 @@ def test_a_flow_from_a_file_is_not_changed(proxy: Proxy) -> None:
     for hook in (proxy.addon.requestheaders, proxy.addon.request, proxy.addon.responseheaders, proxy.addon.response):
         hook(flow)
     assert flow.get_state() == state
+
+
+@pytest.mark.parametrize("late", [False, True], ids=["in time", "late"])
+def test_a_pipeline_is_made_while_the_upstream_thinks(proxy: Proxy, *, late: bool) -> None:
+    flow = asked()
+
+    async def exchange() -> bytes:
+        proxy.ask(flow)
+        while not late and not proxy.addon.calls[flow].pipeline:  # noqa: ASYNC110  nobody is told
+            await asyncio.sleep(0)
+        made = proxy.addon.calls[flow].pipeline
+        response = answered(flow)
+        proxy.addon.responseheaders(flow)
+        begun = proxy.addon.calls[flow].pipeline
+        assert begun
+        assert late or begun is made
+        await asyncio.sleep(0.01)
+        assert proxy.addon.calls[flow].pipeline is begun
+        return sent(response, LEAK) + sent(response, b"")
+
+    assert asyncio.run(exchange()) == mended()
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,7 @@ from toolmend.sse import Decoder, ServerSentEvent
 from toolmend.transformers.duplicates import Duplicates
 from toolmend.transformers.finish import FinishReason
 from toolmend.transformers.markup import Markup
+from toolmend.vocabulary import vocabulary
 
 CITY = '{"city": "Bonn"}'
 LEAK = (
@@ -71,7 +72,7 @@ class Loop:
         given = reply(self.rules)
         self._codec = Messages(given)
         self._decoder = Decoder()
-        markup = Markup(lambda choice: Reader(DIALECTS, OFFERED, choice, given.new_id, given.fired))
+        markup = Markup(lambda choice: Reader(vocabulary(tuple(DIALECTS)), OFFERED, choice, given.new_id, given.fired))
         self._transformers: list[Any] = [markup, Duplicates(given.fired), FinishReason(given.fired)] if mends else []
 
     def feed(self, data: bytes) -> bytes:

@@ -14,6 +14,7 @@ from toolmend.dialects import DIALECTS
 from toolmend.events import ToolCallDelta, ToolCallEnd, ToolCallStart
 from toolmend.reader import MAX_HELD, Reader
 from toolmend.tools import UNKNOWN, Tools
+from toolmend.vocabulary import vocabulary
 
 
 class Told:
@@ -23,7 +24,7 @@ class Told:
         self.text = "".join(pieces)
         self.rules: list[str] = []
         numbers = iter(range(10_000))
-        self.reader = Reader([DIALECTS[name] for name in dialects], tools, 0, lambda: f"call_{next(numbers)}", self.rules.append)
+        self.reader = Reader(vocabulary(tuple(DIALECTS[name] for name in dialects)), tools, 0, lambda: f"call_{next(numbers)}", self.rules.append)
         self.content, self.markup, self.at = "", "", 0
         self.calls: list[list[str]] = []
         self.ended: list[int] = []

@@ -29,6 +29,7 @@ from .transformers.markup import Markup
 from .transformers.naming import Naming
 from .transformers.policy import Policy, policy_for
 from .transformers.stop_sequences import StopSequences
+from .vocabulary import vocabulary
 
 _WATCHED = (Markup, Duplicates, FinishReason, Naming)
 """Transformers to which a run of deltas is what one is: if all are, lanes may open."""
@@ -122,7 +123,8 @@ def assemble(
     make_writer = APIS[answer.target].writer if answer.translates else None
     writer = make_writer(reply) if make_writer else None
     unopened = bool(tags and profile.think_unopened)
-    markup = Markup(lambda choice: Reader(dialects, offered, choice, new_id, fired, unopened=unopened))
+    words = vocabulary(dialects)
+    markup = Markup(lambda choice: Reader(words, offered, choice, new_id, fired, unopened=unopened))
     policy = policy_for(answer.settings, fired, choices=request.get("n"), let_go=let_go, now=now)
     transformers: list[Transformer] = [markup]
     if "duplicate_call" not in off:

@@ -10,6 +10,7 @@ from typing import Any
 from mitmproxy import http
 
 from . import codings, facts
+from .config.settings import Settings
 from .hosts import Api, provider
 from .observers import Watcher
 from .pipeline import Pipeline
@@ -34,13 +35,14 @@ class Call:
     scheme: str = ""
     body: bytes | None = None  # as the client sent it, with its coding; what is forwarded may differ
     encoding: str = ""
-    request: dict[str, Any] | None = None  # the body, where it has been read; until the response begins
+    request: dict[str, Any] | None = None  # the body, where it has been read; without its conversation once there is a pipeline
     model: str = ""
     streamed: bool = False
     routed: Routed | None = None
     translated: Translated | None = None  # of a request that goes where the client sends it
     answered: bool = False
     played: str = ""  # the recording that answers
+    settings: Settings | None = None  # by which its pipeline was made, before the response began
     pipeline: Pipeline | None = None
     recording: Recording | None = None
     stream: Stream | None = None
@@ -57,6 +59,11 @@ class Call:
     def source(self) -> Api:
         """The API that the upstream speaks."""
         return self.routed.route.upstream if self.routed else self.api
+
+    @property
+    def upstream(self) -> str:
+        """The host that answers."""
+        return self.routed.host if self.routed else self.host
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from mitmproxy.addonmanager import traverse
 
 from . import facts
 from .apis import APIS
+from .assembly import CONVERSATION
 from .calls import Call
 from .config.settings import Settings, recorded
 from .observers import Observers
@@ -76,6 +77,14 @@ class Exchanges:
         """Whether request and answer pass as they are. What a route takes does not: it is for another upstream."""
         return not call.routed and (self.settings.mode == "observe" or self.settings.off.leaves(call.host))
 
+    def prepare(self, call: Call, request: Mapping[str, Any]) -> None:
+        """The answer is not there yet, and all that a pipeline has to know of it is that it mends. It is made now."""
+        call.settings = self.settings
+        given = self._given(call)
+        if given.policy == "mixed" and self._mended(call, given):
+            call.pipeline = self._pipeline(call, request, given)
+            call.request = {name: value for name, value in request.items() if name not in CONVERSATION}
+
     def begin(
         self, call: Call, about: About, request: Mapping[str, Any] | None, flow_id: str, *, mend: bool, let_go: bool = False
     ) -> None:
@@ -83,9 +92,8 @@ class Exchanges:
 
         `mend`: whether it is an answer at all, and no error. What goes wrong is put into the call's errors.
         """
-        routed = call.routed
-        given = replace(self.settings, mode="mend") if routed else self.settings
-        host = routed.host if routed else call.host
+        ready, call.pipeline = call.pipeline, None
+        given, host = self._given(call), call.upstream
         settings = recorded(given, host)
         addons: Iterable[object] = ()
         with _apart(call, _SET_UP):
@@ -94,23 +102,31 @@ class Exchanges:
         with _apart(call, _SET_UP):
             call.meter = self._metering.meter(addons, lambda: (about(settings), call.profile(self.settings.providers)))
         with _apart(call, _SET_UP):
-            mends = self.mends(call.source) and not given.off.leaves(host)
-            if request is not None and mend and (mends or call.api != call.source):
-                call.pipeline = self._pipeline(call, request, given, let_go=let_go)
+            if request is not None and mend and self._mended(call, given):
+                call.pipeline = ready or self._pipeline(call, request, given, let_go=let_go)
                 settings |= {"let_go": "yes"} if call.pipeline.lets_go else {}
         with _apart(call, _SET_UP):
             if recorder := self.recorder or self._new_recorder():
                 self.recorder = recorder
                 call.recording = recorder.start(about(settings))
 
-    def _pipeline(self, call: Call, request: Mapping[str, Any], settings: Settings, *, let_go: bool) -> Pipeline:
+    def _given(self, call: Call) -> Settings:
+        settings = call.settings or self.settings
+        return replace(settings, mode="mend") if call.routed else settings
+
+    def _mended(self, call: Call, settings: Settings) -> bool:
+        """Whether an answer goes through a pipeline."""
+        mends = call.source in APIS and settings.dialects != () and not settings.off.leaves(call.upstream)
+        return mends or call.api != call.source
+
+    def _pipeline(self, call: Call, request: Mapping[str, Any], settings: Settings, *, let_go: bool = False) -> Pipeline:
         routed, observed = call.routed, settings.mode == "observe"
         return (Observed if observed else Pipeline)(
             request,
             source=call.source,
             target=call.api,
             settings=settings,
-            host=routed.host if routed else call.host,
+            host=call.upstream,
             let_go=let_go and not observed,
             translated=routed.translated if routed else call.translated,
         )

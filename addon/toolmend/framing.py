@@ -6,7 +6,7 @@ what is no longer true of it goes.
 
 from mitmproxy import http
 
-STALE = (
+STALE = frozenset({
     "content-encoding",
     "content-length",
     "transfer-encoding",
@@ -15,7 +15,7 @@ STALE = (
     "digest",
     "etag",
     "repr-digest",
-)
+})  # fmt: skip
 """What is no longer true of a body that was undone or mended."""
 
 
@@ -31,8 +31,8 @@ def is_http11(flow: http.HTTPFlow) -> bool:
 
 def drop_stale(response: http.Response) -> None:
     """For a body that mitmproxy has whole: it tells the length itself."""
-    for name in STALE:
-        response.headers.pop(name, None)
+    for name in STALE.intersection(name.decode("latin-1").lower() for name, _ in response.headers.fields):
+        del response.headers[name]
 
 
 def reframe(flow: http.HTTPFlow, response: http.Response, *, last: bool) -> None:

@@ -8,8 +8,11 @@ can fail is done before anything of the flow is changed; what goes along with a 
 stands in the stream itself is in stream.py.
 """
 
+import asyncio
 import gc
 import logging
+from contextlib import suppress
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from mitmproxy import http
@@ -102,6 +105,9 @@ class Toolmend:
             self._stay(flow, call)
         if play and not flow.response:
             play.send(flow)
+        elif (call := self.calls.get(flow)) and not (call.answered or flow.response):
+            with suppress(RuntimeError):  # where no loop runs, the answer begins as well
+                asyncio.get_running_loop().call_later(0, self._prepare, call, flow)
 
     def responseheaders(self, flow: http.HTTPFlow) -> None:
         call, response = self.calls.pop(flow, None) or self._told(flow), flow.response
@@ -197,17 +203,21 @@ class Toolmend:
         logger.warning("toolmend: %s: %s%s", facts.printable(flow.request.pretty_host), facts.printable(wrong), where)
         return Call.answered_here()
 
+    def _prepare(self, call: Call, flow: http.HTTPFlow) -> None:
+        """The request is on its way. What its answer will need is made while the upstream thinks."""
+        if self.calls.get(flow) is not call or flow.response:
+            return
+        with suppress(Exception):  # it is tried again, and told of, when the answer begins
+            _, request = _asked(call, flow, [])
+            if request is not None:
+                self.exchanges.prepare(call, request)
+
     def _open(self, call: Call, flow: http.HTTPFlow, response: http.Response) -> None:
         """The response headers are in, and nothing is changed yet."""
         if call.body is None:  # the script was reloaded meanwhile
             call.body, call.encoding = flow.request.raw_content, facts.encoding(flow.request)
-        body = facts.plain(call.body, call.encoding, call.errors)
-        request = call.routed.request if call.routed else call.request or facts.json_object(body, call.errors)
-        call.model = facts.model(request, flow.request.path)
+        body, request = _asked(call, flow, call.errors)
         call.streamed = facts.is_stream(call.source, flow.request.path, request, response)
-        if request and call.model and not call.routed and "model" not in request:  # Gemini has it in the path alone
-            request = {"model": call.model, **request}
-            call.forget()
         self.exchanges.begin(
             call,
             lambda settings: call.exchange(flow, response, body, settings),
@@ -264,3 +274,14 @@ class Toolmend:
         """The end of a call, however it came."""
         bodies.show(flow.response)
         self.exchanges.end(call, flow, state, message)
+
+
+def _asked(call: Call, flow: http.HTTPFlow, why: list[str]) -> tuple[bytes, dict[str, Any] | None]:
+    """The client's request: its body, and the object that this is; where there is none, `why` is told."""
+    body = facts.plain(call.body, call.encoding, why)
+    request = call.routed.request if call.routed else call.request or facts.json_object(body, why)
+    call.model = facts.model(request, flow.request.path)
+    if request and call.model and not call.routed and "model" not in request:  # Gemini has it in the path alone
+        request = {"model": call.model, **request}
+        call.forget()
+    return body, request

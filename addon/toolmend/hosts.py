@@ -162,15 +162,17 @@ def match(method: str, host: str, path: str, extra_globs: Sequence[str] = ()) ->
     """
     if method.upper() != "POST":
         return None
+    path = path.partition("?")[0].rstrip("/")
+    return next((api for api, end in _paths(host, tuple(extra_globs)) if fnmatchcase(path, f"*{end}")), None)
+
+
+@lru_cache(1024)
+def _paths(host: str, extra_globs: tuple[str, ...]) -> tuple[Path, ...]:
+    """What a host answers at; nothing, if it is none of ours."""
     name, port = split_port(host)
     if row := _row(name, port):
-        paths = row.paths
-    elif any(fits(name, port, glob) for glob in extra_globs):
-        paths = ANYWHERE
-    else:
-        return None
-    path = path.partition("?")[0].rstrip("/")
-    return next((api for api, end in paths if fnmatchcase(path, f"*{end}")), None)
+        return row.paths
+    return ANYWHERE if any(fits(name, port, glob) for glob in extra_globs) else ()
 
 
 def known(host: str, extra_globs: Sequence[str] = ()) -> bool:

@@ -10,7 +10,7 @@ reading goes on behind it.
 Sections of dialects.md: R1 commit point, R7 missing ends, R9 wrappers, R10 text around calls, R15 code.
 """
 
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator
 
 from .course import Course
 from .dialects.dialect import Dialect
@@ -19,7 +19,7 @@ from .place import WORD
 from .scanner import Reading
 from .telling import Op, Telling
 from .tools import Tools
-from .vocabulary import Vocabulary, vocabulary
+from .vocabulary import Vocabulary
 
 MAX_HELD = 1024 * 1024
 """Characters that are held for what is not certain yet: no tool call seen in the wild comes near it."""
@@ -30,7 +30,7 @@ class Reader(Telling):
 
     def __init__(
         self,
-        dialects: Iterable[Dialect],
+        words: Vocabulary,
         tools: Tools,
         choice: int,
         new_id: Callable[[], str],
@@ -39,7 +39,7 @@ class Reader(Telling):
         unopened: bool = False,
     ) -> None:
         super().__init__(tools, choice, new_id, fired, unopened=unopened)
-        self._vocabulary: Vocabulary = vocabulary(tuple(dialects))
+        self._vocabulary = words
         self._in_call = self._idle = False
         self._reading = self._read()
 

@@ -9,7 +9,7 @@ the route's origin, and nowhere else. So what goes out has only the headers that
 route names.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -82,9 +82,11 @@ class Routed:
         return (("x-upstream-authorization", f"Bearer {self.route.key}"),) if self.route.key else ()
 
 
-def candidates(flow: http.HTTPFlow, routes: Iterable[Route]) -> tuple[Route, ...]:
+def candidates(flow: http.HTTPFlow, routes: Collection[Route]) -> tuple[Route, ...]:
     """The routes of the host that a flow calls."""
-    places = list(facts.places(flow)) if flow.live else []
+    if not (routes and flow.live):
+        return ()
+    places = list(facts.places(flow))
     return tuple(route for route in routes if any(route.on(flow.request.scheme, *place) for place in places))
 
 

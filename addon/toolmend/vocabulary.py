@@ -4,7 +4,6 @@ Rule of this file: it is made once for the same dialects, and knows no text.
 """
 
 from collections.abc import Sequence
-from functools import cache
 
 from .course import without
 from .dialects.dialect import Dialect
@@ -47,4 +46,13 @@ class Vocabulary:
         return all(opener in self.words for opener in self.by_opener if opener.startswith(begun))
 
 
-vocabulary = cache(Vocabulary)
+made: dict[tuple[int, ...], Vocabulary] = {}
+"""By the dialects they are of: these live as long as the process does."""
+
+
+def vocabulary(dialects: Sequence[Dialect]) -> Vocabulary:
+    """The one of these very dialects, which is made once: it takes milliseconds."""
+    key = tuple(map(id, dialects))  # to hash what is in them takes longer than to read an event
+    if key not in made:
+        made[key] = Vocabulary(dialects)
+    return made[key]
