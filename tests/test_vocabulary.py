@@ -1,8 +1,11 @@
 """vocabulary.py: an opener that begins with a letter is looked for where a word can begin, however the text is cut."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from streams import WEATHER, stream
+from toolmend.openings import SHORT
 from toolmend.pipeline import Pipeline
 from toolmend.providers import armed, profile_for
 from toolmend.vocabulary import vocabulary
@@ -18,6 +21,13 @@ def test_begin(text: str) -> None:
     match = KNOWN.course.quiet and KNOWN.course.quiet(b'"' + text.encode() + b'"', 1)
     assert match
     assert (match.end() == len(text) + 1) is not begins
+
+
+@given(st.lists(st.sampled_from(["of", " of", "f", " f", "fu", "<", "<|", "[", "]", "é", "\n", "2f", "functools", "a b c "]) | st.text(max_size=9)).map("".join))
+def test_a_long_text_is_as_a_short_one(text: str) -> None:
+    """Behind so many blanks it is searched in another way."""
+    short, long = KNOWN.openings.begin(text[: SHORT - 1]), KNOWN.openings.begin(" " * SHORT + text[: SHORT - 1])
+    assert (short and (short.start() + SHORT, short.group())) == (long and (long.start(), long.group()))
 
 
 @pytest.mark.parametrize(

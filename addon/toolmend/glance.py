@@ -25,11 +25,11 @@ ROW = 24
 type Glance = Callable[[bytes], bytes | None]
 """What goes out for a chunk, which has been taken in then; None where it is not told."""
 
-type Around = Callable[[bytes, int], bytes]
-"""What goes out for a text, as it stands in JSON, of the delta that is the next but so many."""
+type Around = Callable[[list[bytes], int], bytes]
+"""What goes out for texts, as they stand in JSON, the first of them of the delta that is the next but so many."""
 
-type Row = Callable[[bytes, int], tuple[list[bytes], list[int]]]
-"""The texts of the quiet events that stand in a row from a place of a chunk on, and where each of them begins; then its end."""
+type Row = Callable[[bytes, int], tuple[list[bytes], int, int]]
+"""The texts of the quiet events that stand in a row from a place of a chunk on; where the last of them begins, and ends."""
 
 _BACKSLASH = b"\\"[0]
 
@@ -45,7 +45,7 @@ def same(shape: Shape, quiet: Match, row: Row, run: list[bytes]) -> Glance:
     start, length = len(head), len(tail)
     least = start + length
     most = least + LONGEST
-    several = passing(row, 2 * least, run, [])
+    several = passing(row, least, run, [])
 
     def glance(data: bytes) -> bytes | None:
         size = len(data)
@@ -71,7 +71,7 @@ def varying(shape: Shape, quiet: Match, row: Row, run: list[bytes], last: list[b
     start = len(head)
     least = start + sum(length for _, _, length in holes)
     most = least + LONGEST
-    several = passing(row, 2 * least, run, last)
+    several = passing(row, least, run, last)
 
     def glance(data: bytes) -> bytes | None:
         size = len(data)
@@ -95,16 +95,17 @@ def varying(shape: Shape, quiet: Match, row: Row, run: list[bytes], last: list[b
 
 
 def passing(row: Row, least: int, run: list[bytes], last: list[bytes]) -> Glance:
-    """Of several events that pass as they are, at least so many bytes. The last one becomes the `last`."""
+    """Of several events that pass as they are, each of at least so many bytes. The last one becomes the `last`."""
+    most = ROW * (least + LONGEST)
 
     def glance(data: bytes) -> bytes | None:
-        if len(data) < least or len(run) > MOST - ROW:
+        if not 2 * least < len(data) < most or len(run) > MOST - ROW:
             return None
-        texts, ends = row(data, 0)
-        if ends[-1] != len(data):
+        texts, first, end = row(data, 0)
+        if end != len(data):
             return None
         run.extend(texts)
-        last[:] = (data[ends[-2] :],)
+        last[:] = (data[first:],)
         return data
 
     return glance
@@ -115,11 +116,7 @@ def wrapped(take: Glance, run: list[bytes], around: Around) -> Glance:
 
     def glance(data: bytes) -> bytes | None:
         before = len(run)
-        if take(data) is None:
-            return None
-        if len(run) == before + 1:
-            return around(run[before], before + 1)
-        return b"".join([around(text, count) for count, text in enumerate(run[before:], before + 1)])
+        return around(run[before:], before + 1) if take(data) is not None else None
 
     return glance
 
@@ -128,13 +125,17 @@ def around(wrap: Wrap, *, escapes: bool) -> Around:
     """What goes out for a text, and around it."""
     quotes = [b'"%b"' % part for part in wrap.parts]
     parts = (quotes[0][1:], *quotes[1:-1], quotes[-1][:-1])
-    number, end = wrap.number, wrap.end
+    between, number, end = parts[-1] + parts[0], wrap.number, wrap.end
 
-    def put(text: bytes, count: int) -> bytes:
-        if text.find(b"\\") >= 0 or not text.isascii():
-            return wrap.around(text_of(text) or "", count, escapes=escapes)
-        out = text.join(parts)
-        return out if number < 0 else out + b"%d" % (number + count) + end
+    def put(texts: list[bytes], count: int) -> bytes:
+        said = b"".join(texts)
+        if said.find(b"\\") >= 0 or not said.isascii():
+            return b"".join([wrap.around(text_of(text) or "", at, escapes=escapes) for at, text in enumerate(texts, count)])
+        if number >= 0:
+            return b"".join([text.join(parts) + b"%d" % (number + at) + end for at, text in enumerate(texts, count)])
+        if len(parts) > 2:
+            return b"".join([text.join(parts) for text in texts])
+        return parts[0] + between.join(texts) + parts[1]
 
     return put
 
@@ -142,36 +143,60 @@ def around(wrap: Wrap, *, escapes: bool) -> Around:
 def rows(shape: Shape, quiet: Match, *, alone: bool) -> Row:
     """Finds quiet events, at most ROW; `alone`: each text is quiet without those behind it."""
     head, holes = shape.head, shape.holes(quiet)
-    start = len(head)
+    start, tail, length = len(head), holes[-1][1], holes[-1][2]
+    between, step = tail + head, length + start
 
-    def row(data: bytes, at: int) -> tuple[list[bytes], list[int]]:
-        texts, ends = list[bytes](), [at]
+    def alike(data: bytes, at: int) -> tuple[list[bytes], list[int]]:
+        """The texts of events in which nothing else varies, and where these begin; then the end."""
+        texts, begins = list[bytes](), [at]
+        at += start
+        while len(texts) < ROW:
+            end = data.find(b'"', at)
+            if alone or not texts or data[end - 1] == _BACKSLASH:
+                match = quiet(data, at)
+                end = match.end() if match else -1
+            if data.startswith(between, end):
+                texts.append(data[at:end])
+                at = end + step
+                begins.append(at - start)
+                continue
+            if data.startswith(tail, end):
+                texts.append(data[at:end])
+                begins.append(end + length)
+            break
+        return texts, begins
+
+    def apart(data: bytes, at: int) -> tuple[list[bytes], list[int]]:
+        """The same of events in which more varies."""
+        texts, begins, text = list[bytes](), [at], b""
         while data.startswith(head, at) and len(texts) < ROW:
             at += start
-            text = b""
             for hole, literal, length in holes:
                 if alone or hole is not quiet or not texts or data[(end := data.find(b'"', at)) - 1] == _BACKSLASH:
                     match = hole(data, at)
                     end = match.end() if match else -1
                 if not data.startswith(literal, end):
-                    break
+                    return texts, begins
                 if hole is quiet:
                     text = data[at:end]
                 at = end + length
-            else:
-                if 0 < len(text) <= LONGEST:
-                    texts.append(text)
-                    ends.append(at)
-                    continue
-            break
+            texts.append(text)
+            begins.append(at)
+        return texts, begins
+
+    cut = apart if shape.varies else alike
+
+    def row(data: bytes, at: int) -> tuple[list[bytes], int, int]:
+        texts, begins = cut(data, at) if data.startswith(head, at) else ([], [at])
         said = b"".join(texts)
-        if not said.isascii() and not is_utf8(b" ".join(texts)):
-            del texts[next(at for at, text in enumerate(texts) if not is_utf8(text)) :]
+        if b"" in texts or len(said) > LONGEST * len(texts) or not (said.isascii() or is_utf8(b" ".join(texts))):
+            del texts[next(n for n, text in enumerate(texts) if not 0 < len(text) <= LONGEST or not is_utf8(text)) :]
             said = b"".join(texts)
         while (match := quiet(said + b'"', 0)) and match.end() < len(said):
             del texts[bisect(list(accumulate(map(len, texts))), match.end()) :]
             said = b"".join(texts)
-        return texts, ends[: len(texts) + 1]
+        many = len(texts)
+        return texts, begins[max(0, many - 1)], begins[many]
 
     return row
 

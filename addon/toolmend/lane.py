@@ -57,16 +57,16 @@ class Lane:
         """Takes in the quiet events of the run that begin at `at`, and puts what goes out for them into `out`: where they end."""
         begin, run = at, self._run
         while self._row and len(run) < MOST and self._size < MOST_CHARACTERS - ROW * LONGEST:
-            texts, ends = self._row(data, at)
+            texts, first, end = self._row(data, at)
             if not texts:
                 break
             if self._around:
-                out += [self._around(text, count) for count, text in enumerate(texts, len(run) + 1)]
+                out.append(self._around(texts, len(run) + 1))
             run += texts
             self._size += sum(map(len, texts))
             if self._shape.varies:
-                self._last[:] = (data[ends[-2] : ends[-1]],)
-            at = ends[-1]
+                self._last[:] = (data[first:end],)
+            at = end
         if at > begin and not self._around:
             out.append(data[begin:at])
         return at
@@ -121,14 +121,14 @@ class Lane:
         self._run.append(data[first:last])
         if self._shape.varies:
             self._last[:] = (data[at:end],)
-        out.append(self._around(self._run[-1], len(self._run)) if self._around else data[at:end])
+        out.append(self._around(self._run[-1:], len(self._run)) if self._around else data[at:end])
 
     def read(self) -> tuple[ServerSentEvent, int, bytes]:
         """The run as one delta, how many it stands for, and what must go out for it if it is read now."""
         shape = self._shape
         text, count = b"".join(self._run), len(self._run)
         raw = shape.around(text, self._last[0]) if shape.varies else shape.head + text + shape.rest[0][1]
-        return parse(raw, raw), count, self._around(text, count) if self._around else raw
+        return parse(raw, raw), count, self._around([text], count) if self._around else raw
 
 
 def _is_whole(text: str) -> bool:

@@ -111,12 +111,28 @@ class Pipeline:
             self._ledger.goes(out, end - at)
             at = end
             if waits:
-                self._waiting = data[at:]
+                self._waiting, self.glance = data[at:], self._joined
                 return
             if at < len(data):
                 self._catch_up()
         if self._lane:
             self.glance = self._lane.glance
+
+    def _joined(self, data: bytes) -> bytes | None:
+        """`glance`, where events wait: with what they waited for, they may be told at once."""
+        assert self._lane
+        out: list[bytes] = []
+        try:
+            both = self._waiting + data
+            given = self._lane.glance(both)
+            if given is not None:
+                self._ledger.begin(b"" if self._writer else data, out)
+                out.append(given)
+                self._ledger.goes(out, len(both))
+                self._waiting, self.glance = b"", self._lane.glance
+        except Exception as error:
+            return self._fail(error, out, data)
+        return given
 
     def close(self) -> bytes:
         """The body is over; returns what had been held."""
