@@ -6,7 +6,7 @@ from itertools import batched
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import legal
@@ -17,7 +17,7 @@ from spoken import APIS, PAIRS, WEATHER, Asked, Text, Thought, asked, speak
 from streams import body_of, chunk, event, pieces, stream
 from toolmend import lane
 from toolmend.apis.shape import learn, text_of
-from toolmend.course import ANYTHING, IN_STRING
+from toolmend.course import ANYTHING, IN_LEAKED_STRING, IN_STRING, escaped, in_string
 from toolmend.events import TextDelta
 from toolmend.pipeline import Pipeline
 from toolmend.providers import armed, profile_for
@@ -86,6 +86,7 @@ QWEN = "<tool_call>\n<function=task>\n<parameter=description>\n{}\n</parameter>\
 LEAKS = {
     "kimi": ("kimi-k2.5", KIMI.format(json.dumps({"description": CODE}, ensure_ascii=False))),
     "qwen": ("qwen3-coder", QWEN.format(CODE)),
+    "raw": ("kimi-k2.5", KIMI.format('{"description": "' + CODE.replace("\\", "\\\\").replace('"', '\\"') + '"}')),
     "python": ("llama-3.3", f"[task(description={CODE!r})]"),
     "prose": ("kimi-k2.5", PROSE + "<|tool_call_begin|> is a token. " + PROSE),
 }
@@ -142,6 +143,29 @@ def test_any_deltas(deltas: list[str], *, ascii_: bool, varies: bool, field: str
     body = b"".join(b"data: " + text + b"\n\n" for text in texts)
     check(body, asked("chat", *WEATHER))
     check(body, asked("messages", *WEATHER), "chat", "messages")
+
+
+INSIDE = st.lists(
+    st.sampled_from(["", "a", " look", "\\n", "\n", "\\", "\\\\", "n", "\\t \\", "\t", '\\"', "\\'", "\\d", "\\x4", "1", "\\1", "2", "\\u00e", "9", "\\ud83c",
+                     "\\udf24", "\\\n", "\r\n", "é", "\\é", "\u2028", "\x00", "🌤", "\ud83c", "/", "\\/", "<", "'", '"'])
+    | st.text(max_size=6),
+    min_size=6,
+    max_size=60,
+)  # fmt: skip
+
+
+@settings(max_examples=60, deadline=None)
+@given(deltas=INSIDE, ascii_=st.booleans())
+@example(deltas=["a", "b", "", "c"], ascii_=True)  # what has no text passes, also in a call
+@pytest.mark.parametrize("begin", ['{"description": "', "description='", 'description="', "description=r'", "description='''"])
+def test_any_deltas_in_a_string(begin: str, deltas: list[str], *, ascii_: bool) -> None:
+    model, head = ("llama-3.3", "[task(") if begin[0] == "d" else ("kimi-k2.5", KIMI.partition("{}")[0])
+    texts = [head, begin, *deltas, "ab", "cd", "ef\\n", begin[-1] + "}", ")]", "<|tool_call_end|>"]
+    chunks = [chunk({"role": "assistant"}), *(chunk({"content": text}) for text in texts), chunk({}, "stop")]
+    lines = [json.dumps(each, ensure_ascii=ascii_).encode(errors="replace") for each in chunks]
+    body = b"".join(b"data: " + line + b"\n\n" for line in lines)
+    check(body, asked("chat", *WEATHER, model=model))
+    check(body, asked("messages", *WEATHER, model=model), "chat", "messages")
 
 
 @pytest.mark.parametrize("target", ["chat", "responses"])
@@ -246,7 +270,7 @@ OPENERS = vocabulary(tuple(armed(None, profile_for("gpt-oss-20b", ""))))
 @settings(max_examples=500, deadline=None)
 @given(st.text() | st.lists(st.sampled_from(["<", "|", "<|tool", "f", "func", "un", "[", "]", "a", "n", "o", '"', "\\", "/", "\n", "x "])).map("".join))
 def test_what_is_quiet_stops_nothing(text: str) -> None:
-    for course in (OPENERS.course, IN_STRING, ANYTHING):
+    for course in (OPENERS.course, IN_STRING, IN_LEAKED_STRING, escaped("'", in_string), escaped('"', in_string), ANYTHING):
         for raw in (json.dumps(text), json.dumps(text, ensure_ascii=False)):
             data = raw.encode(errors="surrogatepass")
             assert course.quiet

@@ -9,22 +9,26 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from typing import NamedTuple
 
+from . import json_text
 from .openings import Found
 
 type Quiet = Callable[[bytes, int], re.Match[bytes] | None]
+
+type Escapes = Callable[[str], str]
+"""Some text, as it stands in the arguments that it becomes."""
 
 
 class Course(NamedTuple):
     """`stops` finds something in a piece that may be more than the next piece of what is being said.
 
     `quiet` matches what surely holds no such thing, in the bytes of the JSON string that the piece is, up to its closing quote.
-    `escapes`: text that becomes arguments stands in a string of theirs, and is escaped for it.
+    `escapes`: what becomes of text that becomes arguments, where it does not stand in them as it is.
     `begun`, of a piece that stops: where in it something begins that goes on behind its end; -1 where there is more to it.
     """
 
     stops: Callable[[str], object]
     quiet: Quiet | None = None
-    escapes: bool = False
+    escapes: Escapes | None = None
     begun: Callable[[str], int] = lambda _: -1
 
 
@@ -42,6 +46,34 @@ _STAYS = re.compile(rb'[^"\\\x00-\x1f]*+(?:\\\\(?:[^"\\\x00-\x1f]|\\["\\])[^"\\\
 
 IN_STRING = Course(_LEAVES.match, _STAYS.match)
 """JSON text inside a string: what ends it, is illegal in it, or ends in half an escape, is more than that."""
+
+_CONTROL = re.compile(r"[\x00-\x1f]")
+_LEAVES_LEAKED = re.compile(r'[^"\\]*+(?:\\[^\x00-\x1f][^"\\]*+)*+(?!\Z)')
+_STAYS_LEAKED = re.compile(rb'[^"\\\x00-\x1f]*+(?:\\(?:[bfnrt]|\\(?:[^"\\\x00-\x1f]|\\["\\]))[^"\\\x00-\x1f]*+)*+')
+
+
+def in_string(text: str) -> str:
+    """Any text as it stands inside a JSON string."""
+    return json_text.quote(text)[1:-1]
+
+
+def _without_controls(text: str) -> str:
+    return _CONTROL.sub(lambda match: in_string(match[0]), text)
+
+
+IN_LEAKED_STRING = Course(_LEAVES_LEAKED.match, _STAYS_LEAKED.match, escapes=_without_controls)
+"""The same in markup, where control characters become escapes; one behind a backslash is more than that."""
+
+
+@cache
+def escaped(quote: str, escapes: Escapes) -> Course:
+    """Text up to a quote, in which backslashes escape: those that tell a character by its number, or a line's end, are more."""
+    own = rf"[^{quote}\\]*+"
+    leaves = re.compile(rf"{own}(?:\\[^0-7xuU\r\n]{own})*+(?!\Z)")
+    own = rf'[^{quote}"\\\x00-\x1f]*+'
+    either = "" if quote == '"' else '"'
+    stays = re.compile(rf'{own}(?:\\(?:[{either}/bfnrt]|\\(?:[^0-7xuU"\\\x00-\x1f]|\\["\\])){own})*+'.encode())
+    return Course(leaves.match, stays.match, escapes=escapes)
 
 
 @cache

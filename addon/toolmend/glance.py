@@ -11,6 +11,7 @@ from collections.abc import Callable
 from itertools import accumulate
 
 from .apis.shape import Match, Shape, text_of
+from .course import Escapes
 from .wrap import Wrap
 
 MOST = 512
@@ -121,7 +122,7 @@ def wrapped(take: Glance, run: list[bytes], around: Around) -> Glance:
     return glance
 
 
-def around(wrap: Wrap, *, escapes: bool) -> Around:
+def around(wrap: Wrap, *, escapes: Escapes | None) -> Around:
     """What goes out for a text, and around it."""
     quotes = [b'"%b"' % part for part in wrap.parts]
     parts = (quotes[0][1:], *quotes[1:-1], quotes[-1][:-1])

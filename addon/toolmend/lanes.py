@@ -47,6 +47,9 @@ class Lanes:
         goes_on, whole = self._markup.course(shape.kind, shape.choice), self._of_events(shape, sse)
         if goes_on is None or whole is None or any(box.busy for box in self._others):
             return None
+        text = shape.text(sse.data)
+        if text is None:
+            return None  # without a text it passes anywhere
         course = course or goes_on
         if given.endswith(sse.raw) and not self._translates:
             if self._passing is None or not self._passing.begin(whole, course):
@@ -54,8 +57,7 @@ class Lanes:
             return self._passing
         if shape.varies and not (self._translates or isinstance(self._codec, Counting)):
             return None  # what varies stands in what goes out
-        text = shape.text(sse.data)
-        self._wrap = wrap = wrap_of(given, quoted(text, escapes=course.escapes)) if text else None
+        self._wrap = wrap = wrap_of(given, quoted(text, escapes=course.escapes))
         return Lane(whole, course, wrap) if wrap and last and wrap.alike(last) else None
 
     def _of_events(self, shape: Shape, sse: ServerSentEvent) -> Shape | None:

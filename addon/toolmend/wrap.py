@@ -9,6 +9,7 @@ import re
 from typing import NamedTuple
 
 from . import json_text
+from .course import Escapes
 
 _SEQUENCE = re.compile(rb'(?<="sequence_number":)\d+')
 
@@ -24,7 +25,7 @@ class Wrap(NamedTuple):
     number: int = -1
     end: bytes = b""
 
-    def around(self, text: str, count: int, *, escapes: bool) -> bytes:
+    def around(self, text: str, count: int, *, escapes: Escapes | None) -> bytes:
         """What goes out for another text, of the delta that is the next but so many."""
         around = quoted(text, escapes=escapes).join(self.parts)
         return around if self.number < 0 else around + b"%d" % (self.number + count) + self.end
@@ -49,6 +50,6 @@ def wrap_of(given: bytes, text: bytes) -> Wrap | None:
     return Wrap(text, (*parts, last[: number.start()]), int(number[0]), last[number.end() :])
 
 
-def quoted(text: str, *, escapes: bool) -> bytes:
-    """A text as it stands in JSON; `escapes`: in a string within that."""
-    return json_text.quote(json_text.quote(text)[1:-1] if escapes else text).encode()
+def quoted(text: str, *, escapes: Escapes | None) -> bytes:
+    """A text as it stands in JSON, or what it becomes in arguments."""
+    return json_text.quote(escapes(text) if escapes else text).encode()

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from .. import json_text
-from ..course import IN_STRING
+from ..course import IN_LEAKED_STRING
 from ..scanner import Reading, Scanner
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def follow_object(scanner: Scanner, stops: tuple[str, ...], emit: Callable[[str]
         elif scanner.ended:
             return False
         else:
-            scanner.course = IN_STRING if in_string and at == size else None
+            scanner.course = IN_LEAKED_STRING if in_string and at == size else None
             yield
             scanner.course = None
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .. import json_text
-from ..course import without
+from ..course import in_string, without
 from ..openings import openers
 from ..scanner import Reading, Scanner
 from ..values import is_string, json_or_text, to_json, types_of
@@ -98,7 +98,7 @@ class Values:
             marks += tuple("\n" + mark for mark in marks if mark[0] != "\n")
         self._marks = marks
         self._mark = openers(marks)
-        self._course = without(marks, frozenset(), self._mark.search)._replace(escapes=True)
+        self._course = without(marks, frozenset(), self._mark.search)._replace(escapes=in_string)
 
     def header(self) -> Reading[tuple[str, str | None] | None]:
         """The tag that begins a parameter: its name, and what it says of being a string. None, and no step, if none does."""

@@ -9,8 +9,7 @@ Rule of this file: what has been read has been emitted, so a delta costs the sam
 import re
 from collections.abc import Callable
 
-from .. import json_text
-from ..course import without
+from ..course import escaped, in_string, without
 from ..openings import openers
 from ..scanner import Reading, Scanner
 
@@ -32,7 +31,11 @@ def read_string(scanner: Scanner, opener: str, emit: Callable[[str], None], *, e
     """
     quote = opener.lstrip("rRuU") if escapes else opener
     stops = openers((quote[0], "\\") if escapes else (quote,))
-    course = without((quote[0], "\\") if escapes else (quote,), frozenset(), stops.search)._replace(escapes=True)
+    raw = opener[0] in "rR"
+    if escapes:
+        course = escaped(quote[0], in_string if raw else _unescaped_in_string)
+    else:
+        course = without((quote,), frozenset(), stops.search)._replace(escapes=in_string)
     emit('"')
     while True:
         match = stops.search(scanner.text, scanner.pos)
@@ -50,7 +53,7 @@ def read_string(scanner: Scanner, opener: str, emit: Callable[[str], None], *, e
             escape = yield from _read_escape(scanner)
             if escape is None:
                 return False
-            _emit(emit, escape.group() if opener[0] in "rR" else _unescaped(escape))
+            _emit(emit, escape.group() if raw else _unescaped(escape))
         elif (yield from scanner.literal((quote,))):
             if not escapes or len(quote) > 1 or not (yield from scanner.peek()).isalnum():
                 emit('"')
@@ -62,7 +65,11 @@ def read_string(scanner: Scanner, opener: str, emit: Callable[[str], None], *, e
 
 
 def _emit(emit: Callable[[str], None], text: str) -> None:
-    emit(json_text.quote(text)[1:-1])
+    emit(in_string(text))
+
+
+def _unescaped_in_string(text: str) -> str:
+    return in_string(_ESCAPE.sub(_unescaped, text))
 
 
 def _read_escape(scanner: Scanner) -> Reading[re.Match[str] | None]:
