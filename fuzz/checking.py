@@ -1,14 +1,17 @@
 """A stream through the pipeline, whole and in chunks, and what must hold of what comes out."""
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import spoken
+from piecewise import same
 from samples import asked
 from toolmend.config.settings import Settings
 from toolmend.ids import ids_for
 from toolmend.pipeline import Pipeline
 
+_OF_THE_MODEL = re.compile("no JSON object|a delta behind complete arguments")
 _COMMENT = re.compile(rb"^:.*?(?:\r\n|\n|\r)+", re.MULTILINE)
 
 
@@ -34,6 +37,25 @@ def run(
     return whole
 
 
+def same_without_lanes(source: str, target: str, cuttings: Sequence[list[bytes]], request: dict[str, Any]) -> tuple[bytes, set[str]]:
+    """What goes out, and the rules that fired: the same however it is cut, and chunk by chunk where nothing passes unread."""
+
+    def out(chunks: list[bytes], *, lanes: bool) -> tuple[list[bytes], *tuple[object, ...]]:
+        made = Pipeline(request, source=source, target=target, new_id=ids_for(b""))
+        if not lanes:
+            made._lanes = None
+        sent = [((made.glance(part) if lanes else None) or made.feed(part)) for part in chunks]
+        assert not made.error, made.error
+        return [*sent, made.close()], set(made.rules), made.notes, made.ids, made.error
+
+    plain = [out(chunks, lanes=False) for chunks in cuttings]
+    for chunks, each in zip(cuttings, plain, strict=True):
+        same(out(chunks, lanes=True), each, b"".join(chunks))
+        assert _without_comments(b"".join(each[0])) == _without_comments(b"".join(plain[0][0]))
+        assert each[1:] == plain[0][1:]
+    return b"".join(plain[0][0]), set(plain[0][1])
+
+
 def _without_comments(body: bytes) -> bytes:
     return _COMMENT.sub(b"", body)
 
@@ -44,5 +66,5 @@ def legal(target: str, source: str, out: bytes) -> None:
         return
     answer = spoken.JUDGES[target].read(out)
     # where arguments are a string, what a model got wrong is the client's to tell it
-    faults = [fault for fault in answer.faults if target == "messages" or "no JSON object" not in fault]
+    faults = [fault for fault in answer.faults if target == "messages" or not _OF_THE_MODEL.search(fault)]
     assert not faults, (faults, out.decode(errors="replace"))

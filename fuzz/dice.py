@@ -76,3 +76,8 @@ class Dice:
             case _:
                 holder[key] = self.one(ODD)
         return value
+
+
+def cut_at(body: bytes, size: int) -> list[bytes]:
+    """The body in chunks of a size, as mitmproxy reads what waits for it."""
+    return [body[at : at + size] for at in range(0, len(body), size)]

@@ -14,8 +14,8 @@ MODELS = ("kimi-k2", "qwen3-coder", "deepseek-v3.2", "minimax-m2", "glm-4.6", "g
 MARKUP = sorted({
     *(f"<{slash}{word}>" for slash in ("", "/") for word in (
         "tool_call", "function_call", "tools", "parameter", "invoke", "arg_key", "arg_value", "think", "minimax:tool_call", "seed:tool_call",
-        "steptml:invoke", "TOOLCALL", "|tool▁calls▁begin|", "|tool▁call▁begin|", "|tool▁sep|", "|tool▁call▁end|", "|DSML|function_calls",
-        "|DSML|invoke", "|DSML|parameter",
+        "steptml:invoke", "TOOLCALL", "｜tool▁calls▁begin｜", "｜tool▁call▁begin｜", "｜tool▁sep｜", "｜tool▁call▁end｜", "｜DSML｜function_calls",
+        "｜DSML｜invoke", "｜DSML｜parameter",
     )),
     "<|tool_calls_section_begin|>", "<|tool_calls_section_end|>", "<|tool_call_begin|>", "<|tool_call_end|>", "<|tool_call_argument_begin|>",
     "<function=get_weather>", "</function>", "<parameter=city>", "</parameter>", '<invoke name="get_weather">', '<parameter name="city">',
@@ -54,9 +54,9 @@ HISTORY: Mapping[str, list[dict[str, Any]]] = {
 """Turns of a conversation with a call in it."""
 
 
-def asked(api: str) -> dict[str, Any]:
+def asked(api: str, model: str = "unknown") -> dict[str, Any]:
     """A client's request with these tools."""
-    return spoken.asked(api, *TOOLS)
+    return spoken.asked(api, *TOOLS, model=model)
 
 
 def parts(dice: Dice) -> list[spoken.Part]:

@@ -14,9 +14,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import judge
+import runs
 import spoken
-from checking import legal, run
-from dice import Dice
+from checking import legal, run, same_without_lanes
+from dice import Dice, cut_at
 from samples import HISTORY, MARKUP, MODELS, PAIRS, SEEDS, TALK, asked, parts
 from streams import WEATHER, stream
 from toolmend import codings, json_text, replay, sse
@@ -79,6 +80,22 @@ def bent_streams(data: bytes) -> None:
                 events[at : at + 1] = [_bent(dice, event) for event in events[at : at + 1]]
     body = b"".join(events)
     out, _ = run(source, target, dice.cut(body), body)
+    legal(target, source, out)
+
+
+def open_lanes(data: bytes) -> None:
+    """Long runs, in which lanes are open, and odd things in them: lanes change nothing, nor does how the stream is cut."""
+    dice = Dice(data)
+    source, target = dice.one(PAIRS)
+    model, events = runs.events(source, dice)
+    body = b"".join(events)
+    request = asked(target, model)
+    size = 2 + dice.number(299)
+    bundles = [b"".join(events[at : at + size]) for at in range(0, len(events), size)]
+    torn = cut_at(body, dice.one((90, 700, 5000, 65536))) if dice.number(2) else dice.cut(body)
+    out, rules = same_without_lanes(source, target, (events, bundles, torn), request)
+    if source == target and not rules:
+        assert out == body
     legal(target, source, out)
 
 
@@ -227,7 +244,7 @@ def _bent(dice: Dice, event: bytes) -> bytes:
 TARGETS: Mapping[str, Callable[[bytes], None]] = {
     target.__name__: target
     for target in (
-        sse_decoder, any_bytes, bent_streams, model_text, legal_answers, whole_messages, requests, settings_file, recording, content_codings,
+        sse_decoder, any_bytes, bent_streams, open_lanes, model_text, legal_answers, whole_messages, requests, settings_file, recording, content_codings,
         json_reader,
     )
 }  # fmt: skip

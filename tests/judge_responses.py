@@ -182,7 +182,7 @@ class _Reader:
         if kind in ("function_call", "custom_tool_call"):
             member = "arguments" if kind == "function_call" else "input"
             check(self.said is not None, f"a {kind} item without {member}.done")
-            check(item.get(member) == "".join(self.pieces), f"output_item.done: {item.get(member)!r} is not the deltas")
+            check(item.get(member) == self._joined(), f"output_item.done: {item.get(member)!r} is not the deltas")
         for member in ("content", "summary"):
             if member in self.item or member in item:
                 check(item.get(member) == self.item.get(member), f"output_item.done: {member} {item.get(member)!r} is not its parts")
@@ -193,7 +193,7 @@ class _Reader:
     def _abandon(self) -> None:
         """What an error breaks off is what had come of it."""
         assert self.item is not None
-        text = "".join(self.pieces)
+        text = self._joined()
         if self.part is not None:
             self.part[PARTS[self.part["type"]][2]] = text
         elif "call_id" in self.item:
@@ -245,7 +245,7 @@ class _Reader:
         name = PARTS[self.part["type"]][2]
         check(data.get(f"{member}_index") == len(parts) - 1, f"part.done at {data.get(f'{member}_index')}")
         check(part.get("type") == self.part["type"], f"part.done: type {part.get('type')!r}")
-        check(part.get(name) == "".join(self.pieces), f"part.done: {part.get(name)!r} is not the deltas")
+        check(part.get(name) == self._joined(), f"part.done: {part.get(name)!r} is not the deltas")
         check(self.said is not None, f"a {part.get('type')} part without its done")
         check(part.get(name), f"an empty {part.get('type')} part")
         parts[-1] = part
@@ -268,9 +268,13 @@ class _Reader:
         check(self.said is None, f"{name} behind the done")
         if last == "done":
             self.said = data.get(member)
-            check(self.said == "".join(self.pieces), f"{name}: {self.said!r} is not the deltas")
+            check(self.said == self._joined(), f"{name}: {self.said!r} is not the deltas")
         elif check(isinstance(data.get("delta"), str), f"{name} of {data.get('delta')!r}"):
             self.pieces.append(data["delta"])
+
+    def _joined(self) -> str:
+        """The pieces in one: halves of a surrogate pair, of two of them, are one character then."""
+        return "".join(self.pieces).encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
 
     def _at(self, data: dict[str, Any], name: str) -> bool:
         """Whether an event is one of the item that is open."""

@@ -23,7 +23,7 @@ def test_characters_stay_as_they_are() -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ('{"a": 1, "b": [2]}', '{"a": 1, "b": 0}'), ('{"b": 1, "b": 2}', '{"b": 0, "b": 2}'), (" { } ", ' { "b":0} '), ('{"a":{"b":1}}', '{"a":{"b":1},"b":0}'),
+        ('{"a": 1, "b": [2]}', '{"a": 1, "b": 0}'), ('{"b": 1, "b": 2}', '{"b": 1, "b": 0}'), (" { } ", ' { "b":0} '), ('{"a":{"b":1}}', '{"a":{"b":1},"b":0}'),
         ('{"\\u0062" : 1}', '{"\\u0062" : 0}'),
     ],
 )  # fmt: skip
@@ -77,3 +77,23 @@ def test_what_has_too_many_values_is_not_read(value: object, read: bool) -> None
 def test_of_a_small_text_values_are_not_counted() -> None:
     data = b"[" + b",".join([b"[]"] * (json_text.SMALL // 3 - 1)) + b"]"
     assert json_text.loads(data) == [[]] * (json_text.SMALL // 3 - 1)
+
+
+@pytest.mark.parametrize(
+    ("data", "meant"),
+    [(b'{"a": "\xff"}', '{"a":"\ufffd"}'), (b'{"a": "\xe6\x97"}', '{"a":"\ufffd"}'), (b'{"a": "x\ty"}', '{"a":"x\\ty"}'),
+     (b'{"a": "\xff\x00", "b": [1, 1.5]}', '{"a":"\ufffd\\u0000","b":[1,1.5]}')],
+)  # fmt: skip
+def test_what_is_meant(data: bytes, meant: str) -> None:
+    assert json_text.readable(data).decode() == meant
+
+
+@pytest.mark.parametrize("data", [b"", b"\xff", b'{"a": 1', b"{'a': 1}", b"[" * 100_000, b'{"a": 1}{"a": 2}', b"9" * 5000, b"[" + b"0," * 400_000 + b"0]"])
+def test_what_is_no_json_at_all(data: bytes) -> None:
+    with pytest.raises(json_text.NotJSON):
+        json_text.readable(data)
+
+
+def test_of_two_members_the_last_is_replaced() -> None:
+    assert json_text.replace_member('{"a": 1, "b": "a", "a": 2, "c": 3}', "a", "0") == '{"a": 1, "b": "a", "a": 0, "c": 3}'
+    assert json_text.replace_member('{"a": 1, "b": {"a": 2}}', "a", "0") == '{"a": 0, "b": {"a": 2}}'

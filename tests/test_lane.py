@@ -12,13 +12,15 @@ from hypothesis import strategies as st
 import legal
 from patterns import all_patterns
 from patterns.irregular import REQUEST
+from piecewise import COMMENT, same
 from regular import REGULAR
 from spoken import APIS, PAIRS, WEATHER, Asked, Text, Thought, asked, speak
 from streams import body_of, chunk, event, pieces, stream
 from toolmend import lane
 from toolmend.apis.shape import learn, text_of
-from toolmend.course import ANYTHING, IN_LEAKED_STRING, IN_STRING, escaped, in_string
+from toolmend.course import ANYTHING, IN_LEAKED_STRING, IN_STRING, escaped, in_string, without
 from toolmend.events import TextDelta
+from toolmend.openings import openers
 from toolmend.pipeline import Pipeline
 from toolmend.providers import armed, profile_for
 from toolmend.vocabulary import vocabulary
@@ -52,13 +54,15 @@ def check(body: bytes, request: Any, source: str = "chat", target: str = "chat")
         [body],
         pieces(body.decode("latin-1"), 1, (40, 300, 700)),
     ]
-    shares = []
+    shares, outs = [], []
     for chunks in cuttings:
         given_ = [part if isinstance(part, bytes) else part.encode("latin-1") for part in chunks]
         plain, _ = run(given_, request, source, target, lanes=False)
         quick, read = run(given_, request, source, target, lanes=True)
-        assert quick == plain
+        same(quick, plain, body)
         shares.append(read / max(1, len(events)))
+        outs.append(COMMENT.sub(b"", b"".join(quick[0])))
+    assert len(set(outs)) == 1, "it depends on how the stream is cut"
     return shares[0]
 
 
@@ -99,6 +103,139 @@ def test_leaks_in_every_api(name: str, source: str, target: str) -> None:
     parts = [Thought(PROSE), Text(PROSE), Text(text)]
     share = check(speak(source, parts), asked(target, *WEATHER, model=model), source, target)
     assert share < 0.8, "hardly anything went out unread"
+
+
+ESCAPES = {"go": {b"<": b"\\u003c", b">": b"\\u003e", b"&": b"\\u0026"}, "php": {b"/": b"\\/"}}
+
+
+@pytest.mark.parametrize("way", ESCAPES)
+@pytest.mark.parametrize("name", all_patterns())
+def test_escapes_that_json_does_not_need(name: str, way: str) -> None:
+    """Some write `<` as `\\u003c`: what ends a call is told by its bytes as well."""
+    pattern = all_patterns()[name]
+    pieced = [part for delta in pattern.deltas for part in (pieces(delta, 1, (3,)) if isinstance(delta, str) else [delta])]
+    body = stream(pieced, finish=pattern.finish, field=pattern.field)
+    for byte, escape in ESCAPES[way].items():
+        body = body.replace(byte, escape)
+    events = [part + b"\n\n" for part in body.split(b"\n\n") if part]
+    for chunks in (events, [b"".join(some) for some in batched(events, 3)], [b"".join(some) for some in batched(events, 30)]):
+        quick, plain = (run(chunks, pattern.request, "chat", "chat", lanes=lanes)[0] for lanes in (True, False))
+        same(quick, plain, body)
+
+
+def test_arguments_that_end_behind_an_escape() -> None:
+    """GLM's `</arg_value>`, with `<` as Go writes it, in a chunk with what is in front of it."""
+    text = "<tool_call>task\n<arg_key>description</arg_key>\n<arg_value>" + "aa bb cc " * 4
+    body = stream([*pieces(text, 1, (3,)), "</arg_value>", "\n</tool_call>"]).replace(b"<", b"\\u003c").replace(b">", b"\\u003e")
+    check(body, asked("chat", *WEATHER, model="glm-4.6"))
+
+
+@pytest.mark.parametrize("wrong", [b"\\x", b"\xed\xa0\xbc"])
+def test_input_that_is_no_json_amid_what_is_mended(wrong: bytes) -> None:
+    """It passes as it came, which does not say that what follows does."""
+    leak = legal.say('<|channel|>commentary to=functions.task<|message|>{"a":1}<|call|>')
+    events = legal.responses(leak, legal.custom("c1", "patch", "aa", "bb", "cc~", "dd", "ee", "ff"))
+    check(legal.sse(events).replace(b"~", wrong), asked("responses", *WEATHER, model="gpt-oss-120b"), "responses", "responses")
+
+
+M2 = '<minimax:tool_call>\n<invoke name="task">\n<parameter name="description">\n{}\n</parameter>\n</invoke>\n</minimax:tool_call>'
+OLD = "[TOOL_CALLS][{}]"
+HELD = {
+    "may have begun as reasoning": ("minimax-m2", [Text(PROSE + M2.format(CODE))]),
+    "began as reasoning": ("minimax-m2", [Text(PROSE + "</think>" + M2.format(CODE) + PROSE)]),
+    "is broken off": ("minimax-m2", [Text(M2.format(CODE)[:-90])]),
+    "waits for its id": ("mistral-large", [Text(PROSE + OLD.format(json.dumps({"name": "task", "arguments": {"description": PROSE}, "id": "a"})))]),
+    "waits in vain": ("mistral-large", [Text(OLD.format(json.dumps({"name": "task", "arguments": {"description": PROSE}})[:-9]))]),
+    "is none": ("mistral-large", [Text(OLD.format(json.dumps({"arguments": {"description": PROSE}, "name": "nothing"})) + PROSE)]),
+    "is in the reasoning": ("minimax-m3", [Thought(M2[20:-21].format(CODE) + PROSE)]),
+    "was a thought": ("minimax-m3", [Thought(M2[20:-21].format(CODE) + PROSE), Text(PROSE)]),
+}
+
+
+@pytest.mark.parametrize(("source", "target"), [*SAME, *PAIRS])
+@pytest.mark.parametrize("name", HELD)
+def test_what_is_held_in_every_api(name: str, source: str, target: str) -> None:
+    model, parts = HELD[name]
+    share = check(speak(source, parts), asked(target, *WEATHER, model=model), source, target)
+    assert share < 0.6 or source == "responses", "hardly anything went in unread"
+
+
+HELD_DELTAS = st.lists(
+    st.sampled_from(["a", " look", "<", "</", "invoke>", "\n</parameter>", "</think>", '<parameter name="x">', '"', "\\", "\\n", "}", "\n", "`", "```",
+                     '{"a": "', "[TOOL_CALLS]", '[{"name": "task", "arguments": {"description": "', '<invoke name="task">', "x" * 300, "x" * 600,
+                     "<minimax:tool_call>", '<parameter name="description">', "</minimax:tool_call>", "é", "\u2028", "\ud83c", "\udf24"])
+    | st.text(max_size=6),
+    max_size=40,
+)  # fmt: skip
+
+
+@settings(max_examples=200, deadline=None)
+@example(deltas=['[{"name": "task", "arguments": {"description": "', "", "a"], begun="", model="mistral-large", ascii_=False, fields=("content", "content"))
+@example(  # a doubt is given up inside of a value
+    deltas=["a", "a", "a", "a", "[TOOL_CALLS]", "a", " look"], begun=M2[20:80], model="minimax-m2", ascii_=False, fields=("reasoning_content", "content")
+)
+@given(
+    deltas=HELD_DELTAS,
+    begun=st.sampled_from(["", "<minimax:tool_call>\n" + M2[20:80], M2[20:80], '[TOOL_CALLS][{"name": "task", "arguments": {"description": "']),
+    model=st.sampled_from(["minimax-m2", "minimax-m3", "mistral-large"]),
+    ascii_=st.booleans(),
+    fields=st.sampled_from([("content", "content"), ("reasoning_content", "reasoning_content"), ("reasoning_content", "content")]),
+)
+def test_any_held_deltas(deltas: list[str], *, begun: str, model: str, ascii_: bool, fields: tuple[str, str]) -> None:
+    texts = [*pieces(begun, 1), *deltas]
+    many = [chunk({fields[at > len(texts) - 6]: text}) for at, text in enumerate(texts)]
+    raw = [json.dumps(each, ensure_ascii=ascii_).encode(errors="replace") for each in [chunk({"role": "assistant"}), *many, chunk({}, "stop")]]
+    body = b"".join(b"data: " + each + b"\n\n" for each in raw)
+    check(body, asked("chat", *WEATHER, model=model))
+    check(body, asked("messages", *WEATHER, model=model), "chat", "messages")
+
+
+def test_what_is_held_is_bounded() -> None:
+    """However long a call, it is read in runs; and of what more may be held than there is room for, each delta is."""
+    texts = [*pieces(M2[:60], 1), *(["a" * 10] * 2000), *(["a" * 400] * 3000), *(["a" * 70_000] * 4)]
+    when, runs = [], [0]
+    for lanes in (True, False):
+        made = Pipeline(asked("chat", *WEATHER, model="minimax-m2"))
+        made._lanes = made._lanes if lanes else None
+        made.feed(event(chunk({"role": "assistant"})))
+        for at, text in enumerate(texts):
+            if made.feed(event(chunk({"content": text}))):
+                when.append(at)
+                break
+            runs.append(len(made._lane._run) if made._lane else 0)
+        assert made.rules == ["hold_limit"]
+    assert when[0] == when[1]
+    assert max(runs) == lane.MOST
+
+
+@pytest.mark.parametrize("name", ["run", "read"])
+@pytest.mark.parametrize("size", [1, 3])
+def test_an_error_in_what_is_held_loses_nothing(name: str, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    events = [event(chunk({"content": text})) for text in pieces(M2.format(CODE), 1)]
+    chunks = [event(chunk({"role": "assistant"})), *map(b"".join, batched(events, size))]
+    made, out = Pipeline(asked("chat", *WEATHER, model="minimax-m2")), []
+    for at, data in enumerate(chunks):
+        if at == 15:
+            assert made._lane
+            assert made._lane.holds
+            monkeypatch.setattr(lane.Lane, name, lambda *_: 1 / 0)
+        out.append(made.feed(data))
+    assert b"".join(out) + made.close() == b"".join(chunks)
+    assert made.error
+    assert made.error.startswith("ZeroDivisionError")
+
+
+@pytest.mark.parametrize("end", ["close", "give_up", "comment"])
+def test_what_is_held_unread_is_not_lost(end: str) -> None:
+    """It leaves as it came; a comment goes ahead of it."""
+    made = Pipeline(asked("chat", *WEATHER, model="minimax-m2"))
+    events = [event(chunk(delta)) for delta in ({"role": "assistant"}, *({"content": f" a{n}"} for n in range(9)))]
+    assert [made.feed(data) for data in events] == [events[0], *[b""] * 9]
+    assert made._lane
+    assert not made._lane.empty
+    comment = b": hi\n\n" if end == "comment" else b""
+    assert (made.feed(comment) if comment else b"") == comment
+    assert (made.give_up("it is time") if end == "give_up" else b"") + made.close() == b"".join(events[1:])
 
 
 @pytest.mark.parametrize(("source", "target"), [*SAME, *PAIRS])
@@ -264,13 +401,15 @@ def test_what_waits_is_not_lost(end: str) -> None:
     assert b"".join(out) + made.close() == b"".join(events) + more
 
 
+MARKS = ("</arg_value>", "\\n<arg_key>", "\n</arg_value>")
+ARGUMENTS = without(MARKS, frozenset(), openers(MARKS).search)
 OPENERS = vocabulary(tuple(armed(None, profile_for("gpt-oss-20b", ""))))
 
 
 @settings(max_examples=500, deadline=None)
 @given(st.text() | st.lists(st.sampled_from(["<", "|", "<|tool", "f", "func", "un", "[", "]", "a", "n", "o", '"', "\\", "/", "\n", "x "])).map("".join))
 def test_what_is_quiet_stops_nothing(text: str) -> None:
-    for course in (OPENERS.course, IN_STRING, IN_LEAKED_STRING, escaped("'", in_string), escaped('"', in_string), ANYTHING):
+    for course in (OPENERS.course, ARGUMENTS, IN_STRING, IN_LEAKED_STRING, escaped("'", in_string), escaped('"', in_string), ANYTHING):
         for raw in (json.dumps(text), json.dumps(text, ensure_ascii=False)):
             data = raw.encode(errors="surrogatepass")
             assert course.quiet
@@ -278,6 +417,13 @@ def test_what_is_quiet_stops_nothing(text: str) -> None:
             if match and match.end() == len(data) - 1 and text:
                 assert text_of(data[1:-1]) == text
                 assert not course.stops(text)
+
+
+def test_half_a_character_in_what_stops() -> None:
+    """A model may call an element so."""
+    course = without(("</\ud83c>",), frozenset(), openers(("</\ud83c>",)).search)
+    assert course.stops("a </\ud83c>")
+    assert not course.stops("a </b>")
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ UNTOUCHED = {
     "usage on each chunk": b"".join(event({**chunk({"role": "assistant", "content": c}), "usage": {"prompt_tokens": 1}}) for c in "ab<c"),
     "no choices, null choices": event({**META, "choices": []}) + event({**META, "choices": None}) + event({}),
     "deep and huge": event("[" * 100_000) + event('{"a":' + "9" * 5000 + "}"),
-    "bytes that are no utf-8": b'data: {"choices":[{"index":0,"delta":{"role":"assistant","content":"\xff\xfe"}}]}\n\n',
+    "bytes that are no utf-8": event(chunk({"role": "assistant", "content": "~"})).replace(b"~", b"\xff\xfe"),
 }
 
 

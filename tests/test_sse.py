@@ -65,6 +65,13 @@ def test_with_data(raw: bytes, expected: bytes) -> None:
     assert event.with_data(b"b") == expected
 
 
+def test_with_data_of_several() -> None:
+    """Those that were read as one are one then."""
+    for newline in (b"\n", b"\r\n"):
+        one = newline.join((b"event: a", b"data: x", b"", b""))
+        assert ServerSentEvent(one * 3, b"xxx", b"a").with_data(b"y") == one.replace(b"x", b"y")
+
+
 def test_a_chunk_that_is_one_event_is_not_copied() -> None:
     body = b"data: {}\n\n"
     (event,) = Decoder().feed(body)
@@ -94,6 +101,15 @@ def test_any_bytes_any_cut(parts: list[bytes], data: st.DataObject) -> None:
     at = data.draw(st.integers(0, len(body)))
     to = data.draw(st.integers(at, len(body)))
     assert decode([body[:at], body[at:to], body[to:]]) == whole
+
+
+@pytest.mark.parametrize("cut", range(1, 9))
+def test_the_end_of_an_event_is_taken_alone(cut: int) -> None:
+    made = Decoder()
+    assert not made.feed(b"data: a\n\n"[:cut])
+    taken, end = made.take(b"data: a\n\ndata: b\n\n"[cut:], 0)
+    assert [event.data for event in taken] == [b"a"]
+    assert end == 9 - cut
 
 
 @pytest.mark.parametrize("size", [1, 3, 10, 1000])

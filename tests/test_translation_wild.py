@@ -148,3 +148,57 @@ def test_a_legal_stream_with_leaks_anywhere_stays_legal(source: str, target: str
         assert run(source, target, [body[at : at + 1] for at in range(len(body))]) == out
 
     holds()
+
+
+WORDS: list[Part] = [Thought("Hm, let me see."), Text("I look at ~ now."), Asked("call_a", "task", '{"description":"of ~ it"}')]
+
+
+@pytest.mark.parametrize(("source", "target"), [(source, target) for source in APIS for target in APIS])
+@pytest.mark.parametrize(
+    ("wrong", "meant"), [(b"\xff", "\ufffd"), (b"\xe6\x97", "\ufffd"), (b"\x01", "\x01"), (b"\t", "\t")], ids=["no UTF-8", "cut", "control", "tab"]
+)
+def test_what_is_no_json_for_its_characters_alone_is_heard(wrong: bytes, meant: str, source: str, target: str) -> None:
+    body = speak(source, WORDS, "tool_calls").replace(b"~", wrong)
+    out = run(source, target, [body])
+    assert run(source, target, [body[at : at + 1] for at in range(len(body))]) == out
+    if source == target:
+        assert out == body or wrong < b" "  # which arguments may not hold either, and are mended
+        return
+    answer = JUDGES[target].read(out)
+    assert answer.text == f"I look at {meant} now."
+    assert [name for name, _ in answer.asked] == ["task"]
+    assert json.loads(answer.calls[0].arguments, strict=False) == {"description": f"of {meant} it"}
+
+
+@pytest.mark.parametrize("source", APIS)
+@pytest.mark.parametrize("wrong", [b"\xff", b"\x01"])
+def test_wrong_characters_in_a_call_that_leaked(wrong: bytes, source: str) -> None:
+    """It is read on, and the client gets JSON."""
+    leak = ONE.replace("Beijing", "Bei~jing")
+    out = run(source, source, [speak(source, [Text(leak)]).replace(b"~", wrong)])
+    answer = JUDGES[source].read(out)
+    assert not answer.faults, answer.faults
+    assert answer.asked == [("get_weather", {"city": f"Bei{wrong.decode(errors='replace')}jing"})]
+
+
+@pytest.mark.parametrize("target", APIS)
+@pytest.mark.parametrize(
+    ("said", "text", "reasoning"),
+    [([chunk({"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "Hm"}]}]}), chunk({"content": [{"type": "text", "text": "Hi"}, None, 1]})],
+      "Hi", "Hm"),
+     ([{**META, "choices": [{"index": 0, "message": {"role": "assistant", "content": "Hi"}, "finish_reason": "stop"}]}], "Hi", ""),
+     ([chunk({"content": "Hi"}), {**META, "choices": [{"index": 0, "message": {"role": "assistant", "content": "Hi"}}]}], "Hi", "")],
+    ids=["Mistral's parts", "a whole message", "a whole message at the end"],
+)  # fmt: skip
+def test_what_chunks_say_in_other_places(said: list[Any], text: str, reasoning: str, target: str) -> None:
+    out = run("chat", target, [body_of("chat", [*said, chunk({}, "stop"), "[DONE]"])])
+    if target != "chat":
+        answer = JUDGES[target].read(out)
+        assert (answer.text, answer.reasoning, answer.faults, answer.error) == (text, reasoning, [], None)
+
+
+@pytest.mark.parametrize("target", APIS)
+def test_of_members_that_come_twice_the_last_counts(target: str) -> None:
+    body = speak("chat", [Text(f"I look. {ONE}")]).replace(b"data: {", b'data: {"choices": [], ')
+    answer = JUDGES[target].read(run("chat", target, [body]))
+    assert (answer.text, answer.asked) == ("I look. ", [("get_weather", {"city": "Beijing"})])

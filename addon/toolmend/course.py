@@ -81,11 +81,12 @@ def without(literals: tuple[str, ...], words: frozenset[str], search: Callable[[
     """Text in which `search` looks for some literals, and for the beginning of one at its end; for `words` not within others."""
     behind: dict[bytes, list[bytes]] = {}
     for literal in literals:
-        data = literal.encode()
+        data = literal.encode(errors="surrogatepass")  # what a model calls an element may hold half a character
         behind.setdefault(data[:1], []).append(data[1:])
     firsts = {first: _begins(rests, KNOWN) for first, rests in behind.items()}
-    harmless = [rb"%b(?!%b)" % (re.escape(first), rest) for first, rest in firsts.items() if rest]
-    anywhere = {literal[:1].encode() for literal in literals if literal not in words}
+    # a backslash stands in JSON as two; one alone begins an escape, whatever that means
+    harmless = [rb"%b(?!%b)" % (re.escape(first.replace(b"\\", rb"\\")), rest) for first, rest in firsts.items() if rest]
+    anywhere = {literal[:1].encode(errors="surrogatepass") for literal in literals if literal not in words}
     # a letter behind another one; what stands behind a backslash is none
     harmless += (rb"%b(?<=[^\\]\w%b)" % (first, first) for first in firsts if first not in anywhere)
     escapes = [code for code, meant in zip(b'"\\/bfnrt', b'"\\/\b\f\n\r\t', strict=True) if bytes((meant,)) not in firsts]

@@ -53,6 +53,19 @@ def loads(data: bytes) -> Any:
         raise NotJSON(str(error)) from None
 
 
+def readable(data: bytes) -> bytes:
+    """A JSON text in which single characters are wrong, as it is meant: bytes that are no UTF-8, control characters in strings.
+
+    Who reads a stream as browsers do gets U+FFFD for the former. Raises NotJSON where more is wrong.
+    """
+    if len(data) > SMALL and _is_crowded(data):
+        raise NotJSON(f"it has more than {MANY} values")
+    try:
+        return dumps(json.loads(data.decode(errors="replace"), strict=False)).encode()
+    except (ValueError, RecursionError) as error:
+        raise NotJSON(str(error)) from None
+
+
 def _is_crowded(data: bytes) -> bool:
     """Whether there are more values than are read: one for each comma and each bracket that opens, outside of strings."""
     if sum(map(data.count, (b",", b"[", b"{"))) <= MANY:
@@ -93,7 +106,8 @@ def replace_member(text: str, key: str, value: str) -> str:
 
 
 def _member(text: str, key: str) -> tuple[int, int, str]:
-    """Where the value of a member begins and ends, and what to write in front of a new value."""
+    """Where the value of a member begins and ends, the last one of that name, and what to write in front of a new value."""
+    found: tuple[int, int] | None = None
     at = _skip(text, 0)
     if text[at] != "{":
         raise ValueError
@@ -110,10 +124,12 @@ def _member(text: str, key: str) -> tuple[int, int, str]:
         start = _skip(text, at + 1)
         _, end = _scan(text, start)
         if name == key:
-            return start, end, ""
+            found = start, end
+            if text.find(f'"{key}"', end) < 0:
+                return start, end, ""
         at = _skip(text, end)
         if text[at] == "}":
-            return at, at, f",{quote(key)}:"
+            return (*found, "") if found else (at, at, f",{quote(key)}:")
         if text[at] != ",":
             raise ValueError
         at = _skip(text, at + 1)

@@ -3,6 +3,7 @@
     upstream   {… "content":"Let me"}   {… "content":" look"}   {… "content":" at it"}          one shape: apis/shape.py
     client     {… "content":"Let me"}   {… "content":" look"}   {… "content":" at it"}          nothing to mend: the same bytes
                {… "arguments":"Let me"} {… "arguments":" look"} {… "arguments":" at it"}        in a call, or in another API
+               nothing                                                                          while it is not known what it is
     read       {… "content":"Let me look at it"}                                                before anything else is
 
 Rule of this file: it changes no result. What a stream means does not depend on where its text was cut, so a run of deltas means
@@ -11,6 +12,8 @@ while the two boxes that look into texts, the codec and the reader, say what tex
 while the others were seen to let such a delta pass. Then what goes out is known but for the text: the upstream's own bytes; or
 what went out for two such deltas in a row, which were the same around the text.
 """
+
+from dataclasses import replace
 
 from .apis.shape import ROOM, Shape, text_of
 from .course import Course
@@ -23,9 +26,13 @@ MOST_CHARACTERS = ROOM // 8
 
 
 class Lane:
-    """A run of deltas. `shape`: of whole events. `wrap`: around the last delta that was read; None: they pass as they are."""
+    """A run of deltas. `shape`: of whole events. `wrap`: around the last delta that was read; None: they pass as they are.
 
-    def __init__(self, shape: Shape, course: Course, wrap: Wrap | None) -> None:
+    `holds`: nothing goes out for them, as for what is before them: they are read as one event, and leave as one.
+    """
+
+    def __init__(self, shape: Shape, course: Course, wrap: Wrap | None, *, holds: bool = False) -> None:
+        self.holds = holds
         self._shape = shape
         self._course = course
         self._around = around(wrap, escapes=course.escapes) if wrap else None
@@ -33,18 +40,23 @@ class Lane:
         self._run: list[bytes] = []  # the texts
         self._size = 0
         self._last: list[bytes] = []  # the last event, if more than the text varies
+        self._kept: list[bytes] = []  # the events that are held
         self._row: Row | None = None
         self.glance: Glance = nothing
+        self._takes: Glance = nothing  # takes in a chunk that is held
         if quiet := course.quiet:
             run = self._run
-            self._row = row = rows(shape, quiet, alone=wrap is not None)
+            self._row = row = rows(shape, quiet, alone=holds or wrap is not None)
             self.glance = varying(shape, quiet, row, run, self._last) if shape.varies else same(shape, quiet, row, run)
             if self._around:
                 self.glance = wrapped(self.glance, run, self._around)
+        if holds:
+            self._takes, self.glance, self._row = self.glance, nothing, None
 
     def begin(self, shape: Shape, course: Course) -> bool:
         """Whether another run can begin here: it is of the same shape, and on the same course."""
         self._run.clear()
+        self._kept.clear()
         self._size = 0
         return self._shape is shape and self._course is course
 
@@ -76,6 +88,11 @@ class Lane:
 
         Where the first begins that does not, and whether what is there may still belong to it, when more comes.
         """
+        if self.holds:
+            out = self._kept
+            if not at and len(data) < self._least + LONGEST and self._takes(data):
+                out.append(data)
+                return len(data), False
         span, run, course = self._shape.span, self._run, self._course
         undecided: list[tuple[int, int, int]] = []
         said = ""  # by them
@@ -87,7 +104,7 @@ class Lane:
             if found is None:
                 break
             first, last, end = found
-            if self._size + last - first > MOST_CHARACTERS:
+            if end - at >= self._least + LONGEST if self.holds else self._size + last - first > MOST_CHARACTERS:
                 break
             text = text_of(data[first:last])
             if text is None or not (text.isascii() or _is_whole(text)):
@@ -129,6 +146,12 @@ class Lane:
         text, count = b"".join(self._run), len(self._run)
         raw = shape.around(text, self._last[0]) if shape.varies else shape.head + text + shape.rest[0][1]
         return parse(raw, raw), count, self._around([text], count) if self._around else raw
+
+    def held(self) -> ServerSentEvent:
+        """`read` for what is held: one event, which came in the bytes of all of them."""
+        raw = b"".join(self._kept)
+        self._kept.clear()
+        return replace(self.read()[0], raw=raw)
 
 
 def _is_whole(text: str) -> bool:

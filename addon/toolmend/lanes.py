@@ -1,7 +1,7 @@
 """When a lane may open: where the next delta is told before it comes. lane.py is what one is.
 
 Rule of this file: the codec and the reader say what text is nothing but more of the same, on a course that is theirs to tell; and
-what they are between was seen to let such a delta pass, or to put the same around two in a row.
+what they are between was seen to let such a delta pass, or to put the same around two in a row, or has nothing yet.
 """
 
 from collections.abc import Sequence
@@ -9,6 +9,7 @@ from typing import Protocol
 
 from .apis.codec import Counting, Flowing
 from .apis.shape import Shape
+from .course import Course
 from .lane import Lane
 from .sse import ServerSentEvent
 from .transformers.markup import Markup
@@ -36,6 +37,7 @@ class Lanes:
         self._known: tuple[Shape, Shape | None] | None = None  # the codec's, and that of whole events
         self._wrap: Wrap | None = None  # around the last delta
         self._passing: Lane | None = None  # the last one that let events pass as they are
+        self._holding: Lane | None = None  # the last one whose events were held
 
     def open(self, sse: ServerSentEvent, given: bytes) -> Lane | None:
         """The lane of what may come behind an event that was read, if there is one; `given` is what went out for it."""
@@ -45,12 +47,13 @@ class Lanes:
             return None
         shape, course = told
         goes_on, whole = self._markup.course(shape.kind, shape.choice), self._of_events(shape, sse)
-        if goes_on is None or whole is None or any(box.busy for box in self._others):
-            return None
-        text = shape.text(sse.data)
-        if text is None:
-            return None  # without a text it passes anywhere
+        if goes_on is None or whole is None or (text := shape.text(sse.data)) is None:
+            return None  # one that says nothing passes, whatever becomes of the others
         course = course or goes_on
+        if self._markup.holds:
+            return self._held(whole, course)
+        if any(box.busy for box in self._others):
+            return None
         if given.endswith(sse.raw) and not self._translates:
             if self._passing is None or not self._passing.begin(whole, course):
                 self._passing = Lane(whole, course, None)
@@ -59,6 +62,14 @@ class Lanes:
             return None  # what varies stands in what goes out
         self._wrap = wrap = wrap_of(given, quoted(text, escapes=course.escapes))
         return Lane(whole, course, wrap) if wrap and last and wrap.alike(last) else None
+
+    def _held(self, shape: Shape, course: Course) -> Lane | None:
+        """The lane of what is held, where nothing else varies in it and each has no number of its own."""
+        if shape.varies or isinstance(self._codec, Counting):
+            return None
+        if self._holding is None or not self._holding.begin(shape, course):
+            self._holding = Lane(shape, course, None, holds=True)
+        return self._holding
 
     def _of_events(self, shape: Shape, sse: ServerSentEvent) -> Shape | None:
         known, whole = self._known or (None, None)

@@ -108,13 +108,14 @@ class Pipeline:
                 self._events(events, out)
                 continue
             end, waits = self._lane.run(data, at, out)
-            self._ledger.goes(out, end - at)
+            if not self._lane.holds:
+                self._ledger.goes(out, end - at)
             at = end
             if waits:
                 self._waiting, self.glance = data[at:], self._joined
                 return
             if at < len(data):
-                self._catch_up()
+                self._catch_up(out)
         if self._lane:
             self.glance = self._lane.glance
 
@@ -141,9 +142,9 @@ class Pipeline:
         out: list[bytes] = []
         try:
             self._ledger.begin(b"", out)
-            self._catch_up()
+            self._catch_up(out)
             self._read(self._waiting, out)
-            self._catch_up()
+            self._catch_up(out)
             self._events(self._decoder.close(), out)
             if not self.done and (last := self._codec.close()).events:
                 self._send(self._through([last], 0), out)
@@ -239,8 +240,9 @@ class Pipeline:
         if sse.data is None and (self._markup.in_call or (self._policy and self._policy.silent)):
             self._go_ahead(sse, sse.raw, out)
             return
-        self._ledger.enter(sse)
-        self._send(self._through([self._decode(sse)], 0), out)
+        frame = self._decode(sse)
+        self._ledger.enter(frame.sse or sse)
+        self._send(self._through([frame], 0), out)
 
     def _go_ahead(self, sse: ServerSentEvent, given: bytes, out: list[bytes]) -> None:
         """The upstream's keep-alive goes ahead of what is held, or the client may give up."""
@@ -248,10 +250,13 @@ class Pipeline:
         if not self._writer:
             self._ledger.went_ahead(sse.raw, out)
 
-    def _catch_up(self) -> None:
-        """Reads what went out unread, and is answered for."""
+    def _catch_up(self, out: list[bytes]) -> None:
+        """Reads what went in unread. It went out, and is answered for, or was held."""
         lane, self._lane = self._lane, None
         if lane is None or lane.empty:
+            return
+        if lane.holds:
+            self._event(lane.held(), out)
             return
         sse, count, due = lane.read()
         for box in self._counting:
@@ -264,6 +269,10 @@ class Pipeline:
     def _decode(self, sse: ServerSentEvent) -> Frame:
         try:
             return self._codec.decode(sse)
+        except json_text.NotJSON:
+            pass
+        try:
+            return self._codec.decode(ServerSentEvent(sse.raw, json_text.readable(sse.data or b""), sse.event, sse.id, sse.retry))
         except json_text.NotJSON:
             self._note("data that is no JSON passed as it came")
             return Frame(sse)

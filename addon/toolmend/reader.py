@@ -12,6 +12,7 @@ Sections of dialects.md: R1 commit point, R7 missing ends, R9 wrappers, R10 text
 
 from collections.abc import Callable, Generator
 
+from .apis.shape import ROOM
 from .course import Course
 from .dialects.dialect import Dialect
 from .openings import openers
@@ -48,14 +49,23 @@ class Reader(Telling):
         """Whether text is held because it looks like a call: more than the beginning of an opener."""
         return self._in_call or self.doubtful is not None or bool(self.head and self.head.ops)
 
-    def course(self, *, reasoning: bool) -> Course | None:
-        """How such text goes on if nothing of it is undecided, or told late."""
-        if reasoning is not self.reasoning or self.doubtful or self.head is not None:
+    def course(self, *, reasoning: bool, held: bool) -> Course | None:
+        """How such text goes on. `held`: it leaves later, so it may be undecided, or told late."""
+        if reasoning is not self.reasoning:
+            return None
+        if not (self._stays(reasoning=reasoning) if held else self.doubtful is None and self.head is None):
             return None
         if self.scanner.course:
             return self.scanner.course
         rests = self._idle and not self.thinking and not self.open[0] and not (self.speaking and reasoning)
         return self._vocabulary.course if rests else None
+
+    def _stays(self, *, reasoning: bool) -> bool:
+        """Whether no more of such text ends a doubt, or is more than may be held."""
+        if self.doubtful and not (reasoning or self.thinking or self.head):
+            return False
+        late = sum(told.size for told in (self.head, self.doubtful and self.doubtful.late) if told)
+        return len(self.scanner.text) - self.scanner.start + late + ROOM <= MAX_HELD
 
     def passes(self, piece: str, reasoning: bool = False) -> bool:
         """Whether the next text is just text: nothing is held, and nothing in it can begin a call. Then it has been read."""
@@ -124,7 +134,7 @@ class Reader(Telling):
 
     def _restart(self) -> None:
         self.committed = self._in_call = self._idle = False
-        self.scanner.pos = self.scanner.start
+        self.scanner.pos, self.scanner.course = self.scanner.start, None
         self._reading = self._read()
 
     def _give_up_doubt(self) -> None:

@@ -47,7 +47,8 @@ class ServerSentEvent:
         if self.data is not None and self.raw == b"data: " + self.data + newline + newline:
             return b"data: " + data + newline + newline
         lines, placed = [], False
-        for line in _LINE_END.split(self.raw.removeprefix(_BOM)):
+        first = self.raw[: block_end(self.raw, 0) or None]  # of several that were read as one
+        for line in _LINE_END.split(first.removeprefix(_BOM)):
             if line == b"data" or line.startswith(b"data:"):
                 if not placed:
                     lines.append(b"data: " + data)
@@ -98,6 +99,11 @@ class Decoder:
         """`feed` for what begins at `at`, an event at a time where it can: those that are read now, and where the next begins."""
         if not self._rest and (end := _blank_line(data, at) or block_end(data, at)):
             return [self._event(data[at:end])], end
+        if self._rest and not self._oversize:
+            begun = self._rest[self._searched :] + data[at:]
+            end = at + block_end(begun, 0) - len(self._rest) + self._searched
+            if end > at and data[end - 1] == 10:
+                return self.feed(data[at:end]), end
         return self.feed(data[at:]), len(data)
 
     @property

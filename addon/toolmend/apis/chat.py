@@ -29,6 +29,7 @@ from ..sse import ServerSentEvent
 from ..tools import Tools
 from .chat_calls import Calls
 from .chat_details import Run, put_seal, text_of
+from .chat_parts import parts_of
 from .chat_reports import put_errors, stop_sequence_of, usage_in
 from .chat_shape import REASONING, learn_chunk
 from .chat_write import rewrite
@@ -215,8 +216,12 @@ class Chat:
         if isinstance(delta, dict) and any(delta.get(name) for name in _SAYS):
             regular &= self._settle(index, events)
         first = len(events)
+        message = choice.get("message")
         if isinstance(delta, dict):
             regular &= self._decode_delta(delta, index, key, events)
+        elif isinstance(message, dict) and index not in self._roles:  # a whole answer as the only chunk
+            regular = self._mended("delta")
+            self._decode_delta(message, index, "message", events)
         elif delta is None and key == "delta" and "text" not in choice:
             regular = self._mended("delta")
         reason = choice.get("finish_reason")
@@ -270,6 +275,8 @@ class Chat:
         content = delta.get("content")
         if isinstance(content, str) and content:
             events.append(TextDelta(content, index))
+        elif isinstance(content, list):
+            events += parts_of(content, index)
         refusal = delta.get("refusal")
         if isinstance(refusal, str) and refusal:
             events.append(RefusalDelta(refusal, index))

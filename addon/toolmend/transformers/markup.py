@@ -116,13 +116,18 @@ class Markup:
         return self._choice(event.choice).reader.passes(event.text, isinstance(event, ReasoningDelta))
 
     def course(self, kind: type[Event], number: int) -> Course | None:
-        """How a choice goes on with events of this kind, if nothing is held: they pass, or text becomes arguments."""
+        """How a choice goes on with events of this kind: they pass, or text becomes arguments; or they wait like those before."""
         choice = self._choices.get(number)
-        if choice is None or self._held:
+        if choice is None:
             return None
         if kind is ToolCallDelta:
-            return None if choice.reader.doubtful else ANYTHING
-        return choice.reader.course(reasoning=kind is ReasoningDelta)
+            return None if self._held or choice.reader.doubtful else ANYTHING
+        return choice.reader.course(reasoning=kind is ReasoningDelta, held=self.holds)
+
+    @property
+    def holds(self) -> bool:
+        """Whether frames are held: then those that come are."""
+        return bool(self._held)
 
     def close(self) -> Sequence[Frame]:
         self._finish()

@@ -1,0 +1,24 @@
+"""Content that comes in parts, as Mistral's models send it that reason.
+
+    "content": [{"type": "thinking", "thinking": [{"type": "text", "text": "Hm"}]}, {"type": "text", "text": "Hi"}]
+
+Rule of this file: of a part nothing is read but its text. Source: Mistral's documentation of reasoning.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ..events import ReasoningDelta, TextDelta
+
+
+def parts_of(content: Sequence[Any], choice: int) -> Iterator[TextDelta | ReasoningDelta]:
+    """What the parts of a content say."""
+    for part in content:
+        if not isinstance(part, dict):
+            continue
+        text, thought = part.get("text"), part.get("thinking")
+        if isinstance(text, str) and text:
+            yield TextDelta(text, choice)
+        for inner in thought if isinstance(thought, list) else ():
+            if isinstance(inner, dict) and isinstance(inner.get("text"), str) and inner["text"]:
+                yield ReasoningDelta(inner["text"], choice)

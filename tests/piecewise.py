@@ -1,0 +1,41 @@
+"""Whether two ways through the pipeline are one to the client: what goes out for each chunk, and beside it."""
+
+import json
+import re
+from typing import Any
+
+COMMENT = re.compile(rb"^:.*\n\n", re.MULTILINE)
+"""Goes out where it came in between: that differs with the cuts."""
+
+_TEXTS = ("content", "reasoning_content", "reasoning", "arguments", "text", "thinking", "partial_json", "delta")
+
+
+def same(quick: tuple[Any, ...], plain: tuple[Any, ...], body: bytes) -> None:
+    """Whether what goes out is the same, chunk by chunk; what was held and is mended then may leave in one piece."""
+    assert quick[1:] == plain[1:]
+    if quick[0] != plain[0]:
+        assert [bool(out) for out in quick[0]] == [bool(out) for out in plain[0]]
+        assert list(map(_told, quick[0])) == list(map(_told, plain[0]))
+        assert b"".join(plain[0]) != body
+
+
+def _told(out: bytes) -> list[tuple[str, list[str]]]:
+    """The events, each with its texts; several in a row that are the same around them are one."""
+    found: list[tuple[str, list[str]]] = []
+    texts: list[str] = []
+
+    def blank(value: dict[str, Any]) -> dict[str, Any]:
+        texts.extend(value[name] for name in _TEXTS if isinstance(value.get(name), str))
+        return {name: "" if name in _TEXTS and isinstance(each, str) else each for name, each in value.items() if name != "sequence_number"}
+
+    for block in out.split(b"\n\n"):
+        texts = []
+        _, _, data = block.rpartition(b"data: ")
+        try:
+            around = json.dumps(json.loads(data, object_hook=blank))
+        except ValueError:
+            around = repr(block)
+        if found and found[-1][0] == around:
+            texts = list(map("".join, zip(found.pop()[1], texts, strict=True)))
+        found.append((around, texts))
+    return found
