@@ -34,6 +34,9 @@ from .stream import Mend, Tee, reason
 
 logger = logging.getLogger(__name__)
 
+SOON = 0.005
+"""Seconds until the request has left, and an upstream that answers at once, as from a cache, has answered."""
+
 
 class Toolmend:
     """The addon. One instance serves all flows; a reload of the script makes a new one, and old streams keep theirs."""
@@ -107,7 +110,7 @@ class Toolmend:
             play.send(flow)
         elif (call := self.calls.get(flow)) and not (call.answered or flow.response):
             with suppress(RuntimeError):  # where no loop runs, the answer begins as well
-                asyncio.get_running_loop().call_later(0, self._prepare, call, flow)
+                asyncio.get_running_loop().call_later(SOON, self._prepare, call, flow)
 
     def responseheaders(self, flow: http.HTTPFlow) -> None:
         call, response = self.calls.pop(flow, None) or self._told(flow), flow.response
