@@ -11,7 +11,7 @@ from collections.abc import Callable
 from itertools import accumulate
 
 from .apis.shape import Match, Shape, text_of
-from .course import Escapes
+from .course import KNOWN, Escapes
 from .wrap import Wrap
 
 MOST = 512
@@ -147,6 +147,13 @@ def rows(shape: Shape, quiet: Match, *, alone: bool) -> Row:
     start, tail, length = len(head), holes[-1][1], holes[-1][2]
     between, step = tail + head, length + start
 
+    def end_of(data: bytes, at: int, quote: int) -> int:
+        """Where a text ends that is quiet, or may be with those behind it; somewhere else where it is surely not."""
+        match = quiet(data, at)
+        end = match.end() if match else -1
+        begins = not alone and end >= quote - KNOWN - 1 and data[quote - 1] != _BACKSLASH
+        return quote if begins else end
+
     def alike(data: bytes, at: int) -> tuple[list[bytes], list[int]]:
         """The texts of events in which nothing else varies, and where these begin; then the end."""
         texts, begins = list[bytes](), [at]
@@ -154,8 +161,7 @@ def rows(shape: Shape, quiet: Match, *, alone: bool) -> Row:
         while len(texts) < ROW:
             end = data.find(b'"', at)
             if alone or not texts or data[end - 1] == _BACKSLASH:
-                match = quiet(data, at)
-                end = match.end() if match else -1
+                end = end_of(data, at, end)
             if data.startswith(between, end):
                 texts.append(data[at:end])
                 at = end + step
@@ -173,7 +179,11 @@ def rows(shape: Shape, quiet: Match, *, alone: bool) -> Row:
         while data.startswith(head, at) and len(texts) < ROW:
             at += start
             for hole, literal, length in holes:
-                if alone or hole is not quiet or not texts or data[(end := data.find(b'"', at)) - 1] == _BACKSLASH:
+                if hole is quiet:
+                    end = data.find(b'"', at)
+                    if alone or not texts or data[end - 1] == _BACKSLASH:
+                        end = end_of(data, at, end)
+                else:
                     match = hole(data, at)
                     end = match.end() if match else -1
                 if not data.startswith(literal, end):
