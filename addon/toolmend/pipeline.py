@@ -101,7 +101,11 @@ class Pipeline:
 
     def _read(self, data: bytes, out: list[bytes]) -> None:
         """Takes in what is there, unread where a lane is open."""
-        at, self._waiting, self.glance = 0, b"", nothing
+        at, waited, self._waiting, self.glance = 0, bool(self._waiting), b"", nothing
+        if waited and self._lane and (given := self._lane.glance(data)) is not None:  # with what it waited for
+            out.append(given)
+            at = len(data)
+            self._ledger.goes(out, at)
         while at < len(data) and not self.done:
             if self._lane is None:
                 events, at = self._take(data, at)
@@ -112,28 +116,12 @@ class Pipeline:
                 self._ledger.goes(out, end - at)
             at = end
             if waits:
-                self._waiting, self.glance = data[at:], self._joined
+                self._waiting = data[at:]
                 return
             if at < len(data):
                 self._catch_up(out)
         if self._lane:
             self.glance = self._lane.glance
-
-    def _joined(self, data: bytes) -> bytes | None:
-        """`glance`, where events wait: with what they waited for, they may be told at once."""
-        assert self._lane
-        out: list[bytes] = []
-        try:
-            both = self._waiting + data
-            given = self._lane.glance(both)
-            if given is not None:
-                self._ledger.begin(b"" if self._writer else data, out)
-                out.append(given)
-                self._ledger.goes(out, len(both))
-                self._waiting, self.glance = b"", self._lane.glance
-        except Exception as error:
-            return self._fail(error, out, data)
-        return given
 
     def close(self) -> bytes:
         """The body is over; returns what had been held."""
