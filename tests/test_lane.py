@@ -18,8 +18,9 @@ from spoken import APIS, PAIRS, WEATHER, Asked, Text, Thought, asked, speak
 from streams import body_of, chunk, event, pieces, stream
 from toolmend import lane
 from toolmend.apis.shape import learn, text_of
-from toolmend.course import ANYTHING, IN_LEAKED_STRING, IN_STRING, escaped, in_string, without
+from toolmend.course import ANYTHING, IN_LEAKED_STRING, IN_STRING, escaped, without
 from toolmend.events import TextDelta
+from toolmend.json_text import inside
 from toolmend.openings import openers
 from toolmend.pipeline import Pipeline
 from toolmend.providers import armed, profile_for
@@ -409,7 +410,7 @@ OPENERS = vocabulary(tuple(armed(None, profile_for("gpt-oss-20b", ""))))
 @settings(max_examples=500, deadline=None)
 @given(st.text() | st.lists(st.sampled_from(["<", "|", "<|tool", "f", "func", "un", "[", "]", "a", "n", "o", '"', "\\", "/", "\n", "x "])).map("".join))
 def test_what_is_quiet_stops_nothing(text: str) -> None:
-    for course in (OPENERS.course, ARGUMENTS, IN_STRING, IN_LEAKED_STRING, escaped("'", in_string), escaped('"', in_string), ANYTHING):
+    for course in (OPENERS.course, ARGUMENTS, IN_STRING, IN_LEAKED_STRING, escaped("'", inside), escaped('"', inside), ANYTHING):
         for raw in (json.dumps(text), json.dumps(text, ensure_ascii=False)):
             data = raw.encode(errors="surrogatepass")
             assert course.quiet

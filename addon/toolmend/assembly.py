@@ -114,7 +114,7 @@ def assemble(
         offered,
         new_id,
         fired,
-        {name: value for name, value in request.items() if name not in CONVERSATION},
+        without_conversation(request),
         profile.reasoning_field or "reasoning_content",
         tokens(request, answer.target) if answer.translates else 0,
         answer.translates,
@@ -154,6 +154,11 @@ def assemble(
         lanes=lanes,
         counting=[box for box in counted if isinstance(box, Counting)],
     )
+
+
+def without_conversation(request: Mapping[str, Any]) -> dict[str, Any]:
+    """What is kept of a request while it is answered."""
+    return {name: value for name, value in request.items() if name not in CONVERSATION}
 
 
 def looked_for(answer: Answer, offered: Tools, profile: Profile) -> tuple[list[Dialect], list[Dialect]]:

@@ -52,13 +52,8 @@ _LEAVES_LEAKED = re.compile(r'[^"\\]*+(?:\\[^\x00-\x1f][^"\\]*+)*+(?!\Z)')
 _STAYS_LEAKED = re.compile(rb'[^"\\\x00-\x1f]*+(?:\\(?:[bfnrt]|\\(?:[^"\\\x00-\x1f]|\\["\\]))[^"\\\x00-\x1f]*+)*+')
 
 
-def in_string(text: str) -> str:
-    """Any text as it stands inside a JSON string."""
-    return json_text.quote(text)[1:-1]
-
-
 def _without_controls(text: str) -> str:
-    return _CONTROL.sub(lambda match: in_string(match[0]), text)
+    return _CONTROL.sub(lambda match: json_text.inside(match[0]), text)
 
 
 IN_LEAKED_STRING = Course(_LEAVES_LEAKED.match, _STAYS_LEAKED.match, escapes=_without_controls)

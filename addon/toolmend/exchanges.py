@@ -19,7 +19,7 @@ from mitmproxy.addonmanager import traverse
 
 from . import facts
 from .apis import APIS
-from .assembly import CONVERSATION
+from .assembly import without_conversation
 from .calls import Call
 from .config.settings import Settings, recorded
 from .observers import Observers
@@ -69,9 +69,9 @@ class Exchanges:
         self._end_recorder(wait=ctx.master.should_exit.is_set())  # or a script is loaded anew, while streams flow
         self._metering.close()
 
-    def mends(self, api: str) -> bool:
-        """Whether answers of an API are mended at all."""
-        return api in APIS and self.settings.dialects != ()
+    def mends(self, api: str, settings: Settings | None = None) -> bool:
+        """Whether answers of an API are mended at all, by these settings, or as they are now."""
+        return api in APIS and (settings or self.settings).dialects != ()
 
     def leaves(self, call: Call) -> bool:
         """Whether request and answer pass as they are. What a route takes does not: it is for another upstream."""
@@ -83,7 +83,7 @@ class Exchanges:
         given = self._given(call)
         if given.policy == "mixed" and self._mended(call, given):
             call.pipeline = self._pipeline(call, request, given)
-            call.request = {name: value for name, value in request.items() if name not in CONVERSATION}
+            call.request = without_conversation(request)
 
     def begin(
         self, call: Call, about: About, request: Mapping[str, Any] | None, flow_id: str, *, mend: bool, let_go: bool = False
@@ -116,7 +116,7 @@ class Exchanges:
 
     def _mended(self, call: Call, settings: Settings) -> bool:
         """Whether an answer goes through a pipeline."""
-        mends = call.source in APIS and settings.dialects != () and not settings.off.leaves(call.upstream)
+        mends = self.mends(call.source, settings) and not settings.off.leaves(call.upstream)
         return mends or call.api != call.source
 
     def _pipeline(self, call: Call, request: Mapping[str, Any], settings: Settings, *, let_go: bool = False) -> Pipeline:

@@ -82,6 +82,11 @@ def quote(text: str) -> str:
     return quoted if quoted.isascii() else _ODD.sub(_escaped, quoted)
 
 
+def inside(text: str) -> str:
+    """A text as it stands between the quotes of a JSON string."""
+    return quote(text)[1:-1]
+
+
 def dumps(value: Any) -> str:
     """Compact JSON on one line, characters as they are."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -37,6 +37,7 @@ class Lane:
         self._course = course
         self._around = around(wrap, escapes=course.escapes) if wrap else None
         self._least = len(shape.head) + sum(len(literal) for _, literal in shape.rest)  # bytes of an event
+        self._most = self._least + LONGEST
         self._run: list[bytes] = []  # the texts
         self._size = 0
         self._last: list[bytes] = []  # the last event, if more than the text varies
@@ -90,7 +91,7 @@ class Lane:
         """
         if self.holds:
             out = self._kept
-            if not at and len(data) < self._least + LONGEST and self._takes(data):
+            if not at and len(data) < self._most and self._takes(data):
                 out.append(data)
                 return len(data), False
         span, run, course = self._shape.span, self._run, self._course
@@ -104,7 +105,8 @@ class Lane:
             if found is None:
                 break
             first, last, end = found
-            if end - at >= self._least + LONGEST if self.holds else self._size + last - first > MOST_CHARACTERS:
+            too_long = end - at >= self._most if self.holds else self._size + last - first > MOST_CHARACTERS
+            if too_long:
                 break
             text = text_of(data[first:last])
             if text is None or not (text.isascii() or _is_whole(text)):
@@ -125,12 +127,12 @@ class Lane:
                 sure = found[2]
             undecided.clear()
             said = ""
-        return sure, waits if at == len(data) else self._is_cut(data[at : at + self._least + LONGEST])
+        return sure, waits if at == len(data) else self._is_cut(data[at : at + self._most])
 
     def _is_cut(self, rest: bytes) -> bool:
         """Whether this is the beginning of an event, likely of the run: who passes a stream on cuts it anywhere."""
         head = self._shape.head
-        return len(rest) < self._least + LONGEST and (rest.startswith(head) or head.startswith(rest)) and not block_end(rest, 0)
+        return len(rest) < self._most and (rest.startswith(head) or head.startswith(rest)) and not block_end(rest, 0)
 
     def _take(self, data: bytes, at: int, first: int, last: int, end: int, out: list[bytes]) -> None:
         """Takes in an event of a chunk, and its text."""

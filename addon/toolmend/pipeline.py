@@ -11,6 +11,7 @@ would be the wrong API, the client gets a legal error of its own, and nothing be
 import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -260,7 +261,7 @@ class Pipeline:
         except json_text.NotJSON:
             pass
         try:
-            return self._codec.decode(ServerSentEvent(sse.raw, json_text.readable(sse.data or b""), sse.event, sse.id, sse.retry))
+            return self._codec.decode(replace(sse, data=json_text.readable(sse.data or b"")))
         except json_text.NotJSON:
             self._note("data that is no JSON passed as it came")
             return Frame(sse)

@@ -137,7 +137,7 @@ def _nested(text: str, kind: type | tuple[type, ...]) -> str | None:
         return _literal(text, kind) if len(text) <= MAX_LITERAL else None
     if not _RAW.search(text):
         return text
-    return _IN_QUOTES.sub(lambda string: _RAW.sub(lambda raw: json_text.quote(raw[0])[1:-1], string[0]), text)
+    return _IN_QUOTES.sub(lambda string: _RAW.sub(lambda raw: json_text.inside(raw[0]), string[0]), text)
 
 
 def _literal(text: str, kind: type | tuple[type, ...]) -> str | None:

@@ -166,7 +166,7 @@ class Arguments:
                         sent = at
                     continue
                 else:
-                    pieces += text[sent : at - 1], json_text.quote(character)[1:-1]
+                    pieces += text[sent : at - 1], json_text.inside(character)
                     sent = at
                     continue
             else:

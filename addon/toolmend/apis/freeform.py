@@ -34,7 +34,7 @@ class Wrap:
     def feed(self, text: str) -> str:
         """The next piece."""
         head, self._head = self._head, ""
-        return head + json_text.quote(text)[1:-1]
+        return head + json_text.inside(text)
 
     def end(self, *, broken: bool = False) -> str:
         """The rest; `broken`: the call was broken off, and stays so."""

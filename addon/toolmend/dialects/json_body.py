@@ -91,7 +91,7 @@ def follow_object(scanner: Scanner, stops: tuple[str, ...], emit: Callable[[str]
                 depth += 1 if character in "{[" else -1
                 done = depth == 0
             elif character != "\\":
-                pieces += text[sent : at - 1], json_text.quote(character)[1:-1]
+                pieces += text[sent : at - 1], json_text.inside(character)
                 sent = at
             elif at < size:
                 at += 1  # what the backslash escapes
@@ -171,7 +171,7 @@ def _string(scanner: Scanner) -> Reading[str | None]:
             scanner.pos = end + 1
             if character == '"':
                 return f'"{"".join(pieces)}"'
-            pieces.append(json_text.quote(character)[1:-1])
+            pieces.append(json_text.inside(character))
         elif scanner.ended:
             return None
         else:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .. import json_text
-from ..course import in_string, without
+from ..course import without
 from ..openings import openers
 from ..scanner import Reading, Scanner
 from ..values import is_string, json_or_text, to_json, types_of
@@ -98,7 +98,7 @@ class Values:
             marks += tuple("\n" + mark for mark in marks if mark[0] != "\n")
         self._marks = marks
         self._mark = openers(marks)
-        self._course = without(marks, frozenset(), self._mark.search)._replace(escapes=in_string)
+        self._course = without(marks, frozenset(), self._mark.search)._replace(escapes=json_text.inside)
 
     def header(self) -> Reading[tuple[str, str | None] | None]:
         """The tag that begins a parameter: its name, and what it says of being a string. None, and no step, if none does."""
@@ -128,7 +128,7 @@ class Values:
         self.given.append(name)
         if string in ("true", "string") or (string is None and (schema is None or is_string(schema, self._schema))):
             reader.arguments(key + '"')
-            whole = yield from self._text(lambda text: reader.arguments(json_text.quote(text)[1:-1]))
+            whole = yield from self._text(lambda text: reader.arguments(json_text.inside(text)))
             reader.arguments('"' if whole else "")
             return whole
         pieces = []

@@ -9,7 +9,8 @@ Rule of this file: what has been read has been emitted, so a delta costs the sam
 import re
 from collections.abc import Callable
 
-from ..course import escaped, in_string, without
+from .. import json_text
+from ..course import escaped, without
 from ..openings import openers
 from ..scanner import Reading, Scanner
 
@@ -33,9 +34,9 @@ def read_string(scanner: Scanner, opener: str, emit: Callable[[str], None], *, e
     stops = openers((quote[0], "\\") if escapes else (quote,))
     raw = opener[0] in "rR"
     if escapes:
-        course = escaped(quote[0], in_string if raw else _unescaped_in_string)
+        course = escaped(quote[0], json_text.inside if raw else _unescaped_in_string)
     else:
-        course = without((quote,), frozenset(), stops.search)._replace(escapes=in_string)
+        course = without((quote,), frozenset(), stops.search)._replace(escapes=json_text.inside)
     emit('"')
     while True:
         match = stops.search(scanner.text, scanner.pos)
@@ -65,11 +66,11 @@ def read_string(scanner: Scanner, opener: str, emit: Callable[[str], None], *, e
 
 
 def _emit(emit: Callable[[str], None], text: str) -> None:
-    emit(in_string(text))
+    emit(json_text.inside(text))
 
 
 def _unescaped_in_string(text: str) -> str:
-    return in_string(_ESCAPE.sub(_unescaped, text))
+    return json_text.inside(_ESCAPE.sub(_unescaped, text))
 
 
 def _read_escape(scanner: Scanner) -> Reading[re.Match[str] | None]:

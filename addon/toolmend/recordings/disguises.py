@@ -18,7 +18,7 @@ _URL_SAFE = str.maketrans("+/", "-_")
 
 def spellings(secret: str) -> frozenset[str]:
     """A secret as a text may hold it: as it is, inside a JSON string, with slashes escaped, in a URL."""
-    in_json = (json_text.quote(secret)[1:-1], json.dumps(secret)[1:-1])
+    in_json = (json_text.inside(secret), json.dumps(secret)[1:-1])
     return frozenset((secret, *in_json, secret.replace("/", "\\/"), quote(secret, safe="", errors="surrogatepass")))
 
 
