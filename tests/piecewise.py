@@ -10,6 +10,9 @@ COMMENT = re.compile(rb"^:.*\n\n", re.MULTILINE)
 _TEXTS = ("content", "reasoning_content", "reasoning", "arguments", "text", "thinking", "partial_json", "delta")
 
 
+_BOTH = re.compile(rb'(?<="delta":\{)("content":"(?:[^"\\]|\\.)*"),("reasoning_content":"(?:[^"\\]|\\.)*")(?=\})')
+
+
 def same(quick: tuple[Any, ...], plain: tuple[Any, ...], body: bytes) -> None:
     """Whether what goes out is the same, chunk by chunk; what was held and is mended then may leave in one piece."""
     assert quick[1:] == plain[1:]
@@ -20,7 +23,10 @@ def same(quick: tuple[Any, ...], plain: tuple[Any, ...], body: bytes) -> None:
 
 
 def _told(out: bytes) -> list[tuple[str, list[str]]]:
-    """The events, each with its texts; several in a row that are the same around them are one."""
+    """The events, each with its texts; several in a row that are the same around them are one.
+
+    What is held may leave as one event with two texts, as long as the one that ended before the other began is reasoning.
+    """
     found: list[tuple[str, list[str]]] = []
     texts: list[str] = []
 
@@ -28,7 +34,8 @@ def _told(out: bytes) -> list[tuple[str, list[str]]]:
         texts.extend(value[name] for name in _TEXTS if isinstance(value.get(name), str))
         return {name: "" if name in _TEXTS and isinstance(each, str) else each for name, each in value.items() if name != "sequence_number"}
 
-    for block in out.split(b"\n\n"):
+    blocks = [_BOTH.sub(part, whole) for whole in out.split(b"\n\n") for part in ((rb"\2", rb"\1") if _BOTH.search(whole) else (b"",))]
+    for block in blocks:
         texts = []
         _, _, data = block.rpartition(b"data: ")
         try:

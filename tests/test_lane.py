@@ -175,6 +175,9 @@ HELD_DELTAS = st.lists(
 @example(  # a doubt is given up inside of a value
     deltas=["a", "a", "a", "a", "[TOOL_CALLS]", "a", " look"], begun=M2[20:80], model="minimax-m2", ascii_=False, fields=("reasoning_content", "content")
 )
+@example(  # reasoning and text are held together, and leave in one event
+    deltas=["a", "</think>", "a"], begun='[TOOL_CALLS][{"name": "task", "arguments": {"description": "', model="minimax-m2", ascii_=False, fields=("content", "content")
+)
 @given(
     deltas=HELD_DELTAS,
     begun=st.sampled_from(["", "<minimax:tool_call>\n" + M2[20:80], M2[20:80], '[TOOL_CALLS][{"name": "task", "arguments": {"description": "']),
@@ -290,6 +293,16 @@ INSIDE = st.lists(
     min_size=6,
     max_size=60,
 )  # fmt: skip
+
+
+@pytest.mark.parametrize("target", APIS)
+@pytest.mark.parametrize("text", [":", ",", ":{", "},{", "index", "arguments", "text", "delta", "0", "\\", "item"])
+def test_texts_that_look_like_what_is_around_them(text: str, target: str) -> None:
+    said = [text, text, "a", " look", text, text, text, "b", "c"]
+    before, _, behind = KIMI.partition("{}")
+    leak = [before, '{"description": "', *(part.replace("\\", "\\\\") for part in said), '"}', behind]
+    for texts in (said, [*said, *leak], ["`", *said]):
+        check(stream(texts), asked(target, *WEATHER, model="kimi-k2.5"), "chat", target)
 
 
 @settings(max_examples=60, deadline=None)

@@ -39,7 +39,7 @@ class Wrap(NamedTuple):
 def wrap_of(given: bytes, text: bytes) -> Wrap | None:
     """What is around a text in what went out for it; None where that cannot be told."""
     *parts, last = given.split(text)
-    if not 1 <= len(parts) <= 2:
+    if not 1 <= len(parts) <= 2 or given.rfind(text) + len(text) + len(last) != len(given):  # `":"` stands twice in `"a":":"`
         return None
     numbers = _SEQUENCE.findall(given)
     if not numbers:
