@@ -12,8 +12,6 @@ from typing import NamedTuple
 from . import json_text
 from .openings import Found
 
-type Quiet = Callable[[bytes, int], re.Match[bytes] | None]
-
 type Escapes = Callable[[str], str]
 """Some text, as it stands in the arguments that it becomes."""
 
@@ -27,7 +25,7 @@ class Course(NamedTuple):
     """
 
     stops: Callable[[str], object]
-    quiet: Quiet | None = None
+    quiet: re.Pattern[bytes] | None = None
     escapes: Escapes | None = None
     begun: Callable[[str], int] = lambda _: -1
 
@@ -38,13 +36,13 @@ KNOWN = 3
 _NOTHING = re.compile(r"(?!)")
 _QUIET = re.compile(rb'[^"\\\x00-\x1f]*+(?:\\["\\/bfnrt][^"\\\x00-\x1f]*+)*+')
 
-ANYTHING = Course(_NOTHING.search, _QUIET.match)
+ANYTHING = Course(_NOTHING.search, _QUIET)
 """Whatever comes is more of it."""
 
 _LEAVES = re.compile(r'[^"\\\x00-\x1f]*+(?:\\[^\x00-\x1f][^"\\\x00-\x1f]*+)*+(?!\Z)')
 _STAYS = re.compile(rb'[^"\\\x00-\x1f]*+(?:\\\\(?:[^"\\\x00-\x1f]|\\["\\])[^"\\\x00-\x1f]*+)*+')
 
-IN_STRING = Course(_LEAVES.match, _STAYS.match)
+IN_STRING = Course(_LEAVES.match, _STAYS)
 """JSON text inside a string: what ends it, is illegal in it, or ends in half an escape, is more than that."""
 
 _CONTROL = re.compile(r"[\x00-\x1f]")
@@ -56,7 +54,7 @@ def _without_controls(text: str) -> str:
     return _CONTROL.sub(lambda match: json_text.inside(match[0]), text)
 
 
-IN_LEAKED_STRING = Course(_LEAVES_LEAKED.match, _STAYS_LEAKED.match, escapes=_without_controls)
+IN_LEAKED_STRING = Course(_LEAVES_LEAKED.match, _STAYS_LEAKED, escapes=_without_controls)
 """The same in markup, where control characters become escapes; one behind a backslash is more than that."""
 
 
@@ -68,7 +66,7 @@ def escaped(quote: str, escapes: Escapes) -> Course:
     own = rf'[^{quote}"\\\x00-\x1f]*+'
     either = "" if quote == '"' else '"'
     stays = re.compile(rf'{own}(?:\\(?:[{either}/bfnrt]|\\(?:[^0-7xuU"\\\x00-\x1f]|\\["\\])){own})*+'.encode())
-    return Course(leaves.match, stays.match, escapes=escapes)
+    return Course(leaves.match, stays, escapes=escapes)
 
 
 @cache
@@ -87,7 +85,7 @@ def without(literals: tuple[str, ...], words: frozenset[str], search: Callable[[
     escapes = [code for code, meant in zip(b'"\\/bfnrt', b'"\\/\b\f\n\r\t', strict=True) if bytes((meant,)) not in firsts]
     harmless.append(rb"\\" + _any_of(bytes((code,)) for code in escapes))
     rest = b"[^" + b"".join(map(re.escape, firsts)) + rb'"\\\x00-\x1f]*+'
-    quiet = re.compile(rb"%b(?:(?:%b)%b)*+" % (rest, b"|".join(harmless), rest)).match
+    quiet = re.compile(rb"%b(?:(?:%b)%b)*+" % (rest, b"|".join(harmless), rest))
 
     def begun(text: str) -> int:
         """Where the last character begins a literal: alone, it is told where it stands if it turns out to begin none."""

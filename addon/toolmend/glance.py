@@ -6,11 +6,12 @@
 Rule of this file: it is written for speed. What it does not know at once it leaves to `Lane.run`, which finds the same.
 """
 
+import re
 from bisect import bisect
 from collections.abc import Callable
 from itertools import accumulate
 
-from .apis.shape import Match, Shape, text_of
+from .apis.shape import ANY_TEXT, Shape, text_of
 from .course import KNOWN, Escapes
 from .wrap import Wrap
 
@@ -29,8 +30,11 @@ type Glance = Callable[[bytes], bytes | None]
 type Around = Callable[[list[bytes], int], bytes]
 """What goes out for texts, as they stand in JSON, the first of them of the delta that is the next but so many."""
 
-type Row = Callable[[bytes, int], tuple[list[bytes], int, int]]
-"""The texts of the quiet events that stand in a row from a place of a chunk on; where the last of them begins, and ends."""
+type Texts = tuple[list[bytes], int, int]
+"""Of events that stand in a row; where the last of them begins, and ends."""
+
+type Row = Callable[[bytes, int], Texts]
+"""The quiet events from a place of a chunk on."""
 
 _BACKSLASH = b"\\"[0]
 
@@ -40,20 +44,19 @@ def nothing(_: bytes) -> bytes | None:
     return None
 
 
-def same(shape: Shape, quiet: Match, row: Row, run: list[bytes]) -> Glance:
+def same(shape: Shape, quiet: re.Pattern[bytes], several: Glance, run: list[bytes]) -> Glance:
     """Of events in which nothing but the text varies, and that pass as they are. Their texts go into `run`."""
     head, tail = shape.head, shape.rest[0][1]
     start, length = len(head), len(tail)
-    least = start + length
-    most = least + LONGEST
-    several = passing(row, least, run, [])
+    least, most = shape.least, shape.least + LONGEST
+    match = quiet.match
 
     def glance(data: bytes) -> bytes | None:
         size = len(data)
         if (
             least < size < most
-            and (match := quiet(data, start))
-            and (end := match.end()) + length == size
+            and (text := match(data, start))
+            and (end := text.end()) + length == size
             and data.endswith(tail)
             and data.startswith(head)
             and (data.isascii() or is_utf8(data))
@@ -66,13 +69,12 @@ def same(shape: Shape, quiet: Match, row: Row, run: list[bytes]) -> Glance:
     return glance
 
 
-def varying(shape: Shape, quiet: Match, row: Row, run: list[bytes], last: list[bytes]) -> Glance:
+def varying(shape: Shape, quiet: re.Pattern[bytes], several: Glance, run: list[bytes], last: list[bytes]) -> Glance:
     """Of events in which more than the text varies, and that pass as they are. The last one becomes the `last`."""
-    head, holes = shape.head, shape.holes(quiet)
+    head, match_text = shape.head, quiet.match
+    holes = shape.holes(match_text)
     start = len(head)
-    least = start + sum(length for _, _, length in holes)
-    most = least + LONGEST
-    several = passing(row, least, run, last)
+    most = shape.least + LONGEST
 
     def glance(data: bytes) -> bytes | None:
         size = len(data)
@@ -83,7 +85,7 @@ def varying(shape: Shape, quiet: Match, row: Row, run: list[bytes], last: list[b
                 if match is None or not data.startswith(literal, end := match.end()):
                     break
                 end += length
-                if hole is quiet:
+                if hole is match_text:
                     text = match[0]
             else:
                 if end == size and text and (text.isascii() or is_utf8(text)):
@@ -95,18 +97,53 @@ def varying(shape: Shape, quiet: Match, row: Row, run: list[bytes], last: list[b
     return glance
 
 
-def passing(row: Row, least: int, run: list[bytes], last: list[bytes]) -> Glance:
-    """Of several events that pass as they are, each of at least so many bytes. The last one becomes the `last`."""
-    most = ROW * (least + LONGEST)
+def passing(shape: Shape, row: Row, run: list[bytes], last: list[bytes]) -> Glance:
+    """Of several events that pass as they are. The last one becomes the `last`."""
+    least, most, tail = 2 * shape.least, ROW * (shape.least + LONGEST), shape.rest[-1][1]
 
     def glance(data: bytes) -> bytes | None:
-        if not 2 * least < len(data) < most or len(run) > MOST - ROW:
+        if not least < len(data) < most or len(run) >= MOST or not data.endswith(tail):
             return None
         texts, first, end = row(data, 0)
         if end != len(data):
             return None
         run.extend(texts)
         last[:] = (data[first:],)
+        return data
+
+    return glance
+
+
+def together(shape: Shape, quiet: re.Pattern[bytes], run: list[bytes]) -> Glance:
+    """`passing`, where nothing but the text varies, and nobody counts: the texts of a chunk go into `run` as one.
+
+    The pattern skips what stands between them, and what they would be put together is compared with what came.
+    """
+    head, tail, start = shape.head, shape.rest[0][1], len(shape.head)
+    between, match = tail + head, quiet.match
+    least, most = 2 * shape.least, ROW * (shape.least + LONGEST)
+    cut: Callable[[bytes, int], list[bytes]] | None = None
+
+    def glance(data: bytes) -> bytes | None:
+        nonlocal cut
+        if not least < len(data) < most or len(run) >= MOST or not data.endswith(tail):
+            return None
+        if cut is None:
+            cut = re.compile(rb"(%b)(?s:.{%d})" % (ANY_TEXT.pattern, len(between))).findall
+        texts = cut(data + head, start)
+        said = b"".join(texts)
+        if b"" in texts or head + between.join(texts) + tail != data:
+            return None
+        if not said.isascii() and not is_utf8(b" ".join(texts)):
+            return None
+        if (found := match(said + b'"')) is None or found.end() < len(said):
+            return None
+        if len(said) <= LONGEST:
+            run.append(said)
+        elif len(max(texts, key=len)) <= LONGEST:
+            run.extend(texts)
+        else:
+            return None
         return data
 
     return glance
@@ -141,45 +178,47 @@ def around(wrap: Wrap, *, escapes: Escapes | None) -> Around:
     return put
 
 
-def rows(shape: Shape, quiet: Match, *, alone: bool) -> Row:
+def rows(shape: Shape, quiet: re.Pattern[bytes], *, alone: bool) -> Row:
     """Finds quiet events, at most ROW; `alone`: each text is quiet without those behind it."""
-    head, holes = shape.head, shape.holes(quiet)
+    head, match_text = shape.head, quiet.match
+    holes = shape.holes(match_text)
     start, tail, length = len(head), holes[-1][1], holes[-1][2]
     between, step = tail + head, length + start
 
     def end_of(data: bytes, at: int, quote: int) -> int:
         """Where a text ends that is quiet, or may be with those behind it; somewhere else where it is surely not."""
-        match = quiet(data, at)
+        match = match_text(data, at)
         end = match.end() if match else -1
         begins = not alone and end >= quote - KNOWN - 1 and data[quote - 1] != _BACKSLASH
         return quote if begins else end
 
-    def alike(data: bytes, at: int) -> tuple[list[bytes], list[int]]:
-        """The texts of events in which nothing else varies, and where these begin; then the end."""
-        texts, begins = list[bytes](), [at]
+    def alike(data: bytes, at: int, most: int) -> Texts:
+        """Of events in which nothing else varies."""
+        texts = list[bytes]()
+        find, startswith, take = data.find, data.startswith, texts.append
+        escapes = alone or find(b"\\", at) >= 0
         at += start
-        while len(texts) < ROW:
-            end = data.find(b'"', at)
-            if alone or not texts or data[end - 1] == _BACKSLASH:
+        end = end_of(data, at, find(b'"', at))
+        for _ in range(most - 1):
+            if not startswith(between, end):
+                break
+            take(data[at:end])
+            at = end + step
+            end = find(b'"', at)
+            if escapes and (alone or data[end - 1] == _BACKSLASH):
                 end = end_of(data, at, end)
-            if data.startswith(between, end):
-                texts.append(data[at:end])
-                at = end + step
-                begins.append(at - start)
-                continue
-            if data.startswith(tail, end):
-                texts.append(data[at:end])
-                begins.append(end + length)
-            break
-        return texts, begins
+        if startswith(tail, end):
+            take(data[at:end])
+            return texts, at - start, end + length
+        return texts, at - step - len(texts[-1]) - start if texts else at - start, at - start
 
-    def apart(data: bytes, at: int) -> tuple[list[bytes], list[int]]:
-        """The same of events in which more varies."""
-        texts, begins, text = list[bytes](), [at], b""
-        while data.startswith(head, at) and len(texts) < ROW:
+    def apart(data: bytes, at: int, most: int) -> Texts:
+        """Of events in which more varies."""
+        texts, first, last, text = list[bytes](), at, at, b""
+        while data.startswith(head, at) and len(texts) < most:
             at += start
             for hole, literal, length in holes:
-                if hole is quiet:
+                if hole is match_text:
                     end = data.find(b'"', at)
                     if alone or not texts or data[end - 1] == _BACKSLASH:
                         end = end_of(data, at, end)
@@ -187,27 +226,30 @@ def rows(shape: Shape, quiet: Match, *, alone: bool) -> Row:
                     match = hole(data, at)
                     end = match.end() if match else -1
                 if not data.startswith(literal, end):
-                    return texts, begins
-                if hole is quiet:
+                    return texts, first, last
+                if hole is match_text:
                     text = data[at:end]
                 at = end + length
             texts.append(text)
-            begins.append(at)
-        return texts, begins
+            first, last = last, at
+        return texts, first, last
 
     cut = apart if shape.varies else alike
 
-    def row(data: bytes, at: int) -> tuple[list[bytes], int, int]:
-        texts, begins = cut(data, at) if data.startswith(head, at) else ([], [at])
-        said = b"".join(texts)
-        if b"" in texts or len(said) > LONGEST * len(texts) or not (said.isascii() or is_utf8(b" ".join(texts))):
-            del texts[next(n for n, text in enumerate(texts) if not 0 < len(text) <= LONGEST or not is_utf8(text)) :]
-            said = b"".join(texts)
-        while (match := quiet(said + b'"', 0)) and match.end() < len(said):
-            del texts[bisect(list(accumulate(map(len, texts))), match.end()) :]
-            said = b"".join(texts)
-        many = len(texts)
-        return texts, begins[max(0, many - 1)], begins[many]
+    def row(data: bytes, at: int) -> Texts:
+        if not data.startswith(head, at):
+            return [], at, at
+        found = texts, _, _ = cut(data, at, ROW)
+        many, said = len(texts), b"".join(texts)
+        if b"" in texts or len(said) > LONGEST * many or not (said.isascii() or is_utf8(b" ".join(texts))):
+            many = next(n for n, text in enumerate(texts) if not 0 < len(text) <= LONGEST or not is_utf8(text))
+            said = b"".join(texts[:many])
+        while (match := match_text(said + b'"', 0)) and match.end() < len(said):
+            many = bisect(list(accumulate(map(len, texts[:many]))), match.end())
+            said = b"".join(texts[:many])
+        if many == len(texts):
+            return found
+        return cut(data, at, many) if many else ([], at, at)
 
     return row
 

@@ -17,7 +17,7 @@ from dataclasses import replace
 
 from .apis.shape import ROOM, Shape, text_of
 from .course import Course
-from .glance import LONGEST, MOST, ROW, Glance, Row, around, nothing, rows, same, varying, wrapped
+from .glance import LONGEST, MOST, ROW, Glance, Row, around, nothing, passing, rows, same, together, varying, wrapped
 from .sse import ServerSentEvent, block_end, parse
 from .wrap import Wrap
 
@@ -28,17 +28,18 @@ MOST_CHARACTERS = ROOM // 8
 class Lane:
     """A run of deltas. `shape`: of whole events. `wrap`: around the last delta that was read; None: they pass as they are.
 
-    `holds`: nothing goes out for them, as for what is before them: they are read as one event, and leave as one.
+    `holds`: nothing goes out for them, as for what is before them: they are read as one event, and leave as one. `counts`: how
+    many there are has a meaning.
     """
 
-    def __init__(self, shape: Shape, course: Course, wrap: Wrap | None, *, holds: bool = False) -> None:
+    def __init__(self, shape: Shape, course: Course, wrap: Wrap | None, *, holds: bool = False, counts: bool = False) -> None:
         self.holds = holds
         self._shape = shape
         self._course = course
         self._around = around(wrap, escapes=course.escapes) if wrap else None
-        self._least = len(shape.head) + sum(len(literal) for _, literal in shape.rest)  # bytes of an event
+        self._least = shape.least  # bytes of an event
         self._most = self._least + LONGEST
-        self._run: list[bytes] = []  # the texts
+        self._run: list[bytes] = []  # the texts; one may be that of several events
         self._size = 0
         self._last: list[bytes] = []  # the last event, if more than the text varies
         self._kept: list[bytes] = []  # the events that are held
@@ -46,9 +47,13 @@ class Lane:
         self.glance: Glance = nothing
         self._takes: Glance = nothing  # takes in a chunk that is held
         if quiet := course.quiet:
-            run = self._run
+            run, last = self._run, self._last
             self._row = row = rows(shape, quiet, alone=holds or wrap is not None)
-            self.glance = varying(shape, quiet, row, run, self._last) if shape.varies else same(shape, quiet, row, run)
+            if shape.varies:
+                self.glance = varying(shape, quiet, passing(shape, row, run, last), run, last)
+            else:
+                apart = wrap or holds or counts
+                self.glance = same(shape, quiet, passing(shape, row, run, last) if apart else together(shape, quiet, run), run)
             if self._around:
                 self.glance = wrapped(self.glance, run, self._around)
         if holds:

@@ -56,7 +56,7 @@ class Lanes:
             return None
         if given.endswith(sse.raw) and not self._translates:
             if self._passing is None or not self._passing.begin(whole, course):
-                self._passing = Lane(whole, course, None)
+                self._passing = Lane(whole, course, None, counts=isinstance(self._codec, Counting))
             return self._passing
         if shape.varies and not (self._translates or isinstance(self._codec, Counting)):
             return None  # what varies stands in what goes out

@@ -103,9 +103,10 @@ class Pipeline:
     def _read(self, data: bytes, out: list[bytes]) -> None:
         """Takes in what is there, unread where a lane is open."""
         at, waited, self._waiting, self.glance = 0, bool(self._waiting), b"", nothing
-        if waited and self._lane and (given := self._lane.glance(data)) is not None:  # with what it waited for
+        end = data.rfind(b"\n\n") + 2  # of what is whole in it
+        if self._lane and (waited or 1 < end < len(data)) and (given := self._lane.glance(data[:end])) is not None:
             out.append(given)
-            at = len(data)
+            at = end
             self._ledger.goes(out, at)
         while at < len(data) and not self.done:
             if self._lane is None:

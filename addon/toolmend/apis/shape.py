@@ -23,7 +23,10 @@ from ..sse import ServerSentEvent, parse
 _HOLES = re.compile(rb'"(?:sequence_number"\s*:\s*(\d+)|obfuscation"\s*:\s*"([A-Za-z0-9+/=_-]*))')
 """Members that are another in each event: the number of a Responses event, OpenAI's filler."""
 
-_TEXT = re.compile(rb'[^"\\\x00-\x1f]*+(?:\\[^\x00-\x1f][^"\\\x00-\x1f]*+)*+').match
+ANY_TEXT = re.compile(rb'[^"\\\x00-\x1f]*+(?:\\[^\x00-\x1f][^"\\\x00-\x1f]*+)*+')
+"""What stands between the quotes of a JSON string."""
+
+_TEXT = ANY_TEXT.match
 _NUMBER = re.compile(rb"0|[1-9]\d{0,17}").match
 _FILLER = re.compile(rb"[A-Za-z0-9+/=_-]*+").match
 
@@ -51,6 +54,11 @@ class Shape:
     def varies(self) -> bool:
         """Whether more than the text does."""
         return len(self.rest) > 1
+
+    @property
+    def least(self) -> int:
+        """Bytes of an event without its text, and without what else varies."""
+        return len(self.head) + sum(len(literal) for _, literal in self.rest)
 
     def span(self, data: bytes, at: int = 0) -> tuple[int, int, int] | None:
         """Where the text of an event of this shape that begins at `at` begins and ends, and where that event does."""
@@ -96,12 +104,10 @@ class Shape:
 
 
 def text_of(text: bytes) -> str | None:
-    """What stands between the quotes of a JSON string; None where that is nothing, or no JSON."""
+    """What stands between the quotes of a JSON string, with no raw control character; None where it is nothing, or no JSON."""
     try:
         if b"\\" not in text:
-            decoded = text.decode()
-            if decoded.isprintable():
-                return decoded or None
+            return text.decode() or None
         value = json_text.loads(b'"' + text + b'"')
     except ValueError:
         return None
