@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from .apis import APIS
-from .apis.codec import Codec, Counting, Decoder, Flowing, Reply, Writer
+from .apis.codec import Codec, Counting, Decoder, Reply, Writer, counts, flows
 from .config.settings import Settings
 from .dialects import REASONING_TAGS, Dialect
 from .events import Frame
@@ -137,10 +137,9 @@ def assemble(
         transformers.append(FinishReason(fired, off))
     transformers += _naming(answer, written=writer is not None)
     lanes = None
-    if isinstance(codec, Flowing) and all(isinstance(box, _WATCHED) for box in transformers):
+    if flows(codec) and all(isinstance(box, _WATCHED) for box in transformers):
         others = [box for box in transformers if isinstance(box, Duplicates | Naming)]
         lanes = Lanes(codec, markup, others, translates=writer is not None)
-    counted: tuple[object, ...] = (codec, writer)
     mends = answer.settings.dialects != () and not answer.alone and "keep_alive" not in off
     return Boxes(
         looks=bool(dialects) or writer is not None,
@@ -152,7 +151,7 @@ def assemble(
         transformers=transformers,
         alive=KeepAlives(fired, comments=api.comments) if mends or writer else None,
         lanes=lanes,
-        counting=[box for box in counted if isinstance(box, Counting)],
+        counting=[box for box in (codec, writer) if counts(box)],
     )
 
 

@@ -150,6 +150,9 @@ PROVIDERS = (
 _GLOBS = tuple((glob, row) for row in PROVIDERS for glob in row.hosts if "*" in glob)
 _EXACT = {host: row for row in PROVIDERS for host in row.hosts if "*" not in host}
 
+MAX_PATH = 1000
+"""Characters at the end of a path by which it is told."""
+
 _SECOND_LEVEL = frozenset({"ac", "co", "com", "edu", "gov", "net", "org"})
 """Labels that are no name of anybody when a country follows, as in `example.co.uk`."""
 
@@ -162,8 +165,14 @@ def match(method: str, host: str, path: str, extra_globs: Sequence[str] = ()) ->
     """
     if method.upper() != "POST":
         return None
-    path = path.partition("?")[0].rstrip("/")
-    return next((api for api, end in _paths(host, tuple(extra_globs)) if fnmatchcase(path, f"*{end}")), None)
+    there = _paths(host, tuple(extra_globs))
+    return _spoken(there, path.partition("?")[0].rstrip("/")[-MAX_PATH:]) if there else None
+
+
+@lru_cache(256)
+def _spoken(there: tuple[Path, ...], path: str) -> Api | None:
+    """What an LLM's host speaks at a path: clients call one of two."""
+    return next((api for api, end in there if fnmatchcase(path, f"*{end}")), None)
 
 
 @lru_cache(1024)

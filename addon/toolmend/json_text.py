@@ -7,14 +7,17 @@ change is never written anew: a member of an object is replaced in the text, and
 import json
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from json.encoder import encode_basestring
 from typing import Any
 
 _fast_loads: Callable[[bytes | str], Any] | None
+_fast_dumps: Callable[[Any], bytes] | None
 try:
+    from orjson import dumps as _fast_dumps
     from orjson import loads as _fast_loads
 except ImportError:  # mitmproxy's standalone binaries can install nothing
-    _fast_loads = None
+    _fast_loads = _fast_dumps = None
 
 _ODD = re.compile("[\x85\u2028\u2029\ud800-\udfff]")
 """What JSON has no need to escape, but ends a line for `str.splitlines`, and so for clients that read with httpx; and halves of
@@ -91,6 +94,14 @@ def dumps(value: Any) -> str:
     """Compact JSON on one line, characters as they are."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return text if text.isascii() else _ODD.sub(_escaped, text)
+
+
+def body(value: Any) -> bytes:
+    """Compact JSON of a whole body, where lines may end anywhere. With orjson at a fifth of the cost; it writes NaN as null."""
+    if _fast_dumps is not None:
+        with suppress(TypeError):  # what it cannot write is written as ever: large integers, halves of surrogate pairs
+            return _fast_dumps(value)
+    return dumps(value).encode()
 
 
 def _escaped(match: re.Match[str]) -> str:

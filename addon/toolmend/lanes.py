@@ -7,7 +7,7 @@ what they are between was seen to let such a delta pass, or to put the same arou
 from collections.abc import Sequence
 from typing import Protocol
 
-from .apis.codec import Counting, Flowing
+from .apis.codec import Flowing, counts
 from .apis.shape import Shape
 from .course import Course
 from .lane import Lane
@@ -31,6 +31,7 @@ class Lanes:
 
     def __init__(self, codec: Flowing, markup: Markup, others: Sequence[Busy], *, translates: bool) -> None:
         self._codec = codec
+        self._counts = counts(codec)
         self._markup = markup
         self._others = others
         self._translates = translates
@@ -56,16 +57,16 @@ class Lanes:
             return None
         if given.endswith(sse.raw) and not self._translates:
             if self._passing is None or not self._passing.begin(whole, course):
-                self._passing = Lane(whole, course, None, counts=isinstance(self._codec, Counting))
+                self._passing = Lane(whole, course, None, counts=self._counts)
             return self._passing
-        if shape.varies and not (self._translates or isinstance(self._codec, Counting)):
+        if shape.varies and not (self._translates or self._counts):
             return None  # what varies stands in what goes out
         self._wrap = wrap = wrap_of(given, quoted(text, escapes=course.escapes))
         return Lane(whole, course, wrap) if wrap and last and wrap.alike(last) else None
 
     def _held(self, shape: Shape, course: Course) -> Lane | None:
         """The lane of what is held, where nothing else varies in it and each has no number of its own."""
-        if shape.varies or isinstance(self._codec, Counting):
+        if shape.varies or self._counts:
             return None
         if self._holding is None or not self._holding.begin(shape, course):
             self._holding = Lane(shape, course, None, holds=True)

@@ -129,7 +129,7 @@ def redirect(
     if translated.request == request:
         body = facts.plain(flow.request.raw_content, facts.encoding(flow.request))
     else:
-        body = json_text.dumps(translated.request).encode()
+        body = json_text.body(translated.request)
     routed = Routed(route, client, request, translated, facts.headers(flow.request), flow.request.path)
     headers = _headers(routed, _called(flow.request))
     flow.request.headers = http.Headers([(name.encode(), value.encode()) for name, value in headers])
@@ -209,7 +209,7 @@ def stay(
     translated = translate(request, api, api, host=host, template=template, system_role=profile.system_role)
     if translated.request != request:
         flow.request.headers.pop("content-encoding", None)
-        flow.request.content = json_text.dumps(translated.request).encode()
+        flow.request.content = json_text.body(translated.request)
     return request, translated
 
 

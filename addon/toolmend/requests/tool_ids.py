@@ -52,6 +52,9 @@ def with_ids(conversation: Conversation, style: str) -> Conversation:
     for turn in conversation.turns:
         if turn.role == "assistant":
             new = {}
+        if not any(isinstance(part, ToolUse | ToolResult) for part in turn.parts):
+            turns.append(turn)
+            continue
         parts: list[Part] = []
         for part in turn.parts:
             fitting = part
