@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from itertools import batched
+from itertools import batched, product
 from typing import Any
 
 import pytest
@@ -365,12 +365,27 @@ def test_a_run_is_bounded() -> None:
     """However long a stream, it is read, in runs that fit into what has bounds."""
     made = Pipeline(REQUEST)
     made.feed(event(chunk({"role": "assistant"})))
-    for size in (10, 900, 5000, 70_000):
-        data = event(chunk({"content": "a" * size}))
-        for _ in range(2 * lane.MOST):
-            assert made.feed(data) == data
-            assert made._lane is None or len(made._lane._run) <= lane.MOST
+    for size, many, glances in product((10, 400, 900, 5000, 70_000), (1, 20), (False, True)):
+        data = event(chunk({"content": "a" * size})) * many
+        for _ in range(2 * lane.MOST // many):
+            assert (made.glance(data) if glances else None) or made.feed(data) == data
+            assert made._lane is None or len(made._lane._run) < lane.MOST + 24
             assert made._lane is None or sum(map(len, made._lane._run)) < lane.ROOM
+
+
+@pytest.mark.parametrize("many", [1, 20])
+def test_a_long_run_is_read_seldom(many: int) -> None:
+    """What is read late, and after thousands of deltas, is what was said: a fence that is open, a call behind it."""
+    words = [*(" word" for _ in range(1500)), "`", *(f" w{n}é" for n in range(1500)), "`", *("\\n" for _ in range(1000))]
+    leak = pieces(KIMI.format('{"description": "x"}'), 1)
+    events = [event(chunk({"content": text})) for text in (*words, *leak, *words[:2500], *leak)]
+    chunks = [event(chunk({"role": "assistant"})), *map(b"".join, batched(events, many)), event(chunk({}, "stop"))]
+    request = asked("chat", *WEATHER, model="kimi-k2.5")
+    plain, _ = run(chunks, request, "chat", "chat", lanes=False)
+    quick, read = run(chunks, request, "chat", "chat", lanes=True)
+    assert quick == plain
+    assert "kimi_k2" in quick[1]
+    assert read < 60
 
 
 def test_an_error_in_a_lane_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

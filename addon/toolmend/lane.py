@@ -24,6 +24,9 @@ from .wrap import Wrap
 MOST_CHARACTERS = ROOM // 8
 """Bytes of their texts that are counted; those that glance.py takes in are few enough. What is read late must be within ROOM."""
 
+MOST_JOINED = 16 * 1024
+"""Bytes of text that become one where their number does not matter, to be read later still."""
+
 
 class Lane:
     """A run of deltas. `shape`: of whole events. `wrap`: around the last delta that was read; None: they pass as they are.
@@ -43,6 +46,7 @@ class Lane:
         self._size = 0
         self._last: list[bytes] = []  # the last event, if more than the text varies
         self._kept: list[bytes] = []  # the events that are held
+        self._joins = not (wrap or holds or counts or shape.varies)
         self._row: Row | None = None
         self.glance: Glance = nothing
         self._takes: Glance = nothing  # takes in a chunk that is held
@@ -52,8 +56,8 @@ class Lane:
             if shape.varies:
                 self.glance = varying(shape, quiet, passing(shape, row, run, last), run, last)
             else:
-                apart = wrap or holds or counts
-                self.glance = same(shape, quiet, passing(shape, row, run, last) if apart else together(shape, quiet, run), run)
+                several = together(shape, quiet, run) if self._joins else passing(shape, row, run, last)
+                self.glance = same(shape, quiet, several, run)
             if self._around:
                 self.glance = wrapped(self.glance, run, self._around)
         if holds:
@@ -100,6 +104,8 @@ class Lane:
                 out.append(data)
                 return len(data), False
         span, run, course = self._shape.span, self._run, self._course
+        if self._joins and len(run) >= MOST and len(joined := b"".join(run)) <= MOST_JOINED:
+            run[:] = (joined,)
         undecided: list[tuple[int, int, int]] = []
         said = ""  # by them
         sure, waits = at, False
