@@ -418,6 +418,38 @@ def test_what_may_begin_a_call_waits(texts: list[str], out: list[int]) -> None:
     assert quick == plain
 
 
+def test_what_waits_is_told_with_the_next() -> None:
+    """At a glance, as what is behind it; it is answered for then: what fails later gives none of it again."""
+    made = Pipeline(REQUEST)
+    deltas = [{"role": "assistant"}, *({"content": text} for text in ("a", "b", "c", "d <", "e", "f <", "g", "h <"))]
+    events = [event(chunk(delta)) for delta in deltas]
+    for data in events[:5]:
+        made.feed(data)
+    for at in (5, 7):
+        assert made._waiting == events[at - 1]
+        assert made.glance(events[at]) == events[at - 1] + events[at]
+        assert not made._waiting
+        assert made.feed(events[at + 1]) == b""
+    assert made.give_up("it is time") == events[8]
+
+
+@pytest.mark.parametrize("more", [{"sequence_number": 98}, {"obfuscation": "x8"}, {"sequence_number": 9, "obfuscation": ""}], ids=str)
+@pytest.mark.parametrize("odd", [{"sequence_number": "x"}, {"sequence_number": -1}, {"obfuscation": "a%b"}, {"obfuscation": 'a"'}, {"index": 3}], ids=str)
+def test_what_varies_and_what_does_not(more: dict[str, Any], odd: dict[str, Any]) -> None:
+    """Alone, and in chunks; a `%` may stand anywhere."""
+    said = [{**chunk({"content": f" a{n} %b"}), "100%": "%d%%", **more} for n in range(40)]
+    if "sequence_number" in more:
+        said = [{**each, "sequence_number": n + 95} for n, each in enumerate(said)]
+    said[30] |= odd
+    for events in ([event(each) for each in said], [event({**odd, **each, "id": "c"}) for each in said]):
+        for size in (1, 4):
+            chunks = [event(chunk({"role": "assistant"})), *map(b"".join, batched(events, size))]
+            plain, _ = run(chunks, REQUEST, "chat", "chat", lanes=False)
+            quick, read = run(chunks, REQUEST, "chat", "chat", lanes=True)
+            assert quick == plain
+            assert read < 30
+
+
 @pytest.mark.parametrize("end", ["close", "give_up", "comment", "half", "finish"])
 def test_what_waits_is_not_lost(end: str) -> None:
     made = Pipeline(REQUEST)

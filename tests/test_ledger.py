@@ -66,6 +66,17 @@ def test_what_is_answered_for_is_forgotten() -> None:
     assert ledger.rest() == [B.raw]
 
 
+def test_what_settles_all() -> None:
+    """Bytes that waited, and went out in no `out`; what comes behind them is answered for on its own."""
+    ledger, out = Ledger(), list[bytes]()
+    ledger.begin(A.raw + B.raw, out)
+    ledger.goes(out, len(A.raw))
+    ledger.settles()
+    assert b"".join(ledger.rest()) == b""
+    ledger.begin(C.raw, [])
+    assert b"".join(ledger.instead([], B.raw)) == C.raw + B.raw
+
+
 def test_what_is_read_elsewhere_was_sure_before() -> None:
     ledger, out = Ledger(), list[bytes]()
     ledger.begin(A.raw + B.raw, out)

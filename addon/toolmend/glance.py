@@ -8,10 +8,12 @@ Rule of this file: it is written for speed. What it does not know at once it lea
 
 import re
 from bisect import bisect
+from collections import deque
 from collections.abc import Callable
-from itertools import accumulate
+from itertools import accumulate, chain
+from typing import Any
 
-from .apis.shape import ANY_TEXT, Shape, text_of
+from .apis.shape import ANY_TEXT, Match, Shape, text_of
 from .course import KNOWN, Escapes
 from .wrap import Wrap
 
@@ -32,6 +34,9 @@ type Around = Callable[[list[bytes], int], bytes]
 
 type Texts = tuple[list[bytes], int, int]
 """Of events that stand in a row; where the last of them begins, and ends."""
+
+type Last = deque[bytes]
+"""The last event, where more than the text varies; at most this one."""
 
 type Row = Callable[[bytes, int], Texts]
 """The quiet events from a place of a chunk on."""
@@ -69,35 +74,35 @@ def same(shape: Shape, quiet: re.Pattern[bytes], several: Glance, run: list[byte
     return glance
 
 
-def varying(shape: Shape, quiet: re.Pattern[bytes], several: Glance, run: list[bytes], last: list[bytes]) -> Glance:
-    """Of events in which more than the text varies, and that pass as they are. The last one becomes the `last`."""
-    head, match_text = shape.head, quiet.match
-    holes = shape.holes(match_text)
-    start = len(head)
-    most = shape.least + LONGEST
+def varying(shape: Shape, quiet: re.Pattern[bytes], several: Glance, run: list[bytes], last: Last) -> Glance:
+    """Of events in which more than the text varies, and that pass as they are. The last one becomes the `last`.
+
+    The pattern skips what stands between, and what they would be put together is compared with what came. It is made where a
+    run has begun: shapes may be others in each event.
+    """
+    form, place, start, most = shape.form, shape.place, len(shape.head), shape.least + LONGEST
+    match: Match | None = None
 
     def glance(data: bytes) -> bytes | None:
-        size = len(data)
-        if size < most and len(run) < MOST and data.startswith(head):
-            end = start
-            for hole, literal, length in holes:
-                match = hole(data, end)
-                if match is None or not data.startswith(literal, end := match.end()):
-                    break
-                end += length
-                if hole is match_text:
-                    text = match[0]
-            else:
-                if end == size and text and (text.isascii() or is_utf8(text)):
-                    run.append(text)
-                    last[:] = (data,)
-                    return data
+        nonlocal match
+        if len(data) < most and 0 < len(run) < MOST:
+            if match is None:
+                match = re.compile(shape.pattern(quiet)).match
+            if (
+                (found := match(data, start))
+                and form % (parts := found.groups()) == data
+                and (text := parts[place])
+                and (text.isascii() or is_utf8(text))
+            ):
+                run.append(text)
+                last.append(data)
+                return data
         return several(data)
 
     return glance
 
 
-def passing(shape: Shape, row: Row, run: list[bytes], last: list[bytes]) -> Glance:
+def passing(shape: Shape, row: Row, run: list[bytes], last: Last) -> Glance:
     """Of several events that pass as they are. The last one becomes the `last`."""
     least, most, tail = 2 * shape.least, ROW * (shape.least + LONGEST), shape.rest[-1][1]
 
@@ -108,42 +113,42 @@ def passing(shape: Shape, row: Row, run: list[bytes], last: list[bytes]) -> Glan
         if end != len(data):
             return None
         run.extend(texts)
-        last[:] = (data[first:],)
+        last.append(data[first:])
         return data
 
     return glance
 
 
-def together(shape: Shape, quiet: re.Pattern[bytes], run: list[bytes]) -> Glance:
-    """`passing`, where nothing but the text varies, and nobody counts: the texts of a chunk go into `run` as one.
+def together(shape: Shape, quiet: re.Pattern[bytes], run: list[bytes], last: Last, *, counts: bool) -> Glance:
+    """`passing`, where texts need not be quiet without those behind them. They go into `run` as one, unless it `counts` them.
 
-    The pattern skips what stands between them, and what they would be put together is compared with what came.
+    It is done as in `varying`.
     """
-    head, tail, start = shape.head, shape.rest[0][1], len(shape.head)
-    between, match = tail + head, quiet.match
+    head, tail, form, place, varies = shape.head, shape.rest[-1][1], shape.form, shape.place, shape.varies
+    start, between, match = len(head), tail + head, quiet.match
     least, most = 2 * shape.least, ROW * (shape.least + LONGEST)
-    cut: Callable[[bytes, int], list[bytes]] | None = None
+    cut: Callable[[bytes, int], list[Any]] | None = None
 
     def glance(data: bytes) -> bytes | None:
         nonlocal cut
-        if not least < len(data) < most or len(run) >= MOST or not data.endswith(tail):
+        if not least < len(data) < most or not 0 < len(run) < MOST or not data.endswith(tail):
             return None
         if cut is None:
-            cut = re.compile(rb"(%b)(?s:.{%d})" % (ANY_TEXT.pattern, len(between))).findall
-        texts = cut(data + head, start)
+            cut = re.compile(shape.pattern(ANY_TEXT) + rb"(?s:.{%d})" % len(between)).findall
+        found = cut(data + head, start)
+        if (form * len(found) % tuple(chain.from_iterable(found)) if varies else head + between.join(found) + tail) != data:
+            return None
+        texts: list[bytes] = [parts[place] for parts in found] if varies else found
         said = b"".join(texts)
-        if b"" in texts or head + between.join(texts) + tail != data:
+        if b"" in texts or not (said.isascii() or is_utf8(b" ".join(texts))):
             return None
-        if not said.isascii() and not is_utf8(b" ".join(texts)):
+        if (quiet_ := match(said + b'"', 0)) is None or quiet_.end() < len(said):
             return None
-        if (found := match(said + b'"')) is None or found.end() < len(said):
+        if len(said) > LONGEST and len(max(texts, key=len)) > LONGEST:
             return None
-        if len(said) <= LONGEST:
-            run.append(said)
-        elif len(max(texts, key=len)) <= LONGEST:
-            run.extend(texts)
-        else:
-            return None
+        run.extend([said] if len(said) <= LONGEST and not counts else texts)
+        if varies:
+            last.append(form % found[-1])
         return data
 
     return glance

@@ -13,11 +13,12 @@ while the others were seen to let such a delta pass. Then what goes out is known
 what went out for two such deltas in a row, which were the same around the text.
 """
 
+from collections import deque
 from dataclasses import replace
 
 from .apis.shape import ROOM, Shape, text_of
 from .course import Course
-from .glance import LONGEST, MOST, ROW, Glance, Row, around, nothing, passing, rows, same, together, varying, wrapped
+from .glance import LONGEST, MOST, ROW, Glance, Last, Row, around, nothing, passing, rows, same, together, varying, wrapped
 from .sse import ServerSentEvent, block_end, parse
 from .wrap import Wrap
 
@@ -44,7 +45,7 @@ class Lane:
         self._most = self._least + LONGEST
         self._run: list[bytes] = []  # the texts; one may be that of several events
         self._size = 0
-        self._last: list[bytes] = []  # the last event, if more than the text varies
+        self._last: Last = deque(maxlen=1)  # where more than the text varies
         self._kept: list[bytes] = []  # the events that are held
         self._joins = not (wrap or holds or counts or shape.varies)
         self._row: Row | None = None
@@ -53,11 +54,8 @@ class Lane:
         if quiet := course.quiet:
             run, last = self._run, self._last
             self._row = row = rows(shape, quiet, alone=holds or wrap is not None)
-            if shape.varies:
-                self.glance = varying(shape, quiet, passing(shape, row, run, last), run, last)
-            else:
-                several = together(shape, quiet, run) if self._joins else passing(shape, row, run, last)
-                self.glance = same(shape, quiet, several, run)
+            several = passing(shape, row, run, last) if wrap or holds else together(shape, quiet, run, last, counts=counts)
+            self.glance = varying(shape, quiet, several, run, last) if shape.varies else same(shape, quiet, several, run)
             if self._around:
                 self.glance = wrapped(self.glance, run, self._around)
         if holds:
@@ -87,7 +85,7 @@ class Lane:
             run += texts
             self._size += sum(map(len, texts))
             if self._shape.varies:
-                self._last[:] = (data[first:end],)
+                self._last.append(data[first:end])
             at = end
         if at > begin and not self._around:
             out.append(data[begin:at])
@@ -150,7 +148,7 @@ class Lane:
         self._size += last - first
         self._run.append(data[first:last])
         if self._shape.varies:
-            self._last[:] = (data[at:end],)
+            self._last.append(data[at:end])
         out.append(self._around(self._run[-1:], len(self._run)) if self._around else data[at:end])
 
     def read(self) -> tuple[ServerSentEvent, int, bytes]:

@@ -58,6 +58,10 @@ class Ledger:
         if out is self.out:
             self._sure = (len(out), self._left)
 
+    def settles(self) -> None:
+        """What goes to the client now, in no `out`, answers for all that came before. Nothing may be inside."""
+        self._left, self._sure = self._size, (0, self._size)
+
     def enter(self, sse: ServerSentEvent) -> None:
         """An event is in the pipeline until its frame leaves."""
         self._inside.append(sse)

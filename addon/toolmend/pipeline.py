@@ -102,12 +102,14 @@ class Pipeline:
 
     def _read(self, data: bytes, out: list[bytes]) -> None:
         """Takes in what is there, unread where a lane is open."""
-        at, waited, self._waiting, self.glance = 0, bool(self._waiting), b"", nothing
-        end = data.rfind(b"\n\n") + 2  # of what is whole in it
-        if self._lane and (waited or 1 < end < len(data)) and (given := self._lane.glance(data[:end])) is not None:
-            out.append(given)
-            at = end
-            self._ledger.goes(out, at)
+        waits = bool(self._waiting) and self.glance is not nothing  # and was not looked at with this
+        at, self._waiting, self.glance = 0, b"", nothing
+        if self._lane:
+            end = data.rfind(b"\n\n") + 2  # of what is whole in it
+            if (waits or 1 < end < len(data)) and (given := self._lane.glance(data[:end])) is not None:
+                out.append(given)
+                at = end
+                self._ledger.goes(out, at)
         while at < len(data) and not self.done:
             if self._lane is None:
                 events, at = self._take(data, at)
@@ -118,12 +120,21 @@ class Pipeline:
                 self._ledger.goes(out, end - at)
             at = end
             if waits:
-                self._waiting = data[at:]
+                self._waiting, self.glance = data[at:], self._goes_on
                 return
             if at < len(data):
                 self._catch_up(out)
         if self._lane:
             self.glance = self._lane.glance
+
+    def _goes_on(self, data: bytes) -> bytes | None:
+        """`glance`, where something waits: it is told with what comes behind it."""
+        if self._lane is None or (given := self._lane.glance(self._waiting + data)) is None:
+            self.glance = nothing
+            return None
+        self._waiting, self.glance = b"", self._lane.glance
+        # in one line: what fails in front of it has answered for nothing, and nothing can fail behind it
+        return self._ledger.settles() or given  # type: ignore[func-returns-value]
 
     def close(self) -> bytes:
         """The body is over; returns what had been held."""

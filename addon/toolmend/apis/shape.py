@@ -26,9 +26,8 @@ _HOLES = re.compile(rb'"(?:sequence_number"\s*:\s*(\d+)|obfuscation"\s*:\s*"([A-
 ANY_TEXT = re.compile(rb'[^"\\\x00-\x1f]*+(?:\\[^\x00-\x1f][^"\\\x00-\x1f]*+)*+')
 """What stands between the quotes of a JSON string."""
 
-_TEXT = ANY_TEXT.match
-_NUMBER = re.compile(rb"0|[1-9]\d{0,17}").match
-_FILLER = re.compile(rb"[A-Za-z0-9+/=_-]*+").match
+_NUMBER = re.compile(rb"0|[1-9]\d{0,17}")
+_FILLER = re.compile(rb"[A-Za-z0-9+/=_-]*+")
 
 ROOM = 512 * 1024
 """Characters that must be free in whatever is bounded, where deltas pass that are read later: see lane.py, which reads sooner."""
@@ -41,11 +40,11 @@ type Kind = type[TextDelta | ReasoningDelta | ToolCallDelta]
 class Shape:
     """`kind` is the event that the text is of; `key` the index of the upstream's call, for arguments.
 
-    `head`: up to the first thing that varies. `rest`: what varies, the text among it, each with the literal behind it.
+    `head`: up to the first thing that varies. `rest`: what varies, ANY_TEXT among it, each with the literal behind it.
     """
 
     head: bytes
-    rest: tuple[tuple[Match, bytes], ...]
+    rest: tuple[tuple[re.Pattern[bytes], bytes], ...]
     kind: Kind
     choice: int = 0
     key: int = 0
@@ -60,6 +59,22 @@ class Shape:
         """Bytes of an event without its text, and without what else varies."""
         return len(self.head) + sum(len(literal) for _, literal in self.rest)
 
+    @property
+    def place(self) -> int:
+        """Which of what varies is the text."""
+        return next(at for at, (hole, _) in enumerate(self.rest) if hole is ANY_TEXT)
+
+    @property
+    def form(self) -> bytes:
+        """What `%` makes an event of, with what varies."""
+        return b"%b".join(literal.replace(b"%", b"%%") for literal in (self.head, *(literal for _, literal in self.rest)))
+
+    def pattern(self, text: re.Pattern[bytes]) -> bytes:
+        """What varies, as groups, the text as `text` has it: it begins behind the head, and skips the literals between."""
+        groups = [b"(%b)" % (text if hole is ANY_TEXT else hole).pattern for hole, _ in self.rest]
+        skips = [rb"(?s:.{%d})" % len(literal) for _, literal in self.rest[:-1]]
+        return b"".join(group + skip for group, skip in zip(groups, [*skips, b""], strict=True))
+
     def span(self, data: bytes, at: int = 0) -> tuple[int, int, int] | None:
         """Where the text of an event of this shape that begins at `at` begins and ends, and where that event does."""
         if not data.startswith(self.head, at):
@@ -67,10 +82,10 @@ class Shape:
         at += len(self.head)
         first = last = 0
         for hole, literal in self.rest:
-            match = hole(data, at)
+            match = hole.match(data, at)
             if match is None or not data.startswith(literal, end := match.end()):
                 return None
-            if hole is _TEXT:
+            if hole is ANY_TEXT:
                 first, last = at, end
             at = end + len(literal)
         return first, last, at
@@ -83,7 +98,7 @@ class Shape:
 
     def holes(self, quiet: Match) -> tuple[tuple[Match, bytes, int], ...]:
         """What varies, the text as `quiet` has it, and the literals behind, with their sizes."""
-        return tuple((quiet if hole is _TEXT else hole, literal, len(literal)) for hole, literal in self.rest)
+        return tuple((quiet if hole is ANY_TEXT else hole.match, literal, len(literal)) for hole, literal in self.rest)
 
     def text(self, data: bytes) -> str | None:
         """The text of an event of this shape, never empty; None for any other event."""
@@ -134,7 +149,7 @@ def learn(
         return None
     if told != "?" or probe != value:
         return None
-    pieces = [*_cut(before, before + after, value), _TEXT, *_cut(after, before + after, value)]
+    pieces = [*_cut(before, before + after, value), ANY_TEXT, *_cut(after, before + after, value)]
     return Shape(pieces[0], tuple(batched(pieces[1:], 2)), kind, choice, key)
 
 
