@@ -45,9 +45,6 @@ if stat.S_ISFIFO(os.fstat(0).st_mode):
 COMMAND = (sys.executable, "-u", "-P", "-c", f"{GUARD}from mitmproxy.tools.main import mitmdump; mitmdump()")
 """The mitmdump of this environment. -P: nothing is imported from the working directory. -u: its log comes at once."""
 
-ENVIRONMENT = {"MALLOC_ARENA_MAX": "1"}
-"""For the reason that ../memory.py tells, which comes too late for the thread above."""
-
 READY = "toolmend: listens"
 """What the addon says when all of it is at work. mitmdump listens before it ends for a script's error, so that is not enough."""
 
@@ -78,7 +75,7 @@ class Mitmdump(Process):
     confdir: where its CA is kept, or made.
     scripts: what it loads; by default the addon.
     ready: a pattern for what it says when all of that is at work.
-    env: its own environment, beside `ENVIRONMENT`; by default ours.
+    env: its own environment; by default ours.
     Raises ProxyError if it ends, or does not get ready, at the start.
     """
 
@@ -98,8 +95,7 @@ class Mitmdump(Process):
         self.options = {**OPTIONS, "confdir": str(confdir), **options}
         self.scripts = [addon_path()] if scripts is None else scripts
         self.port = 0
-        given = {**ENVIRONMENT, **(os.environ if env is None else env)}
-        super().__init__("mitmdump", [*COMMAND, *arguments(self.options, self.scripts)], ready, given)
+        super().__init__("mitmdump", [*COMMAND, *arguments(self.options, self.scripts)], ready, env)
 
     @property
     def url(self) -> str:
