@@ -124,6 +124,21 @@ def test_escapes_that_json_does_not_need(name: str, way: str) -> None:
         same(quick, plain, body)
 
 
+def test_what_is_written_anew_and_comes_out_the_same_is_no_passing() -> None:
+    """A leaked call takes the place of the native one that it comes again as; so the next has its index again, but not the escapes."""
+    whole = '{"description": "x"}'
+    said = ["{", '"x": "', "aa", " bb", " cc", " <b>", " dd", " <i>", '"}']
+    calls = [{"index": at, "id": f"c{at}", "type": "function", "function": {"name": "task", "arguments": ""}} for at in (0, 1)]
+    more = [(0, whole), *((1, text) for text in said)]
+    entries = [calls[0], *({"index": at, "function": {"arguments": text}} for at, text in more)]
+    entries.insert(2, calls[1])
+    deltas = [{"role": "assistant"}, *({"content": text} for text in pieces(KIMI.format(whole), 1)), *({"tool_calls": [each]} for each in entries)]
+    chunks = [json.dumps(each, separators=(",", ":")).encode() for each in [*map(chunk, deltas), chunk({}, "tool_calls")]]
+    body = b"".join(b"data: " + each + b"\n\n" for each in chunks).replace(b" <b", b" \\u003cb").replace(b" <i", b" \\u003ci")
+    for target in APIS:
+        check(body, asked(target, *WEATHER, model="kimi-k2.5"), "chat", target)
+
+
 def test_arguments_that_end_behind_an_escape() -> None:
     """GLM's `</arg_value>`, with `<` as Go writes it, in a chunk with what is in front of it."""
     text = "<tool_call>task\n<arg_key>description</arg_key>\n<arg_value>" + "aa bb cc " * 4

@@ -40,8 +40,8 @@ class Lanes:
         self._passing: Lane | None = None  # the last one that let events pass as they are
         self._holding: Lane | None = None  # the last one whose events were held
 
-    def open(self, sse: ServerSentEvent, given: bytes) -> Lane | None:
-        """The lane of what may come behind an event that was read, if there is one; `given` is what went out for it."""
+    def open(self, sse: ServerSentEvent, given: Sequence[bytes]) -> Lane | None:
+        """The lane of what may come behind an event that was read, if there is one; `given` is what went out for it, in parts."""
         last, self._wrap = self._wrap, None
         told = self._codec.course()
         if told is None or not sse.data:
@@ -55,13 +55,13 @@ class Lanes:
             return self._held(whole, course)
         if any(box.busy for box in self._others):
             return None
-        if given.endswith(sse.raw) and not self._translates:
+        if given and given[-1] is sse.raw:  # what is written anew may be the same by chance
             if self._passing is None or not self._passing.begin(whole, course):
                 self._passing = Lane(whole, course, None, counts=self._counts)
             return self._passing
         if shape.varies and not (self._translates or self._counts):
             return None  # what varies stands in what goes out
-        self._wrap = wrap = wrap_of(given, quoted(text, escapes=course.escapes))
+        self._wrap = wrap = wrap_of(b"".join(given), quoted(text, escapes=course.escapes))
         return Lane(whole, course, wrap) if wrap and last and wrap.alike(last) else None
 
     def _held(self, shape: Shape, course: Course) -> Lane | None:

@@ -220,7 +220,7 @@ class Pipeline:
             before = len(out)
             self._event(sse, out)
             if self._lanes:
-                self._lane = self._lanes.open(sse, b"".join(out[before:]))
+                self._lane = self._lanes.open(sse, out[before:])
         if self._lane and not (isinstance(self._decoder, Decoder) and self._decoder.between):
             self._lane = None  # it begins where an event does
 
