@@ -190,6 +190,13 @@ def test_compatible_hosts(base: str) -> None:
     assert provider(host) != "unknown"
 
 
+def test_a_path_is_told_by_its_end() -> None:
+    long = "/" + "a" * 70_000
+    for path in (f"{long}/v1/chat/completions", f"/v1/chat/completions?{long}"):
+        assert match("POST", "openrouter.ai", path) == "chat"
+    assert match("POST", "openrouter.ai", f"/v1/chat/completions{long}") is None
+
+
 @pytest.mark.parametrize(("method", "host", "path"), NOT_OURS)
 def test_everything_else(method: str, host: str, path: str) -> None:
     assert match(method, host, path) is None

@@ -16,6 +16,16 @@ def test_strings_are_one_line(text: str) -> None:
         assert written.splitlines() == [written]
 
 
+@pytest.mark.parametrize("fast", [True, False])
+@pytest.mark.parametrize("value", [*TEXTS, {"a": [1, -0.0, 1e22, 2**63, 10**30, True, None, "é\ud83c"], "\u2028": {}}, []])
+def test_a_body_is_the_same_with_a_fast_writer_and_without(value: object, fast: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not fast:
+        monkeypatch.setattr(json_text, "_fast_dumps", None)
+    written = json_text.body(value)
+    assert json.loads(written) == value
+    assert b"\n" not in written
+
+
 def test_characters_stay_as_they_are() -> None:
     assert json_text.quote("é 🌤 ｜") == json_text.dumps("é 🌤 ｜") == '"é 🌤 ｜"'
 
