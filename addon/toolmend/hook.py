@@ -9,7 +9,6 @@ stands in the stream itself is in stream.py.
 """
 
 import asyncio
-import gc
 import logging
 from contextlib import suppress
 from typing import Any
@@ -18,7 +17,7 @@ from weakref import WeakKeyDictionary
 from mitmproxy import http
 from mitmproxy.addonmanager import Loader
 
-from . import bodies, codings, facts, framing, replying, routes, routing
+from . import bodies, codings, facts, framing, memory, replying, routes, routing
 from .apis import APIS
 from .apis.errors import Fault
 from .calls import Call
@@ -79,11 +78,11 @@ class Toolmend:
         if self.settings.mode == "observe":
             logger.info("toolmend: observes, and changes no answer%s", " but those of routes" if self.settings.routes else "")
         warm(self.settings)
-        gc.freeze()  # all modules, 100,000 objects: to look through them again takes 60 ms, in which every stream waits
+        memory.settle()
         logger.info("toolmend: listens to %s; dialects: %s; %s", hosts, spelled(self.settings.dialects), place)
 
     def done(self) -> None:
-        gc.unfreeze()  # after a reload of the script its old modules are garbage
+        memory.unsettle()
         self.exchanges.close()
         if self.offline:
             self.offline.close()

@@ -96,8 +96,10 @@ def test_a_length_that_is_wrong(
 
 @pytest.mark.parametrize("name", LENGTHS)
 def test_a_length_that_is_wrong_over_http2(proxy: Mitmdump, plain: Mitmdump, serve: Serve, path: str, name: str) -> None:
-    """It ends the stream once it is seen: the client gets a 502, or what had come before that, and then no end. Where the
-    end of the stream comes a moment behind its last bytes, that is all of them."""
+    """It ends the stream once it is seen: the client gets a 502, or what had come before that, and then no end.
+
+    Where the end of the stream comes a moment behind its last bytes, that is all of them.
+    """
     upstream = serve(labelled(LEAK, SSE, *LENGTHS[name]), alpn=H2)
     for through in (proxy, plain):
         reply = ask(through, upstream.url, path=path)

@@ -1,0 +1,36 @@
+"""How the process that we are in uses its memory, for as long as we are in it.
+
+Rule of this file: nothing here changes what is done, and what a platform has no word for is left as it is.
+"""
+
+import ctypes
+import gc
+from contextlib import suppress
+
+TRIM, MMAP = -1, -3
+"""glibc's M_TRIM_THRESHOLD and M_MMAP_THRESHOLD, malloc.h."""
+
+LARGE = 320 * 1024
+"""Bytes. asyncio asks for 256 KiB whenever it reads, and gives most of that back at once: that must stay cheap."""
+
+SPARE = 2 * 1024 * 1024
+"""Bytes at the heap's end that are not given back: or they are asked for again with the next read."""
+
+
+def settle() -> None:
+    """All is loaded, and none of our threads has begun.
+
+    All modules, 100,000 objects, are looked through no more: that takes 60 ms, in which every stream waits. And what is LARGE
+    gets pages of its own, which are given back with it. By itself glibc does so only until the first of them is given back;
+    from then on they lie in the heap, and what is small comes to stand between them: in time a quarter of it lies idle.
+    """
+    gc.freeze()
+    with suppress(Exception):
+        mallopt = ctypes.CDLL(None).mallopt
+        mallopt(MMAP, LARGE)
+        mallopt(TRIM, SPARE)
+
+
+def unsettle() -> None:
+    """After a reload of the script, its old modules are garbage."""
+    gc.unfreeze()

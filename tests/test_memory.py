@@ -1,0 +1,63 @@
+"""How the process uses its memory: a real one, of its own."""
+
+import ctypes
+import gc
+import os
+import platform
+import subprocess
+import sys
+
+import pytest
+
+from toolmend import memory
+
+PAGES = """
+import ctypes, sys
+from toolmend import memory
+
+class Told(ctypes.Structure):  # mallinfo2(3)
+    names = "arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks", "fordblks", "keepcost"
+    _fields_ = [(name, ctypes.c_size_t) for name in names]
+
+libc = ctypes.CDLL(None)
+libc.mallinfo2.restype = Told
+if sys.argv[1:]:
+    memory.settle()
+before = libc.mallinfo2().hblks
+for _ in range(2):
+    data = None  # given back: with it, glibc learns
+    data = bytes(1000 * 1024)
+print(libc.mallinfo2().hblks - before)
+small = bytes(262144)
+print(libc.mallinfo2().hblks - before)
+"""
+
+
+def own_pages(*arguments: str) -> list[str]:
+    """How many have pages of their own: of one large block, and of that and the buffer of a read."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    run = subprocess.run([sys.executable, "-c", PAGES, *arguments], capture_output=True, text=True, check=True, env=environment)
+    return run.stdout.split()
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc" or not hasattr(ctypes.CDLL(None), "mallinfo2"), reason="it is glibc's way")
+def test_large_blocks_have_pages_of_their_own() -> None:
+    assert own_pages() == ["0", "0"]
+    assert own_pages("settled") == ["1", "1"]
+
+
+def test_modules_are_no_garbage_until_the_script_is_loaded_anew() -> None:
+    memory.settle()
+    assert gc.get_freeze_count() > 0
+    memory.unsettle()
+    assert gc.get_freeze_count() == 0
+
+
+@pytest.mark.parametrize("error", [OSError, AttributeError, TypeError])
+def test_a_platform_without_it_is_left_as_it_is(error: type[Exception], monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(memory.ctypes, "CDLL", refuse)
+    memory.settle()
+    memory.unsettle()
