@@ -19,6 +19,7 @@ from streams import chunk
 CODE = "def f(x):\n    \"\"\"Says 'hi'.\"\"\"\n    return {'a': [x, \"b\\n\"], \"é\": `1 < 2`}  # → 🌤\u2028 <b>ok</b>\n\tfunction of [a]\n"
 PROSE = "Let me look at the file first; then we decide – “for sure” – what to do. For a function, f(x) < 1.\n\n- one\n- `two`\n```py\nx = [1]\n```\n"
 PLAIN = "so many words of the same kind and nothing to be seen in them "
+CHINESE = "\u4f60\u597d\uff0c\u6211\u6765\u770b\u770b function \u25c1think\u25b7 \u2018of\u2019 \U0001f389\u201cit\u201d\u2026 "
 ARGUMENTS = json.dumps({"description": CODE})
 LEAKS = (
     ("kimi-k2.5", f"<|tool_calls_section_begin|><|tool_call_begin|>functions.task:0<|tool_call_argument_begin|>{ARGUMENTS}<|tool_call_end|><|tool_calls_section_end|>"),
@@ -128,9 +129,9 @@ def said(dice: Dice) -> tuple[str, list[Run]]:
     for _ in range(1 + dice.number(3)):
         match dice.number(6):
             case 0:
-                runs.append(("text", cut(dice, dice.one((PROSE, PLAIN)))))
+                runs.append(("text", cut(dice, dice.one((PROSE, PLAIN, CHINESE)))))
             case 1:
-                runs.append(("reasoning", cut(dice, dice.one((PROSE, PLAIN)))))
+                runs.append(("reasoning", cut(dice, dice.one((PROSE, PLAIN, CHINESE)))))
             case 2:
                 runs.append(("call", cut(dice, ARGUMENTS)))
             case 3:

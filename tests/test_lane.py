@@ -1,6 +1,7 @@
 """lane.py, course.py: what goes out unread is what would have gone out, chunk by chunk, and so is all that comes behind it."""
 
 import json
+import re
 from collections.abc import Sequence
 from itertools import batched, product
 from typing import Any
@@ -122,6 +123,26 @@ def test_escapes_that_json_does_not_need(name: str, way: str) -> None:
     for chunks in (events, [b"".join(some) for some in batched(events, 3)], [b"".join(some) for some in batched(events, 30)]):
         quick, plain = (run(chunks, pattern.request, "chat", "chat", lanes=lanes)[0] for lanes in (True, False))
         same(quick, plain, body)
+
+
+CHINESE = "\u4f60\u597d\uff0c\u6211\u6765\u770b\u770b\u8fd9\u4e2a\u6587\u4ef6\u3002 Let\u2019s see \U0001f389 it\u2026 "
+
+
+@pytest.mark.parametrize("upper", [False, True], ids=["lower", "upper"])
+def test_characters_told_by_number_are_as_quiet_as_others(upper: bool) -> None:
+    """Many write all but ASCII as `\\u4f60`; a stream of nothing else has lanes too."""
+    deltas = [{"role": "assistant"}, *({"content": text} for text in pieces(CHINESE * 20, 1, (1, 2, 3, 5)))]
+    events = [b"data: " + json.dumps(chunk(delta)).encode() + b"\n\n" for delta in deltas]
+    if upper:
+        events = [re.sub(rb"(?<=\\u)[0-9a-f]{4}", lambda code: code[0].upper(), each) for each in events]
+    made = Pipeline(REQUEST)
+    told = 0
+    for each in events:
+        given_ = made.glance(each)
+        told += given_ is not None
+        assert (made.feed(each) if given_ is None else given_) == each
+    assert told == len(events) - 2, "but the first of them, and what the shape is learnt from"
+    assert made.close() == b""
 
 
 def test_what_is_written_anew_and_comes_out_the_same_is_no_passing() -> None:
@@ -479,15 +500,25 @@ def test_what_waits_is_not_lost(end: str) -> None:
 
 MARKS = ("</arg_value>", "\\n<arg_key>", "\n</arg_value>")
 ARGUMENTS = without(MARKS, frozenset(), openers(MARKS).search)
+ODD = ("\u25c1think", "\U0001f389")
+BEYOND = without(ODD, frozenset(), openers(ODD).search)
 OPENERS = vocabulary(tuple(armed(None, profile_for("gpt-oss-20b", ""))))
 
 
 @settings(max_examples=500, deadline=None)
-@given(st.text() | st.lists(st.sampled_from(["<", "|", "<|tool", "f", "func", "un", "[", "]", "a", "n", "o", '"', "\\", "/", "\n", "x "])).map("".join))
+@given(
+    st.text()
+    | st.lists(
+        st.sampled_from(["<", "|", "<|tool", "f", "func", "un", "[", "]", "a", "n", "o", '"', "\\", "/", "\n", "x ", "\u2019", "\u25c1", "\U0001f389", "\ud83c"])
+    ).map("".join)
+)
 def test_what_is_quiet_stops_nothing(text: str) -> None:
-    for course in (OPENERS.course, ARGUMENTS, IN_STRING, IN_LEAKED_STRING, escaped("'", inside), escaped('"', inside), ANYTHING):
-        for raw in (json.dumps(text), json.dumps(text, ensure_ascii=False)):
-            data = raw.encode(errors="surrogatepass")
+    for course in (OPENERS.course, ARGUMENTS, BEYOND, IN_STRING, IN_LEAKED_STRING, escaped("'", inside), escaped('"', inside), ANYTHING):
+        plain = json.dumps(text, ensure_ascii=False)
+        told = json.dumps(text)
+        upper = told if "\\" in text else re.sub(r"(?<=\\u)[0-9a-f]{4}", lambda code: code[0].upper(), told)
+        for raw in (told, upper, *([] if "\ud83c" in text else [plain])):
+            data = raw.encode()
             assert course.quiet
             match = course.quiet.match(data, 1)
             if match and match.end() == len(data) - 1 and text:

@@ -5,12 +5,15 @@ which course it is (reader.py, scanner.py), the codec that of native arguments; 
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import cache
 from typing import NamedTuple
 
 from . import json_text
 from .openings import Found
+
+type Place = re.Match[str] | Found
+"""Where something stands in a text."""
 
 type Escapes = Callable[[str], str]
 """Some text, as it stands in the arguments that it becomes."""
@@ -21,33 +24,40 @@ class Course(NamedTuple):
 
     `quiet` matches what surely holds no such thing, in the bytes of the JSON string that the piece is, up to its closing quote.
     `escapes`: what becomes of text that becomes arguments, where it does not stand in them as it is.
-    `begun`, of a piece that stops: where in it something begins that goes on behind its end; -1 where there is more to it.
+    `begun`, of a piece and what stops it: where something begins in it that goes on behind its end; -1 where there is more to it.
     """
 
-    stops: Callable[[str], object]
+    stops: Callable[[str], Place | None]
     quiet: re.Pattern[bytes] | None = None
     escapes: Escapes | None = None
-    begun: Callable[[str], int] = lambda _: -1
+    begun: Callable[[str, Place], int] = lambda _, __: -1
 
 
 KNOWN = 3
 """Bytes behind the first one of a literal that `quiet` tells it by."""
 
+_ONE = rb"[0-9a-fA-F]{4}(?<!00[0-7][0-9a-fA-F])(?<![dD][89a-fA-F]..)"
+_PAIR = rb"[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+_TOLD = rb"\\u(?:%b|%b)" % (_ONE, _PAIR)
+"""A character that is told by its number, as many write all but ASCII: one that is none of that, nor half of one."""
+
 _NOTHING = re.compile(r"(?!)")
-_QUIET = re.compile(rb'[^"\\\x00-\x1f]*+(?:\\["\\/bfnrt][^"\\\x00-\x1f]*+)*+')
+_QUIET = re.compile(rb'[^"\\\x00-\x1f]*+(?:(?:\\["\\/bfnrt]|%b)[^"\\\x00-\x1f]*+)*+' % _TOLD)
 
 ANYTHING = Course(_NOTHING.search, _QUIET)
 """Whatever comes is more of it."""
 
 _LEAVES = re.compile(r'[^"\\\x00-\x1f]*+(?:\\[^\x00-\x1f][^"\\\x00-\x1f]*+)*+(?!\Z)')
-_STAYS = re.compile(rb'[^"\\\x00-\x1f]*+(?:\\\\(?:[^"\\\x00-\x1f]|\\["\\])[^"\\\x00-\x1f]*+)*+')
+_STAYS = re.compile(rb'[^"\\\x00-\x1f]*+(?:(?:\\\\(?:[^"\\\x00-\x1f]|\\["\\])|%b)[^"\\\x00-\x1f]*+)*+' % _TOLD)
 
 IN_STRING = Course(_LEAVES.match, _STAYS)
 """JSON text inside a string: what ends it, is illegal in it, or ends in half an escape, is more than that."""
 
 _CONTROL = re.compile(r"[\x00-\x1f]")
 _LEAVES_LEAKED = re.compile(r'[^"\\]*+(?:\\[^\x00-\x1f][^"\\]*+)*+(?!\Z)')
-_STAYS_LEAKED = re.compile(rb'[^"\\\x00-\x1f]*+(?:\\(?:[bfnrt]|\\(?:[^"\\\x00-\x1f]|\\["\\]))[^"\\\x00-\x1f]*+)*+')
+_STAYS_LEAKED = re.compile(
+    rb'[^"\\\x00-\x1f]*+(?:(?:\\(?:[bfnrt]|\\(?:[^"\\\x00-\x1f]|\\["\\]))|%b)[^"\\\x00-\x1f]*+)*+' % _TOLD
+)
 
 
 def _without_controls(text: str) -> str:
@@ -65,12 +75,13 @@ def escaped(quote: str, escapes: Escapes) -> Course:
     leaves = re.compile(rf"{own}(?:\\[^0-7xuU\r\n]{own})*+(?!\Z)")
     own = rf'[^{quote}"\\\x00-\x1f]*+'
     either = "" if quote == '"' else '"'
-    stays = re.compile(rf'{own}(?:\\(?:[{either}/bfnrt]|\\(?:[^0-7xuU"\\\x00-\x1f]|\\["\\])){own})*+'.encode())
+    simple = rf'\\(?:[{either}/bfnrt]|\\(?:[^0-7xuU"\\\x00-\x1f]|\\["\\]))'
+    stays = re.compile(rf"{own}(?:(?:{simple}|{_TOLD.decode()}){own})*+".encode())
     return Course(leaves.match, stays, escapes=escapes)
 
 
 @cache
-def without(literals: tuple[str, ...], words: frozenset[str], search: Callable[[str], re.Match[str] | Found | None]) -> Course:
+def without(literals: tuple[str, ...], words: frozenset[str], search: Callable[[str], Place | None]) -> Course:
     """Text in which `search` looks for some literals, and for the beginning of one at its end; for `words` not within others."""
     behind: dict[bytes, list[bytes]] = {}
     for literal in literals:
@@ -79,20 +90,28 @@ def without(literals: tuple[str, ...], words: frozenset[str], search: Callable[[
     firsts = {first: _begins(rests, KNOWN) for first, rests in behind.items()}
     # a backslash stands in JSON as two; one alone begins an escape, whatever that means
     harmless = [rb"%b(?!%b)" % (re.escape(first.replace(b"\\", rb"\\")), rest) for first, rest in firsts.items() if rest]
-    anywhere = {literal[:1].encode(errors="surrogatepass") for literal in literals if literal not in words}
+    anywhere = {literal.encode(errors="surrogatepass")[:1] for literal in literals if literal not in words}
     # a letter behind another one; what stands behind a backslash is none
     harmless += (rb"%b(?<=[^\\]\w%b)" % (first, first) for first in firsts if first not in anywhere)
     escapes = [code for code, meant in zip(b'"\\/bfnrt', b'"\\/\b\f\n\r\t', strict=True) if bytes((meant,)) not in firsts]
     harmless.append(rb"\\" + _any_of(bytes((code,)) for code in escapes))
+    harmless.append(_told(literals, firsts.keys() - anywhere))
     rest = b"[^" + b"".join(map(re.escape, firsts)) + rb'"\\\x00-\x1f]*+'
     quiet = re.compile(rb"%b(?:(?:%b)%b)*+" % (rest, b"|".join(harmless), rest))
 
-    def begun(text: str) -> int:
+    def begun(text: str, found: Place) -> int:
         """Where the last character begins a literal: alone, it is told where it stands if it turns out to begin none."""
-        found = search(text)
-        return found.start() if found and found.start() == len(text) - 1 and text[-1] not in literals else -1
+        return found.start() if found.start() == len(text) - 1 and text[-1] not in literals else -1
 
     return Course(search, quiet, begun=begun)
+
+
+def _told(literals: Iterable[str], words: Collection[bytes]) -> bytes:
+    """A pattern of _TOLD where no literal begins, nor behind it one of the `words`: it ends in what looks like more of a word."""
+    firsts = {literal[0] for literal in literals if literal > "\x7f"}
+    one = _ONE + b"".join(rb"(?<!(?i:%04x))" % ord(first) for first in firsts)
+    either = one if max(firsts, default="") > "\uffff" else one + b"|" + _PAIR
+    return rb"\\u(?:%b)" % either + (rb"(?!%b)" % _any_of(words) if words else b"")
 
 
 def _begins(rests: Iterable[bytes], depth: int) -> bytes:
@@ -105,7 +124,9 @@ def _begins(rests: Iterable[bytes], depth: int) -> bytes:
     by_tail: dict[bytes, list[bytes]] = {}
     for byte, there in followed.items():
         by_tail.setdefault(_begins(there, depth - 1), []).append(byte)
-    return rb'(?:["\\]|%b)' % b"|".join(_any_of(some) + tail for tail, some in by_tail.items())
+    # an escape that tells no ASCII is none of them, if they all are
+    escape = rb"\\(?!u(?!00[0-7]))" if all(byte.isascii() for byte in followed) else rb"\\"
+    return rb'(?:"|%b|%b)' % (escape, b"|".join(_any_of(some) + tail for tail, some in by_tail.items()))
 
 
 def _any_of(characters: Iterable[bytes]) -> bytes:

@@ -125,8 +125,8 @@ class Lane:
             if len(undecided) == 1:
                 size = len(text)
             at = end
-            if course.stops(said):
-                waits = 0 <= course.begun(said) < size
+            if stop := course.stops(said):
+                waits = 0 <= course.begun(said, stop) < size
                 if waits:
                     continue
                 return sure, False

@@ -5,9 +5,9 @@ Rule of this file: it is made once for the same dialects, and knows no text.
 
 from collections.abc import Sequence
 
-from .course import without
+from .course import Place, without
 from .dialects.dialect import Dialect
-from .openings import Openings
+from .openings import Found, Openings
 from .place import WORD
 
 
@@ -27,16 +27,20 @@ class Vocabulary:
             if opener[0] in WORD and all(dialect.place == "word" for dialect in those)
         )
         self.openings = Openings(tuple(self.by_opener), self.words)
-        self.course = without(tuple(self.by_opener), self.words, self.openings.begin)._replace(begun=self._begun)
+        self.course = without(tuple(self.by_opener), self.words, self._found)._replace(begun=self._begun)
         # openers that are over where they are found; another one begins with the others
         begun = {opener[:size] for opener in self.by_opener for size in range(1, len(opener))}
         self.whole = self.by_opener.keys() - begun
         self._beginnings = begun - self.by_opener.keys()
 
-    def _begun(self, text: str) -> int:
-        """Where the beginning of an opener stands at the end of a text; -1 where that is not all there is to be found."""
+    def _found(self, text: str) -> Found | None:
+        """The first opener in a text, or the beginning of one at its end."""
         found = self.openings.begin(text)
-        if found is None or text[found.start() :] not in self._beginnings:
+        return self.openings.search(text, found.start()) if found else None
+
+    def _begun(self, text: str, found: Place) -> int:
+        """Where the beginning of an opener stands at the end of a text; -1 where that is not all there is to be found."""
+        if text[found.start() :] not in self._beginnings:
             return -1
         within = found.start() == 0 and text[0] in WORD  # the text before knows whether it is within a word
         return -1 if within else found.start()

@@ -26,6 +26,7 @@ _HOLES = re.compile(rb'"(?:sequence_number"\s*:\s*(\d+)|obfuscation"\s*:\s*"([A-
 ANY_TEXT = re.compile(rb'[^"\\\x00-\x1f]*+(?:\\[^\x00-\x1f][^"\\\x00-\x1f]*+)*+')
 """What stands between the quotes of a JSON string."""
 
+_STRING = re.compile(rb'"(%b)"' % ANY_TEXT.pattern)
 _NUMBER = re.compile(rb"0|[1-9]\d{0,17}")
 _FILLER = re.compile(rb"[A-Za-z0-9+/=_-]*+")
 
@@ -133,11 +134,11 @@ def learn(
     data: bytes, value: Any, text: str, path: Sequence[str | int], kind: Kind, choice: int = 0, key: int = 0
 ) -> Shape | None:
     """The shape of an event whose text stands at `path` of its `value`; None where it cannot be told from the rest."""
-    quoted = json_text.quote(text).encode()
-    before, found, after = data.partition(quoted)
-    if not found or b"\\" in quoted or quoted in after:
+    said = text.encode(errors="surrogatepass")
+    strings = [match for match in _STRING.finditer(data) if match[1] == said or (b"\\" in match[1] and text_of(match[1]) == text)]
+    if len(strings) != 1:
         return None
-    before, after = before + b'"', b'"' + after
+    before, after = data[: strings[0].start(1)], data[strings[0].end(1) :]
     try:
         # that it is the text which stands there is seen by putting another in its place
         probe = json_text.loads(before + b"?" + after)
