@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from toolmend.recordings.pruning import AT_LEAST, EVERY, OPEN, SHARE, Sweeper, remove, stored
+from toolmend.recordings.pruning import AT_LEAST, EVERY, LOOKS, OPEN, SHARE, Sweeper, remove, stored
 from toolmend.recordings.retention import Keep
 
 OLD = time.time() - OPEN - 60
@@ -144,14 +144,25 @@ def test_no_limit_is_no_look(tmp_path: Path) -> None:
 
 
 def test_writing_comes_first_but_is_not_all(tmp_path: Path) -> None:
-    """Some each time, more while nothing waits; the rest goes the next time, without another look."""
+    """Some steps each time, more while nothing waits; the rest are taken the next time, without another look."""
+    assert LOOKS <= 3 * AT_LEAST < 2 * LOOKS
     folders = [make(tmp_path, f"1834{i:02d}-kimi-{i}") for i in range(3 * AT_LEAST)]
     sweeper = Sweeper(tmp_path, pytest.fail)
     left = []
     for _ in range(3):
         sweep(sweeper, times=2 if len(left) == 1 else 0)
         left.append(sum(folder.exists() for folder in folders))
-    assert left == [2 * AT_LEAST, AT_LEAST - 2, 0]
+    assert left == [2 * AT_LEAST + 1, AT_LEAST - 1, 0]  # the first step was a look at LOOKS of them
+
+
+def test_a_look_at_many_is_taken_in_steps_too(tmp_path: Path) -> None:
+    """Thousands of them take seconds, in which nothing would be written."""
+    folders = [make(tmp_path, f"18{i // 60:02d}{i % 60:02d}-kimi-{i}") for i in range(AT_LEAST * LOOKS + 1)]
+    sweeper = Sweeper(tmp_path, pytest.fail)
+    sweep(sweeper, times=0)
+    assert all(folder.exists() for folder in folders)
+    sweep(sweeper, times=1)
+    assert sum(folder.exists() for folder in folders) == len(folders) - AT_LEAST - 1
 
 
 def test_it_looks_again_when_much_was_written(tmp_path: Path) -> None:

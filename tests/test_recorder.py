@@ -12,13 +12,14 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from toolmend import __version__
-from toolmend.recorder import MAX_WAITING, Exchange, Recorder, Recording
+from toolmend.recorder import AT_ONCE, ENDING, MAX_WAITING, Exchange, Recorder, Recording
 from toolmend.recordings.retention import Keep
 
 KEY = "sk-ant-api03-AbC_9-xYzAbC_9"
@@ -661,6 +662,57 @@ def test_a_long_one_that_ends_does_not_keep_others_waiting(recorder: Recorder) -
     assert json.loads((long.folder / "message.json").read_bytes())["text"] == "x" * 30_000
 
 
+def test_of_many_that_end_few_are_open_at_once(recorder: Recorder) -> None:
+    """A file of each would be all that the proxy has."""
+    hanging, go_on = threading.Event(), threading.Event()
+    recordings = [recorder.start(EXCHANGE) for _ in range(5 * AT_ONCE)]
+    all_done(recorder)
+    begun, most = set[int](), 0
+
+    def ending(number: int, end: Callable[[], Iterator[None]]) -> Iterator[None]:
+        nonlocal most
+        hanging.set()
+        go_on.wait()
+        begun.add(number)
+        most = max(most, len(begun))
+        yield from end()
+        begun.remove(number)
+
+    for number, each in enumerate(recordings):
+        each._folder.end = partial(ending, number, each._folder.end)  # type: ignore[method-assign]
+        each.finish("complete")
+    hanging.wait()
+    go_on.set()
+    all_done(recorder)
+    assert [meta(each.folder)["state"] for each in recordings] == ["complete"] * len(recordings)
+    assert most == AT_ONCE
+
+
+def test_a_thread_that_does_not_get_on_with_the_ends_costs_recordings_and_not_memory(recorder: Recorder, log: list[str]) -> None:
+    hanging, go_on = threading.Event(), threading.Event()
+
+    def end() -> Iterator[None]:
+        hanging.set()
+        go_on.wait()
+        yield
+
+    first = recorder.start(EXCHANGE)
+    first._folder.end = end  # type: ignore[method-assign]
+    first.finish("complete")
+    hanging.wait()
+    recorder._ends.extend([recorder._ends[0]] * (MAX_WAITING // ENDING))
+    late = recorder.start(EXCHANGE)
+    late.received(event("a"))
+    late.finish("complete")
+    while len(recorder._ends) > 1:
+        recorder._ends.pop()
+    go_on.set()
+    all_done(recorder)
+    assert meta(first.folder)["state"] == "complete"
+    assert not late.folder.exists()
+    assert "the disk did not keep up" in log[0]
+
+
 def test_a_request_larger_than_all_that_may_wait(recorder: Recorder) -> None:
     body = json.dumps(REQUEST | {"image": "x" * 2 * MAX_WAITING}).encode()
     recording = record(recorder, replace(EXCHANGE, request=body))
@@ -673,6 +725,7 @@ def test_a_request_larger_than_all_that_may_wait(recorder: Recorder) -> None:
 
 PRELUDE = f"""
 import sys, time, resource, threading
+
 from pathlib import Path
 sys.path[:0] = [{str(Path(__file__).parents[1] / "addon")!r}, {str(Path(__file__).parent)!r}]
 from test_recorder import *

@@ -14,7 +14,7 @@ import re
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -46,7 +46,16 @@ LARGE = MAX_WAITING // 2
 """Bytes; a request that is larger counts as this much: it is kept where most of the room is free, whatever its size."""
 
 SLICE = 0.01
-"""Seconds for what ends, between two writes, however much there is to write."""
+"""Seconds for what ends, between two writes, however much there is to write; or as long as the last one took.
+
+As long again is for what goes: who is last in line still gets on while the event loop has the interpreter almost all of the time.
+"""
+
+ENDING = 32 * 1024
+"""Bytes that one which ends counts as: hundreds of them wait for a thread that hangs, as bytes do."""
+
+AT_ONCE = 8
+"""Of those that end take turns, so that a long one keeps nobody waiting; the others have no file open yet."""
 
 NO_LIMIT = Keep()
 
@@ -149,9 +158,10 @@ class Recorder:
         if self._closed or (folder.lost and not last):
             return
         waiting = self._put - self._done
-        if waiting + min(size, LARGE) > MAX_WAITING and not last:
+        behind = waiting + len(self._ends) * ENDING
+        if behind + min(size, LARGE) > MAX_WAITING and not last:
             folder.lost, step, size = True, folder.lose, 0
-        elif waiting > LAGGING:
+        elif behind > LAGGING:
             time.sleep(0)  # a thread that is in a write does not want it
         size += OVERHEAD
         self._put += size
@@ -173,12 +183,13 @@ class Recorder:
         while not ending:
             steps = self._waiting()
             ending = None in steps
+            began = time.monotonic()
             unfinished |= self._do(steps)
-            self._end_some()
+            share = max(SLICE, time.monotonic() - began)
+            self._end_some(share)
             unfinished = {folder for folder in unfinished if not folder.finished}
             if not ending:
-                mine = {folder.path for folder in unfinished}
-                self._sweeper.run(self.keep, mine, self._queue.empty, self._done)
+                self._sweep({folder.path for folder in unfinished}, share)
         while self._ends:
             self._end_one()
         for folder in unfinished:
@@ -186,6 +197,10 @@ class Recorder:
                 self._ends.append((folder, folder.end(), partial(folder.seal, "partial", error="the proxy was shut down")))
         while self._ends:
             self._end_one()
+
+    def _sweep(self, mine: Collection[Path], share: float) -> None:
+        until = time.monotonic() + share
+        self._sweeper.run(self.keep, mine, lambda: self._queue.empty() or time.monotonic() < until, self._done)
 
     def _waiting(self) -> "deque[Step | None]":
         """What is to be done now. Waits, unless something ends meanwhile."""
@@ -221,10 +236,10 @@ class Recorder:
         """A step: it is over, as soon as all has been done that takes long."""
         self._ends.append((folder, folder.end(), seal))
 
-    def _end_some(self) -> None:
-        """Goes on with what ends, in turn; not for long if there is something to write."""
+    def _end_some(self, share: float) -> None:
+        """Goes on with what ends, in turn; for no more than `share` seconds if there is something to write."""
         began = time.monotonic()
-        while self._ends and time.monotonic() - began < (SLICE if self._hurry.is_set() else GATHER):
+        while self._ends and time.monotonic() - began < (share if self._hurry.is_set() else GATHER):
             self._end_one()
 
     def _end_one(self) -> None:
@@ -236,13 +251,13 @@ class Recorder:
             more = next(rest, _OVER) is None
 
         self._attempt(folder, go_on)
-        if more:
-            self._ends.rotate(-1)
-        else:
+        if not more:
             self._attempt(folder, seal)
-            self._ends.popleft()
             if self._spool:
                 self._spool.put(folder.path)
+        self._ends.popleft()
+        if more:
+            self._ends.insert(AT_ONCE - 1, (folder, rest, seal))
 
     def _attempt(self, folder: Folder, act: Callable[[], None]) -> None:
         """Does one step; whatever it raises costs this recording only."""

@@ -1,7 +1,7 @@
 """The recordings that lie in a folder, and their removal: retention.py says which go.
 
     stored(root)                      what the recorder made there         remove(folder)     one of them
-    Sweeper(root, log).run(keep, ..)  what its writer thread does between two writes
+    Sweeper(root, log).run(keep, ..)  what its writer thread does between two writes, a few steps at a time
 
 Rule of this file: nothing is touched but what has the place and the name that the recorder gives, <day>/<time>-<provider>-<id>
 below the root: so a fixture beside it, in <provider>/<case>, is never seen. No link is followed below the root.
@@ -30,7 +30,10 @@ SHARE = 4
 """Sooner than that, when this part of what may stay has been written anew."""
 
 AT_LEAST = 8
-"""Recordings that go each time, however much there is to write: more than come to an end in that time, and some milliseconds."""
+"""Steps each time, however much there is to write: some milliseconds. In each a recording goes, or LOOKS are looked at."""
+
+LOOKS = 16
+"""To remove one takes as long."""
 
 _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _NAME = re.compile(r"(\d{6})-[a-z0-9._-]+-[a-z0-9._-]+", re.ASCII)
@@ -38,20 +41,22 @@ _NAME = re.compile(r"(\d{6})-[a-z0-9._-]+-[a-z0-9._-]+", re.ASCII)
 
 def stored(root: Path, mine: Collection[Path] = ()) -> list[Stored]:
     """The recordings below `root`. Held are those that are pinned, those open in this process (`mine`) or in another one."""
-    young = time.time() - OPEN
-    found = []
-    for path in recordings_in(root):
-        at = time_of(path.parent.name, path.name)
-        try:
-            with os.scandir(path) as files:
-                stats = {file.name: file.stat(follow_symlinks=False) for file in files}
-            changed = max((stat.st_mtime for stat in stats.values()), default=0) or path.lstat().st_mtime
-        except OSError:  # gone meanwhile
-            continue
-        if at is not None:
-            held = PINNED in stats or path in mine or (changed > young and _is_open(path))
-            found.append(Stored(path, at, sum(stat.st_size for stat in stats.values()), held))
-    return found
+    return [one for path in recordings_in(root) if (one := _looked_at(path, mine))]
+
+
+def _looked_at(path: Path, mine: Collection[Path]) -> Stored | None:
+    """None for what is no recording, or is gone meanwhile."""
+    at = time_of(path.parent.name, path.name)
+    try:
+        with os.scandir(path) as files:
+            stats = {file.name: file.stat(follow_symlinks=False) for file in files}
+        changed = max((stat.st_mtime for stat in stats.values()), default=0) or path.lstat().st_mtime
+    except OSError:
+        return None
+    if at is None:
+        return None
+    held = PINNED in stats or path in mine or (changed > time.time() - OPEN and _is_open(path))
+    return Stored(path, at, sum(stat.st_size for stat in stats.values()), held)
 
 
 def recordings_in(root: Path) -> Iterator[Path]:
@@ -85,36 +90,56 @@ def remove(folder: Path, *, day: bool = True) -> None:
 
 
 class Sweeper:
-    """Keeps a folder within limits, some recordings at a time. Nothing is raised: `log` gets a sentence, once."""
+    """Keeps a folder within limits, some steps at a time. Nothing is raised: `log` gets a sentence, once."""
 
     def __init__(self, root: Path, log: Callable[[str], None]) -> None:
         self._root, self._log = root, log
         self._next = 0.0  # when to look again
         self._written = 0  # when it looked
-        self._going: Iterator[Stored] = iter(())
+        self._steps: Iterator[None] | None = None  # what is left to do
         self._said = False
 
     def run(self, keep: Keep, mine: Collection[Path], idle: Callable[[], bool], written: int = 0) -> None:
-        """Removes some, and more while there is nothing better to do; the rest goes the next time.
+        """Takes some steps, and more while there is nothing better to do; the rest are taken the next time.
 
         `mine`: open recordings; `written`: bytes, ever.
         """
-        try:
-            now = time.monotonic()
-            much = keep.size is not None and written - self._written > keep.size // SHARE
-            if (now >= self._next or much) and keep != Keep():
-                self._next, self._written = now + EVERY, written
-                self._going = iter(going(stored(self._root, mine), keep, datetime.now(UTC)))
-            removed = 0
-            while (removed < AT_LEAST or idle()) and (one := next(self._going, None)):
+        now = time.monotonic()
+        much = keep.size is not None and written - self._written > keep.size // SHARE
+        if self._steps is None and (now >= self._next or much) and keep != Keep():
+            self._next, self._written = now + EVERY, written
+            self._steps = self._sweep(keep, mine)
+        taken = 0
+        while self._steps and (taken < AT_LEAST or idle()):
+            taken += 1
+            try:
+                next(self._steps)
+            except StopIteration:
+                self._steps = None
+            except Exception as error:
+                self._steps = None
+                self._say(error)
+
+    def _sweep(self, keep: Keep, mine: Collection[Path]) -> Iterator[None]:
+        found = []
+        for many, path in enumerate(recordings_in(self._root), 1):
+            if one := _looked_at(path, mine):
+                found.append(one)
+            if many % LOOKS == 0:
+                yield
+        for one in going(found, keep, datetime.now(UTC)):
+            try:
                 remove(one.folder)
-                removed += 1
-        except Exception as error:
-            if not self._said:
-                self._said = True
-                reason = (error.strerror or str(error)) if isinstance(error, OSError) else type(error).__name__
-                with suppress(Exception):
-                    self._log(f"old recordings stay: {reason}: {self._root}")
+            except Exception as error:  # others may go
+                self._say(error)
+            yield
+
+    def _say(self, error: Exception) -> None:
+        if not self._said:
+            self._said = True
+            reason = (error.strerror or str(error)) if isinstance(error, OSError) else type(error).__name__
+            with suppress(Exception):
+                self._log(f"old recordings stay: {reason}: {self._root}")
 
 
 def _folders(path: str | Path, name: re.Pattern[str]) -> list[os.DirEntry[str]]:
