@@ -125,7 +125,7 @@ def test_escapes_that_json_does_not_need(name: str, way: str) -> None:
         same(quick, plain, body)
 
 
-CHINESE = "\u4f60\u597d\uff0c\u6211\u6765\u770b\u770b\u8fd9\u4e2a\u6587\u4ef6\u3002 Let\u2019s see \U0001f389 it\u2026 "
+CHINESE = "\u4f60\u597d\uff0c\u6211\u6765\u770b\u770b\u8fd9\u4e2a\u6587\u4ef6\u3002 Let\u2019s see it\u2026 "
 
 
 @pytest.mark.parametrize("upper", [False, True], ids=["lower", "upper"])
@@ -143,6 +143,13 @@ def test_characters_told_by_number_are_as_quiet_as_others(upper: bool) -> None:
         assert (made.feed(each) if given_ is None else given_) == each
     assert told == len(events) - 2, "but the first of them, and what the shape is learnt from"
     assert made.close() == b""
+
+
+def test_half_a_character_is_none_of_those_told_by_number() -> None:
+    """The one half ends a delta, and the other one begins the next."""
+    texts = ["def", " f(", "x):", " # ", "\ud83c", "\udf24", " and", " so", " on", " \ud83c", "\udf24\u2028", "."] * 3
+    events = legal.responses(legal.custom("call_1", "patch", *texts))
+    check(b"".join(b"data: " + json.dumps(each).encode() + b"\n\n" for each in events), asked("responses", *WEATHER), "responses", "responses")
 
 
 def test_what_is_written_anew_and_comes_out_the_same_is_no_passing() -> None:

@@ -36,10 +36,8 @@ class Course(NamedTuple):
 KNOWN = 3
 """Bytes behind the first one of a literal that `quiet` tells it by."""
 
-_ONE = rb"[0-9a-fA-F]{4}(?<!00[0-7][0-9a-fA-F])(?<![dD][89a-fA-F]..)"
-_PAIR = rb"[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
-_TOLD = rb"\\u(?:%b|%b)" % (_ONE, _PAIR)
-"""A character that is told by its number, as many write all but ASCII: one that is none of that, nor half of one."""
+_TOLD = rb"\\u[0-9a-fA-F]{4}(?<!00[0-7][0-9a-fA-F])(?<![dD][89a-fA-F]..)"
+"""A character told by its number, as many write all but ASCII. Half of a pair is none: the other may be in the next piece."""
 
 _NOTHING = re.compile(r"(?!)")
 _QUIET = re.compile(rb'[^"\\\x00-\x1f]*+(?:(?:\\["\\/bfnrt]|%b)[^"\\\x00-\x1f]*+)*+' % _TOLD)
@@ -109,9 +107,8 @@ def without(literals: tuple[str, ...], words: frozenset[str], search: Callable[[
 def _told(literals: Iterable[str], words: Collection[bytes]) -> bytes:
     """A pattern of _TOLD where no literal begins, nor behind it one of the `words`: it ends in what looks like more of a word."""
     firsts = {literal[0] for literal in literals if literal > "\x7f"}
-    one = _ONE + b"".join(rb"(?<!(?i:%04x))" % ord(first) for first in firsts)
-    either = one if max(firsts, default="") > "\uffff" else one + b"|" + _PAIR
-    return rb"\\u(?:%b)" % either + (rb"(?!%b)" % _any_of(words) if words else b"")
+    none = b"".join(rb"(?<!(?i:%04x))" % ord(first) for first in firsts)
+    return _TOLD + none + (rb"(?!%b)" % _any_of(words) if words else b"")
 
 
 def _begins(rests: Iterable[bytes], depth: int) -> bytes:
