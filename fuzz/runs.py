@@ -225,7 +225,7 @@ def odd(dice: Dice, events: list[bytes], style: Style) -> None:
         case 3:
             del events[at : at + 1 + dice.number(3)]
         case 4:
-            events[at] = event[: dice.number(len(event))]
+            events[at] = event[: dice.number(len(event) or 1)]
         case 5 | 6:
             events.insert(at, dice.one(EVENTS).replace(b"\n", style.newline) + style.newline * 2)
         case 7 | 8:
