@@ -13,6 +13,8 @@ from toolmend.pipeline import Pipeline
 
 _OF_THE_MODEL = re.compile("no JSON object|a delta behind complete arguments")
 _COMMENT = re.compile(rb"^:.*?(?:\r\n|\n|\r)+", re.MULTILINE)
+_EVENT_END = re.compile(rb"(?:\r\n|\r|\n){2,}")
+_DATA = re.compile(rb"(?:\A|[\r\n])data")
 
 
 def run(
@@ -58,6 +60,11 @@ def same_without_lanes(source: str, target: str, cuttings: Sequence[list[bytes]]
 
 def _without_comments(body: bytes) -> bytes:
     return _COMMENT.sub(b"", body)
+
+
+def with_data(body: bytes) -> list[bytes]:
+    """The events of a stream that say something."""
+    return [event for event in _EVENT_END.split(body) if _DATA.search(event)]
 
 
 def legal(target: str, source: str, out: bytes) -> None:

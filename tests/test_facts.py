@@ -156,6 +156,12 @@ def test_printable() -> None:
     assert len(facts.printable("x" * 1000)) == 200
 
 
+def test_a_key_in_the_place_of_a_name_is_not_printable() -> None:
+    """Somebody puts it where the model goes, and a log is kept for ever."""
+    assert facts.printable(f"api.host sk-proj-{'Ab9' * 20}") == "api.host [REDACTED]"
+    assert facts.printable("x" * 190 + f" sk-proj-{'Ab9' * 40}") == "x" * 190 + " [REDACTED"
+
+
 @pytest.mark.parametrize(
     ("message", "client", "server", "is_open", "state"),
     [

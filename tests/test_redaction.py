@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from token_shapes import masked
 from toolmend.recorder import Exchange
-from toolmend.redaction import KEPT_HEADERS, REDACTED, Redactor, secrets_of
+from toolmend.redaction import KEPT_HEADERS, MAX_NAMED, REDACTED, Redactor, secrets_of
 
 BODY = "Ab9Cd8Ef7Gh6Ij5Kl4Mn3Op2Qr1St0Uv9Wx8Yz7"
 
@@ -116,6 +116,13 @@ SECRETS = [
         {"headers": (("x-api-key", "seven77"), ("content-type", "application/json"), ("user-agent", "some agent"))},
         set(),
     ),
+    (
+        {"headers": (("Helicone-Auth", "Bearer abcdefgh"), ("x-portkey-virtual-key", "bcdefghi"), ("X_Functions_Key", "cdefghij"))},
+        {"abcdefgh", "bcdefghi", "cdefghij"},
+    ),
+    ({"headers": (("Cf-Access-Jwt-Assertion", "abcdefgh"), ("cookie", 'a="bcdefghi"'))}, {"abcdefgh", "bcdefghi"}),
+    ({"headers": (("x-forwarded", f"sk-{BODY}"), ("originator", "some-agent"))}, {f"sk-{BODY}"}),
+    ({"headers": (("Idempotency-Key", "stainless-node-retry-1"), ("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="))}, set()),
     ({"path": "/v1beta/models/m:x?key=abcdefgh&alt=sse&access_token=bcdefghi"}, {"abcdefgh", "bcdefghi"}),
     ({"path": "/?api%5Fkey=abc%2Fefghi;sig=abcdefgh&alt=abcdefgh1"}, {"abc%2Fefghi", "abc/efghi", "abcdefgh"}),
     ({"path": "//user:password1@host/x"}, {"user:password1", "password1"}),
@@ -152,6 +159,13 @@ SECRETS = [
     ({"request": {f"hf_{BODY}": 1}}, {f"hf_{BODY}"}),
     ({"request": {"messages": [{"content": "class sk-fading-circle-delay, Bearer YOUR_ACCESS_TOKEN_HERE"}]}}, set()),
     ({"request": {"servers": [{"url": "https://me:pa55w0rd-1@mcp.example/sse"}]}}, {"pa55w0rd-1"}),
+    ({"request": {"servers": [{"url": "https://mcp.example/sse?api_key=abcd%2Fefgh&profile=p"}]}}, {"abcd%2Fefgh", "abcd/efgh"}),
+    ({"request": {"messages": [{"content": "see https://mcp.example/sse?api_key=abcdefgh1 for it"}]}}, set()),
+    (
+        {"request": {"mcp_servers": [{"headers": {"X-Figma-Key": "abcdefgh", "Authorization": "Bearer bcdefghi", "Origin": "https://h"}}]}},
+        {"abcdefgh", "bcdefghi"},
+    ),
+    ({"request": {"properties": {"headers": {"type": "object", "key": "of the header"}}}}, set()),
     ({"request": {"messages": [{"content": "postgres://username:password@localhost, see //a/b@c"}]}}, set()),
 ]
 
@@ -161,6 +175,14 @@ def test_secrets_of(given: dict[str, object], found: set[str]) -> None:
     secrets = secrets_of(exchange(**given))  # type: ignore[arg-type]
     assert set(secrets) == found
     assert list(secrets) == sorted(secrets, key=len, reverse=True)
+
+
+def test_words_that_are_called_tokens_are_looked_for_up_to_a_bound() -> None:
+    """For each the mask of the answer takes milliseconds; the credentials of the headers are among them."""
+    words = [{"token": f"word number {n}"} for n in range(5000)]
+    secrets = secrets_of(exchange((("authorization", "Bearer abcdefgh"),), request={"input": words}, path="/?key=bcdefghi"))
+    assert len(secrets) == MAX_NAMED
+    assert {"abcdefgh", "bcdefghi", "word number 0"} <= set(secrets)
 
 
 @pytest.mark.parametrize(
@@ -202,6 +224,19 @@ BODIES = [
     ({f"sk-{BODY}": "hunter2hunter2"}, {REDACTED: REDACTED}),
     ({"arguments": json.dumps({"a": 'open"sesame\n'})}, {"arguments": json.dumps({"a": "X"}).replace("X", REDACTED)}),
     ({"url": "https://h/?q=open%22sesame%0A"}, {"url": f"https://h/?q={REDACTED}"}),
+    (
+        {"url": "wss://h/x;y?a=b&api_key=c;profile=&token=d#key=e", "u": "https://h/x?a=b&token", "t": "x https://h/?key=a"},
+        {
+            "url": f"wss://h/x;y?a=b&api_key={REDACTED};profile=&token={REDACTED}#key={REDACTED}",
+            "u": "https://h/x?a=b&token",
+            "t": "x https://h/?key=a",
+        },
+    ),
+    (
+        {"mcp_servers": [{"headers": {"X-Figma": "a", "Content-Type": "application/json"}}]},
+        {"mcp_servers": [{"headers": {"X-Figma": REDACTED, "Content-Type": "application/json"}}]},
+    ),
+    ({"properties": {"headers": {"type": "object", "description": "of it"}, "x": {"headers": {"a": {"type": "b"}}}}}, None),
     ({"metadata": {"user_id": "user_1_account_2", "x": "y"}}, {"metadata": {"user_id": REDACTED, "x": "y"}}),
     (
         {"api_keys": ["a", ["b"], {"c": "d", "secret": "e"}]},

@@ -15,6 +15,7 @@ from patterns import all_patterns
 from streams import WEATHER, chunk, event
 from test_redaction import exchange
 from toolmend.apis import APIS
+from toolmend.dialects import DIALECTS
 from toolmend.events import Frame, TextDelta
 from toolmend.pipeline import Pipeline
 from toolmend.recordings.echo import EchoMask
@@ -91,6 +92,14 @@ def growth(run: Callable[[int], float]) -> float:
     return found
 
 
+@pytest.mark.parametrize("opener", sorted({opener for dialect in DIALECTS.values() for opener in dialect.openers}))
+def test_openers(opener: str) -> None:
+    """One and the same in a row, as a model writes it that is caught in a loop."""
+    pattern = PATTERNS[RULES["kimi_k2"][0]]
+    for between in ("", "\n"):
+        assert growth(lambda size, row=opener + between: cpu(pattern, row * (size // len(row)))) <= GROWTH, between  # type: ignore[misc]
+
+
 @pytest.mark.parametrize("rule", RULES)
 def test_dialects(rule: str) -> None:
     for name in RULES[rule]:
@@ -155,6 +164,40 @@ def through(source: str, target: str) -> Callable[[str], None]:
         pipeline.close()
 
     return through
+
+
+HEADER = event(chunk({"content": "<|tool_call_begin|>functions.get_w"}))
+
+
+def entry(index: int, **more: Any) -> dict[str, Any]:
+    return {"index": index, "function": {"arguments": "{"}, **more}
+
+
+MANY: dict[str, Callable[[int], list[bytes]]] = {
+    "comments, while a call may have begun": lambda n: [HEADER, *[b": x\n\n"] * n],
+    "keep-alives, while a call may have begun": lambda n: [HEADER, *[b"data: : x\n\n"] * n],
+    "nothing said, while a call may have begun": lambda n: [HEADER, *[event(chunk({"content": ""}))] * n],
+    "choices": lambda n: [event(chunk({"content": "a"}, index=index)) for index in range(n)],
+    "calls in one event, and more of each in another": lambda n: [
+        event(chunk({"tool_calls": [entry(index, function={"name": "task", "arguments": "{"}) for index in range(n)]})),
+        event(chunk({"tool_calls": [entry(index) for index in range(n)]})),
+    ],
+}
+"""What is small, and comes often: events of it."""
+
+
+@pytest.mark.parametrize("name", MANY)
+def test_many(name: str) -> None:
+    def run(size: int) -> float:
+        events = MANY[name](size // 100)
+        start = time.process_time()
+        pipeline = Pipeline(WEATHER)
+        for data in events:
+            pipeline.feed(data)
+        pipeline.close()
+        return time.process_time() - start
+
+    assert growth(run) <= GROWTH
 
 
 def told(text: str) -> None:

@@ -44,6 +44,7 @@ LLM = {
     "Groq": "gsk_{52b}",
     "xAI": "xai-{80b}",
     "Hugging Face": "hf_{34b}",
+    "Hugging Face, OAuth": "hf_oauth_eyJ{60u}",
     "Hugging Face, organization": "api_org_{34b}",
     "Perplexity": "pplx-{48b}",
     "Cerebras": "csk-{48l}",
@@ -52,6 +53,7 @@ LLM = {
     "Replicate": "r8_{37b}",
     "NVIDIA": "nvapi-{64u}",
     "Bedrock": "ABSK{120s}",
+    "Bedrock, short-term": "bedrock-api-key-{400s}",
     "Voyage": "pa-{43u}",
     "Jina": "jina_{32h}{28b}",
     "ElevenLabs": "sk_{48h}",
@@ -70,6 +72,7 @@ CODE = {
     "GitHub, OAuth": "gho_{36b}",
     "GitHub, user": "ghu_{36b}",
     "GitHub, app": "ghs_{36b}",
+    "GitHub, app, with a JWT": "ghs_{7d}_eyJ{33u}.eyJ{200u}.{86u}",
     "GitHub, refresh": "ghr_{36b}",
     "GitHub, fine": "github_pat_{22b}_{59b}",
     "GitLab": "glpat-{20u}",
@@ -156,6 +159,7 @@ MONEY_AND_MAIL = {
     "Slack, rotated": "xoxe.xoxp-1-{166b}",
     "Slack, refresh": "xoxe-1-{146b}",
     "Slack, app": "xapp-1-A{10U}-{13d}-{64h}",
+    "Slack, of a browser": "xoxd-{60b}%2B{40b}%2F{20b}%3D",
     "Slack, webhook": "https://hooks.slack.com/services/T{10U}/B{10U}/{24b}",
     "Discord": "MT{24b}.G{5u}.{38u}",
     "Discord, webhook": "https://discord.com/api/webhooks/{19d}/{68u}",
@@ -197,6 +201,7 @@ MASKED = (
     *("Groq", "xAI", "Hugging Face", "Perplexity", "Cerebras", "Fireworks", "Together", "Replicate", "NVIDIA", "Bedrock", "Langfuse"),
     *("Vercel AI Gateway", "GitHub", "GitHub, OAuth", "GitHub, user", "GitHub, app", "GitHub, refresh", "GitHub, fine", "GitLab"),
     *("GitLab, routable", "npm", "AWS", "AWS, session", "Stripe", "Slack, bot", "Slack, user", "Slack, refresh", "Slack, app", "JWT"),
+    *("Slack, of a browser", "GitHub, app, with a JWT"),
 )
 """Those that requests are likely to carry: what looks so is masked as it flows, wherever it stands."""
 

@@ -13,6 +13,7 @@ from mitmproxy import http
 from mitmproxy.flow import Error
 
 from . import codings, json_text
+from .redaction import Redactor
 
 REQUEST_LIMIT = 64 * 1024 * 1024
 """Bytes of a request that are read: the screenshots of a long session make tens of MiB, and it is the user's own."""
@@ -24,6 +25,10 @@ NDJSON = ("application/x-ndjson", "application/ndjson")
 EARLY = "the answer ended early"
 """What a flow's error begins with where it is not known who ended it."""
 
+LONGEST_KEY = 1000
+"""Characters: a key that a sentence is cut in is known by what is behind the cut."""
+
+_KEYS = Redactor(())
 _MODEL_IN_PATH = re.compile(r"/(?:models?|deployments)/([^/:?]+)")  # Gemini, Bedrock, Azure
 
 
@@ -117,8 +122,9 @@ def wait_ms(request: http.Request, response: http.Response) -> float | None:
 
 
 def printable(text: str, length: int = 200) -> str:
-    """A name from outside, or a sentence that has one in it, as a log can show it: on one line."""
-    return "".join(char if char.isprintable() else "?" for char in text[:length])
+    """A name from outside, or a sentence that has one in it, as a log can show it: on one line, without what looks like a key."""
+    known = _KEYS.text(text[: length + LONGEST_KEY])
+    return "".join(char if char.isprintable() else "?" for char in known[:length])
 
 
 def end_state(flow: http.HTTPFlow, message: str) -> str:

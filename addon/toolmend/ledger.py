@@ -26,6 +26,7 @@ class Ledger:
         self._left = 0  # the same bytes, and those of frames that left and gave nothing yet
         self._ahead: list[tuple[int, int]] = []  # where in `_came` comments are that have gone out
         self._inside: deque[ServerSentEvent | bytes] = deque()  # events that have not left; bytes: a comment that went ahead
+        self._within = 0  # so many bytes they are together
 
     def begin(self, data: bytes, out: list[bytes]) -> None:
         """A chunk came, which `out` is to answer for. What is answered for is needed no more."""
@@ -33,7 +34,9 @@ class Ledger:
             came, size, ahead = list[bytes](), self._size, list[tuple[int, int]]()
         else:
             came, size = self._unanswered()
-            ahead = [(first - size, last - size) for first, last in self._ahead if last > size]
+            ahead = self._ahead  # no copy for each of many, either
+            if size:
+                ahead = [(first - size, last - size) for first, last in ahead if last > size]
         left, whole, sure = self._left - size, self._size - size + len(data), (0, self._sure[1] - size)
         if data:
             came.append(data)
@@ -65,6 +68,7 @@ class Ledger:
     def enter(self, sse: ServerSentEvent) -> None:
         """An event is in the pipeline until its frame leaves."""
         self._inside.append(sse)
+        self._within += len(sse.raw)
 
     def leave(self, sse: ServerSentEvent, out: list[bytes], *, given: bool) -> None:
         """The frame of an event left; `given`: something went out for it. It answers for comments that went ahead of it, too."""
@@ -73,6 +77,7 @@ class Ledger:
         while first is not sse:
             first = self._inside.popleft()
             size += len(first if isinstance(first, bytes) else first.raw)
+        self._within -= size
         if given:
             self.goes(out, size)
         else:
@@ -83,8 +88,9 @@ class Ledger:
         if not self._inside:
             self.goes(out, len(comment))
             return
-        at = self._left + sum(len(each if isinstance(each, bytes) else each.raw) for each in self._inside)
+        at = self._left + self._within
         self._inside.append(comment)
+        self._within += len(comment)
         self._ahead.append((at, at + len(comment)))
 
     def was_read(self) -> None:

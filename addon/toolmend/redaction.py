@@ -28,6 +28,10 @@ MIN_SECRET = 8
 MAX_SHAPED = 16
 """Secrets that only their shape tells: a conversation that quotes more than a handful of keys is about something else."""
 
+MAX_NAMED = 64
+"""Secrets that their names tell, those of the headers first: to look for one takes 6 ms and 150 KB of each answer. What has more
+is data, in which words are called tokens."""
+
 KEPT_HEADERS = re.compile(
     "accept(-encoding|-language)?|alt-svc|anthropic-(beta|version)|cache-control|connection|content-(encoding|length|type)|date"
     "|host|openai-(beta|processing-ms|version)|(x-)?request-id|retry-after|server|transfer-encoding|user-agent|vary|via"
@@ -44,6 +48,9 @@ NO_CREDENTIAL = re.compile(
     "(begin|bos|cls|end|eos|mask|pad|sep|start|stop|unk|continuation|next|(next|previous)?page)token"
 )
 """Names that end like a credential's and hold none: words of a tokenizer, places in a list."""
+
+HEADER = re.compile("(?!idempotency|secwebsocket).*(auth|jwt|jwtassertion|key)")
+"""Names that hold a credential in a header: Helicone-Auth, X-Functions-Key, Cf-Access-Jwt-Assertion."""
 
 IDENTITY = re.compile("(user|account|device|organi[sz]ation|org|session)(uu)?id")
 """Names whose value tells who somebody is. No secret, so an echo is not looked for, but no business of a recording."""
@@ -62,7 +69,7 @@ KEYS = (
     ("GOCSPX-", r"[A-Za-z0-9_-]{20,}"),
     ("gsk_", r"[A-Za-z0-9]{20,}"),  # Groq: console.groq.com/keys
     ("xai-", r"[A-Za-z0-9_-]{20,}"),  # xAI: docs.x.ai
-    ("hf_", r"[A-Za-z0-9]{20,}"),  # Hugging Face: huggingface.co/docs/hub/security-tokens
+    ("hf_", r"((oauth|jwt)_[A-Za-z0-9._-]{20,}|[A-Za-z0-9]{20,})"),  # Hugging Face: huggingface.co/docs/hub/security-tokens
     ("pplx-", r"[A-Za-z0-9]{20,}"),  # Perplexity: its key page; so down to nvapi-
     ("csk-", r"[A-Za-z0-9]{20,}"),  # Cerebras
     ("fw_", r"[A-Za-z0-9]{20,}"),  # Fireworks
@@ -72,15 +79,17 @@ KEYS = (
     ("ghp_", r"[A-Za-z0-9]{20,}"),  # GitHub, down to github_pat_: docs.github.com, "GitHub's token formats"
     ("gho_", r"[A-Za-z0-9]{20,}"),
     ("ghu_", r"[A-Za-z0-9]{20,}"),
-    ("ghs_", r"[A-Za-z0-9]{20,}"),
+    ("ghs_", r"([0-9]+_eyJ[A-Za-z0-9_.-]{20,}|[A-Za-z0-9]{20,})"),  # since 2026 with a JWT inside
     ("ghr_", r"[A-Za-z0-9]{20,}"),
     ("github_pat_", r"[A-Za-z0-9_]{20,}"),
     ("glpat-", r"[A-Za-z0-9_.-]{20,}"),  # GitLab: docs.gitlab.com, "Token prefixes"
     ("xox", r"[abceoprs]-[A-Za-z0-9-]{10,}"),  # Slack: docs.slack.dev, "Tokens"
+    ("xoxd-", r"[A-Za-z0-9%/+=_-]{20,}"),
     ("xapp-", r"[A-Za-z0-9-]{10,}"),
     ("AKIA", r"[A-Z0-9]{16}"),  # AWS: docs.aws.amazon.com, "IAM identifiers"
     ("ASIA", r"[A-Z0-9]{16}"),
     ("ABSK", r"[A-Za-z0-9+/=]{40,}"),  # Bedrock: docs.aws.amazon.com, "Amazon Bedrock API keys"
+    ("bedrock-api-key-", r"[A-Za-z0-9+/=]{40,}"),
     ("vck_", r"[A-Za-z0-9]{24,}"),  # Vercel: vercel.com/docs/ai-gateway
     ("sk_live_", r"[A-Za-z0-9]{16,}"),  # Stripe: docs.stripe.com/keys
     ("npm_", r"[A-Za-z0-9]{36}"),  # npm: docs.npmjs.com, "About access tokens"
@@ -104,16 +113,17 @@ def key_shape(literal: str, rest: str) -> re.Pattern[str]:
 def secrets_of(exchange: "Exchange") -> tuple[str, ...]:
     """The credentials in a request's headers, query and bodies, of MIN_SECRET characters or more, longest first."""
     found: list[str] = []
+    headers: list[str] = []
     for name, value in exchange.request_headers:
-        if is_credential(name):
+        if _holds_credential(name):
             found += _header_secrets(name, value)
+        else:
+            headers += _shaped(value)
     path, _, query = exchange.path.partition("?")
     if userinfo := _USERINFO.search(path):
         found += [userinfo[1], userinfo[1].partition(":")[2]]
-    shaped = list(_shaped(unquote(exchange.path)))
-    for name, value in _parameters(query):
-        if is_credential(name) or QUERY.fullmatch(_plain(name)):
-            found += [value, unquote_plus(value)]
+    shaped = [*headers, *_shaped(unquote(exchange.path))]
+    found += _query_secrets(query)
     for body in (exchange.request, exchange.upstream_request or b""):
         try:
             value = json_text.loads(body)
@@ -121,8 +131,9 @@ def secrets_of(exchange: "Exchange") -> tuple[str, ...]:
             shaped += _shaped_within(value)
         except (json_text.NotJSON, RecursionError):
             continue
-    found += [text for text in dict.fromkeys(shaped) if text not in found][:MAX_SHAPED]
-    return tuple(sorted({text for text in found if len(text) >= MIN_SECRET}, key=lambda text: (-len(text), text)))
+    named = [text for text in dict.fromkeys(found) if len(text) >= MIN_SECRET][:MAX_NAMED]
+    more = [text for text in dict.fromkeys(shaped) if len(text) >= MIN_SECRET and text not in named][:MAX_SHAPED]
+    return tuple(sorted((*named, *more), key=lambda text: (-len(text), text)))
 
 
 class Redactor:
@@ -154,8 +165,7 @@ class Redactor:
         path = "/".join(map(self._part, _USERINFO.sub(f"//{REDACTED}@", path).split("/")))
         parts = []
         for name, value in _parameters(query):
-            hidden = value and (is_credential(name) or QUERY.fullmatch(_plain(name)))
-            part = REDACTED if hidden else self._part(value)
+            part = REDACTED if value and _in_query(name) else self._part(value)
             parts.append(f"{self._part(name)}={part}" if value else self._part(name))
         return path + question + "&".join(parts)
 
@@ -174,10 +184,12 @@ class Redactor:
         """A JSON value. Strings under a credential's name go; objects (tool parameters) are gone through."""
         match value:
             case str():
-                return REDACTED if hidden and value else self.text(value)
+                return REDACTED if hidden and value else self.text(_URL.sub(_without_keys, value))
             case dict():
                 return {
-                    self.text(name): self.value(item, is_credential(name) or _is_identity(name))
+                    self.text(name): dict(self.headers(item.items()))
+                    if _are_headers(name, item)
+                    else self.value(item, is_credential(name) or _is_identity(name))
                     for name, item in value.items()
                 }
             case list() | tuple():
@@ -187,6 +199,7 @@ class Redactor:
 
 _WORDS = re.compile("[a-z_-]*|[A-Z_-]*")
 _PASSWORD = re.compile(r"://[^\s/:@]*:([^\s/@]+)@")
+_URL = re.compile(r"\A([a-zA-Z][a-zA-Z0-9+.-]{0,20}://[^\s?]*\?)(\S+)\Z")
 _PUNCTUATION = re.compile(r"[\W_]+")
 _USERINFO = re.compile("//([^/@]+)@")
 
@@ -207,6 +220,33 @@ def _is_identity(name: str) -> bool:
     return bool(IDENTITY.fullmatch(_plain(name)))
 
 
+def _in_query(name: str) -> bool:
+    return is_credential(name) or bool(QUERY.fullmatch(_plain(name)))
+
+
+def _holds_credential(header: str) -> bool:
+    return is_credential(header) or bool(HEADER.fullmatch(_plain(header)))
+
+
+def _are_headers(name: str, value: Any) -> bool:
+    """Whether a member has the headers of another request, as for an MCP server; one of a schema has a type."""
+    if not (_plain(name).endswith("headers") and isinstance(value, dict) and "type" not in value):
+        return False
+    return all(isinstance(item, str) for item in value.values())
+
+
+def _without_keys(url: re.Match[str]) -> str:
+    """A URL, and nothing else, without the credentials of its query."""
+    parts = [(*part.partition("="), part) for part in re.split("([&;#])", url[2])]
+    return url[1] + "".join(f"{name}={REDACTED}" if value and _in_query(name) else part for name, _, value, part in parts)
+
+
+def _query_secrets(query: str) -> Iterator[str]:
+    for name, value in _parameters(query):
+        if _in_query(name):
+            yield from (value, unquote_plus(value))
+
+
 def _parameters(query: str) -> Iterator[tuple[str, str]]:
     for part in re.split("[&;]", query):
         name, _, value = part.partition("=")
@@ -217,7 +257,7 @@ def _header_secrets(name: str, value: str) -> Iterator[str]:
     """`Bearer X`, `Basic X`, `X`, and in a cookie `a=X; b=Y`: each X and Y."""
     if "cookie" in name.lower():
         for part in value.split(";"):
-            yield part.partition("=")[2].strip()
+            yield part.partition("=")[2].strip().strip('"')
         return
     words = value.split(None, 1)
     yield words[-1].strip() if words else ""
@@ -238,7 +278,11 @@ def _body_secrets(value: Any, *, secret: bool) -> Iterator[str]:
                 yield from _header_secrets("", value)
         case dict():
             for name, item in value.items():
-                yield from _body_secrets(item, secret=is_credential(name))
+                if _are_headers(name, item):
+                    for header in filter(_holds_credential, item):
+                        yield from _header_secrets(header, item[header])
+                else:
+                    yield from _body_secrets(item, secret=is_credential(name))
         case list():
             for item in value:
                 yield from _body_secrets(item, secret=secret)
@@ -251,6 +295,7 @@ def _shaped_within(value: Any) -> Iterator[str]:
             yield from _shaped(value)
             if "://" in value:
                 yield from (found[1] for found in _PASSWORD.finditer(value) if not _WORDS.fullmatch(found[1]))
+                yield from (text for url in _URL.finditer(value) for text in _query_secrets(url[2]))
         case dict():
             for name, item in value.items():
                 yield from _shaped_within(name)

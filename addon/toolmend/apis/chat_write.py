@@ -96,6 +96,7 @@ def _build(
     reasoning: list[str] = []
     calls: dict[int, dict[str, Any]] = {}
     own = delta.pop("tool_calls", None)
+    custom = isinstance(own, list) and any(isinstance(entry, dict) and entry.get("custom") for entry in own)
     if delta.get("function_call") and not (legacy or own):
         del delta["function_call"]  # it is a call now
     for event in events:
@@ -109,7 +110,7 @@ def _build(
             case ToolCallStart():
                 calls[event.index] = _call(event)
             case ToolCallDelta():
-                call = calls.setdefault(event.index, _continued(event.index, own))
+                call = calls.get(event.index) or calls.setdefault(event.index, _continued(event.index, custom=custom))
                 inner = call.get("custom") or call["function"]
                 inner["input" if "custom" in call else "arguments"] += event.arguments
             case _:
@@ -155,7 +156,5 @@ def _call(event: ToolCallStart) -> dict[str, Any]:
     return {"index": event.index, "id": event.id, "type": event.kind, event.kind: inner, **(event.extra or {})}
 
 
-def _continued(index: int, own: Any) -> dict[str, Any]:
-    if isinstance(own, list) and any(isinstance(entry, dict) and entry.get("custom") for entry in own):
-        return {"index": index, "custom": {"input": ""}}
-    return {"index": index, "function": {"arguments": ""}}
+def _continued(index: int, *, custom: bool) -> dict[str, Any]:
+    return {"index": index, "custom": {"input": ""}} if custom else {"index": index, "function": {"arguments": ""}}

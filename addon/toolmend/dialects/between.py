@@ -6,7 +6,11 @@ the beginning of a line, with the name of an offered tool, and never in reasonin
 
 from dataclasses import dataclass
 
+from ..scanner import Reading, Scanner
 from .dialect import InReasoning, Where
+
+MOST_OPENERS = 4
+"""In a row: there may be a second one in front of the real one. Each of many begins anew, so none reads them all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +21,13 @@ class Between:
     begin: tuple[str, ...] = ()
     end: tuple[str, ...] = ()
     opener: str = ""
+
+    def begins(self, scanner: Scanner) -> Reading[None]:
+        """Goes past the tokens that begin it, and the blanks behind them."""
+        for _ in range(MOST_OPENERS):
+            if not (yield from scanner.literal(self.begin)):
+                return
+            yield from scanner.blanks()
 
     @property
     def openers(self) -> tuple[str, ...]:

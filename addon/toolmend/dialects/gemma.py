@@ -42,8 +42,7 @@ class Gemma(Between):
 
     def read(self, reader: "Reader") -> Reading[bool]:
         scanner = reader.scanner
-        while (yield from scanner.literal(self.begin)):
-            yield from scanner.blanks()
+        yield from self.begins(scanner)
         if not (yield from scanner.literal(_CALL)):
             return False
         if self.begin:

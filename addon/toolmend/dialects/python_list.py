@@ -35,8 +35,7 @@ class PythonList(Between):
 
     def read(self, reader: "Reader") -> Reading[bool]:
         scanner = reader.scanner
-        while (yield from scanner.literal(self.begin)):
-            yield from scanner.blanks()
+        yield from self.begins(scanner)
         back = scanner.pos - scanner.start
         bracket = yield from scanner.literal(("[",))
         yield from scanner.blanks()

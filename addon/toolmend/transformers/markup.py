@@ -81,7 +81,7 @@ class _Held:
         return Frame(self.frame.sse, tuple(events), touched=True)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Choice:
     """The text of one choice."""
 
@@ -98,6 +98,7 @@ class Markup:
         self._new_reader = new_reader
         self._choices: dict[int, _Choice] = {}
         self._held: deque[_Held] = deque()
+        self._lasting: set[_Choice] = set()  # those that have a last piece
 
     def feed(self, frame: Frame) -> Sequence[Frame]:
         if len(frame.events) == 1 and not self._held:
@@ -197,6 +198,7 @@ class Markup:
                     piece.drop(size)
                 left -= size
                 choice.last = piece
+                self._lasting.add(choice)
                 if not piece.left:
                     choice.pieces.popleft()
 
@@ -205,9 +207,10 @@ class Markup:
         while self._held and self._held[0].decided:
             released.append(self._held.popleft().result())
         if released:
-            for choice in self._choices.values():
+            for choice in tuple(self._lasting):
                 if not choice.pieces or choice.last is not choice.pieces[0]:
                     choice.last = None
+                    self._lasting.remove(choice)
         return released
 
     def _choice(self, index: int) -> _Choice:
