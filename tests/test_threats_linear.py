@@ -15,6 +15,7 @@ from patterns import all_patterns
 from streams import WEATHER, chunk, event
 from test_redaction import exchange
 from toolmend.apis import APIS
+from toolmend.config.settings import Settings
 from toolmend.dialects import DIALECTS
 from toolmend.events import Frame, TextDelta
 from toolmend.pipeline import Pipeline
@@ -98,6 +99,33 @@ def test_openers(opener: str) -> None:
     pattern = PATTERNS[RULES["kimi_k2"][0]]
     for between in ("", "\n"):
         assert growth(lambda size, row=opener + between: cpu(pattern, row * (size // len(row)))) <= GROWTH, between  # type: ignore[misc]
+
+
+NESTED = (
+    ('{"arguments": ', "}"), ('[{"arguments": ', "}]"), ('{"name": "task", "x": ', "}"), ('{"name": ', "}"), ('{"function": ', "}"),
+    ('{"type": "function", "function": {"arguments": ', "}}"), ('{"parameters": [', "]}"), ('{"id": "1", "args": {"x": ', "}}"),
+    ("[", "]"), ("[task(a=", ")]"), ("task(a={'x': ", "})"), ('<tool_call>{"arguments": ', "}</tool_call>"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("closed", [False, True], ids=["open", "closed"])
+@pytest.mark.parametrize("nested", NESTED, ids=lambda pair: pair[0])
+def test_nested(nested: tuple[str, str], *, closed: bool) -> None:
+    """One in the other, of which none is a call: where the outer one is given up, the inner one is tried."""
+    begin, end = nested
+
+    def run(size: int) -> float:
+        many = size // len(begin)
+        text = begin * many + "1" + (end * many if closed else "")
+        pipeline = Pipeline(WEATHER, settings=Settings(dialects=tuple(DIALECTS)))
+        start = time.process_time()
+        for at in range(0, len(text), 400):
+            pipeline.feed(event(chunk({"content": text[at : at + 400]})))
+        pipeline.close()
+        assert not pipeline.error
+        return time.process_time() - start
+
+    assert growth(run) <= GROWTH
 
 
 @pytest.mark.parametrize("rule", RULES)

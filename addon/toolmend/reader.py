@@ -41,6 +41,7 @@ class Reader(Telling):
     ) -> None:
         super().__init__(tools, choice, new_id, fired, unopened=unopened)
         self._vocabulary = words
+        self.followed = self.again = 0  # how far values were read that might be a call's, and how many within that
         self._in_call = self._idle = False
         self._reading = self._read()
 

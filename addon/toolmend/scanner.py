@@ -27,7 +27,7 @@ class Scanner:
     `course`: set by a reader while it waits for more of what it tells as it comes.
     """
 
-    __slots__ = ("course", "ended", "pos", "start", "text")
+    __slots__ = ("_forgotten", "course", "ended", "pos", "start", "text")
 
     def __init__(self) -> None:
         self.text = ""
@@ -35,11 +35,18 @@ class Scanner:
         self.pos = 0
         self.ended = False
         self.course: Course | None = None
+        self._forgotten = 0  # characters
+
+    @property
+    def place(self) -> int:
+        """How far it has been read, from the text's very beginning: this may be kept."""
+        return self._forgotten + self.pos
 
     def feed(self, piece: str) -> None:
         """More text. What has been decided is forgotten."""
         self.text = self.text[self.start :] + piece
         self.pos -= self.start
+        self._forgotten += self.start
         self.start = 0
 
     def peek(self) -> Reading[str]:

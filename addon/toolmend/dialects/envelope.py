@@ -7,11 +7,12 @@ stream as they come; arguments in front of the name are held until it is known.
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .. import json_text
-from ..scanner import Reading, Scanner
+from ..scanner import Reading
 from .json_body import follow_value, read_string, surplus
 from .names import bare_name
 
@@ -21,6 +22,12 @@ if TYPE_CHECKING:
 
 NAMES = ("name", "tool_name", "function")
 ARGUMENTS = ("arguments", "parameters", "input", "args")
+
+MOST_AGAIN = 32
+"""Values that are read within one that was no call's: of a thousand in one another, none is read a thousand times."""
+
+MOST_NESTED = 4
+"""Objects called "function" within another: there is one."""
 
 _SEPARATORS = re.compile(r"[\s,;]*")
 _NEXT = (",", ";", "{", "]")
@@ -62,6 +69,7 @@ class _Envelope:
     called: bool = False
     wrong: bool = False  # it is no call: a name that is not offered, arguments that are no object
     first: bool = True
+    depth: int = 0  # so many objects within it are being read
 
 
 def read_envelopes(reader: "Reader", dialect: "Dialect", form: Form) -> Reading[bool]:
@@ -137,8 +145,10 @@ def _read_member(reader: "Reader", dialect: "Dialect", form: Form, envelope: _En
         name = bare_name(reader, ((yield from read_string(scanner)) or "").strip())
         envelope.name = name
         envelope.wrong = not reader.accepts(dialect, name)
-    elif key == "function" and begin == "{":
+    elif key == "function" and begin == "{" and envelope.depth < MOST_NESTED:
+        envelope.depth += 1
         yield from _read_members(reader, dialect, form, envelope)
+        envelope.depth -= 1
     elif key in form.ids and begin == '"':
         envelope.id = (yield from read_string(scanner)) or ""
     elif key in ARGUMENTS and envelope.arguments is None:
@@ -152,9 +162,9 @@ def _read_member(reader: "Reader", dialect: "Dialect", form: Form, envelope: _En
             else:
                 reader.broken()
         else:
-            envelope.arguments = yield from _held_arguments(scanner, form)
+            envelope.arguments = yield from _held_arguments(reader, form)
             envelope.wrong = envelope.arguments is None
-    elif not (yield from follow_value(scanner, form.ends, lambda _: None)):
+    elif not (yield from _follow(reader, form, lambda _: None)):
         envelope.wrong = True
 
 
@@ -169,10 +179,21 @@ def _is_schema(reader: "Reader", envelope: _Envelope) -> Reading[bool]:
     return first in _SCHEMA and first not in reader.tools.properties(envelope.name or "")
 
 
-def _held_arguments(scanner: Scanner, form: Form) -> Reading[str | None]:
+def _follow(reader: "Reader", form: Form, emit: Callable[[str], None]) -> Reading[bool]:
+    """`follow_value`, of what may be no call's: then what is in it is read again."""
+    scanner = reader.scanner
+    reader.again = reader.again + 1 if scanner.place < reader.followed else 0
+    if reader.again > MOST_AGAIN:
+        return False
+    whole = yield from follow_value(scanner, form.ends, emit)
+    reader.followed = max(reader.followed, scanner.place)
+    return whole
+
+
+def _held_arguments(reader: "Reader", form: Form) -> Reading[str | None]:
     """The text of an object, of one in a string, or `{}` for null; None if it is none of these, or broken off."""
     pieces: list[str] = []
-    if not (yield from follow_value(scanner, form.ends, pieces.append)):
+    if not (yield from _follow(reader, form, pieces.append)):
         return None
     text = "".join(pieces)
     if text.startswith("{"):
