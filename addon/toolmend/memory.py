@@ -13,8 +13,8 @@ TRIM, MMAP = -1, -3
 LARGE = 320 * 1024
 """Bytes. asyncio asks for 256 KiB whenever it reads, and gives most of that back at once: that must stay cheap."""
 
-SPARE = 2 * 1024 * 1024
-"""Bytes at the heap's end that are not given back: or they are asked for again with the next read."""
+SPARE = 16 * 1024 * 1024
+"""Bytes at the heap's end that are not given back: what a request takes is asked for again by the next one, page by page."""
 
 
 def settle() -> None:
