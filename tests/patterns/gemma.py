@@ -79,6 +79,7 @@ PATTERNS: dict[str, Pattern] = {
         [(None, "get_time", "{}"), BOTH[1]], content=" ok",
     ),
     "surplus-bracket": wild(f"<|tool_call>call:get_time{{zone:{Q}UTC{Q}}}}}<tool_call|>", 4, BOTH[1:]),
+    "opener-six-times": wild("<|tool_call>" * 6 + f"call:get_time{{zone:{Q}UTC{Q}}}<tool_call|>", 15, BOTH[1:], content="<|tool_call>" * 2),
     "opener-twice": wild(f"<|tool_call>\n<|tool_call>call:get_time{{zone:{Q}UTC{Q}}}<tool_call|><tool_call|>", 5, BOTH[1:]),
     "keys-in-quotes": wild(
         f'<|tool_call>call:read_file{{{Q}deep{Q}:{{{Q}3{Q}:1,"b c":[],\'d\':2}},limit:1.50}}<tool_call|>', 6,

@@ -27,6 +27,11 @@ def fenced(inner: str, fence: str = "```", language: str = "json") -> str:
     return f"{fence}{language}\n{inner}\n{fence}"
 
 
+def _nest(key: str, deep: int = 50) -> str:
+    """No call, but what is in it might be one, and what is in that."""
+    return f'{{"{key}": ' * deep + "1" + "}" * deep
+
+
 PATTERNS: dict[str, Pattern] = {
     "array": calls(LIST, 1, "json_array", model="xlam-2-8b"),
     "array-between-text": calls(f"Sure: {LIST} Done.", 2, "json_array", model="xlam-2-8b", content="Sure:  Done."),
@@ -42,6 +47,12 @@ PATTERNS: dict[str, Pattern] = {
         '{"type": "function", "function": {"name": "get_time", "arguments": ' + dumps(TIME) + "}}", 6, "json_object", BOTH[1:],
         "meta-llama/llama-3.2-3b",
     ),
+    **{
+        f"behind-{key}-in-{key}": calls(
+            f"{_nest(key)}\n{ONE}", 27, "json_object", BOTH[1:], "meta-llama/llama-3.2-3b", content=f"{_nest(key)}\n"
+        )
+        for key in ("arguments", "function", "x")
+    },
     "object-null-arguments": calls('{"name": "get_time", "arguments": null}', 7, "json_object", [(None, "get_time", "{}")], "meta-llama/llama-3.2-3b"),
     "hard-string": calls(
         '[{"name": "write_file", "arguments": {"path": "x", "content": "a \\"}]} ``` [{\\\\\\" b\\n"}}]', 8, "json_array",
