@@ -7,7 +7,10 @@ import os
 
 from hypothesis import settings
 
-for name in [name for name in os.environ if name.startswith("TOOLMEND_") and name != "TOOLMEND_PYTHON"]:
+OURS = ("TOOLMEND_PYTHON", "TOOLMEND_TORTURE")
+"""Variables that say how to test."""
+
+for name in [name for name in os.environ if name.startswith("TOOLMEND_") and name not in OURS]:
     del os.environ[name]
 os.environ["XDG_CONFIG_HOME"] = f"{os.devnull}/none"  # a folder that cannot be
 

@@ -15,6 +15,7 @@ from toolmend import json_text
 from toolmend.apis import chat
 from toolmend.config.settings import Settings
 from toolmend.pipeline import Pipeline
+from toolmend.transformers import markup
 
 
 def pipeline(request: dict[str, Any] | None = WEATHER, **more: Any) -> Pipeline:
@@ -262,3 +263,18 @@ def test_any_bytes(body: bytes, data: st.DataObject) -> None:
     at = data.draw(st.integers(0, len(body)))
     assert play(pipeline, [body[:at], body[at:]]) == whole
     pipeline().message(body)
+
+
+@pytest.mark.parametrize("field", ["content", "reasoning_content"])
+def test_what_says_nothing_is_not_held_for_ever(field: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An upstream that stalls in a call, and keeps the connection alive with empty deltas: each is held behind what is not certain."""
+    monkeypatch.setattr(markup, "MAX_FRAMES", 200)
+    made = Pipeline(WEATHER)
+    made.feed(event(chunk({"role": "assistant"})))
+    before = event(chunk({field: "<|tool_call_begin|>functions.get_w"}))
+    empty = [event(chunk({field: ""}))] * 198
+    assert b"".join(map(made.feed, [before, *empty, empty[0]])) == b""
+    assert made.feed(empty[0]) == before + empty[0] * 200
+    assert made.rules == ["hold_limit"]
+    assert made.feed(empty[0]) == empty[0]
+    assert made.feed(event(chunk({field: "eather:0"}))) == event(chunk({field: "eather:0"}))

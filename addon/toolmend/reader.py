@@ -117,6 +117,18 @@ class Reader(Telling):
         self._restart()
         return self.ops
 
+    def give_up(self) -> list[Op]:
+        """More events are held than may be: what is not certain is text. What surely is a call goes on."""
+        self.ops = []
+        self.fired("hold_limit")
+        if self.head:
+            self.was_content()
+        if self.doubtful:
+            self._give_up_doubt()
+        elif not self.committed:
+            self._all_is_text()
+        return self.ops
+
     def _advance(self) -> None:
         next(self._reading, None)
         if self.head and self.head.size > MAX_HELD:
@@ -130,8 +142,11 @@ class Reader(Telling):
             self._give_up_doubt()
         elif held > MAX_HELD and not self.committed:
             self.fired("hold_limit")
-            self.give(len(self.scanner.text))
-            self._restart()
+            self._all_is_text()
+
+    def _all_is_text(self) -> None:
+        self.give(len(self.scanner.text))
+        self._restart()
 
     def _restart(self) -> None:
         self.committed = self._in_call = self._idle = False

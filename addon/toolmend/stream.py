@@ -163,7 +163,8 @@ class Mend(Stream):
         self._plain: deque[bytes] = deque()  # the chunk, undone, until it is known what goes out for it
         self._last = b""
 
-    def __call__(self, data: bytes) -> bytes | list[bytes]:
+    def __call__(self, data: bytes, out: bytes | None = None) -> bytes | list[bytes]:
+        """`out` is what goes out for a chunk, once it is told: nobody gives it."""
         try:
             out = self._pipeline.glance(data) if data and self._glances else None
             if out is None:
@@ -174,6 +175,8 @@ class Mend(Stream):
             self._record(data, out)
             return self._out.pop()
         except Exception as error:
+            if out is not None and not self._out:
+                self._out.append(out)
             return self._rescue(data, error)
 
     def _leave(self) -> bytes | list[bytes]:

@@ -24,6 +24,9 @@ from ..events import (
 from ..reader import Reader
 from ..telling import Op, Spoken, Thought
 
+MAX_FRAMES = 64 * 1024
+"""Frames that are held for what is not certain yet: each takes half a KiB, whatever it says."""
+
 
 @dataclass(slots=True)
 class _Piece:
@@ -111,6 +114,9 @@ class Markup:
         self._held.append(held)
         for event in frame.events:
             self._event(event, held)
+        if len(self._held) > MAX_FRAMES:
+            for choice in self._choices.values():
+                self._apply(choice, choice.reader.give_up(), held)
         return self._release()
 
     def _passes(self, event: TextDelta | ReasoningDelta) -> bool:
