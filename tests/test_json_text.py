@@ -49,6 +49,13 @@ def test_of_what_is_no_object_nothing_is_replaced(text: str) -> None:
         json_text.replace_member(text, "b", "0")
 
 
+@pytest.mark.parametrize("digits", [17, 18, 19, 20, 24, 25, 400])
+def test_an_integer_is_read_to_its_last_digit_wherever_it_stands(digits: int) -> None:
+    for at in range(12):
+        value = [" " * at, 10**digits - 1, "x" * 1000]
+        assert json_text.loads(json.dumps(value).encode()) == value
+
+
 CODE = 'def f(a, b): return [{"a": a}, {"b": "\\\\"}, [a, b]]  # "quoted", and more\n' * 50
 MESSAGES = [
     {

@@ -5,12 +5,14 @@ nothing is decoded without a bound.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 from urllib.parse import unquote
 
 from mitmproxy import http
 from mitmproxy.flow import Error
+from mitmproxy.net.http.url import parse_authority
 
 from . import codings, json_text
 from .redaction import Redactor
@@ -32,14 +34,18 @@ _KEYS = Redactor(())
 _MODEL_IN_PATH = re.compile(r"/(?:models?|deployments)/([^/:?]+)")  # Gemini, Bedrock, Azure
 
 
-def places(flow: http.HTTPFlow) -> Iterator[tuple[str, int]]:
+def places(flow: http.HTTPFlow) -> tuple[tuple[str, int], ...]:
     """The names under which a request's host is known, with the port; an IPv6 address is in brackets.
 
     In transparent mode `host` is an address and the header or SNI has the name; in reverse mode the header may name us.
     """
-    for host in dict.fromkeys((flow.request.pretty_host, flow.request.host, flow.client_conn.sni)):
-        if host:
-            yield f"[{host}]" if ":" in host else host, flow.request.port
+    return _places(flow.request.host_header, flow.request.host, flow.request.port, flow.client_conn.sni)
+
+
+@lru_cache(32)
+def _places(header: str | None, host: str, port: int, sni: str | None) -> tuple[tuple[str, int], ...]:
+    named = parse_authority(header, check=False)[0] if header else host
+    return tuple((f"[{name}]" if ":" in name else name, port) for name in dict.fromkeys((named, host, sni)) if name)
 
 
 def is_sse(response: http.Response) -> bool:

@@ -191,7 +191,7 @@ class Toolmend:
         if call.api not in APIS or flow.response or flow.request.stream or self.exchanges.leaves(call):
             return
         try:
-            call.request, call.translated = routing.stay(flow, call.api, call.host, self.settings.providers)
+            call.request, call.translated = routing.stay(flow, call.api, call.host, self.settings.providers, call.request)
         except RequestError as error:
             self.calls[flow] = self._refuse(flow, call.api, error)
         except Exception as error:

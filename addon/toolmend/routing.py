@@ -86,7 +86,7 @@ def candidates(flow: http.HTTPFlow, routes: Collection[Route]) -> tuple[Route, .
     """The routes of the host that a flow calls."""
     if not (routes and flow.live):
         return ()
-    places = list(facts.places(flow))
+    places = facts.places(flow)
     return tuple(route for route in routes if any(route.on(flow.request.scheme, *place) for place in places))
 
 
@@ -192,16 +192,19 @@ def told(translated: Translated) -> dict[str, str]:
 
 
 def stay(
-    flow: http.HTTPFlow, api: str, host: str, providers: Sequence[Profile]
-) -> tuple[dict[str, Any], Translated] | tuple[None, None]:
+    flow: http.HTTPFlow, api: str, host: str, providers: Sequence[Profile], request: dict[str, Any] | None
+) -> tuple[dict[str, Any] | None, Translated | None]:
     """A request that goes where the client sends it, as the model there can take it. Raises RequestError.
 
-    Reasoning that only another upstream can read is taken out. What was read and made is returned; None if nothing was.
+    Reasoning that only another upstream can read is taken out. `request` is its body, if that was read. What was read and made
+    is returned.
     """
     coding = facts.encoding(flow.request)
     body = facts.plain(flow.request.raw_content, coding) if coding else flow.request.raw_content or b""
     prompts = any(profile.tools == "prompt" for profile in (*providers, *PROFILES))
-    request = facts.json_object(body) if prompts or MARK.encode() in body else None
+    if not prompts and MARK.encode() not in body:
+        return request, None
+    request = request or facts.json_object(body)
     if request is None:
         return None, None
     profile = profile_for(request.get("model"), host, providers)
