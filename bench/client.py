@@ -13,7 +13,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from toolmend.running.proxy import Mitmdump
 
@@ -25,6 +25,14 @@ MESSAGES = "/routed/v1/messages"
 """What the proxies with toolmend have a route for, to chat: see proxies.py."""
 
 STAMP = re.compile(rb"@(\d+)@")
+
+
+class Stamp(NamedTuple):
+    """Of an event of a paced stream: when it left, and how long it was under way; nanoseconds."""
+
+    left: int
+    late: int
+
 
 FAILED = 60.0
 """Seconds without a byte."""
@@ -93,15 +101,15 @@ class Client:
             last = (last + data)[-4000:]
         return count, last
 
-    def stamped(self) -> list[int]:
-        """Reads to the end; nanoseconds that each event of a paced stream was under way."""
-        found: list[int] = []
+    def stamped(self) -> list[Stamp]:
+        """Reads to the end of a paced stream."""
+        found: list[Stamp] = []
         last = b""
         while not last.endswith(b"\r\n" + END):
             data = self.read()
             now = time.monotonic_ns()
             last += data
             stamps = list(STAMP.finditer(last))
-            found += [now - int(stamp[1]) for stamp in stamps]
+            found += [Stamp(left := int(stamp[1]), now - left) for stamp in stamps]
             last = last[stamps[-1].end() :] if stamps else last
         return found

@@ -5,15 +5,15 @@ with other things, look at the CPU time: it is the proxy's own.
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import NamedTuple, Self
 
 from toolmend.running.proxy import Mitmdump
 
-from .client import Asking, Client, asking
+from .client import Asking, Client, Stamp, asking
 from .clock import cpu_of, percentile
 from .proxies import ALL, IDENTITY, RECORDING, STREAM, TOOLMEND
 from .table import Figure, Table
@@ -22,7 +22,7 @@ THROUGHPUT = (
     "of identity's events/s: nothing to mend 0.97 at one event a chunk and 0.80 at 20; mending and translating 0.85 and 0.50"
 )
 DELAY = "p50 at most 50 µs over identity; the first delta at most 1 ms later"
-CROWD = "p99 at most 1.2 times identity's"
+CROWD = "p99 at most 1.2 times identity's, while all of them flow"
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,8 @@ class Extent:
     firsts: int
 
 
-FULL = Extent(few=10_000, many=100_000, rounds=6, paced=300, turns=3, crowd=40, firsts=40)
-QUICK = Extent(few=1_000, many=6_000, rounds=2, paced=30, turns=1, crowd=40, firsts=5)
+FULL = Extent(few=10_000, many=100_000, rounds=10, paced=300, turns=3, crowd=40, firsts=40)
+QUICK = Extent(few=1_000, many=6_000, rounds=2, paced=60, turns=1, crowd=40, firsts=5)
 
 FLOODS = {
     # what: body, the API that toolmend's client speaks, of identity at 1 and at 20 events a chunk
@@ -50,6 +50,9 @@ FLOODS = {
 
 PACE = 50
 """Events a second of each of the streams that are paced at once."""
+
+SETTLES = 100_000_000
+"""Nanoseconds until what waited for the last stream to begin has passed."""
 
 PADDING = 100_000
 """Bytes of conversation in the request whose first delta is waited for: agents send as much."""
@@ -130,25 +133,43 @@ DELAYS = {
 def _delay(paths: Mapping[str, Mitmdump | None], port: int, ca: Path, extent: Extent, progress: Callable[[str], None]) -> Table:
     columns = ("p50 µs", "p99 µs", "p50 over identity", "first delta ms", "over identity")
     table = Table("one stream, 100 events a second", columns, DELAY)
-    found = _paced(paths, port, ca, extent, progress, streams=1, rate=100)
+    found, _ = _paced(paths, port, ca, extent, progress, streams=1, rate=100)
     firsts = _firsts(paths, port, ca, extent, progress)
     for row, (p50, p99) in found.items():
-        ours = "toolmend" in row or row.startswith("…")
-        over = Figure(p50 - found[IDENTITY][0], 50.0 if ours else None)
+        ours = _is_ours(row)
+        over = Figure(p50 - found[IDENTITY].p50, 50.0 if ours else None)
         later = Figure(firsts[row] - firsts[IDENTITY], 1.0 if ours else None)
         table.add(row, Figure(p50), Figure(p99), over, Figure(firsts[row]), later)
     return table
 
 
 def _crowd(paths: Mapping[str, Mitmdump | None], port: int, ca: Path, extent: Extent, progress: Callable[[str], None]) -> Table:
-    columns = ("p50 µs", "p99 µs", "p50 over identity", "p99 of identity")
+    columns = ("p50 µs", "p99 µs", "p50 over identity", "p99 of identity", "begins and ends: p50 ms", "p99 ms")
     table = Table(f"{extent.crowd} streams, {PACE} events a second each", columns, CROWD)
-    found = _paced(paths, port, ca, extent, progress, streams=extent.crowd, rate=PACE)
-    for row, (p50, p99) in found.items():
-        ours = "toolmend" in row or row.startswith("…")
-        over, steady = Figure(p50 - found[IDENTITY][0]), Figure(p99 / found[IDENTITY][1], 1.2 if ours else None)
-        table.add(row, Figure(p50), Figure(p99), over, steady)
+    steady, edges = _paced(paths, port, ca, extent, progress, streams=extent.crowd, rate=PACE)
+    for row, (p50, p99) in steady.items():
+        over, worse = Figure(p50 - steady[IDENTITY].p50), Figure(p99 / steady[IDENTITY].p99, 1.2 if _is_ours(row) else None)
+        table.add(row, Figure(p50), Figure(p99), over, worse, *(Figure(late / 1000) for late in edges[row]))
     return table
+
+
+def _is_ours(row: str) -> bool:
+    return "toolmend" in row or row.startswith("…")
+
+
+class Late(NamedTuple):
+    """Microseconds that events were under way."""
+
+    p50: float = float("inf")
+    p99: float = float("inf")
+
+    @classmethod
+    def of(cls, stamps: Iterable[Stamp]) -> Self:
+        late = sorted(stamp.late for stamp in stamps)
+        return cls(percentile(late, 0.5) / 1000, percentile(late, 0.99) / 1000) if late else cls()
+
+    def best(self, other: Self) -> Self:
+        return type(self)(min(self.p50, other.p50), min(self.p99, other.p99))
 
 
 def _paced(
@@ -160,30 +181,32 @@ def _paced(
     *,
     streams: int,
     rate: int,
-) -> dict[str, tuple[float, float]]:
-    """Microseconds that an event is under way, p50 and p99, in the best turn; `rate` is of each stream."""
-    found: dict[str, tuple[float, float]] = dict.fromkeys(DELAYS, (float("inf"), float("inf")))
+) -> tuple[dict[str, Late], dict[str, Late]]:
+    """While all streams flow, and while some begin or end, of which each costs milliseconds; each in its best turn."""
+    steady, edges = dict.fromkeys(DELAYS, Late()), dict.fromkeys(DELAYS, Late())
     for turn in range(extent.turns):
         for row, (path, body, api) in DELAYS.items():
             progress(f"{streams} paced, {row} ({turn + 1} of {extent.turns})")
             what = asking(api, f"paced {body} {rate} {extent.paced}")
-            late = sorted(_together(lambda path=path, what=what: _stamps(port, paths[path], ca, what), streams))  # type: ignore[misc]
-            p50, p99 = percentile(late, 0.5) / 1000, percentile(late, 0.99) / 1000
-            found[row] = min(found[row][0], p50), min(found[row][1], p99)
-    return found
+            found = _together(lambda path=path, what=what: _stamps(port, paths[path], ca, what), streams)  # type: ignore[misc]
+            begun, ends = max(stamps[0].left for stamps in found) + SETTLES, min(stamps[-1].left for stamps in found)
+            all_flow = {each: begun <= each.left < ends for stamps in found for each in stamps}
+            steady[row] = steady[row].best(Late.of(each for each, flow in all_flow.items() if flow))
+            edges[row] = edges[row].best(Late.of(each for each, flow in all_flow.items() if not flow))
+    return steady, edges
 
 
-def _stamps(port: int, proxy: Mitmdump | None, ca: Path, what: Asking) -> list[int]:
+def _stamps(port: int, proxy: Mitmdump | None, ca: Path, what: Asking) -> list[Stamp]:
     with Client(port, proxy, ca) as client:
         client.ask(what)
         return client.stamped()
 
 
-def _together(run: Callable[[], Sequence[int]], many: int) -> list[int]:
-    """What so many threads find."""
+def _together[T](run: Callable[[], T], many: int) -> list[T]:
+    """What each of so many threads finds."""
     with ThreadPoolExecutor(many) as threads:
         running = [threads.submit(run) for _ in range(many)]
-        return [value for each in running for value in each.result()]
+        return [each.result() for each in running]
 
 
 def _firsts(

@@ -189,7 +189,7 @@ def _delays(paths: Mapping[str, Way], ca: Path, extent: Extent, progress: Callab
             progress(f"paced, {row} ({turn + 1} of {extent.turns})")
             with Client(paths[name].port, paths[name].proxy, ca) as client:
                 client.ask(asking(api, f"paced {body} 100 {extent.paced}"))
-                late = sorted(client.stamped())
+                late = sorted(stamp.late for stamp in client.stamped())
             found[row] = min(found[row][0], percentile(late, 0.5) / 1000), min(found[row][1], percentile(late, 0.99) / 1000)
     for row, (p50, p99) in found.items():
         table.add(row, Figure(p50), Figure(p99), Figure(p50 - found[ALONE][0]))
