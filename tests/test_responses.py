@@ -644,6 +644,15 @@ def test_a_leak_beside_calls_that_are_open(at: int) -> None:
     assert calls == {"call_0": {"a": 1}, "call_1": {"b": 2}, GET.id: {"city": "Beijing"}}
 
 
+def test_what_comes_behind_a_leak_that_breaks_off_is_said() -> None:
+    """The call of the leak is told to be incomplete; one of the upstream's own, which waited for it, is whole."""
+    leak = message(0, [f'{S}{B}functions.task:0<|tool_call_argument_begin|>{{"a": "'])
+    body = mended(body_of(turn(leak, call(1, ['{"b":', "2}"], "get_weather"))), splits=5)
+    final = accumulate(iter([body]))
+    told = [(wire.name, wire.arguments, wire.status) for wire in final.output]
+    assert told == [("task", '{"a": "', "incomplete"), ("get_weather", '{"b":2}', "completed")]
+
+
 KEYS = ["type", "item", "output_index", "item_id", "delta", "text", "part", "response", "output", "status", "id", "call_id", "name", "arguments", "content", "summary", "error", "code", "usage", "content_index", "annotation", "encrypted_content"]  # fmt: skip
 WORDS = sorted({value for event in turn(reasoning(0, []), TEXT, call(2, []), SEARCH, end=FAILED) for value in (event["type"], (event.get("item") or {}).get("type"), (event.get("part") or {}).get("type")) if value})  # fmt: skip
 JSON = st.recursive(

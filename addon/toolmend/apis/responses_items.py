@@ -39,6 +39,10 @@ class _Waiting:
     pieces: list[str] = field(default_factory=list)
     ended: bool = False
 
+    @property
+    def complete(self) -> bool:
+        return self.ended or not isinstance(self.what, ToolCallStart)
+
 
 class Output:
     """Neutral events in, server-sent events out. `thoughts`: how reasoning is written; `size`: characters kept."""
@@ -80,7 +84,7 @@ class Output:
     @property
     def stuck(self) -> bool:
         """Whether something that is complete waits behind a call that is not."""
-        return any(not isinstance(waiting.what, ToolCallStart) or waiting.ended for waiting in self._queue)
+        return any(waiting.complete for waiting in self._queue)
 
     def say(self, event: Event) -> None:
         """Takes in an event; of those that say nothing of an item, none."""
@@ -118,12 +122,13 @@ class Output:
             self.finish(self._speaking, status)
 
     def close(self, status: str) -> None:
-        """Nothing more is said: closes what is open. A call that is not complete is incomplete."""
-        self.hush(status)
-        self._queue.clear()
+        """Nothing more is said: closes what is open. A call that is not complete is incomplete; what waited for it is said."""
         for item in list(self._open.values()):
             assert item.part
             self.finish(item, "completed" if item.part.said else "incomplete")
+        self._queue = deque(waiting for waiting in self._queue if waiting.complete)
+        self._drain()
+        self.hush(status)
 
     def finish(self, item: Item, status: str, more: Mapping[str, Any] | None = None) -> None:
         """Closes an item; `more` are members it gets."""
