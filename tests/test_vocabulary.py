@@ -44,7 +44,8 @@ def test_within_a_word(before: str, called: bool) -> None:
         assert called or out == body
 
 
-def test_what_ends_a_word_is_not_held() -> None:
+@pytest.mark.parametrize("texts", [["The", " sum", " of", " it", ", if", " you", " ask"], ["As", " a", " function of", " it", ", functional if"]])
+def test_what_ends_a_word_is_not_held(texts: list[str]) -> None:
     made = Pipeline(WEATHER)
-    events = [part + b"\n\n" for part in stream(["The", " sum", " of", " it", ", if", " you", " ask"]).split(b"\n\n") if part]
+    events = [part + b"\n\n" for part in stream(texts).split(b"\n\n") if part]
     assert [made.feed(data) for data in events] == events

@@ -40,10 +40,11 @@ class Vocabulary:
 
     def _begun(self, text: str, found: Place) -> int:
         """Where the beginning of an opener stands at the end of a text; -1 where that is not all there is to be found."""
-        if text[found.start() :] not in self._beginnings:
+        start = found.start()
+        if text[start:] not in self._beginnings:
             return -1
-        within = found.start() == 0 and text[0] in WORD  # the text before knows whether it is within a word
-        return -1 if within else found.start()
+        within = text[start] in WORD and (start == 0 or text[start - 1] in WORD)  # at 0, the text before knows
+        return -1 if within else start
 
     def only_words(self, begun: str) -> bool:
         """Whether all openers that begin so do not stand within a word."""
