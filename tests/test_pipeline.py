@@ -265,16 +265,76 @@ def test_any_bytes(body: bytes, data: st.DataObject) -> None:
     pipeline().message(body)
 
 
-@pytest.mark.parametrize("field", ["content", "reasoning_content"])
-def test_what_says_nothing_is_not_held_for_ever(field: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An upstream that stalls in a call, and keeps the connection alive with empty deltas: each is held behind what is not certain."""
+BEGUN = "<|tool_call_begin|>functions.get_w"
+DOUBTFUL = '<tool_call>{"name": "get_weather", "arguments": {"city": "Oslo"}}</tool_call>'
+
+
+@pytest.mark.parametrize(
+    ("model", "field", "text"),
+    [
+        ("kimi-k2.5", "content", BEGUN),
+        ("kimi-k2.5", "reasoning_content", BEGUN),
+        ("qwen3-32b", "reasoning_content", DOUBTFUL),
+        ("deepseek-r1", "content", "What may turn out to be a thought"),
+    ],
+)
+def test_what_says_nothing_is_not_held_for_ever(model: str, field: str, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An upstream that stalls, and keeps the connection alive with empty deltas: each is held behind what is not certain."""
     monkeypatch.setattr(markup, "MAX_FRAMES", 200)
-    made = Pipeline(WEATHER)
+    made = Pipeline({**WEATHER, "model": model})
     made.feed(event(chunk({"role": "assistant"})))
-    before = event(chunk({field: "<|tool_call_begin|>functions.get_w"}))
+    before = event(chunk({field: text}))
     empty = [event(chunk({field: ""}))] * 198
     assert b"".join(map(made.feed, [before, *empty, empty[0]])) == b""
     assert made.feed(empty[0]) == before + empty[0] * 200
     assert made.rules == ["hold_limit"]
     assert made.feed(empty[0]) == empty[0]
     assert made.feed(event(chunk({field: "eather:0"}))) == event(chunk({field: "eather:0"}))
+
+
+def test_what_looks_like_a_call_in_the_reasoning_is_a_thought_where_the_upstream_makes_its_own() -> None:
+    own = {"index": 0, "id": "call_1", "type": "function", "function": {"name": "task", "arguments": "{}"}}
+    body = stream([{"reasoning_content": DOUBTFUL}, {"tool_calls": [own]}], finish="tool_calls")
+    for chunks in cuts(body, 20):
+        assert play(lambda: Pipeline({**WEATHER, "model": "qwen3-32b"}), chunks) == body
+
+
+def test_a_call_of_another_choice_goes_on_when_too_much_is_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(markup, "MAX_FRAMES", 20)
+    made = Pipeline({**WEATHER, "n": 2})
+    within = ONE.index(CITY) + 4
+    deltas = [(ONE[:within], 0), (BEGUN, 1), *[("", 1)] * 20, (ONE[within:], 0)]
+    out = b"".join(made.feed(event(chunk({"content": text}, index=choice))) for text, choice in deltas)
+    assert "hold_limit" in made.rules
+    data = [json.loads(data[6:])["choices"][0]["delta"] for data in out.split(b"\n\n") if data]
+    assert "".join(call["function"]["arguments"] for delta in data for call in delta.get("tool_calls", ())) == CITY
+    assert "".join(delta.get("content", "") for delta in data) == BEGUN
+
+
+def test_a_policy_may_end_the_message_when_the_body_ends() -> None:
+    """What it suppresses, and so ends the message, is the last event, which no blank line ends."""
+    made = Pipeline(WEATHER, settings=Settings(policy="first"), let_go=True)
+    out = made.feed(event(chunk({"role": "assistant", "content": ONE})) + event(chunk({"content": "And more"})).rstrip())
+    assert not made.done
+    out += made.close()
+    assert made.done
+    answer = read(out)
+    assert (answer.all_faults, len(answer.choices[0].calls), answer.done) == ([], 1, True)
+
+
+def test_events_of_carriage_returns_pass_wherever_they_are_cut() -> None:
+    body = stream([f"word {n} " for n in range(40)], newline="\r")
+    for size in (100, 333, 500):
+        made = pipeline()
+        assert b"".join(made.feed(body[at : at + size]) for at in range(0, len(body), size)) + made.close() == body
+
+
+def test_a_translated_answer_that_fails_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Pipeline({**WEATHER, "stream": False}, target="messages")
+
+    def failing(*_: Any) -> Any:
+        raise MemoryError
+
+    monkeypatch.setattr(chat.Chat, "decode", failing)
+    assert json.loads(made.folded(LEAK))["type"] == "error"
+    assert made.error

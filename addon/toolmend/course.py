@@ -28,7 +28,7 @@ class Course(NamedTuple):
     """
 
     stops: Callable[[str], Place | None]
-    quiet: re.Pattern[bytes] | None = None
+    quiet: re.Pattern[bytes]
     escapes: Escapes | None = None
     begun: Callable[[str, Place], int] = lambda _, __: -1
 

@@ -48,16 +48,13 @@ class Lane:
         self._last: Last = deque(maxlen=1)  # where more than the text varies
         self._kept: list[bytes] = []  # the events that are held
         self._joins = not (wrap or holds or counts or shape.varies)
-        self._row: Row | None = None
-        self.glance: Glance = nothing
         self._takes: Glance = nothing  # takes in a chunk that is held
-        if quiet := course.quiet:
-            run, last = self._run, self._last
-            self._row = row = rows(shape, quiet, alone=holds or wrap is not None)
-            several = passing(shape, row, run, last) if wrap or holds else together(shape, quiet, run, last, counts=counts)
-            self.glance = varying(shape, quiet, several, run, last) if shape.varies else same(shape, quiet, several, run)
-            if self._around:
-                self.glance = wrapped(self.glance, run, self._around)
+        run, last, quiet = self._run, self._last, course.quiet
+        self._row: Row | None = rows(shape, quiet, alone=holds or wrap is not None)
+        several = passing(shape, self._row, run, last) if wrap or holds else together(shape, quiet, run, last, counts=counts)
+        self.glance: Glance = varying(shape, quiet, several, run, last) if shape.varies else same(shape, quiet, several, run)
+        if self._around:
+            self.glance = wrapped(self.glance, run, self._around)
         if holds:
             self._takes, self.glance, self._row = self.glance, nothing, None
 

@@ -88,16 +88,16 @@ class Scanner:
         return found
 
     def run(self, pattern: re.Pattern[str], limit: int) -> Reading[str | None]:
-        """Goes past the longest text that `pattern` (of single characters, repeated) matches and returns it.
+        """Goes past the longest text that `pattern` (of single characters, any number of them) matches and returns it.
 
         None if it is longer than `limit` characters.
         """
         size = 0
         while True:
             match = pattern.match(self.text, self.pos, self.pos + limit + 1 - size)
-            if match:
-                size += match.end() - self.pos
-                self.pos = match.end()
+            assert match
+            size += match.end() - self.pos
+            self.pos = match.end()
             if size > limit:
                 return None
             if self.pos < len(self.text) or self.ended:
