@@ -205,6 +205,9 @@ HEADERS = [
     ("Retry-After", "7", {"retry-after": "7"}),
     ("retry-after-ms", "70", {"retry-after-ms": "70"}),
     ("x-should-retry", "false", {"x-should-retry": "false"}),
+    ("Date", "Thu, 01 Jan 2026 12:00:00 GMT", {"date": "Thu, 01 Jan 2026 12:00:00 GMT"}),
+    ("cache-control", "no-store", {"cache-control": "no-store"}),
+    ("x-accel-buffering", "no", {"x-accel-buffering": "no"}),
     ("x-request-id", "abc", {"x-upstream-request-id": "abc"}),
     ("x-ratelimit-limit-requests", "60", {"anthropic-ratelimit-requests-limit": "60"}),
     ("x-ratelimit-remaining-tokens", "0", {"anthropic-ratelimit-tokens-remaining": "0"}),
@@ -265,7 +268,13 @@ def test_headers_of_the_same_api_keep_their_names() -> None:
 @pytest.mark.parametrize(
     ("target", "status", "body"),
     [
+        ("gemini", 401, {"error": {"code": 401, "message": "no", "status": "UNAUTHENTICATED"}}),
+        ("gemini", 403, {"error": {"code": 403, "message": "no", "status": "PERMISSION_DENIED"}}),
+        ("gemini", 404, {"error": {"code": 404, "message": "no", "status": "NOT_FOUND"}}),
         ("gemini", 429, {"error": {"code": 429, "message": "no", "status": "RESOURCE_EXHAUSTED"}}),
+        ("gemini", 502, {"error": {"code": 502, "message": "no", "status": "UNAVAILABLE"}}),
+        ("gemini", 503, {"error": {"code": 503, "message": "no", "status": "UNAVAILABLE"}}),
+        ("gemini", 504, {"error": {"code": 504, "message": "no", "status": "DEADLINE_EXCEEDED"}}),
         ("gemini", 418, {"error": {"code": 418, "message": "no", "status": "INVALID_ARGUMENT"}}),
         ("gemini", 500, {"error": {"code": 500, "message": "no", "status": "INTERNAL"}}),
         ("ollama", 404, {"error": "no"}),
