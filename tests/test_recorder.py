@@ -713,12 +713,31 @@ def test_a_thread_that_does_not_get_on_with_the_ends_costs_recordings_and_not_me
     assert "the disk did not keep up" in log[0]
 
 
-def test_a_request_larger_than_all_that_may_wait(recorder: Recorder) -> None:
+def test_a_request_larger_than_all_that_may_wait(tmp_path: Path) -> None:
+    """It costs neither its own recording, nor one that begins beside it, nor more than one such request's memory."""
+    hanging, go_on = threading.Event(), threading.Event()
+    log: list[str] = []
+
+    def hang(message: str) -> None:
+        log.append(message)
+        hanging.set()
+        go_on.wait()
+
+    root = tmp_path / "flows"
+    recorder = Recorder(root, hang)
+    root.write_text("a file")
+    record(recorder)
+    hanging.wait()
+    root.unlink()
     body = json.dumps(REQUEST | {"image": "x" * 2 * MAX_WAITING}).encode()
-    recording = record(recorder, replace(EXCHANGE, request=body))
+    large, beside, second = (record(recorder, replace(EXCHANGE, request=part)) for part in (body, EXCHANGE.request, body))
+    go_on.set()
     recorder.close(timeout=60)
-    assert meta(recording.folder)["state"] in ("complete", "partial")
-    assert json.loads(files(recording.folder)["request.json"])["model"] == REQUEST["model"]
+    assert [meta(each.folder)["state"] for each in (large, beside)] == ["complete", "complete"]
+    assert json.loads(files(large.folder)["request.json"])["model"] == REQUEST["model"]
+    assert files(large.folder)["upstream.sse"] == event("hi")
+    assert not second.folder.exists()
+    assert log[1:] == [f"recording incomplete: the disk did not keep up: {second.folder}"]
 
 
 # other processes: limits and kills

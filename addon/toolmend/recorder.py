@@ -43,7 +43,8 @@ MAX_WAITING = 16 * 1024 * 1024
 """Bytes that wait for a disk that hangs: a quarter of a minute of twenty fast streams. Then recordings lose, not the proxy."""
 
 LARGE = MAX_WAITING // 2
-"""Bytes; a request that is larger counts as this much: it is kept where most of the room is free, whatever its size."""
+"""Bytes; a request that is larger counts as this much: it is kept where most of the room is free, whatever its size, and what
+comes behind it has the rest. There is no room for a second one: what two could take has no bound."""
 
 SLICE = 0.01
 """Seconds for what ends, between two writes, however much there is to write; or as long as the last one took.
@@ -159,7 +160,8 @@ class Recorder:
             return
         waiting = self._put - self._done
         behind = waiting + len(self._ends) * ENDING
-        if behind + min(size, LARGE) > MAX_WAITING and not last:
+        size = min(size, LARGE)
+        if behind + size > MAX_WAITING and not last:
             folder.lost, step, size = True, folder.lose, 0
         elif behind > LAGGING:
             time.sleep(0)  # a thread that is in a write does not want it
