@@ -269,8 +269,7 @@ class Toolmend:
         if call.meter:
             call.meter.passed(body, out, whole=not streamed)
         if call.recording:
-            call.recording.received(body)
-            call.recording.sent(out)
+            call.recording.passed(body, out)
 
     def _close(self, call: Call, flow: http.HTTPFlow, state: str, message: str | None = None) -> None:
         """The end of a call, however it came."""

@@ -74,6 +74,18 @@ def test_one_event(proxy: Mitmdump, serve: Serve, flows: Path, path: str, where:
         assert kept.read("client.sse") == got
 
 
+def test_an_answer_that_does_not_stream(proxy: Mitmdump, serve: Serve, flows: Path, path: str) -> None:
+    """Both sides of it are the same bytes, and count once among what waits for the disk."""
+    choice = {"index": 0, "message": {"role": "assistant", "content": "x" * 12 * MIB}, "finish_reason": "stop"}
+    body = json.dumps({**META, "object": "chat.completion", "choices": [choice]}).encode()
+    got = bytearray()
+    get(proxy, serve(Script(cut(body), headers=(("content-type", "application/json"),))).url + path, got.extend, stream=False)
+    assert got == body
+    kept = recording(flows, path)
+    assert kept.meta["state"] == "complete"
+    assert kept.read("upstream.json") == kept.read("client.json") == body
+
+
 @pytest.mark.slow
 def test_a_hundred_megabytes_in_a_string(proxy: Mitmdump, plain: Mitmdump, serve: Serve) -> None:
     """Of an answer that does not stream. mitmproxy holds it, the addon lets it pass as it is."""
