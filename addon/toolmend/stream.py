@@ -1,6 +1,6 @@
 """The callables that stand in a response's stream: `Mend` changes what passes, `Tee` only listens.
 
-    flow.response.stream = Mend(...)      called with each chunk as it arrives; with b"" at a clean end, and only there
+    flow.response.stream = Mend(...)      called with each chunk as it arrives; with b"" at a clean end, or see ends.py
 
 Rule of this file: a callable never raises, and returns b"" at the end alone. mitmproxy goes on after an exception with
 that chunk lost, and takes b"" for the end of a chunked body. It returns one `bytes` a call: mitmproxy pays per piece.
@@ -17,6 +17,7 @@ from contextlib import suppress
 
 from .apis import APIS
 from .codings import CodingError, Decoder
+from .ends import goes_on
 from .observers import Watcher
 from .pipeline import Pipeline
 from .recorder import Recording
@@ -64,6 +65,8 @@ class Stream:
 
     def __call__(self, data: bytes) -> bytes | list[bytes]:
         try:
+            if not data and goes_on():
+                return []
             if self.ended:
                 return [] if data else b""
             if data:

@@ -93,6 +93,22 @@ def test_a_translated_answer(
     assert kept.read("client.sse") == bytes(body)
 
 
+def test_an_empty_frame_ends_no_translated_answer(routed: tuple[Mitmdump, dict[str, Upstream], Path]) -> None:
+    """HTTP/2 has frames of no data, and mitmproxy hands one on as it does the end of a message."""
+    proxy, upstreams, flows = routed
+    upstreams["HTTP/2"].scripts = [Script(EVENTS, empty_frame=4)]
+    path = "/v1/messages?empty"
+    with httpx.Client(**http2_options(proxy)) as client:
+        body = client.post(f"https://2.invalid{path}", json=ASK).content
+    got = judge_messages.read(body)
+    assert got.faults == []
+    assert (got.text, got.asked) == ("I will look.", [("get_weather", {"city": "Beijing"})])
+    assert got.stop_reason == "tool_use"
+    kept = recording(flows, path)
+    assert kept.meta["state"] == "complete"
+    assert kept.read("client.sse") == body
+
+
 @pytest.mark.parametrize("alpn", [H1, H2], ids=["HTTP/1", "HTTP/2"])
 @pytest.mark.parametrize("stage", ["behind the headers", "behind the role", "in the middle of an event", "behind [DONE]"])
 def test_an_answer_in_the_same_api(proxy: Mitmdump, serve: Serve, flows: Path, path: str, stage: str, alpn: tuple[str, ...]) -> None:

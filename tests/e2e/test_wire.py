@@ -78,6 +78,21 @@ def test_arguments_arrive_while_the_call_is_open(proxy: Mitmdump, serve: Serve) 
     assert read(reply.body).only.calls[0].arguments.startswith('{"city": "Beijing')
 
 
+@pytest.mark.parametrize("at", range(1, len(chunks(LEAK)) + 1))
+@pytest.mark.parametrize("client", ["1.1", "2"])
+def test_an_empty_frame(proxy: Mitmdump, serve: Serve, http2: httpx.Client, client: str, at: int) -> None:
+    """HTTP/2 has frames of no data that end nothing. mitmproxy hands one on as it does the end of a message."""
+    upstream = serve(Script(chunks(LEAK), empty_frame=at), alpn=H2)
+    if client == "2":
+        body = http2.post(f"{upstream.url}{CHAT}", json=WEATHER).content
+    else:
+        reply = ask(proxy, upstream.url)
+        assert reply.terminated
+        body = reply.body
+    assert upstream.requests[0].http_version == "HTTP/2"
+    check(body)
+
+
 @pytest.mark.parametrize("coding", ["identity", "gzip", "deflate", "br", "zstd"])
 @pytest.mark.parametrize(("script", "alpn"), UPSTREAMS.values(), ids=UPSTREAMS)
 @pytest.mark.parametrize("client", ["1.0", "1.1", "2"])

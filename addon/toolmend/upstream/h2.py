@@ -78,6 +78,7 @@ class _Response:
     stream_id: int
     script: Script
     bodiless: bool
+    sent: int = 0
 
     async def head(self) -> None:
         headers = [(":status", str(self.script.status)), *((k.lower(), v) for k, v in self.script.all_headers())]
@@ -94,6 +95,10 @@ class _Response:
                 await self.connection.flush()
             else:
                 await self.connection.window.wait()
+        self.sent += 1
+        if self.sent == self.script.empty_frame:
+            h2.send_data(self.stream_id, b"")
+            await self.connection.flush()
 
     async def end(self, how: End) -> None:
         if how == "drop":

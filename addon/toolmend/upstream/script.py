@@ -44,6 +44,8 @@ class Script:
     `end` says what follows the last chunk: "clean"; "drop", which closes the connection; "reset", which does so with a
     TCP RST, or resets the one stream over HTTP/2; "stall", which stays open until `Upstream.release()` and then ends
     cleanly. A body that is cut promises, where there is a content-length, one byte more than it sends.
+
+    `empty_frame` is HTTP/2's: the number of the chunk behind which comes a DATA frame of no bytes, which ends nothing.
     """
 
     chunks: tuple[tuple[float, bytes], ...] = ()
@@ -54,6 +56,7 @@ class Script:
     rest: tuple[tuple[float, bytes], ...] = ()
     end: End = "clean"
     http_version: Literal["HTTP/1.0", "HTTP/1.1"] = "HTTP/1.1"
+    empty_frame: int = 0
 
     def coded(self) -> tuple[list[tuple[float, bytes]], bytes]:
         """The chunks as they go on the wire, and the coding's own last bytes."""

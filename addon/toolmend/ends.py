@@ -1,0 +1,21 @@
+"""What a call with b"" means to a stream's callable: the end of the message, or an empty DATA frame in the middle of it.
+
+    upstream   DATA "data: …"   DATA ""   DATA "data: …"   END_STREAM          HTTP/2 has such frames, and padding makes more
+    callable   b"data: …"       b""       b"data: …"       b""                 so mitmproxy calls it
+
+Rule of this file: it tells by the event that mitmproxy is at, which is in a local variable of the function that calls, and
+nowhere else. Where there is none, as a later mitmproxy may have it, b"" is the end, as mitmproxy's documentation says.
+"""
+
+from inspect import currentframe
+
+from mitmproxy.proxy.layers.http._events import ResponseData, ResponseEndOfMessage
+
+
+def goes_on() -> bool:
+    """Whether the callable that asks, directly or through others, is called with a piece of the body, however short."""
+    frame = currentframe()
+    while frame := frame and frame.f_back:
+        if isinstance(event := frame.f_locals.get("event"), (ResponseData, ResponseEndOfMessage)):
+            return isinstance(event, ResponseData)
+    return False
