@@ -133,6 +133,8 @@ class Toolmend:
     def response(self, flow: http.HTTPFlow) -> None:
         call = self.calls.pop(flow, None)
         if call and flow.response:
+            if call.stream and not call.stream.over and call.routed:  # its headers ended it: the answer is here, and empty
+                call.stream = None
             if bodies.translated_before(flow, call.source, call.api):
                 call.errors.append("what is replayed here was translated when it was saved, and goes by as it is")
             elif not call.stream and flow.response.raw_content is not None:

@@ -49,11 +49,13 @@ class Stream:
     """`then` is the callable that another addon had set; it gets what we give. `errors` takes what went wrong.
 
     `state` is what the recording is to end with if the message ends well. `ended`: it did, before the upstream's end.
+    `over`: the upstream's end came; it does not, where the headers ended the message: then nothing was called at all.
     `watcher` is told what the client gets, `meter` counts it.
     """
 
     state = "complete"
     ended = False
+    over = False
     watcher: Watcher | None = None
     meter: Meter | None = None
 
@@ -65,8 +67,10 @@ class Stream:
 
     def __call__(self, data: bytes) -> bytes | list[bytes]:
         try:
-            if not data and goes_on():
-                return []
+            if not data:
+                if goes_on():
+                    return []
+                self.over = True
             if self.ended:
                 return [] if data else b""
             if data:

@@ -93,6 +93,18 @@ def test_a_translated_answer(
     assert kept.read("client.sse") == bytes(body)
 
 
+def test_a_stream_that_its_headers_end(routed: tuple[Mitmdump, dict[str, Upstream], Path]) -> None:
+    """A body of no bytes, by its length: mitmproxy never calls who waits for it, and the client is told nonetheless."""
+    proxy, upstreams, flows = routed
+    upstreams["HTTP/1"].scripts = [Script((), framing="content-length")]
+    path = "/v1/messages?nothing"
+    with httpx.Client(**http2_options(proxy)) as client:
+        answer = client.post(f"https://1.invalid{path}", json=ASK)
+    assert (answer.status_code, answer.headers["content-type"]) == (500, "application/json")
+    assert "the upstream's answer is empty" in answer.json()["error"]["message"]
+    assert recording(flows, path).read("client.sse") == answer.content
+
+
 def test_an_empty_frame_ends_no_translated_answer(routed: tuple[Mitmdump, dict[str, Upstream], Path]) -> None:
     """HTTP/2 has frames of no data, and mitmproxy hands one on as it does the end of a message."""
     proxy, upstreams, flows = routed
