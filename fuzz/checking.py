@@ -8,6 +8,8 @@ import spoken
 from piecewise import same
 from samples import asked
 from toolmend.config.settings import Settings
+from toolmend.decoded import events_of
+from toolmend.fold import Answer, Message
 from toolmend.ids import ids_for
 from toolmend.pipeline import Pipeline
 
@@ -56,6 +58,14 @@ def same_without_lanes(source: str, target: str, cuttings: Sequence[list[bytes]]
         assert _without_comments(b"".join(each[0])) == _without_comments(b"".join(plain[0][0]))
         assert each[1:] == plain[0][1:]
     return b"".join(plain[0][0]), set(plain[0][1])
+
+
+def answered(api: str, chunks: list[bytes]) -> list[Message]:
+    """What who looks on makes of a stream, message by message."""
+    answer = Answer(1 << 24)
+    for event in events_of(api, chunks, stream=True):
+        answer.feed(event)
+    return answer.known()
 
 
 def _without_comments(body: bytes) -> bytes:

@@ -16,7 +16,7 @@ from pathlib import Path
 import judge
 import runs
 import spoken
-from checking import legal, run, same_without_lanes, with_data
+from checking import answered, legal, run, same_without_lanes, with_data
 from dice import Dice, cut_at
 from samples import HISTORY, MARKUP, MODELS, PAIRS, SEEDS, TALK, asked, parts
 from streams import WEATHER, stream
@@ -94,6 +94,8 @@ def open_lanes(data: bytes) -> None:
     bundles = [b"".join(events[at : at + size]) for at in range(0, len(events), size)]
     torn = cut_at(body, dice.one((90, 700, 5000, 65536))) if dice.number(2) else dice.cut(body)
     out, rules = same_without_lanes(source, target, (events, bundles, torn), request)
+    heard = [answered(source, chunks) for chunks in (events, bundles, torn)]
+    assert heard[0] == heard[1] == heard[2]
     if source == target and not rules:
         assert len(out) == len(body)
         assert with_data(out) == with_data(body)  # what has none may overtake what is held

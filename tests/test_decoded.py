@@ -74,6 +74,20 @@ def test_every_api(api: str) -> None:
         assert fold(events_of(api, [whole], stream=False)).text in ("", "Hi")
 
 
+@pytest.mark.parametrize("text", ['{"a": "b c"}', "no JSON {", '{"a": 1} more', '"\\"\\u00e9 \ud83c', "日本\n"])
+@pytest.mark.parametrize("kind", ["content", "reasoning_content", "arguments"])
+def test_a_run_of_deltas_is_told_as_one(kind: str, text: str) -> None:
+    """And what it says, and when a call is complete, is what they say one by one."""
+    opens = {"tool_calls": [{"index": 0, "id": "call_1", "type": "function", "function": {"name": "f", "arguments": ""}}]}
+    deltas = [{kind: char} if kind != "arguments" else {"tool_calls": [{"index": 0, "function": {kind: char}}]} for char in text * 9]
+    odd = [{"content": None}, {}, {"content": "and"}]
+    told = [opens] * (kind == "arguments") + [each for at, delta in enumerate(deltas) for each in (delta, *odd[: at % 31 == 0 and 3])]
+    parts = [*(event(chunk(delta)) for delta in told), event(chunk({}, "stop")), b"data: [DONE]\n\n"]
+    one_by_one, at_once = (list(events_of("chat", chunks, stream=True)) for chunks in (parts, [b"".join(parts)]))
+    assert fold(at_once) == fold(one_by_one)
+    assert len(at_once) < len(one_by_one) or kind == "arguments"  # of those, only what is in strings flows on
+
+
 def test_ids_that_must_be_made_are_the_same_each_time() -> None:
     calls = [{"tool_calls": [{"index": n, "type": "function", "function": {"name": "f", "arguments": "{}"}}]} for n in range(2)]
     body = b"".join(event(chunk(delta)) for delta in calls) + event(chunk({}, "tool_calls"))

@@ -8,25 +8,60 @@ recording, data that is no JSON. The same bytes make the same events, ids that a
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
+from typing import TYPE_CHECKING
 
 from . import json_text
 from .apis import APIS, decoder_of
-from .apis.codec import Codec, Reply
+from .apis.codec import Codec, Reply, flows
+from .apis.shape import Kind
+from .course import ANYTHING, Course
 from .events import Event
-from .sse import ServerSentEvent
+from .lanes import Lanes
+from .sse import Decoder, ServerSentEvent
 from .tools import Tools
+
+if TYPE_CHECKING:
+    from .lane import Lane
+
+
+class _NoReading:
+    """Nobody looks into texts: whatever comes is more of the same."""
+
+    holds = False
+
+    def course(self, kind: Kind, choice: int) -> Course | None:
+        return ANYTHING
 
 
 class Stream:
-    """A stream, in any chunks. Made for an API that is in apis.APIS."""
+    """A stream, in any chunks. Made for an API that is in apis.APIS.
+
+    Deltas that come in a row, in one chunk, may be told as one: lane.py has why that means the same, and is much faster.
+    """
 
     def __init__(self, api: str) -> None:
         self._codec = _codec(api)
         self._decoder = decoder_of(api)
+        self._lanes = Lanes(self._codec, _NoReading(), (), translates=False) if flows(self._codec) else None
+        self._lane: Lane | None = None  # what may come next
 
     def feed(self, data: bytes) -> list[Event]:
         """The events that `data` completes."""
-        return [event for sse in self._decoder.feed(data) for event in self._read(sse)]
+        if self._lanes is None or not isinstance(self._decoder, Decoder):
+            return [event for sse in self._decoder.feed(data) for event in self._read(sse)]
+        events: list[Event] = []
+        at = 0
+        while at < len(data):
+            lane, self._lane = self._lane, None
+            if lane:
+                at, _ = lane.run(data, at, [])
+                events += () if lane.empty else self._read(lane.read()[0])
+                continue
+            found, at = self._decoder.take(data, at)
+            events += (event for sse in found for event in self._read(sse))
+            if found and self._decoder.between:
+                self._lane = self._lanes.open(found[-1], [found[-1].raw])
+        return events
 
     def close(self) -> list[Event]:
         """Those at the end of the body."""

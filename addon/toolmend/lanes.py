@@ -8,11 +8,10 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from .apis.codec import Flowing, counts
-from .apis.shape import Shape
+from .apis.shape import Kind, Shape
 from .course import Course
 from .lane import Lane
 from .sse import ServerSentEvent
-from .transformers.markup import Markup
 from .wrap import Wrap, quoted, wrap_of
 
 
@@ -23,13 +22,22 @@ class Busy(Protocol):
     def busy(self) -> bool: ...
 
 
+class Reading(Protocol):
+    """What looks into texts; of a pipeline, transformers.markup.Markup."""
+
+    @property
+    def holds(self) -> bool: ...
+
+    def course(self, kind: Kind, choice: int) -> Course | None: ...
+
+
 class Lanes:
     """Opens lanes: of the codec and the reader as they stand, as long as none of the `others` is busy.
 
     `translates`: nothing passes as it is.
     """
 
-    def __init__(self, codec: Flowing, markup: Markup, others: Sequence[Busy], *, translates: bool) -> None:
+    def __init__(self, codec: Flowing, markup: Reading, others: Sequence[Busy], *, translates: bool) -> None:
         self._codec = codec
         self._counts = counts(codec)
         self._markup = markup
