@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from toolmend import __version__
-from toolmend.recorder import AT_ONCE, ENDING, MAX_WAITING, Exchange, Recorder, Recording
+from toolmend.recorder import AT_MOST, AT_ONCE, ENDING, GATHER, MAX_WAITING, Exchange, Recorder, Recording
 from toolmend.recordings.retention import Keep
 
 KEY = "sk-ant-api03-AbC_9-xYzAbC_9"
@@ -711,6 +711,34 @@ def test_a_thread_that_does_not_get_on_with_the_ends_costs_recordings_and_not_me
     assert meta(first.folder)["state"] == "complete"
     assert not late.folder.exists()
     assert "the disk did not keep up" in log[0]
+
+
+@pytest.mark.parametrize(("seconds", "pauses"), [(0.0, {GATHER}), (0.01, {GATHER, 0.5}), (0.1, {GATHER, AT_MOST})])
+def test_who_takes_long_to_write_waits_longer_for_more(
+    recorder: Recorder, monkeypatch: pytest.MonkeyPatch, seconds: float, pauses: set[float]
+) -> None:
+    """For the time that it took, of a clock that goes no further than it is told."""
+    now, asked = 0.0, set[float]()
+
+    class Hurry(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            asked.add(timeout or 0)
+            return True
+
+    def flush(_: object) -> None:
+        nonlocal now
+        now += seconds
+
+    recorder._hurry = Hurry()
+    monkeypatch.setattr("toolmend.recorder.time.monotonic", lambda: now)
+    recording = recorder.start(EXCHANGE)
+    recording._folder.flush = partial(flush, None)  # type: ignore[method-assign]
+    for _ in range(3):
+        all_done(recorder)
+        recording.received(event("a"))
+    recording.finish("complete")
+    recorder.close()
+    assert {round(each, 3) for each in asked} == pauses
 
 
 def test_a_request_larger_than_all_that_may_wait(tmp_path: Path) -> None:

@@ -30,8 +30,9 @@ from .recordings.retention import Keep
 if TYPE_CHECKING:
     from .recordings.spool import Spool
 
-GATHER = 0.25
-"""Seconds of events that are written in one go; a crash may cost a second of a stream."""
+GATHER, SHARE, AT_MOST = 0.25, 50, 1.0
+"""Seconds of events that are written in one go; so many times as long as it took to write the last ones, where there are many
+streams; but at most: a crash may cost a second of a stream."""
 
 GATHERED = 1024 * 1024
 """Bytes that are written without waiting for more."""
@@ -182,12 +183,14 @@ class Recorder:
     def _run(self) -> None:
         unfinished: set[Folder] = set()
         ending = False
+        took = 0.0
         while not ending:
-            steps = self._waiting()
+            steps = self._waiting(min(max(GATHER, SHARE * took), AT_MOST))
             ending = None in steps
             began = time.monotonic()
             unfinished |= self._do(steps)
-            share = max(SLICE, time.monotonic() - began)
+            took = time.monotonic() - began
+            share = max(SLICE, took)
             self._end_some(share)
             unfinished = {folder for folder in unfinished if not folder.finished}
             if not ending:
@@ -204,12 +207,12 @@ class Recorder:
         until = time.monotonic() + share
         self._sweeper.run(self.keep, mine, lambda: self._queue.empty() or time.monotonic() < until, self._done)
 
-    def _waiting(self) -> "deque[Step | None]":
-        """What is to be done now. Waits, unless something ends meanwhile."""
+    def _waiting(self, pause: float) -> "deque[Step | None]":
+        """What is to be done now, and came in so many seconds. Waits no longer if something ends meanwhile."""
         steps: deque[Step | None] = deque()
         if not self._ends:
             steps.append(self._queue.get())
-            self._hurry.wait(GATHER)
+            self._hurry.wait(pause)
         self._hurry.clear()
         steps.extend(self._queue.get() for _ in range(self._queue.qsize()))
         return steps
