@@ -107,7 +107,8 @@ def test_another_addons_callable_gets_what_passes(proxy: Proxy) -> None:
     response = answered(flow)
     response.stream = bytes.upper
     proxy.addon.responseheaders(flow)
-    assert isinstance(response.stream, Observe)
+    assert callable(response.stream)
+    assert isinstance(getattr(response.stream, "__self__", None), Observe)
     assert response.stream(PROSE) == PROSE.upper()
 
 

@@ -48,18 +48,22 @@ def test_an_exception_at_every_line(name: str) -> None:
 @pytest.mark.timeout(7200 if HOW_MANY else 120)
 @pytest.mark.parametrize("name", ["nothing to mend", "a call", "translated"])
 def test_every_allocation_fails_once(name: str) -> None:
-    """In a child each: what fails beyond Python's own exceptions ends the process, and is told by its exit code."""
+    """In a child each: what fails beyond Python's own exceptions ends the process, and is told by its exit code.
+
+    Neither orjson nor the json of Python looks everywhere whether it got its memory: that is one or two points of a hundred.
+    """
     pytest.importorskip("_testcapi", reason="this Python cannot have allocations fail")
     case = CASES[name]
     play(case)
     assert wrong(case, play(case)) is None
     found = Counter[str]()
-    for at in range(FIRST, 6000, 1 if HOW_MANY else 60):
+    tried = range(FIRST, 6000, 1 if HOW_MANY else 60)
+    for at in tried:
         if fails := in_a_child(name, at):
             found[fails] += 1
     crashed = sum(times for what, times in found.items() if what == CRASHED)
     assert not found.keys() - {CRASHED}, found
-    assert crashed < 20, "Python itself ends there, but not often"
+    assert crashed < len(tried) / 20, "Python itself ends there, but not often"
 
 
 def in_a_child(name: str, at: int) -> str:

@@ -10,6 +10,7 @@ import re
 from bisect import bisect
 from collections import deque
 from collections.abc import Callable
+from functools import lru_cache
 from itertools import accumulate, chain
 from typing import Any
 
@@ -25,6 +26,9 @@ LONGEST = 512
 
 ROW = 24
 """Deltas that are looked at together. Where their texts turn out not to be quiet, so many were cut out in vain."""
+
+WORD, WORDS = 16, 2048
+"""Bytes of a text that is remembered, and how many are: a model says the same words again and again."""
 
 type Glance = Callable[[bytes], bytes | None]
 """What goes out for a chunk, which has been taken in then; None where it is not told."""
@@ -44,6 +48,12 @@ type Row = Callable[[bytes, int], Texts]
 _BACKSLASH = b"\\"[0]
 
 
+@lru_cache(maxsize=16)
+def _known(_quiet: re.Pattern[bytes]) -> set[bytes]:
+    """Texts that the pattern was seen to match."""
+    return set()
+
+
 def nothing(_: bytes) -> bytes | None:
     """Nothing is told."""
     return None
@@ -52,22 +62,27 @@ def nothing(_: bytes) -> bytes | None:
 def same(shape: Shape, quiet: re.Pattern[bytes], several: Glance, run: list[bytes]) -> Glance:
     """Of events in which nothing but the text varies, and that pass as they are. Their texts go into `run`."""
     head, tail = shape.head, shape.rest[0][1]
-    start, length = len(head), len(tail)
-    least, most = shape.least, shape.least + LONGEST
-    match = quiet.match
+    start, length, most = len(head), len(tail), shape.least + LONGEST
+    match, known = quiet.match, _known(quiet)
+
+    def is_quiet(text: bytes) -> bool:
+        if not text or not (found := match(text + b'"')) or found.end() < len(text) or not (text.isascii() or is_utf8(text)):
+            return False
+        if len(text) <= WORD:
+            if len(known) == WORDS:
+                known.clear()
+            known.add(text)
+        return True
 
     def glance(data: bytes) -> bytes | None:
-        size = len(data)
         if (
-            least < size < most
-            and (text := match(data, start))
-            and (end := text.end()) + length == size
+            len(data) < most
             and data.endswith(tail)
             and data.startswith(head)
-            and (data.isascii() or is_utf8(data))
+            and ((text := data[start:-length]) in known or is_quiet(text))
             and len(run) < MOST
         ):
-            run.append(data[start:end])
+            run.append(text)
             return data
         return several(data)
 

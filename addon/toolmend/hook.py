@@ -252,7 +252,8 @@ class Toolmend:
         else:
             call.stream = Tee(undo, call.recording, then, call.errors)
         call.stream.watcher, call.stream.meter = call.watcher, call.meter
-        response.stream = self.bodies.keep(call.stream) if bodies.wanted() else call.stream
+        # a method is called faster than an object that has one
+        response.stream = self.bodies.keep(call.stream) if bodies.wanted() else call.stream.__call__
 
     def _whole(self, call: Call, response: http.Response, raw: bytes) -> None:
         if call.routed:
