@@ -151,7 +151,8 @@ class Pipeline:
                 self._send(self._through([last], 0), out)
             self._send(self._released(), out)
             if not self.done:
-                out.append(self._writer.close() if self._writer else self._codec.held())
+                out.append(b"")
+                out[-1] = self._writer.close() if self._writer else self._codec.held()
             return b"".join(out)
         except Exception as error:
             return self._fail(error, out)
@@ -303,7 +304,8 @@ class Pipeline:
         waits = False  # an untouched frame that gives nothing is kept back by the codec
         for frame in frames:
             if self._writer:
-                out.append(self._writer.write(frame.events))
+                out.append(b"")  # its place is there before it is made: a writer says nothing twice
+                out[-1] = self._writer.write(frame.events)
                 continue
             data = self._codec.encode(frame)
             if data:
