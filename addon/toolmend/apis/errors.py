@@ -12,11 +12,13 @@ the client's API's.
 
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from .. import json_text
+from ..sse import Decoder
 from .headers import Headers, request_id, translate_headers
 from .messages_errors import error_type, overflows, status_of, too_long
 
@@ -100,10 +102,22 @@ def is_error(body: bytes) -> bool:
     return not (value.get("choices") or value.get("output") or value.get("content")) or bool(_choice_error(value))
 
 
+def _value(body: bytes) -> Any:
+    """The JSON of a body, or of the first event in it that has some: who asks for a stream may get the error as one."""
+    try:
+        return json_text.loads(body)
+    except json_text.NotJSON:
+        decoder = Decoder()
+        for event in (*decoder.feed(body), *decoder.close()):
+            with suppress(json_text.NotJSON):
+                return json_text.loads(event.data or b"")
+        raise
+
+
 def fault_of(status: int, body: bytes) -> Fault:
     """What an upstream reports, in any of the shapes seen: OpenAI's, Anthropic's, FastAPI's, Google's, OpenRouter's, text."""
     try:
-        value = json_text.loads(body)
+        value = _value(body)
     except json_text.NotJSON:
         text = body[:MAX_TEXT].decode(errors="replace").strip()
         plain = "" if text.startswith("<") else text
