@@ -38,7 +38,7 @@ def test_a_call_from_its_beginning_to_its_end(exchanges: Exchanges) -> None:
     exchanges.begin(call, about, WEATHER, flow.id, mend=True)
     assert call.pipeline
     assert call.recording
-    call.recording.sent(call.pipeline.feed(stream([ONE])) + call.pipeline.close())
+    call.recording.passed(b"", call.pipeline.feed(stream([ONE])) + call.pipeline.close())
     exchanges.end(call, flow, "complete")
     exchanges.close()
     assert flow.metadata["toolmend"]["rules"] == ["kimi_k2", "finish_reason"]

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from toolmend import __version__
-from toolmend.recorder import AT_MOST, AT_ONCE, ENDING, GATHER, MAX_WAITING, Exchange, Recorder, Recording
+from toolmend.recorder import AT_MOST, AT_ONCE, ENDING, GATHER, GATHERED, LAGGING, MAX_WAITING, Exchange, Recorder, Recording
 from toolmend.recordings.retention import Keep
 
 KEY = "sk-ant-api03-AbC_9-xYzAbC_9"
@@ -83,8 +83,8 @@ def recorder(tmp_path: Path, log: list[str]) -> Iterator[Recorder]:
 def record(recorder: Recorder, exchange: Exchange = EXCHANGE, body: bytes = event("hi")) -> Recording:
     """One whole flow."""
     recording = recorder.start(exchange)
-    recording.received(body)
-    recording.sent(body)
+    recording.passed(body, b"")
+    recording.passed(b"", body)
     recording.finish("complete")
     return recording
 
@@ -96,8 +96,8 @@ def test_a_stream(recorder: Recorder, log: list[str]) -> None:
     chunks = [event("a"), event("key: sk-ant"), event(f"{KEY[6:]}, b") + event("c")[:20], b"", event("c")[20:]]
     recording = recorder.start(EXCHANGE)
     for chunk in chunks:
-        recording.received(chunk)
-        recording.sent(chunk.upper())
+        recording.passed(chunk, b"")
+        recording.passed(b"", chunk.upper())
     recording.finish("complete", rules=["kimi_k2", "finish_reason"], ids=["call_1", KEY], error=f"none, {KEY}")
     recorder.close()
     found = files(recording.folder)
@@ -154,12 +154,57 @@ def test_a_stream(recorder: Recorder, log: list[str]) -> None:
     assert log == []
 
 
+@pytest.mark.parametrize("lagging", [-1, 10**6], ids=["always", "never"])
+def test_chunks_lie_there_in_the_order_in_which_they_came(
+    recorder: Recorder, monkeypatch: pytest.MonkeyPatch, lagging: int
+) -> None:
+    """However many of them the thread takes at once, and whatever lies between."""
+    monkeypatch.setattr("toolmend.recorder.LAGGING", lagging)
+    recording, beside = recorder.start(EXCHANGE), recorder.start(EXCHANGE)
+    chunks = [event(f"chunk {number}") for number in range(100)]
+    for number, chunk in enumerate(chunks):
+        recording.passed(chunk, chunk)
+        beside.passed(chunk, b"")
+        beside.passed(b"", chunk.upper())
+        if number % 10 == 5:
+            recording.said(b"{}", number)
+        if number == 50:
+            all_done(recorder)
+    recording.finish("complete")
+    beside.finish("complete")
+    recorder.close()
+    for one, client in ((recording, chunks), (beside, [chunk.upper() for chunk in chunks])):
+        found = files(one.folder)
+        assert found["upstream.sse"] == b"".join(chunks)
+        assert found["client.sse"] == b"".join(client)
+        rows = [json.loads(line) for line in found["upstream.idx"].splitlines()]
+        assert [row["len"] for row in rows] == [len(chunk) for chunk in chunks]
+
+
+def test_what_the_thread_takes_at_once_ends_where_something_lies_between(recorder: Recorder) -> None:
+    first, second = threading.Event(), threading.Event()
+    recording, heavy = recorder.start(EXCHANGE), recorder.start(EXCHANGE)
+    recorder.put(heavy._folder, partial(wait_for, first.is_set))
+    heavy.passed(b"x", b"")
+    recorder.put(heavy._folder, partial(wait_for, second.is_set))
+    recording.passed(b"a", b"")  # a step behind the second one
+    while recorder._put < LAGGING:
+        heavy.passed(b"x" * GATHERED, b"")
+    recording.passed(b"b", b"")  # and a step of its own
+    first.set()
+    wait_for(lambda: recorder._put - recorder._done < LAGGING)
+    recording.passed(b"c", b"")
+    second.set()
+    recorder.close()
+    assert files(recording.folder)["upstream.sse"] == b"abc"
+
+
 def test_a_whole_body(recorder: Recorder) -> None:
     body = json.dumps({"choices": [{"message": {"content": f"it is {KEY}"}}]}).encode()
     recording = recorder.start(replace(EXCHANGE, stream=False))
     for part in (body[:50], body[50:]):
-        recording.received(part)
-    recording.sent(body)
+        recording.passed(part, b"")
+    recording.passed(b"", body)
     recording.finish("complete")
     recorder.close()
     found = files(recording.folder)
@@ -180,8 +225,8 @@ def test_each_state(recorder: Recorder, ending: str) -> None:
 
 def test_only_the_first_end_counts(recorder: Recorder) -> None:
     recording = record(recorder)
-    recording.received(b"late")
-    recording.sent(b"late")
+    recording.passed(b"late", b"")
+    recording.passed(b"", b"late")
     recording.finish("client_closed", error="late")
     recorder.close()
     assert meta(recording.folder)["state"] == "complete"
@@ -207,12 +252,12 @@ def test_a_request_that_is_no_json_is_not_kept(recorder: Recorder, log: list[str
 
 def test_what_is_written_comes_to_lie_there_while_the_stream_flows(recorder: Recorder) -> None:
     recording = recorder.start(EXCHANGE)
-    recording.received(event("files"))  # ends as a key begins
+    recording.passed(event("files"), b"")  # ends as a key begins
     upstream = recording.folder / "upstream.sse"
     all_done(recorder)
     assert upstream.read_bytes() == event("file*")
     assert meta(recording.folder)["state"] == "partial"
-    recording.received(event(" and folders"))
+    recording.passed(event(" and folders"), b"")
     all_done(recorder)
     assert upstream.read_bytes() == event("files") + event(" and folder*")
     recording.finish("complete")
@@ -222,9 +267,9 @@ def test_what_is_written_comes_to_lie_there_while_the_stream_flows(recorder: Rec
 
 def test_open_recordings_are_partial_after_a_shutdown(recorder: Recorder) -> None:
     recording = recorder.start(EXCHANGE)
-    recording.received(event("a") + b"data: {")
+    recording.passed(event("a") + b"data: {", b"")
     recorder.close()
-    recording.received(b"late")
+    recording.passed(b"late", b"")
     recording.finish("complete")
     late = record(recorder)
     assert recorder._queue.empty()
@@ -245,8 +290,8 @@ def test_a_recorder_that_records_nothing_starts_no_thread_and_makes_no_folder(tm
 def test_a_translated_stream(recorder: Recorder) -> None:
     """Each side in its own API; what is not set is not told."""
     recording = recorder.start(replace(EXCHANGE, api="gemini", client_api="chat", route="1", notes=(f"seed {KEY} was left out",)))
-    recording.received(b"another API's")
-    recording.sent(event("hi"))
+    recording.passed(b"another API's", b"")
+    recording.passed(b"", event("hi"))
     recording.finish("complete")
     plain = record(recorder)
     recorder.close()
@@ -260,8 +305,8 @@ def test_a_translated_stream(recorder: Recorder) -> None:
 def test_a_side_that_is_no_stream(recorder: Recorder, stream: bool, client_stream: bool) -> None:
     recording = recorder.start(replace(EXCHANGE, stream=stream, client_stream=client_stream))
     whole = b'{"choices": [{"message": {"content": "hi"}}]}'
-    recording.received(event("hi") if stream else whole)
-    recording.sent(event("hi") if client_stream else whole)
+    recording.passed(event("hi") if stream else whole, b"")
+    recording.passed(b"", event("hi") if client_stream else whole)
     recording.finish("complete")
     recorder.close()
     found = files(recording.folder)
@@ -279,7 +324,7 @@ def test_the_message_holds_no_secret(recorder: Recorder, log: list[str]) -> None
     google = "AIza" + "x" * 35
     recording = recorder.start(EXCHANGE)
     for text in ("key: ", KEY[:9], KEY[9:], f", {google[:20]}", google[20:], ", \ud800"):
-        recording.sent(event(text))
+        recording.passed(b"", event(text))
     recording.finish("complete")
     recorder.close()
     found = files(recording.folder)
@@ -290,9 +335,9 @@ def test_the_message_holds_no_secret(recorder: Recorder, log: list[str]) -> None
 
 def test_the_message_of_a_stream_that_is_cut_off(recorder: Recorder) -> None:
     cut = recorder.start(EXCHANGE)
-    cut.sent(event("hello") + event("world")[:-9])
+    cut.passed(b"", event("hello") + event("world")[:-9])
     open_ = recorder.start(EXCHANGE)
-    open_.sent(event("hello"))
+    open_.passed(b"", event("hello"))
     cut.finish("upstream_error", error="reset")
     recorder.close()
     for recording in (cut, open_):
@@ -408,7 +453,7 @@ def test_a_link_in_the_place_of_a_file_is_not_followed(recorder: Recorder, tmp_p
     all_done(recorder)
     upstream.unlink()
     upstream.symlink_to(victim)
-    recording.received(event("a"))
+    recording.passed(event("a"), b"")
     recording.finish("complete")
     recorder.close()
     assert victim.read_bytes() == b"mine"
@@ -421,7 +466,7 @@ def test_two_processes_that_call_a_recording_the_same(recorder: Recorder, tmp_pa
     other = Recorder(recorder._root, log.append)
     for one in (recorder, other):
         recording = one.start(EXCHANGE)
-        recording.received(event("a"))
+        recording.passed(event("a"), b"")
         recording.finish("complete")
         one.close()
     states = [json.loads(path.read_bytes())["state"] for path in tmp_path.rglob("meta.json")]
@@ -486,9 +531,9 @@ def test_old_ones_go_when_a_recording_is_finished(tmp_path: Path, log: list[str]
     all_done(recorder)
     assert there.exists()
     recorder.keep = Keep(1)
-    open_.received(event("a"))
+    open_.passed(event("a"), b"")
     wait_for(lambda: not (there.exists() or finished.folder.exists()))
-    open_.received(event("b"))
+    open_.passed(event("b"), b"")
     all_done(recorder)
     assert files(open_.folder)["upstream.sse"] == event("a") + event("b")
     open_.finish("complete")
@@ -565,8 +610,8 @@ def test_a_folder_that_is_gone_costs_this_recording_only(recorder: Recorder, tmp
     gone.folder.rename(tmp_path / "moved")
     for recording in (gone, kept):
         for text in "abc":
-            recording.received(event(text))
-            recording.sent(event(text))
+            recording.passed(event(text), b"")
+            recording.passed(b"", event(text))
         recording.finish("complete")
     recorder.close()
     assert log == [f"recording incomplete: No such file or directory: {gone.folder}"]
@@ -618,8 +663,8 @@ def test_a_disk_that_hangs_costs_data_and_not_memory(tmp_path: Path) -> None:
     chunk = event("x" * (1 << 20))  # the very same object each time
     fit = MAX_WAITING // len(chunk) - 1
     for _ in range(fit + 5):
-        recording.received(chunk)
-    recording.sent(b"x")
+        recording.passed(chunk, b"")
+    recording.passed(b"", b"x")
     recording.finish("complete")
     late = record(recorder)
     waiting = recorder._put - recorder._done
@@ -640,7 +685,7 @@ def test_a_long_one_that_ends_does_not_keep_others_waiting(recorder: Recorder) -
     """What comes meanwhile is written before the long one is over."""
     long, other = recorder.start(EXCHANGE), recorder.start(EXCHANGE)
     for _ in range(30):
-        long.sent(event("x") * 1000)
+        long.passed(b"", event("x") * 1000)
     all_done(recorder)
     steps = 0
 
@@ -649,7 +694,7 @@ def test_a_long_one_that_ends_does_not_keep_others_waiting(recorder: Recorder) -
         for _ in folder_end():
             steps += 1
             if steps == 2:
-                other.sent(event("hi"))
+                other.passed(b"", event("hi"))
                 other.finish("complete")
             yield
 
@@ -702,7 +747,7 @@ def test_a_thread_that_does_not_get_on_with_the_ends_costs_recordings_and_not_me
     hanging.wait()
     recorder._ends.extend([recorder._ends[0]] * (MAX_WAITING // ENDING))
     late = recorder.start(EXCHANGE)
-    late.received(event("a"))
+    late.passed(event("a"), b"")
     late.finish("complete")
     while len(recorder._ends) > 1:
         recorder._ends.pop()
@@ -735,7 +780,7 @@ def test_who_takes_long_to_write_waits_longer_for_more(
     recording._folder.flush = partial(flush, None)  # type: ignore[method-assign]
     for _ in range(3):
         all_done(recorder)
-        recording.received(event("a"))
+        recording.passed(event("a"), b"")
     recording.finish("complete")
     recorder.close()
     assert {round(each, 3) for each in asked} == pauses
@@ -799,9 +844,9 @@ def test_a_disk_that_takes_only_a_part(tmp_path: Path) -> None:
 resource.setrlimit(resource.RLIMIT_FSIZE, (5000, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
 big, small = recorder.start(EXCHANGE), recorder.start(EXCHANGE)
 for i in range(100):
-    big.received(event(str(i) * 50))
-    big.sent(event(str(i) * 50))
-small.received(event("a"))
+    big.passed(event(str(i) * 50), b"")
+    big.passed(b"", event(str(i) * 50))
+small.passed(event("a"), b"")
 big.finish("complete", rules=["r"], error="e")
 small.finish("complete")
 recorder.close()
@@ -853,12 +898,12 @@ all_done(recorder)
 before = descriptors()
 many = [recorder.start(EXCHANGE) for _ in range(50)]
 for recording in many:
-    recording.received(event("a"))
+    recording.passed(event("a"), b"")
 all_done(recorder)
 print(descriptors() - before)
 limit = resource.getrlimit(resource.RLIMIT_NOFILE)
 resource.setrlimit(resource.RLIMIT_NOFILE, (3, limit[1]))
-first.received(event("a"))
+first.passed(event("a"), b"")
 all_done(recorder)
 resource.setrlimit(resource.RLIMIT_NOFILE, limit)
 first.finish("complete")
@@ -878,9 +923,9 @@ def test_no_threads(tmp_path: Path) -> None:
         """
 size = threading.stack_size(1 << 46)
 recording = recorder.start(EXCHANGE)
-recording.received(event("a"))
+recording.passed(event("a"), b"")
 threading.stack_size(size)
-recording.received(event("b"))
+recording.passed(event("b"), b"")
 recording.finish("complete")
 recorder.close()
 print(files(recording.folder)["upstream.sse"] == event("a") + event("b"), *log, sep="\\n")
@@ -895,9 +940,9 @@ i = 0
 while True:
     for recording in recordings:
         data = event(f"text {i} s") if i % 10 else event(f"sk-ant-") + event(KEY[7:])
-        recording.received(data[:15])
-        recording.received(data[15:])
-        recording.sent(data)
+        recording.passed(data[:15], b"")
+        recording.passed(data[15:], b"")
+        recording.passed(b"", data)
     i += 1
     if i == 20:
         all_done(recorder)

@@ -147,7 +147,7 @@ from test_recorder import EXCHANGE, event, record
 from test_spool import Worker
 worker = Worker()
 recording = worker.recorder.start(EXCHANGE)
-recording.received(event("half"))
+recording.passed(event("half"), b"")
 print(recording.folder, flush=True)
 sys.stdin.read()
 """

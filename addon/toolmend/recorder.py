@@ -16,7 +16,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -64,10 +64,21 @@ NO_LIMIT = Keep()
 type Step = tuple[Folder, Callable[[], None], int]
 """What is to be done for a folder, and the bytes that it keeps alive."""
 
+type Chunk = tuple[bytes, float, bytes, int]
+"""What came and when, what went to the client for it, and the bytes that it keeps alive."""
+
 _OVER = object()
 
 OVERHEAD = 256
 """Bytes that a chunk takes in the queue beside its own."""
+
+
+@dataclass(slots=True)
+class Run:
+    """Chunks of a recording in a row: the writer thread takes all that are there in one step. `waits`: that step is to come."""
+
+    chunks: deque[Chunk] = field(default_factory=deque)
+    waits: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +141,7 @@ class Recorder:
         self._closed = False
         self._names: set[str] = set()  # of the folders begun in this second
         self._put = self._done = 0  # bytes ever, counted by the event loop and by the writer thread
+        self._taken = 0  # bytes of chunks, by the writer thread, until they are written
         self._said: set[str] = set()
 
     def start(self, exchange: Exchange) -> "Recording":
@@ -180,6 +192,26 @@ class Recorder:
             else:
                 self._thread = thread
 
+    def add(self, folder: Folder, run: Run, chunk: Chunk) -> bool:
+        """Has the writer thread write a chunk with those of the run, unless too much waits: then it needs a step of its own."""
+        waiting = self._put - self._done
+        if waiting + len(self._ends) * ENDING > LAGGING or folder.lost or self._closed:
+            return False
+        if waiting > GATHERED and not self._hurry.is_set():
+            self._hurry.set()
+        self._put += chunk[-1] + OVERHEAD
+        run.chunks.append(chunk)
+        if not run.waits:  # the thread says that it does not wait, and looks for chunks then
+            run.waits = True
+            self.put(folder, partial(self._take, folder, run))
+        return True
+
+    def _take(self, folder: Folder, run: Run) -> None:
+        run.waits = False
+        chunks = [run.chunks.popleft() for _ in range(len(run.chunks))]
+        self._taken += sum(chunk[-1] + OVERHEAD for chunk in chunks)
+        folder.passed(chunks)
+
     def _run(self) -> None:
         unfinished: set[Folder] = set()
         ending = False
@@ -227,7 +259,8 @@ class Recorder:
                 folder, act, size = step
                 self._attempt(folder, act)
                 unwritten.add(folder)
-                done += size
+                done += size + self._taken
+                self._taken = 0
             if done > GATHERED or not steps:
                 for folder in unwritten:
                     self._attempt(folder, folder.flush)
@@ -296,46 +329,36 @@ class Recording:
     def __init__(self, recorder: Recorder, folder: Folder, place: str) -> None:
         self.folder, self.place = folder.path, place
         self._recorder, self._folder = recorder, folder
+        self._run = Run()
         self._finished = False
 
-    def received(self, data: bytes) -> None:
-        """A chunk as it arrived, content coding undone."""
-        if data and not self._finished:
-            self._recorder.put(self._folder, partial(self._folder.received, data, time.monotonic()), len(data))
-
-    def sent(self, data: bytes) -> None:
-        """What went to the client for it; b"" for nothing."""
-        if data and not self._finished:
-            self._recorder.put(self._folder, partial(self._folder.sent, data), len(data))
-
     def passed(self, received: bytes, sent: bytes) -> None:
-        """A chunk, and what went to the client for it: in one step, as most chunks go out as they came."""
+        """A chunk as it arrived, content coding undone, and what went to the client for it; b"" for nothing."""
         if (received or sent) and not self._finished:
             size = len(received) if sent is received else len(received) + len(sent)
-            self._recorder.put(self._folder, partial(_passed, self._folder, received, time.monotonic(), sent), size)
+            chunk = received, time.monotonic(), sent, size
+            if not self._recorder.add(self._folder, self._run, chunk):
+                self._put(partial(self._folder.passed, [chunk]), size)
 
     def cut(self) -> None:
         """Bytes are missing from here on, so it stays "partial", however it ends."""
-        self._recorder.put(self._folder, self._folder.cut)
+        self._put(self._folder.cut)
 
     def said(self, data: bytes, t_ms: float) -> None:
         """A message of the client's beside its request, milliseconds after that: a socket has them."""
         if not self._finished:
-            self._recorder.put(self._folder, partial(self._folder.said, data, t_ms), len(data))
+            self._put(partial(self._folder.said, data, t_ms), len(data))
 
     def finish(self, state: str, *, rules: Sequence[str] = (), ids: Sequence[str] = (), error: str | None = None) -> None:
         """The end: "complete", "upstream_error", "client_closed" or "partial". Only the first call counts."""
         if not self._finished:
             self._finished = True
             seal = partial(self._folder.seal, state, rules=tuple(rules), ids=tuple(ids), error=error)
-            self._recorder.put(self._folder, partial(self._recorder.end, self._folder, seal), last=True)
+            self._put(partial(self._recorder.end, self._folder, seal), last=True)
 
-
-def _passed(folder: Folder, received: bytes, when: float, sent: bytes) -> None:
-    if received:
-        folder.received(received, when)
-    if sent:
-        folder.sent(sent)
+    def _put(self, step: Callable[[], None], size: int = 0, *, last: bool = False) -> None:
+        self._run = Run()  # what comes behind it is no more of the run before it
+        self._recorder.put(self._folder, step, size, last=last)
 
 
 def _safe(text: str, length: int) -> str:

@@ -27,7 +27,7 @@ from .echo import EchoMask
 from .message_json import reading
 
 if TYPE_CHECKING:
-    from ..recorder import Exchange
+    from ..recorder import Chunk, Exchange
 
 FORMAT = 1
 """The version of meta.json and of the files beside it."""
@@ -107,19 +107,21 @@ class Folder:
         else:
             _create(self.path / name, redacted)
 
-    def received(self, data: bytes, when: float) -> None:
+    def passed(self, chunks: "Iterable[Chunk]") -> None:
+        """Chunks in a row."""
         if self.broken:
             return
-        self._first = self._first or when
-        self._bodies["upstream"].add(data)
-        if "index" in self._bodies:
-            t_ms = (when - self._first) * 1000
-            self._bodies["index"].add(f'{{"off":{self._offset},"len":{len(data)},"t_ms":{t_ms:.3f}}}\n'.encode())
-        self._offset += len(data)
-
-    def sent(self, data: bytes) -> None:
-        if not self.broken:
-            self._bodies["client"].add(data)
+        upstream, client, index = self._bodies["upstream"], self._bodies["client"], self._bodies.get("index")
+        for received, when, sent, _ in chunks:
+            if received:
+                self._first = self._first or when
+                upstream.add(received)
+                if index:
+                    row = (self._offset, len(received), (when - self._first) * 1000)
+                    index.add(b'{"off":%d,"len":%d,"t_ms":%.3f}\n' % row)
+                self._offset += len(received)
+            if sent:
+                client.add(sent)
 
     def said(self, data: bytes, t_ms: float) -> None:
         if self.broken:
