@@ -199,6 +199,27 @@ def test_what_the_thread_takes_at_once_ends_where_something_lies_between(recorde
     assert files(recording.folder)["upstream.sse"] == b"abc"
 
 
+def test_a_stream_that_is_another_one_as_of_somewhere(recorder: Recorder) -> None:
+    """A secret that is on its way there, and what only looks like one, are known on both sides of it."""
+    both = event("my key is sk-ant") + event("-other files")
+    rest = event(" go"), event(f" come, {KEY[:9]}") + event(KEY[9:])
+    recordings = [recorder.start(EXCHANGE) for _ in both]
+    for at, recording in enumerate(recordings):
+        first = both[:at]
+        recording.passed(first, first)
+    all_done(recorder)
+    for at, recording in enumerate(recordings):
+        recording.passed(both[at:] + rest[0], both[at:])
+        recording.passed(rest[1], rest[1])
+        recording.finish("complete")
+    recorder.close(60)
+    masked = event(" come, " + "*" * 9) + event("*" * len(KEY[9:]))
+    for recording in recordings:
+        found = files(recording.folder)
+        assert found["upstream.sse"] == both + rest[0] + masked
+        assert found["client.sse"] == both + masked
+
+
 def test_a_whole_body(recorder: Recorder) -> None:
     body = json.dumps({"choices": [{"message": {"content": f"it is {KEY}"}}]}).encode()
     recording = recorder.start(replace(EXCHANGE, stream=False))
@@ -778,9 +799,10 @@ def test_who_takes_long_to_write_waits_longer_for_more(
     monkeypatch.setattr("toolmend.recorder.time.monotonic", lambda: now)
     recording = recorder.start(EXCHANGE)
     recording._folder.flush = partial(flush, None)  # type: ignore[method-assign]
+    chunk = event("a")
     for _ in range(3):
         all_done(recorder)
-        recording.passed(event("a"), b"")
+        recording.passed(chunk, chunk)
     recording.finish("complete")
     recorder.close()
     assert {round(each, 3) for each in asked} == pauses

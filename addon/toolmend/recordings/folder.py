@@ -14,6 +14,7 @@ import json
 import os
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import suppress
+from copy import deepcopy
 from datetime import datetime
 from errno import ENOBUFS, ENOTDIR
 from itertools import takewhile
@@ -61,6 +62,7 @@ class Folder:
         self._bodies: dict[str, _Body] = {}
         self._first = 0.0  # when the first byte came
         self._offset = 0
+        self._alike = True  # so far the client got what came
 
     def create(self, exchange: "Exchange", now: datetime) -> None:
         secrets = secrets_of(exchange)
@@ -113,6 +115,8 @@ class Folder:
             return
         upstream, client, index = self._bodies["upstream"], self._bodies["client"], self._bodies.get("index")
         for received, when, sent, _ in chunks:
+            if self._alike and sent != received:
+                self._part()
             if received:
                 self._first = self._first or when
                 upstream.add(received)
@@ -120,8 +124,14 @@ class Folder:
                     row = (self._offset, len(received), (when - self._first) * 1000)
                     index.add(b'{"off":%d,"len":%d,"t_ms":%.3f}\n' % row)
                 self._offset += len(received)
-            if sent:
+            if sent and not self._alike:
                 client.add(sent)
+
+    def _part(self) -> None:
+        """What goes out is no longer what came in."""
+        self.flush()
+        self._alike = False
+        self._bodies["client"].mask = deepcopy(self._bodies["upstream"].mask)
 
     def said(self, data: bytes, t_ms: float) -> None:
         if self.broken:
@@ -133,8 +143,16 @@ class Folder:
 
     def flush(self) -> None:
         if not self.broken and not self.finished:
-            for body in self._bodies.values():
-                body.flush()
+            for _ in self._flush():
+                pass
+
+    def _flush(self, *, last: bool = False) -> Iterator[None]:
+        """In steps."""
+        for side, body in self._bodies.items():
+            if not (self._alike and side == "client"):  # it stands behind "upstream", whose bytes are its own
+                masked = body.masked(last=last)
+            body.write(*masked, last=last)
+            yield
 
     def lose(self) -> None:
         self.flush()
@@ -149,9 +167,7 @@ class Folder:
         """All that is done at the end, in steps: for a long stream it takes seconds, in which others are written as well."""
         if self.broken:
             return
-        for body in self._bodies.values():
-            body.flush(last=True)
-            yield
+        yield from self._flush(last=True)
         yield from self._message(self._bodies["client"].path)
         for path in sorted(self.path.glob("*.*")):
             if path.name not in META:
@@ -199,7 +215,7 @@ class _Body:
 
     def __init__(self, path: Path, secrets: Iterable[str]) -> None:
         self.path = path
-        self._mask = EchoMask(secrets)
+        self.mask = EchoMask(secrets)
         self._parts: list[bytes] = []
         self._size = 0
         _create(path)
@@ -207,12 +223,16 @@ class _Body:
     def add(self, data: bytes) -> None:
         self._parts.append(data)
 
-    def flush(self, *, last: bool = False) -> None:
-        data = self._mask.feed(b"".join(self._parts) if len(self._parts) != 1 else self._parts[0])
+    def masked(self, *, last: bool = False) -> tuple[bytes, list[tuple[int, bytes]]]:
+        """What is to be appended, and (offset, bytes) of what was written as `*` and is innocent."""
+        data = self.mask.feed(b"".join(self._parts) if len(self._parts) != 1 else self._parts[0])
         self._parts.clear()
         if last:
-            data += self._mask.close()
-        restored, self._mask.restored = self._mask.restored, []
+            data += self.mask.close()
+        restored, self.mask.restored = self.mask.restored, []
+        return data, restored
+
+    def write(self, data: bytes, restored: list[tuple[int, bytes]], *, last: bool = False) -> None:
         if not (data or restored or last):
             return
         with _open(self.path, "r+b") as file:
