@@ -192,6 +192,7 @@ HELD = {
     "waits in vain": ("mistral-large", [Text(OLD.format(json.dumps({"name": "task", "arguments": {"description": PROSE}})[:-9]))]),
     "is none": ("mistral-large", [Text(OLD.format(json.dumps({"arguments": {"description": PROSE}, "name": "nothing"})) + PROSE)]),
     "is in the reasoning": ("minimax-m3", [Thought(M2[20:-21].format(CODE) + PROSE)]),
+    "is in the reasoning, and blanks behind it": ("minimax-m3", [Thought(M2[20:-21].format(CODE) + PROSE), Text(" \n" * 40)]),
     "was a thought": ("minimax-m3", [Thought(M2[20:-21].format(CODE) + PROSE), Text(PROSE)]),
 }
 
@@ -237,16 +238,21 @@ def test_any_held_deltas(deltas: list[str], *, begun: str, model: str, ascii_: b
     check(body, asked("messages", *WEATHER, model=model), "chat", "messages")
 
 
-def test_what_is_held_is_bounded() -> None:
-    """However long a call, it is read in runs; and of what more may be held than there is room for, each delta is."""
-    texts = [*pieces(M2[:60], 1), *(["a" * 10] * 2000), *(["a" * 400] * 3000), *(["a" * 70_000] * 4)]
+@pytest.mark.parametrize(
+    ("model", "field", "begun"),
+    [("minimax-m2", "content", M2[:60]), ("minimax-m3", "reasoning_content", M2[20:-21].format("a"))],
+    ids=["a call", "a doubt"],
+)
+def test_what_is_held_is_bounded(model: str, field: str, begun: str) -> None:
+    """However long it is, it is read in runs; and of what more may be held than there is room for, each delta is."""
+    texts = [*pieces(begun, 1), *(["a" * 10] * 2000), *(["a" * 400] * 3000), *(["a" * 70_000] * 4)]
     when, runs = [], [0]
     for lanes in (True, False):
-        made = Pipeline(asked("chat", *WEATHER, model="minimax-m2"))
+        made = Pipeline(asked("chat", *WEATHER, model=model))
         made._lanes = made._lanes if lanes else None
         made.feed(event(chunk({"role": "assistant"})))
         for at, text in enumerate(texts):
-            if made.feed(event(chunk({"content": text}))):
+            if made.feed(event(chunk({field: text}))):
                 when.append(at)
                 break
             runs.append(len(made._lane._run) if made._lane else 0)
@@ -396,6 +402,19 @@ def test_what_comes_in_between(foreign: bytes) -> None:
         quick, read = run(chunks, request, "chat", target, lanes=True)
         assert quick == plain
         assert read < 24 or target != "chat"
+
+
+@pytest.mark.parametrize("end", [b"\r\r", b"\r\n\r\n", b"\n\n"])
+@pytest.mark.parametrize("cut", [1, 30])
+def test_lines_that_end_otherwise(end: bytes, cut: int) -> None:
+    """Chunks that end within an event, behind events that a lane might have opened behind."""
+    some = [event(chunk({"content": f"a{n}"})) for n in range(9)]
+    odd = event(chunk({"content": "odd"}))[:-2] + end
+    chunks = [event(chunk({"role": "assistant"})), *some, odd[:cut], odd[cut:] + some[0] + some[1] + some[2][:cut], some[2][cut:], *some]
+    plain, _ = run(chunks, REQUEST, "chat", "chat", lanes=False)
+    quick, _ = run(chunks, REQUEST, "chat", "chat", lanes=True)
+    assert quick == plain
+    assert b"".join(quick[0]) == b"".join(chunks)
 
 
 def test_the_very_same_bytes_pass() -> None:

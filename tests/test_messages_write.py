@@ -318,6 +318,17 @@ def test_arguments_that_are_too_long_to_look_at_pass(monkeypatch: pytest.MonkeyP
     assert told(streamed([*call(0, "{'a':", "1}"), CALLED]))[-2:] == ["tool_use", ")"]
 
 
+def test_an_end_that_did_not_go_out_is_told_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where there is no memory for it: the pipeline says so."""
+    out = writer()
+    began = out.write([START, TextDelta("a")])
+    with monkeypatch.context() as patch:
+        patch.setattr("toolmend.apis.messages_write.error_body", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            out.write([StreamError("api_error", "no")])
+    assert told(began + out.fail("It broke.")) == ["(", ".", "+0 text", "0 a", "api_error: It broke."]
+
+
 def test_fail() -> None:
     out = writer()
     body = out.write([START, TextDelta("a")]) + out.fail("It broke.") + out.fail("Again.") + out.write([STOP, END]) + out.close()

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from mitmproxy.proxy.layers.http._events import ResponseData, ResponseEndOfMessage
 
 from streams import WEATHER, chunk, event, stream
 from toolmend.codings import CodingError, decoder
@@ -203,6 +204,33 @@ def test_wherever_it_fails_no_byte_is_lost_or_doubled(where: str, good_for: int)
         assert play(callable_, chunks) == b"".join(chunks)
         assert errors
         assert b"".join(chunks).startswith(b"".join(kept.went))
+
+
+class Odd:
+    """A meter that nobody can ask whether it is there."""
+
+    def __bool__(self) -> bool:
+        raise MemoryError
+
+
+def test_what_fails_behind_what_was_told_at_once_costs_nothing() -> None:
+    callable_, errors = mend(Pipeline(WEATHER))
+    events = iter(ALIKE)
+    before = b"".join(cast("bytes", callable_(next(events))) for _ in range(4))
+    callable_.meter = cast("Any", Odd())
+    assert before + play(callable_, events) == b"".join(ALIKE)
+    assert errors == ["the recording failed: MemoryError"]
+
+
+def test_an_empty_frame_is_no_end() -> None:
+    """HTTP/2 has such; what mitmproxy is at tells: ends.py."""
+    for callable_ in (mend(Pipeline(WEATHER))[0], tee("", Kept())[0]):
+        out = cast("bytes", callable_(EVENTS[0]))
+        event: object = ResponseData(1, b"")
+        assert callable_(b"") == []
+        event = ResponseEndOfMessage(1)
+        assert event
+        assert out + play(callable_, EVENTS[1:]) == BODY
 
 
 class BreakingDecoder:

@@ -184,7 +184,7 @@ def test_wrong_characters_in_a_call_that_leaked(wrong: bytes, source: str) -> No
 @pytest.mark.parametrize("target", APIS)
 @pytest.mark.parametrize(
     ("said", "text", "reasoning"),
-    [([chunk({"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "Hm"}]}]}), chunk({"content": [{"type": "text", "text": "Hi"}, None, 1]})],
+    [([chunk({"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "Hm"}, None, {"text": 1}, {"text": ""}]}]}), chunk({"content": [{"type": "text", "text": "Hi"}, None, 1]})],
       "Hi", "Hm"),
      ([{**META, "choices": [{"index": 0, "message": {"role": "assistant", "content": "Hi"}, "finish_reason": "stop"}]}], "Hi", ""),
      ([chunk({"content": "Hi"}), {**META, "choices": [{"index": 0, "message": {"role": "assistant", "content": "Hi"}}]}], "Hi", "")],

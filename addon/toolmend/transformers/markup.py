@@ -116,7 +116,7 @@ class Markup:
             self._event(event, held)
         if len(self._held) > MAX_FRAMES:
             for choice in self._choices.values():
-                self._apply(choice, choice.reader.give_up(), held)
+                self._apply(choice, choice.reader.give_up())
         return self._release()
 
     def _passes(self, event: TextDelta | ReasoningDelta) -> bool:
@@ -124,9 +124,7 @@ class Markup:
 
     def course(self, kind: type[Event], number: int) -> Course | None:
         """How a choice goes on with events of this kind: they pass, or text becomes arguments; or they wait like those before."""
-        choice = self._choices.get(number)
-        if choice is None:
-            return None
+        choice = self._choice(number)
         if kind is ToolCallDelta:
             return None if self._held or choice.reader.doubtful else ANYTHING
         return choice.reader.course(reasoning=kind is ReasoningDelta, held=self.holds)
@@ -146,12 +144,9 @@ class Markup:
         return any(choice.reader.in_call for choice in self._choices.values())
 
     def _finish(self) -> None:
-        """The text of all choices is over. What that brings to light and no frame has a place for gets a frame of its own."""
-        rest = _Held(Frame(None))
+        """The text of all choices is over."""
         for choice in self._choices.values():
-            self._apply(choice, choice.reader.close(), rest)
-        if rest.items:
-            self._held.append(rest)
+            self._apply(choice, choice.reader.close())
 
     def _event(self, event: Event, held: _Held) -> None:
         match event:
@@ -160,14 +155,14 @@ class Markup:
                 piece = _Piece(event, len(event.text))
                 choice.pieces.append(piece)
                 held.items.append(piece)
-                self._apply(choice, choice.reader.feed(event.text, isinstance(event, ReasoningDelta)), held)
+                self._apply(choice, choice.reader.feed(event.text, isinstance(event, ReasoningDelta)))
             case Finish():
                 choice = self._choice(event.choice)
-                self._apply(choice, choice.reader.close(), held)
+                self._apply(choice, choice.reader.close())
                 held.items.append(event)
             case ToolCallStart() | ToolCallDelta() | ToolCallEnd():
                 choice = self._choice(event.choice)
-                self._apply(choice, choice.reader.native(), held)
+                self._apply(choice, choice.reader.native())
                 index = self._native_index(event)
                 held.items.append(event if index == event.index else replace(event, index=index))
                 held.changed |= index != event.index
@@ -181,16 +176,11 @@ class Markup:
             choice.native[event.index] = choice.reader.take_index(event.index)
         return choice.native[event.index]
 
-    def _apply(self, choice: _Choice, ops: list[Op], current: _Held) -> None:
-        """Carries out what the reader decided. Events go where the last decided character stood, or to the current frame."""
+    def _apply(self, choice: _Choice, ops: list[Op]) -> None:
+        """Carries out what the reader decided. Events go where the last decided character stood, or in front of the next."""
         for op in ops:
             if not isinstance(op, int | Thought | Spoken):
-                piece = choice.last or (choice.pieces[0] if choice.pieces else None)  # told in front of its text
-                if piece is not None:
-                    piece.put(op)
-                else:
-                    current.items.append(op)
-                    current.changed = True
+                (choice.last or choice.pieces[0]).put(op)  # a call begins and ends with characters: one of these is here
                 continue
             left = abs(op) if isinstance(op, int) else op.size
             while left:
