@@ -405,12 +405,14 @@ def test_what_comes_in_between(foreign: bytes) -> None:
 
 
 @pytest.mark.parametrize("end", [b"\r\r", b"\r\n\r\n", b"\n\n"])
-@pytest.mark.parametrize("cut", [1, 30])
-def test_lines_that_end_otherwise(end: bytes, cut: int) -> None:
-    """Chunks that end within an event, behind events that a lane might have opened behind."""
+@pytest.mark.parametrize("line", [b"", b"id: 7\n"], ids=["no line", "a line"])
+@pytest.mark.parametrize("cut", [0, 1, 30])
+def test_a_chunk_that_ends_within_an_event(end: bytes, line: bytes, cut: int) -> None:
+    """And has others in front of it, behind which a lane might have opened."""
     some = [event(chunk({"content": f"a{n}"})) for n in range(9)]
-    odd = event(chunk({"content": "odd"}))[:-2] + end
-    chunks = [event(chunk({"role": "assistant"})), *some, odd[:cut], odd[cut:] + some[0] + some[1] + some[2][:cut], some[2][cut:], *some]
+    first, last = event(chunk({"role": "assistant", "content": "a"}))[:-2] + end, line + some[2]
+    at = len(line) + cut
+    chunks = [first[:30], first[30:] + some[0] + some[1] + last[:at], last[at:], *some]
     plain, _ = run(chunks, REQUEST, "chat", "chat", lanes=False)
     quick, _ = run(chunks, REQUEST, "chat", "chat", lanes=True)
     assert quick == plain
