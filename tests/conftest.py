@@ -7,7 +7,7 @@ import os
 
 from hypothesis import settings
 
-OURS = ("TOOLMEND_PYTHON", "TOOLMEND_TORTURE")
+OURS = ("TOOLMEND_PYTHON", "TOOLMEND_TORTURE", "TOOLMEND_EXACT")
 """Variables that say how to test."""
 
 for name in [name for name in os.environ if name.startswith("TOOLMEND_") and name not in OURS]:

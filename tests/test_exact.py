@@ -1,0 +1,163 @@
+"""What goes out, to the byte, for what the other tests only ask the meaning of: exact/ has it as it was when it was last looked at.
+
+    TOOLMEND_EXACT=write scripts/test tests/test_exact.py; git diff tests/exact
+
+Rule of this file: a case fails where anything at all is another than it was: a member, its name, its place, a word of a note. If
+that was meant, write the files anew and read their difference: it is what users will see. A long line that stands there twice is
+the second time told by how it begins, and a checksum.
+"""
+
+import json
+import os
+from collections.abc import Iterator
+from hashlib import sha256
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import legal
+import test_requests_chat as chat
+import test_requests_messages as messages
+import test_requests_responses as responses
+import test_translation as translation
+from other_streams import gemini_chunks, gemini_request, gemini_sse, is_object, ollama_lines, ollama_request
+from patterns import all_patterns
+from regular import REGULAR
+from spoken import APIS, WEATHER, asked, speak, tell
+from test_translation_wild import WILD, body_of
+from toolmend.pipeline import Pipeline
+from toolmend.requests import RequestError, translate
+
+FILES = Path(__file__).parent / "exact"
+
+type Given = dict[str, Any]
+
+
+# requests: by client, what they are called, as the tables of the other tests have them
+
+
+def asked_of_chat() -> Iterator[tuple[str, Given]]:
+    yield from ((row[0], {"messages": row[1]}) for row in chat.MESSAGES)
+    yield from ((row[0], {"messages": [chat.HI], "model": row[1], **row[2]}) for row in chat.FIELDS)
+
+
+def asked_of_messages() -> Iterator[tuple[str, Given]]:
+    yield from ((row[0], {"messages": row[1]}) for row in messages.MESSAGES)
+    yield from ((row[0], {"messages": [messages.HI], "model": row[2], **row[3]}) for row in messages.FIELDS)
+    for name, _, model, blocks, *_ in messages.REASONING:
+        turns = [messages.HI, messages.assistant(*blocks, messages.use()), messages.user(messages.result())]
+        yield name, {"messages": turns, "model": model}
+    yield "Claude Code", responses.CLAUDE_CODE
+
+
+def asked_of_responses() -> Iterator[tuple[str, Given]]:
+    yield from ((row[0], {"input": row[1]}) for row in (*responses.SAME, *responses.READ))
+    yield from ((json.dumps(given)[:80], {"input": "Hi", "tools": responses.TOOLS, **given}) for given, _ in responses.FIELDS)
+    yield "Codex", responses.CODEX
+
+
+REQUESTS = {"chat": asked_of_chat, "messages": asked_of_messages, "responses": asked_of_responses}
+HOSTS = {"chat": ("api.openai.com", "openrouter.ai", "api.moonshot.ai"), "messages": ("api.anthropic.com",), "responses": ("api.openai.com",)}
+
+
+def forwarded(client: str, upstream: str) -> Iterator[tuple[str, list[str]]]:
+    for name, given in REQUESTS[client]():
+        request = {"model": "m", **({"max_tokens": 9} if client == "messages" else {}), **given}
+        for host in HOSTS[upstream]:
+            try:
+                made = translate(request, client, upstream, host=host)
+            except RequestError as error:
+                yield f"{name} ({host})", [str(error)]
+            else:
+                more = {"custom": sorted(made.custom), "names": dict(made.names), "stop": made.stop}
+                request = json.dumps({**made.request, **{key: value for key, value in more.items() if value}})
+                yield f"{name} ({host})", [request, *made.notes]
+
+
+# answers
+
+
+def pipeline(source: str, target: str, request: Given | None = None) -> Pipeline:
+    numbers = iter(range(10_000))
+    return Pipeline(request or asked(target, *WEATHER), source=source, target=target, new_id=lambda: f"call_{next(numbers):032x}")
+
+
+def lines(made: Pipeline, out: bytes) -> list[str]:
+    assert made.error is None, made.error
+    told = [line for line in out.decode(errors="backslashreplace").split("\n") if line]
+    return [*told, "; ".join([*made.rules, *made.notes])]
+
+
+def given_streams(source: str) -> Iterator[tuple[str, bytes]]:
+    yield from ((name, speak(source, *answer, translation.SPENT)) for name, answer in translation.ANSWERS.items())
+    tables = {"chat": translation.IRREGULAR, "messages": translation.MESSAGES, "responses": translation.RESPONSES}
+    yield from ((name, body) for name, (body, _) in tables[source].items())
+    if source == "chat":
+        yield from ((f"regular: {name}", body) for name, body in REGULAR.items())
+    else:
+        streams = {"messages": legal.MESSAGES, "responses": legal.RESPONSES}[source]
+        yield from ((f"legal: {name}", legal.sse(stream)) for name, stream in streams.items())
+    yield "wild", body_of(source, WILD[source])
+    yield "wild, from behind", body_of(source, WILD[source][::-1])
+
+
+def answered(source: str, target: str) -> Iterator[tuple[str, list[str]]]:
+    for name, body in given_streams(source):
+        made = pipeline(source, target)
+        yield name, lines(made, made.feed(body) + made.close())
+    for name, answer in translation.ANSWERS.items():
+        made = pipeline(source, target)
+        yield f"whole: {name}", lines(made, made.message(tell(source, *answer, translation.SPENT)))
+
+
+def others(api: str) -> Iterator[tuple[str, list[str]]]:
+    """What Gemini and Ollama say, of each provider's first pattern."""
+    seen = set()
+    for name, pattern in all_patterns().items():
+        provider = name.partition("/")[0]
+        plain = all(isinstance(delta, str) for delta in pattern.deltas) and all(is_object(call[2]) for call in pattern.calls)
+        if provider in seen or not (plain and pattern.rules):
+            continue
+        seen.add(provider)
+        key = ("thought" if api == "gemini" else "thinking") if pattern.field.startswith("reasoning") else "content"
+        if api == "gemini":
+            body = gemini_sse(gemini_chunks([{"text": delta, **({key: True} if key == "thought" else {})} for delta in pattern.deltas]))
+        else:
+            body = ollama_lines([{key: delta} for delta in pattern.deltas])
+        request = gemini_request(pattern.request) if api == "gemini" else ollama_request(pattern.request)
+        made = pipeline(api, api, {**request, "model": pattern.request["model"]})
+        yield name, lines(made, made.feed(body) + made.close())
+
+
+CASES = {
+    **{f"request-{client}-{upstream}": (forwarded, client, upstream) for client in APIS for upstream in APIS if client != upstream},
+    **{f"answer-{source}-{target}": (answered, source, target) for source in APIS for target in APIS},
+    **{f"answer-{api}": (others, api) for api in ("gemini", "ollama")},
+}
+
+
+def spelled(cases: Iterator[tuple[str, list[str]]]) -> Iterator[str]:
+    """A file, line by line."""
+    seen = set()
+    for name, told in cases:
+        yield f"# {ascii(name)[1:-1]}"
+        for line in map(ascii, told):
+            yield line if line not in seen else f"{line[:80]} ... {sha256(line.encode()).hexdigest()[:12]}"
+            seen |= {line} if len(line) > 120 else set()
+        yield ""
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_it_is_what_it_was(name: str) -> None:
+    make, *arguments = CASES[name]
+    now = list(spelled(make(*arguments)))
+    file = FILES / f"{name}.txt"
+    if os.environ.get("TOOLMEND_EXACT") == "write":
+        file.parent.mkdir(exist_ok=True)
+        file.write_text("\n".join(now))
+    case = ""
+    for then, line in zip_longest(file.read_text().split("\n"), now):
+        case = line if line and line.startswith("# ") else case
+        assert line == then, case
