@@ -155,6 +155,15 @@ def test_what_waits_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     assert told([*first, *second]) == [*first, *second]
 
 
+def test_what_passes_has_a_bound_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a call in small pieces too much is kept to tell another one by."""
+    monkeypatch.setattr(duplicates, "MAX_KEPT", 100)
+    pieces = ['{"a": "', *["x" * 20] * 10, '"}']
+    first = [start(0, in_text=True), *(ToolCallDelta(0, piece) for piece in pieces), ToolCallEnd(0)]
+    second = [start(1, in_text=False), *(ToolCallDelta(1, piece) for piece in pieces), ToolCallEnd(1)]
+    assert told([*first, *second]) == [*first, *second]
+
+
 def test_what_is_not_a_call_passes_and_unknown_calls_too() -> None:
     events: list[Event] = [ToolCallDelta(3, "{"), TextDelta("x"), ToolCallEnd(3), Finish("stop"), MessageEnd()]
     assert told(events) == events

@@ -130,6 +130,14 @@ def folded(events: Sequence[dict[str, Any] | str], fired: list[str] | None = Non
     return fold(events_of(events, fired))
 
 
+def test_calls_in_turns_that_are_told_by_their_places_alone() -> None:
+    one, two = (call(place, ['{"a":', f"{place}}}"]) for place in (0, 1))
+    mixed = [one[0], two[0], one[1], two[1], one[2], two[2], *one[3:], *two[3:]]
+    bare = [{key: value for key, value in event.items() if key != "item_id"} for event in mixed]
+    told = folded(turn(bare))
+    assert [each.arguments for each in told.calls.values()] == ['{"a":0}', '{"a":1}']
+
+
 def calls_of(told: Message) -> list[tuple[str, str, str, str, bool]]:
     return [(one.id, one.name, one.arguments, one.kind, one.complete) for one in told.calls.values()]
 

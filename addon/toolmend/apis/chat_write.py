@@ -115,7 +115,7 @@ def _build(
                 inner["input" if "custom" in call else "arguments"] += event.arguments
             case _:
                 pass
-    _set(delta, "content", "".join(text), None if key == "message" else "")
+    _set(delta, "content", "".join(text), null=key == "message")
     _set_reasoning(delta, "".join(reasoning), reasoning_field)
     if calls:
         entries = list(calls.values())
@@ -137,18 +137,15 @@ def _set_reasoning(delta: dict[str, Any], text: str, reasoning_field: str) -> No
         else:
             del delta["reasoning_details"]
     for name in fields or ([reasoning_field] if text and not told else []):
-        _set(delta, name, text, "")
+        _set(delta, name, text, null=False)
 
 
-def _set(delta: dict[str, Any], name: str, text: str, empty: str | None) -> None:
-    """Puts text in its field. A field that had text and lost it goes; one that was empty stays as it was."""
-    if text:
-        delta[name] = text
+def _set(delta: dict[str, Any], name: str, text: str, *, null: bool) -> None:
+    """Puts text in its field. A field that had text and lost it goes, or becomes `null`; one that was empty stays as it was."""
+    if text or (null and delta.get(name)):
+        delta[name] = text or None
     elif delta.get(name):
-        if empty is None:
-            delta[name] = None
-        else:
-            del delta[name]
+        del delta[name]
 
 
 def _call(event: ToolCallStart) -> dict[str, Any]:

@@ -42,13 +42,12 @@ class Fence(OpenJSON):
         if not (yield from read_envelopes(reader, self, _FORM)):
             return False
         while True:
-            back = scanner.pos - scanner.start
             yield from scanner.blanks()
             if (yield from scanner.literal((fence,))):
                 reader.take()
                 return True
             if not (yield from read_envelopes(reader, self, _FORM)):
-                scanner.pos = scanner.start + back
+                scanner.pos = scanner.start  # behind the last call
                 return True
 
 
