@@ -193,7 +193,7 @@ class Recorder:
                 self._thread = thread
 
     def add(self, folder: Folder, run: Run, chunk: Chunk) -> bool:
-        """Has the writer thread write a chunk with those of the run, unless too much waits: then it needs a step of its own."""
+        """Has the writer thread write a chunk with those of the run that wait; False where it needs a step of its own."""
         waiting = self._put - self._done
         if waiting + len(self._ends) * ENDING > LAGGING or folder.lost or self._closed:
             return False
