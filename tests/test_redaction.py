@@ -136,6 +136,12 @@ SECRETS = [
         {"request": {"env": {"GITHUB_TOKEN": "abcdefgh", "DB_PASSWORD": "bcdefghi", "PWD": "/home/somebody"}}},
         {"abcdefgh", "bcdefghi"},
     ),
+    (
+        {"request": {"env": [{"name": "GITHUB_TOKEN", "value": "abcdefgh"}, {"key": "apiKey", "value": "bcdefghi"}, {"name": "HOME", "value": "/home/me"}]}},
+        {"abcdefgh", "bcdefghi"},
+    ),
+    ({"request": {"env": [{"value": "abcdefgh"}, {"name": ["token"], "value": "abcdefgh"}, {"name": "max_tokens", "value": "abcdefgh"}]}}, set()),
+    ({"request": {"servers": [{"auth": "abcdefgh"}, {"oauth": {"client_id": "bcdefghi"}, "author": "cdefghij"}]}}, {"abcdefgh"}),
     ({"request": {"client_secrets": ["abcdefgh", ["bcdefghi"], {"name": "cdefghij"}]}}, {"abcdefgh", "bcdefghi"}),
     (
         {
@@ -237,6 +243,10 @@ BODIES = [
         {"mcp_servers": [{"headers": {"X-Figma": REDACTED, "Content-Type": "application/json"}}]},
     ),
     ({"properties": {"headers": {"type": "object", "description": "of it"}, "x": {"headers": {"a": {"type": "b"}}}}}, None),
+    (
+        {"env": [{"name": "A_TOKEN", "value": "x"}, {"name": "A", "value": "x"}, {"name": "A_TOKEN", "values": "x"}], "auth": "x"},
+        {"env": [{"name": "A_TOKEN", "value": REDACTED}, {"name": "A", "value": "x"}, {"name": "A_TOKEN", "values": "x"}], "auth": REDACTED},
+    ),
     ({"metadata": {"user_id": "user_1_account_2", "x": "y"}}, {"metadata": {"user_id": REDACTED, "x": "y"}}),
     (
         {"api_keys": ["a", ["b"], {"c": "d", "secret": "e"}]},

@@ -9,7 +9,7 @@ if its name says credential; a text loses what has the shape of a known key. Whe
 
 import base64
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, unquote_plus
@@ -40,7 +40,7 @@ KEPT_HEADERS = re.compile(
 
 CREDENTIAL = re.compile(
     ".*(access|api|auth|encryption|master|private|secret|session|signing|subscription)keys?|.*accesskeyid"
-    "|.*(authorization|bearer|cookies?|credentials?|passphrase|passwd|passwords?|secrets?|token)"
+    "|.*(authorization|bearer|cookies?|credentials?|passphrase|passwd|passwords?|secrets?|token)|o?auth"
 )
 """Names, in lower case and without punctuation, whose value is a credential: x-api-key, GITHUB_TOKEN, clientSecret."""
 
@@ -189,7 +189,7 @@ class Redactor:
                 return {
                     self.text(name): dict(self.headers(item.items()))
                     if _are_headers(name, item)
-                    else self.value(item, is_credential(name) or _is_identity(name))
+                    else self.value(item, _is_secret(name, value) or _is_identity(name))
                     for name, item in value.items()
                 }
             case list() | tuple():
@@ -213,6 +213,13 @@ def is_credential(name: str) -> bool:
     """Whether the value of this name is a credential."""
     plain = _plain(name)
     return bool(CREDENTIAL.fullmatch(plain)) and not NO_CREDENTIAL.fullmatch(plain)
+
+
+def _is_secret(name: str, owner: Mapping[str, Any]) -> bool:
+    """Whether a member of an object is a credential: by its name, or by the one beside it, `{"name": "API_KEY", "value": …}`."""
+    if name != "value":
+        return is_credential(name)
+    return any(isinstance(told, str) and is_credential(told) for told in (owner.get("name"), owner.get("key")))
 
 
 @lru_cache(1000)
@@ -282,7 +289,7 @@ def _body_secrets(value: Any, *, secret: bool) -> Iterator[str]:
                     for header in filter(_holds_credential, item):
                         yield from _header_secrets(header, item[header])
                 else:
-                    yield from _body_secrets(item, secret=is_credential(name))
+                    yield from _body_secrets(item, secret=_is_secret(name, value))
         case list():
             for item in value:
                 yield from _body_secrets(item, secret=secret)
