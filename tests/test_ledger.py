@@ -55,6 +55,20 @@ def test_a_comment_that_went_ahead_does_not_come_again() -> None:
     assert b"".join(ledger.rest()) == A.raw + B.raw + C.raw
 
 
+def test_a_comment_of_the_call_that_fails_is_not_lost() -> None:
+    """What it was put into does not go out, unless that is sure."""
+    for sure in (False, True):
+        ledger, _ = begun(A)
+        out = [COMMENT.raw]
+        ledger.begin(COMMENT.raw + B.raw, out)
+        ledger.went_ahead(COMMENT.raw, out)
+        if sure:
+            ledger.goes(out)
+        ledger.enter(B)
+        expected = [COMMENT.raw, A.raw, B.raw] if sure else [A.raw + COMMENT.raw + B.raw]
+        assert ledger.instead(out, b"") == expected
+
+
 def test_what_is_answered_for_is_forgotten() -> None:
     ledger, out = Ledger(), list[bytes]()
     for _ in range(100):

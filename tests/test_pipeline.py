@@ -1,6 +1,8 @@
 """pipeline.py: what a whole response goes through, and what happens when a part of it fails."""
 
 import json
+import re
+from itertools import batched
 from typing import Any
 
 import pytest
@@ -222,6 +224,25 @@ def test_what_is_given_up_twice_was_given_up_for_the_first_reason() -> None:
     made = pipeline()
     out = made.feed(body) + made.give_up("the first") + made.give_up("the second") + made.close()
     assert (out, made.error) == (body, "the first")
+
+
+@pytest.mark.parametrize(("limit", "most"), [("MAX_AHEAD", 20), ("MAX_WITHIN", 1000)])
+@pytest.mark.parametrize("size", [1, 7, 100])
+def test_comments_without_end_do_not_fill_the_memory(limit: str, most: int, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They go ahead of what is held, which goes out when there are too many: each byte once."""
+    monkeypatch.setattr(f"toolmend.ledger.{limit}", most)
+    begins = b"".join(event(chunk(delta)) for delta in ({"role": "assistant"}, {"content": "<|tool_call_begin|>"}))
+    comments = [b": %d\n\n" % n for n in range(200)]
+    ends = event(chunk({"content": "b"}))
+    made, out = pipeline(), []
+    for data in (begins, *map(b"".join, batched(comments, size)), ends):
+        out.append(made.feed(data))
+        assert len(made._ledger._ahead) < 180
+        assert sum(map(len, made._ledger._came)) < 3000
+    given = b"".join(out) + made.close()
+    assert "TooManyCommentsError" in str(made.error)
+    assert sorted(given.split(b"\n\n")) == sorted(b"".join([begins, *comments, ends]).split(b"\n\n"))
+    assert re.findall(rb"(?m)^: \d+$", given) == [comment.strip() for comment in comments]
 
 
 STAGES = ["toolmend.apis.chat.Chat.decode", "toolmend.apis.chat.Chat.encode", "toolmend.transformers.markup.Markup.feed",

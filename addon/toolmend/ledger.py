@@ -13,6 +13,13 @@ from collections import deque
 
 from .sse import ServerSentEvent
 
+MAX_AHEAD, MAX_WITHIN = 64 * 1024, 64 * 1024 * 1024
+"""Comments that went ahead of what is held, and bytes of both: days of an upstream that says nothing but that it lives."""
+
+
+class TooManyCommentsError(Exception):
+    """No answer keeps anybody waiting for so long: all that is held goes out."""
+
 
 class Ledger:
     """One response. `out`: what the current call gives, in parts."""
@@ -24,25 +31,26 @@ class Ledger:
         self._begun = 0  # so many of them came before, or in, the call that `out` is of
         self._sure = (0, 0)  # so many parts of `out`, and the bytes of `_came` that they answer for
         self._left = 0  # the same bytes, and those of frames that left and gave nothing yet
-        self._ahead: list[tuple[int, int]] = []  # where in `_came` comments are that have gone out
+        self._ahead: list[tuple[int, int, int]] = []  # where in `_came` comments are that go ahead, and in which part of `out`
+        self._told = 0  # so many of them went out before the current call
         self._inside: deque[ServerSentEvent | bytes] = deque()  # events that have not left; bytes: a comment that went ahead
         self._within = 0  # so many bytes they are together
 
     def begin(self, data: bytes, out: list[bytes]) -> None:
         """A chunk came, which `out` is to answer for. What is answered for is needed no more."""
         if self._sure[1] == self._size:  # all of it, most often
-            came, size, ahead = list[bytes](), self._size, list[tuple[int, int]]()
+            came, size, ahead = list[bytes](), self._size, list[tuple[int, int, int]]()
         else:
             came, size = self._unanswered()
             ahead = self._ahead  # no copy for each of many, either
             if size:
-                ahead = [(first - size, last - size) for first, last in ahead if last > size]
+                ahead = [(first - size, last - size, 0) for first, last, _ in ahead if last > size]
         left, whole, sure = self._left - size, self._size - size + len(data), (0, self._sure[1] - size)
         if data:
             came.append(data)
         # in one step: it is never half done
-        self._came, self._size, self._begun, self._sure, self._left, self._ahead, self.out = (
-            came, whole, len(came), sure, left, ahead, out
+        self._came, self._size, self._begun, self._sure, self._left, self._ahead, self._told, self.out = (
+            came, whole, len(came), sure, left, ahead, len(ahead), out
         )  # fmt: skip
 
     def _unanswered(self) -> tuple[list[bytes], int]:
@@ -84,14 +92,16 @@ class Ledger:
             self._left += size
 
     def went_ahead(self, comment: bytes, out: list[bytes]) -> None:
-        """A comment went out, ahead of the events that are still inside."""
+        """A comment went out, ahead of the events that are still inside. Raises TooManyCommentsError: it does not."""
         if not self._inside:
             self.goes(out, len(comment))
             return
+        if len(self._ahead) == MAX_AHEAD or self._within > MAX_WITHIN:
+            raise TooManyCommentsError
         at = self._left + self._within
         self._inside.append(comment)
         self._within += len(comment)
-        self._ahead.append((at, at + len(comment)))
+        self._ahead.append((at, at + len(comment), len(out)))
 
     def was_read(self) -> None:
         """What went in and left since was sure before."""
@@ -101,7 +111,7 @@ class Ledger:
         """The bytes that nothing answers for, for the last time: nothing of ours comes behind them."""
         at, out = self._sure[1], list[bytes]()
         raw, self._came = b"".join(self._came), []
-        for first, last in self._ahead:
+        for first, last, _ in self._ahead:
             if first >= at:
                 out.append(raw[at:first])
                 at = last
@@ -110,6 +120,7 @@ class Ledger:
     def instead(self, out: list[bytes], data: bytes) -> list[bytes]:
         """What goes out where something failed: what is sure of `out`, and the rest; with it `data`, if that has not begun."""
         if out is self.out:
+            self._ahead[self._told :] = [each for each in self._ahead[self._told :] if each[2] <= self._sure[0]]
             return [*out[: self._sure[0]], *self.rest()]
         came = len(self._came) > self._begun  # it failed behind the append
         return [*self.rest(), *([] if came else [data])]
