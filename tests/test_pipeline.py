@@ -245,6 +245,22 @@ def test_comments_without_end_do_not_fill_the_memory(limit: str, most: int, size
     assert re.findall(rb"(?m)^: \d+$", given) == [comment.strip() for comment in comments]
 
 
+def test_choices_without_end_do_not_fill_the_memory() -> None:
+    """Those that there may be are mended, more pass as they come."""
+    deltas = [{"role": "assistant"}, *({"content": piece} for piece in pieces(ONE, 1))]
+    made = pipeline()
+    for choice in (0, *range(1, 3 * chat.MAX_CHOICES), 1 - chat.MAX_CHOICES):
+        events = [event(chunk(delta, index=choice)) for delta in deltas]
+        given = b"".join(map(made.feed, events))
+        assert (given == b"".join(events)) is (choice not in range(chat.MAX_CHOICES))
+    assert len(made._markup._choices) == chat.MAX_CHOICES
+    unread = {"index": 500, "delta": {"content": "stays"}, "finish_reason": None}
+    mended = chunk({"content": "x"}, index=0)
+    mended = {"choices": [{**mended["choices"][0], "finish_reason": ""}, unread], "created": 1}  # it has no id
+    assert unread in json.loads(made.feed(event(mended))[6:])["choices"]
+    assert made.error is None
+
+
 STAGES = ["toolmend.apis.chat.Chat.decode", "toolmend.apis.chat.Chat.encode", "toolmend.transformers.markup.Markup.feed",
           "toolmend.transformers.finish.FinishReason.feed", "toolmend.reader.Reader.feed", "toolmend.sse.Decoder._event"]  # fmt: skip
 

@@ -38,6 +38,9 @@ from .shape import Shape
 _COMMON = {"id": "", "object": "chat.completion.chunk", "created": 0, "model": ""}
 """What every chunk of a stream has, and what it gets if none has it."""
 
+MAX_CHOICES = 128
+"""Choices of one answer that are read, as many as OpenAI gives; those of an upstream that makes up more pass as they come."""
+
 _SAYS = (*REASONING, "reasoning_details", "content", "refusal")
 """What a delta says that is no call."""
 
@@ -64,6 +67,7 @@ class Chat:
         # a client that offers `functions`, or of which nothing is known, may wait for a `function_call`
         self._legacy = tools.legacy or not tools.known
         self._calls: dict[int, Calls] = {}
+        self._choices: set[int] = set()
         self._roles: set[int] = set()
         self._common: dict[str, Any] = {}
         self._reasoning_field = reasoning_field  # where reasoning goes that came as content, until a chunk shows better
@@ -158,7 +162,7 @@ class Chat:
         return self._write(frame.sse.raw, frame, "message").encode()
 
     def _write(self, data: bytes, frame: Frame, key: str) -> str:
-        return rewrite(data, frame, key, self._common, self._reasoning_field, legacy=self._legacy)
+        return rewrite(data, frame, key, self._choices, self._common, self._reasoning_field, legacy=self._legacy)
 
     def _of_text(self, frame: Frame) -> str | None:
         """A chunk of text that became a piece of arguments, or nothing: nearly all that is ever mended."""
@@ -212,6 +216,10 @@ class Chat:
         if not isinstance(index, int):
             index = place
             regular = self._mended("choice_index")
+        if index not in self._choices:
+            if len(self._choices) == MAX_CHOICES:
+                return regular
+            self._choices.add(index)
         delta = choice.get(key)
         if isinstance(delta, dict) and any(delta.get(name) for name in _SAYS):
             regular &= self._settle(index, events)

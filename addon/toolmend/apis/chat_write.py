@@ -5,7 +5,7 @@ written anew (and what is missing beside it added), and of a choice nothing but 
 choice of a chunk goes only if all that it said was taken from it. Refusals and seals of reasoning stay where they are.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Any
 
 from .. import json_text
@@ -32,12 +32,13 @@ _CHOICE = frozenset({"index", "delta", "finish_reason", "logprobs"})
 
 
 def rewrite(
-    data: bytes, frame: Frame, key: str, common: Mapping[str, Any], reasoning_field: str, *, legacy: bool
+    data: bytes, frame: Frame, key: str, read: Container[int], common: Mapping[str, Any], reasoning_field: str, *, legacy: bool
 ) -> str:
     """The JSON text of a frame; "" where nothing is left of it.
 
     `data` is the frame's own, or for a frame without any that of a chunk of the same stream. `key` is delta or message,
-    `common` what chunks have in common, `reasoning_field` where reasoning goes, `legacy` that a `function_call` stays.
+    `read` the choices whose events are told, others stay as they are; `common` what chunks have in common, `reasoning_field`
+    where reasoning goes, `legacy` that a `function_call` stays.
     """
     text = data.decode()
     chunk = json_text.loads(data)
@@ -57,6 +58,9 @@ def rewrite(
     choices = []
     for index, events in by_choice.items():
         source = sources.get(index, {})
+        if source and index not in read:
+            choices.append(source)
+            continue
         own = source.get(key)
         own = own if isinstance(own, dict) else {}
         built = {"index": index, **source, key: _build(own, events, key, reasoning_field, legacy=legacy)}
