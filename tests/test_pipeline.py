@@ -261,6 +261,22 @@ def test_choices_without_end_do_not_fill_the_memory() -> None:
     assert made.error is None
 
 
+@pytest.mark.parametrize("name", ["native", "leaked"])
+def test_calls_without_end_do_not_fill_the_memory(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that there may be are calls, and from there on all passes as it comes; to a client of another API that is an error."""
+    monkeypatch.setattr(markup, "MAX_CALLS", 10)
+    call = {"type": "function", "function": {"name": "get_weather", "arguments": "{}"}}
+    deltas = [{"tool_calls": [{"index": n, "id": f"c{n}", **call}]} if name == "native" else {"content": ONE} for n in range(20)]
+    body = stream(deltas)
+    events = [block + b"\n\n" for block in body.split(b"\n\n")[:-1]]
+    made = pipeline()
+    assert made.feed(body) + made.close() == pipeline().feed(b"".join(events[:11])) + b"".join(events[11:])
+    assert "TooManyCallsError" in str(made.error)
+    asked = {"model": WEATHER["model"], "max_tokens": 1, "tools": [{"name": "get_weather", "input_schema": {}}]}
+    other = Pipeline(asked, source="chat", target="messages")
+    assert b"event: error" in other.feed(body) + other.close()
+
+
 STAGES = ["toolmend.apis.chat.Chat.decode", "toolmend.apis.chat.Chat.encode", "toolmend.transformers.markup.Markup.feed",
           "toolmend.transformers.finish.FinishReason.feed", "toolmend.reader.Reader.feed", "toolmend.sse.Decoder._event"]  # fmt: skip
 

@@ -27,6 +27,13 @@ from ..telling import Op, Spoken, Thought
 MAX_FRAMES = 64 * 1024
 """Frames that are held for what is not certain yet: each takes half a KiB, whatever it says."""
 
+MAX_CALLS = 4096
+"""Calls of one answer: each is known to its end, and takes some KiB. No client would run so many."""
+
+
+class TooManyCallsError(Exception):
+    """Nobody asked for them: the answer passes as it comes."""
+
 
 @dataclass(slots=True)
 class _Piece:
@@ -102,6 +109,7 @@ class Markup:
         self._choices: dict[int, _Choice] = {}
         self._held: deque[_Held] = deque()
         self._lasting: set[_Choice] = set()  # those that have a last piece
+        self._calls = 0
 
     def feed(self, frame: Frame) -> Sequence[Frame]:
         if len(frame.events) == 1 and not self._held:
@@ -161,6 +169,7 @@ class Markup:
                 self._apply(choice, choice.reader.close())
                 held.items.append(event)
             case ToolCallStart() | ToolCallDelta() | ToolCallEnd():
+                self._count(event)
                 choice = self._choice(event.choice)
                 self._apply(choice, choice.reader.native())
                 index = self._native_index(event)
@@ -168,6 +177,11 @@ class Markup:
                 held.changed |= index != event.index
             case _:
                 held.items.append(event)
+
+    def _count(self, event: Event) -> None:
+        self._calls += isinstance(event, ToolCallStart)
+        if self._calls > MAX_CALLS:
+            raise TooManyCallsError
 
     def _native_index(self, event: ToolCallStart | ToolCallDelta | ToolCallEnd) -> int:
         """The index of one of the upstream's own calls, moved behind the calls found in the text."""
@@ -180,6 +194,7 @@ class Markup:
         """Carries out what the reader decided. Events go where the last decided character stood, or in front of the next."""
         for op in ops:
             if not isinstance(op, int | Thought | Spoken):
+                self._count(op)
                 (choice.last or choice.pieces[0]).put(op)  # a call begins and ends with characters: one of these is here
                 continue
             left = abs(op) if isinstance(op, int) else op.size
