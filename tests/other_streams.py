@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from patterns import Pattern, all_patterns
 from patterns.kimi import ONE
 from streams import WEATHER
 
@@ -99,6 +100,28 @@ def ollama_lines(deltas: Sequence[Delta], reason: str = "stop", **last: Any) -> 
     lines = [{**LINE, "message": {"role": "assistant", **message}, "done": False} for message in messages]
     lines.append({**LINE, "message": {"role": "assistant", "content": ""}, "done": True, "done_reason": reason, **TIMES, **last})
     return b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+
+
+PATTERNS = {
+    name: pattern
+    for name, pattern in all_patterns().items()
+    if all(isinstance(delta, str) for delta in pattern.deltas) and all(is_object(call[2]) for call in pattern.calls)
+}
+"""Those of text alone, whose arguments are objects: what Gemini and Ollama can say too."""
+
+
+def gemini_pattern(pattern: Pattern) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The request of a pattern that is all text, and the chunks."""
+    key = "thought" if pattern.field.startswith("reasoning") else ""
+    deltas: list[Delta] = [{"text": delta, **({key: True} if key else {})} for delta in map(str, pattern.deltas)]
+    return {"model": pattern.request["model"], **gemini_request(pattern.request)}, gemini_chunks(deltas)
+
+
+def ollama_pattern(pattern: Pattern) -> tuple[dict[str, Any], bytes]:
+    """The request of a pattern that is all text, and the body."""
+    key = "thinking" if pattern.field.startswith("reasoning") else "content"
+    request = ollama_request(pattern.request) | {"model": pattern.request["model"]}
+    return request, ollama_lines([{key: delta} for delta in map(str, pattern.deltas)])
 
 
 @dataclass(frozen=True)

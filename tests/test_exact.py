@@ -22,8 +22,7 @@ import test_requests_chat as chat
 import test_requests_messages as messages
 import test_requests_responses as responses
 import test_translation as translation
-from other_streams import gemini_chunks, gemini_request, gemini_sse, is_object, ollama_lines, ollama_request
-from patterns import all_patterns
+from other_streams import PATTERNS, gemini_pattern, gemini_sse, ollama_pattern
 from regular import REGULAR
 from spoken import APIS, WEATHER, asked, speak, tell
 from test_translation_wild import WILD, body_of
@@ -115,19 +114,17 @@ def answered(source: str, target: str) -> Iterator[tuple[str, list[str]]]:
 def others(api: str) -> Iterator[tuple[str, list[str]]]:
     """What Gemini and Ollama say, of each provider's first pattern."""
     seen = set()
-    for name, pattern in all_patterns().items():
+    for name, pattern in PATTERNS.items():
         provider = name.partition("/")[0]
-        plain = all(isinstance(delta, str) for delta in pattern.deltas) and all(is_object(call[2]) for call in pattern.calls)
-        if provider in seen or not (plain and pattern.rules):
+        if provider in seen or not pattern.rules:
             continue
         seen.add(provider)
-        key = ("thought" if api == "gemini" else "thinking") if pattern.field.startswith("reasoning") else "content"
         if api == "gemini":
-            body = gemini_sse(gemini_chunks([{"text": delta, **({key: True} if key == "thought" else {})} for delta in pattern.deltas]))
+            request, chunks = gemini_pattern(pattern)
+            body = gemini_sse(chunks)
         else:
-            body = ollama_lines([{key: delta} for delta in pattern.deltas])
-        request = gemini_request(pattern.request) if api == "gemini" else ollama_request(pattern.request)
-        made = pipeline(api, api, {**request, "model": pattern.request["model"]})
+            request, body = ollama_pattern(pattern)
+        made = pipeline(api, api, request)
         yield name, lines(made, made.feed(body) + made.close())
 
 

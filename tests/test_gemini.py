@@ -11,6 +11,7 @@ import pytest
 from other_streams import (
     COUNTS,
     MODEL,
+    PATTERNS,
     Answer,
     Delta,
     candidate,
@@ -18,12 +19,11 @@ from other_streams import (
     few_cuts,
     gemini_array,
     gemini_chunks,
+    gemini_pattern,
     gemini_request,
     gemini_sse,
-    is_object,
     read_gemini,
 )
-from patterns import all_patterns
 from patterns.kimi import CITY, ONE, B, C, E, S
 from streams import cuts, play
 from toolmend.apis.gemini_elements import ElementDecoder, GeminiDecoder
@@ -41,11 +41,6 @@ FRAMINGS: dict[str, Callable[[Iterable[dict[str, Any]]], bytes]] = {
 WAYS = partial(cuts, splits=30)
 CALL = ("get_weather", {"city": "Beijing"})
 NATIVE = {"functionCall": {"name": "get_weather", "args": {"city": "Beijing"}}, "thoughtSignature": "c2ln"}
-PATTERNS = {
-    name: pattern
-    for name, pattern in all_patterns().items()
-    if all(isinstance(delta, str) for delta in pattern.deltas) and all(is_object(call[2]) for call in pattern.calls)
-}
 
 
 def pipeline(request: dict[str, Any] | None = None, settings: Settings = Settings()) -> Pipeline:
@@ -79,11 +74,9 @@ def mended(
 def test_every_dialect(name: str, framing: str) -> None:
     """What Chat Completions makes of the same text, in the same deltas."""
     pattern = PATTERNS[name]
-    key = "thought" if pattern.field.startswith("reasoning") else ""
-    deltas: list[Delta] = [{"text": delta, **({key: True} if key else {})} for delta in map(str, pattern.deltas)]
-    request = {"model": pattern.request["model"], **gemini_request(pattern.request)}
+    request, chunks = gemini_pattern(pattern)
     rules = [rule for rule in pattern.rules if rule != "finish_reason"]
-    answer = mended(gemini_chunks(deltas), rules, framing, request, few_cuts)
+    answer = mended(chunks, rules, framing, request, few_cuts)
     assert answer.calls == [(call, json.loads(arguments)) for _, call, arguments in pattern.calls]
     assert (answer.content, answer.reasoning) == (pattern.content, pattern.reasoning)
     assert answer.finish == ["STOP"]

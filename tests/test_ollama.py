@@ -8,8 +8,18 @@ from typing import Any
 
 import pytest
 
-from other_streams import LINE, TIMES, Answer, Delta, few_cuts, is_object, ollama_lines, ollama_request, read_ollama
-from patterns import all_patterns
+from other_streams import (
+    LINE,
+    PATTERNS,
+    TIMES,
+    Answer,
+    Delta,
+    few_cuts,
+    ollama_lines,
+    ollama_pattern,
+    ollama_request,
+    read_ollama,
+)
 from patterns.kimi import ONE, B, S
 from streams import cuts, play
 from toolmend.apis.ollama_lines import LineDecoder
@@ -21,11 +31,6 @@ from toolmend.pipeline import Pipeline
 WAYS = partial(cuts, splits=30)
 CALL = ("get_weather", {"city": "Beijing"})
 NATIVE = {"tool_calls": [{"function": {"name": "get_weather", "arguments": {"city": "Beijing"}}}]}
-PATTERNS = {
-    name: pattern
-    for name, pattern in all_patterns().items()
-    if all(isinstance(delta, str) for delta in pattern.deltas) and all(is_object(call[2]) for call in pattern.calls)
-}
 
 
 def pipeline(request: dict[str, Any] | None = None, settings: Settings = Settings()) -> Pipeline:
@@ -56,10 +61,9 @@ def mended(
 def test_every_dialect(name: str) -> None:
     """What Chat Completions makes of the same text, in the same deltas."""
     pattern = PATTERNS[name]
-    key = "thinking" if pattern.field.startswith("reasoning") else "content"
-    request = ollama_request(pattern.request) | {"model": pattern.request["model"]}
+    request, body = ollama_pattern(pattern)
     rules = [rule for rule in pattern.rules if rule != "finish_reason"]
-    answer = mended(ollama_lines([{key: delta} for delta in map(str, pattern.deltas)]), rules, request, few_cuts)
+    answer = mended(body, rules, request, few_cuts)
     assert answer.calls == [(call, json.loads(arguments)) for _, call, arguments in pattern.calls]
     assert (answer.content, answer.reasoning) == (pattern.content, pattern.reasoning)
     assert answer.finish == ["stop"]

@@ -67,7 +67,7 @@ class Chat:
         # a client that offers `functions`, or of which nothing is known, may wait for a `function_call`
         self._legacy = tools.legacy or not tools.known
         self._calls: dict[int, Calls] = {}
-        self._choices: set[int] = set()
+        self._choices: set[int] = set()  # those that are read
         self._roles: set[int] = set()
         self._common: dict[str, Any] = {}
         self._reasoning_field = reasoning_field  # where reasoning goes that came as content, until a chunk shows better

@@ -146,10 +146,13 @@ def _set_reasoning(delta: dict[str, Any], text: str, reasoning_field: str) -> No
 
 def _set(delta: dict[str, Any], name: str, text: str, *, null: bool) -> None:
     """Puts text in its field. A field that had text and lost it goes, or becomes `null`; one that was empty stays as it was."""
-    if text or (null and delta.get(name)):
-        delta[name] = text or None
+    if text:
+        delta[name] = text
     elif delta.get(name):
-        del delta[name]
+        if null:
+            delta[name] = None
+        else:
+            del delta[name]
 
 
 def _call(event: ToolCallStart) -> dict[str, Any]:

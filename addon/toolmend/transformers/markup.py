@@ -169,7 +169,8 @@ class Markup:
                 self._apply(choice, choice.reader.close())
                 held.items.append(event)
             case ToolCallStart() | ToolCallDelta() | ToolCallEnd():
-                self._count(event)
+                if isinstance(event, ToolCallStart):
+                    self._count()
                 choice = self._choice(event.choice)
                 self._apply(choice, choice.reader.native())
                 index = self._native_index(event)
@@ -178,8 +179,9 @@ class Markup:
             case _:
                 held.items.append(event)
 
-    def _count(self, event: Event) -> None:
-        self._calls += isinstance(event, ToolCallStart)
+    def _count(self) -> None:
+        """A call begins."""
+        self._calls += 1
         if self._calls > MAX_CALLS:
             raise TooManyCallsError
 
@@ -194,7 +196,8 @@ class Markup:
         """Carries out what the reader decided. Events go where the last decided character stood, or in front of the next."""
         for op in ops:
             if not isinstance(op, int | Thought | Spoken):
-                self._count(op)
+                if isinstance(op, ToolCallStart):
+                    self._count()
                 (choice.last or choice.pieces[0]).put(op)  # a call begins and ends with characters: one of these is here
                 continue
             left = abs(op) if isinstance(op, int) else op.size
