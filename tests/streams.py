@@ -91,3 +91,9 @@ def play(make: Callable[[], Any], chunks: Iterable[bytes]) -> bytes:
     out = b"".join([pipeline.feed(data) for data in chunks]) + pipeline.close()
     assert pipeline.error is None, pipeline.error
     return out
+
+
+def wrapped(body: bytes) -> bytes:
+    """Events whose data are events, as frameworks make them that are given whole ones."""
+    events = body.removesuffix(b"\n\n").split(b"\n\n")
+    return b"".join(b"".join(b"data: " + line + b"\r\n" for line in (*event.split(b"\n"), b"", b"")) + b"\r\n" for event in events)

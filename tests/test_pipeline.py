@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Callable
 from itertools import batched
 from typing import Any
 
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from judge import read
 from patterns import all_patterns
 from patterns.kimi import CITY, ONE
-from streams import META, WEATHER, body_of, chunk, cuts, event, pieces, play, stream
+from streams import META, WEATHER, body_of, chunk, cuts, event, pieces, play, stream, wrapped
 from toolmend import json_text
 from toolmend.apis import chat
 from toolmend.config.settings import Settings
@@ -42,6 +43,8 @@ UNTOUCHED = {
     "comments": b": OPENROUTER PROCESSING\n\n" + stream(["a"]) + b": bye\n\n",
     "no JSON": event("oops") + stream(["a"]) + event("[1, 2]") + event('"x"') + event("{"),
     "events with names and ids": b"event: message\nid: 3\n" + stream(["a"]),
+    "no blank lines": stream(["a <", "b"]).replace(b"\n\n", b"\n"),
+    "events in events": wrapped(stream(["a <", "b"])),
     "an event without end": stream(["a"]) + b"data: {",
     "native calls": stream(
         native(
@@ -94,6 +97,26 @@ def test_data_that_is_no_json_is_noted_once() -> None:
     made = pipeline()
     made.feed(event("oops") + event("oops again"))
     assert made.notes == ["data that is no JSON passed as it came"]
+
+
+@pytest.mark.parametrize("spelled", [lambda body: body.replace(b"\n\n", b"\n"), wrapped], ids=["no blank lines", "events in events"])
+def test_framing_that_only_lenient_clients_read(spelled: Callable[[bytes], bytes]) -> None:
+    """What is mended in it is what is mended in legal events."""
+    body = spelled(LEAK)
+    client = play(pipeline, [body])
+    for chunks in cuts(body, splits=100):
+        assert play(pipeline, chunks) == client
+    lines = re.findall(rb"^data: (?:data: )?(\{.+\}|\[DONE\])\r?$", client, re.MULTILINE)
+    answer = read(b"".join(b"data: " + line + b"\n\n" for line in lines)).only
+    assert (answer.content, [call.name for call in answer.calls]) == ("Look <here>: ", ["get_weather"])
+
+
+def test_without_blank_lines_nothing_waits_for_one() -> None:
+    made, given = pipeline(), b""
+    for line in stream(["Hello ", "world"]).replace(b"\n\n", b"\n").splitlines(keepends=True):
+        out = made.feed(line)
+        assert out == given
+        given = line
 
 
 def test_choices_are_independent() -> None:

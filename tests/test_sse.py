@@ -23,6 +23,12 @@ CASES = {
     "utf-8": ("data: 天气 🌤 \u2028 \x85\n\n".encode(), ["天气 🌤 \u2028 \x85".encode()]),
     "unknown fields": (b"foo: bar\ndata: a\n\n", [b"a"]),
     "cr, then lf, of two events": (b"data: a\r\r\ndata: b\r\r", [b"a", b"b"]),
+    "no blank lines": (b'data: {"a":1}\ndata:{"b":2} \r\ndata: {}\rdata: [DONE]\n', [b'{"a":1}', b'{"b":2} ', b"{}", b"[DONE]"]),
+    "no blank lines, names": (b"event: a\ndata: {}\nevent: b\nid: 1\ndata: {}\n: c\n\n", [b"{}", b"{}"]),
+    "no blank lines, bom": (b"\xef\xbb\xbfdata: {}\ndata: {}\n\xef\xbb\xbfdata: {}\ndata: {}\n\n", [b"{}"] * 3),
+    "blank lines here and there": (b"data: {}\ndata: []\n\ndata: {}\n\ndata: {}\ndata: a\ndata: {}\n\n", [b"{}", b"[]", b"{}", b"{}", b"a\n{}"]),
+    "json in lines": (b'data: {"a":\ndata: {"b":2}\ndata: }\n\n', [b'{"a":\n{"b":2}\n}']),
+    "a name behind the data": (b"data: {}\nevent: a\n\ndata: {}\n\n", [b"{}", b"{}"]),
 }
 
 
@@ -90,7 +96,18 @@ def test_an_event_without_end_is_not_kept_for_ever() -> None:
     assert [event.data for event in tail[:-1]] == [None] * (len(tail) - 1)
 
 
-ALPHABET = st.sampled_from([b"data: a", b"data:", b":", b"\n", b"\r", b"\r\n", b"\n\n", b"id: 1", b"\xef\xbb\xbf", b"\xe5\xa4"])
+ALPHABET = st.sampled_from([b"data: a", b"data: {}", b"data:", b":", b"\n", b"\r", b"\r\n", b"\n\n", b"id: 1", b"\xef\xbb\xbf", b"\xe5\xa4"])
+
+
+def test_lines_without_end_are_read_as_they_come() -> None:
+    """Where no blank line ever comes, nobody waits for it."""
+    decoder = Decoder()
+    line = b'data: {"a":1}\n'
+    assert not decoder.feed(line)
+    for _ in range(3):
+        (event,) = decoder.feed(line)
+        assert (event.raw, event.data) == (line, b'{"a":1}')
+    assert [event.data for event in decoder.close()] == [b'{"a":1}']
 
 
 @given(st.lists(ALPHABET), st.data())

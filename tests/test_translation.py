@@ -33,7 +33,7 @@ from spoken import (
     speak,
     tell,
 )
-from streams import META, body_of, chunk, cuts, event, pieces, play, stream
+from streams import META, body_of, chunk, cuts, event, pieces, play, stream, wrapped
 from toolmend.pipeline import Pipeline
 from toolmend.requests import translate
 
@@ -152,6 +152,8 @@ IRREGULAR: dict[str, tuple[bytes, Heard]] = {
     "no [DONE]": (bare(ROLE, SAID, STOP, done=False), HI),
     "no [DONE], no usage": (bare(ROLE, SAID, STOP, done=False, usage=False), Heard("Hi there", counts=None)),
     "no blank line at the end": (stream(["Hi there"]).rstrip(b"\n"), HI),
+    "no blank lines": (stream(["Hi ", "there"]).replace(b"\n\n", b"\n"), HI),
+    "events in events": (wrapped(stream(["Hi ", "there"])), HI),
     "nothing behind the reason": (bare(ROLE, SAID, STOP, done=False, usage=False).rstrip(b"\n"), Heard("Hi there", counts=None)),
     "no blank behind data:": (stream(["Hi there"]).replace(b"data: ", b"data:"), HI),
     "event lines": (stream(["Hi there"]).replace(b"data: ", b"event: message\ndata: "), HI),
@@ -509,6 +511,8 @@ def m(change: Callable[[list[dict[str, Any]]], object]) -> bytes:
 MESSAGES: dict[str, tuple[bytes, Heard]] = {
     "good": (legal.sse(GOOD), ALL),
     "CRLF": (legal.sse(GOOD).replace(b"\n", b"\r\n"), ALL),
+    "no blank lines": (legal.sse(GOOD).replace(b"\n\n", b"\n"), ALL),
+    "events in events": (wrapped(legal.sse(GOOD)), ALL),
     "no event lines": (b"".join(event(each) for each in GOOD), ALL),
     "no ping": (m(lambda e: e.pop(1)), ALL),
     "pings": (m(lambda e: [e.insert(at, {"type": "ping"}) for at in range(len(e) - 1, 1, -1)]), ALL),
@@ -594,6 +598,8 @@ def concurrent(e: list[dict[str, Any]]) -> None:
 RESPONSES: dict[str, tuple[bytes, Heard]] = {
     "good": (legal.sse(ITEMS), TOLD),
     "CRLF": (legal.sse(ITEMS).replace(b"\n", b"\r\n"), TOLD),
+    "no blank lines": (legal.sse(ITEMS).replace(b"\n\n", b"\n"), TOLD),
+    "events in events": (wrapped(legal.sse(ITEMS)), TOLD),
     "no event lines": (b"".join(event(each) for each in ITEMS), TOLD),
     "[DONE]": (legal.sse(ITEMS) + b"data: [DONE]\n\n", TOLD),
     "no deltas": (r(kept(".delta")), TOLD),

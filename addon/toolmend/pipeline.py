@@ -25,7 +25,7 @@ from .ledger import Ledger
 from .providers import profile_for
 from .requests import Translated, translate
 from .requests.prompted import template_for
-from .sse import Decoder, ServerSentEvent
+from .sse import Decoder, ServerSentEvent, parse
 
 if TYPE_CHECKING:
     from .lane import Lane
@@ -273,8 +273,12 @@ class Pipeline:
             return self._codec.decode(sse)
         except json_text.NotJSON:
             pass
+        data = sse.data or b""
+        wrapped = parse(data, data)  # an event in an event, as frameworks make it of what is one already
         try:
-            return self._codec.decode(replace(sse, data=json_text.readable(sse.data or b"")))
+            if wrapped.data is not None:
+                return self._codec.decode(replace(sse, data=wrapped.data, event=wrapped.event))
+            return self._codec.decode(replace(sse, data=json_text.readable(data)))
         except json_text.NotJSON:
             self._note("data that is no JSON passed as it came")
             return Frame(sse)

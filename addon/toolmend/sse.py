@@ -6,10 +6,14 @@ byte, however the input was cut. Everything works on bytes; UTF-8 may be cut any
 A block of lines ends at a blank line; a line ends with LF, CRLF or CR. Only where the block before it ends with a lone CR is a
 CR taken as the blank line at once (a stream of pure CR must not be held back); elsewhere the byte behind a CR at the end of a
 chunk is waited for, since it is all but surely the LF of a CRLF. So where the events are cut does not depend on the chunks.
+
+Some servers leave the blank lines out, and clients that read line by line never notice. So a line of data that is a JSON object
+by itself, and has another one behind it, is an event of its own: joined, as the standard has them, they would be no JSON.
 """
 
 import re
 
+from . import json_text
 from .value import value
 
 MAX_EVENT = 16 * 1024 * 1024
@@ -18,6 +22,7 @@ passes unread, in pieces without `data`."""
 
 _BLOCK_END = re.compile(rb"\n\n|\n\r\n|\n\r(?=[^\n])|\r\r")
 _LINE_END = re.compile(rb"\r\n|\n|\r")
+_DATA = re.compile(rb"(?<![^\r\n])(?:\xef\xbb\xbf)?data:([^\r\n]*)")
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -67,6 +72,7 @@ class Decoder:
         self._searched = 0  # in _rest no block ends before here
         self._first = True
         self._oversize = False  # inside an event that is too long: its bytes pass unread
+        self._joined = False  # whether what _rest has of data is known to be of one event
 
     def feed(self, data: bytes) -> list[ServerSentEvent]:
         """The events that `data` completes."""
@@ -81,12 +87,14 @@ class Decoder:
             end = _blank_line(text, start) or block_end(text, max(start, searched))
             if not end:
                 break
-            events.append(self._event(bytes(text[start:end])))
-            start = end
+            events += self._block(bytes(text[start:end]))
+            start, self._joined = end, False
         if text is data:
             self._rest += data[start:]
         else:
             del self._rest[:start]
+        if not (self._joined or self._oversize):
+            events += self._lines(max(0, searched - start - 3))
         if len(self._rest) > (3 if self._oversize else MAX_EVENT):
             self._oversize = True
             cut = len(self._rest) - 3  # the end of the block may have begun
@@ -98,7 +106,7 @@ class Decoder:
     def take(self, data: bytes, at: int) -> tuple[list[ServerSentEvent], int]:
         """`feed` for what begins at `at`, an event at a time where it can: those that are read now, and where the next begins."""
         if not self._rest and (end := _blank_line(data, at) or block_end(data, at)):
-            return [self._event(data[at:end])], end
+            return self._block(data[at:end]), end
         if self._rest and not self._oversize:
             begun = self._rest[self._searched :] + data[at:]
             end = at + block_end(begun, 0) - len(self._rest) + self._searched
@@ -116,13 +124,34 @@ class Decoder:
         rest = bytes(self._rest)
         self._rest.clear()
         self._searched = 0
-        return [self._event(rest)] if rest else []
+        return self._block(rest) if rest else []
+
+    def _lines(self, searched: int) -> list[ServerSentEvent]:
+        """The events that end in _rest without a blank line. In front of `searched` no second line of data begins."""
+        events: list[ServerSentEvent] = []
+        if self._rest.find(b"\ndata:", searched) >= 0 or self._rest.find(b"\rdata:", searched) >= 0:
+            while (end := _line_of_data(self._rest, 0)) > 0:
+                events.append(self._event(bytes(self._rest[:end])))
+                del self._rest[:end]
+            self._joined = end < 0
+        return events
+
+    def _block(self, raw: bytes) -> list[ServerSentEvent]:
+        """The event that a block of lines is, or those that it is where blank lines are left out."""
+        if self._oversize:
+            self._oversize = False
+            return [ServerSentEvent(raw)]
+        first, event = self._first, self._event(raw)
+        if event.data is None or b"\n" not in event.data:
+            return [event]
+        self._first, events, at = first, [], 0
+        while (end := _line_of_data(raw, at)) > 0:
+            events.append(self._event(raw[at:end]))
+            at = end
+        return [*events, self._event(raw[at:])] if at else [event]
 
     def _event(self, raw: bytes) -> ServerSentEvent:
         first, self._first = self._first, False
-        if self._oversize:
-            self._oversize = False
-            return ServerSentEvent(raw)
         return parse(raw, raw.removeprefix(_BOM) if first else raw)
 
 
@@ -140,6 +169,20 @@ def block_end(text: bytes | bytearray, start: int) -> int:
     """The end of the first block of lines that ends behind `start`, or 0."""
     match = _BLOCK_END.search(text, start)
     return match.end() if match else 0
+
+
+def _line_of_data(text: bytes | bytearray, start: int) -> int:
+    """The end of the first line of data from `start` on, if it is an event of its own; 0 if it is the only one, -1 if not."""
+    lines = _DATA.finditer(text, start)
+    line = next(lines, None)
+    if line is None or next(lines, None) is None:
+        return 0
+    try:
+        value = json_text.loads(bytes(line[1]))
+    except json_text.NotJSON:
+        return -1
+    end = _LINE_END.match(text, line.end())
+    return end.end() if end and isinstance(value, dict) else -1
 
 
 def parse(raw: bytes, block: bytes) -> ServerSentEvent:
