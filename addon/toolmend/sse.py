@@ -22,7 +22,8 @@ passes unread, in pieces without `data`."""
 
 _BLOCK_END = re.compile(rb"\n\n|\n\r\n|\n\r(?=[^\n])|\r\r")
 _LINE_END = re.compile(rb"\r\n|\n|\r")
-_DATA = re.compile(rb"(?<![^\r\n])(?:\xef\xbb\xbf)?data:([^\r\n]*)")
+_DATA = re.compile(rb"(?<![^\r\n])data:([^\r\n]*)")
+_FIRST_DATA = re.compile(rb"(?:\A\xef\xbb\xbf|(?<![^\r\n]))data:([^\r\n]*)")
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -130,7 +131,7 @@ class Decoder:
         """The events that end in _rest without a blank line. In front of `searched` no second line of data begins."""
         events: list[ServerSentEvent] = []
         if self._rest.find(b"\ndata:", searched) >= 0 or self._rest.find(b"\rdata:", searched) >= 0:
-            while (end := _line_of_data(self._rest, 0)) > 0:
+            while (end := self._line_of_data(self._rest, 0)) > 0:
                 events.append(self._event(bytes(self._rest[:end])))
                 del self._rest[:end]
             self._joined = end < 0
@@ -145,10 +146,23 @@ class Decoder:
         if event.data is None or b"\n" not in event.data:
             return [event]
         self._first, events, at = first, [], 0
-        while (end := _line_of_data(raw, at)) > 0:
+        while (end := self._line_of_data(raw, at)) > 0:
             events.append(self._event(raw[at:end]))
             at = end
         return [*events, self._event(raw[at:])] if at else [event]
+
+    def _line_of_data(self, text: bytes | bytearray, start: int) -> int:
+        """The end of the first line of data from `start` on, if it is an event of its own; 0 if it is the only one, -1 if not."""
+        lines = (_FIRST_DATA if self._first else _DATA).finditer(text, start)
+        line = next(lines, None)
+        if line is None or next(lines, None) is None:
+            return 0
+        try:
+            value = json_text.loads(bytes(line[1]))
+        except json_text.NotJSON:
+            return -1
+        end = _LINE_END.match(text, line.end())
+        return end.end() if end and isinstance(value, dict) else -1
 
     def _event(self, raw: bytes) -> ServerSentEvent:
         first, self._first = self._first, False
@@ -169,20 +183,6 @@ def block_end(text: bytes | bytearray, start: int) -> int:
     """The end of the first block of lines that ends behind `start`, or 0."""
     match = _BLOCK_END.search(text, start)
     return match.end() if match else 0
-
-
-def _line_of_data(text: bytes | bytearray, start: int) -> int:
-    """The end of the first line of data from `start` on, if it is an event of its own; 0 if it is the only one, -1 if not."""
-    lines = _DATA.finditer(text, start)
-    line = next(lines, None)
-    if line is None or next(lines, None) is None:
-        return 0
-    try:
-        value = json_text.loads(bytes(line[1]))
-    except json_text.NotJSON:
-        return -1
-    end = _LINE_END.match(text, line.end())
-    return end.end() if end and isinstance(value, dict) else -1
 
 
 def parse(raw: bytes, block: bytes) -> ServerSentEvent:
