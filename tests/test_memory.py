@@ -49,6 +49,7 @@ def test_large_blocks_have_pages_of_their_own() -> None:
 def test_modules_are_no_garbage_until_the_script_is_loaded_anew() -> None:
     memory.settle()
     assert gc.get_freeze_count() > 0
+    assert gc.get_threshold()[2] == memory.FULL
     memory.unsettle()
     assert gc.get_freeze_count() == 0
 

@@ -16,15 +16,22 @@ LARGE = 320 * 1024
 SPARE = 16 * 1024 * 1024
 """Bytes at the heap's end that are not given back: what a request takes is asked for again by the next one, page by page."""
 
+FULL = 2
+"""Collections of the middle generation until a full one. Python's 10 let mitmproxy's flows and connections, which are in cycles
+all, lie until they are more than all that is in use."""
+
 
 def settle() -> None:
     """All is loaded, and none of our threads has begun.
 
-    All modules, 100,000 objects, are looked through no more: that takes 60 ms, in which every stream waits. And what is LARGE
-    gets pages of its own, which are given back with it. By itself glibc does so only until the first of them is given back;
-    from then on they lie in the heap, and what is small comes to stand between them: in time a quarter of it lies idle.
+    All modules, 100,000 objects, are looked through no more: that takes 60 ms, in which every stream waits. What is left to look
+    through is so little that it can be done often. And what is LARGE gets pages of its own, which are given back with it. By
+    itself glibc does so only until the first of them is given back; from then on they lie in the heap, and what is small comes to
+    stand between them: in time a quarter of it lies idle.
     """
     gc.freeze()
+    young, middle, _ = gc.get_threshold()
+    gc.set_threshold(young, middle, FULL)
     with suppress(Exception):
         mallopt = ctypes.CDLL(None).mallopt
         mallopt(MMAP, LARGE)
