@@ -70,6 +70,7 @@ def cases(dialects: Iterable[str]) -> Iterator[Case]:
     """All rows."""
     for api in bodies.APIS:
         yield Case(NOTHING, f"{api}: prose", lambda size, api=api: bodies.prose(api, size), api, api)  # type: ignore[misc]
+        yield Case(NOTHING, f"{api}: prose, no tools", lambda size, api=api: _without_tools(bodies.prose(api, size)), api, api)  # type: ignore[misc]
         yield Case(NOTHING, f"{api}: native calls", lambda size, api=api: bodies.native(api, size), api, api)  # type: ignore[misc]
     for name in dialects:
         yield Case(MENDING, name, lambda size, name=name: _leak(name)(size))  # type: ignore[misc]
@@ -79,6 +80,11 @@ def cases(dialects: Iterable[str]) -> Iterator[Case]:
                 for kind, make in (("prose", bodies.prose), ("calls", bodies.native)):
                     yield Case(TRANSLATING, f"{source} → {target}: {kind}", _asked(make, source, target), source, target)
     yield Case(TRANSLATING, "chat → messages: markup", _leak_asked, "chat", "messages")
+
+
+def _without_tools(body: bodies.Body) -> bodies.Body:
+    """Its client asks for no calls."""
+    return bodies.Body({name: value for name, value in body.request.items() if name != "tools"}, body.stream)
 
 
 def _asked(make: Callable[[str, int], bodies.Body], source: str, target: str) -> Callable[[int], bodies.Body]:

@@ -15,7 +15,7 @@ MAX_LINE = 256
 """Bytes of such a comment: those that were seen have ten."""
 
 _SUSPECT = re.compile(rb"data:[ \t]{0,8}:")
-_BEGIN = rb"(?:\A|(?<=\n\n)|(?<=\r\r)|(?<=\n\r\n))data:[ \t]{0,8}"
+_BEGIN = rb"data:(?:(?<=\Adata:)|(?<=\n\ndata:)|(?<=\r\rdata:)|(?<=\n\r\ndata:))[ \t]{0,8}"  # it is found by its first bytes
 _WHOLE = re.compile(_BEGIN + rb"(:[^\r\n]{0,%d})(\r\n|\n|\r(?!\n))(?:\2)?" % MAX_LINE)
 _CUT = re.compile(_BEGIN + rb"(?::[^\r\n]{0,%d}(?:\r\n|\n|\r)?\r?)?\Z" % MAX_LINE)
 _NAME = b"data:"
@@ -35,11 +35,12 @@ class KeepAlives:
         self._held = b""
 
     def passes(self, data: bytes) -> bool:
-        """Whether a chunk is one event of JSON, as most are, told at a glance; then it goes out as it came."""
+        """Whether a chunk is whole events without any, as most are, told at a glance; then it goes out as it came."""
+        if self._held or not data.endswith(b"\n\n"):
+            return False
         line = data.find(b"\n") + 1 if data.startswith(b"event:") else 0
-        end = len(data) - 2
-        one = data.startswith(b"data: {", line) and data.find(b"\n", line) == end and data.endswith(b"\n")
-        if self._held or not one or data.find(b"\r") >= 0:
+        one = data.startswith(b"data: {", line) and data.find(b"\n", line) == len(data) - 2 and data.find(b"\r") < 0
+        if not one and _SUSPECT.search(data):
             return False
         self._before = b"\n\n"
         return True
@@ -47,9 +48,6 @@ class KeepAlives:
     def feed(self, data: bytes) -> bytes:
         """The bytes of a stream as they arrive; returns what they are for the client."""
         if self.passes(data):
-            return data
-        if not self._held and data.endswith(b"\n\n") and not _SUSPECT.search(data):
-            self._before = b"\n\n"
             return data
         text, first = self._before + self._held + data, len(self._before)
         end = _begun(text, first)
