@@ -7,6 +7,7 @@ Rule of this file: it reads as fast as bytes come, and looks at them afterwards.
 
 import json
 import re
+import secrets
 import socket
 import ssl
 import time
@@ -23,6 +24,9 @@ from .load import END, directive
 CHAT = "/v1/chat/completions"
 MESSAGES = "/routed/v1/messages"
 """What the proxies with toolmend have a route for, to chat: see proxies.py."""
+
+KEY = f"sk-proj-{secrets.token_urlsafe(60)}"
+"""As long as providers' keys are: a recording looks for it in all that passes."""
 
 STAMP = re.compile(rb"@(\d+)@")
 
@@ -82,7 +86,7 @@ class Client:
         """Sends the request, and reads nothing."""
         head = (
             f"POST {what.path} HTTP/1.1\r\nHost: {self._host}\r\nContent-Type: application/json\r\n"
-            f"Authorization: Bearer none\r\nContent-Length: {len(what.body)}\r\n\r\n"
+            f"Authorization: Bearer {KEY}\r\nContent-Length: {len(what.body)}\r\n\r\n"
         )
         self._tls.sendall(head.encode() + what.body)
 

@@ -33,6 +33,7 @@ from toolmend.running.proxy import Mitmdump, addon_path
 from toolmend.upstream import Request, Script, Upstream, make_certificate
 
 from .__main__ import FORMAT, machine
+from .client import KEY
 from .growth import line, windows
 from .scenarios import SCENARIOS, routes
 from .table import Figure, Table, document, text
@@ -41,7 +42,7 @@ CLIENTS = 12
 EVERY = 2.0
 """Seconds between two looks."""
 
-REST, RISE = 300.0, 1.0
+REST, RISE = 600.0, 0.5
 """The warm-up is over when the most memory there was has not risen by so many MiB for so many seconds, or lasts as long as the soak."""
 
 SLOPE = 1.0
@@ -241,7 +242,7 @@ def _exchange(connection: http.client.HTTPSConnection, name: str, number: int, t
     """One request; whether the connection can be used again."""
     scenario = SCENARIOS[name]
     try:
-        headers = {"content-type": "application/json", "authorization": "Bearer none"}
+        headers = {"content-type": "application/json", "authorization": f"Bearer {KEY}"}
         connection.request("POST", scenario.path, scenario.request(name, number), headers)
         response = connection.getresponse()
         if scenario.leaves:

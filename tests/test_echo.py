@@ -160,6 +160,31 @@ def test_under_every_cut(case: str) -> None:
         assert masked(chunks) == (body if expected is None else expected)
 
 
+@pytest.mark.parametrize(
+    "event",
+    [
+        b'data: {"object":"chunks","delta":{"content":"%s"},"sequence_number":%d}\n\n',
+        b'event: delta\ndata: {"item_id":"tasks","delta":"%s","sequence_number":%d,"obfuscation":"ask"}\n\n',
+        b'{"model":"tasks","message":{"content":"%s"},"sequence_number":%d}\r\n',
+    ],
+)
+@pytest.mark.parametrize("words", [(b"tasks", b" of s", b"k", b" files", b"", b' \\"sk-', b"\\u0073", b"x"), (b" tasks",)])
+def test_of_lines_alike_those_are_read_that_may_hold_a_secret(
+    event: bytes, words: tuple[bytes, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[bytes] = []
+    of = EchoMask._read
+
+    def watched(self: EchoMask, lines: bytes, start: int, end: int, out: bytearray) -> object:
+        read.append(lines[start:end])
+        return of(self, lines, start, end, out)
+
+    monkeypatch.setattr(EchoMask, "_read", watched)
+    body = b"".join(event % (words[at % len(words)], at) for at in range(800))
+    assert masked([body]) == body
+    assert len(read) < 40
+
+
 def test_without_secrets_the_same_object_passes() -> None:
     mask, data = EchoMask(()), b'data: {"a":"'
     assert mask.feed(data) is data
@@ -292,7 +317,9 @@ def streams(draw: st.DrawFn) -> tuple[bytes, bytes, tuple[str, ...]]:
         pieces = draw(st.permutations(pieces))
     body = bytearray()
     places = defaultdict[tuple[int, str], list[tuple[str, int, int]]](list)
-    for piece in pieces:
+    ends = draw(st.sets(st.sampled_from([b"\n\n", b"\r\n\r\n", b"\n: sk-\n\n", b"\r\r", b"\n\nevent: ask\n"]), min_size=1, max_size=3))
+    more = draw(st.booleans())  # that varies in each line
+    for number, piece in enumerate(pieces):
         body += b'data: {"object":"chunks","choices":[{"index":%d,"delta":{"%s":"' % (
             piece.choice,
             piece.member.encode(),
@@ -300,7 +327,11 @@ def streams(draw: st.DrawFn) -> tuple[bytes, bytes, tuple[str, ...]]:
         for character, way in piece.characters:
             places[piece.choice, piece.member].append((character, len(body), len(way)))
             body += way
-        body += b'"}}],"x":[1,null,"y"]}' + draw(st.sampled_from([b"\n\n", b"\r\n\r\n", b"\n: sk-\n\n", b"\r\r"]))
+        body += b'"}}],"x":[1,null,"y"]'
+        if more:
+            filler = draw(st.sampled_from([b"", b"x8Zr", b"aaaaaaa", b"sk-", b"hunter2"]))
+            body += b',"sequence_number":%d,"obfuscation":"%b"' % (number, filler)
+        body += b"}" + draw(st.sampled_from(sorted(ends)))
     secrets = draw(st.sets(st.sampled_from(SECRETS), max_size=3))
     needles = {spelling for secret in secrets for spelling in spellings(secret)}
     expected = bytearray(body)
@@ -311,12 +342,12 @@ def streams(draw: st.DrawFn) -> tuple[bytes, bytes, tuple[str, ...]]:
             for start in range(len(joined)):
                 if joined.startswith(needle, start):
                     hidden.update(range(start, start + len(needle)))
-        ends = [i for i in range(len(joined)) if any(needle.startswith(joined[i:]) for needle in needles)]
-        if ends:  # the longest beginning of a secret that the text ends with
-            size = len(joined[ends[0] :].encode())
-            guilty = [needle for needle in needles if needle.startswith(joined[ends[0] :])]
+        begun = [i for i in range(len(joined)) if any(needle.startswith(joined[i:]) for needle in needles)]
+        if begun:  # the longest beginning of a secret that the text ends with
+            size = len(joined[begun[0] :].encode())
+            guilty = [needle for needle in needles if needle.startswith(joined[begun[0] :])]
             if any(size >= min(SUSPICIOUS, len(needle.encode()) // 2) for needle in guilty):
-                hidden.update(range(ends[0], len(joined)))
+                hidden.update(range(begun[0], len(joined)))
         for i in hidden:
             _, at, size = units[i]
             expected[at : at + size] = b"*" * size

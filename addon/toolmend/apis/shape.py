@@ -20,7 +20,7 @@ from .. import json_text
 from ..events import ReasoningDelta, TextDelta, ToolCallDelta
 from ..sse import ServerSentEvent, parse
 
-_HOLES = re.compile(rb'"(?:sequence_number"\s*:\s*(\d+)|obfuscation"\s*:\s*"([A-Za-z0-9+/=_-]*))')
+HOLES = re.compile(rb'"(?:sequence_number"\s*:\s*(\d+)|obfuscation"\s*:\s*"([A-Za-z0-9+/=_-]*))')
 """Members that are another in each event: the number of a Responses event, OpenAI's filler."""
 
 ANY_TEXT = re.compile(rb'[^"\\\x00-\x1f]*+(?:\\[^\x00-\x1f][^"\\\x00-\x1f]*+)*+')
@@ -158,7 +158,7 @@ def _cut(part: bytes, whole: bytes, value: Any) -> list[Any]:
     """A part of an event, cut where it varies: literals, and holes between them."""
     pieces: list[Any] = []
     at = 0
-    for match in _HOLES.finditer(part):
+    for match in HOLES.finditer(part):
         member, first, hole = ("sequence_number", 1, _NUMBER) if match[1] else ("obfuscation", 2, _FILLER)
         if member in value and whole.count(b'"%b"' % member.encode()) == 1:
             pieces += part[at : match.start(first)], hole

@@ -26,8 +26,10 @@ import re
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
 
 from ..sse import MAX_EVENT
+from .alike import Alike, Row, compare
 from .disguises import disguises
 
 MAX_TAILS = 64
@@ -49,10 +51,10 @@ SAME_TEXT = {b"content_block": b"delta"}
 """Members whose texts a client joins although their names differ: Messages, content_block_start and _delta."""
 
 NEVER_JOINED = frozenset(
-    b"id object model provider system_fingerprint service_tier type role "
-    b"finish_reason native_finish_reason stop_reason".split()
+    b"id item_id object model provider system_fingerprint service_tier type role "
+    b"finish_reason native_finish_reason stop_reason obfuscation".split()
 )
-"""Members that every event repeats: "provider":"Fireworks" is no text that ends as `sk-…` begins."""
+"""Members that every event repeats: "provider":"Fireworks" is no text that ends as `sk-…` begins. And what nobody reads."""
 
 _CONTENT = re.compile(rb"[^\r\n]+")
 _STRING = rb'"([^"\\]*+(?:\\.[^"\\]*+)*+)"?'
@@ -97,6 +99,9 @@ class EchoMask:
         self._needles = [text.encode(errors="surrogatepass") for text in texts]
         self._begins = re.compile(_beginnings(texts))
         self._tails: dict[_Path, list[_Unit]] = {}
+        self._compares = not any(re.search(r'["\r\n]', text) for text in texts)  # so that a text ends where a string does
+        self._alike: Alike | None = None
+        self._path: _Path = ()  # of the texts of such lines, once it is known
         self._line = bytearray()
         self._overlong = False  # inside a line that is too long to be read: it is masked whole
         self._at = 0
@@ -131,30 +136,78 @@ class EchoMask:
             self._at += len(lines)
             return lines
         out = bytearray(lines)
-        for line in _CONTENT.finditer(lines):
-            start, end = line.span()
-            if end - start > MAX_EVENT or (self._overlong and start == 0):
-                out[start:end] = b"*" * (end - start)
-            elif self._concerned(lines, start, end):
-                self._read(lines, start, end, out)
+        at, before = 0, (0, 0)
+        while line := _CONTENT.search(lines, at):
+            row = self._row(lines, line.start())
+            if row and (at := self._suspicious(row)) < row.end:
+                line = _CONTENT.match(lines, at)
+                assert line
+            elif row:
+                continue
+            start, at = line.span()
+            if at - start > MAX_EVENT or (self._overlong and start == 0):
+                out[start:at] = b"*" * (at - start)
+            elif self._concerned(lines, start, at):
+                found = self._read(lines, start, at, out)
+                if row and len(found) == 1 and row.places[row.starts.index(start)] in found:
+                    self._path = found.popitem()[1]
+            if self._compares and lines.find(b'"', start, at) >= 0:
+                if not row:
+                    self._compare(lines[slice(*before)], lines[before[1] : start], lines[start:at])
+                before = start, at
         self._overlong = self._overlong and not lines.endswith((b"\n", b"\r"))
         self._at += len(lines)
         return bytes(out)
 
+    def _row(self, lines: bytes, at: int) -> Row | None:
+        """Lines of which the texts alone are to be looked at."""
+        if not self._alike or self._overlong or len(lines) > MAX_EVENT:
+            return None
+        row = self._alike.row(lines, at)
+        return row if row.texts else None
+
+    def _suspicious(self, row: Row) -> int:
+        """Where a line begins in which a secret may begin, or go on; else where they all end."""
+        assert self._alike
+        others = (path[0] for path in self._tails if path != self._path)
+        if any(name in literal for name in others for literal in self._alike.literals):
+            return row.starts[0]
+        if row.others and self._begins.search(b"\n".join(row.others)):
+            return row.starts[0]
+        tail = self._tails.get(self._path, [])
+        before = bytes(unit[0] for unit in tail)
+        found = self._begins.search(before + b"".join(row.texts) + b'"')
+        at = found.start() - len(before) if found else 0
+        if at < 0 or not before.isascii() or b"\\" in before:
+            return row.starts[0]
+        if tail:
+            self.restored += [unit[1:] for unit in self._tails.pop(self._path) if unit[2]]
+        return row.starts[bisect_right([*accumulate(map(len, row.texts))], at)] if found else row.end
+
+    def _compare(self, before: bytes, gap: bytes, line: bytes) -> None:
+        """Learns what a line has in common with the one before, if nothing of that is suspicious."""
+        alike = compare(before, gap, line, self._suspicion(line, 0, len(line)))
+        if alike and all(self._suspicion(literal, 0, len(literal)) < 0 for literal in alike.literals):
+            self._alike, self._path = alike, ()
+
     def _concerned(self, lines: bytes, start: int, end: int) -> bool:
         """Whether a line must be read."""
-        if any(lines.find(path[0], start, end) >= 0 for path in self._tails):
-            return True
+        watched = any(lines.find(path[0], start, end) >= 0 for path in self._tails)
+        return watched or self._suspicion(lines, start, end) >= 0
+
+    def _suspicion(self, lines: bytes, start: int, end: int) -> int:
+        """Where a secret may begin in a line, whatever came before; -1 where none may."""
+        at = -1
         for suspicion in self._begins.finditer(lines, start, end):
-            name = suspicion.start()
+            name = at = suspicion.start()
             for _ in range(3):  # the quote before the value, those around the name
                 name = lines.rfind(b'"', start, name)
             if not _REPEATED.match(lines, max(name, start)):
-                return True
-        return any(lines.find(needle, start, end) >= 0 for needle in self._needles)
+                return at
+        return at if any(lines.find(needle, start, end) >= 0 for needle in self._needles if at >= 0) else -1
 
-    def _read(self, lines: bytes, start: int, end: int, out: bytearray) -> None:
-        """Masks what one line echoes; `out` is `lines`, to be masked."""
+    def _read(self, lines: bytes, start: int, end: int, out: bytearray) -> dict[int, _Path]:
+        """Masks what one line echoes; `out` is `lines`, to be masked. Where texts begin that were looked at, and their paths."""
         for needle in self._needles:
             for at in _places(needle, lines, start, end):
                 out[at : at + len(needle)] = b"*" * len(needle)
@@ -191,9 +244,11 @@ class EchoMask:
                     found.append((scope, name, first, last))
                     if len(found) > MAX_STRINGS:
                         out[start:end] = b"*" * (end - start)
-                        return
-        for scope, name, first, last in found:
-            self._text(scope.path(name), lines[first:last], first, out)
+                        return {}
+        paths = {first: scope.path(name) for scope, name, first, _ in found}
+        for _, _, first, last in found:
+            self._text(paths[first], lines[first:last], first, out)
+        return paths
 
     def _text(self, path: _Path | None, raw: bytes, at: int, out: bytearray) -> None:
         """Masks one JSON string, at `at` in `out`. It goes on with the text of its path; None: it stands alone."""
