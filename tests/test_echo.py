@@ -43,6 +43,11 @@ def chat(*texts: str, choice: int = 0, **more: object) -> bytes:
     return b"".join(b"data: " + json.dumps(event, ensure_ascii=False).encode() + b"\n\n" for event in events)
 
 
+def alike(text: str, filler: str = "x") -> bytes:
+    """A line with a text and filler."""
+    return b'{"t":"%s","obfuscation":"%s"}\n\n' % (text.encode(), filler.encode())
+
+
 def parts(text: str) -> list[str]:
     return [text[at : at + 11] for at in range(0, len(text), 11)]
 
@@ -147,6 +152,22 @@ data: {"output_index":1,"delta":"***************"}\n""",
     "broken brackets": (
         b'data: }]{"a":"sk-ant-"}}}\n\ndata: }]{"a":"api03-AbC_9/xYz"\n\n',
         b'data: }]{"a":"*******"}}}\n\ndata: }]{"a":"***************"\n\n',
+    ),
+    "lines alike": (
+        b"".join(alike(text) for text in ("a", "is", "sk", "-ant-api03", "-AbC_9/xYz, so", "k", "s")),
+        b"".join(alike(text) for text in ("a", "is", "**", "**********", "**********, so", "k", "s")),
+    ),
+    "lines alike, and another text under suspicion": (
+        b"".join(b'{"index":%d,"t":"%s"}\n' % line for line in ((0, b"a"), (0, b"as"), (1, b"sk-"), (0, b"b"), (1, KEY[3:].encode()))),
+        b"".join(b'{"index":%d,"t":"%s"}\n' % line for line in ((0, b"a"), (0, b"as"), (1, b"***"), (0, b"b"), (1, b"*" * 19))),
+    ),
+    "lines alike, a key in what nobody reads": (
+        b"".join(alike(text, filler) for text, filler in (("a", "xs"), ("as", "yk"), ("b", ""), ("b", CODED), ("s", "k"))),
+        b"".join(alike(text, filler) for text, filler in (("a", "xs"), ("as", "yk"), ("b", ""), ("b", "*" * 30), ("s", "k"))),
+    ),
+    "lines alike, and one that goes on behind": (
+        alike("a") + alike("as") + alike("s")[:-2] + b',{"t":"k-ant-api03-AbC_9/xYz"}\n',
+        alike("a") + alike("as") + alike("*")[:-2] + b',{"t":"*********************"}\n',
     ),
     "nothing": (b"", None),
     "line ends alone": (b"\r\n\n\r\r\n", None),

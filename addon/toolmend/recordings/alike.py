@@ -69,14 +69,15 @@ class Alike:
                 else:
                     others.append(lines[at:end])
                 at = end + len(literal)
-            if lines[at : at + 1] not in (b"\n", b"\r", b""):
+            more = lines.startswith(self.gap, at)
+            if not more and lines[at : at + 1] not in (b"\n", b"\r", b""):
                 return row
             row.starts.append(start)
             row.places.append(place)
             row.texts.append(text)
             row.others += others
             row.end = at
-            if not lines.startswith(self.gap, at):
+            if not more:
                 return row
             at += len(self.gap)
         return row
@@ -101,10 +102,11 @@ def compare(before: bytes, gap: bytes, line: bytes, place: int) -> Alike | None:
     begin = one.rfind(b'"', 0, _common(one, other)) + 1
     after = _common(one[: begin - 1 : -1], other[: begin - 1 : -1]) if begin else 0
     end = one.find(b'"', len(one) - after)
-    if not begin or end < 0 or _NAMED.match(one, end):
-        return None
     literals[at : at + 1] = one[:begin], one[end:]
     holes.insert(at, _TEXT)
+    begins = b"".join(literals[: at + 1]).count(b'"') % 2
+    if not begins or end < 0 or _NAMED.match(one, end):
+        return None
     return Alike(literals[0], tuple(zip(holes, literals[1:], strict=True)), gap)
 
 

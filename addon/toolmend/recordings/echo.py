@@ -15,7 +15,8 @@ A string that ends as a secret begins is masked on suspicion. If its text goes o
 back. So nothing is held but a line that is not complete, and no piece of a secret is on the disk at any time.
 
 Cost: a line in which no secret can begin passes by one search. Only lines that raise a suspicion are read, and those
-that may go on with a suspected text.
+that may go on with a suspected text. That many deltas end as a secret begins does not matter: of lines that are alike
+(alike.py) the texts are searched as one, which seldom is suspicious.
 
 XX: not seen are a secret in numbers (the `bytes` of logprobs), in the escaped name of a member, in a coding that `disguises`
 does not know (hex, rot13, letters with blanks); and half a surrogate pair in a delta.

@@ -27,8 +27,8 @@ MAX_KEPT = 4 * 1024 * 1024
 STEP = 64
 """Events that are read in one step."""
 
-BLOCK = 16 * 1024
-"""Bytes that are read at a time: some 60 events, after which the event loop gets its turn."""
+BLOCK = 32 * 1024
+"""Bytes that are read at a time: some 120 events, after which the event loop gets its turn."""
 
 
 def message_of(api: str, body: IO[bytes], *, stream: bool) -> dict[str, Any] | None:
