@@ -27,6 +27,7 @@ import re
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import accumulate
 
 from ..sse import MAX_EVENT
@@ -96,11 +97,9 @@ class EchoMask:
 
     def __init__(self, secrets: Iterable[str]) -> None:
         self.restored: list[tuple[int, bytes]] = []
-        texts = sorted({text for secret in secrets for text in disguises(secret)})
-        self._needles = [text.encode(errors="surrogatepass") for text in texts]
-        self._begins = re.compile(_beginnings(texts))
+        self._needles, self._begins = _sought(frozenset(secrets))
         self._tails: dict[_Path, list[_Unit]] = {}
-        self._compares = not any(re.search(r'["\r\n]', text) for text in texts)  # so that a text ends where a string does
+        self._compares = not any(re.search(rb'["\r\n]', needle) for needle in self._needles)  # so that each is within a string
         self._alike: Alike | None = None
         self._path: _Path = ()  # of the texts of such lines, once it is known
         self._line = bytearray()
@@ -289,6 +288,13 @@ class EchoMask:
         guilty = (needle for needle in self._needles if needle.startswith(text))
         if not any(len(text) >= min(SUSPICIOUS, len(needle) // 2) for needle in guilty):
             self.restored += [unit[1:] for unit in tail if unit[2]]
+
+
+@lru_cache(maxsize=32)
+def _sought(secrets: frozenset[str]) -> tuple[tuple[bytes, ...], re.Pattern[bytes]]:
+    """All that is to be masked, and what any of it begins with. A key comes with many requests."""
+    texts = sorted({text for secret in secrets for text in disguises(secret)})
+    return tuple(text.encode(errors="surrogatepass") for text in texts), re.compile(_beginnings(texts))
 
 
 def _places(needle: bytes, text: bytes, start: int = 0, end: int | None = None) -> Iterator[int]:
