@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -19,7 +20,21 @@ from typing import Any
 import pytest
 
 from toolmend import __version__
-from toolmend.recorder import AT_MOST, AT_ONCE, ENDING, GATHER, GATHERED, LAGGING, MAX_WAITING, Exchange, Recorder, Recording
+from toolmend.recorder import (
+    AT_MOST,
+    AT_ONCE,
+    ENDING,
+    GATHER,
+    GATHERED,
+    LAGGING,
+    MAX_WAITING,
+    REST,
+    TURN,
+    Exchange,
+    Recorder,
+    Recording,
+)
+from toolmend.recordings.folder import Folder
 from toolmend.recordings.retention import Keep
 
 KEY = "sk-ant-api03-AbC_9-xYzAbC_9"
@@ -783,7 +798,7 @@ def test_a_thread_that_does_not_get_on_with_the_ends_costs_recordings_and_not_me
 def test_who_takes_long_to_write_waits_longer_for_more(
     recorder: Recorder, monkeypatch: pytest.MonkeyPatch, seconds: float, pauses: set[float]
 ) -> None:
-    """For the time that it took, of a clock that goes no further than it is told."""
+    """For what the processor had to do, by a clock that goes no further than it is told."""
     now, asked = 0.0, set[float]()
 
     class Hurry(threading.Event):
@@ -796,7 +811,8 @@ def test_who_takes_long_to_write_waits_longer_for_more(
         now += seconds
 
     recorder._hurry = Hurry()
-    monkeypatch.setattr("toolmend.recorder.time.monotonic", lambda: now)
+    monkeypatch.setattr("toolmend.recorder.time.thread_time", lambda: now)
+    monkeypatch.setattr("toolmend.recorder.TURN", AT_MOST)
     recording = recorder.start(EXCHANGE)
     recording._folder.flush = partial(flush, None)  # type: ignore[method-assign]
     chunk = event("a")
@@ -806,6 +822,35 @@ def test_who_takes_long_to_write_waits_longer_for_more(
     recording.finish("complete")
     recorder.close()
     assert {round(each, 3) for each in asked} == pauses
+
+
+@pytest.mark.parametrize(("hurry", "closed"), [(False, False), (True, False), (False, True)])
+def test_the_event_loop_goes_ahead_between_two_steps(
+    tmp_path: Path, log: list[str], monkeypatch: pytest.MonkeyPatch, hurry: bool, closed: bool
+) -> None:
+    """For several times as long as one took; for a moment where something is to be written at once."""
+    now, happened = 0.0, list[str]()
+
+    class Hurry(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            happened.append(f"rest {timeout:.4f}")
+            return hurry
+
+    def step(name: str, seconds: float) -> None:
+        nonlocal now
+        happened.append(name)
+        now += seconds
+
+    recorder = Recorder(tmp_path, log.append)
+    recorder._hurry = Hurry()
+    monkeypatch.setattr("toolmend.recorder.time.monotonic", lambda: now)
+    monkeypatch.setattr("toolmend.recorder.time.sleep", lambda seconds: happened.append(f"sleep {seconds}"))
+    if closed:
+        recorder.close()
+    folder = Folder(tmp_path)
+    recorder._do(deque((folder, partial(step, name, seconds), 0) for name, seconds in (("a", 1.0), ("b", TURN / 2), ("c", TURN))))
+    first, second = ([f"rest {REST * seconds:.4f}", *["sleep 1e-06"] * hurry] * (not closed) for seconds in (1.0, TURN * 1.5))
+    assert happened == ["a", *first, "b", "c", *second]
 
 
 def test_a_request_larger_than_all_that_may_wait(tmp_path: Path) -> None:

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from .recordings.spool import Spool
 
 GATHER, SHARE, AT_MOST = 0.25, 50, 1.0
-"""Seconds of events that are written in one go; so many times as long as it took to write the last ones, where there are many
-streams; but at most: a crash may cost a second of a stream."""
+"""Seconds of events that are written in one go; so many times as much as the processor had to do for the last ones, where there
+are many streams; but at most: a crash may cost a second of a stream."""
 
 GATHERED = 1024 * 1024
 """Bytes that are written without waiting for more."""
@@ -55,6 +55,10 @@ As long again is for what goes: who is last in line still gets on while the even
 
 ENDING = 32 * 1024
 """Bytes that one which ends counts as: hundreds of them wait for a thread that hangs, as bytes do."""
+
+TURN, REST = 0.0002, 4
+"""Seconds of work behind which the writer thread lets the event loop go ahead, and so many times as long, unless something is
+to be written at once. Python takes it from a thread only after 0.005 s, and no short call of the system hands it over."""
 
 AT_ONCE = 8
 """Of those that end take turns, so that a long one keeps nobody waiting; the others have no file open yet."""
@@ -141,6 +145,7 @@ class Recorder:
         self._closed = False
         self._names: set[str] = set()  # of the folders begun in this second
         self._put = self._done = 0  # bytes ever, counted by the event loop and by the writer thread
+        self._turn = 0.0  # when the writer thread went on last
         self._taken = 0  # bytes of chunks, by the writer thread, until they are written
         self._said: set[str] = set()
 
@@ -156,7 +161,7 @@ class Recorder:
         self._names.add(name)
         folder = Folder(self._root / f"{now:%Y-%m-%d}" / name)
         size = len(exchange.request) + len(exchange.upstream_request or b"")
-        self.put(folder, partial(folder.create, exchange, now), size)
+        self.put(folder, partial(self._begin, folder, exchange, now), size)
         return Recording(self, folder, self._spool.place(folder.path) if self._spool else str(folder.path))
 
     def close(self, timeout: float = 5.0) -> None:
@@ -206,6 +211,10 @@ class Recorder:
             self.put(folder, partial(self._take, folder, run))
         return True
 
+    def _begin(self, folder: Folder, exchange: Exchange, now: datetime) -> None:
+        for _ in folder.create(exchange, now):
+            self._give_way()
+
     def _take(self, folder: Folder, run: Run) -> None:
         run.waits = False
         chunks = [run.chunks.popleft() for _ in range(len(run.chunks))]
@@ -219,9 +228,9 @@ class Recorder:
         while not ending:
             steps = self._waiting(min(max(GATHER, SHARE * took), AT_MOST))
             ending = None in steps
-            began = time.monotonic()
+            began = time.thread_time()
             unfinished |= self._do(steps)
-            took = time.monotonic() - began
+            took = time.thread_time() - began
             share = max(SLICE, took)
             self._end_some(share)
             unfinished = {folder for folder in unfinished if not folder.finished}
@@ -246,6 +255,7 @@ class Recorder:
             steps.append(self._queue.get())
             self._hurry.wait(pause)
         self._hurry.clear()
+        self._turn = time.monotonic()
         steps.extend(self._queue.get() for _ in range(self._queue.qsize()))
         return steps
 
@@ -311,6 +321,14 @@ class Recorder:
         else:
             if folder.finished and not folder.broken:
                 self._said.clear()
+        self._give_way()
+
+    def _give_way(self) -> None:
+        worked = time.monotonic() - self._turn
+        if worked > TURN and not self._closed:
+            if self._hurry.wait(REST * worked):
+                time.sleep(1e-6)  # not 0: that waits for nobody
+            self._turn = time.monotonic()
 
     def _say(self, kind: str, message: str) -> None:
         """Logs each kind of failure once, until a recording succeeds."""

@@ -64,8 +64,10 @@ class Folder:
         self._offset = 0
         self._alike = True  # so far the client got what came
 
-    def create(self, exchange: "Exchange", now: datetime) -> None:
+    def create(self, exchange: "Exchange", now: datetime) -> Iterator[None]:
+        """All that there is before the first chunk, in steps."""
         secrets = secrets_of(exchange)
+        yield
         self._redactor = Redactor(secrets)
         try:
             _make_folder(self.path)
@@ -89,7 +91,9 @@ class Folder:
             "omitted": [],  # files that are not kept: a body that is no JSON cannot be redacted
             "sha256": {},
         }
+        yield
         self._write_meta()
+        yield
         self._request("request.json", exchange.request)
         if exchange.upstream_request not in (None, exchange.request):
             self._request("upstream_request.json", exchange.upstream_request or b"")
@@ -98,6 +102,7 @@ class Folder:
         if exchange.client_stream is not None:
             streams["client"] = exchange.client_stream
         for side, stream in streams.items():
+            yield
             self._bodies[side] = _Body(self.path / f"{side}.{'sse' if stream else 'json'}", secrets)
         if exchange.stream:
             self._bodies["index"] = _Body(self.path / "upstream.idx", ())
