@@ -28,6 +28,7 @@ ROWS = {
     "nothing in it": (b"data: :\n\ndata: 1\n\n", b":\ndata: 1\n\n"),
     "CRLF": (b"data: 1\r\n\r\ndata: : x\r\n\r\ndata: 1\r\n\r\n", b"data: 1\r\n\r\n: x\r\ndata: 1\r\n\r\n"),
     "CR": (b"data: 1\r\rdata: : x\r\rdata: 1\r\r", b"data: 1\r\r: x\rdata: 1\r\r"),
+    "CR, then LF": (b"data: {}\r\rdata: : x\n\n", b"data: {}\r\r: x\n"),
     "with a field": (b"data: : x\nid: 1\n\n", b": x\nid: 1\n\n"),
     "at the end": (b"data: 1\n\ndata: : x", b"data: 1\n\ndata: : x"),
     "at the end of a line": (b"data: 1\n\ndata: : x\n", b"data: 1\n\n: x\n"),

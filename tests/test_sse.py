@@ -19,6 +19,7 @@ CASES = {
     "bom": (b"\xef\xbb\xbfdata: a\n\n", [b"a"]),
     "a second bom is no bom": (b"data: a\n\n\xef\xbb\xbfdata: b\n\n", [b"a"]),
     "no blank line at the end": (b"data: a\n\ndata: [DONE]", [b"a", b"[DONE]"]),
+    "the beginning of a line at the end": (b"data: a\ni", [b"a"]),
     "more blank lines": (b"\n\ndata: a\n\n\n\ndata: b\n\n", [b"a", b"b"]),
     "utf-8": ("data: 天气 🌤 \u2028 \x85\n\n".encode(), ["天气 🌤 \u2028 \x85".encode()]),
     "unknown fields": (b"foo: bar\ndata: a\n\n", [b"a"]),
@@ -50,6 +51,7 @@ def test_any_cut(name: str) -> None:
 def test_fields() -> None:
     body = b": hello\nevent: delta\nid: 7\nretry: 3000\ndata: {}\n\nretry: soon\nid: a\0b\ndata: {}\n\n"
     first, second = decode([body])
+    assert decode([b"data: {}\n\n"]) == [ServerSentEvent(b"data: {}\n\n", b"{}", b"", None, None)]
     assert (first.event, first.id, first.retry, first.data) == (b"delta", b"7", 3000, b"{}")
     assert (second.event, second.id, second.retry) == (b"", None, None)
 
@@ -78,6 +80,21 @@ def test_with_data_of_several() -> None:
         assert ServerSentEvent(one * 3, b"xxx", b"a").with_data(b"y") == one.replace(b"x", b"y")
 
 
+@pytest.mark.parametrize(("digits", "expected"), [("9" * 18, 10**18 - 1), ("9" * 5000, 10**18 - 1), ("-1", None), ("", None)])
+def test_a_time_to_wait(digits: str, expected: int | None) -> None:
+    """However long a number is, reading it costs nothing."""
+    (event,) = decode([f"retry: {digits}\n\n".encode()])
+    assert event.retry == expected
+
+
+def test_what_was_given_at_the_end_is_given_once() -> None:
+    made = Decoder()
+    assert not made.feed(b"data: a")
+    assert made.close()
+    assert made.between
+    assert made.close() == []
+
+
 def test_a_chunk_that_is_one_event_is_not_copied() -> None:
     body = b"data: {}\n\n"
     (event,) = Decoder().feed(body)
@@ -90,6 +107,7 @@ def test_an_event_without_end_is_not_kept_for_ever() -> None:
     for _ in range(40):
         passed += sum(len(event.raw) for event in decoder.feed(block))
         assert len(decoder._rest) <= MAX_EVENT
+        assert len(decoder._rest) - 3 <= decoder._searched <= len(decoder._rest)  # nothing is looked through twice
     assert 40 * len(block) - passed <= 3
     tail = decoder.feed(b"\n\ndata: after\n\n")
     assert tail[-1].data == b"after"

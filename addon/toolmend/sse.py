@@ -130,7 +130,7 @@ class Decoder:
     def _lines(self, searched: int) -> list[ServerSentEvent]:
         """The events that end in _rest without a blank line. In front of `searched` no second line of data begins."""
         events: list[ServerSentEvent] = []
-        if self._rest.find(b"\ndata:", searched) >= 0 or self._rest.find(b"\rdata:", searched) >= 0:
+        if any(self._rest.find(line, searched) > 0 for line in (b"\ndata:", b"\rdata:")):
             while (end := self._line_of_data(self._rest, 0)) > 0:
                 events.append(self._event(bytes(self._rest[:end])))
                 del self._rest[:end]
@@ -188,7 +188,7 @@ def block_end(text: bytes | bytearray, start: int) -> int:
 def parse(raw: bytes, block: bytes) -> ServerSentEvent:
     """The event that a block of lines is; `raw` is what it came in."""
     feeds = b"\r" not in block
-    if feeds and block.startswith(b"data: ") and block.endswith(b"\n\n") and block.find(b"\n") == len(block) - 2:
+    if feeds and block.startswith(b"data: ") and block.endswith(b"\n") and block.find(b"\n") == len(block) - 2:
         return ServerSentEvent(raw, block[6:-2])
     data: list[bytes] = []
     event, id_, retry = b"", None, None
