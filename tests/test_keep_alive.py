@@ -29,6 +29,7 @@ ROWS = {
     "CRLF": (b"data: 1\r\n\r\ndata: : x\r\n\r\ndata: 1\r\n\r\n", b"data: 1\r\n\r\n: x\r\ndata: 1\r\n\r\n"),
     "CR": (b"data: 1\r\rdata: : x\r\rdata: 1\r\r", b"data: 1\r\r: x\rdata: 1\r\r"),
     "CR, then LF": (b"data: {}\r\rdata: : x\n\n", b"data: {}\r\r: x\n"),
+    "as long as may be": (b"data: :" + b"x" * 256 + b"\n\n", b":" + b"x" * 256 + b"\n"),
     "with a field": (b"data: : x\nid: 1\n\n", b": x\nid: 1\n\n"),
     "at the end": (b"data: 1\n\ndata: : x", b"data: 1\n\ndata: : x"),
     "at the end of a line": (b"data: 1\n\ndata: : x\n", b"data: 1\n\n: x\n"),
@@ -43,6 +44,7 @@ SAME = {
     "too long": b"data: : " + b"x" * (MAX_LINE + 1) + b"\n\n",
     "too many blanks": b"data: " + b" " * 99 + b": x\n\n",
     "nothing": b"",
+    "a little too long": b"data: :" + b"x" * 257 + b"\n\n",
 }
 
 
@@ -53,6 +55,17 @@ def test_every_cut(name: str) -> None:
         out, rules = repaired(chunks)
         assert out == expected
         assert set(rules) == ({"keep_alive"} if out != body else set())
+
+
+@pytest.mark.parametrize("newline", [b"\n", b"\r\n", b"\r"])
+def test_what_stands_behind_a_line_is_not_held(newline: bytes) -> None:
+    made = KeepAlives(pytest.fail)
+    cut = b"event: ping" + newline + b"da"
+    assert made.feed(cut) is cut
+
+
+def test_behind_what_passed_at_a_glance() -> None:
+    assert repaired([b"data: 1\n", b"\ndata: 2\n\n", ONE]) == (b"data: 1\n\ndata: 2\n\n: keepalive\n", ["keep_alive"])
 
 
 @pytest.mark.parametrize("name", ROWS)

@@ -20,6 +20,7 @@ CASES = {
     "a second bom is no bom": (b"data: a\n\n\xef\xbb\xbfdata: b\n\n", [b"a"]),
     "no blank line at the end": (b"data: a\n\ndata: [DONE]", [b"a", b"[DONE]"]),
     "the beginning of a line at the end": (b"data: a\ni", [b"a"]),
+    "a short line at the end": (b"data: a\ni\n", [b"a"]),
     "more blank lines": (b"\n\ndata: a\n\n\n\ndata: b\n\n", [b"a", b"b"]),
     "utf-8": ("data: 天气 🌤 \u2028 \x85\n\n".encode(), ["天气 🌤 \u2028 \x85".encode()]),
     "unknown fields": (b"foo: bar\ndata: a\n\n", [b"a"]),
@@ -109,9 +110,16 @@ def test_an_event_without_end_is_not_kept_for_ever() -> None:
         assert len(decoder._rest) <= MAX_EVENT
         assert len(decoder._rest) - 3 <= decoder._searched <= len(decoder._rest)  # nothing is looked through twice
     assert 40 * len(block) - passed <= 3
+    assert decoder.feed(b"") == []
     tail = decoder.feed(b"\n\ndata: after\n\n")
     assert tail[-1].data == b"after"
     assert [event.data for event in tail[:-1]] == [None] * (len(tail) - 1)
+
+
+def test_an_event_without_end_is_not_over_where_a_line_is_cut() -> None:
+    decoder = Decoder()
+    decoder.feed(b"data: " + b"x" * MAX_EVENT + b"\r")
+    assert [event.data for event in decoder.feed(b"\ndata: still\r\n\r\ndata: after\r\n\r\n")] == [None, b"after"]
 
 
 ALPHABET = st.sampled_from([b"data: a", b"data: {}", b"data:", b":", b"\n", b"\r", b"\r\n", b"\n\n", b"id: 1", b"\xef\xbb\xbf", b"\xe5\xa4"])

@@ -124,7 +124,6 @@ class Decoder:
         """What is left at the end of the body: servers do end with `data: [DONE]` and no blank line."""
         rest = bytes(self._rest)
         self._rest.clear()
-        self._searched = 0
         return self._block(rest) if rest else []
 
     def _lines(self, searched: int) -> list[ServerSentEvent]:
