@@ -843,7 +843,7 @@ def test_the_event_loop_goes_ahead_between_two_steps(
 
     recorder = Recorder(tmp_path, log.append)
     recorder._hurry = Hurry()
-    monkeypatch.setattr("toolmend.recorder.time.monotonic", lambda: now)
+    monkeypatch.setattr("toolmend.recorder.time.thread_time", lambda: now)
     monkeypatch.setattr("toolmend.recorder.time.sleep", lambda seconds: happened.append(f"sleep {seconds}"))
     if closed:
         recorder.close()

@@ -145,7 +145,7 @@ class Recorder:
         self._closed = False
         self._names: set[str] = set()  # of the folders begun in this second
         self._put = self._done = 0  # bytes ever, counted by the event loop and by the writer thread
-        self._turn = 0.0  # when the writer thread went on last
+        self._turn = 0.0  # what the processor had done for the writer thread when that gave way last, in seconds
         self._taken = 0  # bytes of chunks, by the writer thread, until they are written
         self._said: set[str] = set()
 
@@ -255,7 +255,6 @@ class Recorder:
             steps.append(self._queue.get())
             self._hurry.wait(pause)
         self._hurry.clear()
-        self._turn = time.monotonic()
         steps.extend(self._queue.get() for _ in range(self._queue.qsize()))
         return steps
 
@@ -324,11 +323,11 @@ class Recorder:
         self._give_way()
 
     def _give_way(self) -> None:
-        worked = time.monotonic() - self._turn
+        worked = time.thread_time() - self._turn  # a disk that is slow keeps nobody waiting
         if worked > TURN and not self._closed:
             if self._hurry.wait(REST * worked):
                 time.sleep(1e-6)  # not 0: that waits for nobody
-            self._turn = time.monotonic()
+            self._turn = time.thread_time()
 
     def _say(self, kind: str, message: str) -> None:
         """Logs each kind of failure once, until a recording succeeds."""
