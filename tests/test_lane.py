@@ -437,25 +437,27 @@ def test_a_run_is_bounded() -> None:
             assert made._lane is None or sum(map(len, made._lane._run)) < lane.ROOM
 
 
+@pytest.mark.parametrize(("source", "target"), [*SAME, *PAIRS])
 @pytest.mark.parametrize("many", [1, 20])
-def test_a_long_run_is_read_seldom(many: int) -> None:
+def test_a_long_run_is_read_seldom(many: int, source: str, target: str) -> None:
     """What is read late, and after thousands of deltas, is what was said: a fence that is open, a call behind it."""
-    words = [*(" word" for _ in range(1500)), "`", *(f" w{n}é" for n in range(1500)), "`", *("\\n" for _ in range(1000))]
-    leak = pieces(KIMI.format('{"description": "x"}'), 1)
-    events = [event(chunk({"content": text})) for text in (*words, *leak, *words[:2500], *leak)]
-    chunks = [event(chunk({"role": "assistant"})), *map(b"".join, batched(events, many)), event(chunk({}, "stop"))]
-    request = asked("chat", *WEATHER, model="kimi-k2.5")
-    plain, _ = run(chunks, request, "chat", "chat", lanes=False)
-    quick, read = run(chunks, request, "chat", "chat", lanes=True)
-    assert quick == plain
+    fence, lines = "`" * 3 + "\n", "".join(f" word{n}é\n" for n in range(4000))
+    said = [lines, fence, lines, fence, *[KIMI.format('{"description": "x"}'), lines] * 2]
+    events = speak(source, [Text("".join(said))], "stop").split(b"\n\n")
+    chunks = [b"".join(part + b"\n\n" for part in parts) for parts in batched(events[:-1], many)]
+    request = asked(target, *WEATHER, model="kimi-k2.5")
+    plain, _ = run(chunks, request, source, target, lanes=False)
+    quick, read = run(chunks, request, source, target, lanes=True)
+    same(quick, plain, b"".join(chunks))
     assert "kimi_k2" in quick[1]
-    assert read < 60
+    assert read < len(events) / (20 if target == "responses" != source else 50)
 
 
 def test_an_error_in_a_lane_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    events = [event(chunk({"content": f"a{n}" + "é" * (n > 4)})) for n in range(18)]
-    chunks = [event(chunk({"role": "assistant"})), *map(b"".join, batched(events, 2))]
-    for name in ("run", "read", "skip"):
+    # in each chunk something that is no beginning of a call, as only `run` tells
+    events = [event(chunk({"content": f"a{n}" + " <toon" * (n % 4 == 1) + "é" * (n > 8)})) for n in range(36)]
+    chunks = [event(chunk({"role": "assistant"})), *map(b"".join, batched(events, 4))]
+    for name in ("run", "read", "skip", "join"):
         made, out = Pipeline(REQUEST), []
         for at, data in enumerate(chunks):
             if at == 6:

@@ -26,7 +26,7 @@ MOST_CHARACTERS = ROOM // 8
 """Bytes of their texts that are counted; those that glance.py takes in are few enough. What is read late must be within ROOM."""
 
 MOST_JOINED = 16 * 1024
-"""Bytes of text that become one where their number does not matter, to be read later still."""
+"""Bytes of texts that become one, to be read later still."""
 
 
 class Lane:
@@ -47,7 +47,8 @@ class Lane:
         self._size = 0
         self._last: Last = deque(maxlen=1)  # where more than the text varies
         self._kept: list[bytes] = []  # the events that are held
-        self._joins = not (wrap or holds or counts or shape.varies)
+        self._joins = not holds and (wrap is None or wrap.number < 0)
+        self._joined = 0  # deltas that are in no text of their own
         self._takes: Glance = nothing  # takes in a chunk that is held
         run, last, quiet = self._run, self._last, course.quiet
         self._row: Row | None = rows(shape, quiet, alone=holds or wrap is not None)
@@ -62,13 +63,19 @@ class Lane:
         """Whether another run can begin here: it is of the same shape, and on the same course."""
         self._run.clear()
         self._kept.clear()
-        self._size = 0
+        self._size = self._joined = 0
         return self._shape is shape and self._course is course
 
     @property
     def empty(self) -> bool:
         """Whether there is nothing to be read."""
         return not self._run
+
+    def join(self) -> None:
+        """Makes one text of many, if that spares reading them now."""
+        if self._joins and len(self._run) >= MOST and len(joined := b"".join(self._run)) <= MOST_JOINED:
+            self._joined += len(self._run) - 1
+            self._run[:] = (joined,)
 
     def skip(self, data: bytes, at: int, out: list[bytes]) -> int:
         """Takes in the quiet events of the run that begin at `at`, and puts what goes out for them into `out`: where they end."""
@@ -99,8 +106,6 @@ class Lane:
                 out.append(data)
                 return len(data), False
         span, run, course = self._shape.span, self._run, self._course
-        if self._joins and len(run) >= MOST and len(joined := b"".join(run)) <= MOST_JOINED:
-            run[:] = (joined,)
         undecided: list[tuple[int, int, int]] = []
         said = ""  # by them
         sure, waits = at, False
@@ -151,7 +156,7 @@ class Lane:
     def read(self) -> tuple[ServerSentEvent, int, bytes]:
         """The run as one delta, how many it stands for, and what must go out for it if it is read now."""
         shape = self._shape
-        text, count = b"".join(self._run), len(self._run)
+        text, count = b"".join(self._run), self._joined + len(self._run)
         raw = shape.around(text, self._last[0]) if shape.varies else shape.head + text + shape.rest[0][1]
         return parse(raw, raw), count, self._around([text], count) if self._around else raw
 

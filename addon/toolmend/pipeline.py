@@ -102,11 +102,11 @@ class Pipeline:
 
     def _read(self, data: bytes, out: list[bytes]) -> None:
         """Takes in what is there, unread where a lane is open."""
-        waits = bool(self._waiting) and self.glance is not nothing  # and was not looked at with this
         at, self._waiting, self.glance = 0, b"", nothing
         if self._lane:
-            end = data.rfind(b"\n\n") + 2  # of what is whole in it
-            if (waits or 1 < end < len(data)) and (given := self._lane.glance(data[:end])) is not None:
+            self._lane.join()
+            end = data.rfind(b"\n\n", 0, -2) + 2  # where the last event begins: it may be cut, or end as a call begins
+            if end > 1 and (given := self._lane.glance(data[:end])) is not None:
                 out.append(given)
                 at = end
                 self._ledger.goes(out, at)
