@@ -9,13 +9,13 @@ Rule of this file: it is written for speed. What it does not know at once it lea
 import re
 from bisect import bisect
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from itertools import accumulate, chain
-from typing import Any
+from itertools import accumulate
 
 from .apis.shape import ANY_TEXT, Match, Shape, text_of
-from .course import KNOWN, Escapes
+from .course import Escapes
+from .cut import Cut
 from .wrap import Wrap
 
 MOST = 512
@@ -33,10 +33,10 @@ WORD, WORDS = 16, 2048
 type Glance = Callable[[bytes], bytes | None]
 """What goes out for a chunk, which has been taken in then; None where it is not told."""
 
-type Around = Callable[[list[bytes], int], bytes]
+type Around = Callable[[Sequence[bytes], int], bytes]
 """What goes out for texts, as they stand in JSON, the first of them of the delta that is the next but so many."""
 
-type Texts = tuple[list[bytes], int, int]
+type Texts = tuple[Sequence[bytes], int, int]
 """Of events that stand in a row; where the last of them begins, and ends."""
 
 type Last = deque[bytes]
@@ -44,8 +44,6 @@ type Last = deque[bytes]
 
 type Row = Callable[[bytes, int], Texts]
 """The quiet events from a place of a chunk on."""
-
-_BACKSLASH = b"\\"[0]
 
 
 @lru_cache(maxsize=16)
@@ -135,27 +133,21 @@ def passing(shape: Shape, row: Row, run: list[bytes], last: Last) -> Glance:
 
 
 def together(shape: Shape, quiet: re.Pattern[bytes], run: list[bytes], last: Last, *, counts: bool) -> Glance:
-    """`passing`, where texts need not be quiet without those behind them. They go into `run` as one, unless it `counts` them.
-
-    It is done as in `varying`.
-    """
-    head, tail, form, place, varies = shape.head, shape.rest[-1][1], shape.form, shape.place, shape.varies
-    start, between, match = len(head), tail + head, quiet.match
+    """`passing`, where texts need not be quiet without those behind them. They go into `run` as one, unless it `counts` them."""
+    tail, form, place, varies, match = shape.rest[-1][1], shape.form, shape.place, shape.varies, quiet.match
     least, most = 2 * shape.least, ROW * (shape.least + LONGEST)
-    cut: Callable[[bytes, int], list[Any]] | None = None
+    cut: Cut | None = None
 
     def glance(data: bytes) -> bytes | None:
         nonlocal cut
         if not least < len(data) < most or not 0 < len(run) < MOST or not data.endswith(tail):
             return None
-        if cut is None:
-            cut = re.compile(shape.pattern(ANY_TEXT) + rb"(?s:.{%d})" % len(between)).findall
-        found = cut(data + head, start)
-        if (form * len(found) % tuple(chain.from_iterable(found)) if varies else head + between.join(found) + tail) != data:
-            return None
-        texts: list[bytes] = [parts[place] for parts in found] if varies else found
+        if cut is None:  # not before a run has begun: shapes may be others in each event
+            cut = Cut(shape.head, shape.rest)
+        parts = cut.whole(data)
+        texts = parts[place :: cut.width] if varies else parts
         said = b"".join(texts)
-        if b"" in texts or not (said.isascii() or is_utf8(b" ".join(texts))):
+        if not said or b"" in texts or not (said.isascii() or is_utf8(b" ".join(texts))):
             return None
         if (quiet_ := match(said + b'"', 0)) is None or quiet_.end() < len(said):
             return None
@@ -163,7 +155,7 @@ def together(shape: Shape, quiet: re.Pattern[bytes], run: list[bytes], last: Las
             return None
         run.extend([said] if len(said) <= LONGEST and not counts else texts)
         if varies:
-            last.append(form % found[-1])
+            last.append(form % tuple(parts[-cut.width :]))
         return data
 
     return glance
@@ -185,7 +177,7 @@ def around(wrap: Wrap, *, escapes: Escapes | None) -> Around:
     parts = (quotes[0][1:], *quotes[1:-1], quotes[-1][:-1])
     between, number, end = parts[-1] + parts[0], wrap.number, wrap.end
 
-    def put(texts: list[bytes], count: int) -> bytes:
+    def put(texts: Sequence[bytes], count: int) -> bytes:
         said = b"".join(texts)
         if said.find(b"\\") >= 0 or not said.isascii():
             return b"".join([wrap.around(text_of(text) or "", at, escapes=escapes) for at, text in enumerate(texts, count)])
@@ -199,77 +191,27 @@ def around(wrap: Wrap, *, escapes: Escapes | None) -> Around:
 
 
 def rows(shape: Shape, quiet: re.Pattern[bytes], *, alone: bool) -> Row:
-    """Finds quiet events, at most ROW; `alone`: each text is quiet without those behind it."""
-    head, match_text = shape.head, quiet.match
-    holes = shape.holes(match_text)
-    start, tail, length = len(head), holes[-1][1], holes[-1][2]
-    between, step = tail + head, length + start
-
-    def end_of(data: bytes, at: int, quote: int) -> int:
-        """Where a text ends that is quiet, or may be with those behind it; somewhere else where it is surely not."""
-        match = match_text(data, at)
-        end = match.end() if match else -1
-        begins = not alone and end >= quote - KNOWN - 1 and data[quote - 1] != _BACKSLASH
-        return quote if begins else end
-
-    def alike(data: bytes, at: int, most: int) -> Texts:
-        """Of events in which nothing else varies."""
-        texts = list[bytes]()
-        find, startswith, take = data.find, data.startswith, texts.append
-        escapes = alone or find(b"\\", at) >= 0
-        at += start
-        end = end_of(data, at, find(b'"', at))
-        for _ in range(most - 1):
-            if not startswith(between, end):
-                break
-            take(data[at:end])
-            at = end + step
-            end = find(b'"', at)
-            if escapes and (alone or data[end - 1] == _BACKSLASH):
-                end = end_of(data, at, end)
-        if startswith(tail, end):
-            take(data[at:end])
-            return texts, at - start, end + length
-        return texts, at - step - len(texts[-1]) - start if texts else at - start, at - start
-
-    def apart(data: bytes, at: int, most: int) -> Texts:
-        """Of events in which more varies."""
-        texts, first, last, text = list[bytes](), at, at, b""
-        while data.startswith(head, at) and len(texts) < most:
-            at += start
-            for hole, literal, length in holes:
-                if hole is match_text:
-                    end = data.find(b'"', at)
-                    if alone or not texts or data[end - 1] == _BACKSLASH:
-                        end = end_of(data, at, end)
-                else:
-                    match = hole(data, at)
-                    end = match.end() if match else -1
-                if not data.startswith(literal, end):
-                    return texts, first, last
-                if hole is match_text:
-                    text = data[at:end]
-                at = end + length
-            texts.append(text)
-            first, last = last, at
-        return texts, first, last
-
-    cut = apart if shape.varies else alike
+    """Finds quiet events, about ROW; `alone`: each text is quiet without those behind it."""
+    place, most = shape.place, ROW * shape.least + LONGEST
+    cut: Cut | None = None
 
     def row(data: bytes, at: int) -> Texts:
-        if not data.startswith(head, at):
-            return [], at, at
-        found = texts, _, _ = cut(data, at, ROW)
+        nonlocal cut
+        if cut is None:
+            cut = Cut(shape.head, [(quiet if hole is ANY_TEXT and alone else hole, literal) for hole, literal in shape.rest])
+        parts, end = cut.row(data, at, at + most)
+        texts = parts[place :: cut.width]
         many, said = len(texts), b"".join(texts)
         if b"" in texts or len(said) > LONGEST * many or not (said.isascii() or is_utf8(b" ".join(texts))):
             many = next(n for n, text in enumerate(texts) if not 0 < len(text) <= LONGEST or not is_utf8(text))
             said = b"".join(texts[:many])
-        while (match := match_text(said + b'"', 0)) and match.end() < len(said):
+        while (match := quiet.match(said + b'"', 0)) and match.end() < len(said):
             many = bisect(list(accumulate(map(len, texts[:many]))), match.end())
             said = b"".join(texts[:many])
-        if many == len(texts):
-            return found
-        return cut(data, at, many) if many else ([], at, at)
+        if many < len(texts):
+            parts = parts[: many * cut.width]
+            end = at + cut.size(parts)
+        return texts[:many], end - cut.size(parts[-cut.width :]), end
 
     return row
 

@@ -97,10 +97,6 @@ class Shape:
         assert span
         return data[: span[0]] + text + data[span[1] :]
 
-    def holes(self, quiet: Match) -> tuple[tuple[Match, bytes, int], ...]:
-        """What varies, the text as `quiet` has it, and the literals behind, with their sizes."""
-        return tuple((quiet if hole is ANY_TEXT else hole.match, literal, len(literal)) for hole, literal in self.rest)
-
     def text(self, data: bytes) -> str | None:
         """The text of an event of this shape, never empty; None for any other event."""
         span = self.span(data)

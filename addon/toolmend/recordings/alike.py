@@ -7,10 +7,11 @@ Rule of this file: it knows nothing of what a line means. Two lines tell what th
 """
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from ..apis.shape import HOLES
+from ..cut import Cut, common
 
 LONGEST = 4096
 """Bytes of a line that another one is compared with."""
@@ -20,67 +21,52 @@ ROW = 16 * 1024
 
 _NAMED = re.compile(rb'"\s*:')
 _TEXT = re.compile(rb'[^"\\\r\n]*+(?:\\[^\r\n][^"\\\r\n]*+)*+')
-_NUMBER = re.compile(rb"\d+")
+_NUMBER = re.compile(rb"\d++")
 _FILLER = re.compile(rb"[A-Za-z0-9+/=_-]*+")
 
 type Hole = re.Pattern[bytes]
 
 
-@dataclass(slots=True)
-class Row:
-    """Lines that follow each other: where they and their texts begin, the texts, what else varies; where the last one ends."""
-
-    starts: list[int] = field(default_factory=list)
-    places: list[int] = field(default_factory=list)
-    texts: list[bytes] = field(default_factory=list)
-    others: list[bytes] = field(default_factory=list)
-    end: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class Alike:
     """What lines have in common. `head`: up to the first thing that varies. `rest`: what varies, each with the literal behind it.
 
-    `gap`: from the end of a line to the beginning of the next one that is alike.
+    The last literal goes on to the beginning of the next line that is alike. `place`: which of what varies is the text.
     """
 
-    head: bytes
-    rest: tuple[tuple[Hole, bytes], ...]
-    gap: bytes
+    def __init__(self, head: bytes, rest: Sequence[tuple[Hole, bytes]]) -> None:
+        self.literals = (head, *(literal for _, literal in rest))
+        self.place = next(at for at, (hole, _) in enumerate(rest) if hole is _TEXT)
+        self.cut = Cut(head, rest)
+
+    def row(self, lines: bytes, at: int) -> "Row":
+        """Those from `at` on, where a line begins; not one that is cut off, or that none may follow."""
+        parts, end = self.cut.row(lines, at, at + ROW)
+        return Row(self, at, end, parts, parts[self.place :: self.cut.width])
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Lines that follow each other: where the first begins, and the next one may; what varies in them, and of that the texts."""
+
+    alike: Alike
+    begin: int
+    end: int
+    parts: Sequence[bytes]
+    texts: Sequence[bytes]
 
     @property
-    def literals(self) -> Iterable[bytes]:
-        """All that does not vary."""
-        return self.head, *(literal for _, literal in self.rest), self.gap
+    def others(self) -> list[bytes]:
+        """What varies beside the texts."""
+        return [part for at, part in enumerate(self.parts) if at % self.alike.cut.width != self.alike.place]
 
-    def row(self, lines: bytes, at: int) -> Row:
-        """Those from `at` on, where a line begins; a line that is cut off is none of them."""
-        row = Row(end=at)
-        begin = at
-        while at - begin < ROW and lines.startswith(self.head, at):
-            start, at = at, at + len(self.head)
-            others: list[bytes] = []
-            for hole, literal in self.rest:
-                end = found.end() if (found := hole.match(lines, at)) else at
-                if not lines.startswith(literal, end):
-                    return row
-                if hole is _TEXT:
-                    place, text = at, lines[at:end]
-                else:
-                    others.append(lines[at:end])
-                at = end + len(literal)
-            more = lines.startswith(self.gap, at)
-            if not more and lines[at : at + 1] not in (b"\n", b"\r", b""):
-                return row
-            row.starts.append(start)
-            row.places.append(place)
-            row.texts.append(text)
-            row.others += others
-            row.end = at
-            if not more:
-                return row
-            at += len(self.gap)
-        return row
+    def start(self, count: int) -> int:
+        """Where the line begins that comes behind so many."""
+        return self.begin + self.alike.cut.size(self.parts[: self.alike.cut.width * count])
+
+    def place(self, count: int) -> int:
+        """Where its text begins."""
+        first, place = self.alike.cut.width * count, self.alike.place
+        return self.start(count) + sum(map(len, (*self.alike.literals[: place + 1], *self.parts[first : first + place])))
 
 
 def compare(before: bytes, gap: bytes, line: bytes, place: int) -> Alike | None:
@@ -99,15 +85,16 @@ def compare(before: bytes, gap: bytes, line: bytes, place: int) -> Alike | None:
         return None
     at = different[0]
     one, other = literals[at], others[at]
-    begin = one.rfind(b'"', 0, _common(one, other)) + 1
-    after = _common(one[: begin - 1 : -1], other[: begin - 1 : -1]) if begin else 0
+    begin = one.rfind(b'"', 0, common(one, other)) + 1
+    after = common(one[: begin - 1 : -1], other[: begin - 1 : -1]) if begin else 0
     end = one.find(b'"', len(one) - after)
     literals[at : at + 1] = one[:begin], one[end:]
     holes.insert(at, _TEXT)
     begins = b"".join(literals[: at + 1]).count(b'"') % 2
     if not begins or end < 0 or _NAMED.match(one, end):
         return None
-    return Alike(literals[0], tuple(zip(holes, literals[1:], strict=True)), gap)
+    literals[-1] += gap
+    return Alike(literals[0], list(zip(holes, literals[1:], strict=True)))
 
 
 def _cut(line: bytes) -> tuple[list[bytes], list[Hole]]:
@@ -119,15 +106,3 @@ def _cut(line: bytes) -> tuple[list[bytes], list[Hole]]:
         holes.append(hole)
         at = match.end(group)
     return [*literals, line[at:]], holes
-
-
-def _common(one: bytes, other: bytes) -> int:
-    """How many bytes they begin with together."""
-    low, high = 0, min(len(one), len(other))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if one[:middle] == other[:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low

@@ -138,18 +138,19 @@ class EchoMask:
         out = bytearray(lines)
         at, before = 0, (0, 0)
         while line := _CONTENT.search(lines, at):
-            row = self._row(lines, line.start())
-            if row and (at := self._suspicious(row)) < row.end:
-                line = _CONTENT.match(lines, at)
+            if row := self._row(lines, line.start()):
+                innocent = self._innocent(row)
+                if innocent == len(row.texts):
+                    at = row.end
+                    continue
+                line = _CONTENT.match(lines, row.start(innocent))
                 assert line
-            elif row:
-                continue
             start, at = line.span()
             if at - start > MAX_EVENT or (self._overlong and start == 0):
                 out[start:at] = b"*" * (at - start)
             elif self._concerned(lines, start, at):
                 found = self._read(lines, start, at, out)
-                if row and len(found) == 1 and row.places[row.starts.index(start)] in found:
+                if row and len(found) == 1 and row.place(innocent) in found:
                     self._path = found.popitem()[1]
             if self._compares and lines.find(b'"', start, at) >= 0:
                 if not row:
@@ -166,23 +167,22 @@ class EchoMask:
         row = self._alike.row(lines, at)
         return row if row.texts else None
 
-    def _suspicious(self, row: Row) -> int:
-        """Where a line begins in which a secret may begin, or go on; else where they all end."""
-        assert self._alike
+    def _innocent(self, row: Row) -> int:
+        """Lines before the first one in which a secret may begin, or go on."""
         others = (path[0] for path in self._tails if path != self._path)
-        if any(name in literal for name in others for literal in self._alike.literals):
-            return row.starts[0]
-        if row.others and self._begins.search(b"\n".join(row.others)):
-            return row.starts[0]
+        if any(name in literal for name in others for literal in row.alike.literals):
+            return 0
+        if (varies := row.others) and self._begins.search(b"\n".join(varies)):
+            return 0
         tail = self._tails.get(self._path, [])
         before = bytes(unit[0] for unit in tail)
         found = self._begins.search(before + b"".join(row.texts) + b'"')
         at = found.start() - len(before) if found else 0
         if at < 0 or not before.isascii() or b"\\" in before:
-            return row.starts[0]
+            return 0
         if tail:
             self.restored += [unit[1:] for unit in self._tails.pop(self._path) if unit[2]]
-        return row.starts[bisect_right([*accumulate(map(len, row.texts))], at)] if found else row.end
+        return bisect_right([*accumulate(map(len, row.texts))], at) if found else len(row.texts)
 
     def _compare(self, before: bytes, gap: bytes, line: bytes) -> None:
         """Learns what a line has in common with the one before, if nothing of that is suspicious."""

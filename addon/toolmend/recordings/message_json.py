@@ -24,11 +24,11 @@ MAX_READ = 64 * 1024 * 1024
 MAX_KEPT = 4 * 1024 * 1024
 """Characters of a response that are kept: eight times the longest answers."""
 
-STEP = 64
-"""Events that are read in one step."""
+STEP = 8
+"""Events that are read in one step, after which the event loop gets its turn; deltas in a row may be one."""
 
-BLOCK = 32 * 1024
-"""Bytes that are read at a time: some 120 events, after which the event loop gets its turn."""
+BLOCK = 128 * 1024
+"""Bytes that are read at a time: some 500 deltas, as many as are read as one."""
 
 
 def message_of(api: str, body: IO[bytes], *, stream: bool) -> dict[str, Any] | None:
