@@ -33,6 +33,31 @@ print(libc.mallinfo2().hblks - before)
 """
 
 
+IDLE = """
+import gc, sys
+from toolmend import memory
+
+def taken():
+    with open("/proc/self/status") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("VmRSS")) // 1024
+
+if sys.argv[1:]:
+    memory.settle()
+    memory.TRIM_EVERY = float(sys.argv[1])
+blocks = [bytes(4000) for _ in range(16000)]
+before, stay = taken(), blocks[::100]  # between what goes
+del blocks
+gc.collect()
+print(before - taken() > 40)
+"""
+
+
+def is_given_back(*arguments: str) -> str:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    run = subprocess.run([sys.executable, "-c", IDLE, *arguments], capture_output=True, text=True, check=True, env=environment)
+    return run.stdout.strip()
+
+
 def own_pages(*arguments: str) -> list[str]:
     """How many have pages of their own: of one large block, and of that and the buffer of a read."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
@@ -46,12 +71,21 @@ def test_large_blocks_have_pages_of_their_own() -> None:
     assert own_pages("settled") == ["1", "1"]
 
 
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="it is glibc's way")
+def test_what_lies_idle_is_given_back_now_and_then() -> None:
+    assert is_given_back() == "False"
+    assert is_given_back("60") == "False"
+    assert is_given_back("0") == "True"
+
+
 def test_modules_are_no_garbage_until_the_script_is_loaded_anew() -> None:
+    before = list(gc.callbacks)
     memory.settle()
     assert gc.get_freeze_count() > 0
     assert gc.get_threshold()[2] == memory.FULL
     memory.unsettle()
     assert gc.get_freeze_count() == 0
+    assert gc.callbacks == before
 
 
 @pytest.mark.parametrize("error", [OSError, AttributeError, TypeError])

@@ -6,6 +6,8 @@ Rule of this file: nothing here changes what is done, and what a platform has no
 import ctypes
 import gc
 from contextlib import suppress
+from time import monotonic
+from typing import Any
 
 TRIM, MMAP = -1, -3
 """glibc's M_TRIM_THRESHOLD and M_MMAP_THRESHOLD, malloc.h."""
@@ -14,11 +16,27 @@ LARGE = 320 * 1024
 """Bytes. asyncio asks for 256 KiB whenever it reads, and gives most of that back at once: that must stay cheap."""
 
 SPARE = 16 * 1024 * 1024
-"""Bytes at the heap's end that are not given back: what a request takes is asked for again by the next one, page by page."""
+"""Bytes at the heap's end that are not given back at once: what a request takes is asked for again by the next, page by page."""
 
 FULL = 2
 """Collections of the middle generation until a full one. Python's 10 let mitmproxy's flows and connections, which are in cycles
 all, lie until they are more than all that is in use."""
+
+TRIM_EVERY = 10.0
+"""Seconds at least between two times that what lies idle is given back: it takes 2 ms of 100 MiB, in which streams wait."""
+
+
+class _Trimmer:
+    """Has malloc give back what lies idle, behind a collection of garbage: then most does."""
+
+    def __init__(self) -> None:
+        self._trim = ctypes.CDLL(None).malloc_trim
+        self._last = monotonic()
+
+    def __call__(self, phase: str, info: dict[str, Any]) -> None:
+        if phase == "stop" and info["generation"] and (now := monotonic()) - self._last > TRIM_EVERY:
+            self._last = now
+            self._trim(0)
 
 
 def settle() -> None:
@@ -27,7 +45,8 @@ def settle() -> None:
     All modules, 100,000 objects, are looked through no more: that takes 60 ms, in which every stream waits. What is left to look
     through is so little that it can be done often. And what is LARGE gets pages of its own, which are given back with it. By
     itself glibc does so only until the first of them is given back; from then on they lie in the heap, and what is small comes to
-    stand between them: in time a quarter of it lies idle.
+    stand between them: in time a quarter of it lies idle. What lies idle all the same, for what comes and goes between what
+    stays, is given back every TRIM_EVERY seconds: else memory is the most that ever came at once.
     """
     gc.freeze()
     young, middle, _ = gc.get_threshold()
@@ -36,8 +55,10 @@ def settle() -> None:
         mallopt = ctypes.CDLL(None).mallopt
         mallopt(MMAP, LARGE)
         mallopt(TRIM, SPARE)
+        gc.callbacks.append(_Trimmer())
 
 
 def unsettle() -> None:
     """After a reload of the script, its old modules are garbage."""
     gc.unfreeze()
+    gc.callbacks[:] = [callback for callback in gc.callbacks if not isinstance(callback, _Trimmer)]
