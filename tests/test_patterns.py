@@ -45,13 +45,15 @@ def test_pattern(name: str) -> None:
 
 @pytest.mark.parametrize("name", PATTERNS)
 def test_pattern_in_other_spellings(name: str) -> None:
-    """CRLF and CR, markers escaped in the JSON, comments between events: the same answer."""
+    """CRLF and CR, markers escaped in the JSON, JSON over several lines, comments between events: the same answer."""
     pattern = PATTERNS[name]
     expected = read(play(lambda: make(pattern), [body_of(pattern)]))
     for newline in ("\r\n", "\r"):
         assert read(play(lambda: make(pattern), [body_of(pattern, newline)])) == expected
     escaped = body_of(pattern).replace(b"<", b"\\u003c").replace(b"|", b"\\u007c")
     assert read(play(lambda: make(pattern), [escaped])) == expected
+    spread = body_of(pattern).replace(b'{"id":', b'{\ndata: "id":').replace(b'"choices": [', b'"choices":\ndata: [')
+    assert read(play(lambda: make(pattern), [spread])) == expected
     noisy = body_of(pattern).replace(b"\n\ndata:", b"\n\n: keep-alive\n\ndata:")
     assert read(play(lambda: make(pattern), [noisy])) == expected
 

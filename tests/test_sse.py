@@ -74,6 +74,13 @@ def test_with_data(raw: bytes, expected: bytes) -> None:
     assert event.with_data(b"b") == expected
 
 
+def test_with_data_of_several_lines() -> None:
+    """A line end that stays in it would end the line of data."""
+    (event,) = decode([b'data: {\ndata: "a": 1}\n\n'])
+    assert event.data
+    assert event.with_data(event.data) == b'data: { "a": 1}\n\n'
+
+
 def test_with_data_of_several() -> None:
     """Those that were read as one are one then."""
     for newline in (b"\n", b"\r\n"):

@@ -48,8 +48,9 @@ class ServerSentEvent:
         return match.group() if match else b"\n"
 
     def with_data(self, data: bytes) -> bytes:
-        """The bytes of this event with other data (one line). Its other lines, comments too, stay as they are."""
+        """The bytes of this event with other data, on one line. Its other lines, comments too, stay as they are."""
         newline = self.newline
+        data = data.replace(b"\n", b" ")  # JSON text that came in several lines
         if self.data is not None and self.raw == b"data: " + self.data + newline + newline:
             return b"data: " + data + newline + newline
         lines, placed = [], False

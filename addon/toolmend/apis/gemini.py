@@ -80,8 +80,6 @@ class Gemini:
         assert sse.data is not None
         must = isinstance(sse, Element) and sse.opens
         data = self._builder.chunk(sse.data, events, whole=must)
-        if not isinstance(sse, Element):
-            data = data.replace(b"\n", b" ")  # it was in several lines
         return sse.with_data(data) if data else b""
 
     def held(self) -> bytes:
