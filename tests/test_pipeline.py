@@ -192,6 +192,26 @@ def test_a_call_that_the_end_of_the_stream_brings_to_light(ending: str) -> None:
     assert answer.only.finish_reasons == ([] if "DONE" in ending else ["tool_calls"])
 
 
+SAID = event(chunk({"role": "assistant", "content": "Look"}))
+BEHIND = {
+    "what is held": SAID + event(chunk({"content": " <|tool_call_begin|>functions.get_w"})),
+    "a late reason": SAID + event(chunk({}, "stop")) + event(chunk({"content": " <|tool_call_begin|>functions.get_w"})),
+}
+"""What leaves at the end of the body, behind or in front of its last event."""
+
+
+@pytest.mark.parametrize("tail", [b"upstream connect error", b": OPENROUTER", b"event: x\n", b'data: {"id', b"cut -1", b"cut -2"])
+@pytest.mark.parametrize("name", BEHIND)
+def test_what_leaves_at_the_end_is_no_part_of_an_event_without_end(name: str, tail: bytes) -> None:
+    """An upstream that broke off in the middle of a line, or left out the last blank line."""
+    body = BEHIND[name][: int(tail[4:])] if tail.startswith(b"cut") else BEHIND[name] + tail
+    client = play(pipeline, [body])
+    assert read(client).only.content == "Look <|tool_call_begin|>functions.get_w"
+    assert read(client).only.finish_reasons in ([], ["stop", "stop"])
+    for chunks in cuts(body):
+        assert play(pipeline, chunks) == client
+
+
 def test_role_and_index_are_added() -> None:
     body = event({**META, "choices": [{"delta": {"content": "Hi"}, "finish_reason": None}]}) + event("[DONE]")
     made = pipeline()

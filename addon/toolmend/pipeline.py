@@ -146,14 +146,15 @@ class Pipeline:
             self._catch_up(out)
             self._read(self._waiting, out)
             self._catch_up(out)
-            self._events(self._decoder.close(), out)
+            rest = self._decoder.close()
+            self._events(rest, out)
             if not self.done and (last := self._codec.close()).events:
                 self._send(self._through([last], 0), out)
             self._send(self._released(), out)
             if not self.done:
                 out.append(b"")
                 out[-1] = self._writer.close() if self._writer else self._codec.held()
-            return b"".join(out)
+            return b"".join(out if self._writer else _apart(out, rest))
         except Exception as error:
             return self._fail(error, out)
 
@@ -361,3 +362,12 @@ class Pipeline:
     def _id(self) -> str:
         self.ids.append(self._new_id())
         return self.ids[-1]
+
+
+def _apart(out: Sequence[bytes], rest: Sequence[ServerSentEvent]) -> Iterator[bytes]:
+    """What goes out at the end of the body. Where something is put behind the last event, and that was not ended, it is now."""
+    last = rest[-1] if rest and rest[-1].raw.strip() else None
+    for at, part in enumerate(out):
+        yield part
+        if last and part.endswith(last.raw) and any(out[at + 1 :]):
+            yield last.missing

@@ -47,6 +47,11 @@ class ServerSentEvent:
         match = _LINE_END.search(self.raw)
         return match.group() if match else b"\n"
 
+    @property
+    def missing(self) -> bytes:
+        """What it lacks to its end, where the body ended before: something is to come behind it all the same."""
+        return self.newline * (1 if self.raw.endswith((b"\n", b"\r")) else 2)
+
     def with_data(self, data: bytes) -> bytes:
         """The bytes of this event with other data, on one line. Its other lines, comments too, stay as they are."""
         newline = self.newline

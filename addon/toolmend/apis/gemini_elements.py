@@ -28,6 +28,10 @@ class Element(ServerSentEvent):
         """Whether the array begins in front of it: then it cannot be left out."""
         return self.raw.lstrip(_BLANKS).startswith(b"[") and not self.closes
 
+    @property
+    def missing(self) -> bytes:
+        return b""
+
     def with_data(self, data: bytes) -> bytes:
         """The element with another value."""
         return self.raw[: len(self.raw) - len(self.data or b"")] + data

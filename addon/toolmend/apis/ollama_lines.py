@@ -15,6 +15,10 @@ _BLANKS = b" \t\r\n"
 class Line(ServerSentEvent):
     """One line, its end included."""
 
+    @property
+    def missing(self) -> bytes:
+        return b"" if self.raw.endswith(b"\n") else b"\n"
+
     def with_data(self, data: bytes) -> bytes:
         """A line with another value, which ends as this one."""
         return data + (b"\r\n" if self.raw.endswith(b"\r\n") else b"\n")
