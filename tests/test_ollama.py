@@ -115,6 +115,11 @@ def test_calls_in_the_text(deltas: list[Delta], said: Any) -> None:
     assert answer.faults == []
 
 
+def test_a_call_that_ends_in_the_last_line() -> None:
+    body = ollama_lines([ONE[:60]], message={"role": "assistant", "content": f"{ONE[60:]} Done."})
+    assert mended(body, ["kimi_k2"]).said == (" Done.", "", [CALL])
+
+
 @pytest.mark.parametrize(
     ("calls", "rules", "call"),
     [

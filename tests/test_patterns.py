@@ -6,7 +6,7 @@ import pytest
 
 from judge import read
 from patterns import Pattern, all_patterns
-from streams import body_of, cuts, event, play, stream
+from streams import body_of, chunk, cuts, event, play, stream
 from toolmend.pipeline import Pipeline
 
 PATTERNS = all_patterns()
@@ -67,6 +67,19 @@ def test_pattern_in_other_deltas(name: str) -> None:
     for deltas in ([text], list(text)):
         upstream = stream(deltas, finish=pattern.finish, field=pattern.field)
         assert read(play(lambda: make(pattern), [upstream])) == expected
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_pattern_with_a_finish_reason_on_each_chunk(name: str) -> None:
+    """No reason ends a text that goes on: the same answer, and the last reason is the right one."""
+    pattern = PATTERNS[name]
+    chunks = [event(chunk({"role": "assistant", pattern.field: delta}, pattern.finish or "stop")) for delta in pattern.deltas]
+    upstream = b"".join(chunks) + event("[DONE]")
+    choice = read(play(lambda: make(pattern), [upstream])).only
+    assert [call.arguments for call in choice.calls] == [call[2] for call in pattern.calls]
+    assert (choice.content, choice.reasoning) == (pattern.content, pattern.reasoning)
+    assert choice.finish_reasons[-1] == (pattern.expected_finish or "stop")
+    assert read(play(lambda: make(pattern), [upstream[at : at + 1] for at in range(len(upstream))])).only == choice
 
 
 @pytest.mark.parametrize("name", TEXTS)

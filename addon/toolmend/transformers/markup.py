@@ -82,6 +82,10 @@ class _Held:
     def decided(self) -> bool:
         return not any(isinstance(item, _Piece) and item.left for item in self.items)
 
+    def says(self, choice: int) -> bool:
+        """Whether there is text of a choice in it."""
+        return any(isinstance(item, _Piece) and item.event.choice == choice for item in self.items)
+
     def result(self) -> Frame:
         if not self.changed and not any(isinstance(item, _Piece) and item.changed for item in self.items):
             return self.frame
@@ -116,8 +120,6 @@ class Markup:
             event = frame.events[0]
             if isinstance(event, TextDelta | ReasoningDelta) and self._passes(event):
                 return (frame,)
-        if MessageEnd() in frame.events:
-            self._finish()
         held = _Held(frame)
         self._held.append(held)
         for event in frame.events:
@@ -165,8 +167,12 @@ class Markup:
                 held.items.append(piece)
                 self._apply(choice, choice.reader.feed(event.text, isinstance(event, ReasoningDelta)))
             case Finish():
-                choice = self._choice(event.choice)
-                self._apply(choice, choice.reader.close())
+                if not held.says(event.choice):  # else it may be one of many: some upstreams put a reason on each chunk
+                    choice = self._choice(event.choice)
+                    self._apply(choice, choice.reader.close())
+                held.items.append(event)
+            case MessageEnd():
+                self._finish()
                 held.items.append(event)
             case ToolCallStart() | ToolCallDelta() | ToolCallEnd():
                 if isinstance(event, ToolCallStart):
