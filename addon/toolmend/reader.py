@@ -96,19 +96,23 @@ class Reader(Telling):
         self._advance()
         return self.ops
 
-    def native(self) -> list[Op]:
-        """A call of the upstream's own comes: what looked like calls in the reasoning were thoughts."""
+    def native(self, *, begins: bool) -> list[Op]:
+        """A call of the upstream's own comes: what looked like calls in the reasoning were thoughts.
+
+        Where one `begins`, a call that is open is over: the text behind is no more of its arguments.
+        """
         self.ops = []
         if self.doubtful:
             self._give_up_doubt()
+        elif begins and self.committed:
+            self._read_to_the_end()
+            self._restart()
         return self.ops
 
     def close(self) -> list[Op]:
         """The text is over, for now: a choice that goes on behind its end starts afresh."""
         self.ops = []
-        self.scanner.ended = True
-        self._advance()
-        self.scanner.ended = False
+        self._read_to_the_end()
         self.were_calls()
         self.was_content()
         self.open = (None, ())
@@ -128,6 +132,11 @@ class Reader(Telling):
         elif not self.committed:
             self._all_is_text()
         return self.ops
+
+    def _read_to_the_end(self) -> None:
+        self.scanner.ended = True
+        self._advance()
+        self.scanner.ended = False
 
     def _advance(self) -> None:
         next(self._reading, None)

@@ -175,10 +175,11 @@ class Markup:
                 self._finish()
                 held.items.append(event)
             case ToolCallStart() | ToolCallDelta() | ToolCallEnd():
-                if isinstance(event, ToolCallStart):
+                begins = isinstance(event, ToolCallStart)
+                if begins:
                     self._count()
                 choice = self._choice(event.choice)
-                self._apply(choice, choice.reader.native())
+                self._apply(choice, choice.reader.native(begins=begins))
                 index = self._native_index(event)
                 held.items.append(event if index == event.index else replace(event, index=index))
                 held.changed |= index != event.index
