@@ -65,10 +65,10 @@ def ollama_request(request: dict[str, Any] = WEATHER) -> dict[str, Any]:
     return {"model": LINE["model"], **{name: value for name, value in request.items() if name in ("messages", "tools")}}
 
 
-def candidate(*parts: dict[str, Any], finish: str | None = None) -> dict[str, Any]:
+def candidate(*parts: dict[str, Any], finish: str | None = None, index: Any = 0) -> dict[str, Any]:
     """A chunk of Gemini's."""
     content = {"parts": list(parts), "role": "model"} if parts else {"role": "model"}
-    return {"candidates": [{"content": content, **({"finishReason": finish} if finish else {}), "index": 0}]}
+    return {"candidates": [{"content": content, **({"finishReason": finish} if finish else {}), "index": index}]}
 
 
 def gemini_chunks(deltas: Sequence[Delta], finish: str | None = "STOP") -> list[dict[str, Any]]:

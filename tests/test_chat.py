@@ -84,6 +84,11 @@ CHUNKS: dict[str, tuple[list[Any], list[Any], list[str]]] = {
         [choices(*({"index": n, "delta": HI, "finish_reason": None} for n in range(2)))],
         ["choice_index"],
     ),
+    "indices that are no integers": (
+        [choices({"index": "1", "delta": HI}, {"index": 0.0, "delta": HI}), choices({"index": True, "delta": HI}, {"index": None, "delta": HI})],
+        [choices(*({"index": n, "delta": HI, "finish_reason": None} for n in order)) for order in ((1, 0), (0, 1))],
+        ["choice_index"],
+    ),
     "a choice that is none": (
         [choices(None, {"delta": HI})], [choices({"index": 1, "delta": HI, "finish_reason": None})], ["choice_index"],
     ),

@@ -27,6 +27,7 @@ from other_streams import (
 from patterns.kimi import CITY, ONE, B, C, E, S
 from streams import cuts, play
 from toolmend.apis.gemini_elements import ElementDecoder, GeminiDecoder
+from toolmend.apis.indices import MAX_CHOICES
 from toolmend.config.settings import Settings
 from toolmend.decoded import events_of
 from toolmend.events import Usage
@@ -220,6 +221,26 @@ def test_what_was_thought_is_put_out() -> None:
     told = {"promptTokenCount": 10, "toolUsePromptTokenCount": 3, "candidatesTokenCount": 5, "thoughtsTokenCount": 2, "cachedContentTokenCount": 4}
     message = fold(events_of("gemini", [gemini_sse([{"usageMetadata": told, **MODEL}])], stream=True))
     assert message.usage == Usage(13, 7, 4, reasoning_tokens=2)
+
+
+def test_candidates_without_end_do_not_fill_the_memory() -> None:
+    """Those that there may be are mended, more pass as they come."""
+    made = pipeline()
+    for choice in range(2 * MAX_CHOICES):
+        came = gemini_sse([candidate({"text": text}, index=choice) for text in (ONE[:40], ONE[40:])])
+        assert (made.feed(came) == came) is (choice >= MAX_CHOICES)
+    assert len(made._markup._choices) == MAX_CHOICES
+    unread = candidate({"text": "stays"}, index=2 * MAX_CHOICES)["candidates"][0]
+    both = candidate({"text": ONE})
+    both["candidates"].append(unread)
+    assert unread in json.loads(made.feed(gemini_sse([both]))[6:])["candidates"]
+
+
+def test_candidates_whose_index_is_text_are_told_apart() -> None:
+    made = pipeline()
+    for at in range(len(ONE)):
+        made.feed(gemini_sse([candidate({"text": ONE[at]}, index=choice) for choice in ("1", "0")]))
+    assert [len(choice.reader.ids) for choice in made._markup._choices.values()] == [1, 1]
 
 
 def test_a_refused_prompt() -> None:

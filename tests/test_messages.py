@@ -364,6 +364,8 @@ IRREGULAR: dict[str, tuple[bytes, list[str], set[str]]] = {
     "the type in the event line alone": (b"".join(b"event: %s\ndata: %s\n\n" % (e["type"].encode(), json.dumps({k: v for k, v in e.items() if k != "type"}).encode()) for e in A),
                                          PLAINLY, {"event_name"}),
     "no index": (sse(unindexed(TWO)), BOTH, {"block_index"}),
+    "indices that are text": (sse([{**event, "index": str(event["index"])} if "index" in event else event for event in TWO]), BOTH, {"block_index"}),
+    "indices that are no integers": (sse([{**event, "index": float(event["index"])} if "index" in event else event for event in TWO]), BOTH, {"block_index"}),
     "indices from 1": (sse([{**event, "index": event["index"] + 1} if "index" in event else event for event in TWO]), BOTH, {"block_index"}),
     "the same index": (sse([{**event, "index": 0} if "index" in event else event for event in TWO]), BOTH, {"block_index"}),
     "no block start": (sse(without(A, 2)), PLAINLY, {"block_index"}),

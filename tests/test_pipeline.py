@@ -16,6 +16,7 @@ from patterns.kimi import CITY, ONE
 from streams import META, WEATHER, body_of, chunk, cuts, event, pieces, play, stream, wrapped
 from toolmend import json_text
 from toolmend.apis import chat
+from toolmend.apis.indices import MAX_CHOICES
 from toolmend.config.settings import Settings
 from toolmend.pipeline import Pipeline
 from toolmend.transformers import markup
@@ -292,11 +293,11 @@ def test_choices_without_end_do_not_fill_the_memory() -> None:
     """Those that there may be are mended, more pass as they come."""
     deltas = [{"role": "assistant"}, *({"content": piece} for piece in pieces(ONE, 1))]
     made = pipeline()
-    for choice in (*range(3 * chat.MAX_CHOICES), 1 - chat.MAX_CHOICES):
+    for choice in (*range(3 * MAX_CHOICES), 1 - MAX_CHOICES):
         events = [event(chunk(delta, index=choice)) for delta in deltas]
         given = b"".join(map(made.feed, events))
-        assert (given == b"".join(events)) is (choice not in range(chat.MAX_CHOICES))
-    assert len(made._markup._choices) == chat.MAX_CHOICES
+        assert (given == b"".join(events)) is (choice not in range(MAX_CHOICES))
+    assert len(made._markup._choices) == MAX_CHOICES
     unread = {"index": 500, "delta": {"content": "stays"}, "finish_reason": None}
     mended = chunk({"content": "x"}, index=0)
     mended = {"choices": [{**mended["choices"][0], "finish_reason": ""}, unread], "created": 1}  # it has no id

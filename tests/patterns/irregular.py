@@ -155,6 +155,10 @@ PATTERNS = {
         [calls(entry(0, NONE, "get_weather", "")), more(CITY), calls(entry(0, NONE, "get_time", "")), more(ZONE)],
         "tool_call_id", "tool_call_index", told=[MADE, (None, *TIME[1:])],
     ),
+    "indices-that-are-no-integers": mended(
+        [calls(entry(0.0, "call_a", "get_weather", "")), calls(entry("1", "call_b", "get_time", "")), more(ZONE, 1.0), more(CITY, "0")],  # type: ignore[arg-type]
+        "tool_call_index", told=[GET, TIME],
+    ),
     "an-index-nobody-announced": mended([first(), more(CITY[:4], 1), more(CITY[4:], 2)], "tool_call_index"),
     "one-call-at-two-indices": mended(
         [first(CITY[:4]), calls(entry(1, "call_a", NONE, CITY[4:]))], "tool_call_id", "tool_call_index"

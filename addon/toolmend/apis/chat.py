@@ -33,13 +33,11 @@ from .chat_parts import parts_of
 from .chat_reports import put_errors, stop_sequence_of, usage_in
 from .chat_shape import REASONING, learn_chunk
 from .chat_write import rewrite
+from .indices import MAX_CHOICES, index_of, is_index
 from .shape import Shape
 
 _COMMON = {"id": "", "object": "chat.completion.chunk", "created": 0, "model": ""}
 """What every chunk of a stream has, and what it gets if none has it."""
-
-MAX_CHOICES = 128
-"""Choices of one answer that are read, as many as OpenAI gives; those of an upstream that makes up more pass as they come."""
 
 _SAYS = (*REASONING, "reasoning_details", "content", "refusal")
 """What a delta says that is no call."""
@@ -212,9 +210,8 @@ class Chat:
 
     def _decode_choice(self, choice: Mapping[str, Any], place: int, key: str, events: list[Event]) -> bool:
         regular = True
-        index = choice.get("index")
-        if not isinstance(index, int):
-            index = place
+        index = index_of(choice.get("index"), place)
+        if not is_index(choice.get("index")):
             regular = self._mended("choice_index")
         if index not in self._choices:
             if len(self._choices) == MAX_CHOICES:

@@ -18,6 +18,7 @@ from typing import Any, Literal
 from ..events import Event, TextDelta, ToolCallDelta, ToolCallEnd, ToolCallStart
 from ..tools import Tools
 from .call_identity import Call, bare, find, joined, latest, may_go_on, only_fitting, text_of, value_of
+from .indices import index_of, is_index
 from .shape import ROOM
 
 MAX_KEPT = 1024 * 1024
@@ -32,7 +33,6 @@ MAX_BEHIND = 64
 BROKEN_OFF = ("length", "content_filter", "error")
 """Finish reasons behind which a call without arguments is not one that needs none."""
 
-_DIGITS = tuple(map(str, range(100)))
 _KNOWN_KEYS = frozenset({"index", "id", "type", "function", "custom"})
 
 
@@ -139,7 +139,7 @@ class Calls:
         inner = entry.get(kind)
         inner = inner if isinstance(inner, Mapping) else {}
         index = entry.get("index")
-        key = index if isinstance(index, int) else int(index) if index in _DIGITS else None
+        key = index_of(index, None)
         id_, name = entry.get("id") or "", inner.get("name") or ""
         arguments = inner.get("input" if kind == "custom" else "arguments", "")
         regular = True
@@ -170,7 +170,7 @@ class Calls:
             if new and entry.get("type") != kind:
                 regular = self._mended("tool_call_type")
         regular &= self._take(call, arguments, events)
-        return regular if index == call.index else self._mended("tool_call_index")
+        return regular if is_index(index) and index == call.index else self._mended("tool_call_index")
 
     def _add(self, call: Call) -> None:
         self._calls.append(call)

@@ -24,6 +24,7 @@ from ..events import (
 )
 from .chat_details import text_of, with_text
 from .chat_shape import REASONING
+from .indices import index_of
 
 _COMMON = frozenset({"id", "object", "created", "model", "system_fingerprint", "service_tier", "provider", "choices"})
 """Members that every chunk of a stream carries: a chunk with nothing else says nothing."""
@@ -46,8 +47,7 @@ def rewrite(
     if frame.sse is not None:
         for place, choice in enumerate(chunk.get("choices") or ()):
             if isinstance(choice, dict):
-                index = choice.get("index")
-                sources[index if isinstance(index, int) else place] = choice
+                sources[index_of(choice.get("index"), place)] = choice
     by_choice: dict[int, list[Event]] = {index: [] for index in sources}
     for event in frame.events:
         if not isinstance(event, Usage | StreamError | MessageEnd):
@@ -63,7 +63,8 @@ def rewrite(
             continue
         own = source.get(key)
         own = own if isinstance(own, dict) else {}
-        built = {"index": index, **source, key: _build(own, events, key, reasoning_field, legacy=legacy)}
+        delta = _build(own, events, key, reasoning_field, legacy=legacy)
+        built: dict[str, Any] = {"index": index, **source} | {"index": index, key: delta}
         built["finish_reason"] = next((e.finish_reason for e in events if isinstance(e, Finish)), None)
         if source.get("logprobs") and own.get("content") != built[key].get("content"):
             built["logprobs"] = None  # they tell the text that was taken out

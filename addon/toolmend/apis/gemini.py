@@ -22,6 +22,7 @@ from .codec import Reply
 from .gemini_elements import Element, behind, end
 from .gemini_reports import blocked, error_in, reason_of, usage_in
 from .gemini_write import Builder, inner, is_call, is_text, parts_of
+from .indices import MAX_CHOICES, index_of
 
 _API = ("default_api.", "default_api:")
 """Google shows the model its tools as functions of this module, and some of its parsers leave that in a call's name."""
@@ -35,7 +36,8 @@ class Gemini:
         self._calls: dict[int, int] = {}  # of each choice, so many
         self._late: dict[int, str] = {}  # finish reasons that came with text or calls
         self._ended: set[int] = set()  # choices that have a finish reason
-        self._builder = Builder()
+        self._choices: set[int] = set()  # those that are read
+        self._builder = Builder(self._choices)
         self._last: ServerSentEvent | None = None
         self._regular = True
 
@@ -104,8 +106,7 @@ class Gemini:
         candidates = chunk.get("candidates")
         for place, candidate in enumerate(candidates if isinstance(candidates, list) else ()):
             if isinstance(candidate, dict):
-                index = candidate.get("index")
-                yield from self._candidate(candidate, index if isinstance(index, int) else place)
+                yield from self._candidate(candidate, index_of(candidate.get("index"), place))
         if blocked(chunk):
             yield Finish("content_filter")
         if usage := usage_in(chunk):
@@ -114,6 +115,10 @@ class Gemini:
             yield error
 
     def _candidate(self, candidate: Mapping[str, Any], choice: int) -> Iterator[Event]:
+        if choice not in self._choices:
+            if len(self._choices) == MAX_CHOICES:
+                return
+            self._choices.add(choice)
         said = False
         for part in parts_of(candidate):
             for event in self._part(part, choice):

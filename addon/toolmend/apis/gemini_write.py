@@ -5,12 +5,13 @@ that it said was taken from it, and so does a chunk. What a part had beside its 
 text of its kind that is left, or else with the call that the text became.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
 from .. import json_text
 from ..events import Event, Finish, MessageEnd, ReasoningDelta, StreamError, TextDelta, Usage
 from .gemini_reports import MALFORMED
+from .indices import index_of
 from .whole_calls import WholeCall, WholeCalls
 
 _CHUNK = frozenset({"candidates", "usageMetadata", "modelVersion", "responseId", "createTime"})
@@ -25,9 +26,10 @@ type _Part = dict[str, Any]
 
 
 class Builder:
-    """The chunks of one response."""
+    """The chunks of one response. `read`: the choices whose events are told, others stay as they are."""
 
-    def __init__(self) -> None:
+    def __init__(self, read: Container[int]) -> None:
+        self._read = read
         self._calls = WholeCalls()
         self._made: set[int] = set()  # choices with a call that was found in the text
 
@@ -44,8 +46,7 @@ class Builder:
         sources: dict[int, Mapping[str, Any]] = {}
         for place, source in enumerate(given if isinstance(given, list) else ()):
             if isinstance(source, dict):
-                index = source.get("index")
-                sources[index if isinstance(index, int) else place] = source
+                sources[index_of(source.get("index"), place)] = source
         by_choice = _by_choice(events, sources)
         built = [self._candidate(sources.get(choice), choice, some) for choice, some in by_choice.items()]
         candidates = [candidate for candidate in built if whole or _says(candidate)]
@@ -84,6 +85,8 @@ class Builder:
 
     def _candidate(self, source: Mapping[str, Any] | None, choice: int, events: Iterable[Event]) -> dict[str, Any]:
         """A candidate from the upstream's own and the events that now speak for it."""
+        if source and choice not in self._read:
+            return dict(source)
         own = parts_of(source or {})
         first = next((place for place, part in enumerate(own) if is_text(part) or is_call(part)), len(own))
         behind = [part for part in own[first:] if not (is_text(part) or is_call(part))]

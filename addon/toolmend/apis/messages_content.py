@@ -19,6 +19,7 @@ from ..seals import Seal
 from .arguments import Arguments
 from .call_identity import bare
 from .codec import Reply
+from .indices import index_of, is_index
 from .messages_input import input_of
 
 MAX_OPEN = 256
@@ -54,11 +55,9 @@ class Content:
     def start(self, data: Mapping[str, Any], events: list[Event]) -> None:
         """A content_block_start."""
         self._settle(events, broken=False)
-        index, content = data.get("index"), data.get("content_block")
-        if index != self._next or self._open:
+        index, content = index_of(data.get("index"), self._next), data.get("content_block")
+        if not is_index(data.get("index")) or index != self._next or self._open:
             self.mended("block_index")
-        if not isinstance(index, int):
-            index = self._next
         self._next = max(self._next, index + 1)
         self._open[index] = self._begin(content if isinstance(content, dict) else {}, events)
         if len(self._open) > MAX_OPEN:
@@ -218,7 +217,7 @@ class Content:
 
     def _at(self, index: Any) -> _Block | None:
         """The open block at an index; the last one where none is told."""
-        if not isinstance(index, int):
+        place = index_of(index, None)
+        if not is_index(index):
             self.mended("block_index")
-            return next(reversed(self._open.values()), None)
-        return self._open.get(index)
+        return next(reversed(self._open.values()), None) if place is None else self._open.get(place)

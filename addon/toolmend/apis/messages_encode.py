@@ -20,6 +20,7 @@ from .. import json_text
 from ..events import Event, Finish, Frame, MessageEnd, ToolCallStart
 from ..sse import ServerSentEvent
 from .codec import Reply
+from .indices import index_of
 from .messages_blocks import Block, Blocks, event
 from .messages_errors import error_body
 from .messages_reports import same_stop
@@ -253,5 +254,4 @@ def _delta_of(data: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _index(data: Mapping[str, Any]) -> int | None:
-    index = data.get("index")
-    return index if isinstance(index, int) else None
+    return index_of(data.get("index"), None)
