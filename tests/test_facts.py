@@ -48,6 +48,15 @@ STREAMS = {
     "ollama, nothing known": ("ollama", "/api/chat", None, "application/json", 200, False),
     "bedrock": ("bedrock", "/model/m/converse-stream", {}, "application/vnd.amazon.eventstream", 200, True),
     "bedrock, an error": ("bedrock", "/model/m/converse-stream", {}, "application/json", 400, False),
+    "no type": ("chat", "/v1/chat/completions", {"stream": True}, "", 200, True),
+    "text": ("messages", "/v1/messages", {"stream": True}, "text/plain; charset=utf-8", 200, True),
+    "bytes": ("responses", "/v1/responses", {"stream": True}, "application/octet-stream", 201, True),
+    "text, whole": ("chat", "/v1/chat/completions", {"stream": False}, "text/plain", 200, False),
+    "text, nothing asked": ("chat", "/v1/chat/completions", {"stream": None}, "text/plain", 200, False),
+    "text, nothing known": ("chat", "/v1/chat/completions", None, "text/plain", 200, False),
+    "gemini, as text": ("gemini", "/v1beta/models/g:streamGenerateContent?alt=sse", {}, "text/plain", 200, True),
+    "ollama, as text": ("ollama", "/api/chat", {}, "text/plain", 200, True),
+    "JSON where a stream was asked for": ("chat", "/v1/chat/completions", {"stream": True}, "application/json", 200, False),
     "lines of another API": ("chat", "/v1/chat/completions", {}, "application/x-ndjson", 200, False),
 }
 
@@ -59,6 +68,14 @@ def test_what_is_a_stream(name: str) -> None:
     of.status_code = status
     assert facts.is_answer(of)
     assert facts.is_stream(api, path, request, of) == stream
+
+
+@pytest.mark.parametrize(("kind", "status"), [("text/html", 200), ("image/png", 200), ("text/plain", 404), ("", 500)])
+def test_what_is_no_answer(kind: str, status: int) -> None:
+    of = response(content_type=kind)
+    of.status_code = status
+    assert not facts.is_answer(of)
+    assert not facts.is_stream("chat", "/v1/chat/completions", {"stream": True}, of)
 
 
 @pytest.mark.parametrize(

@@ -249,7 +249,7 @@ def test_it_says_what_it_listens_to(proxy: Proxy, log: Log) -> None:
         ({"method": "GET"}, {}),
         ({"live": False}, {}),
         ({}, {"content_type": "text/html"}),
-        ({}, {"content_type": "application/octet-stream"}),
+        ({}, {"content_type": "application/zip"}),
         ({"host": "api.anthropic.com", "path": "/v1/messages/count_tokens"}, {"content_type": "application/json"}),
     ],
 )

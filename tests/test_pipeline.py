@@ -120,6 +120,14 @@ def test_without_blank_lines_nothing_waits_for_one() -> None:
         given = line
 
 
+def test_events_that_are_called_json() -> None:
+    """They came whole: an answer of JSON is not mended before its end."""
+    made = lambda: pipeline(new_id=lambda: "call_1")  # noqa: E731
+    assert made().message(LEAK) == play(made, [LEAK]) != LEAK
+    for body in UNTOUCHED.values():
+        assert made().message(body) is body
+
+
 def test_choices_are_independent() -> None:
     texts = [f"zero {ONE} end", f"one <|tool_ {ONE}", "two <|tool_call_begin|> prose"]
     body = b"".join(event(chunk({"role": "assistant"}, index=n)) for n in range(3))

@@ -24,6 +24,9 @@ REQUEST_LIMIT = 64 * 1024 * 1024
 AWS = "application/vnd.amazon.eventstream"
 NDJSON = ("application/x-ndjson", "application/ndjson")
 
+UNKNOWN = ("", "text/plain", "application/octet-stream", "binary/octet-stream")
+"""What an answer is called by a server that was not told what it is; SDKs that asked for a stream read it all the same."""
+
 EARLY = "the answer ended early"
 """What a flow's error begins with where it is not known who ended it."""
 
@@ -59,29 +62,35 @@ def is_json(response: http.Response) -> bool:
 
 
 def is_answer(response: http.Response) -> bool:
-    """Whether it is anything that an LLM API answers with, by its content type."""
-    return is_sse(response) or is_json(response) or _media(response) in (AWS, *NDJSON)
+    """Whether it is anything that an LLM API answers with, by its content type; or that type says nothing of it."""
+    known = is_sse(response) or is_json(response) or _media(response) in (AWS, *NDJSON)
+    return known or (_media(response) in UNKNOWN and _is_good(response))
 
 
 def is_stream(api: str, path: str, request: Mapping[str, Any] | None, response: http.Response) -> bool:
-    """Whether the upstream answers with a stream: told by the content type, and by what an API streams as JSON.
+    """Whether the upstream answers with a stream: told by the content type, or else by what was asked for.
 
     Gemini streams an array where no `alt=sse` is asked for; of Ollama, some proxies call its lines JSON.
     """
     kind = _media(response)
     if kind == "text/event-stream" or (api == "bedrock" and kind == AWS) or (api == "ollama" and kind in NDJSON):
         return True
-    if kind != "application/json" or not 200 <= response.status_code < 300:
+    if not _is_good(response) or not (kind in UNKNOWN or (kind == "application/json" and api in ("gemini", "ollama"))):
         return False
     if api == "gemini":
         return path.partition("?")[0].endswith(":streamGenerateContent")
-    return api == "ollama" and request is not None and request.get("stream") is not False
+    asked = (request or {}).get("stream")
+    return asked is True or (api == "ollama" and request is not None and asked is not False)
 
 
 def model(request: Mapping[str, Any] | None, path: str) -> str:
     """The model that is asked for: the request says it, or else the path."""
     found = _MODEL_IN_PATH.search(path)
     return str((request or {}).get("model") or (unquote(found[1]) if found else ""))[:200]
+
+
+def _is_good(response: http.Response) -> bool:
+    return 200 <= response.status_code < 300
 
 
 def _media(response: http.Response) -> str:

@@ -164,7 +164,7 @@ class Pipeline:
         return self._broken or (self._policy is not None and self._policy.done)
 
     def message(self, body: bytes) -> bytes:
-        """A whole response: JSON. Returns the very same bytes where there is nothing to mend."""
+        """A whole response: JSON, or events that are called so. Returns the very same bytes where there is nothing to mend."""
         if self._raw:
             return body
         try:
@@ -174,7 +174,8 @@ class Pipeline:
             return self._codec.encode_message(Frame(frame.sse, events, touched))
         except Exception as error:
             if not self._writer and isinstance(error, json_text.NotJSON):
-                return body
+                out = self.feed(body) + self.close()
+                return body if out == body else out
             self._fail(error, [])
             return self._writer.message([StreamError("api_error", _BROKEN, 502)]) if self._writer else body
 

@@ -37,10 +37,29 @@ def alpn(request: pytest.FixtureRequest) -> Iterator[tuple[str, ...]]:
 
 # the kind
 
-KINDS = {
+EVENTS = {
     "events as JSON": labelled(LEAK, JSON),
     "events as text": labelled(LEAK, TEXT),
+    "events as bytes": labelled(LEAK, "application/octet-stream"),
     "events without a name": labelled(LEAK, None),
+}
+
+
+@pytest.mark.parametrize("name", EVENTS)
+def test_events_that_are_not_called_so(
+    proxy: Mitmdump, plain: Mitmdump, serve: Serve, http2: httpx.Client, flows: Path, path: str, name: str, alpn: tuple[str, ...]
+) -> None:
+    """A stream was asked for, and SDKs read what comes as one, whatever it is called: so it is mended."""
+    upstream = serve(EVENTS[name], alpn=alpn)
+    ours, theirs = (ask(through, upstream.url, path=path) for through in (proxy, plain))
+    assert (ours.status, ours.terminated, ours.body) == (theirs.status, True, MENDED)
+    assert ours.header("content-type") == theirs.header("content-type")
+    assert http2.post(f"{upstream.url}/h2{path}", json=WEATHER).content == MENDED
+    kept = recording(flows, path)
+    assert (kept.meta["state"], kept.meta["error"]) == ("complete", None)
+
+
+KINDS = {
     "JSON as events": Script(((0, WHOLE),)),
     "JSON as text": Script(((0, WHOLE),), headers=(("content-type", TEXT),)),
     "binary as events": labelled(bytes(range(256)) * 20, SSE),

@@ -69,7 +69,7 @@ OTHERS = {
     "path": ("localhost", "POST", "/v1/embeddings", JSON),
     "method": ("localhost", "PUT", CHAT, SSE),
     "HEAD": ("localhost", "HEAD", CHAT, JSON),
-    "content type": ("localhost", "POST", CHAT, Script(chunks(LEAK), headers=(("Content-Type", "text/plain"),))),
+    "content type": ("localhost", "POST", CHAT, Script(chunks(LEAK), headers=(("Content-Type", "text/html"),))),
     "an error page": (
         "localhost",
         "POST",
