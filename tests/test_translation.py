@@ -341,6 +341,42 @@ def test_an_irregular_chat_stream(target: str, name: str) -> None:
     translated("chat", target, body, expected)
 
 
+MEANT = {
+    "model_length": "length",
+    "model_context_window_exceeded": "length",
+    "MAX_TOKENS": "length",
+    "sensitive": "content_filter",
+    "SAFETY": "content_filter",
+    "network_error": "error",
+    "insufficient_system_resource": "error",
+    "abort": "error",
+    "end_turn": "stop",
+}
+"""What providers call the end of an answer in their own words, and what they mean."""
+
+
+@pytest.mark.parametrize("word", MEANT)
+@pytest.mark.parametrize("target", ["messages", "responses"])
+def test_a_reason_in_a_providers_own_word_is_told_as_what_it_means(target: str, word: str) -> None:
+    body = bare(ROLE, SAID, chunk({}, word))
+    translated("chat", target, body, Heard("Hi there", stop=MEANT[word]))
+    assert play(lambda: pipeline("chat", "chat"), [body]) == body
+
+
+@pytest.mark.parametrize("target", ["chat", "messages", "responses"])
+def test_no_arguments_are_made_up_for_a_call_that_a_limit_in_other_words_broke_off(target: str) -> None:
+    out = play(lambda: pipeline("chat", target), [bare(ROLE, SAID, chunk(entry(arguments="")), chunk({}, "model_length"))])
+    assert [call.arguments for call in JUDGES[target].read(out).calls] in ([], [""])
+
+
+@pytest.mark.parametrize("word", ["length", "content_filter", "error"])
+@pytest.mark.parametrize("target", ["chat", "responses"])
+def test_a_reason_of_chat_in_a_messages_stream_is_told_as_what_it_means(target: str, word: str) -> None:
+    body = legal.sse(legal.messages(legal.text("Hi there"), stop=word))
+    translated("messages", target, body, Heard("Hi there", stop=word, counts=M_USAGE))
+    assert play(lambda: pipeline("messages", "messages"), [body]) == body
+
+
 @pytest.mark.parametrize("target", ["messages", "responses"])
 def test_think_tags_are_reasoning(target: str) -> None:
     request = {**asked(target, *WEATHER), "model": "qwen3-32b"}

@@ -34,6 +34,7 @@ from .chat_reports import put_errors, stop_sequence_of, usage_in
 from .chat_shape import REASONING, learn_chunk
 from .chat_write import rewrite
 from .indices import MAX_CHOICES, index_of, is_index
+from .reasons import meant
 from .shape import Shape
 
 _COMMON = {"id": "", "object": "chat.completion.chunk", "created": 0, "model": ""}
@@ -233,9 +234,10 @@ class Chat:
         if reason == "":
             regular = self._mended("finish_reason")
         reason = reason if isinstance(reason, str) else ""
+        means = meant(reason) or reason
         if index in self._calls and (reason or key == "message"):
             said = isinstance(delta, dict) and "tool_calls" in delta  # as where each chunk has a reason
-            ends, as_sent = self._calls[index].close(reason, wait=key == "delta" and (self._patient or said))
+            ends, as_sent = self._calls[index].close(means, wait=key == "delta" and (self._patient or said))
             events += ends
             regular &= as_sent
         if reason == "function_call" and not self._legacy:
@@ -243,6 +245,7 @@ class Chat:
             regular = self._mended("finish_reason")
         if reason:
             self._finished.add(index)
+            reason = means if self._patient else reason  # else the client's to understand, as it came
             events.append(Finish(reason, index, stop_sequence_of(choice) if reason == "stop" else None))
         if index in self._runs:
             put_seal(self._runs, index, events, first, whole=key == "message")

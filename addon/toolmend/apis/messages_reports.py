@@ -9,17 +9,7 @@ from typing import Any
 
 from ..events import Finish, Usage
 from .counts import count
-
-_FINISH = {
-    "end_turn": "stop",
-    "pause_turn": "stop",
-    "stop_sequence": "stop",
-    "max_tokens": "length",
-    "model_context_window_exceeded": "length",
-    "tool_use": "tool_calls",
-    "refusal": "content_filter",
-}
-"""Stop reason → finish reason; an unknown one is `stop`."""
+from .reasons import meant
 
 _STOP = {"length": "max_tokens", "content_filter": "refusal"}
 """Finish reason → stop reason, where it says more than that there was a call, or none."""
@@ -30,7 +20,8 @@ def finish_of(said: Mapping[str, Any]) -> Finish | None:
     reason, sequence = said.get("stop_reason"), said.get("stop_sequence")
     if not isinstance(reason, str) or not reason:
         return None
-    return Finish(_FINISH.get(reason, "stop"), stop_sequence=sequence if isinstance(sequence, str) else None)
+    # it has stopped, for whatever reason
+    return Finish(meant(reason) or "stop", stop_sequence=sequence if isinstance(sequence, str) else None)
 
 
 def stop_of(finish: Finish | None, *, called: bool, refused: bool = False) -> dict[str, Any]:
