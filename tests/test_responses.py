@@ -295,6 +295,11 @@ INCOMPLETE = {**DONE, "status": "incomplete"}
         ({"type": "response.incomplete", "response": {**INCOMPLETE, "incomplete_details": {"reason": "content_filter"}}}, Finish("content_filter")),
         ({"type": "response.incomplete", "response": {**INCOMPLETE, "incomplete_details": {"reason": "steered"}}}, Finish("stop")),
         ({"type": "response.incomplete", "response": INCOMPLETE}, Finish("length")),
+        ({"type": "response.completed", "response": INCOMPLETE}, Finish("length")),
+        ({"type": "response.completed", "response": {**DONE, "status": "cancelled"}}, StreamError("cancelled", "")),
+        ({"type": "response.cancelled", "response": {}}, StreamError("cancelled", "")),
+        ({"type": "response.done", "response": DONE}, Finish("stop")),
+        ({"type": "response.done", "response": INCOMPLETE}, Finish("length")),
         ({"type": "response.failed", "response": FAILED}, StreamError("rate_limit_exceeded", "Slow down.", 429)),
         ({"type": "response.failed", "response": {}}, StreamError("failed", "")),
         ({"type": "error", "code": "server_error", "message": "no", "param": None}, StreamError("server_error", "no", 500)),
@@ -433,6 +438,11 @@ def test_done_in_place_of_the_last_event() -> None:
     assert body.endswith(b"data: [DONE]\n\n")
     told = judged(body.removesuffix(b"data: [DONE]\n\n"))
     assert (told.stop_reason, told.calls, told.usage and told.usage["input_tokens"]) == ("completed", [GET], 0)
+
+
+def test_an_answer_that_is_incomplete_stays_so_whatever_the_event_says() -> None:
+    body = body_of(turn(message(0, LEAK), end={**INCOMPLETE, "incomplete_details": {"reason": "max_output_tokens"}}))
+    assert judged(mended(body.replace(b"response.incomplete", b"response.completed"))).stop_reason == "incomplete/max_output_tokens"
 
 
 def sent(events: list[Any]) -> list[dict[str, Any]]:

@@ -654,6 +654,13 @@ RESPONSES: dict[str, tuple[bytes, Heard]] = {
     "failed": (legal.sse(legal.responses(legal.say("Hi"), status="failed")), ERROR),
     "an error": (r(lambda e: e.__setitem__(slice(-1, None), [{"type": "error", "code": None, "message": "gone", "param": None}])), ERROR),
     "incomplete": (legal.sse(legal.responses(legal.say("Hi there"), status="incomplete")), Heard("Hi there", stop="length", counts=R_USAGE)),
+    "incomplete, though the event says completed": (
+        legal.sse(legal.responses(legal.say("Hi there"), status="incomplete")).replace(b"response.incomplete", b"response.completed"),
+        Heard("Hi there", stop="length", counts=R_USAGE),
+    ),
+    "cancelled, though the event says completed": (r(lambda e: e[-1]["response"].update(status="cancelled")), ERROR),
+    "done": (r(lambda e: e[-1].update(type="response.done")), TOLD),
+    "a status that says nothing": (r(lambda e: e[-1]["response"].update(status="in_progress")), TOLD),
     "an unknown event": (r(lambda e: e.insert(2, {"type": "response.metadata"})), TOLD),
     "an unknown item": (
         r(lambda e: e.__setitem__(slice(-1, -1), [{"type": f"response.output_item.{word}", "output_index": 3, "item": {"id": "ws_1", "type": "web_search_call", "status": "completed"}} for word in ("added", "done")])),

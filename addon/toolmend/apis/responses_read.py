@@ -40,7 +40,8 @@ from .responses_shapes import ARGUMENTS, CALLS, INPUT, PARTS, PREFIXES, SHAPES, 
 DELTAS = {f"{shape.events}.delta": shape for shape in SHAPES}
 _DONES = {f"{shape.events}.done": shape for shape in SHAPES}
 _FRAMES = frozenset({f"{shape.frame}.done" for shape in SHAPES if shape.frame})
-TERMINAL = frozenset({"response.completed", "response.incomplete", "response.failed"})
+_ENDS = ("completed", "incomplete", "failed", "cancelled")
+TERMINAL = frozenset({f"response.{end}" for end in (*_ENDS, "done")})
 _SPOKEN: dict[str, type[TextDelta | RefusalDelta | ReasoningDelta]] = {"output_text": TextDelta, "refusal": RefusalDelta}
 _SPOKEN |= {"summary_text": ReasoningDelta, "reasoning_text": ReasoningDelta}
 
@@ -85,7 +86,10 @@ class Reading:
                 item = self._known.find(wire.get("id"), data.get("output_index"), wire["type"], new=new)
                 self._announced(item, wire) if new else self._whole(item, wire)
         elif type_ in TERMINAL:
-            self._last(type_.partition(".")[2], data.get("response"))
+            response = data.get("response")
+            status = response.get("status") if isinstance(response, dict) else None
+            # some upstreams have one event for every end, and the response tells which it is
+            self._last(status if status in _ENDS else type_.partition(".")[2], response)
         elif type_ in ("error", "response.error") or (not type_ and data.get("error")):
             inner = data.get("error")
             self._over = True
