@@ -562,6 +562,28 @@ MESSAGES: dict[str, tuple[bytes, Heard]] = {
         m(lambda e: (e[-6]["content_block"].update(input=BEIJING), e.__delitem__(slice(-5, -3)))),
         ALL,
     ),
+    "arguments in the start, as text": (
+        m(lambda e: (e[-6]["content_block"].update(input=CALL), e.__delitem__(slice(-5, -3)))),
+        ALL,
+    ),
+    "arguments an object": (
+        m(lambda e: (e[-5]["delta"].update(partial_json=BEIJING), e.pop(-4))),
+        ALL,
+    ),
+    "arguments at the index of a block that is over": (m(lambda e: [each.update(index=1) for each in e[-5:-3]]), ALL),
+    "arguments at an index that never began": (m(lambda e: [each.update(index=7) for each in e[-5:-3]]), ALL),
+    "arguments behind the stop": (m(lambda e: e.insert(-4, e.pop(-3))), ALL),
+    "half the arguments behind the stop": (m(lambda e: e.insert(-3, e.pop(-3))), ALL),
+    "all at one index, and no stops": (
+        legal.sse(
+            [
+                {**each, **({"index": 0} if "index" in each else {})}
+                for each in legal.messages(legal.tool("call_a", "get_weather", CALL), legal.tool("call_b", "task"), stop="tool_use")
+                if each["type"] != "content_block_stop"
+            ]
+        ),
+        Heard(calls=TWO_CALLS.calls, stop="tool_calls", counts=M_USAGE),
+    ),
     "an unknown event": (m(lambda e: e.insert(2, {"type": "metadata", "x": 1})), ALL),
     "an unknown block": (
         m(lambda e: e.__setitem__(slice(-2, -2), [{**each, "index": 3} for each in legal.block({"type": "server_thing", "x": 1})])),

@@ -17,7 +17,7 @@ from .. import json_text
 from ..events import Event, ReasoningDelta, ReasoningSeal, TextDelta, ToolCallDelta, ToolCallEnd, ToolCallStart
 from ..seals import Seal
 from .arguments import Arguments
-from .call_identity import bare
+from .call_identity import bare, text_of
 from .codec import Reply
 from .indices import index_of, is_index
 from .messages_input import input_of
@@ -26,7 +26,10 @@ MAX_OPEN = 256
 """Blocks that may be open at once: one, by the rules of the API."""
 
 _FITS = {"text_delta": "text", "citations_delta": "text", "thinking_delta": "thinking", "signature_delta": "thinking"}
-"""The block that a delta fits."""
+_FITS |= {"input_json_delta": "tool_use"}
+"""The block that a delta fits; arguments may be those of a block that is not ours."""
+
+_WITHOUT_INPUT = ("text", "thinking", "redacted_thinking")
 
 
 @dataclass(slots=True, eq=False)
@@ -50,14 +53,16 @@ class Content:
         self._open: dict[int, _Block] = {}
         self._next = 0  # index of the next block
         self._calls = 0
-        self._unsure: int | None = None  # a call without arguments, behind whose block nothing came yet
+        self._stopped: _Block | None = None  # of a call that is not complete, and no other began since
 
     def start(self, data: Mapping[str, Any], events: list[Event]) -> None:
         """A content_block_start."""
-        self._settle(events, broken=False)
         index, content = index_of(data.get("index"), self._next), data.get("content_block")
         if not is_index(data.get("index")) or index != self._next or self._open:
             self.mended("block_index")
+        if before := self._open.pop(index, None):
+            self._stop(before, events)
+        self._settle(events, broken=False)
         self._next = max(self._next, index + 1)
         self._open[index] = self._begin(content if isinstance(content, dict) else {}, events)
         if len(self._open) > MAX_OPEN:
@@ -68,10 +73,7 @@ class Content:
         delta = data.get("delta")
         delta = delta if isinstance(delta, dict) else {}
         kind = delta.get("type")
-        block = self._at(data.get("index"))
-        fits = _FITS.get(kind) if isinstance(kind, str) else None
-        if block is None or (fits and block.kind != fits):
-            self.mended("block_index")
+        block = self._fitting(data.get("index"), kind if isinstance(kind, str) else "")
         match kind:
             case "text_delta":
                 if text := self._text(delta.get("text")):
@@ -82,7 +84,7 @@ class Content:
             case "signature_delta" if block:
                 block.signature.append(self._text(delta.get("signature")))
             case "input_json_delta" if block and block.call is not None:
-                self._argue(block, block.call, self._text(delta.get("partial_json")), events)
+                self._argue(block, block.call, self._json(delta.get("partial_json")), events)
             case _:
                 pass
 
@@ -173,6 +175,8 @@ class Content:
         block.call, block.input = self._calls, content.get("input")
         self._calls += 1
         events.append(ToolCallStart(block.call, id_, name))
+        if block.input and isinstance(block.input, str):
+            self.mended("arguments")
 
     def _argue(self, block: _Block, call: int, text: str, events: list[Event]) -> None:
         if not text:
@@ -183,30 +187,38 @@ class Content:
             events.append(ToolCallDelta(call, sent))
         if sent != text:
             self.mended("arguments")
+        if block is self._stopped and block.body.complete:
+            self._stopped = None
+            events.append(ToolCallEnd(call))
 
     def _stop(self, block: _Block, events: list[Event]) -> None:
         if signature := "".join(block.signature):
             events.append(ReasoningSeal(Seal("signature", signature)))
         if block.call is None:
             return
-        if not block.begun and not (block.input and isinstance(block.input, dict)):
-            self._settle(events, broken=False)
-            self._unsure = block.call
-            return
-        if not block.begun:
-            block.body.feed(given := json_text.dumps(block.input))
-            events.append(ToolCallDelta(block.call, given))
-        if rest := block.body.end(broken=False):
+        self._settle(events, broken=False)
+        if not block.begun and block.input and isinstance(block.input, dict | str):
+            self._argue(block, block.call, block.input if isinstance(block.input, str) else json_text.dumps(block.input), events)
+        if block.begun and (rest := block.body.end(broken=False)):
             events.append(ToolCallDelta(block.call, rest))
             self.mended("arguments")
         if block.body.complete:
             events.append(ToolCallEnd(block.call))
+        else:
+            self._stopped = block
 
     def _settle(self, events: list[Event], *, broken: bool) -> None:
         """Whether a call without arguments needs none is told by what follows it."""
-        call, self._unsure = self._unsure, None
-        if call is not None and not broken:
-            events += (ToolCallDelta(call, "{}"), ToolCallEnd(call))
+        block, self._stopped = self._stopped, None
+        if block and block.call is not None and not (block.begun or broken):
+            events += (ToolCallDelta(block.call, "{}"), ToolCallEnd(block.call))
+
+    def _json(self, value: Any) -> str:
+        """A piece of arguments."""
+        if isinstance(value, str):
+            return value
+        self.mended("block_text")
+        return text_of(value)
 
     def _text(self, value: Any) -> str:
         """A text, which clients expect to be one."""
@@ -214,6 +226,17 @@ class Content:
             return value
         self.mended("block_text")
         return ""
+
+    def _fitting(self, index: Any, kind: str) -> _Block | None:
+        """The block that a delta of this kind is of: where that at its index does not fit, the only one that does."""
+        block, fits = self._at(index), _FITS.get(kind, "")
+        if block and (not fits or block.kind == fits):
+            return block
+        others = [other for other in (self._stopped, *self._open.values()) if other and other.kind == fits]
+        if block and fits == "tool_use" and (block.kind not in _WITHOUT_INPUT or len(others) != 1):
+            return block
+        self.mended("block_index")
+        return others[0] if len(others) == 1 else block
 
     def _at(self, index: Any) -> _Block | None:
         """The open block at an index; the last one where none is told."""
