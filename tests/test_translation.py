@@ -7,6 +7,7 @@ Responses do; so is every documented leak. `spoken.check` says what each client 
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -327,6 +328,9 @@ IRREGULAR: dict[str, tuple[bytes, Heard]] = {
         counted({"prompt_tokens": 100, "completion_tokens": 5, "total_tokens": 105, "prompt_tokens_details": None, "completion_tokens_details": None}),
         Heard("Hi", counts=Counts(100, 5)),
     ),
+    "zeros": (counted({"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}), Heard("Hi", counts=None)),
+    "no numbers": (counted({"prompt_tokens": "10", "completion_tokens": None}), Heard("Hi", counts=None)),
+    "zeros behind the usage": (bare(ROLE, SAID, {**STOP, "usage": {"prompt_tokens": 10, "completion_tokens": 5}}, {**META, "usage": {}}, usage=False), HI),
     "thought": (
         counted({"prompt_tokens": 100, "completion_tokens": 5, "total_tokens": 105, "completion_tokens_details": {"reasoning_tokens": 4}}),
         Heard("Hi", counts=Counts(100, 5, 0, 0, 4)),
@@ -339,6 +343,12 @@ IRREGULAR: dict[str, tuple[bytes, Heard]] = {
 def test_an_irregular_chat_stream(target: str, name: str) -> None:
     body, expected = IRREGULAR[name]
     translated("chat", target, body, expected)
+
+
+@pytest.mark.parametrize("target", ["messages", "responses"])
+def test_counts_that_nobody_has_are_none(target: str) -> None:
+    """Python refuses to write their sum."""
+    translated("chat", target, counted({"prompt_tokens": 9 * 10**4299, "completion_tokens": 9 * 10**4299}), Heard("Hi", counts=None))
 
 
 MEANT = {
@@ -605,6 +615,7 @@ MESSAGES: dict[str, tuple[bytes, Heard]] = {
         Heard(calls=[("call_a", "task", {})], stop="tool_calls", counts=M_USAGE),
     ),
     "counts of the start alone": (m(lambda e: e[-2].update(usage={"output_tokens": 9})), ALL),
+    "counts of 0 at the end": (m(lambda e: e[-2].update(usage={"input_tokens": 0, "cache_read_input_tokens": 0, "output_tokens": 9})), ALL),
     "redacted": (
         legal.sse(legal.messages(legal.redacted("blob"), legal.text("Hi there"))),
         Heard("Hi there", counts=M_USAGE),
@@ -688,6 +699,7 @@ RESPONSES: dict[str, tuple[bytes, Heard]] = {
         r(lambda e: e.__setitem__(slice(-1, -1), [{"type": f"response.output_item.{word}", "output_index": 3, "item": {"id": "ws_1", "type": "web_search_call", "status": "completed"}} for word in ("added", "done")])),
         TOLD,
     ),
+    "zeros": (r(lambda e: e[-1]["response"].update(usage={"input_tokens": 0, "output_tokens": 0, "total_tokens": 0})), replace(TOLD, counts=None)),
     "empty arguments": (
         legal.sse(legal.responses(legal.call("call_a", "task"))),
         Heard(calls=[("call_a", "task", {})], stop="tool_calls", counts=R_USAGE),

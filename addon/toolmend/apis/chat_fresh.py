@@ -36,6 +36,7 @@ from .chat_calls import BROKEN_OFF
 from .chat_details import sealed, text_entry
 from .chat_reports import usage_as
 from .codec import Reply
+from .counts import told
 from .errors import Fault, write_error
 
 PING = b": keep-alive\n\n"
@@ -142,7 +143,7 @@ class ChatWriter:
                 self._complete(call, out)
             case Finish():
                 self._finish = event
-            case Usage():
+            case Usage() if told(event):
                 self._usage = event
             case StreamError():
                 self._fail(event, out)
@@ -202,7 +203,7 @@ class ChatWriter:
         out.append(b"data: " + _error(error) + b"\n\n")
 
     def _count(self, usage: Usage | None, size: int) -> dict[str, Any]:
-        if usage is None:
+        if not told(usage):
             self._reply.fired("usage_estimated")
             usage = Usage(self._reply.input_tokens, -(-size // 4))  # some four characters a token
         return usage_as(usage)

@@ -1,8 +1,18 @@
 """Numbers of tokens, as upstreams tell them."""
 
-from typing import Any
+from typing import Any, TypeGuard
+
+from ..events import Usage
+
+MAX = 2**53 - 1
+"""The largest number that all clients can read; the sum of two longer ones may be one that Python does not write."""
 
 
 def count(value: Any) -> int:
     """The number; 0 where it is none (`true` is none, though Python takes it for one)."""
-    return value if type(value) is int and value > 0 else 0
+    return value if type(value) is int and 0 < value <= MAX else 0
+
+
+def told(usage: Usage | None) -> TypeGuard[Usage]:
+    """Whether it tells anything: some upstreams have the members, and 0 in each."""
+    return usage is not None and usage.input_tokens + usage.output_tokens > 0

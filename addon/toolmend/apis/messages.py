@@ -155,7 +155,7 @@ class Messages:
             events.append(finish)
         usage = data.get("usage")
         if isinstance(usage, dict):
-            self._usage |= {name: count for name, count in usage.items() if count is not None}
+            self._usage |= {name: count for name, count in usage.items() if count}  # 0 where the start has told it
             events.append(usage_of(self._usage))
         else:
             self._content.mended("usage")

@@ -18,6 +18,7 @@ from ..events import Event, Finish, MessageEnd, StreamError, Usage
 from ..fold import Message, fold
 from ..seals import Seal, envelope
 from .codec import Reply
+from .counts import told
 from .messages_blocks import Blocks, event
 from .messages_errors import error_body, error_type
 from .messages_input import input_of
@@ -114,7 +115,7 @@ class MessagesWriter:
         if isinstance(each, Finish):
             self._finish = each
         elif isinstance(each, Usage):
-            self._usage = each
+            self._usage = each if told(each) else self._usage
         else:
             self._blocks.feed(each)
         self._send(out)
@@ -170,7 +171,7 @@ class MessagesWriter:
 
     def _counts(self, usage: Usage | None, characters: int) -> Mapping[str, Any]:
         """The token counts; what the upstream does not tell is estimated, for clients reckon with it."""
-        if usage is None or not (usage.input_tokens or usage.output_tokens):
+        if not told(usage):
             self._reply.fired("usage_estimated")
             usage = Usage(max(1, self._reply.input_tokens), -(-characters // _CHARACTERS))
         return usage_to(usage)

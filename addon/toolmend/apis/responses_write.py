@@ -12,6 +12,7 @@ from typing import Any
 from .. import json_text
 from ..events import Event, Finish, MessageEnd, StreamError, Usage
 from .codec import Reply
+from .counts import told
 from .responses_items import MAX_KEPT, Output
 from .responses_object import ENDS, begun, ended, estimate, failed
 
@@ -82,7 +83,7 @@ class ResponsesWriter:
     def _event(self, event: Event) -> None:
         match event:
             case Usage():
-                self._usage = event
+                self._usage = event if told(event) else self._usage
             case StreamError():
                 self._fail(event)
             case MessageEnd():
