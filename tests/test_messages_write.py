@@ -153,7 +153,7 @@ STREAMS: dict[str, tuple[list[Event], list[str]]] = {
     "arguments that are no object": ([*call(0, "[1]"), CALLED, END], ["(", ".", "+0 tool_use c0 f", "0 [1]", "-0", UNREADABLE]),
     "half a character": (
         [*call(0, '{"a": "\ud83d', '\ude00"}'), CALLED],
-        ["(", ".", "+0 tool_use c0 f", '0 {"a": "\ud83d', '0 \ude00"}', "-0", "tool_use", ")"],
+        ["(", ".", "+0 tool_use c0 f", '0 {"a": "\\ud83d', '0 \\ude00"}', "-0", "tool_use", ")"],
     ),
     "a refusal": ([RefusalDelta("No"), RefusalDelta("."), STOP], ["(", ".", "+0 text", "0 No", "0 .", "-0", "refusal", ")"]),
     "the filter": ([*TEXT, Finish("content_filter")], ["(", ".", "+0 text", "0 Hi", "0 !", "-0", "refusal", ")"]),

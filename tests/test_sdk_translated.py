@@ -11,6 +11,7 @@ import httpx2
 import openai
 import pytest
 
+import legal
 from answers import Answer, Call
 from patterns import all_patterns
 from spoken import JUDGES, PAIRS, WEATHER, Asked, Counts, Part, Text, Thought, asked, speak
@@ -114,6 +115,21 @@ def test_the_sdks_read_what_is_translated(source: str, target: str, name: str) -
     judged = agree(target, body)
     assert len(judged.calls) == (2 if stop == "tool_calls" else 0)
     assert agree(target, body, 1) == judged
+
+
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_a_character_in_two_halves_breaks_no_sdk(source: str, target: str) -> None:
+    """A server in JavaScript may cut its strings anywhere."""
+    halves = ('{"city":"\ud83d', '\ude42"}')
+    deltas = [{"tool_calls": [{"index": 0, "id": "call_a", "type": "function", "function": {"name": "get_weather", "arguments": ""}}]}]
+    deltas += [{"tool_calls": [{"index": 0, "function": {"arguments": half}}]} for half in halves]
+    bodies = {
+        "chat": stream(deltas, finish="tool_calls"),
+        "messages": legal.sse(legal.messages(legal.tool("call_a", "get_weather", *halves), stop="tool_use")),
+        "responses": legal.sse(legal.responses(legal.call("call_a", "get_weather", *halves))),
+    }
+    judged = agree(target, play(lambda: pipeline(source, target, asked(target, *WEATHER)), [bodies[source]]))
+    assert [call.value["city"].encode("utf-16", "surrogatepass").decode("utf-16") for call in judged.calls] == ["🙂"]
 
 
 LEAKS = [name for name, pattern in all_patterns().items() if name.startswith(("kimi/", "qwen/", "deepseek/")) and pattern.expected_finish == "tool_calls"]

@@ -30,7 +30,7 @@ from ..events import (
     ToolCallStart,
 )
 from ..seals import Seal, envelope
-from .messages_input import input_of
+from .messages_input import halves_told, input_of
 
 MAX_HELD = 16 * 1024 * 1024
 """Characters that wait for a call to end: as many as one server-sent event may bring (sse.py), and far beyond any answer."""
@@ -210,7 +210,7 @@ class Blocks:
         if block.size < MAX_CHECKED:
             block.arguments.append(text)
             block.size += len(text)
-        self.say(block, _delta("input_json_delta", "partial_json", text))
+        self.say(block, _delta("input_json_delta", "partial_json", halves_told(text)))
 
     def _advance(self) -> None:
         """Sends what need not wait any longer."""
