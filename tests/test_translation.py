@@ -351,6 +351,29 @@ def test_counts_that_nobody_has_are_none(target: str) -> None:
     translated("chat", target, counted({"prompt_tokens": 9 * 10**4299, "completion_tokens": 9 * 10**4299}), Heard("Hi", counts=None))
 
 
+ERRORS = {
+    ("chat", b'event: error\ndata: {"error": {"message": "gone", "code": 429}}\n\n'): 429,
+    ("chat", b'event: error\ndata: {"message": "gone", "code": 429}\n\n'): 429,
+    ("chat", b'data: {"object": "error", "message": "gone", "code": 429}\n\n'): 429,
+    ("messages", b'event: error\ndata: {"type": "error", "message": "gone"}\n\n'): 0,
+    ("messages", b'event: error\ndata: {"message": "gone"}\n\n'): 0,
+    ("messages", b'event: error\ndata: {"type": "error", "error": "gone"}\n\n'): 0,
+    ("responses", b'event: error\ndata: {"message": "gone", "code": 429}\n\n'): 429,
+    ("responses", b'event: error\ndata: {"type": "error", "error": {"message": "gone", "code": 429}}\n\n'): 429,
+}
+
+
+@pytest.mark.parametrize(("target", "source", "said"), [(target, *error) for target in APIS for error in ERRORS if target != error[0]])
+def test_an_error_is_told_in_the_upstreams_words(target: str, source: str, said: bytes) -> None:
+    body = {"chat": bare(ROLE, SAID, done=False, usage=False), "messages": legal.sse(legal.messages(legal.text("Hi there"), stop=None))}
+    whole = body.get(source, legal.sse(legal.responses(legal.say("Hi there"), status=None))) + said
+    out = play(lambda: pipeline(source, target), [whole])
+    answer = JUDGES[target].read(out)
+    assert (answer.faults, answer.text, (answer.error or {})["message"]) == ([], "Hi there", "gone")
+    limited = {"chat": "rate_limit_exceeded", "messages": "rate_limit_error", "responses": "rate_limit_exceeded"}[target]
+    assert (limited in (answer.error or {}).values()) == (ERRORS[source, said] == 429)
+
+
 MEANT = {
     "model_length": "length",
     "model_context_window_exceeded": "length",

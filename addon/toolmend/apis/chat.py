@@ -97,7 +97,7 @@ class Chat:
         chunk = json_text.loads(sse.data)
         if not isinstance(chunk, dict):
             return Frame(sse)
-        events, regular = self._decode(chunk, "delta")
+        events, regular = self._decode(chunk, "delta", named=sse.event == b"error")
         regular &= self._is_complete(chunk)
         if chunk.get("choices"):
             self._last = sse
@@ -181,7 +181,7 @@ class Chat:
             wrap = self._wraps[event.index] = (head + '"arguments":', tail)
         return wrap[0] + json_text.quote(event.arguments) + wrap[1]
 
-    def _decode(self, chunk: Mapping[str, Any], key: str) -> tuple[list[Event], bool]:
+    def _decode(self, chunk: Mapping[str, Any], key: str, *, named: bool = False) -> tuple[list[Event], bool]:
         events: list[Event] = []
         regular = True
         choices = chunk.get("choices")
@@ -190,7 +190,7 @@ class Chat:
                 regular &= self._decode_choice(choice, place, key, events)
         if usage := usage_in(chunk):
             events.append(usage)
-        self._failed = put_errors(chunk, events, failed=self._failed)
+        self._failed = put_errors(chunk, events, failed=self._failed, named=named)
         return events, regular
 
     def _is_complete(self, chunk: Mapping[str, Any]) -> bool:

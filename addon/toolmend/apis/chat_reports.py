@@ -51,22 +51,25 @@ def error_of(error: Any) -> StreamError:
     )
 
 
-def errors_of(chunk: Mapping[str, Any]) -> list[StreamError]:
-    """The errors that a chunk tells, in its choices or of itself; vLLM has (had) bodies that are one."""
+def errors_of(chunk: Mapping[str, Any], *, named: bool = False) -> list[StreamError]:
+    """The errors that a chunk tells, in its choices or of itself; vLLM has (had) bodies that are one.
+
+    `named`: its event is called `error`, so it is one.
+    """
     choices = chunk.get("choices")
     told = [choice.get("error") for choice in choices if isinstance(choice, dict)] if isinstance(choices, list) else []
-    told.append(chunk if chunk.get("object") == "error" else chunk.get("error"))
+    told.append(chunk if chunk.get("object") == "error" else chunk.get("error") or (chunk if named else None))
     return [error_of(error) for error in told if error]
 
 
-def put_errors(chunk: Mapping[str, Any], events: list[Event], *, failed: bool) -> bool:
+def put_errors(chunk: Mapping[str, Any], events: list[Event], *, failed: bool, named: bool) -> bool:
     """Puts the errors of a chunk behind what it says, and in front of a finish reason "error", which is one if none was told.
 
-    `failed`: whether one was told before. Returns whether one is now.
+    `failed`: whether one was told before; `named` as above. Returns whether one is now.
     """
     ends = (at for at, event in enumerate(events) if isinstance(event, Finish) and event.finish_reason == "error")
     at = next(ends, None)
-    errors = errors_of(chunk)
+    errors = errors_of(chunk, named=named)
     if at is not None and not (errors or failed):
         errors = [StreamError("error", "The upstream ended with an error.")]
     place = len(events) if at is None else at

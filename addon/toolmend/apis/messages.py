@@ -178,7 +178,7 @@ def _learn(data: bytes, value: dict[str, Any], events: list[Event]) -> Shape | N
 
 
 def _error(data: Mapping[str, Any], events: list[Event]) -> None:
-    error = data.get("error")
-    error = error if isinstance(error, dict) else {"message": str(error or "")}
+    error = data.get("error") or data
+    error = error if isinstance(error, dict) else {"message": str(error)}
     name, status = str(error.get("type") or "error"), error.get("code")
     events.append(StreamError(name, str(error.get("message") or ""), status if isinstance(status, int) else status_of(name)))
