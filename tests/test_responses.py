@@ -530,6 +530,33 @@ def test_of_its_own_calls_the_upstream_knows_the_arguments_best() -> None:
     assert events[-1]["response"]["output"][-1] == done[-1]
 
 
+ODD = {
+    "a fence": '```json\n{"city": "Rome"}\n```',
+    "a string": json.dumps('{"city": "Rome"}'),
+    "a raw line end": '{"city": "Ro\nme"}',
+    "more behind": '{"city": "Rome"}}',
+    "null": "null",
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+@pytest.mark.parametrize("told", ["whole stream", "arguments.done", "output_item.done", "the end", "whole response"])
+def test_odd_arguments_are_mended_wherever_they_are_told(name: str, told: str) -> None:
+    text = ODD[name]
+    events = turn(message(0, ["Hi"]), call(1, [text[:9], text[9:]]), message(2, ["Bye"]))
+    gone = {"arguments.done": (".delta",), "output_item.done": (".delta", "arguments.done"), "the end": (".delta", ".done", ".added")}
+    events = [event for event in events if event.get("output_index") != 1 or not event["type"].endswith(gone.get(told, ()))]
+    if told == "the end":  # where the places of the others are as they are told
+        events = turn()[:2] + events[-1:]
+    if told == "whole response":
+        answer = whole(pipeline().message(json.dumps(events[-1]["response"]).encode()))
+        assert answer.faults == []
+    else:
+        answer = judged(mended(body_of([{**event, "sequence_number": at} for at, event in enumerate(events)])))
+    value = {"null": {}, "a raw line end": {"city": "Ro\nme"}}.get(name, {"city": "Rome"})
+    assert [(each.id, each.name, each.value) for each in answer.calls] == [("call_1", "task", value)]
+
+
 def test_a_policy_that_ends_the_answer_writes_its_end() -> None:
     body = mended(body_of(turn(message(0, [*LEAK, " and much", " more"]))), lambda: pipeline(settings=Settings(policy="first"), let_go=True))
     told = judged(body)

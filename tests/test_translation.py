@@ -710,6 +710,22 @@ RESPONSES: dict[str, tuple[bytes, Heard]] = {
     "failed": (legal.sse(legal.responses(legal.say("Hi"), status="failed")), ERROR),
     "an error": (r(lambda e: e.__setitem__(slice(-1, None), [{"type": "error", "code": None, "message": "gone", "param": None}])), ERROR),
     "incomplete": (legal.sse(legal.responses(legal.say("Hi there"), status="incomplete")), Heard("Hi there", stop="length", counts=R_USAGE)),
+    "arguments in a fence": (
+        legal.sse(legal.responses(legal.call("call_a", "get_weather", "```json\n", CALL, "\n```"))),
+        Heard(calls=ONE_CALL.calls, stop="tool_calls", counts=R_USAGE),
+    ),
+    "arguments that are a string": (
+        legal.sse(legal.responses(legal.call("call_a", "get_weather", json.dumps(CALL)))),
+        Heard(calls=ONE_CALL.calls, stop="tool_calls", counts=R_USAGE),
+    ),
+    "arguments with a raw line end": (
+        legal.sse(legal.responses(legal.call("call_a", "get_weather", '{"city":"Bei', '\njing"}'))),
+        Heard(calls=[("call_a", "get_weather", {"city": "Bei\njing"})], stop="tool_calls", counts=R_USAGE),
+    ),
+    "arguments null": (
+        legal.sse(legal.responses(legal.call("call_a", "task", "null"))),
+        Heard(calls=[("call_a", "task", {})], stop="tool_calls", counts=R_USAGE),
+    ),
     "incomplete, though the event says completed": (
         legal.sse(legal.responses(legal.say("Hi there"), status="incomplete")).replace(b"response.incomplete", b"response.completed"),
         Heard("Hi there", stop="length", counts=R_USAGE),

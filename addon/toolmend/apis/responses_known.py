@@ -13,7 +13,10 @@ from .arguments import Arguments
 
 @dataclass(slots=True)
 class Heard:
-    """What was told of an item: pieces by part and index; of a call, by ("", 0). `index`: of a call that has begun."""
+    """What was told of an item: pieces by part and index; of a call, by ("", 0), and what of them is `sent`.
+
+    `index`: of a call that has begun.
+    """
 
     type: str
     id: str = ""
@@ -22,6 +25,7 @@ class Heard:
     name: str = ""
     first: str = ""  # the arguments that its announcement had
     arguments: Arguments = field(default_factory=Arguments)  # as far as they were told
+    sent: list[str] = field(default_factory=list)
     index: int = -1
     ended: bool = False
     sealed: bool = False

@@ -35,7 +35,7 @@ from ..seals import Seal
 from .responses_items import MAX_KEPT
 from .responses_known import Heard, Known
 from .responses_object import error_of, finish_reason, usage_of
-from .responses_shapes import ARGUMENTS, CALLS, INPUT, PARTS, PREFIXES, SHAPES, Shape
+from .responses_shapes import CALLS, INPUT, PARTS, PREFIXES, SHAPES, Shape
 
 DELTAS = {f"{shape.events}.delta": shape for shape in SHAPES}
 _DONES = {f"{shape.events}.done": shape for shape in SHAPES}
@@ -132,16 +132,25 @@ class Reading:
             self._events.append(StreamError("server_error", "The upstream's answer is too long to be read."))
             return
         item.told.setdefault((shape.part, index), []).append(text)
-        if shape is ARGUMENTS:
-            item.arguments.feed(text)
-            self.course = IN_STRING if item.arguments.in_string else None
-        elif shape is INPUT:
-            self.course = ANYTHING
         self._start()
         if shape.part:
             self._events.append(_SPOKEN[shape.part](text))
-        elif item.index >= 0:
-            self._events.append(ToolCallDelta(item.index, text))
+        elif shape is INPUT:
+            self.course = ANYTHING
+            self._argue(item, text)
+        else:
+            sent, _ = item.arguments.feed(text)
+            self.course = IN_STRING if item.arguments.in_string else None
+            if sent != text:
+                self._mended("arguments")
+            self._argue(item, sent)
+
+    def _argue(self, item: Heard, text: str) -> None:
+        """A piece of a call's arguments, as they are to be."""
+        if text:
+            item.sent.append(text)
+            if item.index >= 0:
+                self._events.append(ToolCallDelta(item.index, text))
 
     def _rest(self, item: Heard, shape: Shape, index: int, text: Any) -> bool:
         """Tells what a text says and the deltas did not. Whether they say the same."""
@@ -164,6 +173,10 @@ class Reading:
         if text is not None and not isinstance(text, str):
             text = json_text.dumps(text)  # some send the object
         self._end(item, shape, text, complete=complete)
+
+    def _mended(self, rule: str) -> None:
+        self._fired(rule)
+        self.regular = False
 
     # items
 
@@ -198,8 +211,7 @@ class Reading:
     def _names(self, item: Heard, wire: Mapping[str, Any]) -> None:
         self._known.name(item, wire)
         if not item.call_id and item.index < 0 and item.name:
-            self._fired("tool_call_id")
-            self.regular = False
+            self._mended("tool_call_id")
             item.call_id = item.id or self._new_id()
 
     def _begin(self, item: Heard) -> None:
@@ -211,7 +223,7 @@ class Reading:
         self._start()
         kind: Any = "custom" if item.type == INPUT.item else "function"
         self._events.append(ToolCallStart(item.index, item.call_id or item.id or self._new_id(), item.name, kind=kind))
-        if held := "".join(item.told.get(("", 0), ())):
+        if held := "".join(item.sent):
             self._events.append(ToolCallDelta(item.index, held))
 
     def _end(self, item: Heard, shape: Shape, arguments: str | None, *, complete: bool) -> None:
@@ -226,10 +238,9 @@ class Reading:
         if not same and (shape is INPUT or _value(told) != _value(arguments)):
             self._fired("arguments")
             complete = False
-        if complete and shape is not INPUT and not told.strip():
-            self._tell(item, shape, 0, "{}")
-        elif shape is not INPUT and _value(told) is None:
-            complete = False
+        if shape is not INPUT:
+            self._argue(item, item.arguments.end(broken=not complete))
+            complete = complete and _value("".join(item.sent)) is not None
         item.ended = True
         if complete:
             self._events.append(ToolCallEnd(item.index))
