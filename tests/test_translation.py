@@ -291,6 +291,14 @@ IRREGULAR: dict[str, tuple[bytes, Heard]] = {
         Heard("Hi there", "Hm"),
     ),
     "both fields": (stream([{"reasoning": "Hm", "reasoning_content": "Hm"}, "Hi there"]), Heard("Hi there", "Hm")),
+    "reasoning in parts, as Mistral has it": (
+        stream([{"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "Hm"}]}]}, {"content": [{"type": "text", "text": "Hi there"}]}]),
+        Heard("Hi there", "Hm"),
+    ),
+    "reasoning in parts, as Databricks has it": (
+        stream([{"content": [{"type": "reasoning", "summary": [{"type": "summary_text", "text": "Hm", "signature": ""}]}]}, "Hi there"]),
+        Heard("Hi there", "Hm"),
+    ),
     "several runs": (stream([{"reasoning_content": "a"}, "Hi ", {"reasoning_content": "b"}, "there"]), Heard("Hi there", "ab")),
     "reasoning between calls": (
         stream([entry(arguments=CALL), {"reasoning_content": "Hm"}, TASK], finish="tool_calls"),

@@ -1,8 +1,9 @@
-"""Content that comes in parts, as Mistral's models send it that reason.
+"""Content that comes in parts, as Mistral and Databricks send it of models that reason.
 
     "content": [{"type": "thinking", "thinking": [{"type": "text", "text": "Hm"}]}, {"type": "text", "text": "Hi"}]
+    "content": [{"type": "reasoning", "summary": [{"type": "summary_text", "text": "Hm"}]}, {"type": "text", "text": "Hi"}]
 
-Rule of this file: of a part nothing is read but its text. Source: Mistral's documentation of reasoning.
+Rule of this file: of a part nothing is read but its text. Source: their documentation of reasoning.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,7 +17,7 @@ def parts_of(content: Sequence[Any], choice: int) -> Iterator[TextDelta | Reason
     for part in content:
         if not isinstance(part, dict):
             continue
-        text, thought = part.get("text"), part.get("thinking")
+        text, thought = part.get("text"), part.get("thinking") or part.get("summary")
         if isinstance(text, str) and text:
             yield TextDelta(text, choice)
         for inner in thought if isinstance(thought, list) else ():
