@@ -761,6 +761,21 @@ def test_a_responses_stream(target: str, name: str) -> None:
     translated("responses", target, body, expected)
 
 
+# a stream, for a client that waits for a whole answer
+
+
+STREAMS = [
+    *((source, target, name) for source, rows in (("chat", IRREGULAR), ("messages", MESSAGES), ("responses", RESPONSES))
+      for name in rows for target in APIS if target != source),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("source", "target", "name"), STREAMS)
+def test_a_stream_for_a_client_that_waits_for_a_whole_answer(source: str, target: str, name: str) -> None:
+    body, expected = {"chat": IRREGULAR, "messages": MESSAGES, "responses": RESPONSES}[source][name]
+    check(target, JUDGES[target].whole(pipeline(source, target).folded(body)), expected)
+
+
 # names and kinds of tools
 
 LONG = "mcp__" + 70 * "x"
@@ -825,3 +840,6 @@ def test_a_body_of_json_that_is_called_a_stream(target: str, name: str) -> None:
     assert outs[1:] == outs[:1] * 2
     assert told.encode() in outs[0]
     assert not JUDGES[target].read(outs[0]).faults
+    whole = pipeline("chat", target).folded(body.encode())
+    assert told.encode() in whole
+    assert not JUDGES[target].whole(whole).faults

@@ -115,7 +115,7 @@ class Message:
             case Finish():
                 self.finish = event
             case Usage():
-                self.usage = event
+                self.usage = event if event.input_tokens or event.output_tokens else self.usage or event
             case StreamError():
                 self.error = event
             case MessageEnd():

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from . import json_text
 from .assembly import Answer, assemble
 from .config.settings import Settings
-from .events import Event, Frame, StreamError
+from .events import Event, Finish, Frame, MessageEnd, StreamError
 from .glance import Glance, nothing
 from .ids import new_call_id
 from .ledger import Ledger
@@ -30,6 +30,9 @@ from .sse import Decoder, ServerSentEvent, parse
 if TYPE_CHECKING:
     from .lane import Lane
 
+_ENDS = (Finish, MessageEnd, StreamError)
+"""One of these is in a stream that was not cut off."""
+_CUT_OFF = "the upstream's answer was cut off"
 _BROKEN = "toolmend failed on this answer, and cannot pass it on in the API that was asked for"
 
 
@@ -196,9 +199,12 @@ class Pipeline:
         events: list[Event] = []
         try:
             for sse in (*self._decoder.feed(body), *self._decoder.close()):
-                events += (event for frame in self._through([self._decode(sse)], 0) for event in frame.events)
+                read = self._decode_body if _is_body(sse) else self._decode
+                events += (event for frame in self._through([read(sse)], 0) for event in frame.events)
             events += (event for frame in self._through([self._codec.close()], 0) for event in frame.events)
             events += (event for frame in self._released() for event in frame.events)
+            if not any(isinstance(event, _ENDS) and getattr(event, "choice", 0) == 0 for event in events):
+                events.append(StreamError("api_error", _CUT_OFF, 502))
             return self._writer.message(events)
         except Exception as error:
             self._fail(error, [])
@@ -234,7 +240,7 @@ class Pipeline:
                 self._go_ahead(sse, self._writer.ping() if self._writer else comment, out)
                 return
         if self._writer:
-            if sse.data is None and sse.raw.lstrip().startswith(b"{"):
+            if _is_body(sse):
                 self._send(self._through([self._decode_body(sse)], 0), out)
             elif sse.data is None or sse.event == b"ping":
                 out.append(self._writer.ping())
@@ -372,3 +378,8 @@ def _apart(out: Sequence[bytes], rest: Sequence[ServerSentEvent]) -> Iterator[by
         yield part
         if last and part.endswith(last.raw) and any(out[at + 1 :]):
             yield last.missing
+
+
+def _is_body(sse: ServerSentEvent) -> bool:
+    """Whether it is a whole response, and no event."""
+    return sse.data is None and sse.raw.lstrip().startswith(b"{")
