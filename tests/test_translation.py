@@ -843,3 +843,11 @@ def test_a_body_of_json_that_is_called_a_stream(target: str, name: str) -> None:
     whole = pipeline("chat", target).folded(body.encode())
     assert told.encode() in whole
     assert not JUDGES[target].whole(whole).faults
+
+
+@pytest.mark.parametrize("source", ["messages", "responses"])
+def test_the_ids_of_a_whole_answers_calls_are_its_own(source: str) -> None:
+    out = pipeline(source, "chat").message(tell(source, [Asked("call_a", "task", "{}"), Asked("call_a", "get_weather", CALL)], "tool_calls"))
+    answer = JUDGES["chat"].whole(out)
+    assert not answer.faults
+    assert [call.name for call in answer.calls] == ["task", "get_weather"]

@@ -156,9 +156,14 @@ class ChatWriter:
         call = self._calls[event.index] = _Open(self._called, event.kind)
         self._called += 1
         inner = {"name": event.name, call.field: ""}
-        id_ = event.id if event.id and event.id not in self._ids else self._reply.new_id()
-        self._ids.add(id_)
+        id_ = self._own_id(event.id)
         self._delta({"tool_calls": [{"index": call.index, "id": id_, "type": event.kind, event.kind: inner}]}, out)
+
+    def _own_id(self, id_: str) -> str:
+        """The id of a call that no other of the answer has."""
+        id_ = id_ if id_ and id_ not in self._ids else self._reply.new_id()
+        self._ids.add(id_)
+        return id_
 
     def _say(self, delta: Mapping[str, Any], text: str, out: list[bytes]) -> None:
         self._size += len(text)
@@ -216,7 +221,9 @@ class ChatWriter:
             message["reasoning_details"] = details
         if whole.calls:
             broken = whole.finish is not None and whole.finish.finish_reason in BROKEN_OFF
-            message["tool_calls"] = [_call(call, broken=broken and not call.complete) for call in whole.calls.values()]
+            message["tool_calls"] = [
+                _call(call, self._own_id(call.id), broken=broken and not call.complete) for call in whole.calls.values()
+            ]
         return message
 
 
@@ -254,8 +261,8 @@ def _details(thinking: Thinking, run: int) -> list[Any]:
     return [text_entry(thinking.text, run) | details[0]] if thinking.text and thinking.seal.kind != "details" else details
 
 
-def _call(call: Call, *, broken: bool) -> dict[str, Any]:
+def _call(call: Call, id_: str, *, broken: bool) -> dict[str, Any]:
     if call.kind == "custom":
-        return {"id": call.id, "type": "custom", "custom": {"name": call.name, "input": call.arguments}}
+        return {"id": id_, "type": "custom", "custom": {"name": call.name, "input": call.arguments}}
     arguments = call.arguments or ("" if broken else "{}")
-    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}}
+    return {"id": id_, "type": "function", "function": {"name": call.name, "arguments": arguments}}

@@ -4,7 +4,7 @@ Rule of this file: the id decides. Copilot gives an item another id in each even
 by its place; vLLM has put all items at place 0, so a new item takes a place over.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -59,11 +59,11 @@ class Known:
             self._by_id[id_] = item
         return item
 
-    def find_call(self, wire: Mapping[str, Any], place: int) -> Heard:
-        """The item of an output, by its call id first."""
+    def find_call(self, wire: Mapping[str, Any], place: int, others: Collection[int]) -> Heard:
+        """The item of an output, by its call id first. `others` have been found (by `id`): two calls may have one call id."""
         call_id = wire.get("call_id")
         item = self._by_call_id.get(call_id) if isinstance(call_id, str) and call_id else None
-        if item is not None and item.type == wire["type"]:
+        if item is not None and item.type == wire["type"] and id(item) not in others:
             return item
         return self.find(wire.get("id"), place, wire["type"])
 

@@ -252,10 +252,12 @@ class Reading:
             self._over = True
             self._events.append(error_of(response.get("error") or {"type": status}))
             return
-        output = response.get("output")
+        output, found = response.get("output"), set[int]()
         for place, wire in enumerate(output if isinstance(output, list) else ()):
             if understood(wire):
-                self._whole(self._known.find_call(wire, place), wire)
+                item = self._known.find_call(wire, place, found)
+                found.add(id(item))
+                self._whole(item, wire)
         for item in self._known.items:
             if item.type in CALLS:
                 self._end(item, CALLS[item.type], None, complete=status != "incomplete")
