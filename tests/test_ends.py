@@ -1,6 +1,8 @@
 """ends.py: told by what mitmproxy is at when it calls."""
 
 import pytest
+from mitmproxy.connection import Server
+from mitmproxy.proxy.events import DataReceived
 from mitmproxy.proxy.layers.http._events import ResponseData, ResponseEndOfMessage
 
 from toolmend.ends import goes_on
@@ -26,11 +28,12 @@ def test_nobody_tells() -> None:
     assert not goes_on()
 
 
-def test_the_nearest_tells() -> None:
-    """A proxy may be in front of another one, in the same process."""
+@pytest.mark.parametrize("nearest", [ResponseEndOfMessage(1), DataReceived(Server(address=None), b"")])
+def test_the_nearest_tells(nearest: object) -> None:
+    """A proxy may be in front of another one, in the same process; and what a socket carries is data in data."""
 
     def outer(event: object) -> bool:
         assert event
-        return mitmproxy_at(ResponseEndOfMessage(1))
+        return mitmproxy_at(nearest)
 
     assert not outer(ResponseData(1, b""))

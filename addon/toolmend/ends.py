@@ -4,18 +4,20 @@
     callable   b"data: …"       b""       b"data: …"       b""                 so mitmproxy calls it
 
 Rule of this file: it tells by the event that mitmproxy is at, which is in a local variable of the function that calls, and
-nowhere else. Where there is none, as a later mitmproxy may have it, b"" is the end, as mitmproxy's documentation says.
+nowhere else; functions further out have others, as a WebSocket's data is DataReceived in ResponseData. Where there is none, as a
+later mitmproxy may have it, b"" is the end, as mitmproxy's documentation says.
 """
 
 from inspect import currentframe
 
-from mitmproxy.proxy.layers.http._events import ResponseData, ResponseEndOfMessage
+from mitmproxy.proxy.events import Event
+from mitmproxy.proxy.layers.http._events import ResponseData
 
 
 def goes_on() -> bool:
     """Whether the callable that asks, directly or through others, is called with a piece of the body, however short."""
     frame = currentframe()
     while frame := frame and frame.f_back:
-        if isinstance(event := frame.f_locals.get("event"), (ResponseData, ResponseEndOfMessage)):
+        if isinstance(event := frame.f_locals.get("event"), Event):
             return isinstance(event, ResponseData)
     return False
