@@ -15,8 +15,10 @@ import pytest
 from clients import LEAK, PROSE, Raw, Serve, Start, ask, chunks, eventually, parse, recording, request_bytes
 from h2.connection import H2Connection
 from h2.errors import ErrorCodes
+from mixed import PATHS
 
 from judge import read as read_chat
+from spoken import Text, speak
 from streams import WEATHER
 from toolmend.pipeline import Pipeline
 from toolmend.running.proxy import Mitmdump
@@ -113,6 +115,20 @@ def test_the_client_leaves(
     assert b"I will look." in kept.read("client.sse")
     assert LEAK.startswith(kept.read("upstream.sse"))
     assert kept.read("upstream.sse") != LEAK
+
+
+@pytest.mark.parametrize("api", ["chat", "messages", "responses"])
+def test_the_client_leaves_behind_the_end_of_the_message(proxy: Mitmdump, serve: Serve, flows: Path, path: str, api: str) -> None:
+    """As Codex does: it does not wait for the end of the body."""
+    body = speak(api, [Text("I will look.")])
+    upstream = serve(Script(chunks(body), end="stall"))
+    path = path.removesuffix(PATHS["chat"]) + PATHS[api]
+    with Raw(proxy, upstream.url) as raw:
+        raw.send(request_bytes(path, host=raw.host))
+        raw.read_until(chunks(body)[-1][1])
+    kept = recording(flows, path)
+    assert kept.meta["state"] == "complete"
+    assert kept.read("client.sse") == kept.read("upstream.sse") == body
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])

@@ -63,6 +63,7 @@ class Folder:
         self._first = 0.0  # when the first byte came
         self._offset = 0
         self._alike = True  # so far the client got what came
+        self._whole = False  # the client got the end of the message
 
     def create(self, exchange: "Exchange", now: datetime) -> Iterator[None]:
         """All that there is before the first chunk, in steps."""
@@ -189,11 +190,14 @@ class Folder:
             self._meta["omitted"].append("message.json")
         else:
             if message is not None:
+                self._whole = message["ended"]
                 _create(self.path / "message.json", self._json(message), durable=True)
 
     def seal(self, state: str, rules: Sequence[str] = (), ids: Sequence[str] = (), error: str | None = None) -> None:
         self.finished = True
         self._bodies.clear()
+        if state == "client_closed" and self._whole:  # nothing more came that it could have waited for
+            state = "complete"
         if self._meta:
             self._meta["state"] = "partial" if self.broken else state
             self._meta["error"] = "; ".join(filter(None, (error, self.broken))) or None
