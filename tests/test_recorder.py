@@ -15,6 +15,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 import pytest
@@ -767,6 +768,28 @@ def test_of_many_that_end_few_are_open_at_once(recorder: Recorder) -> None:
     all_done(recorder)
     assert [meta(each.folder)["state"] for each in recordings] == ["complete"] * len(recordings)
     assert most == AT_ONCE
+
+
+class Queue(SimpleQueue[Any]):
+    no_memory = False
+
+    def put(self, item: Any, block: bool = True, timeout: float | None = None) -> None:
+        if self.no_memory:
+            raise MemoryError
+        super().put(item)
+
+
+def test_what_there_was_no_memory_for_is_not_waited_for(recorder: Recorder) -> None:
+    queue = recorder._queue = Queue()
+    recording = recorder.start(EXCHANGE)
+    queue.no_memory = True
+    with pytest.raises(MemoryError):
+        recording.passed(b"x" * 1000, b"")
+    with pytest.raises(MemoryError):
+        recording.cut()
+    queue.no_memory = False
+    recording.cut()
+    all_done(recorder)
 
 
 def test_a_thread_that_does_not_get_on_with_the_ends_costs_recordings_and_not_memory(recorder: Recorder, log: list[str]) -> None:

@@ -184,8 +184,8 @@ class Recorder:
         elif behind > LAGGING:
             time.sleep(0)  # a thread that is in a write does not want it
         size += OVERHEAD
-        self._put += size
         self._queue.put((folder, step, size))
+        self._put += size  # what there was no memory for is not waited for
         if last or waiting > GATHERED:
             self._hurry.set()
         if not self._thread:
@@ -204,11 +204,11 @@ class Recorder:
             return False
         if waiting > GATHERED and not self._hurry.is_set():
             self._hurry.set()
-        self._put += chunk[-1] + OVERHEAD
         run.chunks.append(chunk)
         if not run.waits:  # the thread says that it does not wait, and looks for chunks then
             run.waits = True
             self.put(folder, partial(self._take, folder, run))
+        self._put += chunk[-1] + OVERHEAD
         return True
 
     def _begin(self, folder: Folder, exchange: Exchange, now: datetime) -> None:
