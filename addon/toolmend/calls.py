@@ -23,7 +23,7 @@ from .stream import Stream
 from .telemetry.meter import Meter
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, weakref_slot=True)
 class Call:
     """`api`, `host` and `scheme` are what the client calls. `answered`: by us, so there is nothing to do with the response.
 

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 from mitmproxy import ctx, http
 from mitmproxy.addonmanager import traverse
@@ -53,12 +54,13 @@ class Exchanges:
         self._spool: Spool | None = None
         self._observers = Observers(logger.warning)
         self._metering = Metering()
+        self._under_way: WeakSet[Call] = WeakSet()
 
     def configure(self, settings: Settings) -> None:
         """Raises SettingsError; then nobody of ours counts, and else nothing is changed."""
         self._metering.configure(settings.metrics)
         if settings.flows != self.settings.flows:
-            self._end_recorder(wait=False)
+            self._end_recorder("recordings go elsewhere from here on", wait=False)
             self._spool = _spool(settings.flows)
         if self.recorder:
             self.recorder.keep = settings.keep
@@ -66,7 +68,10 @@ class Exchanges:
 
     def close(self) -> None:
         """At shutdown: calls that have not ended go on, and nothing more is recorded or counted of them."""
-        self._end_recorder(wait=ctx.master.should_exit.is_set())  # or a script is loaded anew, while streams flow
+        if ctx.master.should_exit.is_set():
+            self._end_recorder("the proxy was shut down", wait=True)
+        else:
+            self._end_recorder("the script was loaded anew", wait=False)
         self._metering.close()
 
     def mends(self, api: str, settings: Settings | None = None) -> bool:
@@ -109,6 +114,7 @@ class Exchanges:
             if recorder := self.recorder or self._new_recorder():
                 self.recorder = recorder
                 call.recording = recorder.start(about(settings))
+                self._under_way.add(call)
 
     def _given(self, call: Call) -> Settings:
         settings = call.settings or self.settings
@@ -144,10 +150,8 @@ class Exchanges:
         with _apart(call, "the end was not counted"):
             if call.meter:
                 call.meter.finish(state, rules, call.errors)
-        error = "; ".join(([message] if message else []) + call.errors) or None
-        with _apart(call, "the recording was not finished"):
-            if recording:
-                recording.finish(state, rules=rules, ids=call.ids, error=error)
+        self._finish(call, state, message)
+        error = _wrong(call, message)
         folder = recording.place if recording else None
         observed = isinstance(pipeline, Observed)
         flow.metadata["toolmend"] = {"api": call.api, "rules": rules, "folder": folder, "error": error}
@@ -164,6 +168,14 @@ class Exchanges:
         if call.errors:
             logger.warning("toolmend: %s: %s%s", about, facts.printable("; ".join(call.errors), MAX_SAID), place)
 
+    def _finish(self, call: Call, state: str, message: str | None) -> None:
+        """The end of what is recorded of a call."""
+        self._under_way.discard(call)
+        with _apart(call, "the recording was not finished"):
+            if call.recording:
+                rules = call.pipeline.rules if call.pipeline else ()
+                call.recording.finish(state, rules=rules, ids=call.ids, error=_wrong(call, message))
+
     def _new_recorder(self) -> Recorder | None:
         """None where nothing is to be recorded, or cannot be; that is said."""
         root = self.settings.flows
@@ -173,8 +185,10 @@ class Exchanges:
             return None
         return Recorder(root, logger.warning, self.settings.keep, self._metering.lost, self._spool)
 
-    def _end_recorder(self, *, wait: bool) -> None:
-        """`wait`: for the store, which streams may not."""
+    def _end_recorder(self, why: str, *, wait: bool) -> None:
+        """What is under way is recorded no further. `wait`: for the store, which streams may not."""
+        for call in list(self._under_way):
+            self._finish(call, "partial", why)
         if self.recorder:
             self.recorder.close()
             self.recorder = None
@@ -201,6 +215,11 @@ def _apart(call: Call, what: str) -> Iterator[None]:
         yield
     except Exception as error:
         call.errors.append(f"{what}: {reason(error)}")
+
+
+def _wrong(call: Call, message: str | None) -> str | None:
+    """All that went wrong with a call; `message` is mitmproxy's own."""
+    return "; ".join(([message] if message else []) + call.errors) or None
 
 
 def warm(settings: Settings) -> None:

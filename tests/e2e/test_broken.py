@@ -19,8 +19,9 @@ from mixed import PATHS
 
 from judge import read as read_chat
 from spoken import Text, speak
-from streams import WEATHER
+from streams import WEATHER, stream
 from toolmend.pipeline import Pipeline
+from toolmend.replay import load, replay
 from toolmend.running.proxy import Mitmdump
 from toolmend.upstream import Script
 
@@ -133,7 +134,8 @@ def test_the_client_leaves_behind_the_end_of_the_message(proxy: Mitmdump, serve:
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
 def test_the_proxy_is_stopped(start: Start, serve: Serve, tmp_path: Path, path: str, how: signal.Signals) -> None:
-    sent = CUTS["in a call"]
+    call = '<minimax:tool_call>\n<invoke name="get_weather">\n<parameter name="city">Beijing</parameter>\n</invoke>\n'
+    sent = chunks(stream(["I will look.", call]))[:-2]
     proxy, upstream = start(), serve(Script(sent, end="stall"))
     with Raw(proxy, upstream.url) as raw:
         raw.send(request_bytes(path, host=raw.host))
@@ -141,10 +143,12 @@ def test_the_proxy_is_stopped(start: Start, serve: Serve, tmp_path: Path, path: 
         os.kill(proxy.pid, how)
         reply = parse(before + raw.read_to_end())
     assert not reply.terminated
-    assert reply.body == mended(sent)
     assert eventually(lambda: proxy.returncode is not None)
     kept = recording(tmp_path / "flows", path)
-    assert kept.meta["state"] == "partial"
+    assert (kept.meta["state"], kept.meta["error"]) == ("partial", "the proxy was shut down")
+    assert kept.meta["rules"]
+    assert kept.meta["ids"]
+    assert replay(load(kept.folder)) == (reply.body, kept.meta["rules"])
     assert kept.read("upstream.sse") == arrived(sent)
     assert kept.read("client.sse") == reply.body
     assert not re.search('File ".*toolmend/', proxy.log)  # mitmproxy's own handlers may show theirs, on Python 3.12.1
