@@ -1,12 +1,14 @@
 """stall.py: what computes for too long twice goes no further; what only waits does, or collects everybody's garbage."""
 
 import gc
+import importlib
+import sys
 import time
 from typing import Any
 
 import pytest
 
-from toolmend.stall import PIECE, STALL, Watched
+from toolmend.stall import PIECE, STALL, Watched, _collector
 
 
 def computes(seconds: float) -> None:
@@ -89,6 +91,19 @@ def test_to_collect_garbage_is_no_stall(generation: int, beside: float, gives_up
     finally:
         gc.callbacks.remove(takes_long)
     assert bool(mend.gave_up) == gives_up
+
+
+def test_another_that_is_loaded_takes_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As after a reload of the script, of which nothing old may stay."""
+    before = list(gc.callbacks)
+    monkeypatch.delitem(sys.modules, "toolmend.stall")
+    other = importlib.import_module("toolmend.stall")
+    gc.collect()
+    try:
+        assert [found for found in gc.callbacks if found not in before] == [other._collector]
+        assert _collector not in gc.callbacks
+    finally:
+        gc.callbacks[:] = before
 
 
 def test_giving_up_may_fail() -> None:

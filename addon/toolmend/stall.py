@@ -9,6 +9,7 @@ pattern, say) is no stall, a virtual machine may count what it was not given, an
 """
 
 import gc
+import sys
 from collections.abc import Callable
 from time import perf_counter, thread_time
 from typing import Any
@@ -31,10 +32,12 @@ class _Collector:
 
     def __init__(self) -> None:
         self.seconds = self._begun = 0.0
-        gc.callbacks.append(self)
 
     def __call__(self, phase: str, info: dict[str, Any]) -> None:
         if info["generation"] == 0:  # a thousand times a minute, and short
+            return
+        if getattr(sys.modules.get(__name__), "_collector", None) is not self:  # the script was reloaded: another one is told
+            gc.callbacks.remove(self)
             return
         now = thread_time()
         if phase == "start":
@@ -44,6 +47,7 @@ class _Collector:
 
 
 _collector = _Collector()
+gc.callbacks.append(_collector)
 
 
 def _computed() -> float:
