@@ -135,16 +135,18 @@ class Toolmend:
         if call and flow.response:
             if call.stream and not call.stream.over and call.routed:  # its headers ended it: the answer is here, and empty
                 call.stream = None
+            state = call.stream.state if call.stream else "partial"
             if bodies.translated_before(flow, call.source, call.api):
                 call.errors.append("what is replayed here was translated when it was saved, and goes by as it is")
             elif not call.stream and flow.response.raw_content is not None:
                 try:
                     self._whole(call, flow.response, flow.response.raw_content)
+                    state = "complete"
                 except Exception as error:
                     call.errors.append(f"the response goes by as it is: {reason(error)}")
                     if call.routed:
                         replying.fail(call.routed, flow.response, "the upstream's answer could not be translated")
-            self._close(call, flow, call.stream.state if call.stream else "complete")
+            self._close(call, flow, state)
 
     def error(self, flow: http.HTTPFlow) -> None:  # mitmproxy may call response as well: the first one ends the call
         call = self.calls.pop(flow, None)
