@@ -29,6 +29,12 @@ def is_http11(flow: http.HTTPFlow) -> bool:
     return flow.request.http_version == "HTTP/1.1" and flow.client_conn.alpn not in (b"h2", b"h3")
 
 
+def drop_trailers(flow: http.HTTPFlow, response: http.Response) -> None:
+    """At the end: mitmproxy fails on them where the client speaks HTTP/1, and leaves it waiting for the end for ever."""
+    if flow.client_conn.alpn not in (b"h2", b"h3"):
+        response.trailers = None
+
+
 def drop_stale(response: http.Response) -> None:
     """For a body that mitmproxy has whole: it tells the length itself."""
     for name in STALE.intersection(name.decode("latin-1").lower() for name, _ in response.headers.fields):

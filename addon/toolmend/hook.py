@@ -133,6 +133,7 @@ class Toolmend:
     def response(self, flow: http.HTTPFlow) -> None:
         call = self.calls.pop(flow, None)
         if call and flow.response:
+            framing.drop_trailers(flow, flow.response)
             if call.stream and not call.stream.over and call.routed:  # its headers ended it: the answer is here, and empty
                 call.stream = None
             state = call.stream.state if call.stream else "partial"

@@ -93,6 +93,23 @@ def test_an_empty_frame(proxy: Mitmdump, serve: Serve, http2: httpx.Client, clie
     check(body)
 
 
+@pytest.mark.parametrize("kind", ["text/event-stream", "application/json"])
+@pytest.mark.parametrize("client", ["1.1", "2"])
+def test_trailers(proxy: Mitmdump, serve: Serve, http2: httpx.Client, client: str, kind: str) -> None:
+    """mitmproxy cannot write them in HTTP/1, and would leave the client waiting for an end."""
+    body = LEAK if kind == "text/event-stream" else b"{}"
+    upstream = serve(Script(chunks(body), headers=(("content-type", kind),), trailers=(("x-took", "1"),)), alpn=H2)
+    if client == "2":
+        answer = http2.post(f"{upstream.url}{CHAT}", json=WEATHER)
+        assert answer.headers["content-type"] == kind
+        got = answer.content
+    else:
+        reply = ask(proxy, upstream.url)
+        assert reply.terminated
+        got = reply.body
+    assert events(got) == events(MENDED) if body == LEAK else got == chunks(body)[0][1]
+
+
 @pytest.mark.parametrize("coding", ["identity", "gzip", "deflate", "br", "zstd"])
 @pytest.mark.parametrize(("script", "alpn"), UPSTREAMS.values(), ids=UPSTREAMS)
 @pytest.mark.parametrize("client", ["1.0", "1.1", "2"])

@@ -106,6 +106,8 @@ class _Response:
             return
         if how == "reset":
             self.connection.h2.reset_stream(self.stream_id, ErrorCodes.INTERNAL_ERROR)
+        elif self.script.trailers:
+            self.connection.h2.send_headers(self.stream_id, self.script.trailers, end_stream=True)
         elif not self.bodiless:
             self.connection.h2.end_stream(self.stream_id)
         await self.connection.flush()

@@ -46,6 +46,7 @@ class Script:
     cleanly. A body that is cut promises, where there is a content-length, one byte more than it sends.
 
     `empty_frame` is HTTP/2's: the number of the chunk behind which comes a DATA frame of no bytes, which ends nothing.
+    `trailers` are, too: headers that come behind the body.
     """
 
     chunks: tuple[tuple[float, bytes], ...] = ()
@@ -57,6 +58,7 @@ class Script:
     end: End = "clean"
     http_version: Literal["HTTP/1.0", "HTTP/1.1"] = "HTTP/1.1"
     empty_frame: int = 0
+    trailers: tuple[tuple[str, str], ...] = ()
 
     def coded(self) -> tuple[list[tuple[float, bytes]], bytes]:
         """The chunks as they go on the wire, and the coding's own last bytes."""
