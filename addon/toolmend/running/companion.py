@@ -1,4 +1,4 @@
-"""The second script of the proxies that toolmend starts itself: it counts answers, and knows the company's proxy.
+"""The second script of the proxies that toolmend starts itself: it counts answers, keeps events live, knows the company's proxy.
 
     toolmend: tally {"answers": 5, "mended": 2, "faults": 0, "rules": {"kimi_k2": 2}, "folder": "…", "warnings": [], …}
 
@@ -18,6 +18,7 @@ from weakref import WeakSet
 from mitmproxy import ctx, flow, http
 from mitmproxy.proxy.mode_specs import UpstreamMode
 
+from toolmend import facts, framing
 from toolmend.config.checks import suggestion
 from toolmend.running.company import UnusableError, company, is_direct
 from toolmend.running.tally import MARK
@@ -76,6 +77,13 @@ class Companion(logging.Handler):
         if isinstance(mode, UpstreamMode):
             direct = is_direct(os.environ, flow.request.host, flow.request.port)
             flow.server_conn.via = None if direct else (mode.scheme, mode.address)
+
+    def responseheaders(self, flow: http.HTTPFlow) -> None:
+        """Events that are no answer of an LLM: mitmproxy holds them back to their end, which may never come."""
+        response, toolmend = flow.response, ctx.master.addons.get("toolmend")  # type: ignore[no-untyped-call]
+        ours = toolmend and flow in toolmend.calls
+        if response and not (ours or response.stream) and facts.is_sse(response) and framing.comes(flow, response):
+            response.stream = lambda data: data or []  # an empty frame of HTTP/2 is no end
 
     def response(self, flow: http.HTTPFlow) -> None:
         self._count(flow)
