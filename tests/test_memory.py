@@ -6,6 +6,7 @@ import os
 import platform
 import subprocess
 import sys
+import weakref
 
 import pytest
 
@@ -86,6 +87,17 @@ def test_modules_are_no_garbage_until_the_script_is_loaded_anew() -> None:
     memory.unsettle()
     assert gc.get_freeze_count() == 0
     assert gc.callbacks == before
+
+
+def test_what_was_loaded_before_is_not_kept() -> None:
+    class Module:
+        def __init__(self) -> None:
+            self.itself = self
+
+    gone = weakref.ref(Module())
+    memory.settle(again=True)
+    memory.unsettle()
+    assert gone() is None
 
 
 @pytest.mark.parametrize("error", [OSError, AttributeError, TypeError])

@@ -38,11 +38,15 @@ SOON = 0.005
 
 
 class Toolmend:
-    """The addon. One instance serves all flows; a reload of the script makes a new one, and old streams keep theirs."""
+    """The addon. One instance serves all flows; a reload of the script makes a new one, and old streams keep theirs.
+
+    `again`: there has been one before.
+    """
 
     name = "toolmend"
 
-    def __init__(self) -> None:
+    def __init__(self, *, again: bool = False) -> None:
+        self._again = again
         self.exchanges = Exchanges()
         self.bodies = bodies.Bodies()
         self.offline: offline.Offline | None = None
@@ -78,7 +82,7 @@ class Toolmend:
         if self.settings.mode == "observe":
             logger.info("toolmend: observes, and changes no answer%s", " but those of routes" if self.settings.routes else "")
         warm(self.settings)
-        memory.settle()
+        memory.settle(again=self._again)
         logger.info("toolmend: listens to %s; dialects: %s; %s", hosts, spelled(self.settings.dialects), place)
 
     def done(self) -> None:

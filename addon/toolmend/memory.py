@@ -39,8 +39,8 @@ class _Trimmer:
             self._trim(0)
 
 
-def settle() -> None:
-    """All is loaded, and none of our threads has begun.
+def settle(*, again: bool = False) -> None:
+    """All is loaded, and none of our threads has begun. `again`: what was loaded before is garbage by now.
 
     All modules, 100,000 objects, are looked through no more: that takes 60 ms, in which every stream waits. What is left to look
     through is so little that it can be done often. And what is LARGE gets pages of its own, which are given back with it. By
@@ -48,6 +48,8 @@ def settle() -> None:
     stand between them: in time a quarter of it lies idle. What lies idle all the same, for what comes and goes between what
     stays, is given back every TRIM_EVERY seconds: else memory is the most that ever came at once.
     """
+    if again:
+        gc.collect()
     gc.freeze()
     young, middle, _ = gc.get_threshold()
     gc.set_threshold(young, middle, FULL)
