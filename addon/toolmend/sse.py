@@ -186,6 +186,9 @@ def _blank_line(text: bytes | bytearray, start: int) -> int:
 
 def block_end(text: bytes | bytearray, start: int) -> int:
     """The end of the first block of lines that ends behind `start`, or 0."""
+    end = text.find(b"\n\n", start)
+    if text.find(b"\r", start, end if end >= 0 else None) < 0:  # a long event is searched faster by far
+        return end + 2 if end >= 0 else 0
     match = _BLOCK_END.search(text, start)
     return match.end() if match else 0
 
