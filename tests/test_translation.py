@@ -646,6 +646,10 @@ MESSAGES: dict[str, tuple[bytes, Heard]] = {
         Heard(calls=[("call_a", "task", {})], stop="tool_calls", counts=M_USAGE),
     ),
     "counts of the start alone": (m(lambda e: e[-2].update(usage={"output_tokens": 9})), ALL),
+    "other counts at the end": (
+        m(lambda e: e[-2].update(usage={"input_tokens": 10, "cache_read_input_tokens": 0, "output_tokens": 9})),
+        replace(ALL, counts=Counts(10, 9)),
+    ),
     "counts of 0 at the end": (m(lambda e: e[-2].update(usage={"input_tokens": 0, "cache_read_input_tokens": 0, "output_tokens": 9})), ALL),
     "redacted": (
         legal.sse(legal.messages(legal.redacted("blob"), legal.text("Hi there"))),

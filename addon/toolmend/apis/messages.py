@@ -155,7 +155,8 @@ class Messages:
             events.append(finish)
         usage = data.get("usage")
         if isinstance(usage, dict):
-            self._usage |= {name: count for name, count in usage.items() if count}  # 0 where the start has told it
+            zeros = usage_of(usage).input_tokens > 0  # else some tell 0 of what the start has told
+            self._usage |= {name: count for name, count in usage.items() if count or (zeros and count == 0)}
             events.append(usage_of(self._usage))
         else:
             self._content.mended("usage")
