@@ -29,6 +29,8 @@ from .shape import Shape, learn
 _BROKEN_OFF = ("length", "content_filter")
 """Finish reasons behind which a call without arguments is not one that needs none."""
 
+_INPUT = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+
 _MOST_LEARNT = 256
 """Deltas of one stream that are learnt from. Where each has something of its own, learning costs and gains nothing."""
 
@@ -155,8 +157,9 @@ class Messages:
             events.append(finish)
         usage = data.get("usage")
         if isinstance(usage, dict):
-            zeros = usage_of(usage).input_tokens > 0  # else some tell 0 of what the start has told
-            self._usage |= {name: count for name, count in usage.items() if count or (zeros and count == 0)}
+            told = {name: count for name, count in usage.items() if count is not None}
+            again = any(told.get(name) for name in _INPUT)  # some have 0 for all that the start has told
+            self._usage |= {name: count for name, count in told.items() if again or name not in _INPUT}
             events.append(usage_of(self._usage))
         else:
             self._content.mended("usage")
