@@ -1,6 +1,7 @@
 """Responses over WebSocket, as Codex speaks them: a real socket over TLS through a real mitmdump, mended and recorded."""
 
 import json
+import os
 import ssl
 import threading
 import time
@@ -21,7 +22,7 @@ import judge_responses
 from spoken import Text, speak
 from toolmend.recordings.verification import check
 from toolmend.replay import load, replay
-from toolmend.running.proxy import Mitmdump
+from toolmend.running.proxy import Mitmdump, addon_path
 from toolmend.upstream import Script, Upstream
 from toolmend.websocket.socket_frames import frames_of
 
@@ -237,6 +238,36 @@ def test_an_answer_that_is_cut_off(start: Start, serve: Callable[[Talk], str], f
         text = "".join(event.get("delta", "") for event in map(json.loads, got))
         assert text == "".join(json.loads(frame).get("delta", "") for frame in held[: at + 1])
         assert frames_of((meta["folder"] / "client.sse").read_bytes()) == [str(frame).encode() for frame in got]
+
+
+def test_the_script_is_reloaded_in_the_middle(start: Start, serve: Callable[[Talk], str], tmp_path: Path) -> None:
+    """The new one knows nothing of the socket: what is held comes first, and the rest as it comes."""
+    (tmp_path / "toolmend").symlink_to(addon_path().with_name("toolmend"))
+    script = tmp_path / "main.py"
+    script.write_bytes(addon_path().read_bytes())
+    said, reloaded = frames(LEAK), threading.Event()
+    at = next(at for at, frame in enumerate(said) if "call" in str(json.loads(frame).get("delta"))) + 1
+
+    def talk(socket: ServerConnection) -> None:
+        next(requests(socket))
+        for frame in said[:at]:
+            socket.send(frame)
+        reloaded.wait(20)
+        for frame in said[at:]:
+            socket.send(frame)
+        socket.recv()
+
+    proxy = start([script])
+    with connect(proxy, serve(talk)) as socket:
+        socket.send(create(tools=[TOOL]))
+        socket.recv()
+        later = script.stat().st_mtime + 2
+        os.utime(script, (later, later))
+        proxy.wait_for(r"(?s)toolmend: listens.*toolmend: listens", 20)
+        reloaded.set()
+        got = [json.loads(socket.recv(10)) for _ in said[1:]]
+        socket.send("{}")
+    assert [event.get("delta") for event in got] == [json.loads(frame).get("delta") for frame in said[1:]]
 
 
 def test_what_else_a_client_says(start: Start, serve: Callable[[Talk], str], flows: Path) -> None:

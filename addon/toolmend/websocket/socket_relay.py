@@ -28,7 +28,7 @@ class Relay:
         self._next: list[bytes] = []
 
     def send(self, frames: Iterable[bytes]) -> None:
-        """To be called in the hook of an upstream's message: these go to the client next."""
+        """These go to the client next: behind the upstream's message if its hook is at work, else before it."""
         self._next += frames
 
     def attach(self, flow: http.HTTPFlow) -> bool:
@@ -42,7 +42,7 @@ class Relay:
             for event in events():
                 if isinstance(event, CloseConnection):
                     self._next += self._last()
-                    yield from self._taken()
+                yield from self._taken()
                 yield event
                 yield from self._taken()
 

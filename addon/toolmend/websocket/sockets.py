@@ -42,6 +42,10 @@ class Sockets:
         self._toolmend = toolmend
         self._sockets: WeakKeyDictionary[http.HTTPFlow, Socket] = WeakKeyDictionary()
 
+    def done(self) -> None:
+        for socket in self._sockets.values():
+            socket.leave()
+
     def requestheaders(self, flow: http.HTTPFlow) -> None:
         if flow.live and not flow.response and _is_upgrade(flow.request) and (why := self._instead(flow)):
             error = {"message": f"toolmend: {why}, which is reached by HTTP alone", "type": "invalid_request_error"}
@@ -124,6 +128,11 @@ class Socket:
                     self._calls.made(frame)
                 message.dropped = True
                 self._relay.send(frames)
+
+    def leave(self) -> None:
+        """The script is loaded anew, and no more messages come here: what is held goes before the next."""
+        for exchange in self._exchanges:
+            self._relay.send(exchange.pass_on("the script was loaded anew"))
 
     def end(self, state: str, message: str) -> None:
         """The socket is closed, whoever did it."""
