@@ -499,6 +499,20 @@ def test_a_link_in_the_place_of_a_file_is_not_followed(recorder: Recorder, tmp_p
     assert len(log) == 1
 
 
+@pytest.mark.parametrize("other", [b"", event("hi") + b"more"])
+def test_a_file_that_another_program_changes(recorder: Recorder, log: list[str], other: bytes) -> None:
+    """There would be a hole in it, or too much."""
+    recording = recorder.start(EXCHANGE)
+    recording.passed(event("hi"), event("hi"))
+    all_done(recorder)
+    (recording.folder / "upstream.sse").write_bytes(other)
+    recording.passed(event("ho"), event("ho"))
+    recording.finish("complete")
+    recorder.close()
+    assert meta(recording.folder)["state"] == "partial"
+    assert "another program has changed it" in log[0]
+
+
 def test_two_processes_that_call_a_recording_the_same(recorder: Recorder, tmp_path: Path, log: list[str]) -> None:
     other = Recorder(recorder._root, log.append)
     for one in (recorder, other):

@@ -16,7 +16,7 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import suppress
 from copy import deepcopy
 from datetime import datetime
-from errno import ENOBUFS, ENOTDIR
+from errno import ENOBUFS, ENOTDIR, ESTALE
 from itertools import takewhile
 from pathlib import Path
 from secrets import token_hex
@@ -245,7 +245,8 @@ class _Body:
         if not (data or restored or last):
             return
         with _open(self.path, "r+b") as file:
-            file.seek(self._size)
+            if file.seek(0, os.SEEK_END) != self._size:
+                raise OSError(ESTALE, "another program has changed it")
             file.write(data)
             self._size += len(data)
             for offset, piece in restored:
