@@ -217,7 +217,7 @@ class Content:
         """A piece of arguments."""
         if isinstance(value, str):
             return value
-        self.mended("block_text")
+        self.mended("arguments_type")
         return text_of(value)
 
     def _text(self, value: Any) -> str:
