@@ -399,7 +399,7 @@ IRREGULAR: dict[str, tuple[bytes, list[str], set[str]]] = {
     "arguments that are null": (sse(messages(text("a"), tool("t0", "f", "null"), stop="tool_use")), BOTH, {"arguments"}),
     "arguments at the index of the text": (sse([*TWO[:6], {**TWO[6], "index": 0}, *TWO[7:]]), BOTH, {"block_index"}),
     "arguments an object": (sse([*TWO[:6], {**TWO[6], "delta": {"type": "input_json_delta", "partial_json": {"a": 1}}}, *TWO[7:]]),
-                            [word.replace("{}", '{"a":1}') for word in BOTH], {"block_text"}),
+                            [word.replace("{}", '{"a":1}') for word in BOTH], {"arguments_type"}),
     "an input that is text": (sse([*TWO[:5], {**TWO[5], "content_block": {**TWO[5]["content_block"], "input": "{}"}}, *TWO[7:]]), BOTH, {"arguments"}),
     "a signature at another index": (
         sse([{**event, "index": 1} if "signature" in event.get("delta", {}) else event for event in messages(thinking("t", signature="s"), text("a"))]),
