@@ -366,10 +366,6 @@ IRREGULAR: dict[str, tuple[bytes, list[str], set[str]]] = {
     "no index": (sse(unindexed(TWO)), BOTH, {"block_index"}),
     "indices that are text": (sse([{**event, "index": str(event["index"])} if "index" in event else event for event in TWO]), BOTH, {"block_index"}),
     "indices that are no integers": (sse([{**event, "index": float(event["index"])} if "index" in event else event for event in TWO]), BOTH, {"block_index"}),
-    "arguments that are an object": (
-        sse([{**event, "delta": {**event["delta"], "partial_json": {"a": 1}}} if event.get("delta", {}).get("partial_json") else event for event in TWO]),
-        [word.replace("{}", '{"a":1}') for word in BOTH], {"arguments_type"},
-    ),
     "indices from 1": (sse([{**event, "index": event["index"] + 1} if "index" in event else event for event in TWO]), BOTH, {"block_index"}),
     "the same index": (sse([{**event, "index": 0} if "index" in event else event for event in TWO]), BOTH, {"block_index"}),
     "no block start": (sse(without(A, 2)), PLAINLY, {"block_index"}),

@@ -11,12 +11,12 @@ would be the wrong API, the client gets a legal error of its own, and nothing be
 import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import json_text
 from .assembly import Answer, assemble
+from .chain import Chain, is_body
 from .config.settings import Settings
 from .events import Event, Finish, Frame, MessageEnd, StreamError
 from .glance import Glance, nothing
@@ -25,7 +25,7 @@ from .ledger import Ledger
 from .providers import profile_for
 from .requests import Translated, translate
 from .requests.prompted import template_for
-from .sse import Decoder, ServerSentEvent, parse
+from .sse import Decoder, ServerSentEvent
 
 if TYPE_CHECKING:
     from .lane import Lane
@@ -76,7 +76,8 @@ class Pipeline:
         answer = Answer(request or {}, translated, source, target, settings, host)
         boxes = assemble(answer, self._id, self._fired, let_go=let_go, now=now)
         self._decoder, self._codec, self._writer = boxes.decoder, boxes.codec, boxes.writer
-        self._transformers, self._markup, self._policy = boxes.transformers, boxes.markup, boxes.policy
+        self._chain = Chain(boxes.codec, boxes.transformers, self._note)
+        self._markup, self._policy = boxes.markup, boxes.policy
         self._alive, self._counting = boxes.alive, boxes.counting
         self._lanes = boxes.lanes
         self._lane: Lane | None = None  # what may come next
@@ -151,9 +152,9 @@ class Pipeline:
             self._catch_up(out)
             rest = self._decoder.close()
             self._events(rest, out)
-            if not self.done and (last := self._codec.close()).events:
-                self._send(self._through([last], 0), out)
-            self._send(self._released(), out)
+            if not self.done:
+                self._send(self._chain.ended(), out)
+            self._send(self._chain.released(), out)
             if not self.done:
                 out.append(b"")
                 out[-1] = self._writer.close() if self._writer else self._codec.held()
@@ -171,7 +172,7 @@ class Pipeline:
         if self._raw:
             return body
         try:
-            frame, events, touched = self._whole(body)
+            frame, events, touched = self._chain.whole(body)
             if self._writer:
                 return self._writer.message(events)
             return self._codec.encode_message(Frame(frame.sse, events, touched))
@@ -187,7 +188,7 @@ class Pipeline:
         assert self._writer
         out: list[bytes] = []
         try:
-            out.append(self._writer.write(self._whole(body)[1]))
+            out.append(self._writer.write(self._chain.whole(body)[1]))
             out.append(self._writer.close())
             return b"".join(out)
         except Exception as error:
@@ -199,22 +200,14 @@ class Pipeline:
         events: list[Event] = []
         try:
             for sse in (*self._decoder.feed(body), *self._decoder.close()):
-                read = self._decode_body if _is_body(sse) else self._decode
-                events += (event for frame in self._through([read(sse)], 0) for event in frame.events)
-            events += (event for frame in self._through([self._codec.close()], 0) for event in frame.events)
-            events += (event for frame in self._released() for event in frame.events)
+                events += (event for frame in self._chain.take(sse) for event in frame.events)
+            events += (event for frame in (*self._chain.ended(), *self._chain.released()) for event in frame.events)
             if not any(isinstance(event, _ENDS) and getattr(event, "choice", 0) == 0 for event in events):
                 events.append(StreamError("api_error", _CUT_OFF, 502))
             return self._writer.message(events)
         except Exception as error:
             self._fail(error, [])
             return self._writer.message([StreamError("api_error", _BROKEN, 502)])
-
-    def _whole(self, body: bytes) -> tuple[Frame, tuple[Event, ...], bool]:
-        """The frame of a whole response, and what the transformers make of its events."""
-        frame = self._codec.decode_message(body)
-        frames = [*self._through([frame], 0), *self._released()]
-        return frame, tuple(event for part in frames for event in part.events), any(part.touched for part in frames)
 
     def _take(self, data: bytes, at: int) -> tuple[Sequence[ServerSentEvent], int]:
         """Events that are complete from `at` on, and where the next begins; one, if it may be that lanes open behind it."""
@@ -240,19 +233,17 @@ class Pipeline:
                 self._go_ahead(sse, self._writer.ping() if self._writer else comment, out)
                 return
         if self._writer:
-            if _is_body(sse):
-                self._send(self._through([self._decode_body(sse)], 0), out)
-            elif sse.data is None or sse.event == b"ping":
+            if not is_body(sse) and (sse.data is None or sse.event == b"ping"):
                 out.append(self._writer.ping())
             else:
-                self._send(self._through([self._decode(sse)], 0), out)
+                self._send(self._chain.take(sse), out)
             return
         if sse.data is None and (self._markup.in_call or (self._policy and self._policy.silent)):
             self._go_ahead(sse, sse.raw, out)
             return
-        frame = self._decode(sse)
+        frame = self._chain.decode(sse)
         self._ledger.enter(frame.sse or sse)
-        self._send(self._through([frame], 0), out)
+        self._send(self._chain.through([frame]), out)
 
     def _go_ahead(self, sse: ServerSentEvent, given: bytes, out: list[bytes]) -> None:
         """The upstream's keep-alive goes ahead of what is held, or the client may give up."""
@@ -275,42 +266,6 @@ class Pipeline:
         self._event(sse, given)
         self._ledger.was_read()
         assert b"".join(given) == due
-
-    def _decode(self, sse: ServerSentEvent) -> Frame:
-        try:
-            return self._codec.decode(sse)
-        except json_text.NotJSON:
-            pass
-        data = sse.data or b""
-        wrapped = parse(data, data)  # an event in an event, as frameworks make it of what is one already
-        try:
-            if wrapped.data is not None:
-                return self._codec.decode(replace(sse, data=wrapped.data, event=wrapped.event))
-            return self._codec.decode(replace(sse, data=json_text.readable(data)))
-        except json_text.NotJSON:
-            self._note("data that is no JSON passed as it came")
-            return Frame(sse)
-
-    def _decode_body(self, sse: ServerSentEvent) -> Frame:
-        """A whole response, most often an error, whose content type says that it is a stream."""
-        try:
-            return self._codec.decode_message(sse.raw)
-        except json_text.NotJSON:
-            return Frame(sse)
-
-    def _through(self, frames: Sequence[Frame], first: int) -> Sequence[Frame]:
-        """Takes frames through the transformers from the `first` on."""
-        for transformer in self._transformers[first:]:
-            if len(frames) == 1:
-                frames = transformer.feed(frames[0])
-            else:
-                frames = [out for frame in frames for out in transformer.feed(frame)]
-        return frames
-
-    def _released(self) -> Iterator[Frame]:
-        """What the transformers hold, once nothing more comes: of each in turn, through those behind it."""
-        for at, transformer in enumerate(self._transformers):
-            yield from self._through(transformer.close(), at + 1)
 
     def _send(self, frames: Iterable[Frame], out: list[bytes]) -> None:
         waits = False  # an untouched frame that gives nothing is kept back by the codec
@@ -378,8 +333,3 @@ def _apart(out: Sequence[bytes], rest: Sequence[ServerSentEvent]) -> Iterator[by
         yield part
         if last and part.endswith(last.raw) and any(out[at + 1 :]):
             yield last.missing
-
-
-def _is_body(sse: ServerSentEvent) -> bool:
-    """Whether it is a whole response, and no event."""
-    return sse.data is None and sse.raw.lstrip().startswith(b"{")

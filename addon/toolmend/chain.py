@@ -1,0 +1,81 @@
+"""What the events of one response go through: the codec reads them, the transformers change what they tell.
+
+    event ─► codec.decode ─► frame ─► a transformer ─► frames ─► the next one ─► frames
+
+Rule of this file: nothing goes out here. What may be no JSON, or no event, is read as what it is meant to be.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+from . import json_text
+from .apis.codec import Codec
+from .assembly import Transformer
+from .events import Event, Frame
+from .sse import ServerSentEvent, parse
+
+
+class Chain:
+    """One response. `note` takes what is to be told of it."""
+
+    def __init__(self, codec: Codec, transformers: Sequence[Transformer], note: Callable[[str], None]) -> None:
+        self._codec = codec
+        self._transformers = transformers
+        self._note = note
+
+    def take(self, sse: ServerSentEvent) -> Sequence[Frame]:
+        """What becomes of an event."""
+        return self.through([self._decode_body(sse) if is_body(sse) else self.decode(sse)])
+
+    def decode(self, sse: ServerSentEvent) -> Frame:
+        """What an event tells; nothing where that is no JSON."""
+        try:
+            return self._codec.decode(sse)
+        except json_text.NotJSON:
+            pass
+        data = sse.data or b""
+        wrapped = parse(data, data)  # an event in an event, as frameworks make it of what is one already
+        try:
+            if wrapped.data is not None:
+                return self._codec.decode(replace(sse, data=wrapped.data, event=wrapped.event))
+            return self._codec.decode(replace(sse, data=json_text.readable(data)))
+        except json_text.NotJSON:
+            self._note("data that is no JSON passed as it came")
+            return Frame(sse)
+
+    def through(self, frames: Sequence[Frame], first: int = 0) -> Sequence[Frame]:
+        """Takes frames through the transformers from the `first` on."""
+        for transformer in self._transformers[first:]:
+            if len(frames) == 1:
+                frames = transformer.feed(frames[0])
+            else:
+                frames = [out for frame in frames for out in transformer.feed(frame)]
+        return frames
+
+    def ended(self) -> Sequence[Frame]:
+        """What the codec tells of the end of the body."""
+        last = self._codec.close()
+        return self.through([last]) if last.events else ()
+
+    def released(self) -> Iterator[Frame]:
+        """What the transformers hold, once nothing more comes: of each in turn, through those behind it."""
+        for at, transformer in enumerate(self._transformers):
+            yield from self.through(transformer.close(), at + 1)
+
+    def whole(self, body: bytes) -> tuple[Frame, tuple[Event, ...], bool]:
+        """The frame of a whole response, and what becomes of its events; whether they changed. Raises json_text.NotJSON."""
+        frame = self._codec.decode_message(body)
+        frames = [*self.through([frame]), *self.released()]
+        return frame, tuple(event for part in frames for event in part.events), any(part.touched for part in frames)
+
+    def _decode_body(self, sse: ServerSentEvent) -> Frame:
+        """A whole response, most often an error, whose content type says that it is a stream."""
+        try:
+            return self._codec.decode_message(sse.raw)
+        except json_text.NotJSON:
+            return Frame(sse)
+
+
+def is_body(sse: ServerSentEvent) -> bool:
+    """Whether it is a whole response, and no event."""
+    return sse.data is None and sse.raw.lstrip().startswith(b"{")
