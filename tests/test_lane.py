@@ -581,6 +581,40 @@ def test_what_varies(more: dict[str, Any], holes: int) -> None:
         assert shape.text(data + b" ") is None
 
 
+TWICE = {
+    "both fields": lambda text, _: {"reasoning": text, "reasoning_content": text},
+    "details": lambda text, _: {"role": "assistant", "content": "", "reasoning": text, "reasoning_details": [{"type": "reasoning.text", "text": text, "index": 0}]},
+    "details alone": lambda text, _: {"reasoning_details": [{"text": text, "type": "reasoning.text", "format": "x", "index": 0}]},
+    "another entry": lambda text, n: {"reasoning": text, "reasoning_details": [{"type": "reasoning.text", "text": text, "index": n // 60}]},
+    "not the same": lambda text, n: {"reasoning": text, "reasoning_content": text + "!" * (n % 50 == 7)},
+    "signed": lambda text, n: {"reasoning": text, "reasoning_details": [{"type": "reasoning.text", "text": text, "signature": "s" if n % 60 == 59 else None, "index": 0}]},
+    "a summary": lambda text, _: {"reasoning": text, "reasoning_details": [{"type": "reasoning.summary", "summary": text, "index": 0}]},
+}  # fmt: skip
+OF_ITS_OWN = {
+    "none": lambda _: {},
+    "ids": lambda n: {"id": f"gen-{n}:a_B %d"},
+    "ids that are odd": lambda n: {"id": ["a", 'a"b', "é", 7, None][n % 5]},
+    "seconds": lambda n: {"created": 1760000000 + n // 50},
+    "milliseconds": lambda n: {"created": 1760000000000 + n, "id": f"c{n}"},
+}
+
+
+@pytest.mark.parametrize("own", OF_ITS_OWN)
+@pytest.mark.parametrize("twice", [None, *TWICE])
+def test_what_providers_say_twice_or_anew(twice: str | None, own: str) -> None:
+    """A text that stands in two places of a chunk, and members that are others in each."""
+    thought, said = pieces(PROSE, 1, (3, 6, 9))[:70], pieces("So. " + PROSE, 2, (3, 6, 9))[:20]
+    leak = pieces(KIMI.format('{"description": "a \\\\n b"}'), 3)
+    deltas = [TWICE[twice](text, n) if twice else {"reasoning": text} for n, text in enumerate(thought)]
+    parts = [{"role": "assistant"}, *deltas, *({"content": text} for text in (*said, *leak)), *deltas[:9]]
+    many = [{**chunk(delta), **OF_ITS_OWN[own](n)} for n, delta in enumerate(parts)]
+    body = b"".join(event(each) for each in (*many, chunk({}, "stop"))) + b"data: [DONE]\n\n"
+    share = check(body, asked("chat", *WEATHER, model="kimi-k2.5"))
+    if own in ("none", "ids"):
+        check(body, asked("messages", *WEATHER, model="kimi-k2.5"), "chat", "messages")
+    assert share < 0.8 or own == "ids that are odd" or twice == "not the same"
+
+
 def test_numbers_go_on() -> None:
     """Events that are numbered here are numbered behind a run as well, and so is what the upstream does not number."""
     body = stream([*pieces(PROSE, 1), *pieces(KIMI.format('{"description": "x"}'), 2)])

@@ -93,7 +93,7 @@ def varying(shape: Shape, quiet: re.Pattern[bytes], several: Glance, run: list[b
     The pattern skips what stands between, and what they would be put together is compared with what came. It is made where a
     run has begun: shapes may be others in each event.
     """
-    form, place, start, most = shape.form, shape.place, len(shape.head), shape.least + LONGEST
+    form, place, again, start, most = shape.form, shape.place, shape.again, len(shape.head), shape.least + 2 * LONGEST
     match: Match | None = None
 
     def glance(data: bytes) -> bytes | None:
@@ -105,6 +105,7 @@ def varying(shape: Shape, quiet: re.Pattern[bytes], several: Glance, run: list[b
                 (found := match(data, start))
                 and form % (parts := found.groups()) == data
                 and (text := parts[place])
+                and parts[again] == text
                 and (text.isascii() or is_utf8(text))
             ):
                 run.append(text)
@@ -134,7 +135,8 @@ def passing(shape: Shape, row: Row, run: list[bytes], last: Last) -> Glance:
 
 def together(shape: Shape, quiet: re.Pattern[bytes], run: list[bytes], last: Last, *, counts: bool) -> Glance:
     """`passing`, where texts need not be quiet without those behind them. They go into `run` as one, unless it `counts` them."""
-    tail, form, place, varies, match = shape.rest[-1][1], shape.form, shape.place, shape.varies, quiet.match
+    tail, form, varies, match = shape.rest[-1][1], shape.form, shape.varies, quiet.match
+    place, again = shape.place, shape.again
     least, most = 2 * shape.least, ROW * (shape.least + LONGEST)
     cut: Cut | None = None
 
@@ -147,6 +149,8 @@ def together(shape: Shape, quiet: re.Pattern[bytes], run: list[bytes], last: Las
         parts = cut.whole(data)
         texts = parts[place :: cut.width] if varies else parts
         said = b"".join(texts)
+        if again > place and parts[again :: cut.width] != texts:
+            return None
         if not said or b"" in texts or not (said.isascii() or is_utf8(b" ".join(texts))):
             return None
         if (quiet_ := match(said + b'"', 0)) is None or quiet_.end() < len(said):
@@ -192,7 +196,7 @@ def around(wrap: Wrap, *, escapes: Escapes | None) -> Around:
 
 def rows(shape: Shape, quiet: re.Pattern[bytes], *, alone: bool) -> Row:
     """Finds quiet events, about ROW; `alone`: each text is quiet without those behind it."""
-    place, most = shape.place, ROW * shape.least + LONGEST
+    place, again, most = shape.place, shape.again, ROW * shape.least + LONGEST
     cut: Cut | None = None
 
     def row(data: bytes, at: int) -> Texts:
@@ -202,13 +206,16 @@ def rows(shape: Shape, quiet: re.Pattern[bytes], *, alone: bool) -> Row:
         parts, end = cut.row(data, at, at + most)
         texts = parts[place :: cut.width]
         many, said = len(texts), b"".join(texts)
+        if again > place and (others := parts[again :: cut.width]) != texts:
+            many = next(n for n, text in enumerate(texts) if others[n] != text)
+            texts, said = texts[:many], b"".join(texts[:many])
         if b"" in texts or len(said) > LONGEST * many or not (said.isascii() or is_utf8(b" ".join(texts))):
             many = next(n for n, text in enumerate(texts) if not 0 < len(text) <= LONGEST or not is_utf8(text))
             said = b"".join(texts[:many])
         while (match := quiet.match(said + b'"', 0)) and match.end() < len(said):
             many = bisect(list(accumulate(map(len, texts[:many]))), match.end())
             said = b"".join(texts[:many])
-        if many < len(texts):
+        if many * cut.width < len(parts):
             parts = parts[: many * cut.width]
             end = at + cut.size(parts)
         return texts[:many], end - cut.size(parts[-cut.width :]), end

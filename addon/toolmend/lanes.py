@@ -55,9 +55,11 @@ class Lanes:
         if told is None or not sse.data:
             return None
         shape, course = told
-        goes_on, whole = self._markup.course(shape.kind, shape.choice), self._of_events(shape, sse)
-        if goes_on is None or whole is None or (text := shape.text(sse.data)) is None:
+        if (text := shape.text(sse.data)) is None:
             return None  # one that says nothing passes, whatever becomes of the others
+        goes_on, whole = self._markup.course(shape.kind, shape.choice), self._of_events(shape, sse)
+        if goes_on is None or whole is None:
+            return None
         course = course or goes_on
         if self._markup.holds:
             return self._held(whole, course)

@@ -31,7 +31,7 @@ from .chat_calls import Calls
 from .chat_details import Run, put_seal, text_of
 from .chat_parts import parts_of
 from .chat_reports import put_errors, stop_sequence_of, usage_in
-from .chat_shape import REASONING, learn_chunk
+from .chat_shape import REASONING, VARIES, learn_chunk
 from .chat_write import rewrite
 from .indices import MAX_CHOICES, index_of, is_index
 from .reasons import meant
@@ -43,8 +43,8 @@ _COMMON = {"id": "", "object": "chat.completion.chunk", "created": 0, "model": "
 _SAYS = (*REASONING, "reasoning_details", "content", "refusal")
 """What a delta says that is no call."""
 
-_MOST_MISSES = 32
-"""Chunks of one stream that are learnt from. Where each has something of its own, learning costs and gains nothing."""
+_SEVERAL, _MOST_MISSES = 2, 32
+"""Chunks in a row that are learnt from. Where each has something of its own, learning costs and gains nothing."""
 
 
 class Chat:
@@ -72,7 +72,8 @@ class Chat:
         self._reasoning_field = reasoning_field  # where reasoning goes that came as content, until a chunk shows better
         self._last: ServerSentEvent | None = None
         self._shape: Shape | None = None
-        self._misses = 0
+        self._misses = 0  # in a row
+        self._before: dict[str, Any] = {}  # what VARIES in the last one of them
         self._wraps: dict[int, tuple[str, str]] = {}  # of its chunks, where they become arguments of the call of an index
         self._nothing: str | None = None  # of its chunks, where the text is taken out
         self._runs: dict[int, Run] = {}  # of reasoning that is told in details
@@ -87,13 +88,15 @@ class Chat:
             held, regular = self._held()
             return Frame(sse, (*held, MessageEnd()), touched=not regular)
         shape = self._shape
-        if shape is not None:
-            text = shape.text(sse.data)
-            if text is not None:
-                if shape.kind is TextDelta or shape.kind is ReasoningDelta:
-                    return Frame(sse, (shape.kind(text, shape.choice),))
-                events, regular = self._calls[shape.choice].more(shape.key, text)
-                return Frame(sse, tuple(events), touched=not regular)
+        text = shape.text(sse.data) if shape else None
+        if shape and text is not None:
+            self._misses = 0
+            if shape.kind is ToolCallDelta:
+                more, regular = self._calls[shape.choice].more(shape.key, text)
+                return Frame(sse, tuple(more), touched=not regular)
+            if shape.choice not in self._runs:  # else its details are to be read
+                event = TextDelta if shape.kind is TextDelta else ReasoningDelta
+                return Frame(sse, (event(text, shape.choice),))
         chunk = json_text.loads(sse.data)
         if not isinstance(chunk, dict):
             return Frame(sse)
@@ -101,14 +104,22 @@ class Chat:
         regular &= self._is_complete(chunk)
         if chunk.get("choices"):
             self._last = sse
-        if regular and len(events) == 1 and not self._runs and self._misses < _MOST_MISSES:
-            self._misses += 1
-            shape = learn_chunk(sse.data, chunk, events)
-            if shape is not None:
-                self._shape = shape
-                self._wraps.clear()
-                self._nothing = None
+        if text is not None:
+            self._shape = shape
+        elif regular and len(events) == 1 and self._misses < _MOST_MISSES:
+            self._learn(sse.data, chunk, events)
         return Frame(sse, tuple(events), touched=not regular)
+
+    def _learn(self, data: bytes, chunk: Mapping[str, Any], events: list[Event]) -> None:
+        self._misses += 1
+        varying = [name for name in VARIES if name in chunk and chunk[name] != self._before.get(name)]
+        self._before = {name: chunk.get(name) for name in VARIES}
+        # once it is another one at times, as a second passes, is no reason to take it for one that varies
+        shape = learn_chunk(data, chunk, events, varying if self._misses > _SEVERAL else ())
+        if shape is not None:
+            self._shape = shape
+            self._wraps.clear()
+            self._nothing = None
 
     def course(self) -> tuple[Shape, Course | None] | None:
         """See codec.Flowing."""

@@ -3,7 +3,7 @@
 Rule of this file: where a chunk carries its text; nothing else is to be known of chunks.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..events import Event, ReasoningDelta, TextDelta, ToolCallDelta
@@ -12,21 +12,36 @@ from .shape import Shape, learn
 REASONING = ("reasoning_content", "reasoning")
 """Where a delta carries reasoning; if in both, they say the same."""
 
+VARIES = ("id", "created")
+"""Members that some upstreams make anew for each chunk."""
 
-def learn_chunk(data: bytes, chunk: Mapping[str, Any], events: list[Event]) -> Shape | None:
+type _Path = tuple[str | int, ...]
+
+_DELTA: _Path = ("choices", 0, "delta")
+
+
+def learn_chunk(data: bytes, chunk: Mapping[str, Any], events: list[Event], varying: Sequence[str]) -> Shape | None:
     """The shape of a chunk, if one event is all it says; None where the text cannot be told from the rest."""
     event = events[0] if len(events) == 1 else None
     if not isinstance(event, TextDelta | ReasoningDelta | ToolCallDelta) or len(chunk["choices"]) != 1:
         return None
     delta = chunk["choices"][0]["delta"]
     if isinstance(event, TextDelta):
-        return learn(data, chunk, event.text, ("choices", 0, "delta", "content"), TextDelta, event.choice)
+        return learn(data, chunk, event.text, (*_DELTA, "content"), TextDelta, event.choice, varying=varying)
     if isinstance(event, ReasoningDelta):
-        name = next((name for name in REASONING if delta.get(name)), "")
-        return learn(data, chunk, event.text, ("choices", 0, "delta", name), ReasoningDelta, event.choice)
+        told: list[_Path] = [(*_DELTA, name) for name in REASONING if delta.get(name)]
+        details = delta.get("reasoning_details")
+        if isinstance(details, list) and details and isinstance(details[0], dict):
+            told.append((*_DELTA, "reasoning_details", 0, "summary" if details[0].get("summary") else "text"))
+        if not told:
+            return None
+        again = told[1] if len(told) > 1 else None
+        return learn(data, chunk, event.text, told[0], ReasoningDelta, event.choice, varying=varying, again=again)
     entries = delta.get("tool_calls")
     if not isinstance(entries, list) or len(entries) != 1:
         return None
-    path = ("choices", 0, "delta", "tool_calls", 0, "function", "arguments")
+    path: _Path = (*_DELTA, "tool_calls", 0, "function", "arguments")
     key = entries[0].get("index")
-    return learn(data, chunk, event.arguments, path, ToolCallDelta, event.choice, key) if type(key) is int else None
+    if type(key) is not int:
+        return None
+    return learn(data, chunk, event.arguments, path, ToolCallDelta, event.choice, key, varying=varying)

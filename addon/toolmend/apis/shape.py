@@ -13,6 +13,7 @@ the event was parsed that the shape was learnt from; and what stands in a hole i
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import batched
 from typing import Any
 
@@ -29,6 +30,8 @@ ANY_TEXT = re.compile(rb'[^"\\\x00-\x1f]*+(?:\\[^\x00-\x1f][^"\\\x00-\x1f]*+)*+'
 _STRING = re.compile(rb'"(%b)"' % ANY_TEXT.pattern)
 _NUMBER = re.compile(rb"0|[1-9]\d{0,17}")
 _FILLER = re.compile(rb"[A-Za-z0-9+/=_-]*+")
+_WORD = re.compile(rb"[ !#-\[\]-~]*+")
+_MEMBER = rb'"%b"\s*:\s*(?:(\d+)|"(%b))'
 
 ROOM = 512 * 1024
 """Characters that must be free in whatever is bounded, where deltas pass that are read later: see lane.py, which reads sooner."""
@@ -41,7 +44,8 @@ type Kind = type[TextDelta | ReasoningDelta | ToolCallDelta]
 class Shape:
     """`kind` is the event that the text is of; `key` the index of the upstream's call, for arguments.
 
-    `head`: up to the first thing that varies. `rest`: what varies, ANY_TEXT among it, each with the literal behind it.
+    `head`: up to the first thing that varies. `rest`: what varies, ANY_TEXT among it, each with the literal behind it. Where
+    ANY_TEXT is there twice, the text is.
     """
 
     head: bytes
@@ -63,7 +67,16 @@ class Shape:
     @property
     def place(self) -> int:
         """Which of what varies is the text."""
-        return next(at for at, (hole, _) in enumerate(self.rest) if hole is ANY_TEXT)
+        return self._places[0]
+
+    @property
+    def again(self) -> int:
+        """Which of what varies is the text once more; `place` where it stands there once."""
+        return self._places[-1]
+
+    @property
+    def _places(self) -> list[int]:
+        return [at for at, (hole, _) in enumerate(self.rest) if hole is ANY_TEXT]
 
     @property
     def form(self) -> bytes:
@@ -87,15 +100,18 @@ class Shape:
             if match is None or not data.startswith(literal, end := match.end()):
                 return None
             if hole is ANY_TEXT:
+                if first and data[first:last] != data[at:end]:
+                    return None
                 first, last = at, end
             at = end + len(literal)
         return first, last, at
 
     def around(self, text: bytes, data: bytes) -> bytes:
         """An event of this shape with another text."""
-        span = self.span(data)
-        assert span
-        return data[: span[0]] + text + data[span[1] :]
+        match = re.compile(self.pattern(ANY_TEXT)).match(data, len(self.head))
+        assert match
+        parts = zip(match.groups(), self.rest, strict=True)
+        return self.form % tuple(text if hole is ANY_TEXT else part for part, (hole, _) in parts)
 
     def text(self, data: bytes) -> str | None:
         """The text of an event of this shape, never empty; None for any other event."""
@@ -127,36 +143,65 @@ def text_of(text: bytes) -> str | None:
 
 
 def learn(
-    data: bytes, value: Any, text: str, path: Sequence[str | int], kind: Kind, choice: int = 0, key: int = 0
+    data: bytes,
+    value: Any,
+    text: str,
+    path: Sequence[str | int],
+    kind: Kind,
+    choice: int = 0,
+    key: int = 0,
+    *,
+    varying: Sequence[str] = (),
+    again: Sequence[str | int] | None = None,
 ) -> Shape | None:
-    """The shape of an event whose text stands at `path` of its `value`; None where it cannot be told from the rest."""
+    """The shape of an event whose text stands at `path` of its `value`; None where it cannot be told from the rest.
+
+    `varying`: members beside HOLES that are another in each event of this stream. `again`: where the text may stand once more.
+    """
     said = text.encode(errors="surrogatepass")
     strings = [match for match in _STRING.finditer(data) if match[1] == said or (b"\\" in match[1] and text_of(match[1]) == text)]
-    if len(strings) != 1:
+    paths = (path, again)[: len(strings)]
+    if not 0 < len(strings) == len(paths) or len({match[1] for match in strings}) > 1 or None in paths:
         return None
-    before, after = data[: strings[0].start(1)], data[strings[0].end(1) :]
+    ends = [0, *(end for match in strings for end in match.span(1)), len(data)]
+    literals = [data[first:last] for first, last in batched(ends, 2)]
     try:
         # that it is the text which stands there is seen by putting another in its place
-        probe = json_text.loads(before + b"?" + after)
-        place = probe
-        for step in path[:-1]:
-            place = place[step]
-        told, place[path[-1]] = place[path[-1]], text
+        probe = json_text.loads(b"?".join(literals))
+        told = [_put(probe, each, text) for each in paths if each]
     except (json_text.NotJSON, LookupError, TypeError):
         return None
-    if told != "?" or probe != value:
+    if any(each != "?" for each in told) or probe != value:
         return None
-    pieces = [*_cut(before, before + after, value), ANY_TEXT, *_cut(after, before + after, value)]
+    holes, whole = _holes(tuple(varying)), b"".join(literals)
+    pieces = [*_cut(literals[0], whole, value, holes)]
+    for literal in literals[1:]:
+        pieces += ANY_TEXT, *_cut(literal, whole, value, holes)
     return Shape(pieces[0], tuple(batched(pieces[1:], 2)), kind, choice, key)
 
 
-def _cut(part: bytes, whole: bytes, value: Any) -> list[Any]:
+def _put(value: Any, path: Sequence[str | int], text: str) -> Any:
+    """Puts the text at a path; what stood there. Raises LookupError or TypeError where there is no such place."""
+    for step in path[:-1]:
+        value = value[step]
+    told, value[path[-1]] = value[path[-1]], text
+    return told
+
+
+@lru_cache(maxsize=16)
+def _holes(varying: tuple[str, ...]) -> re.Pattern[bytes]:
+    """HOLES, and these members: each has a group for a number, and one for a text."""
+    return re.compile(b"|".join([HOLES.pattern, *(_MEMBER % (re.escape(name.encode()), _WORD.pattern) for name in varying)]))
+
+
+def _cut(part: bytes, whole: bytes, value: Any, holes: re.Pattern[bytes]) -> list[Any]:
     """A part of an event, cut where it varies: literals, and holes between them."""
     pieces: list[Any] = []
     at = 0
-    for match in HOLES.finditer(part):
-        member, first, hole = ("sequence_number", 1, _NUMBER) if match[1] else ("obfuscation", 2, _FILLER)
-        if member in value and whole.count(b'"%b"' % member.encode()) == 1:
-            pieces += part[at : match.start(first)], hole
-            at = match.end(first)
+    for match in holes.finditer(part):
+        group = match.lastindex or 0
+        member = match[0].split(b'"')[1]
+        if member.decode() in value and whole.count(b'"%b"' % member) == 1:
+            pieces += part[at : match.start(group)], _NUMBER if group % 2 else _FILLER if group == 2 else _WORD
+            at = match.end(group)
     return [*pieces, part[at:]]
