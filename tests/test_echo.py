@@ -4,6 +4,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import pytest
 from hypothesis import given
@@ -181,15 +182,16 @@ def test_under_every_cut(case: str) -> None:
         assert masked(chunks) == (body if expected is None else expected)
 
 
-@pytest.mark.parametrize(
-    "event",
-    [
-        b'data: {"object":"chunks","delta":{"content":"%s"},"sequence_number":%d}\n\n',
-        b'event: delta\ndata: {"item_id":"tasks","delta":"%s","sequence_number":%d,"obfuscation":"ask"}\n\n',
-        b'{"model":"tasks","message":{"content":"%s"},"sequence_number":%d}\r\n',
-    ],
-)
-@pytest.mark.parametrize("words", [(b"tasks", b" of s", b"k", b" files", b"", b' \\"sk-', b"\\u0073", b"x"), (b" tasks",)])
+ALIKE = [
+    b'data: {"object":"chunks","delta":{"content":"%(text)b"},"sequence_number":%(n)d}\n\n',
+    b'event: delta\ndata: {"item_id":"tasks","delta":"%(text)b","sequence_number":%(n)d,"obfuscation":"ask"}\n\n',
+    b'{"model":"tasks","message":{"content":"%(text)b"},"sequence_number":%(n)d}\r\n',
+]
+TWICE = b'data: {"id":"s%(n)d","created":%(n)d,"delta":{"reasoning":"%(text)b","details":[{"text":"%(text)b"}]}}\n\n'
+WORDS = (b"tasks", b" of s", b"k", b" files", b"", b' \\"sk-', b"\\u0073", b"x")
+
+
+@pytest.mark.parametrize(("event", "words"), [*product(ALIKE, (WORDS, (b" tasks",))), (TWICE, WORDS)])
 def test_of_lines_alike_those_are_read_that_may_hold_a_secret(
     event: bytes, words: tuple[bytes, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -201,7 +203,7 @@ def test_of_lines_alike_those_are_read_that_may_hold_a_secret(
         return of(self, lines, start, end, out)
 
     monkeypatch.setattr(EchoMask, "_read", watched)
-    body = b"".join(event % (words[at % len(words)], at) for at in range(800))
+    body = b"".join(event % {b"text": words[at % len(words)], b"n": at} for at in range(800))
     assert masked([body]) == body
     assert len(read) < 40
 
@@ -339,16 +341,16 @@ def streams(draw: st.DrawFn) -> tuple[bytes, bytes, tuple[str, ...]]:
     body = bytearray()
     places = defaultdict[tuple[int, str], list[tuple[str, int, int]]](list)
     ends = draw(st.sets(st.sampled_from([b"\n\n", b"\r\n\r\n", b"\n: sk-\n\n", b"\r\r", b"\n\nevent: ask\n"]), min_size=1, max_size=3))
-    more = draw(st.booleans())  # that varies in each line
+    more, again, own = draw(st.booleans()), draw(st.booleans()), draw(st.booleans())  # that varies in each line
     for number, piece in enumerate(pieces):
-        body += b'data: {"object":"chunks","choices":[{"index":%d,"delta":{"%s":"' % (
-            piece.choice,
-            piece.member.encode(),
-        )
-        for character, way in piece.characters:
-            places[piece.choice, piece.member].append((character, len(body), len(way)))
-            body += way
-        body += b'"}}],"x":[1,null,"y"]'
+        body += b'data: {"object":"chunks",' + (b'"id":"sk-%d","created":%d,' % (number, number) if own else b"")
+        body += b'"choices":[{"index":%d,"delta":{"%s":"' % (piece.choice, piece.member.encode())
+        for member in (piece.member, f"{piece.member} again")[: 1 + again]:
+            body += b'","details":[{"%s":"' % member.encode() if member != piece.member else b""
+            for character, way in piece.characters:
+                places[piece.choice, member].append((character, len(body), len(way)))
+                body += way
+        body += b'"' + b"}]" * again + b'}}],"x":[1,null,"y"]'
         if more:
             filler = draw(st.sampled_from([b"", b"x8Zr", b"aaaaaaa", b"sk-", b"hunter2"]))
             body += b',"sequence_number":%d,"obfuscation":"%b"' % (number, filler)

@@ -1,4 +1,4 @@
-r"""Lines of a stream in which nothing but a text varies, as in most: what is looked for in them stands in their texts.
+r"""Lines of a stream in which nothing but a text varies, or a few: what is looked for in them stands in their texts.
 
     data: {"id":"c1", … "content":"Your k"}, … "obfuscation":"x8Zr"}\n\n     head  text  literal  hole  tail  gap
     data: {"id":"c1", … "content":"ey is"}, … "obfuscation":"b0"}\n\n        the same, with another text and filler
@@ -9,6 +9,7 @@ Rule of this file: it knows nothing of what a line means. Two lines tell what th
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from ..apis.shape import HOLES
 from ..cut import Cut, common
@@ -19,10 +20,20 @@ LONGEST = 4096
 ROW = 16 * 1024
 """Bytes of lines that are looked at together: where one of them is to be read, those behind it were cut out in vain."""
 
+MOST = 3
+"""Texts of a line that vary."""
+
+_MORE = re.compile(HOLES.pattern + rb'|"created"\s*:\s*(\d+)|"(?:id|item_id)"\s*:\s*"([ !#-\[\]-~]*)')
+"""Members that are another in each line of some upstreams; nobody joins them (see echo.NEVER_JOINED)."""
+
 _NAMED = re.compile(rb'"\s*:')
+_NAME = re.compile(rb'"([^"\\]+)"\s*:\s*"\Z')
 _TEXT = re.compile(rb'[^"\\\r\n]*+(?:\\[^\r\n][^"\\\r\n]*+)*+')
 _NUMBER = re.compile(rb"\d++")
 _FILLER = re.compile(rb"[A-Za-z0-9+/=_-]*+")
+_WORD = re.compile(rb"[ !#-\[\]-~]*+")
+_HOLES = (_NUMBER, _FILLER, _NUMBER, _WORD)
+"""By the group that matches them."""
 
 type Hole = re.Pattern[bytes]
 
@@ -30,79 +41,113 @@ type Hole = re.Pattern[bytes]
 class Alike:
     """What lines have in common. `head`: up to the first thing that varies. `rest`: what varies, each with the literal behind it.
 
-    The last literal goes on to the beginning of the next line that is alike. `place`: which of what varies is the text.
+    The last literal goes on to the beginning of the next line that is alike. `places`: which of what varies are texts.
     """
 
     def __init__(self, head: bytes, rest: Sequence[tuple[Hole, bytes]]) -> None:
         self.literals = (head, *(literal for _, literal in rest))
-        self.place = next(at for at, (hole, _) in enumerate(rest) if hole is _TEXT)
+        self.places = [at for at, (hole, _) in enumerate(rest) if hole is _TEXT]
         self.cut = Cut(head, rest)
 
     def row(self, lines: bytes, at: int) -> "Row":
         """Those from `at` on, where a line begins; not one that is cut off, or that none may follow."""
         parts, end = self.cut.row(lines, at, at + ROW)
-        return Row(self, at, end, parts, parts[self.place :: self.cut.width])
+        return Row(self, at, end, parts)
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Lines that follow each other: where the first begins, and the next one may; what varies in them, and of that the texts."""
+    """Lines that follow each other: where the first begins, and the next one may; and what varies in them."""
 
     alike: Alike
     begin: int
     end: int
     parts: Sequence[bytes]
-    texts: Sequence[bytes]
+
+    @property
+    def count(self) -> int:
+        """Lines."""
+        return len(self.parts) // self.alike.cut.width
+
+    @property
+    def texts(self) -> list[Sequence[bytes]]:
+        """Those of each line, for each place of one."""
+        return [self.parts[place :: self.alike.cut.width] for place in self.alike.places]
 
     @property
     def others(self) -> list[bytes]:
         """What varies beside the texts."""
-        return [part for at, part in enumerate(self.parts) if at % self.alike.cut.width != self.alike.place]
+        return [part for at, part in enumerate(self.parts) if at % self.alike.cut.width not in self.alike.places]
 
     def start(self, count: int) -> int:
         """Where the line begins that comes behind so many."""
         return self.begin + self.alike.cut.size(self.parts[: self.alike.cut.width * count])
 
-    def place(self, count: int) -> int:
-        """Where its text begins."""
-        first, place = self.alike.cut.width * count, self.alike.place
-        return self.start(count) + sum(map(len, (*self.alike.literals[: place + 1], *self.parts[first : first + place])))
+    def places(self, count: int) -> list[int]:
+        """Where its texts begin."""
+        parts = self.parts[self.alike.cut.width * count :]
+        ends = list(accumulate(len(literal) + len(part) for literal, part in zip(self.alike.literals, parts, strict=False)))
+        return [self.start(count) + ends[place] - len(parts[place]) for place in self.alike.places]
 
 
 def compare(before: bytes, gap: bytes, line: bytes, place: int) -> Alike | None:
-    """What two lines have in common that differ in one text, with what stands between; None where they do not, or in a name.
+    """What two lines have in common that differ in a few texts, with what stands between; None where they do not, or in a name.
 
     `place` is one in the text of lines that do not differ at all, or -1.
     """
     if len(before) > LONGEST or len(line) > LONGEST:
         return None
-    literals, holes = _cut(line)
-    others, same_holes = _cut(before)
+    return _compare(before, gap, line, place, HOLES) or _compare(before, gap, line, place, _MORE)
+
+
+def _compare(before: bytes, gap: bytes, line: bytes, place: int, holes: Hole) -> Alike | None:
+    literals, kinds = _cut(line, holes)
+    others, same_kinds = _cut(before, holes)
     if literals == others and place >= 0:
-        others, same_holes = _cut(line[: line.rfind(b'"', 0, place) + 1] + line[line.find(b'"', place) :])
-    different = [at for at, (one, other) in enumerate(zip(literals, others, strict=False)) if one != other]
-    if holes != same_holes or len(different) != 1:
+        others, same_kinds = _cut(line[: line.rfind(b'"', 0, place) + 1] + line[line.find(b'"', place) :], holes)
+    if kinds != same_kinds:
         return None
-    at = different[0]
-    one, other = literals[at], others[at]
-    begin = one.rfind(b'"', 0, common(one, other)) + 1
-    after = common(one[: begin - 1 : -1], other[: begin - 1 : -1]) if begin else 0
-    end = one.find(b'"', len(one) - after)
-    literals[at : at + 1] = one[:begin], one[end:]
-    holes.insert(at, _TEXT)
-    begins = b"".join(literals[: at + 1]).count(b'"') % 2
-    if not begins or end < 0 or _NAMED.match(one, end):
+    pieces: list[bytes] = []
+    rest: list[Hole] = []
+    for at, (one, other) in enumerate(zip(literals, others, strict=True)):
+        around = _around_texts(one, other)
+        if around is None:
+            return None
+        pieces += around
+        rest += [_TEXT] * (len(around) - 1) + kinds[at : at + 1]
+    texts = [b"".join(pieces[: at + 1]) for at, hole in enumerate(rest) if hole is _TEXT]
+    if not 0 < len(texts) <= MOST or any(before.count(b'"') % 2 == 0 for before in texts):
         return None
-    literals[-1] += gap
-    return Alike(literals[0], list(zip(holes, literals[1:], strict=True)))
+    # what has one name may be one text, that goes on from one of them to the other
+    names = {name[1] for before in texts if (name := _NAME.search(before))}
+    if len(texts) > 1 and len(names) < len(texts):
+        return None
+    pieces[-1] += gap
+    return Alike(pieces[0], list(zip(rest, pieces[1:], strict=True)))
 
 
-def _cut(line: bytes) -> tuple[list[bytes], list[Hole]]:
+def _around_texts(one: bytes, other: bytes) -> list[bytes] | None:
+    """What stands around the texts in which two pieces differ; None where they differ in something else."""
+    found: list[bytes] = []
+    while one != other:
+        begin = one.rfind(b'"', 0, common(one, other)) + 1
+        ends = [_TEXT.match(piece, begin) for piece in (one, other)]
+        one_end, other_end = (match.end() if match else -1 for match in ends)
+        if not begin or len(found) == MOST or _NAMED.match(one, one_end):
+            return None
+        if one[one_end : one_end + 1] != b'"' or other[other_end : other_end + 1] != b'"':
+            return None
+        found.append(one[:begin])
+        one, other = one[one_end:], other[other_end:]
+    return [*found, one]
+
+
+def _cut(line: bytes, holes: Hole) -> tuple[list[bytes], list[Hole]]:
     """A line, cut where any line varies: literals, and what stands between them."""
-    literals, holes, at = list[bytes](), list[Hole](), 0
-    for match in HOLES.finditer(line):
-        group, hole = (1, _NUMBER) if match[1] else (2, _FILLER)
+    literals, kinds, at = list[bytes](), list[Hole](), 0
+    for match in holes.finditer(line):
+        group = match.lastindex or 0
         literals.append(line[at : match.start(group)])
-        holes.append(hole)
+        kinds.append(_HOLES[group - 1])
         at = match.end(group)
-    return [*literals, line[at:]], holes
+    return [*literals, line[at:]], kinds

@@ -49,6 +49,9 @@ MAX_STRINGS = 100_000
 SUSPICIOUS = 8
 """Bytes. A text that ends with so much of a secret stays masked: a cut stream must not give most of a key away."""
 
+PATIENCE = 32
+"""Lines in a row that were compared with the one before, and with no gain; from then on only one in so many is."""
+
 SAME_TEXT = {b"content_block": b"delta"}
 """Members whose texts a client joins although their names differ: Messages, content_block_start and _delta."""
 
@@ -101,7 +104,8 @@ class EchoMask:
         self._tails: dict[_Path, list[_Unit]] = {}
         self._compares = not any(re.search(rb'["\r\n]', needle) for needle in self._needles)  # so that each is within a string
         self._alike: Alike | None = None
-        self._path: _Path = ()  # of the texts of such lines, once it is known
+        self._paths: list[_Path] = []  # of the texts of such lines, once they are known
+        self._misses = 0  # lines in a row that were alike to none before
         self._line = bytearray()
         self._overlong = False  # inside a line that is too long to be read: it is masked whole
         self._at = 0
@@ -140,7 +144,7 @@ class EchoMask:
         while line := _CONTENT.search(lines, at):
             if row := self._row(lines, line.start()):
                 innocent = self._innocent(row)
-                if innocent == len(row.texts):
+                if innocent == row.count:
                     at = row.end
                     continue
                 line = _CONTENT.match(lines, row.start(innocent))
@@ -150,8 +154,8 @@ class EchoMask:
                 out[start:at] = b"*" * (at - start)
             elif self._concerned(lines, start, at):
                 found = self._read(lines, start, at, out)
-                if row and len(found) == 1 and row.place(innocent) in found:
-                    self._path = found.popitem()[1]
+                if row:
+                    self._paths = [found.get(place, path) for place, path in zip(row.places(innocent), self._paths, strict=True)]
             if self._compares and lines.find(b'"', start, at) >= 0:
                 if not row:
                     self._compare(lines[slice(*before)], lines[before[1] : start], lines[start:at])
@@ -165,30 +169,39 @@ class EchoMask:
         if not self._alike or self._overlong or len(lines) > MAX_EVENT:
             return None
         row = self._alike.row(lines, at)
-        return row if row.texts else None
+        return row if row.parts else None
 
     def _innocent(self, row: Row) -> int:
         """Lines before the first one in which a secret may begin, or go on."""
-        others = (path[0] for path in self._tails if path != self._path)
+        others = (path[0] for path in self._tails if path not in self._paths)
         if any(name in literal for name in others for literal in row.alike.literals):
             return 0
         if (varies := row.others) and self._begins.search(b"\n".join(varies)):
             return 0
-        tail = self._tails.get(self._path, [])
-        before = bytes(unit[0] for unit in tail)
-        found = self._begins.search(before + b"".join(row.texts) + b'"')
-        at = found.start() - len(before) if found else 0
-        if at < 0 or not before.isascii() or b"\\" in before:
-            return 0
-        if tail:
-            self.restored += [unit[1:] for unit in self._tails.pop(self._path) if unit[2]]
-        return bisect_right([*accumulate(map(len, row.texts))], at) if found else len(row.texts)
+        innocent, settled = row.count, []
+        for path, texts in zip(self._paths, row.texts, strict=True):
+            tail = self._tails.get(path, [])
+            before = bytes(unit[0] for unit in tail)
+            found = self._begins.search(before + b"".join(texts) + b'"')
+            at = found.start() - len(before) if found else 0
+            if at < 0 or not before.isascii() or b"\\" in before:
+                return 0
+            if tail:
+                settled.append(path)
+            if found:
+                innocent = min(innocent, bisect_right([*accumulate(map(len, texts))], at))
+        for path in settled:
+            self.restored += [unit[1:] for unit in self._tails.pop(path) if unit[2]]
+        return innocent
 
     def _compare(self, before: bytes, gap: bytes, line: bytes) -> None:
         """Learns what a line has in common with the one before, if nothing of that is suspicious."""
+        self._misses += 1
+        if self._misses > PATIENCE and self._misses % PATIENCE:
+            return
         alike = compare(before, gap, line, self._suspicion(line, 0, len(line)))
         if alike and all(self._suspicion(literal, 0, len(literal)) < 0 for literal in alike.literals):
-            self._alike, self._path = alike, ()
+            self._alike, self._paths, self._misses = alike, [()] * len(alike.places), 0
 
     def _concerned(self, lines: bytes, start: int, end: int) -> bool:
         """Whether a line must be read."""
