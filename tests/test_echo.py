@@ -208,6 +208,23 @@ def test_of_lines_alike_those_are_read_that_may_hold_a_secret(
     assert len(read) < 40
 
 
+@pytest.mark.parametrize("event", [b'{"id":"s%d","a":"%b","b":[{"c":"%b"}]}\n', b'data: {"b":[{"c":"%b"}],"a":"%b"}\n\n'])
+@pytest.mark.parametrize("size", [1, 4, 100])
+@pytest.mark.parametrize("place", [0, 1])
+def test_of_lines_alike_each_text_is_looked_at(event: bytes, size: int, place: int) -> None:
+    """The secret is in one of them alone, in pieces; and most of it, which is not all."""
+    said = [b"%d tasks" % at for at in range(40)] + [KEY[at : at + size].encode() for at in range(0, len(KEY), size)] + [b" end"] * 9 + [b"ask-", KEY[:12].encode(), b"x"] * 3
+    lines, hidden = list[bytes](), list[bytes]()
+    for at, text in enumerate(said):
+        for out, shown in ((lines, text), (hidden, b"*" * len(text) if 40 <= at < len(said) - 18 else text)):
+            other = b"w%d" % at if at % 50 < 49 else b"ask-"
+            texts = (shown, other) if place == 0 else (other, shown)
+            out.append(event % ((at, *texts) if b"id" in event else texts))
+    body, expected = b"".join(lines), b"".join(hidden)
+    for chunks in ([body], lines, [body[at : at + 7] for at in range(0, len(body), 7)]):
+        assert masked(chunks) == expected
+
+
 def test_without_secrets_the_same_object_passes() -> None:
     mask, data = EchoMask(()), b'data: {"a":"'
     assert mask.feed(data) is data
@@ -341,13 +358,13 @@ def streams(draw: st.DrawFn) -> tuple[bytes, bytes, tuple[str, ...]]:
     body = bytearray()
     places = defaultdict[tuple[int, str], list[tuple[str, int, int]]](list)
     ends = draw(st.sets(st.sampled_from([b"\n\n", b"\r\n\r\n", b"\n: sk-\n\n", b"\r\r", b"\n\nevent: ask\n"]), min_size=1, max_size=3))
-    more, again, own = draw(st.booleans()), draw(st.booleans()), draw(st.booleans())  # that varies in each line
+    more, again, another, own = (draw(st.booleans()) for _ in range(4))  # that varies in each line
     for number, piece in enumerate(pieces):
         body += b'data: {"object":"chunks",' + (b'"id":"sk-%d","created":%d,' % (number, number) if own else b"")
         body += b'"choices":[{"index":%d,"delta":{"%s":"' % (piece.choice, piece.member.encode())
-        for member in (piece.member, f"{piece.member} again")[: 1 + again]:
-            body += b'","details":[{"%s":"' % member.encode() if member != piece.member else b""
-            for character, way in piece.characters:
+        for member, said in ((piece.member, piece), ("again", pieces[-1 - number] if another else piece))[: 1 + again]:
+            body += b'","details":[{"again":"' if member == "again" else b""
+            for character, way in said.characters:
                 places[piece.choice, member].append((character, len(body), len(way)))
                 body += way
         body += b'"' + b"}]" * again + b'}}],"x":[1,null,"y"]'
