@@ -37,7 +37,10 @@ RULES = {
         "It got longer than anything that is held, so nothing is lost and nothing is kept waiting.",
     ),
     # deltas of calls
-    "tool_calls": Rule("Tool calls that came as one object were put into a list.", "Clients read a list there."),
+    "tool_calls": Rule(
+        "Tool calls that came in another form got theirs: a list, with the name and arguments of each in its function.",
+        "Clients look for them there.",
+    ),
     "function_call": Rule(
         "A call in the old form, function_call, became a tool call.",
         "The request offered tools, and a client that did so looks for tool_calls alone.",

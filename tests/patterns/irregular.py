@@ -166,6 +166,20 @@ PATTERNS = {
     "index-that-is-a-string": mended([calls(entry("0", "call_a", "get_weather", CITY))], "tool_call_index"),
     "no-type": mended([calls({"index": 0, "id": "call_a", "function": CALL}), more(CITY)], "tool_call_type"),
     "calls-that-are-no-list": mended([{"tool_calls": entry(0, "call_a", "get_weather", CITY)}], "tool_calls"),
+    "name-and-arguments-beside-the-function": mended(
+        [calls({"index": 0, "id": "call_a", "type": "function", **CALL}), calls({"index": 0, "arguments": CITY})], "tool_calls"
+    ),
+    "name-beside-the-function": mended(
+        [calls({"index": 0, "id": "call_a", "type": "function", "name": "get_weather", "function": {"arguments": CITY}})],
+        "tool_calls",
+    ),
+    "parameters-in-place-of-arguments": mended(
+        [calls({**entry(0, "call_a"), "function": {"name": "get_weather", "parameters": {"city": "Beijing"}}})],
+        "tool_calls", "arguments_type", told=[("call_a", "get_weather", '{"city":"Beijing"}')],
+    ),
+    "parameters-beside-arguments": mended(
+        [calls({**entry(0, "call_a"), "function": {"name": "get_weather", "arguments": CITY, "parameters": {"city": "Rome"}}})]
+    ),
     "an-entry-that-is-none": mended([calls(None, *first(CITY)["tool_calls"])], "tool_call_type"),  # type: ignore[arg-type]
     "an-entry-that-says-nothing": mended([calls(entry(0, None, None, "")), first(CITY)], "tool_call_name"),
     # arguments

@@ -4,7 +4,7 @@ Rule of this file: the offered tools decide. A name that is offered is whole; pi
 one name.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from io import StringIO
 from typing import Any, Literal
@@ -12,6 +12,9 @@ from typing import Any, Literal
 from .. import json_text
 from ..tools import Tools
 from .arguments import Arguments
+
+INNER = ("name", "arguments", "parameters")
+"""What stands in a call's `function`, where it is spelt so at all; some have it beside that."""
 
 _PREFIX = "functions."
 
@@ -46,6 +49,18 @@ class Call:
     def forget(self) -> None:
         """Lets go of the arguments."""
         self.text = StringIO()
+
+
+def inner_of(entry: Mapping[str, Any], kind: str) -> tuple[Mapping[str, Any], bool]:
+    """What an entry has of a call's name and arguments, and whether it stands where it should."""
+    inner = entry.get(kind)
+    inner = inner if isinstance(inner, Mapping) else {}
+    if "arguments" in inner and ("name" in inner or "name" not in entry):  # nearly all
+        return inner, True
+    found = {**{name: entry[name] for name in INNER if name in entry}, **inner}
+    if kind == "function" and "parameters" in found:
+        found.setdefault("arguments", found["parameters"])
+    return found, all(name in inner for name in ("name", "arguments") if name in found)
 
 
 def latest(calls: Sequence[Call], key: int | None) -> Call | None:

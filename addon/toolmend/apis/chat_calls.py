@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from ..events import Event, TextDelta, ToolCallDelta, ToolCallEnd, ToolCallStart
 from ..tools import Tools
-from .call_identity import Call, bare, find, joined, latest, may_go_on, only_fitting, text_of, value_of
+from .call_identity import INNER, Call, bare, find, inner_of, joined, latest, may_go_on, only_fitting, text_of, value_of
 from .indices import index_of, is_index
 from .shape import ROOM
 
@@ -33,7 +33,7 @@ MAX_BEHIND = 64
 BROKEN_OFF = ("length", "content_filter", "error")
 """Finish reasons behind which a call without arguments is not one that needs none."""
 
-_KNOWN_KEYS = frozenset({"index", "id", "type", "function", "custom"})
+_KNOWN_KEYS = frozenset({"index", "id", "type", "function", "custom", *INNER})
 
 
 class Calls:
@@ -136,13 +136,13 @@ class Calls:
 
     def _entry(self, entry: Mapping[str, Any], events: list[Event]) -> bool:
         kind: Literal["function", "custom"] = "custom" if isinstance(entry.get("custom"), Mapping) else "function"
-        inner = entry.get(kind)
-        inner = inner if isinstance(inner, Mapping) else {}
+        inner, regular = inner_of(entry, kind)
+        if not regular:
+            self._fired("tool_calls")
         index = entry.get("index")
         key = index_of(index, None)
         id_, name = entry.get("id") or "", inner.get("name") or ""
         arguments = inner.get("input" if kind == "custom" else "arguments", "")
-        regular = True
         if not isinstance(id_, str):
             id_, regular = "", self._mended("tool_call_id")
         if not isinstance(name, str):
