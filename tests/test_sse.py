@@ -49,6 +49,22 @@ def test_any_cut(name: str) -> None:
         assert b"".join(event.raw for event in decode(chunks)) == body
 
 
+@pytest.mark.parametrize(("raw", "data", "name"), [
+    (b'error: {"code":500}\n\n', b'{"code":500}', b"error"),
+    (b'error: {"code":500}\ndata: {}\n\n', b"{}", b""),
+    (b"error: none\n\n", None, b""),
+])  # fmt: skip
+def test_an_error_in_a_field_of_its_own(raw: bytes, data: bytes | None, name: bytes) -> None:
+    for chunks in cuts(raw):
+        assert decode(chunks) == [ServerSentEvent(raw, data, name)]
+
+
+@pytest.mark.parametrize("data", [b"[DONE]", b" [DONE] ", b"[DONE]\t"])
+def test_the_end_has_blanks_around_it(data: bytes) -> None:
+    assert decode([b"data: " + data + b"\n\n"])[0].ends
+    assert not decode([b"data: {}\n\n"])[0].ends
+
+
 def test_fields() -> None:
     body = b": hello\nevent: delta\nid: 7\nretry: 3000\ndata: {}\n\nretry: soon\nid: a\0b\ndata: {}\n\n"
     first, second = decode([body])
@@ -67,6 +83,7 @@ def test_fields() -> None:
         (b": note\nevent: x\ndata: a\ndata: c\nid: 1\n\n", b": note\nevent: x\ndata: b\nid: 1\n\n"),
         (b"\xef\xbb\xbfdata: a\n\n", b"\xef\xbb\xbfdata: b\n\n"),
         (b"data: a", b"data: b\n\n"),
+        (b"error: {}\n\n", b"error: {}\ndata: b\n\n"),
     ],
 )
 def test_with_data(raw: bytes, expected: bytes) -> None:

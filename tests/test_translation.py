@@ -150,6 +150,7 @@ IRREGULAR: dict[str, tuple[bytes, Heard]] = {
     "CR": (stream(["Hi ", "there"], newline="\r"), HI),
     "BOM": (b"\xef\xbb\xbf" + stream(["Hi there"]), HI),
     "comments": (b": OPENROUTER PROCESSING\n\n" + stream(["Hi there"]).replace(b"\n\n", b"\n\n: keep-alive\n\n"), HI),
+    "[DONE] between blanks": (bare(ROLE, SAID, done=False, usage=False) + b"data:  [DONE] \n\n", Heard("Hi there", counts=None)),
     "no [DONE]": (bare(ROLE, SAID, STOP, done=False), HI),
     "no [DONE], no usage": (bare(ROLE, SAID, STOP, done=False, usage=False), Heard("Hi there", counts=None)),
     "no blank line at the end": (stream(["Hi there"]).rstrip(b"\n"), HI),
@@ -362,6 +363,7 @@ def test_counts_that_nobody_has_are_none(target: str) -> None:
 ERRORS = {
     ("chat", b'event: error\ndata: {"error": {"message": "gone", "code": 429}}\n\n'): 429,
     ("chat", b'event: error\ndata: {"message": "gone", "code": 429}\n\n'): 429,
+    ("chat", b'error: {"message": "gone", "code": 429}\n\n'): 429,
     ("chat", b'data: {"object": "error", "message": "gone", "code": 429}\n\n'): 429,
     ("messages", b'event: error\ndata: {"type": "error", "message": "gone"}\n\n'): 0,
     ("messages", b'event: error\ndata: {"message": "gone"}\n\n'): 0,
@@ -706,6 +708,7 @@ RESPONSES: dict[str, tuple[bytes, Heard]] = {
     "events in events": (wrapped(legal.sse(ITEMS)), TOLD),
     "no event lines": (b"".join(event(each) for each in ITEMS), TOLD),
     "[DONE]": (legal.sse(ITEMS) + b"data: [DONE]\n\n", TOLD),
+    "[DONE] between blanks": (legal.sse(ITEMS) + b"data:  [DONE] \n\n", TOLD),
     "no deltas": (r(kept(".delta")), TOLD),
     "no done": (r(kept("text.done", "arguments.done", "part.done")), TOLD),
     "no parts": (r(kept("part.added", "part.done")), TOLD),

@@ -42,6 +42,11 @@ class ServerSentEvent:
     retry: int | None = None
 
     @property
+    def ends(self) -> bool:
+        """Whether it says that nothing more will come."""
+        return self.data is not None and self.data.strip() == b"[DONE]"
+
+    @property
     def newline(self) -> bytes:
         """The line end that this event uses."""
         match = _LINE_END.search(self.raw)
@@ -67,6 +72,8 @@ class ServerSentEvent:
                 placed = True
             elif line:
                 lines.append(line)
+        if not placed:  # an error in a field of its own
+            lines.append(b"data: " + data)
         bom = _BOM if self.raw.startswith(_BOM) else b""
         return bom + newline.join(lines) + newline + newline
 
@@ -199,6 +206,7 @@ def parse(raw: bytes, block: bytes) -> ServerSentEvent:
     if feeds and block.startswith(b"data: ") and block.endswith(b"\n") and block.find(b"\n") == len(block) - 2:
         return ServerSentEvent(raw, block[6:-2])
     data: list[bytes] = []
+    error = None
     event, id_, retry = b"", None, None
     for line in block.split(b"\n") if feeds else _LINE_END.split(block):
         name, _, value = line.partition(b":")
@@ -207,8 +215,12 @@ def parse(raw: bytes, block: bytes) -> ServerSentEvent:
             data.append(value)
         elif name == b"event":
             event = value
+        elif name == b"error" and value.startswith(b"{"):
+            error = value
         elif name == b"id" and b"\0" not in value:
             id_ = value
         elif name == b"retry" and value.isdigit():
             retry = int(value[:18])  # milliseconds; a longer number means nothing
+    if error and not (data or event):  # llama.cpp tells one in a field of its own
+        return ServerSentEvent(raw, error, b"error", id_, retry)
     return ServerSentEvent(raw, b"\n".join(data) if data else None, event, id_, retry)

@@ -84,7 +84,7 @@ class Chat:
         """One server-sent event → its frame. Raises json_text.NotJSON where the data is no JSON."""
         if not sse.data:
             return Frame(sse)
-        if sse.data == b"[DONE]":
+        if sse.ends:
             held, regular = self._held()
             return Frame(sse, (*held, MessageEnd()), touched=not regular)
         shape = self._shape

@@ -57,7 +57,7 @@ class Messages:
 
     def decode(self, sse: ServerSentEvent) -> Frame:
         """One server-sent event → its frame. Raises json_text.NotJSON where the data is no JSON."""
-        if not sse.data or sse.data == b"[DONE]":
+        if not sse.data or sse.ends:
             return Frame(sse)
         if (shape := self._shape) is not None and sse.event == b"content_block_delta":
             text = shape.text(sse.data)

@@ -42,7 +42,7 @@ class Responses:
 
     def decode(self, sse: ServerSentEvent) -> Frame:
         """One server-sent event → its frame. Raises json_text.NotJSON where the data is no JSON."""
-        if sse.data == b"[DONE]":
+        if sse.ends:
             return Frame(sse, self._reading.done())
         data = _data(sse) if sse.data else {}
         if not data:
