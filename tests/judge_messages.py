@@ -250,9 +250,9 @@ def _stop(answer: Answer) -> None:
         answer.check(answer.calls, "stop_reason tool_use without a tool_use block")
     if reason in ("end_turn", "stop_sequence"):
         answer.check(not answer.calls, f"stop_reason {reason} with a tool_use block")
-    for at, call in enumerate(answer.calls):
-        broken = reason in BROKEN_OFF and at == len(answer.calls) - 1
-        answer.check(broken or is_object(call.arguments or "{}"), f"arguments that are no JSON object: {call.arguments!r}")
+    broken = [call for call in answer.calls if not is_object(call.arguments or "{}")]
+    for call in broken[reason in BROKEN_OFF :]:  # of one call, wherever it stands, they may be broken off
+        answer.faults.append(f"arguments that are no JSON object: {call.arguments!r}")
     answer.check_calls()
 
 

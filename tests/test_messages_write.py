@@ -144,8 +144,12 @@ STREAMS: dict[str, tuple[list[Event], list[str]]] = {
     "broken off for the length": ([*call(0, '{"a', ends=False), Finish("length"), END], ["(", ".", "+0 tool_use c0 f", '0 {"a', "-0", "max_tokens", ")"]),
     "broken off in front of the arguments": ([*TEXT, *call(0, ends=False), Finish("length")], ["(", ".", "+0 text", "0 Hi", "0 !", "-0", "max_tokens", ")"]),
     "two that are broken off": (
-        [*call(0, "{", ends=False), *call(1, "{}"), TextDelta("a"), Finish("length")],
+        [*call(0, "{", ends=False), *call(1, "{", ends=False), TextDelta("a"), Finish("length")],
         ["(", ".", "+0 tool_use c0 f", "0 {", "-0", "+1 text", "1 a", "-1", "max_tokens", ")"],
+    ),
+    "a whole one between two that are broken off": (
+        [*call(0, "{", ends=False), *call(1, "{}"), *call(2, ends=False), TextDelta("a"), Finish("length")],
+        ["(", ".", "+0 tool_use c0 f", "0 {", "-0", "+1 tool_use c1 f", "1 {}", "-1", "+2 text", "2 a", "-2", "max_tokens", ")"],
     ),
     "broken off, and told as whole": ([*call(0, "{", ends=False), CALLED, END], ["(", ".", "+0 tool_use c0 f", "0 {", "-0", UNREADABLE]),
     "no argument at all, and told as whole": ([*call(0, ends=False), CALLED, END], ["(", ".", UNREADABLE]),

@@ -9,8 +9,8 @@ first that is not over is the open one, and streams live; what is said of a late
 come in turns do not mix, and neither does text that comes while a call is open: a call is over when its end is told, or the
 message is. A block opens at its first payload that is not empty, so none is without; a call without arguments opens at its end.
 
-Arguments that are broken off go out as they came, and only as the last call: it is for the reason of the stop to tell. A call
-of which nothing had gone out then is dropped, for no client would take it for anything but a call.
+Arguments that are broken off go out as they came, of one call: it is for the reason of the stop to tell. Another that is not
+whole, and of which nothing had gone out then, is dropped, for no client would take it for anything but a call.
 """
 
 from collections import deque
@@ -216,7 +216,7 @@ class Blocks:
         """Sends what need not wait any longer."""
         while self._queue and not self.error:
             block = self._queue[0]
-            if self._broken and block.kind == "tool_use":
+            if self._broken and block.kind == "tool_use" and not (block.bare and _is_whole(block)):
                 self._queue.popleft()
                 continue
             if block.held or block.bare:
