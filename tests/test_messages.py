@@ -377,6 +377,12 @@ IRREGULAR: dict[str, tuple[bytes, list[str], set[str]]] = {
     "message_start without usage": (sse([{"type": "message_start", "message": {"id": "msg_1"}}, *A[1:]]), PLAINLY, {"message_start"}),
     "message_delta without usage": (sse([*A[:-2], {"type": "message_delta", "delta": A[-2]["delta"]}, A[-1]]), PLAINLY, {"usage"}),
     "a null text": (sse([*A[:3], {**A[3], "delta": {"type": "text_delta", "text": None}}, *A[3:]]), PLAINLY, {"block_text"}),
+    "a null delta": (sse([*A[:3], {**A[3], "delta": None}, *A[3:]]), PLAINLY, {"delta"}),
+    "a null block": (sse([*A[:2], {**A[2], "content_block": None}, *A[3:]]), PLAINLY, {"delta", "block_index"}),
+    "a null block that says nothing": (
+        sse([*TWO[:5], {**TWO[5], "content_block": None}, TWO[7], *({**event, "index": 2} for event in TWO[5:8]), *TWO[8:]]), BOTH, {"delta"},
+    ),
+    "message_delta with a null delta": (sse([*A[:-2], {**A[-2], "delta": None}, A[-1]]), PLAINLY, {"delta"}),
     "calls in turns": (sse(mixed()), ["(", ".", "+0 tool_use t0 f", '0 {"a": ', "0 1}", "-0", "+1 tool_use t1 g", '1 {"b": ', "1 2}", "-1", "tool_use", ")"], {"block_index"}),
     "text in a thinking block": (
         sse(messages(block({"type": "thinking", "thinking": "", "signature": ""}, {"type": "thinking_delta", "thinking": "t"}, {"type": "text_delta", "text": "a"}))),

@@ -75,7 +75,10 @@ RULES = {
         "SDKs with types refuse a chunk without them.",
     ),
     "choice_index": Rule("A choice got the index that it lacked.", "Clients tell choices by it."),
-    "delta": Rule("A choice without a delta got an empty one.", "Clients look into it without asking."),
+    "delta": Rule(
+        "A choice without a delta got an empty one; an event of Messages without its delta or block was left out.",
+        "Clients look into it without asking.",
+    ),
     "role": Rule("The first delta got its role, assistant.", "SDKs make the message of it."),
     "finish_reason": Rule(
         "The finish reason was set right: tool_calls if there was a call, and only then.",

@@ -151,7 +151,10 @@ class Messages:
 
     def _delta(self, data: Mapping[str, Any], events: list[Event]) -> None:
         said = data.get("delta")
-        finish = finish_of(said) if isinstance(said, dict) else None
+        if not isinstance(said, dict):
+            self._content.mended("delta")
+            said = {}
+        finish = finish_of(said)
         if finish:
             self._content.close(events, broken=finish.finish_reason in _BROKEN_OFF)
             events.append(finish)

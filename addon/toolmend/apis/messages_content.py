@@ -60,6 +60,8 @@ class Content:
         index, content = index_of(data.get("index"), self._next), data.get("content_block")
         if not is_index(data.get("index")) or index != self._next or self._open:
             self.mended("block_index")
+        if not isinstance(content, dict):
+            self.mended("delta")
         if before := self._open.pop(index, None):
             self._stop(before, events)
         self._settle(events, broken=False)
@@ -71,7 +73,9 @@ class Content:
     def delta(self, data: Mapping[str, Any], events: list[Event]) -> None:
         """A content_block_delta."""
         delta = data.get("delta")
-        delta = delta if isinstance(delta, dict) else {}
+        if not isinstance(delta, dict):
+            self.mended("delta")
+            return
         kind = delta.get("type")
         block = self._fitting(data.get("index"), kind if isinstance(kind, str) else "")
         match kind:

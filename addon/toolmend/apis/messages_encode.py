@@ -136,6 +136,8 @@ class Encoder:
         match kind:
             case "tool_use" | "redacted_thinking":
                 return  # they are events
+            case _ if not content:
+                return  # what its deltas say opens one
             case "text":
                 block = Block({**content, "text": ""})
             case "thinking":
@@ -148,7 +150,7 @@ class Encoder:
         """A delta that is no event goes where its block is now."""
         delta = _delta_of(data)
         block = self._at.get(_index(data))
-        if block is None or delta.get("type") in _TOLD or (block.kind == "tool_use" and "partial_json" in delta):
+        if block is None or not delta or delta.get("type") in _TOLD or (block.kind == "tool_use" and "partial_json" in delta):
             return
         if block.kind == "text" and block.over:
             block = blocks.text
