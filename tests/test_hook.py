@@ -592,7 +592,8 @@ def test_a_stream_that_breaks_off(proxy: Proxy, message: str, state: str) -> Non
     proxy.addon.response(flow)
     recording = proxy.recording()
     assert (recording["state"], recording["error"], recording["upstream"]) == (state, message, LEAK[:400])
-    assert flow.metadata["toolmend"]["error"] == message
+    # an agent that is interrupted hangs up, and some leave behind the end of the message: nothing is wrong
+    assert flow.metadata["toolmend"]["error"] == (None if state == "client_closed" else message)
 
 
 def test_an_error_before_the_response_leaves_nothing(proxy: Proxy) -> None:

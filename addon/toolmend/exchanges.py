@@ -28,6 +28,7 @@ from .observing import Observed
 from .pipeline import Pipeline
 from .recorder import Exchange, Recorder
 from .stream import reason
+from .telemetry.meter import NO_ERROR
 from .telemetry.metering import Metering
 
 if TYPE_CHECKING:
@@ -151,7 +152,7 @@ class Exchanges:
             if call.meter:
                 call.meter.finish(state, rules, call.errors)
         self._finish(call, state, message)
-        error = _wrong(call, message)
+        error = _wrong(call, None if state in NO_ERROR else message)
         folder = recording.place if recording else None
         observed = isinstance(pipeline, Observed)
         flow.metadata["toolmend"] = {"api": call.api, "rules": rules, "folder": folder, "error": error}
