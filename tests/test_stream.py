@@ -22,6 +22,7 @@ from toolmend.upstream import Script
 UNREADABLE = BROKEN["chat"]
 
 BODY = stream(["Hello ", "there, ", "<|tool_", "what?"])
+SHORT = BODY.removesuffix(b"data: [DONE]\n\n")
 CHUNKS = [BODY[at : at + 50] for at in range(0, len(BODY), 50)]
 EVENTS = [event + b"\n\n" for event in BODY.split(b"\n\n")[:-1]]
 CODED = [data for _, data in Script(tuple((0.0, data) for data in CHUNKS), coding="gzip").coded()[0]]
@@ -327,9 +328,9 @@ def coded(body: bytes) -> bytes:
     ("before", "out"),
     [
         (b"", UNREADABLE),
-        (BODY, BODY + UNREADABLE),
-        (BODY.replace(b"\n", b"\r\n"), BODY.replace(b"\n", b"\r\n") + UNREADABLE),
-        (BODY[:-1], BODY[:-1] + b"\n\n" + UNREADABLE),
+        (SHORT, SHORT + UNREADABLE),
+        (SHORT.replace(b"\n", b"\r\n"), SHORT.replace(b"\n", b"\r\n") + UNREADABLE),
+        (SHORT[:-1], SHORT[:-1] + b"\n\n" + UNREADABLE),
         (BODY[:-30], BODY[:-30] + b"\n\n" + UNREADABLE),
     ],
 )
@@ -342,6 +343,23 @@ def test_a_coding_that_breaks(before: bytes, out: bytes) -> None:
     assert callable_.state == "upstream_error"
     (error,) = errors
     assert error.startswith("the content coding is broken: ")
+
+
+@pytest.mark.parametrize("before", [BODY, BODY.replace(b"\n", b"\r\n"), BODY[:-1]])
+@pytest.mark.parametrize("apart", [True, False])
+def test_a_coding_that_breaks_behind_the_end_of_the_message(before: bytes, apart: bool) -> None:
+    kept = Kept()
+    callable_, errors = mend(Pipeline(WEATHER), "gzip", kept)
+    chunks = [gzip.compress(before), b"garbage", b"more"] if apart else [gzip.compress(before) + b"garbage", b"more"]
+    assert play(callable_, chunks) == b"".join(kept.went) == before
+    assert (callable_.state, errors) == ("complete", [])
+
+
+@pytest.mark.parametrize("target", ["messages", "responses"])
+def test_a_coding_that_breaks_behind_the_end_of_a_translated_message(target: str) -> None:
+    callable_, errors = mend(Pipeline({"max_tokens": 1}, source="chat", target=target), "gzip")
+    assert b"error" not in play(callable_, [gzip.compress(BODY), b"garbage", b"more"]).replace(b'"error":null', b"")
+    assert (callable_.state, errors) == ("complete", [])
 
 
 @pytest.mark.parametrize("api", BROKEN)
@@ -371,13 +389,13 @@ def test_a_translated_answer_whose_coding_breaks_is_cut_off(target: str) -> None
 
 def test_what_the_breaking_chunk_still_gave_is_sent() -> None:
     callable_, _ = mend(Pipeline(WEATHER), "gzip")
-    assert play(callable_, [gzip.compress(BODY) + b"garbage"]) == BODY + UNREADABLE
+    assert play(callable_, [gzip.compress(SHORT) + b"garbage"]) == SHORT + UNREADABLE
 
 
 def test_what_the_breaking_chunk_still_gave_is_sent_by_a_pipeline_that_fails() -> None:
     callable_, errors = mend(Failing("feed", 0), "gzip")
-    assert play(callable_, [gzip.compress(BODY) + b"garbage"]) == BODY + UNREADABLE
-    assert [error.partition(":")[0] for error in errors] == ["the content coding is broken", "the mending failed"]
+    assert play(callable_, [gzip.compress(SHORT) + b"garbage"]) == SHORT + UNREADABLE
+    assert [error.partition(":")[0] for error in errors] == ["the mending failed", "the content coding is broken"]
 
 
 def test_the_headers_of_a_coding_are_no_early_end() -> None:

@@ -17,7 +17,9 @@ from contextlib import suppress
 
 from .apis import APIS
 from .codings import CodingError, Decoder
+from .decoded import events_of
 from .ends import goes_on
+from .events import MessageEnd
 from .observers import Watcher
 from .pipeline import Pipeline
 from .recorder import Recording
@@ -229,8 +231,6 @@ class Mend(Stream):
             return b""
 
     def _break_off(self, error: Exception) -> None:
-        self._errors.append(f"the content coding is broken: {reason(error)}")
-        self.state = "upstream_error"
         self._undo = lambda _: b""
         decoded = error.decoded if isinstance(error, CodingError) else b""
         try:
@@ -238,8 +238,11 @@ class Mend(Stream):
         except Exception as failure:
             out = self._give_up(failure) + self._raw(decoded)
         self._release = bytes
-        if not self._pipeline.translates:  # where it does, it has told the client that the message was cut off
-            out += self._unreadable(out or self._last)
+        if not _ends(self._pipeline.api, self._last + out):  # else the client has all, and it is no loss
+            self._errors.append(f"the content coding is broken: {reason(error)}")
+            self.state = "upstream_error"
+            if not self._pipeline.translates:  # where it does, it has told the client that the message was cut off
+                out += self._unreadable(out or self._last)
         self._out.append(out)
         self._record(decoded, out)
 
@@ -247,3 +250,11 @@ class Mend(Stream):
         api = self._pipeline.api
         ended = not before or before.endswith(APIS[api].ends)
         return (b"" if ended else APIS[api].ends[0]) + UNREADABLE[api]
+
+
+def _ends(api: str, data: bytes) -> bool:
+    """Whether a message ends in the last bytes that went out."""
+    try:
+        return any(isinstance(event, MessageEnd) for event in events_of(api, [data], stream=True))
+    except Exception:  # a codec's, and then it is not known
+        return False
