@@ -14,7 +14,7 @@ from legal import block, broken, messages, redacted, sse, text, thinking, tool
 from streams import cuts, play
 from test_messages_write import PLAIN, told
 from toolmend import tools
-from toolmend.apis import messages_blocks
+from toolmend.apis import messages_blocks, messages_content
 from toolmend.apis.codec import Reply
 from toolmend.apis.messages import Messages
 from toolmend.config.settings import Settings
@@ -388,7 +388,23 @@ IRREGULAR: dict[str, tuple[bytes, list[str], set[str]]] = {
         sse(messages(block({"type": "thinking", "thinking": "", "signature": ""}, {"type": "thinking_delta", "thinking": "t"}, {"type": "text_delta", "text": "a"}))),
         ["(", ".", "+0 thinking", "0 t", f"0 ~{PLAIN}", "-0", "+1 text", "1 a", "-1", "end_turn", ")"], {"block_index"},
     ),
-    "a call of nothing": (sse(messages(text("a", "b"), tool("t0", "", "{}"))), PLAINLY, {"tool_call_name"}),
+    "a call of nothing": (sse(messages(text("a", "b"), tool("t0", ""))), PLAINLY, {"tool_call_name"}),
+    "a call without a name, and one tool fits": (
+        sse(messages(text("a"), tool("t0", "", CITY[:5], CITY[5:]), stop="tool_use")),
+        [*BOTH[:5], "+1 tool_use t0 get_weather", f"1 {CITY}", *BOTH[7:]], {"tool_call_name"},
+    ),
+    "a call without a name, and its input": (
+        sse(messages(text("a"), block({"type": "tool_use", "id": "t0", "input": {"city": "Bonn"}}), stop="tool_use")),
+        [*BOTH[:5], "+1 tool_use t0 get_weather", '1 {"city":"Bonn"}', *BOTH[7:]], {"tool_call_name", "block_text"},
+    ),
+    "a call without a name, and no tool fits": (
+        sse(messages(text("a"), tool("t0", "", "{", '"x": 1}'), stop="tool_use")),
+        [*BOTH[:5], "+1 text", '1 {"x": 1}', "-1", *PLAINLY[-2:]], {"tool_call_name", "finish_reason"},
+    ),
+    "a call without a name, and no end": (
+        sse(without(messages(text("a"), tool("t0", "", CITY), stop="tool_use"), 7)),
+        [*BOTH[:5], "+1 tool_use t0 get_weather", f"1 {CITY}", *BOTH[7:]], {"tool_call_name", "block_stop"},
+    ),
     "a call without id": (sse(messages(text("a"), tool("", "f", "{}"), stop="tool_use")),
                           [word.replace("t0", f"toolu_{0:032x}") for word in BOTH], {"tool_call_id"}),
     "a name with more around it": (sse(messages(text("a"), tool("t0", " get_weather<|x|>", "{}"), stop="tool_use")),
@@ -427,6 +443,13 @@ def test_irregular_streams(name: str) -> None:
     assert [fault for fault in judge.read(whole).faults if "in front of message_start" not in fault] == []
     for chunks in cuts(body, 20):
         assert play(Loop, chunks) == whole
+
+
+def test_the_arguments_of_a_call_without_a_name_are_held_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(messages_content, "MAX_NAMELESS", 9)
+    events, rules = decoded(sse(messages(tool("t0", "", '{"city"', ': "B', 'onn"}'))))
+    assert [event.text for event in events if isinstance(event, TextDelta)] == ['{"city": "B', 'onn"}']
+    assert set(rules) == {"tool_call_name", "hold_limit"}
 
 
 def test_redacted_thinking_of_nothing_is_none() -> None:
@@ -531,6 +554,8 @@ MESSAGES: dict[str, tuple[list[Any], str, list[Any], str]] = {
     "in the thinking, and more of it": ([thought("Hm. " + LEAK + "So."), said("a")], "end_turn", [thought("Hm. So."), FOUND_CALL, said("a")], "tool_use"),
     "arguments that are an empty text": ([used("t", "f", ""), said(LEAK)], "tool_use", [used("t", "f", {}), FOUND_CALL], "tool_use"),
     "a call without id": ([used("", "f", {})], "tool_use", [used(f"toolu_{0:032x}", "f", {})], "tool_use"),
+    "a call without a name": ([used("t", "", {"city": "Bonn"})], "tool_use", [used("t", "get_weather", {"city": "Bonn"})], "tool_use"),
+    "a call without a name, and no tool fits": ([used("t", "", {"x": 1})], "tool_use", [said('{"x":1}')], "end_turn"),
     "broken off": ([said("Look. " + LEAK[: LEAK.index("}")])], "max_tokens", [said("Look. ")], "max_tokens"),
     "broken off, and nobody said so": ([said("Look. " + LEAK[: LEAK.index("}")])], "end_turn", [said("Look. ")], "end_turn"),
     "thoughts beside what is not ours": ([thought("t"), SERVER, RESULT, said(LEAK), OWN], "tool_use", [thought("t"), SERVER, RESULT, FOUND_CALL, OWN], "tool_use"),

@@ -17,13 +17,16 @@ from .. import json_text
 from ..events import Event, ReasoningDelta, ReasoningSeal, TextDelta, ToolCallDelta, ToolCallEnd, ToolCallStart
 from ..seals import Seal
 from .arguments import Arguments
-from .call_identity import bare, text_of
+from .call_identity import bare, only_fitting, text_of
 from .codec import Reply
 from .indices import index_of, is_index
 from .messages_input import input_of
 
 MAX_OPEN = 256
 """Blocks that may be open at once: one, by the rules of the API."""
+
+MAX_NAMELESS = 1024 * 1024
+"""Characters of the arguments of a call without a name that wait for their end; what is longer is text."""
 
 _FITS = {"text_delta": "text", "citations_delta": "text", "thinking_delta": "thinking", "signature_delta": "thinking"}
 _FITS |= {"input_json_delta": "tool_use"}
@@ -39,6 +42,9 @@ class _Block:
     kind: str
     call: int | None = None
     input: Any = None
+    nameless: str | None = None  # the id of a call that lacks its name
+    held: list[str] = field(default_factory=list)  # its arguments
+    size: int = 0  # of them
     begun: bool = False  # arguments came
     body: Arguments = field(default_factory=Arguments)
     signature: list[str] = field(default_factory=list)
@@ -89,6 +95,8 @@ class Content:
                 block.signature.append(self._text(delta.get("signature")))
             case "input_json_delta" if block and block.call is not None:
                 self._argue(block, block.call, self._json(delta.get("partial_json")), events)
+            case "input_json_delta" if block and block.nameless is not None:
+                self._hold(block, self._json(delta.get("partial_json")), events)
             case _:
                 pass
 
@@ -170,17 +178,44 @@ class Content:
         if bare(name, self._reply.tools) != name:
             name = bare(name, self._reply.tools)
             self.mended("tool_call_name")
+        block.input = content.get("input")
         if not name:
-            self.mended("tool_call_name")  # a call of nothing
+            block.nameless = id_
+            self.mended("tool_call_name")
             return
+        self._begin_call(block, id_, name, events)
+        if block.input and isinstance(block.input, str):
+            self.mended("arguments")
+
+    def _begin_call(self, block: _Block, id_: str, name: str, events: list[Event]) -> None:
         if not id_:
             id_ = "toolu_" + self._reply.new_id().removeprefix("call_")
             self.mended("tool_call_id")
-        block.call, block.input = self._calls, content.get("input")
+        block.call = self._calls
         self._calls += 1
         events.append(ToolCallStart(block.call, id_, name))
-        if block.input and isinstance(block.input, str):
-            self.mended("arguments")
+
+    def _hold(self, block: _Block, text: str, events: list[Event]) -> None:
+        """A piece of the arguments of a call whose name they tell, or nothing does."""
+        block.held.append(text)
+        block.size += len(text)
+        if block.size > MAX_NAMELESS:
+            self.mended("hold_limit")
+            events.append(TextDelta("".join(block.held)))
+            block.held.clear()
+
+    def _name(self, block: _Block, id_: str, events: list[Event]) -> None:
+        """The end of a call without a name: it is of the one tool that its arguments fit, or text."""
+        block.nameless = None
+        text = "".join(block.held)
+        if not block.size and block.input:
+            text = block.input if isinstance(block.input, str) else json_text.dumps(block.input)
+        if name := only_fitting(text, self._reply.tools):
+            self._begin_call(block, id_, name, events)
+            assert block.call is not None
+            self._argue(block, block.call, text, events)
+        elif text:
+            events.append(TextDelta(text))
 
     def _argue(self, block: _Block, call: int, text: str, events: list[Event]) -> None:
         if not text:
@@ -198,6 +233,8 @@ class Content:
     def _stop(self, block: _Block, events: list[Event]) -> None:
         if signature := "".join(block.signature):
             events.append(ReasoningSeal(Seal("signature", signature)))
+        if block.nameless is not None:
+            self._name(block, block.nameless, events)
         if block.call is None:
             return
         self._settle(events, broken=False)
