@@ -242,6 +242,24 @@ def test_a_call_id_falls_back_to_the_items_id() -> None:
     assert answer.calls == [Call("fc_0", "task", '{"city": 1}')]
 
 
+def one_tool() -> Pipeline:
+    return Pipeline({**REQUEST, "tools": [WEATHER]}, source="responses", target="responses", new_id=lambda: "call_new")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "calls", "text"),
+    [(HALVES, [Call("call_0", "get_weather", '{"city": 1}')], ""), (['{"town"', ": 1}"], [], '{"town": 1}')],
+)
+@pytest.mark.parametrize("kept", [5, 4, 3])  # of its events: all, no item.done, no done at all
+def test_a_call_without_a_name(arguments: list[str], calls: list[Call], text: str, kept: int) -> None:
+    """As in Chat: it is of the one tool that its arguments fit, or text."""
+    answer = judged(mended(body_of(turn(call(0, arguments, name="")[:kept])), one_tool))
+    assert (answer.calls, answer.text) == (calls, text)
+    body = json.dumps({**DONE, "output": wires(call(0, arguments, name=""))}).encode()
+    answer = whole(one_tool().message(body))
+    assert (answer.faults, answer.calls, answer.text) == ([], calls, text)
+
+
 TEXT = message(0, ["Hi", " you"])
 
 

@@ -32,6 +32,8 @@ from ..events import (
     ToolCallStart,
 )
 from ..seals import Seal
+from ..tools import Tools
+from .call_identity import only_fitting
 from .responses_items import MAX_KEPT
 from .responses_known import Heard, Known
 from .responses_object import error_of, finish_reason, usage_of
@@ -52,7 +54,8 @@ class Reading:
     `course`: how a call goes on whose delta was the last event, if that is known.
     """
 
-    def __init__(self, new_id: Callable[[], str], fired: Callable[[str], None]) -> None:
+    def __init__(self, tools: Tools, new_id: Callable[[], str], fired: Callable[[str], None]) -> None:
+        self._tools = tools
         self._new_id = new_id
         self._fired = fired
         self._known = Known()
@@ -187,6 +190,8 @@ class Reading:
         self._names(item, wire)
         arguments = wire.get(CALLS[item.type].member)
         item.first = arguments if isinstance(arguments, str) else ""
+        if not item.name:
+            self._mended("tool_call_name")
         self._begin(item)
 
     def _whole(self, item: Heard, wire: Mapping[str, Any]) -> None:
@@ -195,6 +200,7 @@ class Reading:
         if item.type in CALLS:
             self._names(item, wire)
             self._done(CALLS[item.type], item, wire, complete=wire.get("status") != "incomplete")
+            self._guess(item, complete=wire.get("status") != "incomplete")
             return
         for holder in ("summary", "content"):
             parts = wire.get(holder)
@@ -216,7 +222,7 @@ class Reading:
 
     def _begin(self, item: Heard) -> None:
         """A call starts when its name is known; what came of its arguments before comes then."""
-        if item.index >= 0 or not item.name:
+        if item.index >= 0 or item.ended or not item.name:
             return
         item.index = self._calls
         self._calls += 1
@@ -245,6 +251,20 @@ class Reading:
         if complete:
             self._events.append(ToolCallEnd(item.index))
 
+    def _guess(self, item: Heard, *, complete: bool) -> None:
+        """A call whose name nobody told is of the one tool that its arguments fit, or text."""
+        if item.index >= 0 or item.ended:
+            return
+        self._mended("tool_call_name")
+        text = "".join(item.sent)
+        item.name = only_fitting(text, self._tools)
+        if item.name:
+            self._begin(item)
+            self._end(item, CALLS[item.type], None, complete=complete)
+        else:
+            item.ended = True
+            self._events += [TextDelta(text)] if text else []
+
     def _last(self, status: Any, response: Any) -> None:
         """The end: what the output holds and was not told, and why it ends."""
         response = response if isinstance(response, dict) else {}
@@ -261,6 +281,7 @@ class Reading:
         for item in self._known.items:
             if item.type in CALLS:
                 self._end(item, CALLS[item.type], None, complete=status != "incomplete")
+                self._guess(item, complete=status != "incomplete")
         self._start()
         if status in ("completed", "incomplete"):
             self._over = True
