@@ -543,7 +543,7 @@ def test_a_replay_ends_where_the_recording_did(tmp_path: Path) -> None:
 
 def test_by_default_there_is_none() -> None:
     assert parse({"flows": "off"}).policy == "mixed"
-    assert len(make(MIXED)._transformers) + 1 == len(make(FIRST)._transformers)
+    assert len(make(MIXED)._chain._transformers) + 1 == len(make(FIRST)._chain._transformers)
 
 
 def test_a_call_that_another_breaks_off_keeps_no_response_open() -> None:

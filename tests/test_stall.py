@@ -4,11 +4,23 @@ import gc
 import importlib
 import sys
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from toolmend import stall
 from toolmend.stall import PIECE, STALL, Watched, _collector
+
+
+@pytest.fixture(autouse=True)
+def _loaded_last(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Other tests load the script anew."""
+    monkeypatch.setitem(sys.modules, "toolmend.stall", stall)
+    before = list(gc.callbacks)
+    gc.callbacks[:] = [*(each for each in before if each is not _collector), _collector]
+    yield
+    gc.callbacks[:] = before
 
 
 def computes(seconds: float) -> None:

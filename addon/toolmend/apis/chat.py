@@ -72,6 +72,7 @@ class Chat:
         self._reasoning_field = reasoning_field  # where reasoning goes that came as content, until a chunk shows better
         self._last: ServerSentEvent | None = None
         self._shape: Shape | None = None
+        self._detailed = False  # chunks of this shape have details, which are to be read
         self._misses = 0  # in a row
         self._before: dict[str, Any] = {}  # what VARIES in the last one of them
         self._wraps: dict[int, tuple[str, str]] = {}  # of its chunks, where they become arguments of the call of an index
@@ -94,7 +95,7 @@ class Chat:
             if shape.kind is ToolCallDelta:
                 more, regular = self._calls[shape.choice].more(shape.key, text)
                 return Frame(sse, tuple(more), touched=not regular)
-            if shape.choice not in self._runs:  # else its details are to be read
+            if not self._detailed:
                 event = TextDelta if shape.kind is TextDelta else ReasoningDelta
                 return Frame(sse, (event(text, shape.choice),))
         chunk = json_text.loads(sse.data)
@@ -118,6 +119,7 @@ class Chat:
         shape = learn_chunk(data, chunk, events, varying if self._misses > _SEVERAL else ())
         if shape is not None:
             self._shape = shape
+            self._detailed = "reasoning_details" in chunk["choices"][0]["delta"]
             self._wraps.clear()
             self._nothing = None
 

@@ -20,7 +20,7 @@ type _Path = tuple[str | int, ...]
 _DELTA: _Path = ("choices", 0, "delta")
 
 
-def learn_chunk(data: bytes, chunk: Mapping[str, Any], events: list[Event], varying: Sequence[str]) -> Shape | None:
+def learn_chunk(data: bytes, chunk: Mapping[str, Any], events: list[Event], varying: Sequence[str] = ()) -> Shape | None:
     """The shape of a chunk, if one event is all it says; None where the text cannot be told from the rest."""
     event = events[0] if len(events) == 1 else None
     if not isinstance(event, TextDelta | ReasoningDelta | ToolCallDelta) or len(chunk["choices"]) != 1:
