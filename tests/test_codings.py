@@ -203,6 +203,25 @@ def test_what_grows_out_of_all_proportion_is_a_bomb_under_any_limit(encoding: st
             whole(body, encoding, 8 * BURST)
 
 
+@pytest.mark.parametrize(
+    ("text", "swells"),
+    [
+        (bytes(WHOLE), False),
+        (bytes(WHOLE + 1), True),
+        (bytes(WHOLE) + b"\n" + bytes(WHOLE), False),
+        (bytes(WHOLE) + b"\n" + bytes(WHOLE + 1), True),
+        (random.Random(0).randbytes(WHOLE).replace(b"\n", b"") * 3, False),
+    ],
+    ids=["as much as any may", "more", "lines", "a longer one", "in proportion"],
+)
+@pytest.mark.parametrize("size", [1000, 1 << 30])
+def test_a_line_that_swells(text: bytes, size: int, *, swells: bool) -> None:
+    undo, body = decoder("gzip"), gzip.compress(text)
+    assert undo
+    assert b"".join(undo.feed(body[at : at + size]) for at in range(0, len(body), size)) == text
+    assert undo.swells == swells
+
+
 @pytest.mark.parametrize("encoding", ["gzip", "deflate", "br", "zstd"])
 def test_a_long_session_is_read(encoding: str) -> None:
     """Twelve MiB, of which a tenth is news: a lot, and in proportion."""

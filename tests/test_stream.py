@@ -12,7 +12,7 @@ import pytest
 from mitmproxy.proxy.layers.http._events import ResponseData, ResponseEndOfMessage
 
 from streams import WEATHER, chunk, event, stream
-from toolmend.codings import CodingError, decoder
+from toolmend.codings import WHOLE, CodingError, decoder
 from toolmend.config.settings import Settings
 from toolmend.pipeline import Pipeline
 from toolmend.stream import UNREADABLE as BROKEN
@@ -234,8 +234,72 @@ def test_an_empty_frame_is_no_end() -> None:
         assert out + play(callable_, EVENTS[1:]) == BODY
 
 
+LONG_LINE = b"data: " + bytes(WHOLE + 1)
+TRANSLATED = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "?"}]}
+
+
+@pytest.mark.parametrize("before", [b"", BODY[:-20]], ids=["at once", "behind others"])
+def test_a_line_that_swells_passes_unread_as_what_is_behind_it(before: bytes) -> None:
+    kept, body = Kept(), before + LONG_LINE + b"\n\n" + BODY
+    coded = [gzip.compress(part) for part in (before, LONG_LINE, b"\n\n" + BODY) if part]
+    callable_, errors = mend(Pipeline(WEATHER), "gzip", recording=kept)
+    assert play(callable_, coded) == body
+    assert b"".join(kept.came) == before
+    assert [error.partition(":")[0] for error in errors] == ["the recording ends early", "the mending failed"]
+    told, kept = list[str](), Kept()
+    undo = decoder("gzip")
+    assert undo
+    assert play(Tee(undo, cast("Any", kept), None, told), coded) == b"".join(coded)
+    assert b"".join(kept.came) == before
+    assert told == errors[:1]
+
+
+def test_where_it_is_translated_the_answer_is_cut_off() -> None:
+    callable_, errors = mend(Pipeline(TRANSLATED, target="messages"), "gzip")
+    given = play(callable_, [gzip.compress(LONG_LINE), gzip.compress(BODY)])
+    assert b"event: error" in given
+    assert len(errors) == 2
+
+
+@pytest.mark.parametrize("target", ["chat", "messages"])
+def test_a_chunk_that_takes_too_long_is_given_up_on_the_way(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("toolmend.stream.PIECE", 300)
+    monkeypatch.setattr("toolmend.stream.LONG", 0.0)
+    kept, body = Kept(), b"".join(ALIKE)
+    callable_, errors = mend(Pipeline(WEATHER if target == "chat" else TRANSLATED, target=target), recording=kept)
+    given = play(callable_, [body, body])
+    assert (given == body * 2) if target == "chat" else b"event: error" in given
+    assert (b"".join(kept.came), b"".join(kept.went)) == (body * 2, given)
+    assert errors == ["the mending failed: a chunk takes more than 0 s"]
+
+
+class BreakingMend(Pipeline):
+    """One whose nth piece is worth an exception, that nothing of ours should raise."""
+
+    good_for = 0
+
+    def feed(self, data: bytes) -> bytes:
+        self.good_for -= 1
+        if self.good_for < 0:
+            raise MemoryError
+        return super().feed(data)
+
+
+@pytest.mark.parametrize("good_for", range(6))
+def test_a_piece_that_fails_is_the_first_that_passes_as_it_came(good_for: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("toolmend.stream.PIECE", 300)
+    pipeline, kept = BreakingMend(WEATHER), Kept()
+    pipeline.good_for = good_for
+    callable_, errors = mend(pipeline, recording=kept)
+    body = b"".join(ALIKE)
+    assert play(callable_, [body, body]) == body * 2 == b"".join(kept.went) == b"".join(kept.came)
+    assert errors == ["the mending failed: MemoryError"]
+
+
 class BreakingDecoder:
     """A decoder that fails for want of memory, at the nth chunk."""
+
+    swells = False
 
     def __init__(self, encoding: str, good_for: int) -> None:
         real = decoder(encoding)

@@ -16,16 +16,18 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cache
-from itertools import count
+from itertools import batched, count
 from pathlib import Path
 from types import CodeType
 from typing import Any
+from unittest.mock import patch
 
 import judge_messages
 import toolmend
 from streams import WEATHER, stream
 from toolmend.codings import decoder
 from toolmend.pipeline import Pipeline
+from toolmend.stall import PIECE
 from toolmend.stream import UNREADABLE, Mend
 
 PACKAGE = str(Path(toolmend.__file__).parent)
@@ -52,11 +54,12 @@ PROSE = stream(["A marker, ", "<|tool_call_begin|>", " say,", " is", " <b>", "æ—
 
 @dataclass(frozen=True)
 class Case:
-    """A stream: the chunks as they come, and what mends them. `coded`: they are gzip on the wire."""
+    """A stream: the chunks as they come, and what mends them. `coded`: they are gzip on the wire. `piece`: bytes of one."""
 
     chunks: tuple[bytes, ...]
     make: Callable[[], Pipeline]
     coded: bool = False
+    piece: int = PIECE
 
     @property
     def wire(self) -> list[bytes]:
@@ -69,6 +72,10 @@ class Case:
 
 def events(body: bytes) -> tuple[bytes, ...]:
     return tuple(event + b"\n\n" for event in body.split(b"\n\n")[:-1])
+
+
+def bundles(body: bytes, size: int) -> tuple[bytes, ...]:
+    return tuple(map(b"".join, batched(events(body), size)))
 
 
 def cut(body: bytes, size: int) -> tuple[bytes, ...]:
@@ -90,8 +97,10 @@ CASES = {
     "a call, in chunks that cut events": Case(cut(LEAK, 333), mending),
     "a call, many events in a chunk": Case(cut(LEAK, 2000), mending),
     "a call, in gzip": Case(events(LEAK), mending, coded=True),
+    "a call, in gzip, much of it at once": Case(bundles(LEAK, 6), mending, coded=True, piece=500),
     "translated": Case(events(LEAK), translating),
     "translated, in chunks that cut events": Case(cut(LEAK, 333), translating),
+    "translated, much of it at once": Case(cut(LEAK, 2000), translating, piece=500),
 }
 
 
@@ -128,7 +137,7 @@ def play(case: Case, fault: AbstractContextManager[object] | None = None) -> Pla
     pipeline, played, wire = case.make(), Played(), case.wire
     mend = Mend(pipeline, undo, recording, None, errors)
     out: list[Any] = [None] * (len(wire) + 1)
-    with fault or nullcontext():
+    with patch.object(toolmend.stream, "PIECE", case.piece), fault or nullcontext():
         for at, data in enumerate([*wire, b""]):
             try:
                 out[at] = mend(data)

@@ -2,6 +2,7 @@
 
     decoder("gzip, br") -> Decoder | None      None: a coding that cannot be undone here
     Decoder.feed(data)  -> bytes               all that `data` makes readable; nothing is kept back for a later call
+    Decoder.swells      -> bool                a line of it is not worth to be held for its end
 
 Rule of this file: no output without a bound. 405 bytes of brotli can stand for 256 MiB, so every library is asked for
 `PIECE` bytes at a time and every stage's output is counted; `flow.response.content` of mitmproxy is neither.
@@ -82,6 +83,12 @@ class Decoder:
             write = _STAGES[coding](meter)
         self._write = write
         self._begun = False
+        self._came = self._line = 0  # bytes; of the line that has no end yet
+
+    @property
+    def swells(self) -> bool:
+        """Whether the last line is longer than a whole body of what came may be."""
+        return self._line > max(WHOLE, EXPANDS * self._came)
 
     def feed(self, data: bytes) -> bytes:
         """The next bytes of the body. Raises CodingError."""
@@ -102,6 +109,8 @@ class Decoder:
             raise CodingError(str(error) or type(error).__name__, self._plain.getvalue()) from error
         self._begun = True
         plain, self._plain = self._plain.getvalue(), BytesIO()
+        end = plain.rfind(b"\n") + 1
+        self._came, self._line = self._came + len(data), len(plain) - end if end else self._line + len(plain)
         return plain
 
     def _keep(self, piece: bytes) -> None:

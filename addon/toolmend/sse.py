@@ -5,7 +5,8 @@ byte, however the input was cut. Everything works on bytes; UTF-8 may be cut any
 
 A block of lines ends at a blank line; a line ends with LF, CRLF or CR. Only where the block before it ends with a lone CR is a
 CR taken as the blank line at once (a stream of pure CR must not be held back); elsewhere the byte behind a CR at the end of a
-chunk is waited for, since it is all but surely the LF of a CRLF. So where the events are cut does not depend on the chunks.
+chunk is waited for, since it is all but surely the LF of a CRLF. So where the events are cut does not depend on the chunks; but
+blank lines and comments that follow each other in a chunk are one, as they say no more than one: a chunk may be full of them.
 
 Some servers leave the blank lines out, and clients that read line by line never notice. So a line of data that is a JSON object
 by itself, and has another one behind it, is an event of its own: joined, as the standard has them, they would be no JSON.
@@ -22,6 +23,7 @@ passes unread, in pieces without `data`."""
 
 _BLOCK_END = re.compile(rb"\n\n|\n\r\n|\n\r(?=[^\n])|\r\r")
 _LINE_END = re.compile(rb"\r\n|\n|\r")
+_IDLE = re.compile(rb"(?:\n++|(?:\r\n)++|:[^\r\n]*(?:\n\n|\r\n\r\n))++")
 _DATA = re.compile(rb"(?<![^\r\n])data:([^\r\n]*)")
 _FIRST_DATA = re.compile(rb"(?:\A\xef\xbb\xbf|(?<![^\r\n]))data:([^\r\n]*)")
 _BOM = b"\xef\xbb\xbf"
@@ -98,7 +100,7 @@ class Decoder:
         events: list[ServerSentEvent] = []
         start, size = 0, len(text)
         while start < size:
-            end = _blank_line(text, start) or block_end(text, max(start, searched))
+            end = (0 if self._oversize else _idle(text, start)) or block_end(text, max(start, searched))
             if not end:
                 break
             events += self._block(bytes(text[start:end]))
@@ -119,7 +121,7 @@ class Decoder:
 
     def take(self, data: bytes, at: int) -> tuple[list[ServerSentEvent], int]:
         """`feed` for what begins at `at`, an event at a time where it can: those that are read now, and where the next begins."""
-        if not self._rest and (end := _blank_line(data, at) or block_end(data, at)):
+        if not self._rest and (end := _idle(data, at) or block_end(data, at)):
             return self._block(data[at:end]), end
         if self._rest and not self._oversize:
             begun = self._rest[self._searched :] + data[at:]
@@ -181,14 +183,13 @@ class Decoder:
         return parse(raw, raw.removeprefix(_BOM) if first else raw)
 
 
-def _blank_line(text: bytes | bytearray, start: int) -> int:
-    """The end of the blank line that begins at `start`, or 0."""
-    head = text[start]
-    if head == 10:
-        return start + 1
-    if head == 13 and start + 1 < len(text):
-        return start + 2 if text[start + 1] == 10 else start + 1
-    return 0
+def _idle(text: bytes | bytearray, start: int) -> int:
+    """The end of the blank lines and comments that begin at `start`, or 0."""
+    if text[start] not in b"\n\r:":
+        return 0
+    if match := _IDLE.match(text, start):
+        return match.end()
+    return start + 1 if text[start] == 13 and start + 1 < len(text) else 0
 
 
 def block_end(text: bytes | bytearray, start: int) -> int:
@@ -205,6 +206,8 @@ def parse(raw: bytes, block: bytes) -> ServerSentEvent:
     feeds = b"\r" not in block
     if feeds and block.startswith(b"data: ") and block.endswith(b"\n") and block.find(b"\n") == len(block) - 2:
         return ServerSentEvent(raw, block[6:-2])
+    if _IDLE.fullmatch(block):
+        return ServerSentEvent(raw)
     data: list[bytes] = []
     error = None
     event, id_, retry = b"", None, None

@@ -15,16 +15,23 @@ from time import perf_counter, thread_time
 from typing import Any
 
 STALL = 0.05
-"""Seconds in one event that are too many; for each PIECE of a chunk that holds several."""
+"""Seconds in one PIECE of a chunk that are too many; most chunks are one."""
 
 PIECE = 64 * 1024
-"""Bytes."""
+"""Bytes. What mitmproxy reads at once is no larger, but may be what its coding made large."""
+
+LONG = 1.0
+"""Seconds in one chunk, of many pieces, that are too many."""
 
 MARK = 0.02
 """Seconds for which an answer is good: by so much, what was computed may be told too high, and is told lower."""
 
 SOON = 1.0
 """Seconds of this thread's from one to the next that comes of the same cause: in the hours of a stream anything happens twice."""
+
+
+class StalledError(Exception):
+    """The message says what took too long."""
 
 
 class _Collector:
@@ -56,7 +63,7 @@ def _computed() -> float:
 
 
 class Watched:
-    """`mend` is called with each chunk; `give_up` ends the mending, says why, and returns what had been held."""
+    """`mend` is called with each chunk, or PIECE of one; `give_up` ends the mending, says why, and returns what had been held."""
 
     __slots__ = ("_computed", "_give_up", "_marked", "_mend", "_warned")
 
@@ -72,16 +79,16 @@ class Watched:
             self._marked, self._computed = begun, _computed()
         out = self._mend(data)  # from here on there is something to lose
         try:
-            if perf_counter() - begun > STALL and self._stalls(len(data)):
+            if perf_counter() - begun > STALL and self._stalls():
                 out += self._give_up(f"two events took more than {STALL * 1000:.0f} ms each")
             return out  # noqa: TRY300 - an `else` could fail
         except Exception:
             return out
 
-    def _stalls(self, size: int) -> bool:
-        """Whether a chunk of so many bytes took too long, and another did so not long before."""
+    def _stalls(self) -> bool:
+        """Whether it took too long, and another did so not long before."""
         now = _computed()
-        if now - self._computed - MARK <= STALL * (1 + size // PIECE):
+        if now - self._computed - MARK <= STALL:
             return False
         before, self._warned = self._warned, now
         return self._computed - before < SOON

@@ -14,6 +14,7 @@ the body at a b"", the rest of the upstream is read, and dropped.
 from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from time import thread_time
 
 from .apis import APIS
 from .codings import CodingError, Decoder
@@ -23,12 +24,14 @@ from .events import MessageEnd
 from .observers import Watcher
 from .pipeline import Pipeline
 from .recorder import Recording
-from .stall import Watched
+from .stall import LONG, PIECE, StalledError, Watched
 from .telemetry.meter import Meter
 
 type Callback = Callable[[bytes], bytes | Iterable[bytes]]
 
 _WRONG = b"the provider's stream is broken: its content coding cannot be undone any further"
+
+_SWELLS = "a line of the stream is out of all proportion to what came of it"
 
 _EVENTS = {
     "chat": b'data: {"error":{"message":"%s","type":"upstream_error","param":null,"code":"undecodable_stream"}}\n\n',
@@ -43,8 +46,8 @@ out: coded bytes would be garbage to it, and a silent end would pass for a short
 
 
 def reason(error: Exception) -> str:
-    """What is told of an error; only its kind if it is not the system's or a coding's, as it may quote a secret."""
-    return str(error) if isinstance(error, (OSError, CodingError)) else type(error).__name__
+    """What is told of an error; only its kind if it is not the system's, a coding's or a stall, as it may quote a secret."""
+    return str(error) if isinstance(error, (OSError, CodingError, StalledError)) else type(error).__name__
 
 
 class Stream:
@@ -150,6 +153,9 @@ class Tee(Stream):
                 plain = self._undo.feed(data)
             except Exception as error:
                 self._stop_recording(f"the recording ends early, the content coding is broken: {reason(error)}")
+                return
+            if self._undo.swells:
+                self._stop_recording(f"the recording ends early: {_SWELLS}")
             else:
                 self._record(plain, plain)
 
@@ -163,13 +169,14 @@ class Mend(Stream):
         super().__init__(recording, then, errors)
         self._pipeline = pipeline
         self._coded = undo.coded
+        self._may_swell = undo if undo.coded else None
         self._glances = not (undo.coded or then)
         # what comes behind a failure passes as it is; not where the client speaks another API
         self._raw: Callable[[bytes], bytes] = (lambda _: b"") if pipeline.translates else bytes
         self._undo: Callable[[bytes], bytes] = undo.feed
         self._mend: Callable[[bytes], bytes] = Watched(pipeline.feed, pipeline.give_up)
         self._release: Callable[[], bytes] = pipeline.close
-        self._plain: deque[bytes] = deque()  # the chunk, undone, until it is known what goes out for it
+        self._plain: deque[bytes] = deque()  # the chunk, undone, in pieces, until it is known what goes out for them
         self._last = b""
 
     def __call__(self, data: bytes, out: bytes | None = None) -> bytes | list[bytes]:
@@ -197,7 +204,20 @@ class Mend(Stream):
 
     def _feed(self, data: bytes) -> None:
         self._plain.append(self._undo(data))
-        self._out.append(self._mend(self._plain[0]) if self._plain[0] else b"")
+        if self._may_swell and self._may_swell.swells:
+            self._may_swell = None
+            self._stop_recording(f"the recording ends early: {_SWELLS}")
+            raise CodingError(_SWELLS)
+        if len(self._plain[0]) > PIECE:
+            self._plain = deque(self._plain[0][at : at + PIECE] for at in range(0, len(self._plain[0]), PIECE))
+        begun = thread_time() if len(self._plain) > 1 and self._mend is not self._raw else 0.0
+        for piece in self._plain:
+            self._out.append(self._mend(piece) if piece else b"")
+            if begun and len(self._out) < len(self._plain) and thread_time() - begun > LONG:
+                begun = 0.0
+                self._out[-1] += self._give_up(StalledError(f"a chunk takes more than {LONG:.0f} s"))
+        if len(self._out) > 1:
+            self._plain, self._out = deque((b"".join(self._plain),)), deque((b"".join(self._out),))
         self._last = self._out[0] or self._last
         if plain := self._plain.pop():
             self._record(plain, self._out[0])
@@ -208,8 +228,11 @@ class Mend(Stream):
         self._record(b"", self._out[0])
 
     def _rescue(self, data: bytes, error: Exception) -> bytes | list[bytes]:
+        if 0 < len(self._out) < len(self._plain):
+            self._instead(data, error)
+            return self._out.pop() or []
         if self._out:
-            self._plain.clear()
+            self._plain, self._out = deque(), deque((b"".join(self._out),))
         return super()._rescue(data, error)
 
     def _instead(self, data: bytes, error: Exception) -> None:
@@ -218,9 +241,10 @@ class Mend(Stream):
             return
         if not self._coded:
             self._undo = bytes
-        plain = self._plain.pop() if self._plain else data
-        self._out.append(self._give_up(error) + self._raw(plain))
-        self._record(plain, self._out[0])
+        plain = [*self._plain] or [data]
+        self._out.append(self._give_up(error) + self._raw(b"".join(plain[len(self._out) :])))
+        self._plain, self._out = deque(), deque((b"".join(self._out),))
+        self._record(b"".join(plain), self._out[0])
 
     def _give_up(self, error: Exception) -> bytes:
         self._errors.append(f"the mending failed: {reason(error)}")

@@ -138,13 +138,13 @@ class Raw:
 
     def read_to_end(self) -> bytes:
         """All that comes until the other side closes, in whatever way."""
-        got = b""
+        got = bytearray()
         try:
             while data := self.sock.recv(65536):
                 got += data
         except (ConnectionResetError, ssl.SSLEOFError):
             pass
-        return got
+        return bytes(got)
 
     def __enter__(self) -> Self:
         return self

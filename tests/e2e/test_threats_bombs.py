@@ -3,6 +3,7 @@
 Rule of this file: of each body, what it costs beyond what the proxy has before it. All of a bomb would be 64 MiB, twice.
 """
 
+import gzip
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -42,6 +43,20 @@ JUST_READ = {
 
 BOUND = 32 * MIB
 """R13."""
+
+
+_CHUNK = b'{"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":'
+ASKED = b"data: " + _CHUNK + b'[{"index":0,"delta":{"role":"assistant","content":"'
+DRIPS = {
+    "a text": ASKED + b"x" * (8 << 20) + b'"}}]}\n\n',
+    "a wide text": ASKED + "🌤".encode() * (2 << 20) + b'"}}]}\n\n',
+    "events": (ASKED + b'x"}}]}\n\n') * 50_000,
+    "blank lines": b"\n" * (8 << 20),
+    "comments": b":\n\n" * (2 << 20),
+    "names": b"id: 1\n\n" * (1 << 20),
+    "nothing": b"data: {}\n\n" * (1 << 20),
+}
+"""Streams that are gzip, and never too much at once."""
 
 
 @contextmanager
@@ -88,6 +103,23 @@ def test_answers(start: Start, serve: Serve, kind: str) -> None:
         assert sizes == {name: len(body) for name, (body, _) in bombs.items()}
     else:
         assert max(sizes.values()) < 1000
+    assert "Traceback" not in proxy.log
+
+
+@pytest.mark.parametrize("name", DRIPS)
+def test_drips(start: Start, serve: Serve, name: str) -> None:
+    """All of it arrives; whether it is mended, and recorded, or left to the client as it is."""
+    coded = gzip.compress(DRIPS[name])
+    script = Script(
+        tuple((0.01, coded[at : at + 4096]) for at in range(0, len(coded), 4096)),
+        headers=(("content-type", "text/event-stream"), ("content-encoding", "gzip")),
+    )
+    upstream = serve(Script(((0, b"data: [DONE]\n\n"),)), script)
+    proxy = start()
+    ask = json.dumps({"model": "m", "stream": True, "messages": [], "tools": [{"type": "function", "function": {"name": "f"}}]})
+    post(proxy, upstream.url, ask.encode())
+    with costs(proxy, name, BOUND):
+        assert post(proxy, upstream.url, ask.encode()) == DRIPS[name]
     assert "Traceback" not in proxy.log
 
 
