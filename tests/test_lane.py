@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import batched, product
 from typing import Any
 
@@ -105,6 +105,28 @@ def test_leaks_in_every_api(name: str, source: str, target: str) -> None:
     parts = [Thought(PROSE), Text(PROSE), Text(text)]
     share = check(speak(source, parts), asked(target, *WEATHER, model=model), source, target)
     assert share < 0.8, "hardly anything went out unread"
+
+
+VARYING: dict[str, Callable[[int], dict[str, Any]]] = {
+    "an id": lambda n: {"id": f"c{n}"},
+    "a time": lambda n: {"created": 1_700_000_000 + n},
+    "filler": lambda n: {"obfuscation": "xyz"[: n % 4]},
+    "all of them": lambda n: {"id": f"c%{n}", "created": n, "obfuscation": "x" * (n % 9)},
+    "of two of a name, one": lambda n: {"id": f"c{n}", "of": {"id": "c"}},
+    "some of them": lambda n: {"id": f"c{n // 3}", "created": n // 50},
+}
+
+
+@pytest.mark.parametrize("name", LEAKS)
+@pytest.mark.parametrize("varies", VARYING)
+def test_leaks_in_what_varies(name: str, varies: str) -> None:
+    """What goes out varies as what came."""
+    model, text = LEAKS[name]
+    events = speak("chat", [Thought(PROSE), Text(PROSE), Text(text)]).split(b"\n\n")[:-2]
+    chunks = [json.loads(event.removeprefix(b"data: ")) | VARYING[varies](n) for n, event in enumerate(events)]
+    body = b"".join(b"data: " + json.dumps(one, ensure_ascii=False).encode() + b"\n\n" for one in chunks)
+    share = check(body + b"data: [DONE]\n\n", asked("chat", *WEATHER, model=model))
+    assert share < 0.8 or varies in ("some of them", "of two of a name, one"), "hardly anything went out unread"
 
 
 ESCAPES = {"go": {b"<": b"\\u003c", b">": b"\\u003e", b"&": b"\\u0026"}, "php": {b"/": b"\\/"}}

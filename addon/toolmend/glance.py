@@ -11,12 +11,12 @@ from bisect import bisect
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, batched
 
 from .apis.shape import ANY_TEXT, Match, Shape, text_of
 from .course import Escapes
 from .cut import Cut
-from .wrap import Wrap
+from .wrap import TEXT, Wrap
 
 MOST = 512
 """Deltas that wait to be read: reading them costs as much as one, so a few hundred make it cost nothing."""
@@ -34,10 +34,10 @@ type Glance = Callable[[bytes], bytes | None]
 """What goes out for a chunk, which has been taken in then; None where it is not told."""
 
 type Around = Callable[[Sequence[bytes], int], bytes]
-"""What goes out for texts, as they stand in JSON, the first of them of the delta that is the next but so many."""
+"""What goes out for deltas, of which all that varies is given, the first of them the one that is the next but so many."""
 
-type Texts = tuple[Sequence[bytes], int, int]
-"""Of events that stand in a row; where the last of them begins, and ends."""
+type Texts = tuple[Sequence[bytes], Sequence[bytes], int, int]
+"""Of events that stand in a row, and all that varies in them; where the last of them begins, and ends."""
 
 type Last = deque[bytes]
 """The last event, where more than the text varies; at most this one."""
@@ -123,7 +123,7 @@ def passing(shape: Shape, row: Row, run: list[bytes], last: Last) -> Glance:
     def glance(data: bytes) -> bytes | None:
         if not least < len(data) < most or len(run) >= MOST or not data.endswith(tail):
             return None
-        texts, first, end = row(data, 0)
+        texts, _, first, end = row(data, 0)
         if end != len(data):
             return None
         run.extend(texts)
@@ -175,6 +175,24 @@ def wrapped(take: Glance, run: list[bytes], around: Around) -> Glance:
     return glance
 
 
+def rewritten(shape: Shape, row: Row, run: list[bytes], last: Last, around: Around) -> Glance:
+    """`wrapped`, where more than the text goes out as it varies."""
+    least, most, tail = shape.least, ROW * (shape.least + LONGEST), shape.rest[-1][1]
+
+    def glance(data: bytes) -> bytes | None:
+        if not least < len(data) < most or len(run) >= MOST or not data.endswith(tail):
+            return None
+        texts, parts, first, end = row(data, 0)
+        if end != len(data):
+            return None
+        given = around(parts, len(run) + 1)
+        run.extend(texts)
+        last.append(data[first:])
+        return given
+
+    return glance
+
+
 def around(wrap: Wrap, *, escapes: Escapes | None) -> Around:
     """What goes out for a text, and around it."""
     quotes = [b'"%b"' % part for part in wrap.parts]
@@ -184,12 +202,33 @@ def around(wrap: Wrap, *, escapes: Escapes | None) -> Around:
     def put(texts: Sequence[bytes], count: int) -> bytes:
         said = b"".join(texts)
         if said.find(b"\\") >= 0 or not said.isascii():
-            return b"".join([wrap.around(text_of(text) or "", at, escapes=escapes) for at, text in enumerate(texts, count)])
+            return b"".join([wrap.around(text_of(text) or "", (), at, escapes=escapes) for at, text in enumerate(texts, count)])
         if number >= 0:
             return b"".join([text.join(parts) + b"%d" % (number + at) + end for at, text in enumerate(texts, count)])
         if len(parts) > 2:
             return b"".join([text.join(parts) for text in texts])
         return parts[0] + between.join(texts) + parts[1]
+
+    return put
+
+
+def around_all(wrap: Wrap, shape: Shape, *, escapes: Escapes | None) -> Around:
+    """`around`, where more than the text goes out as it varies: all that does is given, of each delta."""
+    width, place = len(shape.rest), shape.place
+    first, *literals = (part.replace(b"%", b"%%") for part in wrap.parts)
+    slots = [b'"%b"' if where == TEXT else b"%b" for where in wrap.varies]
+    form = first + b"".join(slot + literal for slot, literal in zip(slots, literals, strict=True))
+    places = [place if where == TEXT else where for where in wrap.varies]
+
+    def put(given: Sequence[bytes], count: int) -> bytes:
+        out = []
+        for at, delta in enumerate(batched(given, width), count):
+            text = delta[place]
+            if wrap.number >= 0 or b"\\" in text or not text.isascii():
+                out.append(wrap.around(text_of(text) or "", delta, at, escapes=escapes))
+            else:
+                out.append(form % tuple([delta[where] for where in places]))
+        return b"".join(out)
 
     return put
 
@@ -218,7 +257,7 @@ def rows(shape: Shape, quiet: re.Pattern[bytes], *, alone: bool) -> Row:
         if many * cut.width < len(parts):
             parts = parts[: many * cut.width]
             end = at + cut.size(parts)
-        return texts[:many], end - cut.size(parts[-cut.width :]), end
+        return texts[:many], parts, end - cut.size(parts[-cut.width :]), end
 
     return row
 

@@ -18,7 +18,25 @@ from dataclasses import replace
 
 from .apis.shape import ROOM, Shape, text_of
 from .course import Course
-from .glance import LONGEST, MOST, ROW, Glance, Last, Row, around, nothing, passing, rows, same, together, varying, wrapped
+from .glance import (
+    LONGEST,
+    MOST,
+    ROW,
+    Around,
+    Glance,
+    Last,
+    Row,
+    around,
+    around_all,
+    nothing,
+    passing,
+    rewritten,
+    rows,
+    same,
+    together,
+    varying,
+    wrapped,
+)
 from .sse import ServerSentEvent, block_end, parse
 from .wrap import Wrap
 
@@ -40,7 +58,11 @@ class Lane:
         self.holds = holds
         self._shape = shape
         self._course = course
-        self._around = around(wrap, escapes=course.escapes) if wrap else None
+        self._holed = wrap is not None and wrap.holes
+        self._around: Around | None = None  # of all that varies where it is holed, else of the texts
+        if wrap:
+            escapes = course.escapes
+            self._around = around_all(wrap, shape, escapes=escapes) if wrap.holes else around(wrap, escapes=escapes)
         self._least = shape.least  # bytes of an event
         self._most = self._least + LONGEST
         self._run: list[bytes] = []  # the texts; one may be that of several events
@@ -51,11 +73,15 @@ class Lane:
         self._joined = 0  # deltas that are in no text of their own
         self._takes: Glance = nothing  # takes in a chunk that is held
         run, last, quiet = self._run, self._last, course.quiet
-        self._row: Row | None = rows(shape, quiet, alone=holds or wrap is not None)
-        several = passing(shape, self._row, run, last) if wrap or holds else together(shape, quiet, run, last, counts=counts)
+        row = rows(shape, quiet, alone=holds or wrap is not None)
+        self._row: Row | None = row
+        several = passing(shape, row, run, last) if wrap or holds else together(shape, quiet, run, last, counts=counts)
         self.glance: Glance = varying(shape, quiet, several, run, last) if shape.varies else same(shape, quiet, several, run)
         if self._around:
-            self.glance = wrapped(self.glance, run, self._around)
+            if self._holed:
+                self.glance = rewritten(shape, row, run, last, self._around)
+            else:
+                self.glance = wrapped(self.glance, run, self._around)
         if holds:
             self._takes, self.glance, self._row = self.glance, nothing, None
 
@@ -81,11 +107,11 @@ class Lane:
         """Takes in the quiet events of the run that begin at `at`, and puts what goes out for them into `out`: where they end."""
         begin, run = at, self._run
         while self._row and len(run) < MOST and self._size < MOST_CHARACTERS - ROW * LONGEST:
-            texts, first, end = self._row(data, at)
+            texts, parts, first, end = self._row(data, at)
             if not texts:
                 break
             if self._around:
-                out.append(self._around(texts, len(run) + 1))
+                out.append(self._around(parts if self._holed else texts, len(run) + 1))
             run += texts
             self._size += sum(map(len, texts))
             if self._shape.varies:
@@ -151,14 +177,21 @@ class Lane:
         self._run.append(data[first:last])
         if self._shape.varies:
             self._last.append(data[at:end])
-        out.append(self._around(self._run[-1:], len(self._run)) if self._around else data[at:end])
+        if self._around:
+            given = self._shape.parts(data[at:end]) if self._holed else self._run[-1:]
+            out.append(self._around(given, len(self._run)))
+        else:
+            out.append(data[at:end])
 
     def read(self) -> tuple[ServerSentEvent, int, bytes]:
         """The run as one delta, how many it stands for, and what must go out for it if it is read now."""
         shape = self._shape
         text, count = b"".join(self._run), self._joined + len(self._run)
-        raw = shape.around(text, self._last[0]) if shape.varies else shape.head + text + shape.rest[0][1]
-        return parse(raw, raw), count, self._around([text], count) if self._around else raw
+        parts = shape.parts(self._last[0], text) if shape.varies else (text,)
+        raw = shape.form % parts
+        if self._around:
+            return parse(raw, raw), count, self._around(parts if self._holed else (text,), count)
+        return parse(raw, raw), count, raw
 
     def held(self) -> ServerSentEvent:
         """`read` for what is held: one event, which came in the bytes of all of them."""

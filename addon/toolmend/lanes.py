@@ -69,9 +69,8 @@ class Lanes:
             if self._passing is None or not self._passing.begin(whole, course):
                 self._passing = Lane(whole, course, None, counts=self._counts)
             return self._passing
-        if shape.varies and not (self._translates or self._counts):
-            return None  # what varies stands in what goes out
-        self._wrap = wrap = wrap_of(b"".join(given), quoted(text, escapes=course.escapes))
+        others = whole.others(sse.raw) if whole.varies and not self._translates else ()
+        self._wrap = wrap = wrap_of(b"".join(given), quoted(text, escapes=course.escapes), others)
         return Lane(whole, course, wrap) if wrap and last and wrap.alike(last) else None
 
     def _held(self, shape: Shape, course: Course) -> Lane | None:

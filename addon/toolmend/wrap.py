@@ -1,53 +1,93 @@
 """What goes out around the text of a delta, where texts become arguments, or are told in another API.
 
-    data: {… "arguments":"Let me"} …     the text, in quotes, once or twice, and the number that an event may have
+    data: {"id":"x8", … "arguments":"Let me"} …     the text, in quotes, once or twice; what else varies in deltas, as it
+                                                    came; and the number that an event may have
 
 Rule of this file: it works on what went out, and knows no API.
 """
 
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from . import json_text
 from .course import Escapes
 
 _SEQUENCE = re.compile(rb'(?<="sequence_number":)\d+')
+_MEMBER = re.compile(rb'"[^"\\]*"\s*:\s*"?\Z')
+
+TEXT = -1
+"""The text, among what varies."""
 
 
 class Wrap(NamedTuple):
-    """What went out around the text, in quotes, of a delta: `parts`, which may hold it twice.
+    """What went out for a delta: `parts`, and what `varies` between them.
 
-    `number`: of this event, where events have one; `end`: behind it.
+    That is TEXT, which stands in quotes, or a place in the delta; `told` is what it was. `number`: of this event, where
+    events have one; `end`: behind it.
     """
 
-    text: bytes
+    told: tuple[bytes, ...]
     parts: tuple[bytes, ...]
+    varies: tuple[int, ...]
     number: int = -1
     end: bytes = b""
 
-    def around(self, text: str, count: int, *, escapes: Escapes | None) -> bytes:
-        """What goes out for another text, of the delta that is the next but so many."""
-        around = quoted(text, escapes=escapes).join(self.parts)
+    @property
+    def holes(self) -> bool:
+        """Whether more than the text varies."""
+        return self.varies.count(TEXT) < len(self.varies)
+
+    def around(self, text: str, delta: Sequence[bytes], count: int, *, escapes: Escapes | None) -> bytes:
+        """What goes out for another text, of the `delta` that is the next but so many."""
+        said = quoted(text, escapes=escapes)
+        told = [said if place == TEXT else delta[place] for place in self.varies]
+        around = b"".join(part for pair in zip(self.parts, [*told, b""], strict=True) for part in pair)
         return around if self.number < 0 else around + b"%d" % (self.number + count) + self.end
 
     def alike(self, other: "Wrap") -> bool:
-        """Whether what is around another text is the same, but for its number."""
-        surely = len(self.parts) == 2 or self.text != other.text  # a text may say just what a member is called
-        return surely and (self.parts, self.end) == (other.parts, other.end)
+        """Whether nothing else went out around what varies, but for its number; and whether all of that did vary."""
+        if (self.parts, self.varies, self.end) != (other.parts, other.varies, other.end):
+            return False
+        # a text may say just what a member is called
+        return self.varies == (TEXT,) or all(one != another for one, another in zip(self.told, other.told, strict=True))
 
 
-def wrap_of(given: bytes, text: bytes) -> Wrap | None:
-    """What is around a text in what went out for it; None where that cannot be told."""
+def wrap_of(given: bytes, text: bytes, others: Sequence[tuple[bytes, bytes]] = ()) -> Wrap | None:
+    """What is around a text in what went out for it; None where that cannot be told.
+
+    `others`: what else varies in the delta, by place, each behind the literal that stands there before it.
+    """
     *parts, last = given.split(text)
     if not 1 <= len(parts) <= 2 or given.rfind(text) + len(text) + len(last) != len(given):  # `":"` stands twice in `"a":":"`
         return None
+    at = len(parts[0])
+    places = [(at, at + len(text), TEXT)]
+    if len(parts) > 1:
+        at += len(text) + len(parts[1])
+        places.append((at, at + len(text), TEXT))
+    for place, (before, value) in enumerate(others):
+        if (member := _MEMBER.search(before)) and not _SEQUENCE.search(member[0] + value):
+            found = re.findall(rb"(?<=%b)%b(?![0-9])" % (re.escape(member[0]), re.escape(value)), given)
+            if len(found) > 1:
+                return None
+            if found:
+                at = given.index(member[0] + value) + len(member[0])
+                places.append((at, at + len(value), place))
+    places.sort()
+    bounds = [0, *(at for first, end, _ in places for at in (first, end)), len(given)]
+    if bounds != sorted(bounds):
+        return None
+    literals = [given[first:end] for first, end in zip(bounds[::2], bounds[1::2], strict=True)]
+    told, varies = tuple(given[first:end] for first, end, _ in places), tuple(place for *_, place in places)
     numbers = _SEQUENCE.findall(given)
     if not numbers:
-        return Wrap(text, (*parts, last))
-    number = _SEQUENCE.search(last)
+        return Wrap(told, tuple(literals), varies)
+    number = _SEQUENCE.search(literals[-1])
     if number is None or len(numbers) > 1:
         return None
-    return Wrap(text, (*parts, last[: number.start()]), int(number[0]), last[number.end() :])
+    rest = literals[-1]
+    return Wrap(told, (*literals[:-1], rest[: number.start()]), varies, int(number[0]), rest[number.end() :])
 
 
 def quoted(text: str, *, escapes: Escapes | None) -> bytes:

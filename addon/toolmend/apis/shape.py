@@ -106,12 +106,17 @@ class Shape:
             at = end + len(literal)
         return first, last, at
 
-    def around(self, text: bytes, data: bytes) -> bytes:
-        """An event of this shape with another text."""
+    def parts(self, data: bytes, text: bytes | None = None) -> tuple[bytes, ...]:
+        """What varies in an event of this shape, with another text if there is one."""
         match = re.compile(self.pattern(ANY_TEXT)).match(data, len(self.head))
         assert match
         parts = zip(match.groups(), self.rest, strict=True)
-        return self.form % tuple(text if hole is ANY_TEXT else part for part, (hole, _) in parts)
+        return tuple(text if text is not None and hole is ANY_TEXT else part for part, (hole, _) in parts)
+
+    def others(self, data: bytes) -> list[tuple[bytes, bytes]]:
+        """What varies in an event of this shape, each behind the literal before it."""
+        literals = (self.head, *(literal for _, literal in self.rest))
+        return list(zip(literals, self.parts(data), strict=False))
 
     def text(self, data: bytes) -> str | None:
         """The text of an event of this shape, never empty; None for any other event."""
