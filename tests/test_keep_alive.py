@@ -146,6 +146,15 @@ def test_inside_a_call() -> None:
     assert made.feed(ONE) == b": keepalive\n"
 
 
+def test_behind_an_event_that_the_codec_keeps_back() -> None:
+    """It went ahead of that one, which is not lost if all has to pass from here on."""
+    events = [part + b"\n\n" for part in speak("messages", [Text("Hi")]).split(b"\n\n") if part]
+    for at in range(len(events) + 1):
+        made = Pipeline(asked("messages", *WEATHER), source="messages", target="messages")
+        out = [made.feed(data) for data in (*events[:at], ONE)] + [made.give_up("it is time")]
+        assert b"".join((*out, *events[at:])).replace(b": keepalive\n", b"", 1) == b"".join(events)
+
+
 @pytest.mark.parametrize("settings", [Settings(dialects=())], ids=["no dialects"])
 def test_switched_off(settings: Settings) -> None:
     made = Pipeline(asked("chat", *WEATHER), settings=settings)
