@@ -170,6 +170,12 @@ data: {"output_index":1,"delta":"***************"}\n""",
         alike("a") + alike("as") + alike("s")[:-2] + b',{"t":"k-ant-api03-AbC_9/xYz"}\n',
         alike("a") + alike("as") + alike("*")[:-2] + b',{"t":"*********************"}\n',
     ),
+    "lines alike, a key in front of all": (
+        b"".join(KEY.encode() + b' {"t":"%d"}\n' % at for at in range(4)),
+        b"".join(STARS.encode() + b' {"t":"%d"}\n' % at for at in range(4)),
+    ),
+    "bare strings in lines of their own": (b'"sk-ant-"\n"api03-AbC_9/xYz"\n', b'"*******"\n"***************"\n'),
+    "a key alone": (KEY.encode(), STARS.encode()),
     "nothing": (b"", None),
     "line ends alone": (b"\r\n\n\r\r\n", None),
 }
@@ -258,6 +264,12 @@ def test_a_line_with_too_many_suspicions_is_masked_whole(monkeypatch: pytest.Mon
     assert masked([line[:-5] + b"]\n", line, b"\n", line]) == line[:-5] + b"]\n" + b"*" * 17 + b"\n" + b"*" * 17
 
 
+def test_a_line_with_too_many_suspicions_amid_lines_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(echo, "MAX_STRINGS", 0)
+    *lines, last = [alike(text) for text in ("a", "b", "s", "c", "as")]
+    assert masked([b"".join((*lines, last))]) == b"".join((*lines, b"*" * (len(last) - 2), b"\n\n"))
+
+
 @pytest.mark.parametrize("before", ["", "]}]}]}"])
 def test_texts_in_the_depth_are_one(monkeypatch: pytest.MonkeyPatch, before: str) -> None:
     body = before + '{"a":{"b":{"%s":{"t":"sk-ant-"}}}}\n' + before + '{"a":{"b":{"%s":{"t":"api03-AbC_9/xYz"}}}}\n'
@@ -310,6 +322,7 @@ SECRETS = (
     "abcabcabd",
     'pä"\\ß/\n€😀x',  # each way to escape
     "hunter2hunter2",  # the second half is the first
+    "ß\\a/ßa",  # escaped, and compared all the same
 )
 
 
