@@ -37,22 +37,28 @@ ROWS: dict[str, tuple[bytes, bytes, list[bytes] | None]] = {  # a line, the next
 
 @pytest.mark.parametrize("name", ROWS)
 def test_what_two_lines_have_in_common(name: str) -> None:
+    """Wherever something is suspicious in the one, as long as a text of the other is another."""
     before, line, texts = ROWS[name]
-    alike = compare(before, b"\n", line, -1)
-    if texts is None:
-        assert alike is None
-        return
-    assert alike
-    row = alike.row(line + b"\n", 0)
-    assert (row.count, row.end) == (1, len(line) + 1)
-    assert [of_place[0] for of_place in row.texts] == texts
+    for place in (-1, *([6] if texts else [])):
+        alike = compare(before, b"\n", line, place)
+        if texts is None:
+            assert alike is None
+            continue
+        assert alike
+        row = alike.row(line + b"\n", 0)
+        assert (row.count, row.end) == (1, len(line) + 1)
+        assert [of_place[0] for of_place in row.texts] == texts
 
 
 @pytest.mark.parametrize("at", range(6, 9))
-def test_lines_that_are_the_same(at: int) -> None:
+@pytest.mark.parametrize("text", [b"xyz", b"x", b""])
+def test_lines_that_are_the_same(text: bytes, at: int) -> None:
     """Where something is suspicious in the text of one that comes again, that is what varies."""
-    line = b'{"a":"xyz","b":"x"}'
-    alike = compare(line, b"\n", line, at)
+    line = b'{"a":"%b","b":"x"}' % text
+    alike = compare(line, b"\n", line, min(at, 6 + len(text)))
+    if not text:
+        assert alike is None
+        return
     assert alike
     assert alike.literals == (b'{"a":"', b'","b":"x"}\n')
 

@@ -256,6 +256,7 @@ def test_a_line_that_is_too_long_is_masked_whole(monkeypatch: pytest.MonkeyPatch
     for chunks in cuts(b"x" * 101 + b"\n" + rest):
         assert masked(chunks) == b"*" * 101 + b"\n" + rest
     assert masked([b"a" * 60, b"a" * 60, b"a" * 60]) == b"*" * 180
+    assert masked([b"y\n" + b"x" * 101 + b"\n"]) == b"y\n" + b"*" * 101 + b"\n"
 
 
 def test_a_line_with_too_many_suspicions_is_masked_whole(monkeypatch: pytest.MonkeyPatch) -> None:
