@@ -88,6 +88,7 @@ def test_fields() -> None:
         (b"data: a", b"data: b\n\n"),
         (b"error: {}\n\n", b"error: {}\ndata: b\n\n"),
         (b"data\nid: 1\n\n", b"data: b\nid: 1\n\n"),
+        (b": note\n\n", b": note\ndata: b\n\n"),
     ],
 )
 def test_with_data(raw: bytes, expected: bytes) -> None:
