@@ -167,6 +167,7 @@ def test_lines_without_end_are_read_as_they_come() -> None:
     """Where no blank line ever comes, nobody waits for it."""
     decoder = Decoder()
     line = b'data: {"a":1}\n'
+    assert decoder.feed(b": hi\n\n")
     assert not decoder.feed(line)
     for _ in range(3):
         (event,) = decoder.feed(line)
