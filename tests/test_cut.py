@@ -15,7 +15,7 @@ NUMBER = re.compile(rb"\d++")
 ONE = (b'{"a%":1,"say":"', [(TEXT, b'","n":0}\n\n')])
 TWO = (b'{"say":"', [(TEXT, b'","n":'), (NUMBER, b"}\n\n")])
 
-SAID = st.sampled_from([b"", b"a", b"hello ", b'\\"', b"%b", b"7", b"x" * 40, b"\n", "é".encode()])
+SAID = st.sampled_from([b"", b"a", b"hello ", b'\\"', b"%b", b"7", b"x" * 40, b"\n", b"\0", "é".encode()])
 
 
 def put(form: tuple[bytes, list[tuple[re.Pattern[bytes], bytes]]], said: list[bytes]) -> tuple[list[bytes], list[bytes]]:
@@ -37,6 +37,8 @@ def put(form: tuple[bytes, list[tuple[re.Pattern[bytes], bytes]]], said: list[by
 )
 @example(said=[b"a"], before=b"", behind=b'{"say":"a', other=0, bad=False)
 @example(said=[b"a", b"b"], before=b"", behind=b"", other=5, bad=True)
+@example(said=[b"a", b"\0"], before=b"", behind=b"", other=60, bad=True)
+@example(said=[b""], before=b"", behind=b"", other=0, bad=False)
 def test_a_row(
     form: tuple[bytes, list[tuple[re.Pattern[bytes], bytes]]],
     said: list[bytes],

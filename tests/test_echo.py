@@ -170,6 +170,12 @@ data: {"output_index":1,"delta":"***************"}\n""",
         alike("a") + alike("as") + alike("s")[:-2] + b',{"t":"k-ant-api03-AbC_9/xYz"}\n',
         alike("a") + alike("as") + alike("*")[:-2] + b',{"t":"*********************"}\n',
     ),
+    "lines alike, a key in front of all": (
+        b"".join(KEY.encode() + b' {"t":"%d"}\n' % at for at in range(4)),
+        b"".join(STARS.encode() + b' {"t":"%d"}\n' % at for at in range(4)),
+    ),
+    "bare strings in lines of their own": (b'"sk-ant-"\n"api03-AbC_9"\n"/xYz"\n', b'"*******"\n"***********"\n"****"\n'),
+    "a key alone": (KEY.encode(), STARS.encode()),
     "nothing": (b"", None),
     "line ends alone": (b"\r\n\n\r\r\n", None),
 }
@@ -250,12 +256,19 @@ def test_a_line_that_is_too_long_is_masked_whole(monkeypatch: pytest.MonkeyPatch
     for chunks in cuts(b"x" * 101 + b"\n" + rest):
         assert masked(chunks) == b"*" * 101 + b"\n" + rest
     assert masked([b"a" * 60, b"a" * 60, b"a" * 60]) == b"*" * 180
+    assert masked([b"y\n" + b"x" * 101 + b"\n"]) == b"y\n" + b"*" * 101 + b"\n"
 
 
 def test_a_line_with_too_many_suspicions_is_masked_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(echo, "MAX_STRINGS", 3)
     line = b'["s","s","s","s"]'
     assert masked([line[:-5] + b"]\n", line, b"\n", line]) == line[:-5] + b"]\n" + b"*" * 17 + b"\n" + b"*" * 17
+
+
+def test_a_line_with_too_many_suspicions_amid_lines_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(echo, "MAX_STRINGS", 0)
+    *lines, last = [alike(text) for text in ("a", "b", "s", "c", "as")]
+    assert masked([b"".join((*lines, last))]) == b"".join((*lines, b"*" * (len(last) - 2), b"\n\n"))
 
 
 @pytest.mark.parametrize("before", ["", "]}]}]}"])
@@ -310,6 +323,7 @@ SECRETS = (
     "abcabcabd",
     'pä"\\ß/\n€😀x',  # each way to escape
     "hunter2hunter2",  # the second half is the first
+    "ß\\a/ßa",  # escaped, and compared all the same
 )
 
 

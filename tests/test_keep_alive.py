@@ -59,9 +59,15 @@ def test_every_cut(name: str) -> None:
 
 @pytest.mark.parametrize("newline", [b"\n", b"\r\n", b"\r"])
 def test_what_stands_behind_a_line_is_not_held(newline: bytes) -> None:
-    made = KeepAlives(pytest.fail)
+    made = KeepAlives(pytest.fail, comments=True)
     cut = b"event: ping" + newline + b"da"
     assert made.feed(cut) is cut
+
+
+def test_what_was_held_is_given_once() -> None:
+    made = KeepAlives(pytest.fail, comments=True)
+    assert made.feed(b"data: 1\n\ndata: : x") == b"data: 1\n\n"
+    assert (made.close(), made.close()) == (b"data: : x", b"")
 
 
 def test_behind_what_passed_at_a_glance() -> None:
@@ -88,7 +94,7 @@ def test_in_a_stream_of_gemini(tools: bool) -> None:
 
 @pytest.mark.parametrize("body", SAME.values(), ids=SAME)
 def test_the_very_same_object_passes(body: bytes) -> None:
-    made = KeepAlives(pytest.fail)
+    made = KeepAlives(pytest.fail, comments=True)
     assert made.feed(body) is body
     half = b'data: {"choices": ['
     assert made.feed(half) is half
@@ -144,6 +150,15 @@ def test_inside_a_call() -> None:
     made = Pipeline(asked("chat", *WEATHER))
     made.feed(event(chunk({"role": "assistant"})) + event(chunk({"content": "<|tool_call_begin|>"})))
     assert made.feed(ONE) == b": keepalive\n"
+
+
+def test_behind_an_event_that_the_codec_keeps_back() -> None:
+    """It went ahead of that one, which is not lost if all has to pass from here on."""
+    events = [part + b"\n\n" for part in speak("messages", [Text("Hi")]).split(b"\n\n") if part]
+    for at in range(len(events) + 1):
+        made = Pipeline(asked("messages", *WEATHER), source="messages", target="messages")
+        out = [made.feed(data) for data in (*events[:at], ONE)] + [made.give_up("it is time")]
+        assert b"".join((*out, *events[at:])).replace(b": keepalive\n", b"", 1) == b"".join(events)
 
 
 @pytest.mark.parametrize("settings", [Settings(dialects=())], ids=["no dialects"])

@@ -1,7 +1,17 @@
-"""ledger.py: at any moment the bytes that nothing answers for are known, and each once. That no fault changes it: test_torture.py."""
+"""ledger.py: at any moment the bytes that nothing answers for are known, and each once. Under real faults: test_torture.py."""
 
-from toolmend.ledger import Ledger
-from toolmend.sse import ServerSentEvent
+import re
+from collections import deque
+from collections.abc import Sequence
+from itertools import cycle, pairwise
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from toolmend import ledger as module
+from toolmend.ledger import Ledger, TooManyCommentsError
+from toolmend.sse import Decoder, ServerSentEvent
 
 A, B, C, COMMENT = (ServerSentEvent(b"data: %b\n\n" % name, name) for name in (b"a", b"b", b"c", b":"))
 
@@ -100,3 +110,80 @@ def test_what_is_read_elsewhere_was_sure_before() -> None:
     ledger.leave(C, [C.raw], given=True)
     ledger.was_read()
     assert ledger.instead(out, b"") == [A.raw, B.raw]
+    ledger.begin(b"", out := [])
+    out.append(B.raw)
+    ledger.goes(out, len(B.raw))  # and what comes behind is answered for on its own
+    ledger.begin(A.raw, [])
+    assert ledger.rest() == [A.raw]
+
+
+def sent(chunks: Sequence[bytes], choices: Sequence[int], steps: int) -> list[bytes]:
+    """What a client gets where all fails behind so many steps, and the rest passes; what is worked out is bytes as they came."""
+    made, decoder, picks, step = Ledger(), Decoder(), cycle(choices), iter(range(steps))
+    got, left, inside = list[bytes](), b"", deque[ServerSentEvent]()
+    for at, data in enumerate(chunks):
+        out: list[bytes] = []
+        try:
+            next(step)
+            made.begin(data, out)
+            for sse in decoder.feed(data):
+                next(step)
+                if sse.data is None:
+                    out.append(sse.raw)
+                    next(step)
+                    made.went_ahead(sse.raw, out)
+                else:
+                    made.enter(sse)
+                    inside.append(sse)
+                for _ in range(min(next(picks), len(inside))):
+                    first, given_ = inside.popleft(), next(picks) > 1
+                    left += first.raw
+                    if given_:
+                        out.append(left)
+                        left = b""
+                    next(step)
+                    made.leave(first, out, given=given_)
+                if next(picks) > 1:  # nothing is kept back of what left
+                    out.append(left)
+                    left = b""
+                    next(step)
+                    made.goes(out)
+            next(step)
+        except StopIteration:
+            return [*got, *made.instead(out, data), *chunks[at + 1 :]]
+        got += out
+    return [*got, *made.rest()]
+
+
+@given(
+    comments=st.lists(st.booleans(), min_size=1, max_size=12),
+    ends=st.sets(st.integers(1, 90)),
+    choices=st.lists(st.integers(0, 3), min_size=1, max_size=20),
+)
+@example(comments=[False, True, False], ends={20}, choices=[1, 0, 0, 0, 0])  # a comment, behind what left and is kept back
+def test_each_byte_goes_out_once(comments: list[bool], ends: set[int], choices: list[int]) -> None:
+    """Whenever it fails, and whatever was inside, had left, or went ahead by then. What is no comment keeps its order."""
+    said = [b"%b %d\n\n" % (b":" if comment else b"data:", at) for at, comment in enumerate(comments)]
+    body = b"".join(said)
+    chunks = [body[first:last] for first, last in pairwise(sorted({0, *ends, len(body)})) if first < len(body)]
+    for steps in range(6 * len(said) + 2 * len(chunks) + 1):
+        found = re.findall(rb"(?:data)?: \d+\n\n", out := b"".join(sent(chunks, choices, steps)))
+        assert b"".join(found) == out
+        assert sorted(found) == sorted(said)
+        assert [each for each in found if each.startswith(b"d")] == [each for each in said if each.startswith(b"d")]
+
+
+def test_comments_that_go_ahead_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In number, and the bytes they are with what is held: with the last of them there is one too much."""
+    for name, most, count in (("MAX_AHEAD", 3, 3), ("MAX_WITHIN", len(A.raw) + 2 * len(COMMENT.raw), 3)):
+        with monkeypatch.context() as patch:
+            patch.setattr(module, name, most)
+            ledger, out = begun(A)
+            for _ in range(count):
+                ledger.begin(COMMENT.raw, out := [COMMENT.raw])
+                ledger.went_ahead(COMMENT.raw, out)
+                ledger.goes(out)
+            ledger.begin(COMMENT.raw, out)
+            with pytest.raises(TooManyCommentsError):
+                ledger.went_ahead(COMMENT.raw, out)
+            assert b"".join(ledger.instead([], b"")) == A.raw + COMMENT.raw

@@ -7,6 +7,7 @@ import platform
 import subprocess
 import sys
 import weakref
+from types import SimpleNamespace
 
 import pytest
 
@@ -108,3 +109,18 @@ def test_a_platform_without_it_is_left_as_it_is(error: type[Exception], monkeypa
     monkeypatch.setattr(memory.ctypes, "CDLL", refuse)
     memory.settle()
     memory.unsettle()
+
+
+@pytest.mark.parametrize(
+    ("phase", "generation", "later", "given"),
+    [("stop", 1, 10.5, [0]), ("stop", 2, 10.5, [0]), ("stop", 0, 10.5, []), ("start", 2, 10.5, []), ("stop", 2, 10.0, [])],
+)
+def test_when_what_lies_idle_is_given_back(phase: str, generation: int, later: float, given: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, now = list[int](), [5.0]
+    monkeypatch.setattr(memory.ctypes, "CDLL", lambda _: SimpleNamespace(malloc_trim=asked.append))
+    monkeypatch.setattr(memory, "monotonic", lambda: now[0])
+    trim = memory._Trimmer()
+    for _ in range(2):  # once in so long
+        now[0] = 5.0 + later
+        trim(phase, {"generation": generation})
+    assert asked == given

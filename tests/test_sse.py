@@ -1,5 +1,7 @@
 """sse.py: the examples of the standard, every line end, every cut."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -29,6 +31,7 @@ CASES = {
     "no blank lines, names": (b"event: a\ndata: {}\nevent: b\nid: 1\ndata: {}\n: c\n\n", [b"{}", b"{}"]),
     "no blank lines, bom": (b"\xef\xbb\xbfdata: {}\ndata: {}\n\xef\xbb\xbfdata: {}\ndata: {}\n\n", [b"{}"] * 3),
     "blank lines here and there": (b"data: {}\ndata: []\n\ndata: {}\n\ndata: {}\ndata: a\ndata: {}\n\n", [b"{}", b"[]", b"{}", b"{}", b"a\n{}"]),
+    "no blank line behind what is no object": (b"data: []\ndata: {}\n\n", [b"[]\n{}"]),
     "json in lines": (b'data: {"a":\ndata: {"b":2}\ndata: }\n\n', [b'{"a":\n{"b":2}\n}']),
     "a name behind the data": (b"data: {}\nevent: a\n\ndata: {}\n\n", [b"{}", b"{}"]),
 }
@@ -89,11 +92,22 @@ def test_fields() -> None:
         (b"\xef\xbb\xbfdata: a\n\n", b"\xef\xbb\xbfdata: b\n\n"),
         (b"data: a", b"data: b\n\n"),
         (b"error: {}\n\n", b"error: {}\ndata: b\n\n"),
+        (b"data\nid: 1\n\n", b"data: b\nid: 1\n\n"),
+        (b": note\n\n", b": note\ndata: b\n\n"),
     ],
 )
 def test_with_data(raw: bytes, expected: bytes) -> None:
     (event,) = decode([raw])
     assert event.with_data(b"b") == expected
+
+
+@pytest.mark.parametrize(
+    ("raw", "lacks"),
+    [(b"data: a", b"\n\n"), (b"data: a\n", b"\n"), (b": x\r\ndata: a", b"\r\n\r\n"), (b"data: a\r\n", b"\r\n"), (b"data: a\r", b"\r")],
+)
+def test_what_it_lacks_to_its_end(raw: bytes, lacks: bytes) -> None:
+    (event,) = decode([raw])
+    assert event.missing == lacks
 
 
 def test_with_data_of_several_lines() -> None:
@@ -158,6 +172,7 @@ def test_lines_without_end_are_read_as_they_come() -> None:
     """Where no blank line ever comes, nobody waits for it."""
     decoder = Decoder()
     line = b'data: {"a":1}\n'
+    assert decoder.feed(b": hi\n\n")
     assert not decoder.feed(line)
     for _ in range(3):
         (event,) = decoder.feed(line)
@@ -173,6 +188,22 @@ def test_any_bytes_any_cut(parts: list[bytes], data: st.DataObject) -> None:
     at = data.draw(st.integers(0, len(body)))
     to = data.draw(st.integers(at, len(body)))
     assert told(decode([body[:at], body[at:to], body[to:]])) == told(whole)
+
+
+BLOCK = re.compile(rb"\n|\r\n|\r(?=[^\n])|(?s:.+?)(?:\n\n|\n\r\n|\n\r(?=[^\n])|\r\r)|(?s:.+)\Z")
+
+
+@given(st.lists(st.sampled_from([b"data: a", b":", b"x", b"\n", b"\r", b"\r\n", b"\n\n"])), st.integers(0, 9))
+def test_each_blank_line_ends_a_block(parts: list[bytes], at: int) -> None:
+    """And is one by itself, where none has begun; an event at a time as well."""
+    body = b"".join(parts)
+    assert [event.raw for event in decode([body])] == BLOCK.findall(body)
+    made, begun = Decoder(), min(at, len(body))
+    events = made.feed(body[:begun])
+    while begun < len(body):
+        taken, begun = made.take(body, begun)
+        events += taken
+    assert [event.raw for event in [*events, *made.close()]] == BLOCK.findall(body)
 
 
 @pytest.mark.parametrize("cut", range(1, 9))

@@ -46,7 +46,7 @@ class Cut:
         found = self._find(data, at + self._start, end)
         parts = tuple(found) if self.width == 1 else tuple(chain.from_iterable(found))
         put = self._form * len(found) % parts
-        if not data.startswith(put, at) and not any(found[-1]):  # the rest
+        if not data.startswith(put, at) and not b"".join(parts[-self.width :]):  # the rest
             parts, put = parts[: -self.width], put[: -self._least]
         if not data.startswith(put, at):
             alike = common(put, data[at : at + len(put)])

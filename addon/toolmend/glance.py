@@ -64,7 +64,7 @@ def same(shape: Shape, quiet: re.Pattern[bytes], several: Glance, run: list[byte
     match, known = quiet.match, _known(quiet)
 
     def is_quiet(text: bytes) -> bool:
-        if not text or not (found := match(text + b'"')) or found.end() < len(text) or not (text.isascii() or is_utf8(text)):
+        if not text or not (found := match(text + b'"')) or found.end() != len(text) or not (text.isascii() or is_utf8(text)):
             return False
         if len(text) <= WORD:
             if len(known) == WORDS:

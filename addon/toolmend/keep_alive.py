@@ -28,7 +28,7 @@ class KeepAlives:
     `comments`: whether its clients can read some; else the keep-alive is dropped.
     """
 
-    def __init__(self, fired: Callable[[str], None], *, comments: bool = True) -> None:
+    def __init__(self, fired: Callable[[str], None], *, comments: bool) -> None:
         self._fired = fired
         self._comments = comments
         self._before = b""  # the last bytes in front of what comes, which may end an event

@@ -1,0 +1,173 @@
+"""glance.py, and lane.py for itself: what is told at a glance is right, and what is plainly quiet is told."""
+
+import json
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from toolmend import glance
+from toolmend.apis.shape import Shape, learn, text_of
+from toolmend.course import ANYTHING, IN_LEAKED_STRING, IN_STRING, Course
+from toolmend.events import TextDelta
+from toolmend.glance import LONGEST, MOST, ROW
+from toolmend.lane import Lane
+from toolmend.providers import armed, profile_for
+from toolmend.sse import parse
+from toolmend.vocabulary import vocabulary
+from toolmend.wrap import Wrap
+
+FORMS = {
+    "a text": b'data: {"id":"c%%","delta":"%(text)b"}\n\n',
+    "one that stands twice": b'data: {"delta":"%(text)b","again":"%(text)b"}\n\n',
+    "a number and filler": b'event: d\ndata: {"sequence_number":%(n)d,"delta":"%(text)b","obfuscation":"%(filler)b"}\n\n',
+    "all of that": b'data: {"obfuscation":"%(filler)b","delta":"%(text)b","again":"%(text)b","sequence_number":%(n)d}\r\n\r\n',
+}
+WRAPS = {
+    "as it came": None,
+    "once": Wrap(b'"Hi"', (b'data: {"arguments":', b"}\n\n")),
+    "twice": Wrap(b'"Hi"', (b'data: {"a":', b',"b":', b"}\n\n")),
+    "numbered": Wrap(b'"Hi"', (b'data: {"a":', b',"sequence_number":'), 7, b"}\n\n"),
+}
+COURSES = {
+    "anything": ANYTHING,
+    "openers": vocabulary(tuple(armed(None, profile_for("gpt-oss-20b", "")))).course,
+    "in a string": IN_STRING,
+    "in markup": IN_LEAKED_STRING,
+}
+WORDS = [b"a", b" look", b"oo", b"%b", b"\\n", b"\\\\n", b'\\"', b"\\u4f60", "é天".encode(), b"x" * 60]
+ODD = [b"", b"<", b"f", b"<|tool", b"\xff", b"\xc3", b"\xa9", b"\\ud83c", b"\\", b"\\x", b"\x01", b'"', b"x" * (LONGEST - 1), b"x" * LONGEST, b"x" * (LONGEST + 1)]
+TEXTS = st.lists(st.sampled_from(WORDS) | st.sampled_from([*WORDS, *ODD]), min_size=1, max_size=40)
+
+
+def said(form: bytes, text: bytes, n: int) -> bytes:
+    """An event with a text, as it stands in JSON."""
+    return form % {b"text": text, b"n": n, b"filler": b"x8Zr"[: n % 5]}
+
+
+def shape_of(form: bytes) -> Shape:
+    raw = said(form, b"Hi", 0)
+    event = parse(raw, raw)
+    assert event.data
+    shape = learn(event.data, json.loads(event.data), "Hi", ("delta",), TextDelta, again=("again",))
+    whole = shape.raw(event) if shape else None
+    assert whole
+    return whole
+
+
+def is_quiet(text: bytes, course: Course) -> bool:
+    match = course.quiet.match(text + b'"')
+    return 0 < len(text) < LONGEST and glance.is_utf8(text) and match is not None and match.end() == len(text)
+
+
+def right(texts: list[bytes], events: list[bytes], wrap: Wrap | None, course: Course, given_: bytes) -> None:
+    """Whether these may be taken in, and this goes out for them, behind a first one."""
+    told = [text_of(text) or "" for text in texts]
+    assert all(told)
+    assert not course.stops("".join(told))
+    parts = [wrap.around(text, at, escapes=course.escapes) for at, text in enumerate(told, 2)] if wrap else events
+    assert given_ == b"".join(parts)
+
+
+@settings(max_examples=25, deadline=None)
+@pytest.mark.parametrize("course", COURSES)
+@pytest.mark.parametrize("wrap", WRAPS)
+@pytest.mark.parametrize("form", FORMS)
+@given(texts=TEXTS, counts=st.booleans(), other=st.booleans())
+@example(texts=[b"a"], counts=False, other=False)
+@example(texts=[b"a"], counts=False, other=True)
+@example(texts=[b"a", b"\\n"], counts=True, other=False)
+@example(texts=[b"f", b"oo"], counts=False, other=False)
+@example(texts=[b"a", b"\xc3", b"\xa9"], counts=False, other=False)
+@example(texts=[b"a"] * ROW, counts=False, other=False)
+@example(texts=[b"x" * (LONGEST // 2)] * 5, counts=False, other=False)
+def test_at_a_glance(form: str, wrap: str, course: str, *, texts: list[bytes], counts: bool, other: bool) -> None:
+    """All of a chunk or nothing; `run` finds the same, and goes as far as it can."""
+    said_as, around, way = FORMS[form], WRAPS[wrap], COURSES[course]
+    events = [said(said_as, text, n) for n, text in enumerate(texts, 1)]
+    quiet = [is_quiet(text, way) for text in texts]
+    if other:  # the last one has another text beside its own, or another id
+        events[-1] = events[-1].replace(b'again":"', b'again":"b').replace(b'"c%', b'"d%')
+        quiet[-1] = quiet[-1] and not (b'"again' in events[-1] or b'"id' in events[-1])
+    data = b"".join(events)
+    first = said(said_as, b"Hi", 0)
+    made = [Lane(shape_of(said_as), way, around, counts=counts) for _ in range(2)]
+    for lane in made:
+        assert lane.run(first, 0, []) == (len(first), False)
+
+    given_ = made[0].glance(data)
+    taken = texts if given_ is not None else []
+    if given_ is not None:
+        right(texts, events, around, way, given_)
+    else:
+        assert not all(quiet) or len(b"".join(texts)) >= LONGEST or len(texts) > 8
+    out: list[bytes] = []
+    end, _ = made[1].run(data, 0, out)
+    whole = [b"".join(events[:n]) for n in range(len(events) + 1)]
+    taken_by_run = texts[: [len(each) for each in whole].index(end)]
+    assert data.startswith(whole[len(taken_by_run)])
+    right(taken_by_run, events[: len(taken_by_run)], around, way, b"".join(out))
+    if given_ is not None:
+        assert taken_by_run == texts
+    else:
+        assert len(taken_by_run) >= [*quiet, False].index(False)
+    for lane, many in zip(made, (taken, taken_by_run), strict=True):
+        sse, count, due = lane.read()
+        assert sse.data
+        assert json.loads(sse.data)["delta"] == "Hi" + "".join(text_of(text) or "" for text in many)
+        assert count == 1 + len(many) or not (counts or around)
+        if not around:
+            last = said(said_as, b"Hi" + b"".join(many), len(many))
+            assert due == sse.raw == last
+        else:
+            assert due == around.around(json.loads(sse.data)["delta"], 1 if around.number < 0 else count, escapes=way.escapes) or around.number >= 0
+
+
+@settings(max_examples=100, deadline=None)
+@pytest.mark.parametrize("course", COURSES)
+@given(texts=TEXTS, size=st.integers(1, 9))
+def test_what_is_held(course: str, *, texts: list[bytes], size: int) -> None:
+    """It is one event then, in the bytes of all of them."""
+    way, form = COURSES[course], FORMS["a text"]
+    events = [said(form, text, 0) for text in texts]
+    lane, at, out = Lane(shape_of(form), way, None, holds=True), 0, list[bytes]()
+    while at < len(events):
+        data = b"".join(events[at : at + size])
+        end, _ = lane.run(data, 0, out)
+        at += next(n for n in range(size + 1) if len(b"".join(events[at : at + n])) == end)
+        if end < len(data):
+            break
+    assert not out
+    assert at >= [*(is_quiet(text, way) for text in texts), False].index(False)
+    told = "".join(text_of(text) or "" for text in texts[:at])
+    assert not way.stops(told) or not told
+    if at:
+        held = lane.held()
+        assert held.data
+        assert (held.raw, json.loads(held.data)["delta"]) == (b"".join(events[:at]), told)
+
+
+def test_words_that_are_known_are_bounded() -> None:
+    """Those of one course; and what is forgotten is told again."""
+    form = FORMS["a text"]
+    lane = Lane(shape_of(form), ANYTHING, None)
+    known = glance._known(ANYTHING.quiet)
+    known.clear()
+    for n in range(3 * glance.WORDS):
+        data = said(form, b"%d" % n, 0)
+        lane.begin(shape_of(form), ANYTHING)
+        assert lane.glance(data) is data
+        assert 0 < len(known) <= glance.WORDS
+    assert lane.glance(said(form, b"y" * (glance.WORD + 1), 0))
+    assert not any(len(word) > glance.WORD for word in known)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_of_a_full_run_nothing_more_is_told(form: str) -> None:
+    lane, data = Lane(shape_of(FORMS[form]), ANYTHING, None), said(FORMS[form], b"a", 3)
+    assert lane.run(data, 0, []) == (len(data), False)
+    for _ in range(MOST - 1):
+        assert lane.glance(data) is data
+    for many in (1, 2):
+        assert lane.glance(data * many) is None
+    assert lane.read()[1] == MOST
