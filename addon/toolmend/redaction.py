@@ -38,6 +38,9 @@ MAX_SECRET = 16 * 1024
 MAX_SECRETS = 64 * 1024
 """Characters of all together, those of the headers first: their forms take forty times as much memory."""
 
+LONGEST_KEY = 1000
+"""Characters: a key that a text is cut in is known by what is behind the cut."""
+
 KEPT_HEADERS = re.compile(
     "accept(-encoding|-language)?|alt-svc|anthropic-(beta|version)|cache-control|connection|content-(encoding|length|type)|date"
     "|host|openai-(beta|processing-ms|version)|(x-)?request-id|retry-after|server|transfer-encoding|user-agent|vary|via"
@@ -165,6 +168,10 @@ class Redactor:
             if literal in text:
                 text = key_shape(literal, rest).sub(REDACTED, text)
         return text
+
+    def cut(self, text: str, length: int) -> str:
+        """So much of a text, without a part of what `text` takes out."""
+        return self.text(text[: length + LONGEST_KEY])[:length]
 
     def headers(self, headers: Iterable[tuple[str, str]]) -> list[list[str]]:
         """[name, value] pairs, the value only of a header that is on the list."""
