@@ -18,8 +18,9 @@ Cost: a line in which no secret can begin passes by one search. Only lines that 
 that may go on with a suspected text. That many deltas end as a secret begins does not matter: of lines that are alike
 (alike.py) the texts are searched as one, which seldom is suspicious.
 
-XX: not seen are a secret in numbers (the `bytes` of logprobs), in the escaped name of a member, in a coding that `disguises`
-does not know (hex, rot13, letters with blanks); and half a surrogate pair in a delta.
+XX: not seen are a secret in numbers (the `bytes` of logprobs), one cut into the `top_logprobs` of several tokens, where others
+stand between its pieces, one in the escaped name of a member, in a coding that `disguises` does not know (hex, rot13, letters
+with blanks); and half a surrogate pair in a delta.
 """
 
 import json
