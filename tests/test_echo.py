@@ -1,5 +1,6 @@
 """The mask of echoed secrets, against an oracle that joins the texts when all is over; every case under every cut."""
 
+import base64
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -301,6 +302,30 @@ def test_a_deep_line_is_read() -> None:
 def test_other_secrets(secret: str, texts: list[str], expected: list[str]) -> None:
     for chunks in cuts(chat(*texts)):
         assert masked(chunks, (secret,)) == chat(*expected)
+
+
+LONG = "".join(f"{n:x}G" for n in range(echo.PIECE))
+"""Longer than a piece; no part of it is like another."""
+
+
+@pytest.mark.parametrize("length", [*range(echo.PIECE - 1, echo.PIECE + 6), 2 * echo.PIECE - 4, 2 * echo.PIECE - 3, len(LONG)])
+def test_a_long_secret_is_masked_whole(length: int) -> None:
+    secret = LONG[:length]
+    coded = base64.b64encode(secret.encode()).decode().rstrip("=")
+    for said in (secret, coded, "".join(f"%{ord(char):02x}" for char in secret)):
+        for size in (3, 100, len(said)):
+            texts = [said[at : at + size] for at in range(0, len(said), size)]
+            got = masked([chat("It is ", *texts, ".")], (secret,))
+            kept = "".join(json.loads(line[6:])["choices"][0]["delta"]["content"] for line in got.split(b"\n\n") if line)
+            assert kept.removeprefix("It is ").removesuffix(".").strip("*") in ("", coded[-1])
+
+
+def test_what_tells_texts_apart_is_bounded() -> None:
+    """It is kept for each text that is under suspicion."""
+    mask = EchoMask((KEY,))
+    mask.feed(b'{"%b":{"index":%b,%b"t":"%b"}}\n' % (b"n" * 10**6, b"1" * 10**6, b'"index":1,' * 10**5, KEY[:9].encode()))
+    assert mask._tails
+    assert all(len(part) <= 2 * echo.MAX_NAME for path in mask._tails for part in path)
 
 
 def test_texts_under_suspicion_are_bounded() -> None:

@@ -170,6 +170,31 @@ def test_names_are_short_and_no_keys() -> None:
     assert len(finished(events(replace(EXCHANGE, model="m" * 5000), BODY)).about.model) == MAX_NAME
 
 
+def test_no_part_of_a_key_stays_where_a_name_is_cut() -> None:
+    model = "m" * (MAX_NAME - 12) + "-sk-ant-0123456789abcdef0123456789"
+    told = finished(events(replace(EXCHANGE, model=model, host=model), BODY.replace(b"kimi", model.encode())))
+    assert "-sk" not in repr(told)
+
+
+PLACES: dict[str, bytes] = {
+    "id": BODY.replace(b'"id": "c1"', b'"id": "a/550e8400-e29b-41d4"'),
+    "model": b'data: {"id":"c1","model":"550e8400-e29b-41d4"}\n\n' + BODY,
+    "reason": BODY.replace(b'"finish_reason": "tool_calls"', b'"finish_reason": "550e8400-e29b-41d4"'),
+    "error": b'data: {"error":{"message":"no","type":"550e8400-e29b-41d4"}}\n\n',
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("at", ["header", "query"])
+def test_the_key_that_was_sent_is_not_told_whatever_its_shape(place: str, at: str) -> None:
+    assert b"550e8400" in PLACES[place]
+    key = "550e8400-e29b-41d4"
+    asked = replace(EXCHANGE, request_headers=(("x-api-key", key),)) if at == "header" else replace(EXCHANGE, path=f"/v1?key={key}")
+    told = finished(events(asked, PLACES[place]))
+    assert "550e" not in repr(told)
+    assert "[REDACTED]" in repr(told)
+
+
 def test_what_finds_no_room_is_not_read(release: threading.Event) -> None:
     told: list[Event] = []
     reader: Teller[Callable[[], None]] = Teller("test", lambda step: step(), print, 2000)

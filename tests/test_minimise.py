@@ -162,3 +162,14 @@ def test_it_is_bounded_by_work_and_the_same_each_time(tmp_path: Path, monkeypatc
     assert not small.whole
     assert minimise(before) == small
     assert golden(small.recording)[1] == before.meta["rules"]
+
+
+def test_what_is_not_played_is_not_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A long stream of which nothing can be left out is not put together as often as it has events."""
+    before = recording(tmp_path, stream(["<|tool_call_end|>"] * 400), WEATHER)
+    made: list[int] = []
+    with_events = module._with_events
+    monkeypatch.setattr(module, "WORK", 600_000)
+    monkeypatch.setattr(module, "_with_events", lambda now, events: made.append(len(events)) or with_events(now, events))
+    assert not minimise(before).whole
+    assert 0 < len(made) < 20

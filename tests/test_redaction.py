@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from token_shapes import masked
 from toolmend.recorder import Exchange
-from toolmend.redaction import KEPT_HEADERS, MAX_NAMED, REDACTED, Redactor, secrets_of
+from toolmend.redaction import KEPT_HEADERS, MAX_NAMED, MAX_SECRET, MAX_SECRETS, REDACTED, Redactor, secrets_of
 
 BODY = "Ab9Cd8Ef7Gh6Ij5Kl4Mn3Op2Qr1St0Uv9Wx8Yz7"
 
@@ -189,6 +189,15 @@ def test_words_that_are_called_tokens_are_looked_for_up_to_a_bound() -> None:
     secrets = secrets_of(exchange((("authorization", "Bearer abcdefgh"),), request={"input": words}, path="/?key=bcdefghi"))
     assert len(secrets) == MAX_NAMED
     assert {"abcdefgh", "bcdefghi", "word number 0"} <= set(secrets)
+
+
+def test_long_secrets_are_looked_for_up_to_a_bound() -> None:
+    """A model may have written them; one of the user's is among them, and whole."""
+    texts = [{"token": str(n) * 20_000} for n in range(1, 9)]
+    secrets = secrets_of(exchange((("authorization", f"Bearer {'ab' * 4000}"),), request={"input": texts}))
+    assert "ab" * 4000 in secrets
+    assert "1" * MAX_SECRET in secrets
+    assert sum(map(len, secrets)) == MAX_SECRETS
 
 
 @pytest.mark.parametrize(

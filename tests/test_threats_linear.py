@@ -228,6 +228,53 @@ def test_many(name: str) -> None:
     assert growth(run) <= GROWTH
 
 
+ECHOES: dict[str, Callable[[int], tuple[str, bytes]]] = {
+    "beginnings in what is not joined": lambda n: ("hunter2hunter2", b'{"id":"%b"}\n' % (b"hunter2h" * (n // 8))),
+    "indices of one object": lambda n: ("hunter2hunter2", b'{"a":"hunter2h",%b"a":1}\n' % (b'"index":1,' * (n // 10))),
+    "a long secret in one text": lambda n: ("a" * (n // 2), b'{"content":"%b"}\n' % (b"a" * n)),
+    "a long secret in deltas": lambda n: ("a" * (n // 2) + "b", b'{"content":"aaaaaaaaaaaaaaaaaaaaaaaa"}\n' * (n // 40)),
+    "a long secret that is quoted": lambda n: ("a" * 50_000, b'{"content":"%b"}\n' % (b"a" * n)),
+}
+"""Secrets, as a request may carry them, and lines that are made for them."""
+
+
+@pytest.mark.parametrize("name", ECHOES)
+def test_echoes(name: str) -> None:
+    def run(size: int) -> float:
+        secret, body = ECHOES[name](size)
+        mask = EchoMask(secrets_of(exchange(request={"token": secret})))
+        start = time.process_time()
+        mask.feed(body)
+        mask.close()
+        return time.process_time() - start
+
+    assert growth(run) <= GROWTH
+
+
+def keys(count: int, name: str = "") -> list[str]:
+    return [f"{name}sk-Ab{n:08}Cd{n * 7919:010}Ef" for n in range(count)]
+
+
+FOUND: dict[str, Callable[[int], dict[str, bytes]]] = {
+    "in one text": lambda n: {"client.json": json.dumps({"content": " ".join(keys(n // 30))}).encode()},
+    "on a line each": lambda n: {"client.json": "\n".join(keys(n // 30)).encode()},
+    "in deltas": lambda n: {"client.sse": b"".join(event(chunk({"content": f"{key} "})) for key in keys(n // 30))},
+    "with names": lambda n: {"client.json": json.dumps({"content": " ".join(keys(n // 30, "A_TOKEN="))}).encode()},
+}
+"""Files in which much is found."""
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_findings(name: str) -> None:
+    def run(size: int) -> float:
+        files = FOUND[name](size)
+        start = time.process_time()
+        scan(files, {})
+        return time.process_time() - start
+
+    assert growth(run) <= GROWTH
+
+
 def told(text: str) -> None:
     """A request of many short turns."""
     turns = [{"role": role, "content": text[at : at + 50]} for at in range(0, len(text), 100) for role in ("user", "assistant")]

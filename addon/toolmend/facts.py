@@ -30,9 +30,6 @@ UNKNOWN = ("", "text/plain", "application/octet-stream", "binary/octet-stream")
 EARLY = "the answer ended early"
 """What a flow's error begins with where it is not known who ended it."""
 
-LONGEST_KEY = 1000
-"""Characters: a key that a sentence is cut in is known by what is behind the cut."""
-
 _KEYS = Redactor(())
 _MODEL_IN_PATH = re.compile(r"/(?:models?|deployments)/([^/:?]+)")  # Gemini, Bedrock, Azure
 
@@ -138,8 +135,7 @@ def wait_ms(request: http.Request, response: http.Response) -> float | None:
 
 def printable(text: str, length: int = 200) -> str:
     """A name from outside, or a sentence that has one in it, as a log can show it: on one line, without what looks like a key."""
-    known = _KEYS.text(text[: length + LONGEST_KEY])
-    return "".join(char if char.isprintable() else "?" for char in known[:length])
+    return "".join(char if char.isprintable() else "?" for char in _KEYS.cut(text, length))
 
 
 def end_state(flow: http.HTTPFlow, message: str) -> str:

@@ -32,6 +32,15 @@ MAX_NAMED = 64
 """Secrets that their names tell, those of the headers first: to look for one takes 6 ms and 150 KB of each answer. What has more
 is data, in which words are called tokens."""
 
+MAX_SECRET = 16 * 1024
+"""Characters of a secret that are looked for: tokens that name all groups of a user have as many. What is longer is a text."""
+
+MAX_SECRETS = 64 * 1024
+"""Characters of all together, those of the headers first: their forms take forty times as much memory."""
+
+LONGEST_KEY = 1000
+"""Characters: a key that a text is cut in is known by what is behind the cut."""
+
 KEPT_HEADERS = re.compile(
     "accept(-encoding|-language)?|alt-svc|anthropic-(beta|version)|cache-control|connection|content-(encoding|length|type)|date"
     "|host|openai-(beta|processing-ms|version)|(x-)?request-id|retry-after|server|transfer-encoding|user-agent|vary|via"
@@ -111,7 +120,10 @@ def key_shape(literal: str, rest: str) -> re.Pattern[str]:
 
 
 def secrets_of(exchange: "Exchange") -> tuple[str, ...]:
-    """The credentials in a request's headers, query and bodies, of MIN_SECRET characters or more, longest first."""
+    """The credentials in a request's headers, query and bodies, of MIN_SECRET characters or more, longest first.
+
+    Of one that is longer than MAX_SECRET, what it begins with.
+    """
     found: list[str] = []
     headers: list[str] = []
     for name, value in exchange.request_headers:
@@ -133,7 +145,12 @@ def secrets_of(exchange: "Exchange") -> tuple[str, ...]:
             continue
     named = [text for text in dict.fromkeys(found) if len(text) >= MIN_SECRET][:MAX_NAMED]
     more = [text for text in dict.fromkeys(shaped) if len(text) >= MIN_SECRET and text not in named][:MAX_SHAPED]
-    return tuple(sorted((*named, *more), key=lambda text: (-len(text), text)))
+    kept, left = set[str](), MAX_SECRETS
+    for text in (*named, *more):
+        if len(text := text[: min(left, MAX_SECRET)]) >= MIN_SECRET:
+            kept.add(text)
+            left -= len(text)
+    return tuple(sorted(kept, key=lambda text: (-len(text), text)))
 
 
 class Redactor:
@@ -151,6 +168,10 @@ class Redactor:
             if literal in text:
                 text = key_shape(literal, rest).sub(REDACTED, text)
         return text
+
+    def cut(self, text: str, length: int) -> str:
+        """So much of a text, without a part of what `text` takes out."""
+        return self.text(text[: length + LONGEST_KEY])[:length]
 
     def headers(self, headers: Iterable[tuple[str, str]]) -> list[list[str]]:
         """[name, value] pairs, the value only of a header that is on the list."""

@@ -18,8 +18,9 @@ Cost: a line in which no secret can begin passes by one search. Only lines that 
 that may go on with a suspected text. That many deltas end as a secret begins does not matter: of lines that are alike
 (alike.py) the texts are searched as one, which seldom is suspicious.
 
-XX: not seen are a secret in numbers (the `bytes` of logprobs), in the escaped name of a member, in a coding that `disguises`
-does not know (hex, rot13, letters with blanks); and half a surrogate pair in a delta.
+XX: not seen are a secret in numbers (the `bytes` of logprobs), one cut into the `top_logprobs` of several tokens, where others
+stand between its pieces, one in the escaped name of a member, in a coding that `disguises` does not know (hex, rot13, letters
+with blanks); and half a surrogate pair in a delta.
 """
 
 import json
@@ -45,6 +46,15 @@ MAX_DEPTH = 1000
 
 MAX_STRINGS = 100_000
 """Suspicious strings in one line, 10 MB of notes about them. A line with more is masked whole."""
+
+MAX_NAME = 100
+"""Bytes of a member's name, and of the indices of an object, that tell two texts apart: they are kept for each tail."""
+
+PIECE = 512
+"""Bytes of a secret that are looked for as one. A longer one is looked for in pieces: what may go on is read again and again."""
+
+OVERLAP = 4
+"""Bytes that pieces have in common: in base64 those at the ends are in no form (see disguises.py)."""
 
 SUSPICIOUS = 8
 """Bytes. A text that ends with so much of a secret stays masked: a cut stream must not give most of a key away."""
@@ -210,20 +220,22 @@ class EchoMask:
 
     def _suspicion(self, lines: bytes, start: int, end: int) -> int:
         """Where a secret may begin in a line, whatever came before; -1 where none may."""
-        at = -1
-        for suspicion in self._begins.finditer(lines, start, end):
+        at, behind = -1, start
+        while suspicion := self._begins.search(lines, behind, end):
             name = at = suspicion.start()
             for _ in range(3):  # the quote before the value, those around the name
                 name = lines.rfind(b'"', start, name)
-            if not _REPEATED.match(lines, max(name, start)):
+            repeated = _REPEATED.match(lines, max(name, start))
+            if not repeated:
                 return at
+            behind = repeated.end()
         return at if any(lines.find(needle, start, end) >= 0 for needle in self._needles if at >= 0) else -1
 
     def _read(self, lines: bytes, start: int, end: int, out: bytearray) -> dict[int, _Path]:
         """Masks what one line echoes; `out` is `lines`, to be masked. Where texts begin that were looked at, and their paths."""
         for needle in self._needles:
-            for at in _places(needle, lines, start, end):
-                out[at : at + len(needle)] = b"*" * len(needle)
+            for first, last in _spans(needle, lines, start, end):
+                out[first:last] = b"*" * (last - first)
         suspicions = (match.start() for match in self._begins.finditer(lines, start, end))
         suspicion = next(suspicions, end)
         scope, name, depth = _Scope(None, b""), b"", 0
@@ -242,9 +254,9 @@ class EchoMask:
                 depth -= not opened and depth > 0
                 continue
             if group > 1:
-                name = token[1]
-            if group == _NUMBER and (name == b"index" or name.endswith(b"_index")):
-                scope.index += token[_NUMBER].lstrip(b"0")
+                name = token[1][:MAX_NAME]
+            if group == _NUMBER and (name == b"index" or name.endswith(b"_index")) and len(scope.index) < MAX_NAME:
+                scope.index += token[_NUMBER].lstrip(b"0")[:MAX_NAME]
             if group in _TEXT:
                 first, last = token.span(group)
                 while suspicion < first:
@@ -269,7 +281,7 @@ class EchoMask:
         tail = self._tails.pop(path, []) if path else []
         before = len(tail)
         joined = bytes(unit[0] for unit in tail) + text
-        secret = {i for needle in self._needles for a in _places(needle, joined) for i in range(a, a + len(needle))}
+        secret = {i for needle in self._needles for first, last in _spans(needle, joined) for i in range(first, last)}
         suspected = self._suspected(joined) if path else len(joined)
         for i, (byte, offset, spelling) in enumerate(tail):
             if i < suspected and i not in secret and spelling:
@@ -306,8 +318,23 @@ class EchoMask:
 @lru_cache(maxsize=32)
 def _sought(secrets: frozenset[str]) -> tuple[tuple[bytes, ...], re.Pattern[bytes]]:
     """All that is to be masked, and what any of it begins with. A key comes with many requests."""
-    texts = sorted({text for secret in secrets for text in disguises(secret)})
+    texts = sorted({text for secret in secrets for piece in _pieces(secret) for text in disguises(piece)})
     return tuple(text.encode(errors="surrogatepass") for text in texts), re.compile(_beginnings(texts))
+
+
+def _pieces(secret: str) -> Iterator[str]:
+    """Pieces that cover a secret; all are as long, but for one that is whole."""
+    yield secret[:PIECE]
+    for end in range(2 * PIECE - OVERLAP, len(secret) + PIECE - OVERLAP, PIECE - OVERLAP):
+        yield secret[max(0, min(end, len(secret)) - PIECE) : end]
+
+
+def _spans(needle: bytes, text: bytes, start: int = 0, end: int | None = None) -> Iterator[tuple[int, int]]:
+    """What a needle covers in a text, each byte once: first, and behind the last."""
+    behind = start
+    for at in _places(needle, text, start, end):
+        yield max(at, behind), at + len(needle)
+        behind = at + len(needle)
 
 
 def _places(needle: bytes, text: bytes, start: int = 0, end: int | None = None) -> Iterator[int]:

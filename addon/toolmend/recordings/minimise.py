@@ -96,9 +96,11 @@ class _Minimiser:
         size = len(items)
         while size:
             at = 0
-            while at < len(numbers):
-                fewer = numbers[:at] + [n for n in numbers[at : at + size] if not may_go[n]] + numbers[at + size :]
-                if 0 < len(fewer) < len(numbers) and self._try(make([items[n] for n in fewer])):
+            while at < len(numbers) and self._left > 0:  # to make what is not played costs as much
+                run = numbers[at : at + size]
+                stay = [n for n in run if not may_go[n]]
+                fewer = numbers[:at] + stay + numbers[at + size :] if len(stay) < len(run) else []
+                if fewer and self._try(make([items[n] for n in fewer])):
                     numbers = fewer
                 else:
                     at += size

@@ -34,11 +34,13 @@ class Text:
 
     pieces: list[str] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)
+    _ends: list[int] = field(default_factory=list, repr=False, compare=False)
 
     def line_at(self, offset: int) -> int:
         """The line where a character of the joined text stands."""
-        ends = list(accumulate(map(len, self.pieces)))
-        return self.lines[min(bisect_right(ends, offset), len(ends) - 1)]
+        if len(self._ends) != len(self.pieces):
+            self._ends = list(accumulate(map(len, self.pieces)))
+        return self.lines[min(bisect_right(self._ends, offset), len(self._ends) - 1)]
 
 
 def texts_of(name: str, data: bytes) -> dict[str, Text]:

@@ -12,6 +12,7 @@ identifiers are what a stream is full of, and are none.
 
 import re
 from base64 import urlsafe_b64decode
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -53,6 +54,7 @@ _PLACEHOLDER = re.compile(r"(?i)example|your|xxxx|dummy|placeholder|changeme|red
 _USERINFO = re.compile(r"://[^/\s:@]*:([^/\s@]+)@")
 _IN_URL = re.compile(r"://[^/\s:@]*:([A-Za-z0-9+=_~!%^&*.-]{8,200})@")
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{20,}")
+_BREAK = re.compile("\n")
 _ESCAPED = re.compile(r"\\+u([0-9a-fA-F]{4})")
 
 
@@ -87,8 +89,9 @@ def scan(files: Mapping[str, bytes], environ: Mapping[str, str]) -> list[Finding
                 found[Finding(file, text.line_at(offset), path, what)] = None
         if len(found) == clean:  # what no reader of JSON tells: names said twice, numbers, the ids of events
             raw = data.decode(errors="replace")
+            breaks = [match.start() for match in _BREAK.finditer(raw)]
             for offset, what in find(raw, needles, plain=False):
-                found[Finding(file, 1 + raw.count("\n", 0, offset), "", what)] = None
+                found[Finding(file, 1 + bisect_left(breaks, offset), "", what)] = None
     return sorted(found, key=lambda one: (one.file, one.line, one.path, one.what))
 
 
@@ -104,7 +107,7 @@ def credentials(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
 def find(text: str, needles: Iterable[tuple[str, str]] = (), *, plain: bool = True) -> Iterator[tuple[int, str]]:
     """What a text holds, and about where. `needles` are (variable, value); `plain`: what looks random is a secret."""
-    told: list[tuple[int, int]] = []
+    told = bytearray(len(text))  # 1 where something was found
     for form, parts in _forms(text):
         whole = "\0".join(known for known, _ in parts)  # most of what is looked for is in none of them
         values = [(name, needle) for name, needle in needles if needle in whole]
@@ -112,17 +115,21 @@ def find(text: str, needles: Iterable[tuple[str, str]] = (), *, plain: bool = Tr
         for known, start in parts if values or shapes else ():
             for name, needle in values:
                 if (at := known.find(needle)) >= 0:
-                    told.append((start, start + 1) if form else (at, at + len(needle)))
+                    _tell(told, *((start, start + 1) if form else (at, at + len(needle))))
                     yield (start if form else at), f"the value of ${name}{form}"
             for literal, shape in shapes:
                 for match in shape.finditer(known):
                     if _random(match[0][len(literal) :]):
-                        told.append((start, start + 1) if form else match.span())
+                        _tell(told, *((start, start + 1) if form else match.span()))
                         yield (start if form else match.start()), f"a key that begins with {literal.strip()}{form}"
     for at, end, what in _unknown(text) if plain else ():
-        if not any(at < last and first < end for first, last in told):
-            told.append((at, end))
+        if told.find(1, at, end) < 0:
+            _tell(told, at, end)
             yield at, what
+
+
+def _tell(told: bytearray, first: int, last: int) -> None:
+    told[first:last] = b"\1" * (min(last, len(told)) - first)
 
 
 def _unknown(text: str) -> Iterator[tuple[int, int, str]]:

@@ -9,6 +9,7 @@ bytes and times are told, and tokens and calls are not known.
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -21,7 +22,7 @@ from ..metrics import About, FailedOpen, RuleFired, StreamFinished, StreamStarte
 from ..metrics import Event as Told
 from ..observers import MAX_KEPT
 from ..recorder import Exchange
-from ..redaction import Redactor
+from ..redaction import LONGEST_KEY, Redactor, secrets_of
 from ..teller import Teller
 
 OVERHEAD = 256
@@ -32,6 +33,9 @@ MAX_HEAD = 64 * 1024
 
 MAX_NAME = 200
 """Characters of a name or an id that are told."""
+
+KEPT = MAX_NAME + LONGEST_KEY
+"""Characters of one that are kept until it is."""
 
 MAX_REASONS = 16
 """Finish reasons that are told: a choice has one."""
@@ -63,6 +67,7 @@ class Meter:
         self._received = self._sent = 0
         self.about = about_of(exchange, profile, time.time() - self._first_byte)
         self._reading = Reading(self.about.api, exchange if render else None, render) if self.about.api in APIS else None
+        self._asked = replace(exchange, request=b"", upstream_request=None)  # with the keys that it was sent with
         self._put(partial(publish, StreamStarted(self.about)))
 
     def passed(self, received: bytes, sent: bytes, *, whole: bool = False) -> None:
@@ -91,7 +96,7 @@ class Meter:
         wrong = str(about.status) if about.status >= 400 else "" if state in NO_ERROR else state
         read: dict[str, Any] = {"error_type": wrong, "failed_open": bool(errors)}
         if reading:
-            read |= reading.told()
+            read |= reading.told(Redactor(secrets_of(self._asked)))
             read["error_type"] = wrong or read["error_type"]
         self._publish(
             StreamFinished(about, state, self._received, self._sent, seconds, self._first_byte, rules=rules, **read)
@@ -126,7 +131,7 @@ class Reading:
         self._try(lambda: self._take(events_of(self._api, [body], stream=False)))
         self._try(lambda: self._named(body))
 
-    def told(self) -> dict[str, Any]:
+    def told(self, redactor: Redactor = _KEYS) -> dict[str, Any]:
         """Fields of StreamFinished; the body is over."""
         self._try(lambda: self._take(self._stream.close()))
         content = None
@@ -136,10 +141,10 @@ class Reading:
             "first_token": self._first_token,
             "calls": self._calls if self._readable else None,
             "usage": self._usage,
-            "finish_reasons": tuple(self._reasons),
-            "error_type": self._error,
-            "response_id": self._id,
-            "response_model": self._model,
+            "finish_reasons": tuple(redactor.cut(reason, MAX_NAME) for reason in self._reasons),
+            "error_type": redactor.cut(self._error, MAX_NAME),
+            "response_id": redactor.cut(self._id, MAX_NAME),
+            "response_model": redactor.cut(self._model, MAX_NAME),
             "content": content,
         }
 
@@ -162,10 +167,10 @@ class Reading:
             case Usage():
                 self._usage = event
             case StreamError():
-                self._error = _name(event.type) or "error"
+                self._error = event.type[:KEPT] or "error"
             case Finish():
                 if len(self._reasons) < MAX_REASONS:
-                    self._reasons.append(_name(event.finish_reason))
+                    self._reasons.append(event.finish_reason[:KEPT])
             case _:
                 self._calls += isinstance(event, ToolCallStart)
                 if self._first_token is None:
@@ -193,7 +198,7 @@ class Reading:
         for part in (value, value.get("message"), value.get("response")) if isinstance(value, dict) else ():
             if isinstance(part, dict) and isinstance(found := part.get("id") or part.get("responseId"), str):
                 model = part.get("model") or part.get("modelVersion")
-                self._id, self._model, self._seeks = _name(found), _name(str(model or "")), False
+                self._id, self._model, self._seeks = found[:KEPT], str(model or "")[:KEPT], False
                 return
 
 
@@ -215,4 +220,4 @@ def about_of(exchange: Exchange, profile: str, at: float) -> About:
 
 def _name(text: str) -> str:
     """A stranger's word, without what looks like a key."""
-    return _KEYS.text(text[:MAX_NAME])
+    return _KEYS.cut(text, MAX_NAME)
