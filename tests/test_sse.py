@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams import cuts
-from toolmend.sse import MAX_EVENT, Decoder, ServerSentEvent
+from toolmend.sse import MAX_EVENT, Decoder, ServerSentEvent, begins
 
 CASES = {
     "one event": (b"data: a\n\n", [b"a"]),
@@ -196,3 +196,21 @@ def test_an_event_at_a_time(size: int) -> None:
             events += taken
             at = end
     assert [*events, *made.close()] == expected
+
+
+@pytest.mark.parametrize(
+    ("body", "events"),
+    [
+        (b"data: {}", True),
+        (b"event:x", True),
+        (b": OPENROUTER PROCESSING\n\n", True),
+        (b"\xef\xbb\xbf\r\nid: 1", True),
+        (b"", False),
+        (b'{"data": 1}', False),
+        (b'"data: "', False),
+        (b"<html>data:", False),
+        (b"not found", False),
+    ],
+)
+def test_how_events_begin(body: bytes, events: bool) -> None:
+    assert begins(body) is events
