@@ -23,7 +23,7 @@ SAID = {
     "raw TCP": ({"tcp_hosts": ["api.anthropic.com:443"]}, Settings(), ["mitmproxy's tcp_hosts leaves api.anthropic.com alone"]),
     "others alone are allowed": ({"allow_hosts": [r"pypi\.org"]}, Settings(), ["mitmproxy's allow_hosts lets no LLM host through to toolmend: nothing is recorded or mended"]),
     "one is allowed": ({"allow_hosts": [r"api\.openai\.com"]}, Settings(), []),
-    "large bodies": ({"stream_large_bodies": "3m"}, Settings(), ["mitmproxy's stream_large_bodies is 3m: a whole answer that is longer passes unmended and unrecorded"]),
+    "large bodies": ({"stream_large_bodies": "3m"}, Settings(), ["mitmproxy's stream_large_bodies is 3m: a request that is longer passes unread, and its answer unmended; a whole answer "]),
 }
 
 

@@ -727,6 +727,44 @@ def test_stream_large_bodies_does_not_hide_a_stream(proxy: Proxy) -> None:
     assert sent(response, LEAK) + sent(response, b"") == mended()
 
 
+@pytest.mark.parametrize("coding", ["", "gzip"])
+@pytest.mark.parametrize("body", [LEAK, PROSE], ids=["leak", "prose"])
+def test_a_stream_that_another_addon_has_come_whole_is_mended_whole(proxy: Proxy, body: bytes, coding: str) -> None:
+    """One that is loaded behind ours, and wants to see the body: its coding is no more told by the headers."""
+    flow = asked()
+    response = proxy.open(flow, **({"content_encoding": coding} if coding else {}))
+    response.stream = False
+    response.data.content = CODERS[coding](body) if coding else body
+    proxy.addon.response(flow)
+    assert response.content == (mended() if body == LEAK else body)
+    assert response.headers.get("content-encoding", "") == ("" if body == LEAK else coding)
+    recording = proxy.recording()
+    assert (recording["state"], recording["error"], bool(recording["rules"])) == ("complete", None, body == LEAK)
+    assert (recording["upstream"], recording["client"]) == (body, response.content)
+
+
+@pytest.mark.parametrize("other", [True, lambda data: data], ids=["True", "a callable"])
+@pytest.mark.parametrize("stored", [None, LEAK], ids=["forgotten", "stored"])
+def test_a_stream_that_another_addon_takes_over_is_told_of(proxy: Proxy, log: Log, other: Any, stored: bytes | None) -> None:
+    """Nothing of it is seen, and a recording of nothing is not complete."""
+    flow = asked()
+    response = proxy.open(flow)
+    response.stream = other
+    response.data.content = stored
+    proxy.addon.response(flow)
+    assert response.raw_content == stored
+    assert "another addon put its callable in the place of toolmend's" in log()[-1][1]
+    recording = proxy.recording()
+    assert (recording["state"], recording["client"]) == ("partial", b"")
+    assert "load it before toolmend" in recording["error"]
+
+
+def test_a_request_that_went_by_is_told_of(proxy: Proxy, log: Log) -> None:
+    flow = asked(body=None)
+    assert proxy.run(flow, [LEAK]) == LEAK
+    assert "the request passes unread: mitmproxy or another addon streams it" in log()[-1][1]
+
+
 @pytest.mark.parametrize(("broken", "out"), [("Pipeline", CODERS["br"](LEAK)), ("Recorder", mended())])
 def test_a_part_that_cannot_be_made_costs_no_byte(
     proxy: Proxy, log: Log, monkeypatch: pytest.MonkeyPatch, broken: str, out: bytes

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams import cuts
-from toolmend.sse import MAX_EVENT, Decoder, ServerSentEvent
+from toolmend.sse import MAX_EVENT, Decoder, ServerSentEvent, begins
 
 CASES = {
     "one event": (b"data: a\n\n", [b"a"]),
@@ -250,3 +250,21 @@ def test_within_an_event_that_is_too_long_nothing_begins() -> None:
     events = [event for part in parts for event in made.feed(part)]
     assert b"".join(event.raw for event in events) == b"".join(parts)
     assert [event.data for event in events if event.data is not None] == [b"d"]
+
+
+@pytest.mark.parametrize(
+    ("body", "events"),
+    [
+        (b"data: {}", True),
+        (b"event:x", True),
+        (b": OPENROUTER PROCESSING\n\n", True),
+        (b"\xef\xbb\xbf\r\nid: 1", True),
+        (b"", False),
+        (b'{"data": 1}', False),
+        (b'"data: "', False),
+        (b"<html>data:", False),
+        (b"not found", False),
+    ],
+)
+def test_how_events_begin(body: bytes, events: bool) -> None:
+    assert begins(body) is events

@@ -38,6 +38,7 @@ class Call:
     request: dict[str, Any] | None = None  # the body, where it has been read; without its conversation once there is a pipeline
     model: str = ""
     streamed: bool = False
+    coding: str = ""  # of the answer, where it is undone as it passes: the headers do not tell it any more
     routed: Routed | None = None
     translated: Translated | None = None  # of a request that goes where the client sends it
     answered: bool = False

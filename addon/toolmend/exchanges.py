@@ -175,7 +175,7 @@ class Exchanges:
         with _apart(call, "the recording was not finished"):
             if call.recording:
                 rules = call.pipeline.rules if call.pipeline else ()
-                call.recording.finish(state, rules=rules, ids=call.ids, error=_wrong(call, message))
+                call.recording.finish(state, rules=rules, ids=call.ids, error=_wrong(call, None), end=message)
 
     def _new_recorder(self) -> Recorder | None:
         """None where nothing is to be recorded, or cannot be; that is said."""

@@ -107,6 +107,8 @@ def headers(message: http.Message) -> tuple[tuple[str, str], ...]:
 
 def plain(body: bytes | None, encoding: str, why: list[str] | None = None) -> bytes:
     """A request's body without its coding; empty if it was streamed past us, or cannot be undone, and `why` is told that."""
+    if body is None and why is not None:
+        why.append("the request passes unread: mitmproxy or another addon streams it")
     try:
         return codings.whole(body or b"", encoding, REQUEST_LIMIT)
     except codings.CodingError as error:

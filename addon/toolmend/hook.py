@@ -36,6 +36,8 @@ logger = logging.getLogger(__name__)
 SOON = 0.005
 """Seconds until the request has left, and an upstream that answers at once, as from a cache, has answered."""
 
+TAKEN = "nothing was mended or recorded: another addon put its callable in the place of toolmend's; load it before toolmend"
+
 
 class Toolmend:
     """The addon. One instance serves all flows; a reload of the script makes a new one, and old streams keep theirs.
@@ -138,9 +140,9 @@ class Toolmend:
         call = self.calls.pop(flow, None)
         if call and flow.response:
             framing.drop_trailers(flow, flow.response)
-            if call.stream and not call.stream.over and call.routed:  # its headers ended it: the answer is here, and empty
-                call.stream = None
-            state = call.stream.state if call.stream else "partial"
+            if call.stream and not call.stream.over:
+                self._not_streamed(call, flow.response)
+            state = call.stream.state if call.stream and call.stream.over else "partial"
             if bodies.translated_before(flow, call.source, call.api):
                 call.errors.append("what is replayed here was translated when it was saved, and goes by as it is")
             elif not call.stream and flow.response.raw_content is not None:
@@ -255,12 +257,22 @@ class Toolmend:
             call.stream = Observe(call.pipeline, undo, call.recording, then, call.errors)
         elif call.pipeline:
             call.stream = Mend(call.pipeline, undo, call.recording, then, call.errors)
+            call.coding = encoding
             framing.reframe(flow, response, last=call.pipeline.lets_go)
         else:
             call.stream = Tee(undo, call.recording, then, call.errors)
         call.stream.watcher, call.stream.meter = call.watcher, call.meter
         # a method is called faster than an object that has one
         response.stream = self.bodies.keep(call.stream) if bodies.wanted() else call.stream.__call__
+
+    def _not_streamed(self, call: Call, response: http.Response) -> None:
+        """Nobody called the stream's callable: the body is here, as its headers ended it or another addon wants it whole."""
+        if response.stream and response.raw_content != b"":
+            call.errors.append(TAKEN)
+            return
+        call.stream = None
+        if call.coding:
+            response.headers.setdefault("content-encoding", call.coding)
 
     def _whole(self, call: Call, response: http.Response, raw: bytes) -> None:
         if call.routed:

@@ -25,7 +25,7 @@ from .ledger import Ledger
 from .providers import profile_for
 from .requests import Translated, translate
 from .requests.prompted import template_for
-from .sse import Decoder, ServerSentEvent
+from .sse import Decoder, ServerSentEvent, begins
 
 if TYPE_CHECKING:
     from .lane import Lane
@@ -177,14 +177,17 @@ class Pipeline:
                 return self._writer.message(events)
             return self._codec.encode_message(Frame(frame.sse, events, touched))
         except Exception as error:
-            if not self._writer and isinstance(error, json_text.NotJSON):
+            no_json = isinstance(error, json_text.NotJSON)
+            if self._writer and no_json and begins(body):
+                return self.folded(body)
+            if not self._writer and no_json:
                 out = self.feed(body) + self.close()
                 return body if out == body else out
             self._fail(error, [])
             return self._writer.message([StreamError("api_error", _BROKEN, 502)]) if self._writer else body
 
     def as_stream(self, body: bytes) -> bytes:
-        """A whole response, for a client of another API that waits for a stream."""
+        """A whole response, for a client of another API that waits for a stream; or events that are called so."""
         assert self._writer
         out: list[bytes] = []
         try:
@@ -192,6 +195,8 @@ class Pipeline:
             out.append(self._writer.close())
             return b"".join(out)
         except Exception as error:
+            if isinstance(error, json_text.NotJSON) and begins(body):
+                return self.feed(body) + self.close()
             return self._fail(error, out)
 
     def folded(self, body: bytes) -> bytes:

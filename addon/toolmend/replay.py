@@ -130,7 +130,8 @@ def _played(recording: Recording, chunks: Sequence[bytes] | None) -> tuple[bytes
     clock = Clock(recording)
     pipeline = pipeline_of(recording, clock)
     if not recording.stream:
-        return pipeline.as_stream(whole) if meta.get("client_stream") else pipeline.message(whole), pipeline
+        streams = meta.get("client_stream") and pipeline.translates
+        return pipeline.as_stream(whole) if streams else pipeline.message(whole), pipeline
     if meta.get("client_stream") is False:
         return pipeline.folded(whole), pipeline
     out = []

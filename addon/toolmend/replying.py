@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from mitmproxy import http
 from mitmproxy.net.http import status_codes
 
-from . import codings, facts, framing
+from . import codings, facts, framing, sse
 from .apis.errors import Fault, fault_of, is_error, translate_error, write_error
 from .apis.headers import Headers, translate_headers
 from .pipeline import Pipeline
@@ -39,12 +39,12 @@ def whole(routed: Routed, pipeline: Pipeline | None, response: http.Response, ra
         return body, _error(routed, response, body)
     if wrong := _wrong(routed, response, body):
         return body, fail(routed, response, wrong)
-    streamed = routed.wants_stream
+    streamed, events = routed.wants_stream, _events(response, body)
     if pipeline is None:
         if routed.client != routed.route.upstream:
             return body, fail(routed, response, "the upstream's answer could not be translated")
-        out, streamed = body, facts.is_sse(response)
-    elif facts.is_sse(response):
+        out, streamed = body, events
+    elif events:
         out = pipeline.feed(body) + pipeline.close() if streamed else pipeline.folded(body)
     elif streamed and routed.client != routed.route.upstream:
         out = pipeline.as_stream(body)
@@ -121,10 +121,15 @@ def _wrong(routed: Routed, response: http.Response, body: bytes) -> str:
         return f"the upstream redirects {elsewhere}, which is not followed: write where it is into the route's `to`"
     if not body.strip():
         return f"the upstream's answer is empty (status {status})"
-    if facts.is_sse(response):
+    if _events(response, body):
         told = routed.wants_stream or routed.client != routed.route.upstream
         return "" if told else "the upstream answers with a stream where none was asked for"
     if facts.json_object(body) is None:
         kind = facts.printable(response.headers.get("content-type", "")) or "nothing"
         return f"the upstream's answer is no JSON object, it calls itself {kind}"
     return ""
+
+
+def _events(response: http.Response, body: bytes) -> bool:
+    """Whether it is a stream of events: some upstreams call them JSON, or text."""
+    return facts.is_sse(response) or sse.begins(body)

@@ -27,6 +27,7 @@ _IDLE = re.compile(rb"(?:\n++|(?:\r\n)++|:[^\r\n]*(?:\n\n|\r\n\r\n))++")
 _DATA = re.compile(rb"(?<![^\r\n])data:([^\r\n]*)")
 _FIRST_DATA = re.compile(rb"(?:\A\xef\xbb\xbf|(?<![^\r\n]))data:([^\r\n]*)")
 _BOM = b"\xef\xbb\xbf"
+_BEGIN = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:data|event|id|retry)?:")
 
 
 @value
@@ -199,6 +200,11 @@ def block_end(text: bytes | bytearray, start: int) -> int:
         return end + 2 if end >= 0 else 0
     match = _BLOCK_END.search(text, start)
     return match.end() if match else 0
+
+
+def begins(body: bytes) -> bool:
+    """Whether a body that is called something else is events: no JSON and no page begins as a field or a comment does."""
+    return _BEGIN.match(body) is not None
 
 
 def parse(raw: bytes, block: bytes) -> ServerSentEvent:

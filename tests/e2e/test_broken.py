@@ -128,7 +128,7 @@ def test_the_client_leaves_behind_the_end_of_the_message(proxy: Mitmdump, serve:
         raw.send(request_bytes(path, host=raw.host))
         raw.read_until(chunks(body)[-1][1])
     kept = recording(flows, path)
-    assert kept.meta["state"] == "complete"
+    assert (kept.meta["state"], kept.meta["error"]) == ("complete", None)
     assert kept.read("client.sse") == kept.read("upstream.sse") == body
 
 

@@ -14,7 +14,9 @@ from anthropic import Anthropic, APIStatusError
 from clients import Serve, Start, chunks, context_for, http2_options, recording
 from openai import OpenAI
 
-from streams import stream
+from judge import read
+from streams import WEATHER, stream
+from toolmend.recordings.verification import check
 from toolmend.running.proxy import Mitmdump, ProxyError
 from toolmend.upstream import Request, Script, Upstream
 
@@ -129,6 +131,38 @@ def test_a_call_is_streamed(
     for file in folder.iterdir():
         assert not {THEIRS, OURS} & set(file.read_text().split('"'))
         assert OURS not in file.read_text()
+
+
+@pytest.mark.parametrize("streams", [True, False], ids=["a stream", "a whole answer"])
+@pytest.mark.parametrize("kind", ["application/json", "text/plain", "application/octet-stream", None])
+def test_events_that_are_not_called_so(
+    route: Route, serve: Serve, clients: Callable[..., Anthropic], tmp_path: Path, kind: str | None, *, streams: bool
+) -> None:
+    """They are told by how they begin. The client gets what it asked for."""
+    upstream = serve(Script(chunks(LEAK), headers=(("content-type", kind),) if kind else ()))
+    messages = clients(route(chat(upstream))).messages
+    if streams:
+        with messages.stream(**ASK) as events:
+            check_call(events.get_final_message())
+            assert events.response.headers["content-type"].startswith("text/event-stream")
+    else:
+        answer = messages.with_raw_response.create(**ASK)
+        check_call(answer.parse())
+        assert answer.headers["content-type"] == "application/json"
+    kept = recording(tmp_path / "flows", "/v1/messages")
+    assert (kept.meta["state"], kept.meta["error"]) == ("complete", None)
+    assert check(kept.folder, splits=8).passed
+
+
+@pytest.mark.parametrize("kind", ["application/json", "text/plain"])
+def test_events_that_are_not_called_so_in_the_same_api(route: Route, serve: Serve, tmp_path: Path, kind: str) -> None:
+    upstream = serve(Script(chunks(LEAK), headers=(("content-type", kind),)))
+    proxy = route(chat(upstream), f"{DEAD}/v1/chat/completions")
+    with httpx.Client(proxy=proxy.url, verify=context_for(proxy.ca), trust_env=False) as client:
+        reply = client.post(f"{DEAD}/v1/chat/completions", json=WEATHER)
+    assert reply.headers["content-type"].startswith("text/event-stream")
+    assert read(reply.content).only.calls[0].name == "get_weather"
+    assert check(recording(tmp_path / "flows", "/v1/chat/completions").folder, splits=8).passed
 
 
 def test_a_client_of_responses(route: Route, serve: Serve) -> None:

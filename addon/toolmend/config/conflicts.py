@@ -31,7 +31,10 @@ def conflicts(settings: Settings) -> Iterator[str]:
         yield "mitmproxy's allow_hosts lets no LLM host through to toolmend: nothing is recorded or mended"
     limit = getattr(ctx.options, "stream_large_bodies", None)
     if limit and not (settings.routes or settings.replay):  # else it is turned off
-        yield f"mitmproxy's stream_large_bodies is {limit}: a whole answer that is longer passes unmended and unrecorded"
+        yield (
+            f"mitmproxy's stream_large_bodies is {limit}: a request that is longer passes unread, and its answer unmended; "
+            "a whole answer that is longer passes unmended and unrecorded"
+        )
 
 
 def loops(settings: Settings) -> Iterator[str]:

@@ -193,14 +193,16 @@ class Folder:
                 self._whole = message["ended"]
                 _create(self.path / "message.json", self._json(message), durable=True)
 
-    def seal(self, state: str, rules: Sequence[str] = (), ids: Sequence[str] = (), error: str | None = None) -> None:
+    def seal(
+        self, state: str, rules: Sequence[str] = (), ids: Sequence[str] = (), error: str | None = None, end: str | None = None
+    ) -> None:
         self.finished = True
         self._bodies.clear()
         if state == "client_closed" and self._whole:  # nothing more came that it could have waited for
-            state = "complete"
+            state, end = "complete", None
         if self._meta:
             self._meta["state"] = "partial" if self.broken else state
-            self._meta["error"] = "; ".join(filter(None, (error, self.broken))) or None
+            self._meta["error"] = "; ".join(filter(None, (end, error, self.broken))) or None
             self._meta |= {"rules": rules, "ids": ids}
             self._write_meta(durable=True)
 

@@ -1,0 +1,56 @@
+"""Addons beside ours that take a stream in hand: whichever is loaded first, the client can read what it gets."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from clients import LEAK, Serve, Start, ask, chunks, recording
+from test_wire import check
+
+from toolmend.running.proxy import addon_path
+from toolmend.upstream import Coding, Script
+
+HOLDS = "def responseheaders(flow):\n    flow.response.stream = False\n"
+"""Wants to have the body whole, as `modify_body` needs it."""
+
+TAKES = "def responseheaders(flow):\n    flow.response.stream = lambda data: data\n"
+
+
+@pytest.fixture(params=["identity", "gzip"])
+def coding(request: pytest.FixtureRequest) -> Iterator[Coding]:
+    """The upstream's, which heeds no `accept-encoding`."""
+    return request.param  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["loaded first", "loaded last"])
+def test_one_that_wants_it_whole(start: Start, serve: Serve, tmp_path: Path, path: str, coding: Coding, *, first: bool) -> None:
+    script = tmp_path / "holds.py"
+    script.write_text(HOLDS)
+    proxy = start([script, addon_path()] if first else [addon_path(), script])
+    reply = ask(proxy, serve(Script(chunks(LEAK), coding=coding)).url, path=path)
+    assert reply.terminated
+    assert reply.header("content-encoding") is None
+    check(reply.body)
+    kept = recording(tmp_path / "flows", path)
+    assert (kept.meta["state"], kept.meta["error"]) == ("complete", None)
+    assert (kept.read("upstream.sse"), kept.read("client.sse")) == (LEAK, reply.body)
+    assert "Traceback" not in proxy.log
+
+
+def test_one_that_takes_it_over(start: Start, serve: Serve, tmp_path: Path, path: str) -> None:
+    script = tmp_path / "takes.py"
+    script.write_text(TAKES)
+    proxy = start([addon_path(), script])
+    assert ask(proxy, serve(Script(chunks(LEAK))).url, path=path).body == LEAK
+    kept = recording(tmp_path / "flows", path)
+    assert kept.meta["state"] == "partial"
+    assert "load it before toolmend" in kept.meta["error"]
+    assert "load it before toolmend" in proxy.log
+
+
+def test_a_request_that_is_streamed(start: Start, serve: Serve, tmp_path: Path, path: str) -> None:
+    """mitmproxy passes on what is longer than that, and nobody knows what was asked for."""
+    proxy, upstream = start(stream_large_bodies="100"), serve(Script(chunks(LEAK)))
+    assert ask(proxy, upstream.url, path=path).body == LEAK
+    assert "the request passes unread: " in recording(tmp_path / "flows", path).meta["error"]
+    assert "the request passes unread: " in proxy.log
