@@ -249,6 +249,10 @@ IRREGULAR: dict[str, tuple[bytes, Heard]] = {
         TWO_CALLS,
     ),
     "no id": (stream([entry(id_=None, arguments=CALL)], finish="tool_calls"), LATE),
+    "two calls of a tool, without ids": (
+        stream([entry(id_=None, arguments=CALL), entry(id_=None, arguments='{"city":'), more('"Paris"}')], finish="tool_calls"),
+        Heard(calls=[*LATE.calls, (None, "get_weather", {"city": "Paris"})], stop="tool_calls"),
+    ),
     "an empty id": (stream([entry(id_="", arguments=CALL)], finish="tool_calls"), LATE),
     "a late id": (stream([entry(id_=None, arguments=""), entry(name=None, arguments=""), more(CALL)], finish="tool_calls"), ONE_CALL),
     "an id behind the first arguments": (
