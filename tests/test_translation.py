@@ -787,6 +787,50 @@ def test_a_stream_for_a_client_that_waits_for_a_whole_answer(source: str, target
     check(target, JUDGES[target].whole(pipeline(source, target).folded(body)), expected)
 
 
+# events whose ends were lost on the way
+
+
+def data_of(body: bytes) -> list[bytes]:
+    """The JSON of every event."""
+    return [line.removeprefix(b"data: ") for line in body.split(b"\n") if line.startswith(b"data: {")]
+
+
+JOINED: dict[str, Callable[[list[bytes]], bytes]] = {
+    "on one line": lambda data: b"data: " + b"".join(data) + b"\n\n",
+    "on one line, with blanks": lambda data: b"data: " + b" ".join(data) + b"\n\n",
+    "on one line, each in its field": lambda data: b"data: " + b"data: ".join(data) + b"\n\n",
+    "two on each line": lambda data: b"".join(b"data: " + b"".join(data[at : at + 2]) + b"\n\n" for at in range(0, len(data), 2)),
+    "in a list": lambda data: b"data: [" + b",".join(data) + b"]\n\n",
+    "in a list that is the body": lambda data: b"[" + b"\n,\r\n".join(data) + b"]\n",
+    "lines of JSON": lambda data: b"\n".join(data) + b"\n",
+    "lines of JSON, with blank ones": lambda data: b"\n\n".join(data) + b"\n\n",
+}
+
+
+@pytest.mark.parametrize("name", JOINED)
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_events_that_came_as_one(source: str, target: str, name: str) -> None:
+    parts, stop = ANSWERS["everything"]
+    body = JOINED[name](data_of(speak(source, parts, stop, SPENT)))
+    translated(source, target, body, heard(parts, stop, SPENT), splits=5)
+
+
+@pytest.mark.parametrize("wrap", [b"%s", b"data: %s\n\n", b"event: message\ndata: %s\n\ndata: [DONE]\n\n", b"data: [%s]\n\n", b"[%s]"])
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_a_whole_answer_that_is_called_a_stream(source: str, target: str, wrap: bytes) -> None:
+    parts, stop = ANSWERS["everything"]
+    translated(source, target, wrap % tell(source, parts, stop, SPENT), heard(parts, stop, SPENT), splits=5)
+
+
+@pytest.mark.parametrize("wrap", [b"%s", b"data: %s\n\n"])
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_an_error_in_a_list(source: str, target: str, wrap: bytes) -> None:
+    """As Google's own of Chat Completions has it."""
+    body = wrap % b'[{\n  "error": {\n    "code": 429,\n    "message": "slow down"\n  }\n}\n]\n'.replace(b"\n", b"" if wrap[:1] == b"d" else b"\n")
+    answer = JUDGES[target].read(play(lambda: pipeline(source, target), [body]))
+    assert (answer.faults, (answer.error or {})["message"]) == ([], "slow down")
+
+
 # names and kinds of tools
 
 LONG = "mcp__" + 70 * "x"

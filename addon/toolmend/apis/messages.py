@@ -52,6 +52,7 @@ class Messages:
             "content_block_stop": self._content.stop,
             "message_delta": self._delta,
             "message_stop": self._stop,
+            "message": self._whole,
             "error": _error,
         }
 
@@ -75,7 +76,7 @@ class Messages:
         events: list[Event] = []
         name = type_of(sse, data)
         if read := self._readers.get(name):
-            if not self._started and name not in ("message_start", "error"):
+            if not self._started and name not in ("message_start", "message", "error"):
                 self._start({}, events)
             read(data, events)
         if name and (sse.event != name.encode(errors="replace") or data.get("type") != name):
@@ -103,11 +104,15 @@ class Messages:
         if message.get("error"):
             _error(message, events)
             return Frame(ServerSentEvent(body, body), tuple(events))
+        self._content.regular = True
+        self._message(message, events)
+        return Frame(ServerSentEvent(body, body), tuple(events), touched=not self._content.regular)
+
+    def _message(self, message: Mapping[str, Any], events: list[Event]) -> None:
         events.append(MessageStart())
         content = message.get("content")
         blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
         announced = in_order(blocks)
-        self._content.regular = True
         for block in blocks:
             if announced:
                 events.append(MessageStart())
@@ -116,7 +121,13 @@ class Messages:
             events.append(finish)
         if isinstance(message.get("usage"), dict):
             events.append(usage_of(message["usage"]))
-        return Frame(ServerSentEvent(body, body), tuple(events), touched=not self._content.regular)
+
+    def _whole(self, message: Mapping[str, Any], events: list[Event]) -> None:
+        """A whole message as the only event."""
+        if not self._started:
+            self._started = True
+            self._message(message, events)
+            events.append(MessageEnd())
 
     def close(self) -> Frame:
         """Nothing: a call is over when its block is."""

@@ -99,6 +99,8 @@ class Reading:
             self._events.append(error_of(inner or data))
         elif type_ in ("response.created", "response.in_progress", "response.queued"):
             self._start()
+        elif data.get("object") == "response":  # a whole one as the only event
+            self._last(data.get("status"), data)
         return tuple(self._events)
 
     def done(self) -> tuple[Event, ...]:
