@@ -372,6 +372,21 @@ ERRORS = {
     ("messages", b'event: error\ndata: {"type": "error", "message": "gone"}\n\n'): 0,
     ("messages", b'event: error\ndata: {"message": "gone"}\n\n'): 0,
     ("messages", b'event: error\ndata: {"type": "error", "error": "gone"}\n\n'): 0,
+    ("chat", b'data: {"error": {"message": "gone", "status": 429}}\n\n'): 429,
+    ("chat", b'data: [{"error": {"message": "gone", "code": 429, "status": "RESOURCE_EXHAUSTED"}}]\n\n'): 429,
+    ("chat", b'data: {"detail": "gone"}\n\ndata: [DONE]\n\n'): 0,
+    ("chat", b'data: {"code": 1302, "message": "gone"}\n\ndata: [DONE]\n\n'): 0,
+    ("chat", b'data: {"choices": null, "base_resp": {"status_code": 1002, "status_msg": "gone"}}\n\n'): 0,
+    ("chat", b'data: {"error_code": 336003, "error_msg": "gone"}\n\n'): 0,
+    ("chat", b"event: error\ndata: gone\n\ndata: [DONE]\n\n"): 0,
+    ("chat", b"data: gone\n\n"): 0,
+    ("chat", b"gone"): 0,
+    ("messages", b"gone"): 0,
+    ("messages", b'data: {"detail": "gone"}\n\n'): 0,
+    ("messages", b'data: {"message": "gone"}\n\n'): 0,
+    ("responses", b"gone"): 0,
+    ("responses", b'data: {"detail": "gone"}\n\n'): 0,
+    ("responses", b'event: error\ndata: {"type": "error", "status": 429, "error": {"message": "gone"}}\n\n'): 429,
     ("responses", b'event: error\ndata: {"message": "gone", "code": 429}\n\n'): 429,
     ("responses", b'event: error\ndata: {"type": "error", "error": {"message": "gone", "code": 429}}\n\n'): 429,
 }
@@ -386,6 +401,26 @@ def test_an_error_is_told_in_the_upstreams_words(target: str, source: str, said:
     assert (answer.faults, answer.text, (answer.error or {})["message"]) == ([], "Hi there", "gone")
     limited = {"chat": "rate_limit_exceeded", "messages": "rate_limit_error", "responses": "rate_limit_exceeded"}[target]
     assert (limited in (answer.error or {}).values()) == (ERRORS[source, said] == 429)
+
+
+HARMLESS = [
+    {"code": 0, "message": "Success", "choices": []},
+    {"base_resp": {"status_code": 0, "status_msg": ""}, **META, "choices": []},
+    {"message": "still there"},
+    {"error": None},
+    {"error": ""},
+]
+
+
+@pytest.mark.parametrize("target", ["messages", "responses"])
+def test_what_only_looks_like_an_error_is_none(target: str) -> None:
+    translated("chat", target, bare(ROLE, *HARMLESS, SAID, *HARMLESS, STOP, *HARMLESS, done=False), HI)
+
+
+@pytest.mark.parametrize("cut", [b"d", b"dat", b"data: {", b"event", b"event: er", b": still th", b"<html>502</html>", b'data: {"id": "c1", "cho'])
+def test_an_event_that_is_cut_is_no_word_of_the_upstreams(cut: bytes) -> None:
+    out = play(lambda: pipeline("chat", "messages"), [bare(ROLE, SAID, done=False, usage=False) + cut])
+    assert (JUDGES["messages"].read(out).error or {})["message"] == "the upstream's answer was cut off"
 
 
 MEANT = {

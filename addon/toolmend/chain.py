@@ -10,8 +10,9 @@ from dataclasses import replace
 
 from . import json_text
 from .apis.codec import Codec
+from .apis.errors import last_words
 from .assembly import Transformer
-from .events import Event, Frame
+from .events import Event, Frame, StreamError
 from .sse import ServerSentEvent, parse
 
 
@@ -22,6 +23,7 @@ class Chain:
         self._codec = codec
         self._transformers = transformers
         self._note = note
+        self._unread: ServerSentEvent | None = None  # the last one, if it told nothing
 
     def take(self, sse: ServerSentEvent) -> Sequence[Frame]:
         """What becomes of an event, or of several that came as one, where nothing has to leave as it came."""
@@ -32,13 +34,26 @@ class Chain:
             frames = self._apart(sse) if listed else [self._read(sse)]
         except json_text.NotJSON:
             frames = self._apart(sse)
+        self._unread = None if any(frame.events for frame in frames) else sse
         return self.through(frames)
+
+    def pass_over(self, sse: ServerSentEvent) -> None:
+        """An event without data: a comment, or words that are no event at all."""
+        if sse.raw.strip() and not (sse.raw.startswith(b":") or sse.event or sse.id is not None or sse.retry is not None):
+            self._unread = sse
+
+    def last_words(self) -> StreamError | None:
+        """Why the upstream broke off, if that was the last thing it said."""
+        sse = self._unread
+        return None if sse is None else last_words(sse.raw if sse.data is None else sse.data)
 
     def decode(self, sse: ServerSentEvent) -> Frame:
         """What an event tells; nothing where that is no JSON."""
         try:
             return self._read(sse)
         except json_text.NotJSON:
+            if sse.event == b"error" and (error := last_words(sse.data or b"")):
+                return Frame(sse, (error,))
             self._note("data that is no JSON passed as it came")
             return Frame(sse)
 

@@ -84,14 +84,14 @@ class ChatWriter:
         """A sign of life."""
         return b"" if self._over else PING
 
-    def close(self) -> bytes:
+    def close(self, why: StreamError | None = None) -> bytes:
         """The upstream's body is over."""
         out: list[bytes] = []
         if not self._over:
             if self._finish:
                 self._end(out)
             else:
-                self._fail(_CUT_OFF, out)
+                self._fail(why or _CUT_OFF, out)
         return b"".join(out)
 
     def fail(self, message: str) -> bytes:

@@ -6,14 +6,12 @@
 Rule of this file: providers agree on little here, so nothing is taken for granted; what is missing counts 0.
 """
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from ..events import Event, Finish, StreamError, Usage
 from .counts import count
-
-_STATUS = re.compile("[1-5][0-9]{2}")
+from .error_words import error_in, stream_error
 
 
 def usage_in(chunk: Mapping[str, Any]) -> Usage | None:
@@ -39,27 +37,15 @@ def usage_of(usage: Mapping[str, Any]) -> Usage:
     )
 
 
-def error_of(error: Any) -> StreamError:
-    """An `error` member of a chunk: an object, or whatever a provider puts there."""
-    if not isinstance(error, dict):
-        return StreamError("error", str(error))
-    status = error.get("code")
-    if isinstance(status, str) and _STATUS.fullmatch(status):
-        status = int(status)
-    return StreamError(
-        str(error.get("type") or "error"), str(error.get("message") or ""), status if isinstance(status, int) else 0
-    )
-
-
 def errors_of(chunk: Mapping[str, Any], *, named: bool = False) -> list[StreamError]:
-    """The errors that a chunk tells, in its choices or of itself; vLLM has (had) bodies that are one.
+    """The errors that a chunk tells, in its choices or of itself.
 
     `named`: its event is called `error`, so it is one.
     """
     choices = chunk.get("choices")
     told = [choice.get("error") for choice in choices if isinstance(choice, dict)] if isinstance(choices, list) else []
-    told.append(chunk if chunk.get("object") == "error" else chunk.get("error") or (chunk if named else None))
-    return [error_of(error) for error in told if error]
+    told = [error for error in told if error] or [error_in(chunk) or (chunk if named else None)]
+    return [stream_error(error, chunk) for error in told if error]
 
 
 def put_errors(chunk: Mapping[str, Any], events: list[Event], *, failed: bool, named: bool) -> bool:

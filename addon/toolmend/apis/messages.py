@@ -12,13 +12,15 @@ which means nothing to anybody else.
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from .. import json_text
 from ..course import IN_STRING, Course
-from ..events import Event, Frame, MessageEnd, MessageStart, ReasoningDelta, StreamError, TextDelta, ToolCallDelta
+from ..events import Event, Frame, MessageEnd, MessageStart, ReasoningDelta, TextDelta, ToolCallDelta
 from ..sse import ServerSentEvent
 from .codec import Reply
+from .error_words import error_in, stream_error
 from .messages_content import Content
 from .messages_encode import Encoder, type_of
 from .messages_errors import status_of
@@ -196,7 +198,5 @@ def _learn(data: bytes, value: dict[str, Any], events: list[Event]) -> Shape | N
 
 
 def _error(data: Mapping[str, Any], events: list[Event]) -> None:
-    error = data.get("error") or data
-    error = error if isinstance(error, dict) else {"message": str(error)}
-    name, status = str(error.get("type") or "error"), error.get("code")
-    events.append(StreamError(name, str(error.get("message") or ""), status if isinstance(status, int) else status_of(name)))
+    told = stream_error(error_in(data) or data, data)
+    events.append(replace(told, status=told.status or status_of(told.type)))

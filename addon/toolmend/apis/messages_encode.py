@@ -20,6 +20,7 @@ from .. import json_text
 from ..events import Event, Finish, Frame, MessageEnd, ToolCallStart
 from ..sse import ServerSentEvent
 from .codec import Reply
+from .error_words import error_in
 from .indices import index_of
 from .messages_blocks import Block, Blocks, event
 from .messages_errors import error_body
@@ -234,7 +235,7 @@ def type_of(sse: ServerSentEvent, data: Mapping[str, Any]) -> str:
     name = data.get("type")
     if isinstance(name, str) and name:
         return name
-    return "error" if data.get("error") else sse.event.decode(errors="replace")
+    return "error" if error_in(data) else sse.event.decode(errors="replace")
 
 
 def _data(sse: ServerSentEvent) -> dict[str, Any]:

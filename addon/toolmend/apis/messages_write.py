@@ -63,11 +63,13 @@ class MessagesWriter:
             return b""
         return _PING.encode() if self._started else b": ping\n\n"
 
-    def close(self) -> bytes:
+    def close(self, why: StreamError | None = None) -> bytes:
         """The upstream's body is over: the legal end, once; an error if the message was cut off."""
         out: list[str] = []
         if not self._over and self._finish:
             self._end(out)
+        elif not self._over and why:
+            self._write(why, out)
         elif not self._over:
             self._fail("api_error", "the upstream's answer was cut off" if self._started else _EMPTY, out)
         return "".join(out).encode()
