@@ -671,6 +671,14 @@ MESSAGES: dict[str, tuple[bytes, Heard]] = {
         m(lambda e: e.__setitem__(slice(-2, -2), [{**each, "index": 3} for each in legal.block({"type": "server_thing", "x": 1})])),
         ALL,
     ),
+    "no types": (
+        m(lambda e: [each.get("content_block", each.get("delta", {})).pop("type", None) for each in e]),
+        ALL,
+    ),
+    "no block starts": (
+        m(lambda e: e.__setitem__(slice(None), [each for each in e if each["type"] != "content_block_start"])),
+        replace(ALL, calls=[(None, "get_weather", BEIJING)]),
+    ),
     "no block stops": (m(lambda e: e.__setitem__(slice(None), [each for each in e if each["type"] != "content_block_stop"])), ALL),
     "end_turn with a call": (m(lambda e: e[-2]["delta"].update(stop_reason="end_turn")), ALL),
     "pause_turn": (legal.sse(legal.messages(legal.text("Hi there"), stop="pause_turn")), Heard("Hi there", counts=M_USAGE)),

@@ -24,6 +24,7 @@ from .error_words import error_in
 from .indices import index_of
 from .messages_blocks import Block, Blocks, event
 from .messages_errors import error_body
+from .messages_kinds import BLOCKS, DELTAS, typed
 from .messages_reports import same_stop
 
 _TOLD = ("text_delta", "thinking_delta", "signature_delta")
@@ -247,13 +248,11 @@ def _data(sse: ServerSentEvent) -> dict[str, Any]:
 
 
 def _content_of(data: Mapping[str, Any]) -> Mapping[str, Any]:
-    content = data.get("content_block")
-    return content if isinstance(content, dict) else {}
+    return typed(data.get("content_block"), BLOCKS)
 
 
 def _delta_of(data: Mapping[str, Any]) -> Mapping[str, Any]:
-    delta = data.get("delta")
-    return delta if isinstance(delta, dict) else {}
+    return typed(data.get("delta"), DELTAS)
 
 
 def _index(data: Mapping[str, Any]) -> int | None:
