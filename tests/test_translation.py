@@ -465,15 +465,23 @@ def test_think_tags_are_reasoning(target: str) -> None:
     translated("chat", target, stream(["<thi", "nk>Hm</th", "ink>Hi there"]), Heard("Hi there", "Hm"), request)
 
 
-@pytest.mark.parametrize("target", ["messages", "responses"])
-def test_a_call_that_the_limit_broke_off_is_told_as_it_came(target: str) -> None:
+@pytest.mark.parametrize("reason", ["length", "content_filter"])
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_a_call_that_is_broken_off_is_told_as_it_came(source: str, target: str, reason: str) -> None:
     """Neither made up nor lost without a word (invariant 4)."""
-    body = stream([entry(arguments='{"city":"Bei')], finish="length")
-    out = play(lambda: pipeline("chat", target), [body])
-    answer = JUDGES[target].read(out)
-    assert answer.faults == []
-    assert answer.stop_reason in ("max_tokens", "incomplete/max_output_tokens")
-    assert [call.arguments for call in answer.calls] in ([], ['{"city":"Bei'])
+    half = '{"city":"Bei'
+    bodies = {
+        "chat": stream([entry(arguments=half)], finish=reason),
+        "messages": legal.sse(legal.messages(legal.tool("call_a", "get_weather", half), stop=STOPS["messages"][reason])),
+        "responses": legal.sse(
+            legal.responses(legal.call("call_a", "get_weather", half), status="incomplete", reason=STOPS["responses"][reason].partition("/")[2])
+        ),
+    }
+    answer = JUDGES[target].read(play(lambda: pipeline(source, target), [bodies[source]]))
+    assert (answer.faults, answer.error, answer.stop_reason) == ([], None, STOPS[target][reason])
+    assert [call.arguments for call in answer.calls] == [half]
+    whole = JUDGES[target].whole(pipeline(source, target).folded(bodies[source]))
+    assert (whole.faults, whole.error, whole.stop_reason) == ([], None, STOPS[target][reason])
 
 
 def test_a_sign_of_life_is_passed_on() -> None:

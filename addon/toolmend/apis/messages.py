@@ -24,12 +24,9 @@ from .error_words import error_in, stream_error
 from .messages_content import Content
 from .messages_encode import Encoder, type_of
 from .messages_errors import status_of
-from .messages_reports import finish_of, usage_of
+from .messages_reports import BROKEN_OFF, finish_of, usage_of
 from .messages_whole import in_order, rewrite_message
 from .shape import Shape, learn
-
-_BROKEN_OFF = ("length", "content_filter")
-"""Finish reasons behind which a call without arguments is not one that needs none."""
 
 _INPUT = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 
@@ -169,7 +166,7 @@ class Messages:
             said = {}
         finish = finish_of(said)
         if finish:
-            self._content.close(events, broken=finish.finish_reason in _BROKEN_OFF)
+            self._content.close(events, broken=finish.finish_reason in BROKEN_OFF)
             events.append(finish)
         usage = data.get("usage")
         if isinstance(usage, dict):

@@ -25,7 +25,7 @@ from .indices import index_of
 from .messages_blocks import Block, Blocks, event
 from .messages_errors import error_body
 from .messages_kinds import BLOCKS, DELTAS, typed
-from .messages_reports import same_stop
+from .messages_reports import BROKEN_OFF, same_stop
 
 _TOLD = ("text_delta", "thinking_delta", "signature_delta")
 """Deltas that events tell, the signature's when its block stops."""
@@ -177,7 +177,7 @@ class Encoder:
         if self._finished:
             return
         self._finished = True
-        blocks.finish(cut=finish is not None and finish.finish_reason == "length")
+        blocks.finish(cut=finish is not None and finish.finish_reason in BROKEN_OFF)
         self._sent(blocks, out)
         if self._over:
             return
