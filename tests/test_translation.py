@@ -687,6 +687,7 @@ MESSAGES: dict[str, tuple[bytes, Heard]] = {
         m(lambda e: e.__setitem__(slice(None), [each for each in e if each["type"] != "content_block_start"])),
         replace(ALL, calls=[(None, "get_weather", BEIJING)]),
     ),
+    "a good reason, but the call is broken off": (m(lambda e: e.pop(-4)), ERROR),
     "no block stops": (m(lambda e: e.__setitem__(slice(None), [each for each in e if each["type"] != "content_block_stop"])), ALL),
     "end_turn with a call": (m(lambda e: e[-2]["delta"].update(stop_reason="end_turn")), ALL),
     "pause_turn": (legal.sse(legal.messages(legal.text("Hi there"), stop="pause_turn")), Heard("Hi there", counts=M_USAGE)),
@@ -779,6 +780,7 @@ RESPONSES: dict[str, tuple[bytes, Heard]] = {
     "cut in a call": (r(lambda e: e.__delitem__(slice(-3, None))), ERROR),
     "failed": (legal.sse(legal.responses(legal.say("Hi"), status="failed")), ERROR),
     "an error": (r(lambda e: e.__setitem__(slice(-1, None), [{"type": "error", "code": None, "message": "gone", "param": None}])), ERROR),
+    "completed, but the call is broken off": (legal.sse(legal.responses(legal.call("call_a", "get_weather", '{"city":"Bei'))), ERROR),
     "incomplete": (legal.sse(legal.responses(legal.say("Hi there"), status="incomplete")), Heard("Hi there", stop="length", counts=R_USAGE)),
     "arguments in a fence": (
         legal.sse(legal.responses(legal.call("call_a", "get_weather", "```json\n", CALL, "\n```"))),

@@ -307,6 +307,7 @@ def _index(data: Mapping[str, Any], shape: Shape) -> int:
 def _value(text: str) -> Any:
     """What arguments say; None where that is nothing."""
     try:
-        return json_text.loads(text.encode(errors="surrogatepass"))
+        # where deltas cut a character in two, its halves are one again
+        return json_text.loads(text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").encode())
     except json_text.NotJSON:
         return None
