@@ -765,6 +765,7 @@ RESPONSES: dict[str, tuple[bytes, Heard]] = {
     "no event lines": (b"".join(event(each) for each in ITEMS), TOLD),
     "[DONE]": (legal.sse(ITEMS) + b"data: [DONE]\n\n", TOLD),
     "[DONE] between blanks": (legal.sse(ITEMS) + b"data:  [DONE] \n\n", TOLD),
+    "each event twice": (b"".join(2 * legal.sse([each]) for each in ITEMS), TOLD),
     "no deltas": (r(kept(".delta")), TOLD),
     "no done": (r(kept("text.done", "arguments.done", "part.done")), TOLD),
     "no parts": (r(kept("part.added", "part.done")), TOLD),
