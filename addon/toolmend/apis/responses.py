@@ -121,9 +121,10 @@ class Responses:
         return body.encode()
 
     def _is_again(self, sse: ServerSentEvent, data: dict[str, Any]) -> bool:
-        """Whether the event is the last one, number and all, where nothing has to leave as it came. Then each one is looked at."""
+        """Whether it is the last event again, number and all, where nothing has to leave as it came. Then each is looked at."""
         last, _ = self._last
-        again = self._reply.translates and last is not None and last.data == sse.data and type(data.get("sequence_number")) is int
+        same = self._reply.translates and last is not None and last.data == sse.data
+        again = same and type(data.get("sequence_number")) is int
         if again:
             self._shape, self._learnt = None, _MOST_LEARNT
         return again
