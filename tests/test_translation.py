@@ -304,6 +304,15 @@ IRREGULAR: dict[str, tuple[bytes, Heard]] = {
         stream([{"content": [{"type": "reasoning", "summary": [{"type": "summary_text", "text": "Hm", "signature": ""}]}]}, "Hi there"]),
         Heard("Hi there", "Hm"),
     ),
+    "reasoning in parts of that type": (
+        stream([{"content": [{"type": "reasoning", "text": "H"}, {"type": "reasoning_text", "text": "m"}]}, {"content": ["Hi ", {"type": "text", "text": "there"}]}]),
+        Heard("Hi there", "Hm"),
+    ),
+    "content that is one part": (stream([{"content": {"type": "text", "text": "Hi "}}, {"content": {"type": "output_text", "text": "there"}}]), HI),
+    "arguments called input": (
+        stream([{"tool_calls": [{"index": 0, "id": "call_a", "type": "tool_use", "name": "get_weather", "input": BEIJING}]}], finish="tool_calls"),
+        ONE_CALL,
+    ),
     "several runs": (stream([{"reasoning_content": "a"}, "Hi ", {"reasoning_content": "b"}, "there"]), Heard("Hi there", "ab")),
     "reasoning between calls": (
         stream([entry(arguments=CALL), {"reasoning_content": "Hm"}, TASK], finish="tool_calls"),
@@ -337,6 +346,15 @@ IRREGULAR: dict[str, tuple[bytes, Heard]] = {
         counted({"prompt_tokens": 100, "completion_tokens": 5, "total_tokens": 105, "prompt_tokens_details": {"cached_tokens": 100}}),
         Heard("Hi", counts=Counts(100, 5, 100)),
     ),
+    "cached, LiteLLM": (
+        counted({"prompt_tokens": 100, "completion_tokens": 5, "total_tokens": 105, "cache_read_input_tokens": 40, "cache_creation_input_tokens": 10}),
+        Heard("Hi", counts=Counts(100, 5, 40, 10)),
+    ),
+    "counts of Groq's": (
+        bare(ROLE, SAID, {**STOP, "x_groq": {"id": "req_1", "usage": {"prompt_tokens": 10, "completion_tokens": 5}}}, usage=False),
+        HI,
+    ),
+    "numbers with a point": (counted({"prompt_tokens": 100.0, "completion_tokens": 5.0}), Heard("Hi", counts=Counts(100, 5))),
     "details null": (
         counted({"prompt_tokens": 100, "completion_tokens": 5, "total_tokens": 105, "prompt_tokens_details": None, "completion_tokens_details": None}),
         Heard("Hi", counts=Counts(100, 5)),

@@ -296,7 +296,7 @@ class Chat:
         content = delta.get("content")
         if isinstance(content, str) and content:
             events.append(TextDelta(content, index))
-        elif isinstance(content, list):
+        elif isinstance(content, list | dict):
             events += parts_of(content, index)
         refusal = delta.get("refusal")
         if isinstance(refusal, str) and refusal:

@@ -15,9 +15,11 @@ from .error_words import error_in, stream_error
 
 
 def usage_in(chunk: Mapping[str, Any]) -> Usage | None:
-    """The token counts that a chunk tells, of itself or in a choice, as Moonshot does."""
+    """The token counts that a chunk tells, of itself or in a choice, as Moonshot does, or in a member of its own, as Groq."""
     choices = chunk.get("choices")
     told = [choice.get("usage") for choice in choices if isinstance(choice, dict)] if isinstance(choices, list) else []
+    if isinstance(own := chunk.get("x_groq"), dict):
+        told.append(own.get("usage"))
     return next((usage_of(usage) for usage in (chunk.get("usage"), *told) if isinstance(usage, dict)), None)
 
 
@@ -28,11 +30,12 @@ def usage_of(usage: Mapping[str, Any]) -> Usage:
     prompt = prompt if isinstance(prompt, dict) else {}
     completion = completion if isinstance(completion, dict) else {}
     cached = prompt.get("cached_tokens") or usage.get("prompt_cache_hit_tokens") or usage.get("cached_tokens")
+    written = prompt.get("cache_write_tokens") or usage.get("cache_write_tokens") or usage.get("cache_creation_input_tokens")
     return Usage(
         count(usage.get("prompt_tokens")),
         count(usage.get("completion_tokens")),
-        count(cached),
-        count(prompt.get("cache_write_tokens") or usage.get("cache_write_tokens")),
+        count(cached or usage.get("cache_read_input_tokens")),  # LiteLLM has Anthropic's names beside
+        count(written),
         count(completion.get("reasoning_tokens")),
     )
 
