@@ -192,6 +192,12 @@ IRREGULAR: dict[str, tuple[bytes, Heard]] = {
     "the reason error": (bare(ROLE, SAID, chunk({}, "error")), ERROR),
     "other fields": (bare(ROLE, {**SAID, "system_fingerprint": "x", "provider": "y", "service_tier": None}, STOP), HI),
     "another choice": (bare(ROLE, chunk({"role": "assistant", "content": "no"}, index=1), SAID, STOP, chunk({}, "stop", index=1)), HI),
+    "choices from 1": (bare(chunk({"role": "assistant", "content": "Hi "}, index=1), chunk({"content": "there"}, index=1), chunk({}, "stop", index=1)), HI),
+    "a choice at -1": (bare(chunk({"role": "assistant", "content": "Hi there"}, index=-1), chunk({}, "stop", index=-1)), HI),
+    "choices from 1, and another": (
+        bare(chunk({"role": "assistant", "content": "Hi there"}, index=1), chunk({"content": "no"}, index=0), chunk({}, "stop", index=1), chunk({}, "length", index=0)),
+        HI,
+    ),
     # finish
     "text with the reason": (bare(ROLE, chunk({"content": "Hi there"}, "stop")), HI),
     "text behind the reason": (bare(ROLE, chunk({"content": "Hi "}), STOP, chunk({"content": "there"})), HI),
