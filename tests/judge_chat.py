@@ -91,6 +91,10 @@ def _details(answer: Answer, delta: dict[str, Any]) -> None:
         answer.seals.append(json.dumps(delta["reasoning_details"]))
 
 
+BROKEN_OFF = ("length", "content_filter")
+"""Reasons of which a call may be broken off, too."""
+
+
 def _stop(answer: Answer) -> None:
     reason = answer.stop_reason
     if answer.error is None:
@@ -98,7 +102,7 @@ def _stop(answer: Answer) -> None:
         answer.check(reason != "tool_calls" or answer.calls, "finish_reason tool_calls without a call")
         answer.check(reason != "stop" or not answer.calls, "finish_reason stop with a call")
         for call in answer.calls:
-            answer.check(reason == "length" or is_object(call.arguments), f"arguments that are no JSON object: {call.arguments!r}")
+            answer.check(reason in BROKEN_OFF or is_object(call.arguments), f"arguments that are no JSON object: {call.arguments!r}")
     answer.check_calls()
     if answer.usage is not None:
         for count in COUNTS:

@@ -15,7 +15,7 @@ from answers import Answer, Call, events, is_count, is_object
 STOP_REASONS = frozenset(
     {"end_turn", "max_tokens", "stop_sequence", "tool_use", "pause_turn", "refusal", "model_context_window_exceeded"}
 )
-BROKEN_OFF = frozenset({"max_tokens", "model_context_window_exceeded"})
+BROKEN_OFF = frozenset({"max_tokens", "model_context_window_exceeded", "refusal"})
 ERRORS = frozenset(
     {
         "invalid_request_error",

@@ -15,7 +15,8 @@ from streams import META, chunk, cuts, event, pieces, play, request, stream, too
 from toolmend import tools
 from toolmend.apis.chat import Chat
 from toolmend.apis.chat_details import text_of
-from toolmend.apis.chat_reports import error_of, usage_of
+from toolmend.apis.chat_reports import usage_of
+from toolmend.apis.error_words import stream_error
 from toolmend.events import (
     Event,
     Finish,
@@ -260,11 +261,11 @@ def test_usage(name: str) -> None:
 
 
 def test_errors() -> None:
-    assert error_of("overloaded") == StreamError("error", "overloaded")
-    assert error_of({"type": "t", "message": "m", "code": 529}) == StreamError("t", "m", 529)
-    assert error_of({"code": "rate_limited"}) == StreamError("error", "")
-    assert error_of({"code": "429", "message": "m"}) == StreamError("error", "m", 429)
-    assert error_of({"code": "1429", "type": None}) == StreamError("error", "")
+    assert stream_error("overloaded") == StreamError("error", "overloaded")
+    assert stream_error({"type": "t", "message": "m", "code": 529}) == StreamError("t", "m", 529)
+    assert stream_error({"code": "rate_limited"}) == StreamError("error", '{"code":"rate_limited"}')
+    assert stream_error({"code": "429", "message": "m"}) == StreamError("error", "m", 429)
+    assert stream_error({"code": "1429", "message": "m", "type": None}) == StreamError("error", "m")
 
 
 def told(data: list[Any]) -> list[Event]:
@@ -417,7 +418,7 @@ WHOLE: dict[str, tuple[dict[str, Any], list[Event]]] = {
     "vLLM's older error": ({"object": "error", "message": "m", "code": 400}, [StreamError("error", "m", 400)]),
     "an error in a choice": (
         {"choices": [{"index": 0, "message": {"role": "assistant", "content": "Hi"}, "finish_reason": "error", "error": {"code": 502}}]},
-        [*SAID, StreamError("error", "", 502), Finish("error")],
+        [*SAID, StreamError("error", '{"code":502}', 502), Finish("error")],
     ),
 }  # fmt: skip
 

@@ -122,6 +122,10 @@ STREAMS: dict[str, tuple[list[Event], list[Any]]] = {
     "a call without end and arguments": (
         [START, ToolCallStart(0, "a", "ls"), Finish("tool_calls"), END], [ROLE, begun(0, "a"), more("{}"), "tool_calls", DONE],
     ),
+    "a call that is broken off, and told as whole": (
+        [START, ToolCallStart(0, "a", "ls"), ToolCallDelta(0, '{"a'), Finish("tool_calls"), END],
+        [ROLE, begun(0, "a"), more('{"a'), error("A tool call of the upstream's answer was broken off.")],
+    ),
     "a call that is broken off": (
         [START, ToolCallStart(0, "a", "ls"), Finish("length"), END], [ROLE, begun(0, "a"), "length", DONE],
     ),

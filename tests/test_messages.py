@@ -354,6 +354,11 @@ def mixed() -> list[dict[str, Any]]:
     return [stream[at] for at in (0, 1, 2, 3, 6, 7, 4, 8, 9, 5, 10, 11)]
 
 
+def untyped(stream: list[dict[str, Any]], member: str) -> list[dict[str, Any]]:
+    return [{**event, member: {k: v for k, v in event[member].items() if k != "type"}} if member in event else event for event in stream]
+
+
+SIGNED = messages(thinking("Hm", signature="s"))
 SEARCH_BEHIND = [{**event, "index": 1} for event in SEARCH]
 A, TWO = messages(text("a", "b")), messages(text("a"), tool("t0", "f", "{}"), stop="tool_use")
 PLAINLY = ["(", ".", "+0 text", "0 a", "0 b", "-0", "end_turn", ")"]
@@ -369,6 +374,14 @@ IRREGULAR: dict[str, tuple[bytes, list[str], set[str]]] = {
     "indices from 1": (sse([{**event, "index": event["index"] + 1} if "index" in event else event for event in TWO]), BOTH, {"block_index"}),
     "the same index": (sse([{**event, "index": 0} if "index" in event else event for event in TWO]), BOTH, {"block_index"}),
     "no block start": (sse(without(A, 2)), PLAINLY, {"block_index"}),
+    "no types of blocks": (sse(untyped(TWO, "content_block")), BOTH, {"block_type"}),
+    "no types of deltas": (sse(untyped(TWO, "delta")), BOTH, {"block_type"}),
+    "no types of thinking": (sse(untyped(untyped(SIGNED, "content_block"), "delta")), ["(", ".", "+0 thinking", "0 Hm", "0 ~s", "-0", "end_turn", ")"], {"block_type"}),
+    "no start of thinking": (sse(without(SIGNED, 2)), ["(", ".", "+0 thinking", "0 Hm", "0 ~s", "-0", "end_turn", ")"], {"block_index"}),
+    "no start of a call": (
+        sse(without(TWO, 5)), ["(", ".", "+0 text", "0 a", "-0", f"+1 tool_use toolu_{32 * '0'} get_weather", "1 {}", "-1", "tool_use", ")"],
+        {"block_index", "tool_call_id"},
+    ),
     "no block stop": (sse(without(TWO, 4)), BOTH, {"block_index", "block_stop"}),
     "no stop of the last block": (sse(without(TWO, 7)), BOTH, {"block_stop"}),
     "a stop of nothing": (sse([*A[:6], A[5], *A[6:]]), PLAINLY, {"block_index"}),

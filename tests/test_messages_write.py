@@ -161,6 +161,10 @@ STREAMS: dict[str, tuple[list[Event], list[str]]] = {
     ),
     "a refusal": ([RefusalDelta("No"), RefusalDelta("."), STOP], ["(", ".", "+0 text", "0 No", "0 .", "-0", "refusal", ")"]),
     "the filter": ([*TEXT, Finish("content_filter")], ["(", ".", "+0 text", "0 Hi", "0 !", "-0", "refusal", ")"]),
+    "the filter, in a call": (
+        [*TEXT, *call(0, '{"a": ', ends=False), Finish("content_filter")],
+        ["(", ".", "+0 text", "0 Hi", "0 !", "-0", "+1 tool_use c0 f", '1 {"a": ', "-1", "refusal", ")"],
+    ),
     "a stop sequence": ([*TEXT, Finish("stop", stop_sequence="x")], ["(", ".", "+0 text", "0 Hi", "0 !", "-0", "stop_sequence", ")"]),
     "a stop sequence behind a call": ([*call(0), Finish("stop", stop_sequence="x")], ["(", ".", "+0 tool_use c0 f", "-0", "tool_use", ")"]),
     "an unknown word": ([*TEXT, Finish("eos")], ["(", ".", "+0 text", "0 Hi", "0 !", "-0", "end_turn", ")"]),

@@ -192,6 +192,12 @@ IRREGULAR: dict[str, tuple[bytes, Heard]] = {
     "the reason error": (bare(ROLE, SAID, chunk({}, "error")), ERROR),
     "other fields": (bare(ROLE, {**SAID, "system_fingerprint": "x", "provider": "y", "service_tier": None}, STOP), HI),
     "another choice": (bare(ROLE, chunk({"role": "assistant", "content": "no"}, index=1), SAID, STOP, chunk({}, "stop", index=1)), HI),
+    "choices from 1": (bare(chunk({"role": "assistant", "content": "Hi "}, index=1), chunk({"content": "there"}, index=1), chunk({}, "stop", index=1)), HI),
+    "a choice at -1": (bare(chunk({"role": "assistant", "content": "Hi there"}, index=-1), chunk({}, "stop", index=-1)), HI),
+    "choices from 1, and another": (
+        bare(chunk({"role": "assistant", "content": "Hi there"}, index=1), chunk({"content": "no"}, index=0), chunk({}, "stop", index=1), chunk({}, "length", index=0)),
+        HI,
+    ),
     # finish
     "text with the reason": (bare(ROLE, chunk({"content": "Hi there"}, "stop")), HI),
     "text behind the reason": (bare(ROLE, chunk({"content": "Hi "}), STOP, chunk({"content": "there"})), HI),
@@ -249,6 +255,10 @@ IRREGULAR: dict[str, tuple[bytes, Heard]] = {
         TWO_CALLS,
     ),
     "no id": (stream([entry(id_=None, arguments=CALL)], finish="tool_calls"), LATE),
+    "two calls of a tool, without ids": (
+        stream([entry(id_=None, arguments=CALL), entry(id_=None, arguments='{"city":'), more('"Paris"}')], finish="tool_calls"),
+        Heard(calls=[*LATE.calls, (None, "get_weather", {"city": "Paris"})], stop="tool_calls"),
+    ),
     "an empty id": (stream([entry(id_="", arguments=CALL)], finish="tool_calls"), LATE),
     "a late id": (stream([entry(id_=None, arguments=""), entry(name=None, arguments=""), more(CALL)], finish="tool_calls"), ONE_CALL),
     "an id behind the first arguments": (
@@ -300,6 +310,15 @@ IRREGULAR: dict[str, tuple[bytes, Heard]] = {
         stream([{"content": [{"type": "reasoning", "summary": [{"type": "summary_text", "text": "Hm", "signature": ""}]}]}, "Hi there"]),
         Heard("Hi there", "Hm"),
     ),
+    "reasoning in parts of that type": (
+        stream([{"content": [{"type": "reasoning", "text": "H"}, {"type": "reasoning_text", "text": "m"}]}, {"content": ["Hi ", {"type": "text", "text": "there"}]}]),
+        Heard("Hi there", "Hm"),
+    ),
+    "content that is one part": (stream([{"content": {"type": "text", "text": "Hi "}}, {"content": {"type": "output_text", "text": "there"}}]), HI),
+    "arguments called input": (
+        stream([{"tool_calls": [{"index": 0, "id": "call_a", "type": "tool_use", "name": "get_weather", "input": BEIJING}]}], finish="tool_calls"),
+        ONE_CALL,
+    ),
     "several runs": (stream([{"reasoning_content": "a"}, "Hi ", {"reasoning_content": "b"}, "there"]), Heard("Hi there", "ab")),
     "reasoning between calls": (
         stream([entry(arguments=CALL), {"reasoning_content": "Hm"}, TASK], finish="tool_calls"),
@@ -333,6 +352,15 @@ IRREGULAR: dict[str, tuple[bytes, Heard]] = {
         counted({"prompt_tokens": 100, "completion_tokens": 5, "total_tokens": 105, "prompt_tokens_details": {"cached_tokens": 100}}),
         Heard("Hi", counts=Counts(100, 5, 100)),
     ),
+    "cached, LiteLLM": (
+        counted({"prompt_tokens": 100, "completion_tokens": 5, "total_tokens": 105, "cache_read_input_tokens": 40, "cache_creation_input_tokens": 10}),
+        Heard("Hi", counts=Counts(100, 5, 40, 10)),
+    ),
+    "counts of Groq's": (
+        bare(ROLE, SAID, {**STOP, "x_groq": {"id": "req_1", "usage": {"prompt_tokens": 10, "completion_tokens": 5}}}, usage=False),
+        HI,
+    ),
+    "numbers with a point": (counted({"prompt_tokens": 100.0, "completion_tokens": 5.0}), Heard("Hi", counts=Counts(100, 5))),
     "details null": (
         counted({"prompt_tokens": 100, "completion_tokens": 5, "total_tokens": 105, "prompt_tokens_details": None, "completion_tokens_details": None}),
         Heard("Hi", counts=Counts(100, 5)),
@@ -368,6 +396,21 @@ ERRORS = {
     ("messages", b'event: error\ndata: {"type": "error", "message": "gone"}\n\n'): 0,
     ("messages", b'event: error\ndata: {"message": "gone"}\n\n'): 0,
     ("messages", b'event: error\ndata: {"type": "error", "error": "gone"}\n\n'): 0,
+    ("chat", b'data: {"error": {"message": "gone", "status": 429}}\n\n'): 429,
+    ("chat", b'data: [{"error": {"message": "gone", "code": 429, "status": "RESOURCE_EXHAUSTED"}}]\n\n'): 429,
+    ("chat", b'data: {"detail": "gone"}\n\ndata: [DONE]\n\n'): 0,
+    ("chat", b'data: {"code": 1302, "message": "gone"}\n\ndata: [DONE]\n\n'): 0,
+    ("chat", b'data: {"choices": null, "base_resp": {"status_code": 1002, "status_msg": "gone"}}\n\n'): 0,
+    ("chat", b'data: {"error_code": 336003, "error_msg": "gone"}\n\n'): 0,
+    ("chat", b"event: error\ndata: gone\n\ndata: [DONE]\n\n"): 0,
+    ("chat", b"data: gone\n\n"): 0,
+    ("chat", b"gone"): 0,
+    ("messages", b"gone"): 0,
+    ("messages", b'data: {"detail": "gone"}\n\n'): 0,
+    ("messages", b'data: {"message": "gone"}\n\n'): 0,
+    ("responses", b"gone"): 0,
+    ("responses", b'data: {"detail": "gone"}\n\n'): 0,
+    ("responses", b'event: error\ndata: {"type": "error", "status": 429, "error": {"message": "gone"}}\n\n'): 429,
     ("responses", b'event: error\ndata: {"message": "gone", "code": 429}\n\n'): 429,
     ("responses", b'event: error\ndata: {"type": "error", "error": {"message": "gone", "code": 429}}\n\n'): 429,
 }
@@ -382,6 +425,26 @@ def test_an_error_is_told_in_the_upstreams_words(target: str, source: str, said:
     assert (answer.faults, answer.text, (answer.error or {})["message"]) == ([], "Hi there", "gone")
     limited = {"chat": "rate_limit_exceeded", "messages": "rate_limit_error", "responses": "rate_limit_exceeded"}[target]
     assert (limited in (answer.error or {}).values()) == (ERRORS[source, said] == 429)
+
+
+HARMLESS = [
+    {"code": 0, "message": "Success", "choices": []},
+    {"base_resp": {"status_code": 0, "status_msg": ""}, **META, "choices": []},
+    {"message": "still there"},
+    {"error": None},
+    {"error": ""},
+]
+
+
+@pytest.mark.parametrize("target", ["messages", "responses"])
+def test_what_only_looks_like_an_error_is_none(target: str) -> None:
+    translated("chat", target, bare(ROLE, *HARMLESS, SAID, *HARMLESS, STOP, *HARMLESS, done=False), HI)
+
+
+@pytest.mark.parametrize("cut", [b"d", b"dat", b"data: {", b"event", b"event: er", b": still th", b"<html>502</html>", b'data: {"id": "c1", "cho'])
+def test_an_event_that_is_cut_is_no_word_of_the_upstreams(cut: bytes) -> None:
+    out = play(lambda: pipeline("chat", "messages"), [bare(ROLE, SAID, done=False, usage=False) + cut])
+    assert (JUDGES["messages"].read(out).error or {})["message"] == "the upstream's answer was cut off"
 
 
 MEANT = {
@@ -426,15 +489,23 @@ def test_think_tags_are_reasoning(target: str) -> None:
     translated("chat", target, stream(["<thi", "nk>Hm</th", "ink>Hi there"]), Heard("Hi there", "Hm"), request)
 
 
-@pytest.mark.parametrize("target", ["messages", "responses"])
-def test_a_call_that_the_limit_broke_off_is_told_as_it_came(target: str) -> None:
+@pytest.mark.parametrize("reason", ["length", "content_filter"])
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_a_call_that_is_broken_off_is_told_as_it_came(source: str, target: str, reason: str) -> None:
     """Neither made up nor lost without a word (invariant 4)."""
-    body = stream([entry(arguments='{"city":"Bei')], finish="length")
-    out = play(lambda: pipeline("chat", target), [body])
-    answer = JUDGES[target].read(out)
-    assert answer.faults == []
-    assert answer.stop_reason in ("max_tokens", "incomplete/max_output_tokens")
-    assert [call.arguments for call in answer.calls] in ([], ['{"city":"Bei'])
+    half = '{"city":"Bei'
+    bodies = {
+        "chat": stream([entry(arguments=half)], finish=reason),
+        "messages": legal.sse(legal.messages(legal.tool("call_a", "get_weather", half), stop=STOPS["messages"][reason])),
+        "responses": legal.sse(
+            legal.responses(legal.call("call_a", "get_weather", half), status="incomplete", reason=STOPS["responses"][reason].partition("/")[2])
+        ),
+    }
+    answer = JUDGES[target].read(play(lambda: pipeline(source, target), [bodies[source]]))
+    assert (answer.faults, answer.error, answer.stop_reason) == ([], None, STOPS[target][reason])
+    assert [call.arguments for call in answer.calls] == [half]
+    whole = JUDGES[target].whole(pipeline(source, target).folded(bodies[source]))
+    assert (whole.faults, whole.error, whole.stop_reason) == ([], None, STOPS[target][reason])
 
 
 def test_a_sign_of_life_is_passed_on() -> None:
@@ -632,6 +703,15 @@ MESSAGES: dict[str, tuple[bytes, Heard]] = {
         m(lambda e: e.__setitem__(slice(-2, -2), [{**each, "index": 3} for each in legal.block({"type": "server_thing", "x": 1})])),
         ALL,
     ),
+    "no types": (
+        m(lambda e: [each.get("content_block", each.get("delta", {})).pop("type", None) for each in e]),
+        ALL,
+    ),
+    "no block starts": (
+        m(lambda e: e.__setitem__(slice(None), [each for each in e if each["type"] != "content_block_start"])),
+        replace(ALL, calls=[(None, "get_weather", BEIJING)]),
+    ),
+    "a good reason, but the call is broken off": (m(lambda e: e.pop(-4)), ERROR),
     "no block stops": (m(lambda e: e.__setitem__(slice(None), [each for each in e if each["type"] != "content_block_stop"])), ALL),
     "end_turn with a call": (m(lambda e: e[-2]["delta"].update(stop_reason="end_turn")), ALL),
     "pause_turn": (legal.sse(legal.messages(legal.text("Hi there"), stop="pause_turn")), Heard("Hi there", counts=M_USAGE)),
@@ -709,6 +789,7 @@ RESPONSES: dict[str, tuple[bytes, Heard]] = {
     "no event lines": (b"".join(event(each) for each in ITEMS), TOLD),
     "[DONE]": (legal.sse(ITEMS) + b"data: [DONE]\n\n", TOLD),
     "[DONE] between blanks": (legal.sse(ITEMS) + b"data:  [DONE] \n\n", TOLD),
+    "each event twice": (b"".join(2 * legal.sse([each]) for each in ITEMS), TOLD),
     "no deltas": (r(kept(".delta")), TOLD),
     "no done": (r(kept("text.done", "arguments.done", "part.done")), TOLD),
     "no parts": (r(kept("part.added", "part.done")), TOLD),
@@ -724,6 +805,7 @@ RESPONSES: dict[str, tuple[bytes, Heard]] = {
     "cut in a call": (r(lambda e: e.__delitem__(slice(-3, None))), ERROR),
     "failed": (legal.sse(legal.responses(legal.say("Hi"), status="failed")), ERROR),
     "an error": (r(lambda e: e.__setitem__(slice(-1, None), [{"type": "error", "code": None, "message": "gone", "param": None}])), ERROR),
+    "completed, but the call is broken off": (legal.sse(legal.responses(legal.call("call_a", "get_weather", '{"city":"Bei'))), ERROR),
     "incomplete": (legal.sse(legal.responses(legal.say("Hi there"), status="incomplete")), Heard("Hi there", stop="length", counts=R_USAGE)),
     "arguments in a fence": (
         legal.sse(legal.responses(legal.call("call_a", "get_weather", "```json\n", CALL, "\n```"))),
@@ -781,6 +863,50 @@ STREAMS = [
 def test_a_stream_for_a_client_that_waits_for_a_whole_answer(source: str, target: str, name: str) -> None:
     body, expected = {"chat": IRREGULAR, "messages": MESSAGES, "responses": RESPONSES}[source][name]
     check(target, JUDGES[target].whole(pipeline(source, target).folded(body)), expected)
+
+
+# events whose ends were lost on the way
+
+
+def data_of(body: bytes) -> list[bytes]:
+    """The JSON of every event."""
+    return [line.removeprefix(b"data: ") for line in body.split(b"\n") if line.startswith(b"data: {")]
+
+
+JOINED: dict[str, Callable[[list[bytes]], bytes]] = {
+    "on one line": lambda data: b"data: " + b"".join(data) + b"\n\n",
+    "on one line, with blanks": lambda data: b"data: " + b" ".join(data) + b"\n\n",
+    "on one line, each in its field": lambda data: b"data: " + b"data: ".join(data) + b"\n\n",
+    "two on each line": lambda data: b"".join(b"data: " + b"".join(data[at : at + 2]) + b"\n\n" for at in range(0, len(data), 2)),
+    "in a list": lambda data: b"data: [" + b",".join(data) + b"]\n\n",
+    "in a list that is the body": lambda data: b"[" + b"\n,\r\n".join(data) + b"]\n",
+    "lines of JSON": lambda data: b"\n".join(data) + b"\n",
+    "lines of JSON, with blank ones": lambda data: b"\n\n".join(data) + b"\n\n",
+}
+
+
+@pytest.mark.parametrize("name", JOINED)
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_events_that_came_as_one(source: str, target: str, name: str) -> None:
+    parts, stop = ANSWERS["everything"]
+    body = JOINED[name](data_of(speak(source, parts, stop, SPENT)))
+    translated(source, target, body, heard(parts, stop, SPENT), splits=5)
+
+
+@pytest.mark.parametrize("wrap", [b"%s", b"data: %s\n\n", b"event: message\ndata: %s\n\ndata: [DONE]\n\n", b"data: [%s]\n\n", b"[%s]"])
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_a_whole_answer_that_is_called_a_stream(source: str, target: str, wrap: bytes) -> None:
+    parts, stop = ANSWERS["everything"]
+    translated(source, target, wrap % tell(source, parts, stop, SPENT), heard(parts, stop, SPENT), splits=5)
+
+
+@pytest.mark.parametrize("wrap", [b"%s", b"data: %s\n\n"])
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_an_error_in_a_list(source: str, target: str, wrap: bytes) -> None:
+    """As Google's own of Chat Completions has it."""
+    body = wrap % b'[{\n  "error": {\n    "code": 429,\n    "message": "slow down"\n  }\n}\n]\n'.replace(b"\n", b"" if wrap[:1] == b"d" else b"\n")
+    answer = JUDGES[target].read(play(lambda: pipeline(source, target), [body]))
+    assert (answer.faults, (answer.error or {})["message"]) == ([], "slow down")
 
 
 # names and kinds of tools

@@ -10,8 +10,9 @@ from dataclasses import replace
 
 from . import json_text
 from .apis.codec import Codec
+from .apis.errors import last_words
 from .assembly import Transformer
-from .events import Event, Frame
+from .events import Event, Frame, StreamError
 from .sse import ServerSentEvent, parse
 
 
@@ -22,26 +23,57 @@ class Chain:
         self._codec = codec
         self._transformers = transformers
         self._note = note
+        self._unread: ServerSentEvent | None = None  # the last one, if it told nothing
 
     def take(self, sse: ServerSentEvent) -> Sequence[Frame]:
-        """What becomes of an event."""
-        return self.through([self._decode_body(sse) if is_body(sse) else self.decode(sse)])
+        """What becomes of an event, or of several that came as one, where nothing has to leave as it came."""
+        if is_body(sse):
+            sse = replace(sse, data=sse.raw.strip())
+        try:
+            listed = sse.data is not None and sse.data.startswith(b"[") and not sse.ends
+            frames = self._apart(sse) if listed else [self._read(sse)]
+        except json_text.NotJSON:
+            frames = self._apart(sse)
+        self._unread = None if any(frame.events for frame in frames) else sse
+        return self.through(frames)
+
+    def pass_over(self, sse: ServerSentEvent) -> None:
+        """An event without data: a comment, or words that are no event at all."""
+        if sse.raw.strip() and not (sse.raw.startswith(b":") or sse.event or sse.id is not None or sse.retry is not None):
+            self._unread = sse
+
+    def last_words(self) -> StreamError | None:
+        """Why the upstream broke off, if that was the last thing it said."""
+        sse = self._unread
+        return None if sse is None else last_words(sse.raw if sse.data is None else sse.data)
 
     def decode(self, sse: ServerSentEvent) -> Frame:
         """What an event tells; nothing where that is no JSON."""
+        try:
+            return self._read(sse)
+        except json_text.NotJSON:
+            if sse.event == b"error" and (error := last_words(sse.data or b"")):
+                return Frame(sse, (error,))
+            self._note("data that is no JSON passed as it came")
+            return Frame(sse)
+
+    def _read(self, sse: ServerSentEvent) -> Frame:
         try:
             return self._codec.decode(sse)
         except json_text.NotJSON:
             pass
         data = sse.data or b""
         wrapped = parse(data, data)  # an event in an event, as frameworks make it of what is one already
+        if wrapped.data is not None:
+            return self._codec.decode(replace(sse, data=wrapped.data, event=wrapped.event))
+        return self._codec.decode(replace(sse, data=json_text.readable(data)))
+
+    def _apart(self, sse: ServerSentEvent) -> Sequence[Frame]:
+        """What the objects of a list tell, or those of one line; nothing where it holds anything else."""
         try:
-            if wrapped.data is not None:
-                return self._codec.decode(replace(sse, data=wrapped.data, event=wrapped.event))
-            return self._codec.decode(replace(sse, data=json_text.readable(data)))
+            return [self.decode(replace(sse, data=data)) for data in json_text.objects(sse.data or b"")]
         except json_text.NotJSON:
-            self._note("data that is no JSON passed as it came")
-            return Frame(sse)
+            return [self.decode(sse)]
 
     def through(self, frames: Sequence[Frame], first: int = 0) -> Sequence[Frame]:
         """Takes frames through the transformers from the `first` on."""
@@ -68,14 +100,7 @@ class Chain:
         frames = [*self.through([frame]), *self.released()]
         return frame, tuple(event for part in frames for event in part.events), any(part.touched for part in frames)
 
-    def _decode_body(self, sse: ServerSentEvent) -> Frame:
-        """A whole response, most often an error, whose content type says that it is a stream."""
-        try:
-            return self._codec.decode_message(sse.raw)
-        except json_text.NotJSON:
-            return Frame(sse)
-
 
 def is_body(sse: ServerSentEvent) -> bool:
-    """Whether it is a whole response, and no event."""
-    return sse.data is None and sse.raw.lstrip().startswith(b"{")
+    """Whether it is no event: a whole response, most often an error, that is called a stream, or lines of JSON."""
+    return sse.data is None and sse.raw.lstrip().startswith((b"{", b"["))

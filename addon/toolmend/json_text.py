@@ -37,6 +37,7 @@ _SOME_OF_IT = b"0" * (len(_LONG_NUMBER) // _EACH)
 """What there is of a long number in every sixth byte, at least: most texts are told by these to hold none."""
 
 _BLANKS = re.compile(r"[ \t\n\r]*")
+_BETWEEN = re.compile(r"(?:[ \t\n\r,\[\]]|data:)*")
 _scan = json.JSONDecoder().raw_decode
 
 
@@ -75,6 +76,28 @@ def readable(data: bytes) -> bytes:
         return dumps(json.loads(data.decode(errors="replace"), strict=False)).encode()
     except (ValueError, RecursionError) as error:
         raise NotJSON(str(error)) from None
+
+
+def objects(data: bytes) -> list[bytes]:
+    """The texts of objects that stand in a list, or one behind another, as where what ends an event was lost.
+
+    Raises NotJSON where there is anything else.
+    """
+    if len(data) > SMALL and _is_crowded(data):
+        raise NotJSON(f"it has more than {MANY} values")
+    text = data.decode(errors="replace")
+    found: list[bytes] = []
+    at = _behind(_BETWEEN, text, 0)
+    try:
+        while at < len(text):
+            value, end = _scan(text, at)
+            if not isinstance(value, dict):
+                raise NotJSON("no JSON object")
+            found.append(text[at:end].encode())
+            at = _behind(_BETWEEN, text, end)
+    except (ValueError, RecursionError) as error:
+        raise NotJSON(str(error)) from None
+    return found
 
 
 def _is_crowded(data: bytes) -> bool:
@@ -160,6 +183,10 @@ def _member(text: str, key: str) -> tuple[int, int, str]:
 
 
 def _skip(text: str, at: int) -> int:
-    match = _BLANKS.match(text, at)
+    return _behind(_BLANKS, text, at)
+
+
+def _behind(what: re.Pattern[str], text: str, at: int) -> int:
+    match = what.match(text, at)
     assert match
     return match.end()

@@ -157,7 +157,7 @@ class Pipeline:
             self._send(self._chain.released(), out)
             if not self.done:
                 out.append(b"")
-                out[-1] = self._writer.close() if self._writer else self._codec.held()
+                out[-1] = self._writer.close(self._chain.last_words()) if self._writer else self._codec.held()
             return b"".join(out if self._writer else _apart(out, rest))
         except Exception as error:
             return self._fail(error, out)
@@ -208,7 +208,7 @@ class Pipeline:
                 events += (event for frame in self._chain.take(sse) for event in frame.events)
             events += (event for frame in (*self._chain.ended(), *self._chain.released()) for event in frame.events)
             if not any(isinstance(event, _ENDS) and getattr(event, "choice", 0) == 0 for event in events):
-                events.append(StreamError("api_error", _CUT_OFF, 502))
+                events.append(self._chain.last_words() or StreamError("api_error", _CUT_OFF, 502))
             return self._writer.message(events)
         except Exception as error:
             self._fail(error, [])
@@ -239,6 +239,7 @@ class Pipeline:
                 return
         if self._writer:
             if not is_body(sse) and (sse.data is None or sse.event == b"ping"):
+                self._chain.pass_over(sse)
                 out.append(self._writer.ping())
             else:
                 self._send(self._chain.take(sse), out)

@@ -13,7 +13,7 @@ from .. import json_text
 from ..tools import Tools
 from .arguments import Arguments
 
-INNER = ("name", "arguments", "parameters")
+INNER = ("name", "arguments", "parameters", "input")
 """What stands in a call's `function`, where it is spelt so at all; some have it beside that."""
 
 _PREFIX = "functions."
@@ -58,8 +58,9 @@ def inner_of(entry: Mapping[str, Any], kind: str) -> tuple[Mapping[str, Any], bo
     if "arguments" in inner and ("name" in inner or "name" not in entry):  # nearly all
         return inner, True
     found = {**{name: entry[name] for name in INNER if name in entry}, **inner}
-    if kind == "function" and "parameters" in found:
-        found.setdefault("arguments", found["parameters"])
+    for other in ("parameters", "input") if kind == "function" else ():
+        if other in found:
+            found.setdefault("arguments", found[other])
     return found, all(name in inner for name in ("name", "arguments") if name in found)
 
 

@@ -80,6 +80,7 @@ class Chat:
         self._runs: dict[int, Run] = {}  # of reasoning that is told in details
         self._failed = False
         self._finished: set[int] = set()
+        self._first: int | None = None  # the choice that spoke first
 
     def decode(self, sse: ServerSentEvent) -> Frame:
         """One server-sent event → its frame. Raises json_text.NotJSON where the data is no JSON."""
@@ -224,7 +225,7 @@ class Chat:
 
     def _decode_choice(self, choice: Mapping[str, Any], place: int, key: str, events: list[Event]) -> bool:
         regular = True
-        index = index_of(choice.get("index"), place)
+        index = self._heard(index_of(choice.get("index"), place))
         if not is_index(choice.get("index")):
             regular = self._mended("choice_index")
         if index not in self._choices:
@@ -264,6 +265,13 @@ class Chat:
             put_seal(self._runs, index, events, first, whole=key == "message")
         return regular
 
+    def _heard(self, index: int) -> int:
+        """The index of a choice; where all is written anew, and but one is heard, that of the first that speaks is 0."""
+        if not self._patient:
+            return index
+        self._first = index if self._first is None else self._first
+        return 0 if index == self._first else self._first if index == 0 else index
+
     def _settle(self, index: int, events: list[Event]) -> bool:
         """Something is said that is no call: those that wait come in front of it. Whether none did."""
         first = len(events)
@@ -296,7 +304,7 @@ class Chat:
         content = delta.get("content")
         if isinstance(content, str) and content:
             events.append(TextDelta(content, index))
-        elif isinstance(content, list):
+        elif isinstance(content, list | dict):
             events += parts_of(content, index)
         refusal = delta.get("refusal")
         if isinstance(refusal, str) and refusal:

@@ -161,6 +161,7 @@ class Calls:
         else:
             regular &= self._said_again(call, id_, name)
         call.begun = call.begun or not (arguments.isspace() or not arguments)
+        call.repeated = call.repeated and not call.begun
         if not call.started:
             call.extra.update((key, value) for key, value in entry.items() if key not in _KNOWN_KEYS)
             if not self._certain(call):

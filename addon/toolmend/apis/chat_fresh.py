@@ -9,7 +9,7 @@
     data: [DONE]
 
 Rule of this file: sections 6.2 and 7 of wire-apis.md. The reason, the usage and [DONE] are written together when the message is
-known to be over; an error is the last thing a stream says, and a message that was cut off is one.
+known to be over; an error is the last thing a stream says, and a message that was cut off is one, or a call in it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,6 +32,7 @@ from ..events import (
     Usage,
 )
 from ..fold import Call, Message, Thinking, fold
+from .call_identity import value_of
 from .chat_calls import BROKEN_OFF
 from .chat_details import sealed, text_entry
 from .chat_reports import usage_as
@@ -43,6 +44,7 @@ PING = b": keep-alive\n\n"
 
 _CUT_OFF = StreamError("server_error", "The upstream broke off before the message was complete.", 502)
 _EMPTY = StreamError("server_error", "The upstream's message is empty.", 502)
+_BROKEN_CALL = StreamError("server_error", "A tool call of the upstream's answer was broken off.", 502)
 _ENDED = StreamError("server_error", "The upstream ended with an error.", 502)
 
 
@@ -84,14 +86,14 @@ class ChatWriter:
         """A sign of life."""
         return b"" if self._over else PING
 
-    def close(self) -> bytes:
+    def close(self, why: StreamError | None = None) -> bytes:
         """The upstream's body is over."""
         out: list[bytes] = []
         if not self._over:
             if self._finish:
                 self._end(out)
             else:
-                self._fail(_CUT_OFF, out)
+                self._fail(why or _CUT_OFF, out)
         return b"".join(out)
 
     def fail(self, message: str) -> bytes:
@@ -107,6 +109,8 @@ class ChatWriter:
         size = len(whole.text) + len(whole.refusal) + len(whole.reasoning) + sum(len(c.arguments) for c in whole.calls.values())
         reason = _reason(whole.finish, size, len(whole.calls))
         error = whole.error or (reason if isinstance(reason, StreamError) else None)
+        if reason not in BROKEN_OFF and any(_is_broken(call) for call in whole.calls.values()):
+            error = error or _BROKEN_CALL
         if error:
             return _error(error)
         answer = {
@@ -194,10 +198,13 @@ class ChatWriter:
         if isinstance(reason, StreamError):
             self._fail(reason, out)
             return
-        self._over = True
         if reason not in BROKEN_OFF:
+            if any(call.given and call.kind == "function" for call in self._calls.values()):
+                self._fail(_BROKEN_CALL, out)
+                return
             for call in self._calls.values():
                 self._complete(call, out)
+        self._over = True
         self._delta({}, out, reason)
         if self._include_usage:
             out.append(self._chunk("[]", f',"usage":{json_text.dumps(self._count(self._usage, self._size))}'))
@@ -247,6 +254,10 @@ def _reason(finish: Finish | None, size: int, calls: int) -> str | StreamError:
     if reason == "error":
         return _ENDED
     return reason if reason in BROKEN_OFF else "tool_calls" if calls else "stop"
+
+
+def _is_broken(call: Call) -> bool:
+    return call.kind == "function" and not call.complete and bool(call.arguments) and value_of(call.arguments) is None
 
 
 def _error(error: StreamError) -> bytes:

@@ -6,20 +6,20 @@
 Rule of this file: providers agree on little here, so nothing is taken for granted; what is missing counts 0.
 """
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from ..events import Event, Finish, StreamError, Usage
 from .counts import count
-
-_STATUS = re.compile("[1-5][0-9]{2}")
+from .error_words import error_in, stream_error
 
 
 def usage_in(chunk: Mapping[str, Any]) -> Usage | None:
-    """The token counts that a chunk tells, of itself or in a choice, as Moonshot does."""
+    """The token counts that a chunk tells, of itself or in a choice, as Moonshot does, or in a member of its own, as Groq."""
     choices = chunk.get("choices")
     told = [choice.get("usage") for choice in choices if isinstance(choice, dict)] if isinstance(choices, list) else []
+    if isinstance(own := chunk.get("x_groq"), dict):
+        told.append(own.get("usage"))
     return next((usage_of(usage) for usage in (chunk.get("usage"), *told) if isinstance(usage, dict)), None)
 
 
@@ -30,36 +30,25 @@ def usage_of(usage: Mapping[str, Any]) -> Usage:
     prompt = prompt if isinstance(prompt, dict) else {}
     completion = completion if isinstance(completion, dict) else {}
     cached = prompt.get("cached_tokens") or usage.get("prompt_cache_hit_tokens") or usage.get("cached_tokens")
+    written = prompt.get("cache_write_tokens") or usage.get("cache_write_tokens") or usage.get("cache_creation_input_tokens")
     return Usage(
         count(usage.get("prompt_tokens")),
         count(usage.get("completion_tokens")),
-        count(cached),
-        count(prompt.get("cache_write_tokens") or usage.get("cache_write_tokens")),
+        count(cached or usage.get("cache_read_input_tokens")),  # LiteLLM has Anthropic's names beside
+        count(written),
         count(completion.get("reasoning_tokens")),
     )
 
 
-def error_of(error: Any) -> StreamError:
-    """An `error` member of a chunk: an object, or whatever a provider puts there."""
-    if not isinstance(error, dict):
-        return StreamError("error", str(error))
-    status = error.get("code")
-    if isinstance(status, str) and _STATUS.fullmatch(status):
-        status = int(status)
-    return StreamError(
-        str(error.get("type") or "error"), str(error.get("message") or ""), status if isinstance(status, int) else 0
-    )
-
-
 def errors_of(chunk: Mapping[str, Any], *, named: bool = False) -> list[StreamError]:
-    """The errors that a chunk tells, in its choices or of itself; vLLM has (had) bodies that are one.
+    """The errors that a chunk tells, in its choices or of itself.
 
     `named`: its event is called `error`, so it is one.
     """
     choices = chunk.get("choices")
     told = [choice.get("error") for choice in choices if isinstance(choice, dict)] if isinstance(choices, list) else []
-    told.append(chunk if chunk.get("object") == "error" else chunk.get("error") or (chunk if named else None))
-    return [error_of(error) for error in told if error]
+    told = [error for error in told if error] or [error_in(chunk) or (chunk if named else None)]
+    return [stream_error(error, chunk) for error in told if error]
 
 
 def put_errors(chunk: Mapping[str, Any], events: list[Event], *, failed: bool, named: bool) -> bool:

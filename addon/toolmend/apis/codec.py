@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeGuard
 
 from ..course import Course
-from ..events import Event, Frame
+from ..events import Event, Frame, StreamError
 from ..sse import ServerSentEvent
 from ..tools import Tools
 from .shape import Shape
@@ -103,8 +103,8 @@ class Writer(Protocol):
     def ping(self) -> bytes:
         """A sign of life, at a comment or ping of the upstream's."""
 
-    def close(self) -> bytes:
-        """The upstream's body is over: the legal end, once; an error if the message was cut off."""
+    def close(self, why: StreamError | None = None) -> bytes:
+        """The upstream's body is over: the legal end, once; an error if the message was cut off, and `why` if that is known."""
 
     def fail(self, message: str) -> bytes:
         """Something broke on our side: a legal error as the last thing in the stream."""

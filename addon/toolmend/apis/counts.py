@@ -10,6 +10,7 @@ MAX = 2**53 - 1
 
 def count(value: Any) -> int:
     """The number; 0 where it is none (`true` is none, though Python takes it for one)."""
+    value = int(value) if isinstance(value, float) and value.is_integer() else value
     return value if type(value) is int and 0 < value <= MAX else 0
 
 

@@ -18,7 +18,9 @@ from datetime import datetime
 from typing import Any
 
 from .. import json_text
+from ..events import StreamError
 from ..sse import Decoder
+from .error_words import error_in, of_choice, stream_error, words_of
 from .headers import Headers, request_id, translate_headers
 from .messages_errors import error_type, overflows, status_of, too_long
 
@@ -53,6 +55,9 @@ GOOGLE_STATUS = {
     504: "DEADLINE_EXCEEDED",
 }
 """What Gemini calls a status; of others, INVALID_ARGUMENT or INTERNAL. Source: ai.google.dev/gemini-api/docs/troubleshooting."""
+
+_FIELDS = ("data", "event", "retry")
+"""A line of an event begins with one of these, and may have been cut in it."""
 
 _OVERLOADED = re.compile(r"overloaded|\bcapacity\b", re.IGNORECASE)
 
@@ -99,7 +104,7 @@ def is_error(body: bytes) -> bool:
         return False
     if not isinstance(value, dict) or not (_error(value) or value.get("type") == "error"):
         return False
-    return not (value.get("choices") or value.get("output") or value.get("content")) or bool(_choice_error(value))
+    return not (value.get("choices") or value.get("output") or value.get("content")) or bool(of_choice(value))
 
 
 def _value(body: bytes) -> Any:
@@ -125,16 +130,9 @@ def fault_of(status: int, body: bytes) -> Fault:
     if isinstance(value, list) and value:  # Google
         value = value[0]
     error: Any = (_error(value) if isinstance(value, dict) else None) or value
-    if isinstance(error, Mapping):
-        metadata = error.get("metadata")
-        raw = metadata.get("raw") if isinstance(metadata, Mapping) else None  # OpenRouter: what the provider said
-        words = [text for text in (error.get("message") or error.get("msg"), raw) if isinstance(text, str) and text]
-        message = ": ".join(words) or json_text.dumps(error)
-        code, type_ = error.get("code"), error.get("type") or error.get("status")
-        param = error.get("param")
-    else:
-        message = error if isinstance(error, str) and error else json_text.dumps(error)
-        code, type_, param = None, None, None
+    message = words_of(error)
+    of = error if isinstance(error, Mapping) else {}
+    code, type_, param = of.get("code"), of.get("type") or of.get("status"), of.get("param")
     if status < 400:
         status = _status(code, type_, message)
     return Fault(
@@ -184,19 +182,24 @@ def _anthropic(fault: Fault) -> tuple[int, str, str]:
     return status_of(kind), kind, fault.message
 
 
+def last_words(data: bytes) -> StreamError | None:
+    """The error that the last thing was that an upstream said before it broke off, in whatever form; None if it was none."""
+    if data.lstrip().startswith((b"{", b"[")):
+        try:
+            value = json_text.loads(data)
+        except json_text.NotJSON:
+            return None
+        error = _error(value) if isinstance(value, dict) else None
+        return stream_error(error, value) if error else None
+    text = data[:MAX_TEXT].decode(errors="replace").strip()
+    if not text or text.startswith("<") or any(name.startswith(text) for name in _FIELDS):
+        return None
+    return StreamError("error", text)
+
+
 def _error(value: Mapping[str, Any]) -> Any:
     """The part of a body that tells the error; None if there is none."""
-    for found in (value.get("error"), _choice_error(value), value.get("detail")):
-        if found:
-            return found[0] if isinstance(found, list) else found
-    return value if isinstance(value.get("message"), str) and not value.get("choices") else None
-
-
-def _choice_error(value: Mapping[str, Any]) -> Any:
-    """OpenRouter puts the error of a provider into the choice."""
-    choices = value.get("choices")
-    first = choices[0] if isinstance(choices, list) and choices else None
-    return first.get("error") if isinstance(first, Mapping) else None
+    return error_in(value) or (value if isinstance(value.get("message"), str) and not value.get("choices") else None)
 
 
 def _status(code: Any, type_: Any, message: str) -> int:

@@ -12,22 +12,21 @@ which means nothing to anybody else.
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from .. import json_text
 from ..course import IN_STRING, Course
-from ..events import Event, Frame, MessageEnd, MessageStart, ReasoningDelta, StreamError, TextDelta, ToolCallDelta
+from ..events import Event, Frame, MessageEnd, MessageStart, ReasoningDelta, TextDelta, ToolCallDelta
 from ..sse import ServerSentEvent
 from .codec import Reply
+from .error_words import error_in, stream_error
 from .messages_content import Content
 from .messages_encode import Encoder, type_of
 from .messages_errors import status_of
-from .messages_reports import finish_of, usage_of
+from .messages_reports import BROKEN_OFF, finish_of, usage_of
 from .messages_whole import in_order, rewrite_message
 from .shape import Shape, learn
-
-_BROKEN_OFF = ("length", "content_filter")
-"""Finish reasons behind which a call without arguments is not one that needs none."""
 
 _INPUT = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 
@@ -52,6 +51,7 @@ class Messages:
             "content_block_stop": self._content.stop,
             "message_delta": self._delta,
             "message_stop": self._stop,
+            "message": self._whole,
             "error": _error,
         }
 
@@ -75,7 +75,7 @@ class Messages:
         events: list[Event] = []
         name = type_of(sse, data)
         if read := self._readers.get(name):
-            if not self._started and name not in ("message_start", "error"):
+            if not self._started and name not in ("message_start", "message", "error"):
                 self._start({}, events)
             read(data, events)
         if name and (sse.event != name.encode(errors="replace") or data.get("type") != name):
@@ -103,11 +103,15 @@ class Messages:
         if message.get("error"):
             _error(message, events)
             return Frame(ServerSentEvent(body, body), tuple(events))
+        self._content.regular = True
+        self._message(message, events)
+        return Frame(ServerSentEvent(body, body), tuple(events), touched=not self._content.regular)
+
+    def _message(self, message: Mapping[str, Any], events: list[Event]) -> None:
         events.append(MessageStart())
         content = message.get("content")
         blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
         announced = in_order(blocks)
-        self._content.regular = True
         for block in blocks:
             if announced:
                 events.append(MessageStart())
@@ -116,7 +120,13 @@ class Messages:
             events.append(finish)
         if isinstance(message.get("usage"), dict):
             events.append(usage_of(message["usage"]))
-        return Frame(ServerSentEvent(body, body), tuple(events), touched=not self._content.regular)
+
+    def _whole(self, message: Mapping[str, Any], events: list[Event]) -> None:
+        """A whole message as the only event."""
+        if not self._started:
+            self._started = True
+            self._message(message, events)
+            events.append(MessageEnd())
 
     def close(self) -> Frame:
         """Nothing: a call is over when its block is."""
@@ -156,7 +166,7 @@ class Messages:
             said = {}
         finish = finish_of(said)
         if finish:
-            self._content.close(events, broken=finish.finish_reason in _BROKEN_OFF)
+            self._content.close(events, broken=finish.finish_reason in BROKEN_OFF)
             events.append(finish)
         usage = data.get("usage")
         if isinstance(usage, dict):
@@ -185,7 +195,5 @@ def _learn(data: bytes, value: dict[str, Any], events: list[Event]) -> Shape | N
 
 
 def _error(data: Mapping[str, Any], events: list[Event]) -> None:
-    error = data.get("error") or data
-    error = error if isinstance(error, dict) else {"message": str(error)}
-    name, status = str(error.get("type") or "error"), error.get("code")
-    events.append(StreamError(name, str(error.get("message") or ""), status if isinstance(status, int) else status_of(name)))
+    told = stream_error(error_in(data) or data, data)
+    events.append(replace(told, status=told.status or status_of(told.type)))

@@ -164,7 +164,7 @@ class Blocks:
         self._advance()
 
     def finish(self, *, cut: bool) -> None:
-        """The message is over. `cut`: it was broken off for its length, and so may be the arguments of a call."""
+        """The message is over. `cut`: it was broken off, for its length or by a filter, and so may be the arguments of a call."""
         self._cut = cut
         for block in self._queue:
             block.over = True

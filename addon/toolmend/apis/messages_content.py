@@ -21,16 +21,13 @@ from .call_identity import bare, only_fitting, text_of
 from .codec import Reply
 from .indices import index_of, is_index
 from .messages_input import input_of
+from .messages_kinds import BLOCKS, DELTAS, FITS, kind_of
 
 MAX_OPEN = 256
 """Blocks that may be open at once: one, by the rules of the API."""
 
 MAX_NAMELESS = 1024 * 1024
 """Characters of the arguments of a call without a name that wait for their end; what is longer is text."""
-
-_FITS = {"text_delta": "text", "citations_delta": "text", "thinking_delta": "thinking", "signature_delta": "thinking"}
-_FITS |= {"input_json_delta": "tool_use"}
-"""The block that a delta fits; arguments may be those of a block that is not ours."""
 
 _WITHOUT_INPUT = ("text", "thinking", "redacted_thinking")
 
@@ -82,8 +79,12 @@ class Content:
         if not isinstance(delta, dict):
             self.mended("delta")
             return
-        kind = delta.get("type")
-        block = self._fitting(data.get("index"), kind if isinstance(kind, str) else "")
+        kind = self._kind(delta, DELTAS)
+        block = self._fitting(data.get("index"), kind)
+        index = index_of(data.get("index"), self._next)
+        if block is None and kind in FITS and index >= self._next:  # its beginning did not come; of a call its name neither
+            self._next = index + 1
+            block = self._open[index] = _Block(FITS[kind], nameless="" if kind == "input_json_delta" else None)
         match kind:
             case "text_delta":
                 if text := self._text(delta.get("text")):
@@ -153,8 +154,7 @@ class Content:
 
     def _begin(self, content: Mapping[str, Any], events: list[Event]) -> _Block:
         """A block that begins, and what it says already."""
-        kind = content.get("type")
-        block = _Block(kind if isinstance(kind, str) else "")
+        block = _Block(self._kind(content, BLOCKS))
         match block.kind:
             case "text":
                 if text := self._text(content.get("text")):
@@ -261,6 +261,13 @@ class Content:
         self.mended("arguments_type")
         return text_of(value)
 
+    def _kind(self, of: Mapping[str, Any], known: Mapping[str, str]) -> str:
+        """The type of a block or of a delta."""
+        kind = kind_of(of, known)
+        if kind != of.get("type") and kind:
+            self.mended("block_type")
+        return kind
+
     def _text(self, value: Any) -> str:
         """A text, which clients expect to be one."""
         if isinstance(value, str):
@@ -270,7 +277,7 @@ class Content:
 
     def _fitting(self, index: Any, kind: str) -> _Block | None:
         """The block that a delta of this kind is of: where that at its index does not fit, the only one that does."""
-        block, fits = self._at(index), _FITS.get(kind, "")
+        block, fits = self._at(index), FITS.get(kind, "")
         if block and (not fits or block.kind == fits):
             return block
         others = [other for other in (self._stopped, *self._open.values()) if other and other.kind == fits]

@@ -20,10 +20,12 @@ from .. import json_text
 from ..events import Event, Finish, Frame, MessageEnd, ToolCallStart
 from ..sse import ServerSentEvent
 from .codec import Reply
+from .error_words import error_in
 from .indices import index_of
 from .messages_blocks import Block, Blocks, event
 from .messages_errors import error_body
-from .messages_reports import same_stop
+from .messages_kinds import BLOCKS, DELTAS, typed
+from .messages_reports import BROKEN_OFF, same_stop
 
 _TOLD = ("text_delta", "thinking_delta", "signature_delta")
 """Deltas that events tell, the signature's when its block stops."""
@@ -175,7 +177,7 @@ class Encoder:
         if self._finished:
             return
         self._finished = True
-        blocks.finish(cut=finish is not None and finish.finish_reason == "length")
+        blocks.finish(cut=finish is not None and finish.finish_reason in BROKEN_OFF)
         self._sent(blocks, out)
         if self._over:
             return
@@ -234,7 +236,7 @@ def type_of(sse: ServerSentEvent, data: Mapping[str, Any]) -> str:
     name = data.get("type")
     if isinstance(name, str) and name:
         return name
-    return "error" if data.get("error") else sse.event.decode(errors="replace")
+    return "error" if error_in(data) else sse.event.decode(errors="replace")
 
 
 def _data(sse: ServerSentEvent) -> dict[str, Any]:
@@ -246,13 +248,11 @@ def _data(sse: ServerSentEvent) -> dict[str, Any]:
 
 
 def _content_of(data: Mapping[str, Any]) -> Mapping[str, Any]:
-    content = data.get("content_block")
-    return content if isinstance(content, dict) else {}
+    return typed(data.get("content_block"), BLOCKS)
 
 
 def _delta_of(data: Mapping[str, Any]) -> Mapping[str, Any]:
-    delta = data.get("delta")
-    return delta if isinstance(delta, dict) else {}
+    return typed(data.get("delta"), DELTAS)
 
 
 def _index(data: Mapping[str, Any]) -> int | None:

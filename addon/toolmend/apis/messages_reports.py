@@ -11,6 +11,9 @@ from ..events import Finish, Usage
 from .counts import count
 from .reasons import meant
 
+BROKEN_OFF = ("length", "content_filter")
+"""Finish reasons in front of which a call may be broken off, and one without arguments is not one that needs none."""
+
 _STOP = {"length": "max_tokens", "content_filter": "refusal"}
 """Finish reason → stop reason, where it says more than that there was a call, or none."""
 

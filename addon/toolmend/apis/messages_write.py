@@ -5,9 +5,9 @@
 
 Rule of this file: whatever comes, the strictest client can read what goes out, and nothing is told that was not said. The
 stop reason and the counts wait for the end of the message, for usage comes behind the finish reason; without either, or with
-a call that cannot be read, the end is an error. Arguments that were broken off for the length of the answer stay as they came,
-under `max_tokens`, as Anthropic itself has them (§1.4: they are neither made up nor `{}`); of a whole message, whose `input` is
-an object, such a call is left out.
+a call that cannot be read, the end is an error. Arguments that were broken off for the length of the answer, or by a filter, stay
+as they came, under `max_tokens` or `refusal`, as Anthropic itself has them (§1.4: they are neither made up nor `{}`); of a whole
+message, whose `input` is an object, such a call is left out.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ from .counts import told
 from .messages_blocks import Blocks, event
 from .messages_errors import error_body, error_type
 from .messages_input import input_of
-from .messages_reports import stop_of, usage_to
+from .messages_reports import BROKEN_OFF, stop_of, usage_to
 
 MAX_SILENT = 64
 """Events without output, behind which a ping tells that the upstream lives. No clock: the output depends on the input alone."""
@@ -63,11 +63,13 @@ class MessagesWriter:
             return b""
         return _PING.encode() if self._started else b": ping\n\n"
 
-    def close(self) -> bytes:
+    def close(self, why: StreamError | None = None) -> bytes:
         """The upstream's body is over: the legal end, once; an error if the message was cut off."""
         out: list[str] = []
         if not self._over and self._finish:
             self._end(out)
+        elif not self._over and why:
+            self._write(why, out)
         elif not self._over:
             self._fail("api_error", "the upstream's answer was cut off" if self._started else _EMPTY, out)
         return "".join(out).encode()
@@ -207,7 +209,7 @@ def _content(message: Message, reply: Reply) -> tuple[list[dict[str, Any]], bool
 
 def _cut(finish: Finish | None) -> bool:
     """Whether a message was broken off, and a call in it may be, too."""
-    return finish is not None and finish.finish_reason == "length"
+    return finish is not None and finish.finish_reason in BROKEN_OFF
 
 
 def _unreadable(name: str) -> str:

@@ -45,7 +45,7 @@ class Responses:
         if sse.ends:
             return Frame(sse, self._reading.done())
         data = _data(sse) if sse.data else {}
-        if not data:
+        if not data or self._is_again(sse, data):
             return Frame(sse)
         self._last = sse, data
         events = self._reading.feed(data["type"], data)
@@ -119,6 +119,15 @@ class Responses:
             if name not in response or value is not response[name]:
                 body = json_text.replace_member(body, name, json_text.dumps(value))
         return body.encode()
+
+    def _is_again(self, sse: ServerSentEvent, data: dict[str, Any]) -> bool:
+        """Whether it is the last event again, number and all, where nothing has to leave as it came. Then each is looked at."""
+        last, _ = self._last
+        same = self._reply.translates and last is not None and last.data == sse.data
+        again = same and type(data.get("sequence_number")) is int
+        if again:
+            self._shape, self._learnt = None, _MOST_LEARNT
+        return again
 
     def _learn(self, sse: ServerSentEvent, data: dict[str, Any], events: tuple[Event, ...]) -> None:
         event = events[0] if len(events) == 1 and data["type"] in DELTAS and self._reading.regular else None

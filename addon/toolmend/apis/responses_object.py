@@ -13,6 +13,7 @@ from .. import ids
 from ..events import StreamError, Usage
 from .codec import Reply
 from .counts import count
+from .error_words import stream_error
 from .messages_errors import overflows
 
 _ECHOED: dict[str, tuple[tuple[type, ...], Any]] = {
@@ -152,13 +153,12 @@ def finish_reason(status: str, response: Mapping[str, Any], *, called: bool) -> 
     return "tool_calls" if called else "stop"
 
 
-def error_of(error: Any) -> StreamError:
-    """The error of a response, of an `error` event, or of a body."""
-    if not isinstance(error, dict):
-        return StreamError("error", str(error))
-    code = error.get("code")
-    type_ = code if isinstance(code, str) and code else str(error.get("type") or "error")
-    return StreamError(type_, str(error.get("message") or ""), code if type(code) is int else _STATUSES.get(type_, 0))
+def error_of(error: Any, around: Mapping[str, Any] | None = None) -> StreamError:
+    """The error of a response, of an `error` event, or of a body; `around`: what it stands in."""
+    told = stream_error(error, around)
+    code = error.get("code") if isinstance(error, dict) else None
+    type_ = code if isinstance(code, str) and code else told.type
+    return StreamError(type_, told.message, told.status or _STATUSES.get(type_, 0))
 
 
 def _code(error: StreamError) -> str:

@@ -34,6 +34,7 @@ from ..events import (
 from ..seals import Seal
 from ..tools import Tools
 from .call_identity import only_fitting
+from .error_words import error_in
 from .responses_items import MAX_KEPT
 from .responses_known import Heard, Known
 from .responses_object import error_of, finish_reason, usage_of
@@ -93,12 +94,13 @@ class Reading:
             status = response.get("status") if isinstance(response, dict) else None
             # some upstreams have one event for every end, and the response tells which it is
             self._last(status if status in _ENDS else type_.partition(".")[2], response)
-        elif type_ in ("error", "response.error") or (not type_ and data.get("error")):
-            inner = data.get("error")
+        elif type_ in ("error", "response.error") or (not type_ and error_in(data)):
             self._over = True
-            self._events.append(error_of(inner or data))
+            self._events.append(error_of(error_in(data) or data, data))
         elif type_ in ("response.created", "response.in_progress", "response.queued"):
             self._start()
+        elif data.get("object") == "response":  # a whole one as the only event
+            self._last(data.get("status"), data)
         return tuple(self._events)
 
     def done(self) -> tuple[Event, ...]:
@@ -270,7 +272,8 @@ class Reading:
         response = response if isinstance(response, dict) else {}
         if status in ("failed", "cancelled") or response.get("error"):
             self._over = True
-            self._events.append(error_of(response.get("error") or {"type": status}))
+            told = response.get("error") or {"type": status, "message": f"The upstream's answer is {status}."}
+            self._events.append(error_of(told, response))
             return
         output, found = response.get("output"), set[int]()
         for place, wire in enumerate(output if isinstance(output, list) else ()):
@@ -304,6 +307,7 @@ def _index(data: Mapping[str, Any], shape: Shape) -> int:
 def _value(text: str) -> Any:
     """What arguments say; None where that is nothing."""
     try:
-        return json_text.loads(text.encode(errors="surrogatepass"))
+        # where deltas cut a character in two, its halves are one again
+        return json_text.loads(text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").encode())
     except json_text.NotJSON:
         return None

@@ -52,11 +52,14 @@ class ResponsesWriter:
         """A comment."""
         return b"" if self._over else b": keep-alive\n\n"
 
-    def close(self) -> bytes:
+    def close(self, why: StreamError | None = None) -> bytes:
         """The upstream's body is over."""
         if not self._over:
             self._begin()
-            self._end(ended_well=False)
+            if why and not self._finish:
+                self._fail(why)
+            else:
+                self._end(ended_well=False)
         return self._output.take()
 
     def fail(self, message: str) -> bytes:
