@@ -175,6 +175,14 @@ data: {"output_index":1,"delta":"***************"}\n""",
         alike("a") + alike("as") + alike("s")[:-2] + b',{"t":"k-ant-api03-AbC_9/xYz"}\n',
         alike("a") + alike("as") + alike("*")[:-2] + b',{"t":"*********************"}\n',
     ),
+    "lines alike, a key with escapes in an id": (
+        b"".join(b'{"id":"s\\u006b-ant-api03-AbC_9/xYz 1","created":%d,"t":"%d"}\n' % (at, at) for at in range(4)),
+        b"".join(b'{"id":"*************************** 1","created":%d,"t":"%d"}\n' % (at, at) for at in range(4)),
+    ),
+    "lines alike, a key with escapes in filler": (
+        b"".join(alike(text, "s\\u006b-ant-api03-AbC_9/xYz 1") for text in ("x", "y", "x", "x")),
+        b"".join(alike(text, "*" * 27 + " 1") for text in ("x", "y", "x", "x")),
+    ),
     "lines alike, what went on otherwise is over": (
         b"".join(map(alike, ("a", "as", "sk-", " no"))) + b": hi\n\n" + b"".join(map(alike, ("ant-api03-AbC_9/xYz", "x"))),
         None,
