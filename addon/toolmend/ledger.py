@@ -92,8 +92,8 @@ class Ledger:
             self._left += size
 
     def went_ahead(self, comment: bytes, out: list[bytes]) -> None:
-        """A comment went out, ahead of the events that are still inside. Raises TooManyCommentsError: it does not."""
-        if not self._inside:
+        """A comment went out, ahead of events that gave nothing yet. Raises TooManyCommentsError: it does not."""
+        if not self._inside and self._left == self._sure[1]:
             self.goes(out, len(comment))
             return
         if len(self._ahead) == MAX_AHEAD or self._within > MAX_WITHIN:
