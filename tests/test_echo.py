@@ -50,6 +50,11 @@ def alike(text: str, filler: str = "x") -> bytes:
     return b'{"t":"%s","obfuscation":"%s"}\n\n' % (text.encode(), filler.encode())
 
 
+def two_alike(*texts: tuple[str, str]) -> bytes:
+    """Lines with two texts each."""
+    return b"".join(b'{"t":"%s","u":"%s"}\n' % (one.encode(), other.encode()) for one, other in texts)
+
+
 def parts(text: str) -> list[str]:
     return [text[at : at + 11] for at in range(0, len(text), 11)]
 
@@ -177,6 +182,26 @@ data: {"output_index":1,"delta":"***************"}\n""",
     ),
     "bare strings in lines of their own": (b'"sk-ant-"\n"api03-AbC_9"\n"/xYz"\n', b'"*******"\n"***********"\n"****"\n'),
     "a key alone": (KEY.encode(), STARS.encode()),
+    "lines alike, a key with escapes in an id": (
+        b"".join(b'{"id":"s\\u006b-ant-api03-AbC_9/xYz 1","created":%d,"t":"%d"}\n' % (at, at) for at in range(4)),
+        b"".join(b'{"id":"*************************** 1","created":%d,"t":"%d"}\n' % (at, at) for at in range(4)),
+    ),
+    "lines alike, a key with escapes in filler": (
+        b"".join(alike(text, "s\\u006b-ant-api03-AbC_9/xYz 1") for text in ("x", "y", "x", "x")),
+        b"".join(alike(text, "*" * 27 + " 1") for text in ("x", "y", "x", "x")),
+    ),
+    "lines alike, what went on otherwise is over": (
+        b"".join(map(alike, ("a", "as", "sk-", " no"))) + b": hi\n\n" + b"".join(map(alike, ("ant-api03-AbC_9/xYz", "x"))),
+        None,
+    ),
+    "lines alike, a key in the first text, and a beginning behind it in the second": (
+        two_alike(("a", "b"), ("as", "bs"), ("c", "c"), ("sk-ant", "d"), ("-api03-AbC_9/xYz", "e"), ("f", "f"), ("g", "s")),
+        two_alike(("a", "b"), ("as", "bs"), ("c", "c"), ("******", "d"), ("****************", "e"), ("f", "f"), ("g", "s")),
+    ),
+    "lines alike, a key in the second text, and a beginning behind it in the first": (
+        two_alike(("a", "b"), ("as", "bs"), ("c", "c"), ("d", "sk-ant"), ("e", "-api03-AbC_9/xYz"), ("f", "f"), ("s", "g")),
+        two_alike(("a", "b"), ("as", "bs"), ("c", "c"), ("d", "******"), ("e", "****************"), ("f", "f"), ("s", "g")),
+    ),
     "nothing": (b"", None),
     "line ends alone": (b"\r\n\n\r\r\n", None),
 }

@@ -15,7 +15,7 @@ from toolmend.lane import Lane
 from toolmend.providers import armed, profile_for
 from toolmend.sse import parse
 from toolmend.vocabulary import vocabulary
-from toolmend.wrap import Wrap
+from toolmend.wrap import TEXT, Wrap
 
 FORMS = {
     "a text": b'data: {"id":"c%%","delta":"%(text)b"}\n\n',
@@ -25,9 +25,9 @@ FORMS = {
 }
 WRAPS = {
     "as it came": None,
-    "once": Wrap(b'"Hi"', (b'data: {"arguments":', b"}\n\n")),
-    "twice": Wrap(b'"Hi"', (b'data: {"a":', b',"b":', b"}\n\n")),
-    "numbered": Wrap(b'"Hi"', (b'data: {"a":', b',"sequence_number":'), 7, b"}\n\n"),
+    "once": Wrap((), (b'data: {"arguments":', b"}\n\n"), (TEXT,)),
+    "twice": Wrap((), (b'data: {"a":', b',"b":', b"}\n\n"), (TEXT, TEXT)),
+    "numbered": Wrap((), (b'data: {"a":', b',"sequence_number":'), (TEXT,), 7, b"}\n\n"),
 }
 COURSES = {
     "anything": ANYTHING,
@@ -65,7 +65,7 @@ def right(texts: list[bytes], events: list[bytes], wrap: Wrap | None, course: Co
     told = [text_of(text) or "" for text in texts]
     assert all(told)
     assert not course.stops("".join(told))
-    parts = [wrap.around(text, at, escapes=course.escapes) for at, text in enumerate(told, 2)] if wrap else events
+    parts = [wrap.around(text, (), at, escapes=course.escapes) for at, text in enumerate(told, 2)] if wrap else events
     assert given_ == b"".join(parts)
 
 
@@ -120,7 +120,7 @@ def test_at_a_glance(form: str, wrap: str, course: str, *, texts: list[bytes], c
             last = said(said_as, b"Hi" + b"".join(many), len(many))
             assert due == sse.raw == last
         else:
-            assert due == around.around(json.loads(sse.data)["delta"], 1 if around.number < 0 else count, escapes=way.escapes) or around.number >= 0
+            assert due == around.around(json.loads(sse.data)["delta"], (), 1 if around.number < 0 else count, escapes=way.escapes) or around.number >= 0
 
 
 @settings(max_examples=100, deadline=None)

@@ -65,6 +65,15 @@ def test_a_comment_that_went_ahead_does_not_come_again() -> None:
     assert b"".join(ledger.rest()) == A.raw + B.raw + C.raw
 
 
+def test_a_comment_goes_ahead_of_what_left_and_gave_nothing() -> None:
+    ledger, out = begun(A)
+    ledger.leave(A, out, given=False)
+    ledger.begin(COMMENT.raw, out := [COMMENT.raw])
+    ledger.went_ahead(COMMENT.raw, out)
+    ledger.begin(B.raw, out := [])
+    assert b"".join(ledger.rest()) == A.raw + B.raw
+
+
 def test_a_comment_of_the_call_that_fails_is_not_lost() -> None:
     """What it was put into does not go out, unless that is sure."""
     for sure in (False, True):

@@ -1,12 +1,14 @@
 """wrap.py: what went out around a text is what goes out around another; or it cannot be told."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from toolmend.course import IN_LEAKED_STRING, Escapes
 from toolmend.json_text import inside
-from toolmend.wrap import Wrap, quoted, wrap_of
+from toolmend.wrap import TEXT, Wrap, quoted, wrap_of
 
 FORMS = {
     "once": 'data: {{"a":{text},"n":[1]}}\n\n',
@@ -34,7 +36,7 @@ def test_around_another_text(name: str, escapes: Escapes | None, *, texts: tuple
     form, texts = FORMS[name], (f"~{texts[0]}", texts[1])
     wrap = wrap_of(said(form, texts[0], n, escapes), quoted(texts[0], escapes=escapes))
     assert wrap
-    assert wrap.around(texts[1], count, escapes=escapes) == said(form, texts[1], n + count, escapes)
+    assert wrap.around(texts[1], (), count, escapes=escapes) == said(form, texts[1], n + count, escapes)
 
 
 @pytest.mark.parametrize("name", UNTOLD)
@@ -55,6 +57,46 @@ def test_which_are_alike() -> None:
     assert all(each and each.alike(once[0]) for each in once)
     assert [bool(each and each.alike(twice[0])) for each in twice] == [False, False, True]
     assert all(each and each.alike(numbered[0]) for each in numbered)
-    assert not Wrap(b'"a"', (b"x", b"y")).alike(Wrap(b'"b"', (b"x", b"z")))
-    assert not Wrap(b'"a"', (b"x", b"y", b"z")).alike(Wrap(b'"b"', (b"x", b"y")))
-    assert not Wrap(b'"a"', (b"x", b"y"), 1, b"}").alike(Wrap(b'"b"', (b"x", b"y"), 2, b"]"))
+    made = Wrap((b'"a"',), (b"x", b"y"), (TEXT,), 1, b"}")
+    other = made._replace(told=(b'"b"',), number=2)
+    assert other.alike(made)
+    differences: list[dict[str, Any]] = [{"parts": (b"x", b"z")}, {"varies": (0,)}, {"end": b"]"}]
+    for each in differences:
+        assert not other._replace(**each).alike(made)
+
+
+MEMBERS = b'data: {"id":"c7","created": 7,"n":[%b],"sequence_number":7,"x":"7"}\n\n'
+OTHERS = [(b'data: {"id":"', b"c7"), (b'","created": ', b"7"), (b',"n":["', b"~"), (b'"],"sequence_number":', b"7")]
+
+
+@pytest.mark.parametrize(
+    ("given_", "varies"),
+    [
+        (MEMBERS % b'"~"', (0, 1, TEXT)),
+        (MEMBERS.replace(b"c7", b"c77") % b'"~"', (1, TEXT)),
+        (MEMBERS.replace(b": 7", b": 77") % b'"~"', (0, TEXT)),
+        (MEMBERS % b'"~","~"', (0, 1, TEXT, TEXT)),
+        (MEMBERS % b'"~",{"id":"c7"}', None),
+        (MEMBERS % b'"~",{"id":"c8"}', (0, 1, TEXT)),
+    ],
+    ids=["as they came", "another id", "another time", "the text twice", "an id twice", "two ids"],
+)
+def test_what_else_varies(given_: bytes, varies: tuple[int, ...] | None) -> None:
+    """It is found where its member stands once, as it came; its number is told by counting."""
+    wrap = wrap_of(given_, b'"~"', OTHERS)
+    assert (wrap and wrap.varies) == varies
+    if wrap:
+        assert wrap.holes
+        assert wrap.around("~", [b"c7", b"7", b"~", b"7"], 0, escapes=None) == given_
+        changed = given_.replace(b'"~"', b'"!"').replace(b": 7,", b": 9," if 1 in wrap.varies else b": 7,")
+        changed = changed.replace(b'{"id":"c7"', b'{"id":"d"' if 0 in wrap.varies else b'{"id":"c7"')
+        assert wrap.around("!", [b"d", b"9", b"~", b"7"], 0, escapes=None) == changed
+
+
+def test_what_did_not_vary_may_stand_there_by_chance() -> None:
+    wraps = [wrap_of(b'{"id":"%b","t":"%b"}' % (id_, id_), b'"%b"' % id_, [(b'{"id":"', id_)]) for id_ in (b"a", b"b")]
+    assert wraps == [None, None]
+    same, other = [wrap_of(b'{"id":"c","t":"%b"}' % text, b'"%b"' % text, [(b'{"id":"', b"c")]) for text in (b"a", b"b")]
+    assert same
+    assert other
+    assert not same.alike(other)

@@ -23,6 +23,8 @@ from typing import Any
 from unittest.mock import patch
 
 import judge_messages
+import legal
+import spoken
 import toolmend
 from streams import WEATHER, stream
 from toolmend.codings import decoder
@@ -49,6 +51,7 @@ LEAK = stream(
         *("<|tool_call_end|>", "<|tool_calls_section_end|>"),
     ]
 )
+PIECES = ("<", "|tool", " is <", "b> and", " so", " on", " 日本", " then", " <|tool_call_begin|>", " is", " nothing", ".")
 PROSE = stream(["A marker, ", "<|tool_call_begin|>", " say,", " is", " <b>", "日本", " and ", "<|tool_calls_section", " is", " nothing."])
 
 
@@ -86,6 +89,10 @@ def mending() -> Pipeline:
     return Pipeline(WEATHER)
 
 
+def within(api: str) -> Callable[[], Pipeline]:
+    return lambda: Pipeline(spoken.asked(api, ("get_weather", {"city": {"type": "string"}})), source=api, target=api)
+
+
 def translating() -> Pipeline:
     numbers = count()
     return Pipeline(MESSAGES, source="chat", target="messages", new_id=lambda: f"call_{next(numbers)}")
@@ -98,6 +105,8 @@ CASES = {
     "a call, many events in a chunk": Case(cut(LEAK, 2000), mending),
     "a call, in gzip": Case(events(LEAK), mending, coded=True),
     "a call, in gzip, much of it at once": Case(bundles(LEAK, 6), mending, coded=True, piece=500),
+    "nothing to mend in Messages": Case(events(legal.sse(legal.messages(legal.text(*PIECES)))), within("messages")),
+    "nothing to mend in Responses": Case(events(legal.sse(legal.responses(legal.say(*PIECES)))), within("responses")),
     "translated": Case(events(LEAK), translating),
     "translated, in chunks that cut events": Case(cut(LEAK, 333), translating),
     "translated, much of it at once": Case(cut(LEAK, 2000), translating, piece=500),
@@ -205,7 +214,7 @@ def _may_be(case: Case) -> tuple[frozenset[bytes], bytes]:
         out = b"".join(other.feed(data) for data in came[:at])
         may_be.add(out + other.give_up("") + b"".join(came[at:]))
     whole = b"".join(pipeline.feed(data) for data in came) + pipeline.close()
-    return frozenset(may_be | {whole}), whole
+    return frozenset(may_be | {whole} if whole != b"".join(came) else {whole}), whole
 
 
 def wrong(case: Case, played: Played) -> str | None:

@@ -274,7 +274,7 @@ class Pipeline:
         assert b"".join(given) == due
 
     def _send(self, frames: Iterable[Frame], out: list[bytes]) -> None:
-        waits = False  # an untouched frame that gives nothing is kept back by the codec
+        waits = True  # until a frame leaves
         for frame in frames:
             if self._writer:
                 out.append(b"")  # its place is there before it is made: a writer says nothing twice
@@ -285,7 +285,7 @@ class Pipeline:
                 out.append(data)
             if frame.sse is not None:
                 self._ledger.leave(frame.sse, out, given=bool(data))
-            waits = not data and not frame.touched
+            waits = not data and not frame.touched  # an untouched frame that gives nothing is kept back by the codec
         if not waits:
             self._ledger.goes(out)
 

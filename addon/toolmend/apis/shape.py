@@ -21,11 +21,11 @@ from .. import json_text
 from ..events import ReasoningDelta, TextDelta, ToolCallDelta
 from ..sse import ServerSentEvent, parse
 
-HOLES = re.compile(rb'"(?:sequence_number"\s*:\s*(\d+)|obfuscation"\s*:\s*"([A-Za-z0-9+/=_-]*))')
-"""Members that are another in each event: the number of a Responses event, OpenAI's filler."""
+HOLES = re.compile(rb'"(?:sequence_number"\s*:\s*(\d+)|obfuscation"\s*:\s*"([A-Za-z0-9+/=_-]*)")')
+"""Members that are another in each event: the number of a Responses event, OpenAI's filler; all of it, and no part."""
 
-ANY_TEXT = re.compile(rb'[^"\\\x00-\x1f]*+(?:\\[^\x00-\x1f][^"\\\x00-\x1f]*+)*+')
-"""What stands between the quotes of a JSON string."""
+ANY_TEXT = re.compile(rb'[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+')
+"""What stands between the quotes of a JSON string. Each escape is whole: with the next text, half of one were another text."""
 
 _STRING = re.compile(rb'"(%b)"' % ANY_TEXT.pattern)
 _NUMBER = re.compile(rb"0|[1-9]\d{0,17}")

@@ -23,8 +23,9 @@ ROW = 16 * 1024
 MOST = 3
 """Texts of a line that vary."""
 
-_MORE = re.compile(HOLES.pattern + rb'|"created"\s*:\s*(\d+)|"(?:id|item_id)"\s*:\s*"([ !#-\[\]-~]*)')
-"""Members that are another in each line of some upstreams; nobody joins them (see echo.NEVER_JOINED)."""
+_MORE = re.compile(HOLES.pattern + rb'|"created"\s*:\s*(\d+)|"(?:id|item_id)"\s*:\s*"([ !#-\[\]-~]*)"')
+"""Members that are another in each line of some upstreams; nobody joins them (see echo.NEVER_JOINED). Were a text no more than
+up to an escape, what it spells with that would be in none of the parts."""
 
 _NAMED = re.compile(rb'"\s*:')
 _NAME = re.compile(rb'"([^"\\]+)"\s*:\s*"\Z')
