@@ -18,6 +18,7 @@ from regular import REGULAR
 from spoken import APIS, PAIRS, WEATHER, Asked, Text, Thought, asked, speak
 from streams import body_of, chunk, event, pieces, stream
 from toolmend import lane
+from toolmend.apis.chat import Chat
 from toolmend.apis.shape import learn, text_of
 from toolmend.course import ANYTHING, IN_LEAKED_STRING, IN_STRING, escaped, without
 from toolmend.events import TextDelta
@@ -127,6 +128,67 @@ def test_leaks_in_what_varies(name: str, varies: str) -> None:
     body = b"".join(b"data: " + json.dumps(one, ensure_ascii=False).encode() + b"\n\n" for one in chunks)
     share = check(body + b"data: [DONE]\n\n", asked("chat", *WEATHER, model=model))
     assert share < 0.8 or varies in ("some of them", "of two of a name, one"), "hardly anything went out unread"
+
+
+def _call(entry: dict[str, Any]) -> Callable[[str], dict[str, Any]]:
+    def delta(text: str) -> dict[str, Any]:
+        return {"tool_calls": [entry | {"function": entry.get("function", {}) | {"arguments": text}}]}
+
+    return delta
+
+
+_WORDS: Callable[[str], dict[str, Any]] = lambda text: {"content": text}  # noqa: E731
+IRREGULAR: dict[str, tuple[Callable[[str], dict[str, Any]], dict[str, Any]]] = {
+    "regular": (_call({"index": 0}), {}),
+    "no index": (_call({}), {}),
+    "an index too high": (_call({"index": 1}), {}),
+    "the id again": (_call({"index": 0, "id": "call_1"}), {}),
+    "another id": (_call({"index": 0, "id": "call_2"}), {}),
+    "id and name again": (_call({"index": 0, "id": "call_1", "type": "function", "function": {"name": "task"}}), {}),
+    "the name again": (_call({"index": 0, "function": {"name": "task"}}), {}),
+    "an id that is none": (_call({"index": 0, "id": 7}), {}),
+    "function_call": (lambda text: {"function_call": {"arguments": text}}, {}),
+    "a call that is no list": (lambda text: {"tool_calls": {"index": 0, "function": {"arguments": text}}}, {}),
+    "chunks without an id": (_call({"index": 0}), {"id": None}),
+    "chunks without anything, the id again": (_call({"index": 0, "id": "call_1"}), {"id": None, "object": None, "model": None}),
+    "no choice index": (_call({"index": 0}), {"choice": None}),
+    "text in chunks without an id": (_WORDS, {"id": None}),
+    "text in choices without an index": (_WORDS, {"choice": None}),
+    "text with an empty finish reason": (_WORDS, {"finish_reason": ""}),
+    "reasoning in chunks without a model": (lambda text: {"reasoning_content": text}, {"model": None}),
+}
+SLOW = ("a call that is no list", "function_call")
+"""What nobody was seen to send in a long stream; what waits for an id, where it is translated."""
+
+
+@pytest.mark.parametrize("target", APIS)
+@pytest.mark.parametrize("name", IRREGULAR)
+def test_what_is_irregular_in_each_delta(name: str, target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is mended as where each is read; and hardly any is."""
+    delta, more = IRREGULAR[name]
+    texts = ['{"description": "', *[f"some é \\\\n {n}" for n in range(60)], '"}']
+    start = {"role": "assistant", "content": None}
+    start |= {"tool_calls": [{"index": 0, "id": "call_1", "type": "function", "function": {"name": "task", "arguments": ""}}]}
+    start = {"role": "assistant", "content": ""} if "content" in str(delta("")) else start
+    start = {"role": "assistant", "function_call": {"name": "task", "arguments": ""}} if "function_call" in delta("") else start
+    chunks = []
+    for n, each in enumerate([start, *map(delta, texts), {}]):
+        made = json.loads(event(chunk(each, None if n <= len(texts) else "tool_calls"))[6:]) | more
+        choice = made["choices"][0]
+        if "choice" in made:
+            del choice["index"], made["choice"]
+        if "finish_reason" in made and n <= len(texts):
+            choice["finish_reason"] = made["finish_reason"]
+        made.pop("finish_reason", None)
+        chunks.append({key: value for key, value in made.items() if value is not None})
+    body = b"".join(event(json.dumps(each, ensure_ascii=False)) for each in chunks) + event("[DONE]")
+    request = asked(target, *WEATHER, model="m")
+    share = check(body, request, "chat", target)
+    assert share < 0.3 or name in SLOW, "hardly anything went out unread"
+    quick, _ = run([body], request, "chat", target, lanes=False)
+    monkeypatch.setattr(Chat, "_learn", lambda *_, **__: None)
+    plain, _ = run([body], request, "chat", target, lanes=False)
+    assert quick == plain
 
 
 ESCAPES = {"go": {b"<": b"\\u003c", b">": b"\\u003e", b"&": b"\\u0026"}, "php": {b"/": b"\\/"}}

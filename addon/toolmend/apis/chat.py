@@ -31,7 +31,7 @@ from .chat_calls import Calls
 from .chat_details import Run, put_seal, text_of
 from .chat_parts import parts_of
 from .chat_reports import put_errors, stop_sequence_of, usage_in
-from .chat_shape import REASONING, VARIES, learn_chunk
+from .chat_shape import REASONING, VARIES, entry_of, entry_of_legacy, learn_chunk, with_arguments
 from .chat_write import rewrite
 from .indices import MAX_CHOICES, index_of, is_index
 from .reasons import meant
@@ -72,7 +72,9 @@ class Chat:
         self._reasoning_field = reasoning_field  # where reasoning goes that came as content, until a chunk shows better
         self._last: ServerSentEvent | None = None
         self._shape: Shape | None = None
-        self._detailed = False  # chunks of this shape have details, which are to be read
+        self._regular = True  # chunks of this shape are; if not, it is not for their text
+        self._entry: Mapping[str, Any] | None = None  # of their call, where that is what is not
+        self._detailed = False  # they have details, which are to be read
         self._misses = 0  # in a row
         self._before: dict[str, Any] = {}  # what VARIES in the last one of them
         self._wraps: dict[int, tuple[str, str]] = {}  # of its chunks, where they become arguments of the call of an index
@@ -94,11 +96,12 @@ class Chat:
         if shape and text is not None:
             self._misses = 0
             if shape.kind is ToolCallDelta:
-                more, regular = self._calls[shape.choice].more(shape.key, text)
-                return Frame(sse, tuple(more), touched=not regular)
+                calls = self._calls[shape.choice]
+                more, regular = calls.feed([with_arguments(self._entry, text)]) if self._entry else calls.more(shape.key, text)
+                return Frame(sse, tuple(more), touched=not (regular and self._regular))
             if not self._detailed:
                 event = TextDelta if shape.kind is TextDelta else ReasoningDelta
-                return Frame(sse, (event(text, shape.choice),))
+                return Frame(sse, (event(text, shape.choice),), touched=not self._regular)
         chunk = json_text.loads(sse.data)
         if not isinstance(chunk, dict):
             return Frame(sse)
@@ -108,19 +111,21 @@ class Chat:
             self._last = sse
         if text is not None:
             self._shape = shape
-        elif regular and len(events) == 1 and self._misses < _MOST_MISSES:
-            self._learn(sse.data, chunk, events)
+        elif len(events) == 1 and self._misses < _MOST_MISSES:
+            self._learn(sse.data, chunk, events, regular=regular)
         return Frame(sse, tuple(events), touched=not regular)
 
-    def _learn(self, data: bytes, chunk: Mapping[str, Any], events: list[Event]) -> None:
+    def _learn(self, data: bytes, chunk: Mapping[str, Any], events: list[Event], *, regular: bool) -> None:
         self._misses += 1
         varying = [name for name in VARIES if name in chunk and chunk[name] != self._before.get(name)]
         self._before = {name: chunk.get(name) for name in VARIES}
         # once it is another one at times, as a second passes, is no reason to take it for one that varies
         shape = learn_chunk(data, chunk, events, varying if self._misses > _SEVERAL else ())
         if shape is not None:
-            self._shape = shape
-            self._detailed = "reasoning_details" in chunk["choices"][0]["delta"]
+            self._shape, self._regular = shape, regular
+            delta = chunk["choices"][0]["delta"]
+            self._detailed = "reasoning_details" in delta
+            self._entry = entry_of(delta) if shape.kind is ToolCallDelta and not regular else None
             self._wraps.clear()
             self._nothing = None
 
@@ -132,7 +137,7 @@ class Chat:
         if shape.kind is not ToolCallDelta:
             return shape, None
         calls = self._calls.get(shape.choice)
-        return (shape, IN_STRING) if calls and calls.flows(shape.key) else None
+        return (shape, IN_STRING) if calls and calls.flows(shape.key, self._entry) else None
 
     def decode_message(self, body: bytes) -> Frame:
         """A whole `chat.completion` → one frame, whose data is the body. Raises json_text.NotJSON."""
@@ -318,7 +323,7 @@ class Chat:
             if key == "message":  # here they stand in order, without index
                 entries = [{**entry, "index": n} for n, entry in enumerate(entries) if isinstance(entry, dict)]
         elif legacy and isinstance(legacy, dict) and not self._legacy:
-            entries = [{"index": 0, "type": "function", "function": legacy}]
+            entries = [entry_of_legacy(legacy)]
             regular = self._mended("function_call")
         else:
             return regular

@@ -80,10 +80,19 @@ class Calls:
         events: list[Event] = []
         return events, self._take(call, arguments, events)
 
-    def flows(self, key: int) -> bool:
-        """Whether what stays in a string of the arguments of the call at an index passes, a room-ful of it and more."""
-        call = latest(self._calls, key)
-        plain = call is not None and call.index == key and not call.lost and call.kind == "function" and call.body.in_string
+    def flows(self, key: int, entry: Mapping[str, Any] | None = None) -> bool:
+        """Whether what stays in a string of the arguments of the call at an index passes, a room-ful of it and more.
+
+        `entry`: each delta is one like this, which is not regular.
+        """
+        if entry is None:
+            call = latest(self._calls, key)
+            begun = call is not None and call.index == key
+        else:
+            id_, name = (text if isinstance(text, str) else "" for text in (entry.get("id"), entry["function"].get("name")))
+            call = find(self._calls, self._tools, index_of(entry.get("index"), None), id_, name, "")
+            begun = call is not None and call.started
+        plain = call is not None and begun and not call.lost and call.kind == "function" and call.body.in_string
         return plain and self._kept + ROOM <= MAX_KEPT
 
     def settle(self, before: Call | None = None) -> list[Event]:

@@ -25,7 +25,9 @@ def learn_chunk(data: bytes, chunk: Mapping[str, Any], events: list[Event], vary
     event = events[0] if len(events) == 1 else None
     if not isinstance(event, TextDelta | ReasoningDelta | ToolCallDelta) or len(chunk["choices"]) != 1:
         return None
-    delta = chunk["choices"][0]["delta"]
+    delta = chunk["choices"][0].get("delta")
+    if not isinstance(delta, Mapping):
+        return None
     if isinstance(event, TextDelta):
         return learn(data, chunk, event.text, (*_DELTA, "content"), TextDelta, event.choice, varying=varying)
     if isinstance(event, ReasoningDelta):
@@ -37,11 +39,28 @@ def learn_chunk(data: bytes, chunk: Mapping[str, Any], events: list[Event], vary
             return None
         again = told[1] if len(told) > 1 else None
         return learn(data, chunk, event.text, told[0], ReasoningDelta, event.choice, varying=varying, again=again)
-    entries = delta.get("tool_calls")
-    if not isinstance(entries, list) or len(entries) != 1:
+    entry = entry_of(delta)
+    if entry is None:
         return None
-    path: _Path = (*_DELTA, "tool_calls", 0, "function", "arguments")
-    key = entries[0].get("index")
-    if type(key) is not int:
-        return None
-    return learn(data, chunk, event.arguments, path, ToolCallDelta, event.choice, key, varying=varying)
+    place: _Path = ("tool_calls", 0, "function") if delta.get("tool_calls") else ("function_call",)
+    key = entry.get("index")
+    key = key if type(key) is int else -1
+    return learn(data, chunk, event.arguments, (*_DELTA, *place, "arguments"), ToolCallDelta, event.choice, key, varying=varying)
+
+
+def entry_of(delta: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """What a delta says of a call, if it is one call, in an entry of `tool_calls`."""
+    entries, legacy = delta.get("tool_calls"), delta.get("function_call")
+    if entries:
+        return entries[0] if isinstance(entries, list) and len(entries) == 1 and isinstance(entries[0], Mapping) else None
+    return entry_of_legacy(legacy) if isinstance(legacy, Mapping) else None
+
+
+def entry_of_legacy(call: Mapping[str, Any]) -> dict[str, Any]:
+    """A `function_call` as an entry of `tool_calls`."""
+    return {"index": 0, "type": "function", "function": call}
+
+
+def with_arguments(entry: Mapping[str, Any], arguments: str) -> dict[str, Any]:
+    """An entry with other arguments."""
+    return {**entry, "function": {**entry["function"], "arguments": arguments}}
