@@ -34,7 +34,7 @@ def test_characters_stay_as_they_are() -> None:
     ("text", "expected"),
     [
         ('{"a": 1, "b": [2]}', '{"a": 1, "b": 0}'), ('{"b": 1, "b": 2}', '{"b": 1, "b": 0}'), (" { } ", ' { "b":0} '), ('{"a":{"b":1}}', '{"a":{"b":1},"b":0}'),
-        ('{"\\u0062" : 1}', '{"\\u0062" : 0}'),
+        ('{"\\u0062" : 1}', '{"\\u0062" : 0}'), ('\ufeff {"b": 1}', '\ufeff {"b": 0}'),
     ],
 )  # fmt: skip
 def test_a_member_is_replaced_or_added(text: str, expected: str) -> None:
@@ -47,6 +47,17 @@ def test_a_member_is_replaced_or_added(text: str, expected: str) -> None:
 def test_of_what_is_no_object_nothing_is_replaced(text: str) -> None:
     with pytest.raises(json_text.NotJSON):
         json_text.replace_member(text, "b", "0")
+
+
+@pytest.mark.parametrize("fast", [True, False])
+def test_a_mark_of_the_byte_order_is_no_part_of_the_text(fast: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not fast:
+        monkeypatch.setattr(json_text, "_fast_loads", None)
+    text = b'\xef\xbb\xbf{"a": "\xef\xbb\xbf"}'
+    assert json_text.loads(text) == json.loads(text) == {"a": "\ufeff"}
+    for wrong in (b"\xef\xbb\xbf" + text, b" " + text, b'{"a": \xef\xbb\xbf1}', b"\xef\xbb\xbf"):
+        with pytest.raises(json_text.NotJSON):
+            json_text.loads(wrong)
 
 
 @pytest.mark.parametrize("digits", [17, 18, 19, 20, 24, 25, 400])
