@@ -30,6 +30,11 @@ def test_characters_stay_as_they_are() -> None:
     assert json_text.quote("é 🌤 ｜") == json_text.dumps("é 🌤 ｜") == '"é 🌤 ｜"'
 
 
+def test_a_number_that_no_float_can_hold_is_written_as_json() -> None:
+    read = json_text.loads(b'{"a": 1e400, "b": [-1e999, NaN], "Infinity": "-Infinity, \\"NaN", "c": 1e308}')
+    assert json_text.dumps(read) == '{"a":1e999,"b":[-1e999,null],"Infinity":"-Infinity, \\"NaN","c":1e+308}'
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

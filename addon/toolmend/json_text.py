@@ -40,6 +40,10 @@ _UTF8 = "utf-8-sig"
 """The encoding: a mark of the byte order, as some servers put it in front, is no part of the text."""
 
 _BLANKS = re.compile(r"[ \t\n\r]*")
+_NUMBERS = {"Infinity": "1e999", "-Infinity": "-1e999", "NaN": "null"}
+"""What the standard library writes and no JSON has, and what every reader takes for the same, as far as there is such a thing."""
+
+_STRING_OR_WORD = re.compile(r'"(?:[^"\\]|\\.)*+"|-?Infinity|NaN')
 _BETWEEN = re.compile(r"(?:[ \t\n\r,\[\]]|data:)*")
 _scan = json.JSONDecoder().raw_decode
 
@@ -125,8 +129,12 @@ def inside(text: str) -> str:
 
 
 def dumps(value: Any) -> str:
-    """Compact JSON on one line, characters as they are."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    """Compact JSON on one line, characters as they are. It is JSON also where a number is none, or none that a float can hold."""
+    try:
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    except ValueError:
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        text = _STRING_OR_WORD.sub(lambda found: _NUMBERS.get(found[0], found[0]), text)
     return text if text.isascii() else _ODD.sub(_escaped, text)
 
 
