@@ -30,11 +30,16 @@ def test_characters_stay_as_they_are() -> None:
     assert json_text.quote("é 🌤 ｜") == json_text.dumps("é 🌤 ｜") == '"é 🌤 ｜"'
 
 
+def test_a_number_that_no_float_can_hold_is_written_as_json() -> None:
+    read = json_text.loads(b'{"a": 1e400, "b": [-1e999, NaN], "Infinity": "-Infinity, \\"NaN", "c": 1e308}')
+    assert json_text.dumps(read) == '{"a":1e999,"b":[-1e999,null],"Infinity":"-Infinity, \\"NaN","c":1e+308}'
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
         ('{"a": 1, "b": [2]}', '{"a": 1, "b": 0}'), ('{"b": 1, "b": 2}', '{"b": 1, "b": 0}'), (" { } ", ' { "b":0} '), ('{"a":{"b":1}}', '{"a":{"b":1},"b":0}'),
-        ('{"\\u0062" : 1}', '{"\\u0062" : 0}'),
+        ('{"\\u0062" : 1}', '{"\\u0062" : 0}'), ('\ufeff {"b": 1}', '\ufeff {"b": 0}'),
     ],
 )  # fmt: skip
 def test_a_member_is_replaced_or_added(text: str, expected: str) -> None:
@@ -47,6 +52,17 @@ def test_a_member_is_replaced_or_added(text: str, expected: str) -> None:
 def test_of_what_is_no_object_nothing_is_replaced(text: str) -> None:
     with pytest.raises(json_text.NotJSON):
         json_text.replace_member(text, "b", "0")
+
+
+@pytest.mark.parametrize("fast", [True, False])
+def test_a_mark_of_the_byte_order_is_no_part_of_the_text(fast: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not fast:
+        monkeypatch.setattr(json_text, "_fast_loads", None)
+    text = b'\xef\xbb\xbf{"a": "\xef\xbb\xbf"}'
+    assert json_text.loads(text) == json.loads(text) == {"a": "\ufeff"}
+    for wrong in (b"\xef\xbb\xbf" + text, b" " + text, b'{"a": \xef\xbb\xbf1}', b"\xef\xbb\xbf"):
+        with pytest.raises(json_text.NotJSON):
+            json_text.loads(wrong)
 
 
 @pytest.mark.parametrize("digits", [17, 18, 19, 20, 24, 25, 400])

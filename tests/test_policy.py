@@ -442,6 +442,20 @@ def test_the_response_ends_where_the_rest_is_worth_suppressing(policy: str) -> N
         assert answer.usage is None
 
 
+@pytest.mark.parametrize("policy", ["first", "collect two"])
+def test_the_end_is_told_once_if_much_comes_at_once(policy: str) -> None:
+    """What seemed to begin a call is decided in all its pieces at once, and each of them is worth suppressing."""
+    calls = range(POLICIES[policy].max_calls if policy != "first" else 1)
+    rest = [" so <|tool_calls_sec", "tion", " is", " nothing", ".", " And <|tool_call_be", "gin|>", "functions.task:9", "<|tool_call_argument_begin|>", "{}"]
+    body = stream([*map(markup, calls), *rest])
+    for chunks in cuts(body, splits=60):
+        made = make(POLICIES[policy], let_go=True)
+        answer = read(play(lambda made=made: made, chunks))  # type: ignore[misc]
+        assert made.done
+        assert made.rules == ["kimi_k2", f"policy_{POLICIES[policy].policy}"]
+        assert told(answer) == Passed("", "", [*map(arguments, calls)])
+
+
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("name", SAID)
 def test_a_response_that_ends_by_itself_is_let_end(name: str, policy: str) -> None:

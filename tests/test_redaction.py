@@ -200,6 +200,12 @@ def test_long_secrets_are_looked_for_up_to_a_bound() -> None:
     assert sum(map(len, secrets)) == MAX_SECRETS
 
 
+def test_a_mark_of_the_byte_order_hides_no_secret() -> None:
+    body = b'\xef\xbb\xbf{"api_key": "abcdefgh"}'
+    assert secrets_of(replace(exchange(), request=body)) == ("abcdefgh",)
+    assert Redactor(()).body(body) == b'{"api_key":"%s"}' % REDACTED.encode()
+
+
 @pytest.mark.parametrize(
     "body",
     [b"", b"no JSON", b"\xff\xfe", b"[" * 100_000, b"[" * 3000 + b"]" * 3000, b'{"secret": ', b"\x28\xb5\x2f\xfd"],

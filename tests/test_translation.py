@@ -91,8 +91,9 @@ def test_a_regular_stream(source: str, target: str, name: str) -> None:
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_a_whole_message(source: str, target: str, name: str) -> None:
     parts, stop = ANSWERS[name]
-    out = pipeline(source, target).message(tell(source, parts, stop, SPENT))
-    check(target, JUDGES[target].whole(out), heard(parts, stop, SPENT))
+    for mark in (b"", b"\xef\xbb\xbf"):
+        out = pipeline(source, target).message(mark + tell(source, parts, stop, SPENT))
+        check(target, JUDGES[target].whole(out), heard(parts, stop, SPENT))
 
 
 @pytest.mark.parametrize("name", ANSWERS)
@@ -109,7 +110,17 @@ def test_what_needs_neither_mending_nor_translation_leaves_as_it_came(api: str, 
     parts, stop = ANSWERS[name]
     body, whole = speak(api, parts, stop, SPENT), tell(api, parts, stop, SPENT)
     assert play(lambda: pipeline(api, api), [body]) == body
-    assert pipeline(api, api).message(whole) == whole
+    for mark in (b"", b"\xef\xbb\xbf"):
+        assert pipeline(api, api).message(mark + whole) == mark + whole
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_a_mark_of_the_byte_order_in_front_of_a_whole_answer_stays_where_that_is_mended(api: str) -> None:
+    leak = f"<|tool_call_begin|>functions.get_weather:0<|tool_call_argument_begin|>{CALL}<|tool_call_end|>"
+    body = tell(api, [SAY, Text(leak)], "stop", SPENT)
+    out = pipeline(api, api).message(b"\xef\xbb\xbf" + body)
+    assert out == b"\xef\xbb\xbf" + pipeline(api, api).message(body)
+    check(api, JUDGES[api].whole(out.removeprefix(b"\xef\xbb\xbf")), heard([SAY, Asked("functions.get_weather:0", "get_weather", CALL)], "tool_calls", SPENT))
 
 
 # irregular chat
@@ -893,7 +904,9 @@ def test_events_that_came_as_one(source: str, target: str, name: str) -> None:
     translated(source, target, body, heard(parts, stop, SPENT), splits=5)
 
 
-@pytest.mark.parametrize("wrap", [b"%s", b"data: %s\n\n", b"event: message\ndata: %s\n\ndata: [DONE]\n\n", b"data: [%s]\n\n", b"[%s]"])
+@pytest.mark.parametrize(
+    "wrap", [b"%s", b"\xef\xbb\xbf%s", b"data: %s\n\n", b"event: message\ndata: %s\n\ndata: [DONE]\n\n", b"data: [%s]\n\n", b"[%s]", b"\xef\xbb\xbf[%s]"]
+)
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_a_whole_answer_that_is_called_a_stream(source: str, target: str, wrap: bytes) -> None:
     parts, stop = ANSWERS["everything"]

@@ -13,7 +13,7 @@ from .apis.codec import Codec
 from .apis.errors import last_words
 from .assembly import Transformer
 from .events import Event, Frame, StreamError
-from .sse import ServerSentEvent, parse
+from .sse import BOM, ServerSentEvent, parse
 
 
 class Chain:
@@ -28,7 +28,7 @@ class Chain:
     def take(self, sse: ServerSentEvent) -> Sequence[Frame]:
         """What becomes of an event, or of several that came as one, where nothing has to leave as it came."""
         if is_body(sse):
-            sse = replace(sse, data=sse.raw.strip())
+            sse = replace(sse, data=sse.raw.removeprefix(BOM).strip())
         try:
             listed = sse.data is not None and sse.data.startswith(b"[") and not sse.ends
             frames = self._apart(sse) if listed else [self._read(sse)]
@@ -103,4 +103,4 @@ class Chain:
 
 def is_body(sse: ServerSentEvent) -> bool:
     """Whether it is no event: a whole response, most often an error, that is called a stream, or lines of JSON."""
-    return sse.data is None and sse.raw.lstrip().startswith((b"{", b"["))
+    return sse.data is None and sse.raw.removeprefix(BOM).lstrip().startswith((b"{", b"["))

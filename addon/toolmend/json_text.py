@@ -36,7 +36,14 @@ _EACH = 6
 _SOME_OF_IT = b"0" * (len(_LONG_NUMBER) // _EACH)
 """What there is of a long number in every sixth byte, at least: most texts are told by these to hold none."""
 
+_UTF8 = "utf-8-sig"
+"""The encoding: a mark of the byte order, as some servers put it in front, is no part of the text."""
+
 _BLANKS = re.compile(r"[ \t\n\r]*")
+_NUMBERS = {"Infinity": "1e999", "-Infinity": "-1e999", "NaN": "null"}
+"""What the standard library writes and no JSON has, and what every reader takes for the same, as far as there is such a thing."""
+
+_STRING_OR_WORD = re.compile(r'"(?:[^"\\]|\\.)*+"|-?Infinity|NaN')
 _BETWEEN = re.compile(r"(?:[ \t\n\r,\[\]]|data:)*")
 _scan = json.JSONDecoder().raw_decode
 
@@ -56,7 +63,7 @@ def loads(data: bytes) -> Any:
         except ValueError:
             pass
     try:
-        return json.loads(data.decode())
+        return json.loads(data.decode(_UTF8))
     except (ValueError, RecursionError) as error:
         raise NotJSON(str(error)) from None
 
@@ -73,7 +80,7 @@ def readable(data: bytes) -> bytes:
     if len(data) > SMALL and _is_crowded(data):
         raise NotJSON(f"it has more than {MANY} values")
     try:
-        return dumps(json.loads(data.decode(errors="replace"), strict=False)).encode()
+        return dumps(json.loads(data.decode(_UTF8, "replace"), strict=False)).encode()
     except (ValueError, RecursionError) as error:
         raise NotJSON(str(error)) from None
 
@@ -85,7 +92,7 @@ def objects(data: bytes) -> list[bytes]:
     """
     if len(data) > SMALL and _is_crowded(data):
         raise NotJSON(f"it has more than {MANY} values")
-    text = data.decode(errors="replace")
+    text = data.decode(_UTF8, "replace")
     found: list[bytes] = []
     at = _behind(_BETWEEN, text, 0)
     try:
@@ -122,8 +129,12 @@ def inside(text: str) -> str:
 
 
 def dumps(value: Any) -> str:
-    """Compact JSON on one line, characters as they are."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    """Compact JSON on one line, characters as they are. It is JSON also where a number is none, or none that a float can hold."""
+    try:
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    except ValueError:
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        text = _STRING_OR_WORD.sub(lambda found: _NUMBERS.get(found[0], found[0]), text)
     return text if text.isascii() else _ODD.sub(_escaped, text)
 
 
@@ -155,7 +166,7 @@ def replace_member(text: str, key: str, value: str) -> str:
 def _member(text: str, key: str) -> tuple[int, int, str]:
     """Where the value of a member begins and ends, the last one of that name, and what to write in front of a new value."""
     found: tuple[int, int] | None = None
-    at = _skip(text, 0)
+    at = _skip(text, int(text.startswith("\ufeff")))
     if text[at] != "{":
         raise ValueError
     at = _skip(text, at + 1)

@@ -26,7 +26,7 @@ _LINE_END = re.compile(rb"\r\n|\n|\r")
 _IDLE = re.compile(rb"(?:\n++|(?:\r\n)++|:[^\r\n]*(?:\n\n|\r\n\r\n))++")
 _DATA = re.compile(rb"(?<![^\r\n])data:([^\r\n]*)")
 _FIRST_DATA = re.compile(rb"(?:\A\xef\xbb\xbf|(?<![^\r\n]))data:([^\r\n]*)")
-_BOM = b"\xef\xbb\xbf"
+BOM = b"\xef\xbb\xbf"
 _BEGIN = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:data|event|id|retry)?:")
 
 
@@ -68,7 +68,7 @@ class ServerSentEvent:
             return b"data: " + data + newline + newline
         lines, placed = [], False
         first = self.raw[: block_end(self.raw, 0) or None]  # of several that were read as one
-        for line in _LINE_END.split(first.removeprefix(_BOM)):
+        for line in _LINE_END.split(first.removeprefix(BOM)):
             if line == b"data" or line.startswith(b"data:"):
                 if not placed:
                     lines.append(b"data: " + data)
@@ -77,7 +77,7 @@ class ServerSentEvent:
                 lines.append(line)
         if not placed:  # an error in a field of its own
             lines.append(b"data: " + data)
-        bom = _BOM if self.raw.startswith(_BOM) else b""
+        bom = BOM if self.raw.startswith(BOM) else b""
         return bom + newline.join(lines) + newline + newline
 
 
@@ -181,7 +181,7 @@ class Decoder:
 
     def _event(self, raw: bytes) -> ServerSentEvent:
         first, self._first = self._first, False
-        return parse(raw, raw.removeprefix(_BOM) if first else raw)
+        return parse(raw, raw.removeprefix(BOM) if first else raw)
 
 
 def _idle(text: bytes | bytearray, start: int) -> int:

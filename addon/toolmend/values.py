@@ -146,9 +146,8 @@ def _literal(text: str, kind: type | tuple[type, ...]) -> str | None:
             warnings.simplefilter("ignore")  # a "\d" in the model's text is no business of the operator's
             value = ast.literal_eval(text)
         if isinstance(value, kind):
-            written = json_text.dumps(value)
-            _decoder.decode(written)  # 1e999 is no JSON
-            return written
+            json.dumps(value, allow_nan=False)  # 1e999 is no JSON
+            return json_text.dumps(value)
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):  # the last: the parser's stack is full
         pass
     return None

@@ -54,6 +54,8 @@ class First:
         self._choices: dict[int, _Choice] = {}
 
     def feed(self, frame: Frame) -> Sequence[Frame]:
+        if self.done:  # what came with the frame that ended it
+            return ()
         return [*self._pass(self._cut(frame)), *self._end()]
 
     def close(self) -> Sequence[Frame]:
