@@ -154,6 +154,9 @@ SECRETS = [
         },
         set(),
     ),
+    ({"request": {"password": 12345678, "pins": {"passphrase": [23456789.5]}, "api_key": True, "user_id": 34567890}}, {"12345678", "23456789.5"}),
+    ({"request": {"env": [{"name": "DB_PASSWORD", "value": 12345678}, {"name": "PORT", "value": 23456789}]}}, {"12345678"}),
+    ({"request": {"token": [12345678], "client_secret": 1234567}}, set()),
     ({"request": {"properties": {"password": {"type": "string", "description": "of the user"}}}}, set()),
     ({"request": [], "upstream": {"secret": "abcdefgh"}}, {"abcdefgh"}),
     # what has the shape of a key is one, wherever it stands
@@ -214,6 +217,10 @@ BODIES = [
     (
         {"api_key": "x", "password": "", "secret": None, "token": 5},
         {"api_key": REDACTED, "password": "", "secret": None, "token": 5},
+    ),
+    (
+        {"password": 1234, "secrets": [5.5, {"n": 6}], "user_id": 7, "api_key": True, "token": [8], "n": 9},
+        {"password": REDACTED, "secrets": [REDACTED, {"n": 6}], "user_id": REDACTED, "api_key": True, "token": [8], "n": 9},
     ),
     ({"max_tokens": 5, "max_completion_tokens": "many", "eos_token": "</s>", "logprobs": True}, None),
     (

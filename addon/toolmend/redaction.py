@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 REDACTED = "[REDACTED]"
 
+type _Types = tuple[type, ...]
+_TEXT, _ANY = (str,), (str, int, float)  # and of what is true or null nobody learns anything
+
 MIN_SECRET = 8
 """Characters. What is shorter guards nothing, and looking for it would mask half of a text."""
 
@@ -139,7 +142,7 @@ def secrets_of(exchange: "Exchange") -> tuple[str, ...]:
     for body in (exchange.request, exchange.upstream_request or b""):
         try:
             value = json_text.loads(body)
-            found += _body_secrets(value, secret=False)
+            found += _body_secrets(value)
             shaped += _shaped_within(value)
         except (json_text.NotJSON, RecursionError):
             continue
@@ -201,16 +204,18 @@ class Redactor:
         except (json_text.NotJSON, RecursionError):
             return None
 
-    def value(self, value: Any, hidden: bool = False) -> Any:
-        """A JSON value. Strings under a credential's name go; objects (tool parameters) are gone through."""
+    def value(self, value: Any, hidden: _Types = ()) -> Any:
+        """A JSON value. What stands under a credential's name goes; objects (tool parameters) are gone through."""
+        if value and type(value) in hidden:
+            return REDACTED
         match value:
             case str():
-                return REDACTED if hidden and value else self.text(_URL.sub(_without_keys, value))
+                return self.text(_URL.sub(_without_keys, value))
             case dict():
                 return {
                     self.text(name): dict(self.headers(item.items()))
                     if _are_headers(name, item)
-                    else self.value(item, _is_secret(name, value) or _is_identity(name))
+                    else self.value(item, _secret_types(name, value) or (_ANY if _is_identity(name) else ()))
                     for name, item in value.items()
                 }
             case list() | tuple():
@@ -241,6 +246,13 @@ def _is_secret(name: str, owner: Mapping[str, Any]) -> bool:
     if name != "value":
         return is_credential(name)
     return any(isinstance(told, str) and is_credential(told) for told in (owner.get("name"), owner.get("key")))
+
+
+def _secret_types(name: str, owner: Mapping[str, Any]) -> _Types:
+    """What of a member is a credential: of what is called a token, texts alone, as numbers count or name those of a model."""
+    if not _is_secret(name, owner):
+        return ()
+    return _TEXT if _plain(name).endswith("token") else _ANY
 
 
 @lru_cache(1000)
@@ -298,22 +310,23 @@ def _header_secrets(name: str, value: str) -> Iterator[str]:
         yield pair.partition(":")[2]
 
 
-def _body_secrets(value: Any, *, secret: bool) -> Iterator[str]:
+def _body_secrets(value: Any, secret: _Types = ()) -> Iterator[str]:
     match value:
-        case str() if secret:
-            yield value
-            if value.lower().startswith(("bearer ", "basic ")):
-                yield from _header_secrets("", value)
+        case str() | int() | float() if type(value) in secret:
+            text = str(value)
+            yield text
+            if text.lower().startswith(("bearer ", "basic ")):
+                yield from _header_secrets("", text)
         case dict():
             for name, item in value.items():
                 if _are_headers(name, item):
                     for header in filter(_holds_credential, item):
                         yield from _header_secrets(header, item[header])
                 else:
-                    yield from _body_secrets(item, secret=_is_secret(name, value))
+                    yield from _body_secrets(item, _secret_types(name, value))
         case list():
             for item in value:
-                yield from _body_secrets(item, secret=secret)
+                yield from _body_secrets(item, secret)
 
 
 def _shaped_within(value: Any) -> Iterator[str]:
