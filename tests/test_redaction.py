@@ -121,6 +121,7 @@ SECRETS = [
         {"abcdefgh", "bcdefghi", "cdefghij"},
     ),
     ({"headers": (("Cf-Access-Jwt-Assertion", "abcdefgh"), ("cookie", 'a="bcdefghi"'))}, {"abcdefgh", "bcdefghi"}),
+    ({"headers": (("cookie", "a=abc%2Befgh%3D; b=%7B%7D"),)}, {"abc%2Befgh%3D", "abc+efgh="}),
     ({"headers": (("x-forwarded", f"sk-{BODY}"), ("originator", "some-agent"))}, {f"sk-{BODY}"}),
     ({"headers": (("Idempotency-Key", "stainless-node-retry-1"), ("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="))}, set()),
     ({"path": "/v1beta/models/m:x?key=abcdefgh&alt=sse&access_token=bcdefghi"}, {"abcdefgh", "bcdefghi"}),

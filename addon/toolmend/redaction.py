@@ -297,7 +297,8 @@ def _header_secrets(name: str, value: str) -> Iterator[str]:
     """`Bearer X`, `Basic X`, `X`, and in a cookie `a=X; b=Y`: each X and Y."""
     if "cookie" in name.lower():
         for part in value.split(";"):
-            yield part.partition("=")[2].strip().strip('"')
+            crumb = part.partition("=")[2].strip().strip('"')
+            yield from (crumb, unquote(crumb))
         return
     words = value.split(None, 1)
     yield words[-1].strip() if words else ""
