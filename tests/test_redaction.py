@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from token_shapes import masked
+from toolmend.json_text import MANY, SMALL
 from toolmend.recorder import Exchange
-from toolmend.redaction import KEPT_HEADERS, MAX_NAMED, MAX_SECRET, MAX_SECRETS, REDACTED, Redactor, secrets_of
+from toolmend.redaction import BLOCK, KEPT_HEADERS, MAX_NAMED, MAX_SECRET, MAX_SECRETS, REDACTED, Redactor, secrets_of
 
 BODY = "Ab9Cd8Ef7Gh6Ij5Kl4Mn3Op2Qr1St0Uv9Wx8Yz7"
 
@@ -211,6 +212,20 @@ def test_long_secrets_are_looked_for_up_to_a_bound() -> None:
 def test_a_body_that_is_no_json_has_no_secrets_and_is_not_kept(body: bytes) -> None:
     assert secrets_of(replace(exchange(), request=body, upstream_request=body)) == ()
     assert Redactor(()).body(body) is None
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        f"key=sk-{BODY}&x=gsk_{BODY}".encode(),
+        f'{{"a":"sk-{BODY}"}} {{"b":"gsk_{BODY}"}}'.encode(),
+        json.dumps({"a": f"sk-{BODY}", "rows": [[]] * MANY, "z": [" " * SMALL, f"gsk_{BODY}"]}).encode(),
+        b" " * (BLOCK - 10) + f"sk-{BODY}".encode() + b"\xff" * BLOCK + f" gsk_{BODY}".encode(),
+    ],
+    ids=["form", "two", "crowded", "in blocks"],
+)
+def test_keys_in_a_body_that_is_not_read_are_told_by_their_shape(body: bytes) -> None:
+    assert set(secrets_of(replace(exchange(), request=body))) == {f"sk-{BODY}", f"gsk_{BODY}"}
 
 
 BODIES = [

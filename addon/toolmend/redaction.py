@@ -112,6 +112,9 @@ KEYS = (
 )
 """Known keys: what they begin with, as a word does, and how they go on."""
 
+BLOCK = 1024 * 1024
+"""Bytes of a body that are searched at once where it is no JSON, or more than is read."""
+
 
 @cache  # few of them ever occur, and to make all takes milliseconds of each start
 def key_shape(literal: str, rest: str) -> re.Pattern[str]:
@@ -145,7 +148,8 @@ def secrets_of(exchange: "Exchange") -> tuple[str, ...]:
             found += _body_secrets(value)
             shaped += _shaped_within(value)
         except (json_text.NotJSON, RecursionError):
-            continue
+            for at in range(0, len(body), BLOCK):
+                shaped += _shaped(body[at : at + BLOCK + LONGEST_KEY].decode(errors="replace"))
     named = [text for text in dict.fromkeys(found) if len(text) >= MIN_SECRET][:MAX_NAMED]
     more = [text for text in dict.fromkeys(shaped) if len(text) >= MIN_SECRET and text not in named][:MAX_SHAPED]
     kept, left = set[str](), MAX_SECRETS
