@@ -160,6 +160,8 @@ SECRETS = [
     ({"request": {"env": [{"name": "DB_PASSWORD", "value": 12345678}, {"name": "PORT", "value": 23456789}]}}, {"12345678"}),
     ({"request": {"token": [12345678], "client_secret": 1234567}}, set()),
     ({"request": {"properties": {"password": {"type": "string", "description": "of the user"}}}}, set()),
+    ({"request": {"messages": [{"tool_calls": [{"function": {"arguments": '{"a":{"password":"abcdefgh"}}'}}]}]}}, {"abcdefgh"}),
+    ({"request": {"input": [{"arguments": '{"api_key":"abc'}, {"arguments": {"token": "abcdefgh"}}, {"arguments": "\ud800"}]}}, {"abcdefgh"}),
     ({"request": [], "upstream": {"secret": "abcdefgh"}}, {"abcdefgh"}),
     # what has the shape of a key is one, wherever it stands
     ({"path": f"/proxy/gsk_{BODY}/v1/chat/completions"}, {f"gsk_{BODY}"}),
@@ -261,6 +263,8 @@ BODIES = [
     ({"content": f"sk-{BODY}"}, {"content": REDACTED}),
     ({f"sk-{BODY}": "hunter2hunter2"}, {REDACTED: REDACTED}),
     ({"arguments": json.dumps({"a": 'open"sesame\n'})}, {"arguments": json.dumps({"a": "X"}).replace("X", REDACTED)}),
+    ({"arguments": '{"a": {"password" : "x"}}'}, {"arguments": f'{{"a":{{"password":"{REDACTED}"}}}}'}),
+    ({"arguments": '{"a" : [1.0, NaN, "x"]}', "x": {"arguments": ["a"]}, "y": [{"arguments": '{"token":"x'}, {"arguments": "\ud800"}]}, None),
     ({"url": "https://h/?q=open%22sesame%0A"}, {"url": f"https://h/?q={REDACTED}"}),
     (
         {"url": "wss://h/x;y?a=b&api_key=c;profile=&token=d#key=e", "u": "https://h/x?a=b&token", "t": "x https://h/?key=a"},

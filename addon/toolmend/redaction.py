@@ -216,15 +216,18 @@ class Redactor:
             case str():
                 return self.text(_URL.sub(_without_keys, value))
             case dict():
-                return {
-                    self.text(name): dict(self.headers(item.items()))
-                    if _are_headers(name, item)
-                    else self.value(item, _secret_types(name, value) or (_ANY if _is_identity(name) else ()))
-                    for name, item in value.items()
-                }
+                return {self.text(name): self._member(name, item, value) for name, item in value.items()}
             case list() | tuple():
                 return [self.value(item, hidden) for item in value]
         return value
+
+    def _member(self, name: str, value: Any, owner: Mapping[str, Any]) -> Any:
+        if _are_headers(name, value):
+            return dict(self.headers(value.items()))
+        value = self.value(value, _secret_types(name, owner) or (_ANY if _is_identity(name) else ()))
+        read = _arguments(value) if name == "arguments" else value
+        kept = value if read is value else self.value(read)
+        return value if kept == read else json_text.dumps(kept)
 
 
 _WORDS = re.compile("[a-z_-]*|[A-Z_-]*")
@@ -328,10 +331,18 @@ def _body_secrets(value: Any, secret: _Types = ()) -> Iterator[str]:
                     for header in filter(_holds_credential, item):
                         yield from _header_secrets(header, item[header])
                 else:
-                    yield from _body_secrets(item, _secret_types(name, value))
+                    yield from _body_secrets(_arguments(item) if name == "arguments" else item, _secret_types(name, value))
         case list():
             for item in value:
                 yield from _body_secrets(item, secret)
+
+
+def _arguments(value: Any) -> Any:
+    """Those of a call, which Chat and Responses have as a text, as Messages has them."""
+    try:
+        return json_text.loads(value.encode()) if isinstance(value, str) else value
+    except ValueError:  # no JSON, or half a surrogate pair
+        return value
 
 
 def _shaped_within(value: Any) -> Iterator[str]:
