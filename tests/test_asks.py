@@ -57,6 +57,7 @@ SAME = {
     ),
     "the order of keys": ({"role": "user", "content": "Hi"}, {"content": "Hi", "role": "user"}),
     "a key, which a recording has not": (user(f"use {KEY}"), user("use [REDACTED]")),
+    "a password in arguments": (user([{"arguments": '{"password": "12345678"}'}]), user([{"arguments": '{"password":"[REDACTED]"}'}])),
     "a password in a result": (user([{"type": "x", "api_key": "12345678"}]), user([{"type": "x", "api_key": "[REDACTED]"}])),
 }
 OTHER = {

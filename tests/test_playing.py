@@ -272,6 +272,23 @@ def test_misses(tmp_path: Path, name: str) -> None:
     assert ask.misses == 1
 
 
+@pytest.mark.parametrize(
+    ("host", "answered"),
+    [
+        *((host, True) for host in ("localhost:4010", "127.0.0.1:4010", "[::1]:4010", "LOCALHOST.", "a.localhost", "box", "box:80")),
+        *((host, True) for host in ("host.docker.internal:4010", "me.local", "llm.test", "")),
+        *((host, False) for host in ("evil.example.com:4010", "127.0.0.1.nip.io", "localhost.evil.com", "evil.com.", "a.b.c", "1.2.3.4.x")),
+    ],
+)
+def test_a_page_whose_name_leads_here_reads_nothing(tmp_path: Path, host: str, answered: bool) -> None:
+    make(tmp_path, "a")
+    ask, told = player(tmp_path)
+    made = [ask(request(host=host)), ask(request("/v1/models", b"", "GET", host=host))]
+    assert [got.status for got in made] == ([200, 200] if answered else [403, 403])
+    assert answered or not any(CHUNKS[0] in body_of(got) or b"kimi" in body_of(got) for got in made)
+    assert (told[0], ask.misses) == ("a" if answered else "refused: a name of the internet's was called, as by a page in a browser", 0)
+
+
 def test_texts_are_told_but_not_sent(tmp_path: Path) -> None:
     make(tmp_path, "a")
     ask, told = player(tmp_path)

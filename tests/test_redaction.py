@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from token_shapes import masked
+from toolmend.json_text import MANY, SMALL
 from toolmend.recorder import Exchange
-from toolmend.redaction import KEPT_HEADERS, MAX_NAMED, MAX_SECRET, MAX_SECRETS, REDACTED, Redactor, secrets_of
+from toolmend.redaction import BLOCK, KEPT_HEADERS, MAX_NAMED, MAX_SECRET, MAX_SECRETS, REDACTED, Redactor, secrets_of
 
 BODY = "Ab9Cd8Ef7Gh6Ij5Kl4Mn3Op2Qr1St0Uv9Wx8Yz7"
 
@@ -121,6 +122,7 @@ SECRETS = [
         {"abcdefgh", "bcdefghi", "cdefghij"},
     ),
     ({"headers": (("Cf-Access-Jwt-Assertion", "abcdefgh"), ("cookie", 'a="bcdefghi"'))}, {"abcdefgh", "bcdefghi"}),
+    ({"headers": (("cookie", "a=abc%2Befgh%3D; b=%7B%7D"),)}, {"abc%2Befgh%3D", "abc+efgh="}),
     ({"headers": (("x-forwarded", f"sk-{BODY}"), ("originator", "some-agent"))}, {f"sk-{BODY}"}),
     ({"headers": (("Idempotency-Key", "stainless-node-retry-1"), ("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="))}, set()),
     ({"path": "/v1beta/models/m:x?key=abcdefgh&alt=sse&access_token=bcdefghi"}, {"abcdefgh", "bcdefghi"}),
@@ -154,7 +156,12 @@ SECRETS = [
         },
         set(),
     ),
+    ({"request": {"password": 12345678, "pins": {"passphrase": [23456789.5]}, "api_key": True, "user_id": 34567890}}, {"12345678", "23456789.5"}),
+    ({"request": {"env": [{"name": "DB_PASSWORD", "value": 12345678}, {"name": "PORT", "value": 23456789}]}}, {"12345678"}),
+    ({"request": {"token": [12345678], "client_secret": 1234567}}, set()),
     ({"request": {"properties": {"password": {"type": "string", "description": "of the user"}}}}, set()),
+    ({"request": {"messages": [{"tool_calls": [{"function": {"arguments": '{"a":{"password":"abcdefgh"}}'}}]}]}}, {"abcdefgh"}),
+    ({"request": {"input": [{"arguments": '{"api_key":"abc'}, {"arguments": {"token": "abcdefgh"}}, {"arguments": "\ud800"}]}}, {"abcdefgh"}),
     ({"request": [], "upstream": {"secret": "abcdefgh"}}, {"abcdefgh"}),
     # what has the shape of a key is one, wherever it stands
     ({"path": f"/proxy/gsk_{BODY}/v1/chat/completions"}, {f"gsk_{BODY}"}),
@@ -215,11 +222,29 @@ def test_a_body_that_is_no_json_has_no_secrets_and_is_not_kept(body: bytes) -> N
     assert Redactor(()).body(body) is None
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        f"key=sk-{BODY}&x=gsk_{BODY}".encode(),
+        f'{{"a":"sk-{BODY}"}} {{"b":"gsk_{BODY}"}}'.encode(),
+        json.dumps({"a": f"sk-{BODY}", "rows": [[]] * MANY, "z": [" " * SMALL, f"gsk_{BODY}"]}).encode(),
+        b" " * (BLOCK - 10) + f"sk-{BODY}".encode() + b"\xff" * BLOCK + f" gsk_{BODY}".encode(),
+    ],
+    ids=["form", "two", "crowded", "in blocks"],
+)
+def test_keys_in_a_body_that_is_not_read_are_told_by_their_shape(body: bytes) -> None:
+    assert set(secrets_of(replace(exchange(), request=body))) == {f"sk-{BODY}", f"gsk_{BODY}"}
+
+
 BODIES = [
     ({"model": "m", "messages": [{"role": "user", "content": "hi"}], "n": 1, "x": None, "y": True, "z": 1.5}, None),
     (
         {"api_key": "x", "password": "", "secret": None, "token": 5},
         {"api_key": REDACTED, "password": "", "secret": None, "token": 5},
+    ),
+    (
+        {"password": 1234, "secrets": [5.5, {"n": 6}], "user_id": 7, "api_key": True, "token": [8], "n": 9},
+        {"password": REDACTED, "secrets": [REDACTED, {"n": 6}], "user_id": REDACTED, "api_key": True, "token": [8], "n": 9},
     ),
     ({"max_tokens": 5, "max_completion_tokens": "many", "eos_token": "</s>", "logprobs": True}, None),
     (
@@ -244,6 +269,8 @@ BODIES = [
     ({"content": f"sk-{BODY}"}, {"content": REDACTED}),
     ({f"sk-{BODY}": "hunter2hunter2"}, {REDACTED: REDACTED}),
     ({"arguments": json.dumps({"a": 'open"sesame\n'})}, {"arguments": json.dumps({"a": "X"}).replace("X", REDACTED)}),
+    ({"arguments": '{"a": {"password" : "x"}}'}, {"arguments": f'{{"a":{{"password":"{REDACTED}"}}}}'}),
+    ({"arguments": '{"a" : [1.0, NaN, "x"]}', "x": {"arguments": ["a"]}, "y": [{"arguments": '{"token":"x'}, {"arguments": "\ud800"}]}, None),
     ({"url": "https://h/?q=open%22sesame%0A"}, {"url": f"https://h/?q={REDACTED}"}),
     (
         {"url": "wss://h/x;y?a=b&api_key=c;profile=&token=d#key=e", "u": "https://h/x?a=b&token", "t": "x https://h/?key=a"},

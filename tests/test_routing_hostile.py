@@ -172,3 +172,44 @@ def test_redirects(routed: Proxy, tmp_path: Path, location: str, status: int, st
     assert SECRET.encode() not in said
     assert json.loads(said)["type"] == "error"
     assert flow.request.url == UPSTREAMS["messages"]
+
+
+ERRORS: dict[str, tuple[bytes, ...]] = {
+    "chat": (
+        b'data: {"error":{"message":"Incorrect API key provided: %s","code":401}}\n\n',
+        b'data: {"id":"c","choices":[{"index":0,"delta":{"content":"a"}}]}\n\ndata: {"id":"c","error":"%s","choices":[{"index":0,"delta":{}}]}\n\n',
+        b'data: {"detail":"bad %s"}\n\n',
+    ),
+    "messages": (b'event: error\ndata: {"type":"error","error":{"type":"authentication_error","message":"bad %s"}}\n\n',),
+    "responses": (
+        b'event: error\ndata: {"type":"error","code":"x","message":"bad %s","param":null}\n\n',
+        b'event: response.failed\ndata: {"type":"response.failed","response":{"id":"r","status":"failed","output":[],"error":{"code":"x","message":"bad %s"}}}\n\n',
+    ),
+}
+
+
+def streamed(routed: Proxy, flow: http.HTTPFlow, *chunks: bytes) -> bytes:
+    flow.response = http.Response.make(200, b"", {"content-type": "text/event-stream"})
+    flow.response.raw_content = None
+    routed.addon.responseheaders(flow)
+    assert callable(flow.response.stream)
+    parts = [flow.response.stream(chunk) for chunk in (*chunks, b"")]
+    return b"".join(part if isinstance(part, bytes) else b"".join(part) for part in parts)
+
+
+@pytest.mark.parametrize(("upstream", "error"), [(upstream, error) for upstream, errors in ERRORS.items() for error in errors])
+@pytest.mark.parametrize("client", CLIENTS)
+def test_errors_in_a_stream(routed: Proxy, tmp_path: Path, client: str, upstream: str, error: bytes) -> None:
+    """They are told, and without the route's key, which is none of the client's."""
+    out = streamed(routed, ask(routed, tmp_path, client, upstream), error % SECRET.encode())
+    assert b"*" * len(SECRET) in out
+    assert SECRET.encode() not in out
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_the_words_of_a_model_stay(routed: Proxy, tmp_path: Path, client: str) -> None:
+    """Whatever the route's key is: of a local server it is a word."""
+    said = b'data: {"id":"c","choices":[{"index":0,"delta":{"content":"error: %s"}}]}\n\n' % SECRET.encode()
+    half = said.index(b'"}}') + 1
+    for chunks in ((said,), (said[:half], said[half:]), (said[:20], said[20:])):
+        assert SECRET.encode() in streamed(routed, ask(routed, tmp_path, client, "chat"), *chunks)

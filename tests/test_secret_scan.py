@@ -13,6 +13,7 @@ from urllib.parse import quote
 import pytest
 
 from streams import chunk, event, stream
+from test_echo_frames import message
 from token_shapes import SHAPES, token
 from toolmend.recordings.key_shapes import MORE_KEYS
 from toolmend.recordings.secret_scan import credentials, scan
@@ -49,6 +50,7 @@ CONTEXTS: dict[str, Callable[[str], tuple[str, bytes]]] = {
     "deltas of four": lambda text: ("upstream.sse", deltas(f"Use {text} now.")),
     "deltas of one": lambda text: ("client.sse", deltas(f"Use {text} now.", 1)),
     "messages": lambda text: ("client.sse", as_messages(text)),
+    "Bedrock's messages": lambda text: ("upstream.sse", b"".join(message(text[at : at + 4]) for at in range(0, len(text), 4))),
     "arguments": lambda text: ("upstream.sse", as_arguments(text)),
     "two choices": lambda text: (
         "upstream.sse",

@@ -263,7 +263,8 @@ class Toolmend:
             call.stream = Tee(undo, call.recording, then, call.errors)
         call.stream.watcher, call.stream.meter = call.watcher, call.meter
         # a method is called faster than an object that has one
-        response.stream = self.bodies.keep(call.stream) if bodies.wanted() else call.stream.__call__
+        sent = replying.keyless(call.routed, call.stream.__call__) if call.routed else call.stream.__call__
+        response.stream = self.bodies.keep(sent) if bodies.wanted() else sent
 
     def _not_streamed(self, call: Call, response: http.Response) -> None:
         """Nobody called the stream's callable: the body is here, as its headers ended it or another addon wants it whole."""

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 REDACTED = "[REDACTED]"
 
+type _Types = tuple[type, ...]
+_TEXT, _ANY = (str,), (str, int, float)  # and of what is true or null nobody learns anything
+
 MIN_SECRET = 8
 """Characters. What is shorter guards nothing, and looking for it would mask half of a text."""
 
@@ -109,6 +112,9 @@ KEYS = (
 )
 """Known keys: what they begin with, as a word does, and how they go on."""
 
+BLOCK = 1024 * 1024
+"""Bytes of a body that are searched at once where it is no JSON, or more than is read."""
+
 
 @cache  # few of them ever occur, and to make all takes milliseconds of each start
 def key_shape(literal: str, rest: str) -> re.Pattern[str]:
@@ -139,10 +145,11 @@ def secrets_of(exchange: "Exchange") -> tuple[str, ...]:
     for body in (exchange.request, exchange.upstream_request or b""):
         try:
             value = json_text.loads(body)
-            found += _body_secrets(value, secret=False)
+            found += _body_secrets(value)
             shaped += _shaped_within(value)
         except (json_text.NotJSON, RecursionError):
-            continue
+            for at in range(0, len(body), BLOCK):
+                shaped += _shaped(body[at : at + BLOCK + LONGEST_KEY].decode(errors="replace"))
     named = [text for text in dict.fromkeys(found) if len(text) >= MIN_SECRET][:MAX_NAMED]
     more = [text for text in dict.fromkeys(shaped) if len(text) >= MIN_SECRET and text not in named][:MAX_SHAPED]
     kept, left = set[str](), MAX_SECRETS
@@ -201,21 +208,26 @@ class Redactor:
         except (json_text.NotJSON, RecursionError):
             return None
 
-    def value(self, value: Any, hidden: bool = False) -> Any:
-        """A JSON value. Strings under a credential's name go; objects (tool parameters) are gone through."""
+    def value(self, value: Any, hidden: _Types = ()) -> Any:
+        """A JSON value. What stands under a credential's name goes; objects (tool parameters) are gone through."""
+        if value and type(value) in hidden:
+            return REDACTED
         match value:
             case str():
-                return REDACTED if hidden and value else self.text(_URL.sub(_without_keys, value))
+                return self.text(_URL.sub(_without_keys, value))
             case dict():
-                return {
-                    self.text(name): dict(self.headers(item.items()))
-                    if _are_headers(name, item)
-                    else self.value(item, _is_secret(name, value) or _is_identity(name))
-                    for name, item in value.items()
-                }
+                return {self.text(name): self._member(name, item, value) for name, item in value.items()}
             case list() | tuple():
                 return [self.value(item, hidden) for item in value]
         return value
+
+    def _member(self, name: str, value: Any, owner: Mapping[str, Any]) -> Any:
+        if _are_headers(name, value):
+            return dict(self.headers(value.items()))
+        value = self.value(value, _secret_types(name, owner) or (_ANY if _is_identity(name) else ()))
+        read = _arguments(value) if name == "arguments" else value
+        kept = value if read is value else self.value(read)
+        return value if kept == read else json_text.dumps(kept)
 
 
 _WORDS = re.compile("[a-z_-]*|[A-Z_-]*")
@@ -241,6 +253,13 @@ def _is_secret(name: str, owner: Mapping[str, Any]) -> bool:
     if name != "value":
         return is_credential(name)
     return any(isinstance(told, str) and is_credential(told) for told in (owner.get("name"), owner.get("key")))
+
+
+def _secret_types(name: str, owner: Mapping[str, Any]) -> _Types:
+    """What of a member is a credential: of what is called a token, texts alone, as numbers count or name those of a model."""
+    if not _is_secret(name, owner):
+        return ()
+    return _TEXT if _plain(name).endswith("token") else _ANY
 
 
 @lru_cache(1000)
@@ -285,7 +304,8 @@ def _header_secrets(name: str, value: str) -> Iterator[str]:
     """`Bearer X`, `Basic X`, `X`, and in a cookie `a=X; b=Y`: each X and Y."""
     if "cookie" in name.lower():
         for part in value.split(";"):
-            yield part.partition("=")[2].strip().strip('"')
+            crumb = part.partition("=")[2].strip().strip('"')
+            yield from (crumb, unquote(crumb))
         return
     words = value.split(None, 1)
     yield words[-1].strip() if words else ""
@@ -298,22 +318,31 @@ def _header_secrets(name: str, value: str) -> Iterator[str]:
         yield pair.partition(":")[2]
 
 
-def _body_secrets(value: Any, *, secret: bool) -> Iterator[str]:
+def _body_secrets(value: Any, secret: _Types = ()) -> Iterator[str]:
     match value:
-        case str() if secret:
-            yield value
-            if value.lower().startswith(("bearer ", "basic ")):
-                yield from _header_secrets("", value)
+        case str() | int() | float() if type(value) in secret:
+            text = str(value)
+            yield text
+            if text.lower().startswith(("bearer ", "basic ")):
+                yield from _header_secrets("", text)
         case dict():
             for name, item in value.items():
                 if _are_headers(name, item):
                     for header in filter(_holds_credential, item):
                         yield from _header_secrets(header, item[header])
                 else:
-                    yield from _body_secrets(item, secret=_is_secret(name, value))
+                    yield from _body_secrets(_arguments(item) if name == "arguments" else item, _secret_types(name, value))
         case list():
             for item in value:
-                yield from _body_secrets(item, secret=secret)
+                yield from _body_secrets(item, secret)
+
+
+def _arguments(value: Any) -> Any:
+    """Those of a call, which Chat and Responses have as a text, as Messages has them."""
+    try:
+        return json_text.loads(value.encode()) if isinstance(value, str) else value
+    except ValueError:  # no JSON, or half a surrogate pair
+        return value
 
 
 def _shaped_within(value: Any) -> Iterator[str]:

@@ -4,8 +4,8 @@
     429 {"error":{"message":"slow down"}}      429 {"type":"error","error":{"type":"rate_limit_error",…},"request_id":"req_…"}
     307 location: https://elsewhere/           an error: what is sent there would have a key
 
-Rule of this file: a client never gets a body of another API than its own, whatever came and whatever fails. An error of ours
-names the route, by the file and line it stands at.
+Rule of this file: a client never gets a body of another API than its own, whatever came and whatever fails, nor the route's key
+where an error repeats it. An error of ours names the route, by the file and line it stands at.
 """
 
 import re
@@ -16,8 +16,10 @@ from mitmproxy import http
 from mitmproxy.net.http import status_codes
 
 from . import codings, facts, framing, sse
+from .apis.error_words import error_in
 from .apis.errors import Fault, fault_of, is_error, translate_error, write_error
 from .apis.headers import Headers, translate_headers
+from .bodies import Stream
 from .pipeline import Pipeline
 from .redaction import REDACTED
 from .routing import Routed
@@ -62,6 +64,30 @@ def relabel(routed: Routed, response: http.Response, *, streamed: bool) -> None:
     kind = EVENTS if streamed else "application/json"
     kept = [(name, value) for name, value in facts.headers(response) if name.lower() in framing.STALE]
     _set_headers(response, [("content-type", kind), *_passed(routed, response), *kept])
+
+
+def keyless(routed: Routed, stream: Stream) -> Stream:
+    """A stream's callable whose errors have `*` for the route's key, as the recording has it.
+
+    What a model says stays: it knows no key, and that of a local server is a word such as `lm-studio`.
+    XX: an error that comes in two chunks, or is no JSON, passes as it is, where the stream is one of the client's own API.
+    """
+    key = routed.route.key.encode()
+
+    def without(out: bytes) -> bytes:
+        return b"".join(_masked(line, key) for line in out.splitlines(keepends=True)) if key in out else out
+
+    def call(data: bytes) -> bytes | list[bytes]:
+        out = stream(data)
+        return without(out) if isinstance(out, bytes) else [without(part) for part in out]
+
+    return call if key else stream
+
+
+def _masked(line: bytes, key: bytes) -> bytes:
+    event = (facts.json_object(line.removeprefix(b"data:")) or {}) if key in line else {}
+    wrong = any(error_in(value) for value in (event, event.get("response")) if isinstance(value, dict))
+    return line.replace(key, b"*" * len(key)) if wrong else line
 
 
 def _error(routed: Routed, response: http.Response, body: bytes) -> bytes:

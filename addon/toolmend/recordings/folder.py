@@ -25,6 +25,7 @@ from typing import IO, TYPE_CHECKING, Any
 from .. import __version__
 from ..redaction import Redactor, secrets_of
 from .echo import EchoMask
+from .echo_frames import FrameMask, mask_of
 from .message_json import reading
 
 if TYPE_CHECKING:
@@ -104,9 +105,9 @@ class Folder:
             streams["client"] = exchange.client_stream
         for side, stream in streams.items():
             yield
-            self._bodies[side] = _Body(self.path / f"{side}.{'sse' if stream else 'json'}", secrets)
+            self._bodies[side] = _Body(self.path / f"{side}.{'sse' if stream else 'json'}", mask_of(exchange.api, secrets))
         if exchange.stream:
-            self._bodies["index"] = _Body(self.path / "upstream.idx", ())
+            self._bodies["index"] = _Body(self.path / "upstream.idx", EchoMask(()))
 
     def _request(self, name: str, body: bytes) -> None:
         redacted = self._redactor.body(body)
@@ -143,7 +144,7 @@ class Folder:
         if self.broken:
             return
         if "said" not in self._bodies:
-            self._bodies["said"] = _Body(self.path / "client_messages.jsonl", ())  # redacted line by line
+            self._bodies["said"] = _Body(self.path / "client_messages.jsonl", EchoMask(()))  # redacted line by line
         message = self._redactor.body(data) or b'"[omitted: no JSON]"'
         self._bodies["said"].add(b'{"t_ms":%.3f,"message":%b}\n' % (t_ms, message))
 
@@ -224,9 +225,8 @@ class Folder:
 class _Body:
     """A file that grows: gathered, masked, appended."""
 
-    def __init__(self, path: Path, secrets: Iterable[str]) -> None:
-        self.path = path
-        self.mask = EchoMask(secrets)
+    def __init__(self, path: Path, mask: EchoMask | FrameMask) -> None:
+        self.path, self.mask = path, mask
         self._parts: list[bytes] = []
         self._size = 0
         _create(path)

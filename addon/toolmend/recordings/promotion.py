@@ -17,6 +17,7 @@ from ..redaction import REDACTED, Redactor, secrets_of
 from ..replay import Recording, load
 from . import fixture
 from .echo import EchoMask
+from .echo_frames import FrameMask, mask_of
 from .folder import KNOWN
 from .minimise import minimise
 from .secret_scan import Finding, scan
@@ -86,17 +87,16 @@ def _redacted(recording: Recording, forwarded: Any) -> tuple[Recording, bytes | 
     clean |= {f"{side}_headers": redactor.headers(pairs) for side, pairs in headers.items()}
     clean["path"] = redactor.path(str(meta.get("path") or ""))
     chunks, at = [], 0
-    body = _masked(b"".join(recording.chunks), secrets)
+    body = _masked(b"".join(recording.chunks), mask_of(exchange.api, secrets))
     for chunk in recording.chunks:
         chunks.append(body[at : at + len(chunk)])
         at += len(chunk)
     asked = redactor.value(recording.request)
-    client = _masked(recording.client, secrets)
+    client = _masked(recording.client, mask_of(exchange.api, secrets))
     return replace(recording, meta=clean, request=asked, chunks=tuple(chunks), client=client), _bytes(redactor.value(forwarded))
 
 
-def _masked(body: bytes, secrets: list[str]) -> bytes:
-    mask = EchoMask(secrets)
+def _masked(body: bytes, mask: EchoMask | FrameMask) -> bytes:
     out = bytearray(mask.feed(body) + mask.close())
     for offset, piece in mask.restored:
         out[offset : offset + len(piece)] = piece

@@ -4,10 +4,11 @@
     data: {"choices":[{"index":0,"delta":{"content":"k-AB"}}]}       →   choices.0.delta.content: Your key is sk-AB (lines 1, 3)
 
 Rule of this file: strings that a client joins are joined, those at the same names and indices, as echo.py has it; all others
-stand alone. Names of members that may be more than a name are texts, too.
+stand alone, and what Bedrock has in base64 is read. Names of members that may be more than a name are texts, too.
 """
 
 import re
+from base64 import b64decode
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -98,8 +99,18 @@ def _strings(value: Any, *, joined: bool) -> Iterator[tuple[str, str]]:
                     known: str = (joined and _SAME.get(name)) or name
                     said = known if _SAID.fullmatch(known) else A_NAME
                     rest.append((f"{path}.{said}".removeprefix("."), inner))
+                    if name == "bytes" and joined and isinstance(inner, str):
+                        rest.append((path, _within(inner)))
                     if said == A_NAME:
                         rest.append((f"{path}.{said}".removeprefix("."), name))
             case list():
                 for n, inner in reversed([*enumerate(item)]):
                     rest.append((path if joined else f"{path}[{n}]", inner))
+
+
+def _within(text: str) -> Any:
+    """The JSON that a message of Bedrock's has in base64; None where there is none."""
+    try:
+        return json_text.loads(b64decode(text, validate=True))
+    except (ValueError, RecursionError):
+        return None
