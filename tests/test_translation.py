@@ -314,6 +314,12 @@ IRREGULAR: dict[str, tuple[bytes, Heard]] = {
         stream([{"content": [{"type": "reasoning", "text": "H"}, {"type": "reasoning_text", "text": "m"}]}, {"content": ["Hi ", {"type": "text", "text": "there"}]}]),
         Heard("Hi there", "Hm"),
     ),
+    "reasoning as Copilot has it": (stream([{"reasoning_text": "H"}, {"reasoning_text": "m"}, "Hi there"]), Heard("Hi there", "Hm")),
+    "completions that are no chat": (
+        b"".join(event({**META, "choices": [{"index": 0, "text": text, "finish_reason": end}]}) for text, end in (("Hi ", None), ("there", None), ("", "stop")))
+        + event({**META, "choices": [], "usage": {"prompt_tokens": 10, "completion_tokens": 5}}),
+        HI,
+    ),
     "content that is one part": (stream([{"content": {"type": "text", "text": "Hi "}}, {"content": {"type": "output_text", "text": "there"}}]), HI),
     "arguments called input": (
         stream([{"tool_calls": [{"index": 0, "id": "call_a", "type": "tool_use", "name": "get_weather", "input": BEIJING}]}], finish="tool_calls"),
@@ -530,6 +536,10 @@ def test_a_stop_sequence_that_the_upstream_tells_is_told() -> None:
 
 
 BODIES: dict[str, tuple[Any, Heard]] = {
+    "a completion that is no chat": (
+        {**META, "choices": [{"index": 0, "text": "Hi there", "finish_reason": "stop"}], "usage": {"prompt_tokens": 10, "completion_tokens": 5}},
+        HI,
+    ),
     "an error with status 200": ({"error": {"message": "slow down", "code": 429}}, ERROR),
     "an error in the choice": ({**META, "choices": [{"index": 0, "message": {"role": "assistant", "content": ""}, "error": {"code": 502, "message": "gone"}}]}, ERROR),
     "no choices": ({**META, "choices": []}, ERROR),
@@ -787,6 +797,19 @@ RESPONSES: dict[str, tuple[bytes, Heard]] = {
     "no blank lines": (legal.sse(ITEMS).replace(b"\n\n", b"\n"), TOLD),
     "events in events": (wrapped(legal.sse(ITEMS)), TOLD),
     "no event lines": (b"".join(event(each) for each in ITEMS), TOLD),
+    "reasoning by its first name": (legal.sse(ITEMS).replace(b".reasoning_summary_text.", b".reasoning_summary."), TOLD),
+    "reasoning by its first name, in objects": (
+        re.sub(rb'"response\.reasoning_summary_text\.delta"(.*?)"delta": ?("[^"]*")', rb'"response.reasoning_summary.delta"\1"delta":{"text":\2}', legal.sse(ITEMS)),
+        TOLD,
+    ),
+    "reasoning by its first name, of which there is a summary": (
+        legal.sse(ITEMS).replace(b".reasoning_summary_text.", b".reasoning."),
+        TOLD,
+    ),
+    "reasoning by its first name alone": (
+        r(lambda e: [e.__setitem__(slice(None), [each for each in e if "reasoning" not in each["type"]]), e.insert(2, {"type": "response.reasoning.delta", "delta": "Hm"}), e[-1]["response"]["output"].pop(0), [e.remove(each) for each in [*e] if each.get("item", {}).get("type") == "reasoning"]]),
+        TOLD,
+    ),
     "[DONE]": (legal.sse(ITEMS) + b"data: [DONE]\n\n", TOLD),
     "[DONE] between blanks": (legal.sse(ITEMS) + b"data:  [DONE] \n\n", TOLD),
     "each event twice": (b"".join(2 * legal.sse([each]) for each in ITEMS), TOLD),

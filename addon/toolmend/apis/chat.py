@@ -40,7 +40,10 @@ from .shape import Shape
 _COMMON = {"id": "", "object": "chat.completion.chunk", "created": 0, "model": ""}
 """What every chunk of a stream has, and what it gets if none has it."""
 
-_SAYS = (*REASONING, "reasoning_details", "content", "refusal")
+_HEARD = (*REASONING, "reasoning_text")
+"""Where reasoning is read from where all is written anew: Copilot's, too."""
+
+_SAYS = (*_HEARD, "reasoning_details", "content", "refusal")
 """What a delta says that is no call."""
 
 _SEVERAL, _MOST_MISSES = 2, 32
@@ -233,6 +236,9 @@ class Chat:
                 return regular
             self._choices.add(index)
         delta = choice.get(key)
+        if self._patient and isinstance(said := choice.get("text"), str) and not (delta or choice.get("message")):
+            delta = {"role": "assistant", "content": said}  # it answers as completions did that are no chat
+            regular = self._mended("delta")
         if isinstance(delta, dict) and any(delta.get(name) for name in _SAYS):
             regular &= self._settle(index, events)
         first = len(events)
@@ -250,8 +256,8 @@ class Chat:
         reason = reason if isinstance(reason, str) else ""
         means = meant(reason) or reason
         if index in self._calls and (reason or key == "message"):
-            said = isinstance(delta, dict) and "tool_calls" in delta  # as where each chunk has a reason
-            ends, as_sent = self._calls[index].close(means, wait=key == "delta" and (self._patient or said))
+            tells = isinstance(delta, dict) and "tool_calls" in delta  # as where each chunk has a reason
+            ends, as_sent = self._calls[index].close(means, wait=key == "delta" and (self._patient or tells))
             events += ends
             regular &= as_sent
         if reason == "function_call" and not self._legacy:
@@ -289,7 +295,7 @@ class Chat:
             if not delta.get("role"):
                 regular = self._mended("role")
         details = delta.get("reasoning_details")
-        for name in REASONING:
+        for name in _HEARD if self._patient else REASONING:
             reasoning = delta.get(name)
             if isinstance(reasoning, str) and reasoning:
                 self._reasoning_field = name

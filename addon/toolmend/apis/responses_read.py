@@ -38,13 +38,19 @@ from .error_words import error_in
 from .responses_items import MAX_KEPT
 from .responses_known import Heard, Known
 from .responses_object import error_of, finish_reason, usage_of
-from .responses_shapes import CALLS, INPUT, PARTS, PREFIXES, SHAPES, Shape
+from .responses_shapes import CALLS, INPUT, PARTS, PREFIXES, SHAPES, SUMMARY, THOUGHT, Shape
 
 DELTAS = {f"{shape.events}.delta": shape for shape in SHAPES}
 _DONES = {f"{shape.events}.done": shape for shape in SHAPES}
 _FRAMES = frozenset({f"{shape.frame}.done" for shape in SHAPES if shape.frame})
 _ENDS = ("completed", "incomplete", "failed", "cancelled")
 TERMINAL = frozenset({f"response.{end}" for end in (*_ENDS, "done")})
+_OLDER = {
+    f"response.{older}.{end}": f"{shape.events}.{end}"
+    for older, shape in (("reasoning", THOUGHT), ("reasoning_summary", SUMMARY))
+    for end in ("delta", "done")
+}
+"""What events of reasoning were called at first. Their deltas are strings or objects with a text."""
 _SPOKEN: dict[str, type[TextDelta | RefusalDelta | ReasoningDelta]] = {"output_text": TextDelta, "refusal": RefusalDelta}
 _SPOKEN |= {"summary_text": ReasoningDelta, "reasoning_text": ReasoningDelta}
 
@@ -165,6 +171,10 @@ class Reading:
         told[:] = ["".join(told)]
         if not text.startswith(told[0]):
             return False
+        if shape.item == "reasoning" and any(
+            part != shape.part and "".join(pieces) == text for (part, _), pieces in item.told.items()
+        ):
+            return True  # it was told as reasoning of the other kind
         if len(text) > len(told[0]):
             self._tell(item, shape, index, text[len(told[0]) :])
         return True
@@ -292,6 +302,15 @@ class Reading:
         if isinstance(response.get("usage"), dict):
             self._events.append(usage_of(response["usage"]))
         self._events.append(MessageEnd())
+
+
+def newer(data: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    """The type of an event and its data, as they are today."""
+    type_ = _OLDER.get(data["type"])
+    if type_ is None:
+        return data["type"], data
+    delta = data.get("delta")
+    return type_, {**data, "delta": delta.get("text") if isinstance(delta, dict) else delta}
 
 
 def understood(wire: Any) -> TypeGuard[dict[str, Any]]:
