@@ -514,6 +514,50 @@ def test_a_call_that_is_broken_off_is_told_as_it_came(source: str, target: str, 
     assert (whole.faults, whole.error, whole.stop_reason) == ([], None, STOPS[target][reason])
 
 
+LOST = {  # the upstream, what of its message no other API has, and the note
+    "images": ("chat", {"images": [{"type": "image_url"}]}, "`images` of the answer is left out"),
+    "a signature": ("chat", {"thinking_blocks": [{"type": "thinking", "signature": "s"}]}, "`thinking_blocks` of the answer is left out"),
+    "citations of Messages": ("messages", [{"type": "text", "text": "Hi", "citations": [{"type": "page"}]}], "The citations of the answer"),
+    "a tool of Anthropic's": ("messages", [{"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}], "What is neither text"),
+    "citations of Responses": (
+        "responses",
+        [{"type": "message", "id": "m", "content": [{"type": "output_text", "text": "Hi", "annotations": [{"type": "url_citation"}]}]}],
+        "The citations of the answer",
+    ),
+    "a tool of OpenAI's": ("responses", [{"type": "web_search_call", "id": "w", "status": "completed"}], "What is neither text"),
+}
+
+
+@pytest.mark.parametrize("name", LOST)
+def test_what_no_other_api_has_is_told(name: str) -> None:
+    """In a stream, and whole; in its own API nothing of it is lost."""
+    source, said, words = LOST[name]
+    if source == "chat":
+        chunks: list[Any] = [chunk(said), chunk({"content": "Hi"}, "stop")]
+        whole: Any = {**META, "choices": [{"index": 0, "message": {"content": "Hi", **said}, "finish_reason": "stop"}]}
+    elif source == "messages":
+        blocks = [{"type": "content_block_start", "index": 0, "content_block": said[0]}, {"type": "content_block_stop", "index": 0}]
+        chunks = [{"type": "message_start", "message": {}}, *blocks, {"type": "message_stop"}]
+        whole = {"type": "message", "role": "assistant", "content": said, "stop_reason": "end_turn"}
+    else:
+        whole = {"object": "response", "status": "completed", "output": said}
+        chunks = [{"type": "response.output_item.done", "output_index": 0, "item": said[0]}, {"type": "response.completed", "response": {**whole, "output": []}}]
+    for target in APIS:
+        streamed, at_once = pipeline(source, target), pipeline(source, target)
+        streamed.feed(b"".join(map(event, chunks)))
+        streamed.close()
+        at_once.message(json.dumps(whole).encode())
+        for made in (streamed, at_once):
+            assert [note.startswith(words) for note in made.notes] == ([True] if source != target else [])
+
+
+def test_citations_that_come_in_deltas_are_told() -> None:
+    made = pipeline("messages", "chat")
+    for _ in range(2):
+        made.feed(event({"type": "content_block_delta", "index": 0, "delta": {"type": "citations_delta", "citation": {}}}))
+    assert [note.partition(" are ")[0] for note in made.notes] == ["The citations of the answer"]
+
+
 def test_a_sign_of_life_is_passed_on() -> None:
     body, _ = IRREGULAR["comments"]
     quiet = JUDGES["messages"].read(play(lambda: pipeline("chat", "messages"), [stream(["Hi there"])]))

@@ -34,6 +34,7 @@ from .chat_reports import put_errors, stop_sequence_of, usage_in
 from .chat_shape import REASONING, VARIES, learn_chunk
 from .chat_write import rewrite
 from .indices import MAX_CHOICES, index_of, is_index
+from .lost import tell_fields
 from .reasons import meant
 from .shape import Shape
 
@@ -61,9 +62,11 @@ class Chat:
         *,
         reasoning_field: str = REASONING[0],
         patient: bool = False,
+        note: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._tools = tools
         self._patient = patient
+        self._note = note
         self._new_id = new_id
         self._fired = fired
         # a client that offers `functions`, or of which nothing is known, may wait for a `function_call`
@@ -201,6 +204,8 @@ class Chat:
     def _decode(self, chunk: Mapping[str, Any], key: str, *, named: bool = False) -> tuple[list[Event], bool]:
         events: list[Event] = []
         regular = True
+        if self._patient:
+            tell_fields(chunk, self._note)
         choices = chunk.get("choices")
         for place, choice in enumerate(choices if isinstance(choices, list) else ()):
             if isinstance(choice, dict):
@@ -294,6 +299,8 @@ class Chat:
             events.append(MessageStart(index))
             if not delta.get("role"):
                 regular = self._mended("role")
+        if self._patient:
+            tell_fields(delta, self._note)
         details = delta.get("reasoning_details")
         for name in _HEARD if self._patient else REASONING:
             reasoning = delta.get(name)

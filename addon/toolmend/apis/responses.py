@@ -32,7 +32,7 @@ class Responses:
 
     def __init__(self, reply: Reply) -> None:
         self._reply = reply
-        self._reading = Reading(reply.tools, reply.new_id, reply.fired)
+        self._reading = Reading(reply)
         self._mending = Mending(reply)
         self._state: Literal["passing", "mending", "blind", "over"] = "passing"
         self._last: tuple[ServerSentEvent | None, dict[str, Any]] = None, {}

@@ -12,7 +12,7 @@ Rule of this file: each event tells what is new in it, by item. What was told ca
 something else than the deltas, the deltas stand, and a call of which this is true has no end.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, TypeGuard
 
 from .. import json_text
@@ -32,9 +32,10 @@ from ..events import (
     ToolCallStart,
 )
 from ..seals import Seal
-from ..tools import Tools
 from .call_identity import only_fitting
+from .codec import Reply
 from .error_words import error_in
+from .lost import CITED, OTHER
 from .responses_items import MAX_KEPT
 from .responses_known import Heard, Known
 from .responses_object import error_of, finish_reason, usage_of
@@ -61,10 +62,11 @@ class Reading:
     `course`: how a call goes on whose delta was the last event, if that is known.
     """
 
-    def __init__(self, tools: Tools, new_id: Callable[[], str], fired: Callable[[str], None]) -> None:
-        self._tools = tools
-        self._new_id = new_id
-        self._fired = fired
+    def __init__(self, reply: Reply) -> None:
+        self._tools = reply.tools
+        self._new_id = reply.new_id
+        self._fired = reply.fired
+        self._note = reply.note
         self._known = Known()
         self._events: list[Event] = []
         self._started = False
@@ -95,6 +97,8 @@ class Reading:
                 new = type_.endswith("added")
                 item = self._known.find(wire.get("id"), data.get("output_index"), wire["type"], new=new)
                 self._announced(item, wire) if new else self._whole(item, wire)
+            elif isinstance(wire, dict) and wire.get("type"):
+                self._note(OTHER)
         elif type_ in TERMINAL:
             response = data.get("response")
             status = response.get("status") if isinstance(response, dict) else None
@@ -219,6 +223,8 @@ class Reading:
             for index, part in enumerate(parts if isinstance(parts, list) else ()):
                 shape = PARTS.get(str(part.get("type"))) if isinstance(part, dict) else None
                 if shape and (shape.item, shape.holder) == (item.type, holder):
+                    if part.get("annotations"):
+                        self._note(CITED)
                     self._rest(item, shape, index, part.get(shape.member))
         content = wire.get("encrypted_content")
         if item.type == "reasoning" and isinstance(content, str) and content and not item.sealed:
@@ -291,6 +297,8 @@ class Reading:
                 item = self._known.find_call(wire, place, found)
                 found.add(id(item))
                 self._whole(item, wire)
+            elif isinstance(wire, dict) and wire.get("type"):
+                self._note(OTHER)
         for item in self._known.items:
             if item.type in CALLS:
                 self._end(item, CALLS[item.type], None, complete=status != "incomplete")
