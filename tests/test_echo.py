@@ -59,6 +59,11 @@ def parts(text: str) -> list[str]:
     return [text[at : at + 11] for at in range(0, len(text), 11)]
 
 
+def ranked(*tokens: Sequence[str]) -> bytes:
+    """Deltas with the alternatives to each token, the likeliest first."""
+    return b"".join(chat(said, logprobs={"top_logprobs": [{"token": one, "logprob": -0.1} for one in (said, *others)]}) for said, *others in tokens)
+
+
 STARS = "*" * len(KEY)
 CODED = "c2stYW50LWFwaTAzLUFiQ185L3hZeg"
 BASIC = "dXNlcjpzay1hbnQtYXBpMDMtQWJDXzkveFl6"
@@ -100,6 +105,14 @@ CASES = {  # (what came in, what is to lie on the disk)
     "strings in a list": (
         b'{"a":["s","k-ant-api03-AbC_9/xYz",["sk-"],"x"]}',
         b'{"a":["*","*********************",["sk-"],"x"]}',
+    ),
+    "the alternatives to each token": (
+        ranked(("is ", "the s"), ("sk-ant", "s"), ("-api03", "k", ""), ("-AbC_9/xYz", ".", "sk-"), (" so", "!", "ant")),
+        ranked(("is ", "the s"), ("******", "s"), ("******", "k", ""), ("**********", ".", "sk-"), (" so", "!", "ant")),
+    ),
+    "alternatives of several tokens in one delta": (
+        b'{"a":[{"top_logprobs":[{"t":"sk-"},{"t":"x"}]},{"top_logprobs":[{"t":"ant-api03-AbC_9/xYz"},{"t":"s"}]}]}',
+        b'{"a":[{"top_logprobs":[{"t":"***"},{"t":"x"}]},{"top_logprobs":[{"t":"*******************"},{"t":"s"}]}]}',
     ),
     "strings in two lists": (b'{"a":["sk-ant-"],"b":["api03-AbC_9/xYz"]}', None),
     "a bare string": (

@@ -283,13 +283,20 @@ def test_the_system_only_leads_where_no_other_is_known() -> None:
     assert said == [says("user", [text("Hi"), text("<system-reminder>\nBe short\n</system-reminder>")])]
 
 
+@pytest.mark.parametrize("arguments", ['{"a": ', "[1]", '{"a": 1}}x', "ls -l", "\ud800"])
+def test_arguments_that_are_no_object_are_shown_to_the_model(arguments: str) -> None:
+    """The turn that they are of comes with each request from here on."""
+    translated = translate({"model": "m", "messages": [HI, calls(call(arguments=arguments)), told()]}, "chat", "messages", host=ANTHROPIC)
+    (block,) = translated.request["messages"][1]["content"]
+    assert block["input"] == ({"a": 1} if "}" in arguments else {"INVALID_JSON": arguments})
+    note = "The arguments of the call call_1 of get_weather are no JSON object, and are sent as text in one"
+    assert translated.notes == (() if "}" in arguments else (note,))
+
+
 WRONG: list[tuple[dict[str, Any], str]] = [
     ({"n": 2}, "`n` is more than 1"),
     ({"n": "two"}, "`n`"),
     ({"messages": [says("user", [{"type": "input_audio", "input_audio": {}}])]}, "`input_audio` cannot be said"),
-    ({"messages": [calls(call(arguments='{"a": '))]}, "call_1 of get_weather are no JSON object"),
-    ({"messages": [calls(call(arguments="[1]"))]}, "are no JSON object"),
-    ({"messages": [calls(call(arguments="\ud800"))]}, "are no JSON object"),
     ({"messages": [calls(call(arguments=5))]}, "`arguments` is no string"),
     ({"messages": [calls(call(name=""))]}, "no `name`"),
     ({"messages": [says("user", 5)]}, "`content` is no list"),

@@ -5,6 +5,7 @@ other and back, and read at each station: it must be the same.
 """
 
 import json
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from streams import chunk, event
 from toolmend import json_text
+from toolmend.pipeline import Pipeline
 from toolmend.requests.conversation import (
     Conversation,
     Document,
@@ -287,6 +290,46 @@ def test_what_an_upstream_has_sealed_comes_back_to_it(client: str, upstream: str
     assert returned is not None and returned.kind == seal.kind
     assert returned.data == seal.data or json.loads(returned.data) == json.loads(seal.data)
     assert translated.notes == ()
+
+
+PROOF = {"extra_content": {"google": {"thought_signature": "CiQB+/="}}}
+GEMINI = "generativelanguage.googleapis.com"
+
+
+def said_by_gemini(client: str, *, stream: bool) -> tuple[str, str]:
+    """What a client keeps of a turn of two calls, of which the first is proven: the thought in front of them, and its seal."""
+    tools = [{"type": "function", "function": {"name": "a"}}]
+    calls = [{"id": f"c{n}", "type": "function", "function": {"name": "a", "arguments": "{}"}, **(PROOF if n == 1 else {})} for n in (1, 2)]
+    pipeline = Pipeline({"model": "m", "tools": tools if client == "chat" else []}, source="chat", target=client)  # type: ignore[arg-type]
+    if stream:
+        body = pipeline.feed(b"".join(event(chunk({"reasoning_content": "hm"} if n else {"tool_calls": calls})) for n in (1, 0)))
+        body += pipeline.feed(event(chunk({}, "tool_calls")) + b"data: [DONE]\n\n") + pipeline.close()
+    else:
+        message = {"role": "assistant", "content": None, "reasoning_content": "hm", "tool_calls": calls}
+        body = pipeline.message(json.dumps({"choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}]}).encode())
+    name = {"messages": "signature", "responses": "encrypted_content"}[client]
+    (found,) = set(re.findall(f'"{name}": ?"(toolmend1[^"]+)"', body.decode()))
+    return "hm", found
+
+
+@pytest.mark.parametrize("client", ["messages", "responses"])
+@pytest.mark.parametrize("stream", [True, False])
+def test_what_gemini_has_beside_a_call_comes_back_to_it(client: str, stream: bool) -> None:
+    request = ASKS[client](*said_by_gemini(client, stream=stream))
+    back = translate(request, client, "chat", host=GEMINI)  # type: ignore[arg-type]
+    assert back.request["messages"][1]["tool_calls"][0]["extra_content"] == PROOF["extra_content"]
+    assert "toolmend1" not in json.dumps(back.request)
+    elsewhere = translate(request, client, "chat", host="api.openai.com")  # type: ignore[arg-type]
+    assert "extra_content" not in json.dumps(elsewhere.request)
+    assert "`extra_content` of an earlier call is left out: this upstream did not make it" in elsewhere.notes
+
+
+@pytest.mark.parametrize("data", ["{", '{"id": "c2", "extra_content": {"a": 1}}', '{"id": "c1", "extra_content": 1}'])
+def test_a_seal_of_no_call_is_left_out(data: str) -> None:
+    for text in ("", "hm"):
+        got = translate(ASKS["messages"](text, envelope(Seal("call", data))), "messages", "chat", host=GEMINI)
+        assert "extra_content" not in json.dumps(got.request)
+        assert got.request["messages"][1]["tool_calls"]
 
 
 @pytest.mark.parametrize("client", ["messages", "responses"])

@@ -46,12 +46,19 @@ def as_arguments(text: str) -> bytes:
     return stream([{"tool_calls": [{"index": 1, "function": {"arguments": piece}}]} for piece in pieces])
 
 
+def as_alternatives(text: str) -> bytes:
+    """In what might have been said alone."""
+    pieces = [text[at : at + 3] for at in range(0, len(text), 3)]
+    return b"".join(event({"logprobs": {"top_logprobs": [{"token": "~"}, {"token": piece}, {"token": "."}]}}) for piece in pieces)
+
+
 CONTEXTS: dict[str, Callable[[str], tuple[str, bytes]]] = {
     "deltas of four": lambda text: ("upstream.sse", deltas(f"Use {text} now.")),
     "deltas of one": lambda text: ("client.sse", deltas(f"Use {text} now.", 1)),
     "messages": lambda text: ("client.sse", as_messages(text)),
     "Bedrock's messages": lambda text: ("upstream.sse", b"".join(message(text[at : at + 4]) for at in range(0, len(text), 4))),
     "arguments": lambda text: ("upstream.sse", as_arguments(text)),
+    "alternatives to tokens": lambda text: ("upstream.sse", as_alternatives(text)),
     "two choices": lambda text: (
         "upstream.sse",
         b"".join(event(chunk({"content": c}, index=n)) for piece in text for n, c in ((0, piece), (1, "~"))),

@@ -231,6 +231,7 @@ def test_many(name: str) -> None:
 ECHOES: dict[str, Callable[[int], tuple[str, bytes]]] = {
     "beginnings in what is not joined": lambda n: ("hunter2hunter2", b'{"id":"%b"}\n' % (b"hunter2h" * (n // 8))),
     "indices of one object": lambda n: ("hunter2hunter2", b'{"a":"hunter2h",%b"a":1}\n' % (b'"index":1,' * (n // 10))),
+    "alternatives to one token": lambda n: ("hunter2hunter2", b'{"top_logprobs":[%b1]}\n' % (b'{"a":"hunter2h"},' * (n // 17))),
     "a long secret in one text": lambda n: ("a" * (n // 2), b'{"content":"%b"}\n' % (b"a" * n)),
     "a long secret in deltas": lambda n: ("a" * (n // 2) + "b", b'{"content":"aaaaaaaaaaaaaaaaaaaaaaaa"}\n' * (n // 40)),
     "a long secret that is quoted": lambda n: ("a" * 50_000, b'{"content":"%b"}\n' % (b"a" * n)),

@@ -325,6 +325,12 @@ IRREGULAR: dict[str, tuple[bytes, Heard]] = {
         stream([{"content": [{"type": "reasoning", "text": "H"}, {"type": "reasoning_text", "text": "m"}]}, {"content": ["Hi ", {"type": "text", "text": "there"}]}]),
         Heard("Hi there", "Hm"),
     ),
+    "reasoning as Copilot has it": (stream([{"reasoning_text": "H"}, {"reasoning_text": "m"}, "Hi there"]), Heard("Hi there", "Hm")),
+    "completions that are no chat": (
+        b"".join(event({**META, "choices": [{"index": 0, "text": text, "finish_reason": end}]}) for text, end in (("Hi ", None), ("there", None), ("", "stop")))
+        + event({**META, "choices": [], "usage": {"prompt_tokens": 10, "completion_tokens": 5}}),
+        HI,
+    ),
     "content that is one part": (stream([{"content": {"type": "text", "text": "Hi "}}, {"content": {"type": "output_text", "text": "there"}}]), HI),
     "arguments called input": (
         stream([{"tool_calls": [{"index": 0, "id": "call_a", "type": "tool_use", "name": "get_weather", "input": BEIJING}]}], finish="tool_calls"),
@@ -519,6 +525,50 @@ def test_a_call_that_is_broken_off_is_told_as_it_came(source: str, target: str, 
     assert (whole.faults, whole.error, whole.stop_reason) == ([], None, STOPS[target][reason])
 
 
+LOST = {  # the upstream, what of its message no other API has, and the note
+    "images": ("chat", {"images": [{"type": "image_url"}]}, "`images` of the answer is left out"),
+    "a signature": ("chat", {"thinking_blocks": [{"type": "thinking", "signature": "s"}]}, "`thinking_blocks` of the answer is left out"),
+    "citations of Messages": ("messages", [{"type": "text", "text": "Hi", "citations": [{"type": "page"}]}], "The citations of the answer"),
+    "a tool of Anthropic's": ("messages", [{"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}], "What is neither text"),
+    "citations of Responses": (
+        "responses",
+        [{"type": "message", "id": "m", "content": [{"type": "output_text", "text": "Hi", "annotations": [{"type": "url_citation"}]}]}],
+        "The citations of the answer",
+    ),
+    "a tool of OpenAI's": ("responses", [{"type": "web_search_call", "id": "w", "status": "completed"}], "What is neither text"),
+}
+
+
+@pytest.mark.parametrize("name", LOST)
+def test_what_no_other_api_has_is_told(name: str) -> None:
+    """In a stream, and whole; in its own API nothing of it is lost."""
+    source, said, words = LOST[name]
+    if source == "chat":
+        chunks: list[Any] = [chunk(said), chunk({"content": "Hi"}, "stop")]
+        whole: Any = {**META, "choices": [{"index": 0, "message": {"content": "Hi", **said}, "finish_reason": "stop"}]}
+    elif source == "messages":
+        blocks = [{"type": "content_block_start", "index": 0, "content_block": said[0]}, {"type": "content_block_stop", "index": 0}]
+        chunks = [{"type": "message_start", "message": {}}, *blocks, {"type": "message_stop"}]
+        whole = {"type": "message", "role": "assistant", "content": said, "stop_reason": "end_turn"}
+    else:
+        whole = {"object": "response", "status": "completed", "output": said}
+        chunks = [{"type": "response.output_item.done", "output_index": 0, "item": said[0]}, {"type": "response.completed", "response": {**whole, "output": []}}]
+    for target in APIS:
+        streamed, at_once = pipeline(source, target), pipeline(source, target)
+        streamed.feed(b"".join(map(event, chunks)))
+        streamed.close()
+        at_once.message(json.dumps(whole).encode())
+        for made in (streamed, at_once):
+            assert [note.startswith(words) for note in made.notes] == ([True] if source != target else [])
+
+
+def test_citations_that_come_in_deltas_are_told() -> None:
+    made = pipeline("messages", "chat")
+    for _ in range(2):
+        made.feed(event({"type": "content_block_delta", "index": 0, "delta": {"type": "citations_delta", "citation": {}}}))
+    assert [note.partition(" are ")[0] for note in made.notes] == ["The citations of the answer"]
+
+
 def test_a_sign_of_life_is_passed_on() -> None:
     body, _ = IRREGULAR["comments"]
     quiet = JUDGES["messages"].read(play(lambda: pipeline("chat", "messages"), [stream(["Hi there"])]))
@@ -541,6 +591,10 @@ def test_a_stop_sequence_that_the_upstream_tells_is_told() -> None:
 
 
 BODIES: dict[str, tuple[Any, Heard]] = {
+    "a completion that is no chat": (
+        {**META, "choices": [{"index": 0, "text": "Hi there", "finish_reason": "stop"}], "usage": {"prompt_tokens": 10, "completion_tokens": 5}},
+        HI,
+    ),
     "an error with status 200": ({"error": {"message": "slow down", "code": 429}}, ERROR),
     "an error in the choice": ({**META, "choices": [{"index": 0, "message": {"role": "assistant", "content": ""}, "error": {"code": 502, "message": "gone"}}]}, ERROR),
     "no choices": ({**META, "choices": []}, ERROR),
@@ -798,6 +852,19 @@ RESPONSES: dict[str, tuple[bytes, Heard]] = {
     "no blank lines": (legal.sse(ITEMS).replace(b"\n\n", b"\n"), TOLD),
     "events in events": (wrapped(legal.sse(ITEMS)), TOLD),
     "no event lines": (b"".join(event(each) for each in ITEMS), TOLD),
+    "reasoning by its first name": (legal.sse(ITEMS).replace(b".reasoning_summary_text.", b".reasoning_summary."), TOLD),
+    "reasoning by its first name, in objects": (
+        re.sub(rb'"response\.reasoning_summary_text\.delta"(.*?)"delta": ?("[^"]*")', rb'"response.reasoning_summary.delta"\1"delta":{"text":\2}', legal.sse(ITEMS)),
+        TOLD,
+    ),
+    "reasoning by its first name, of which there is a summary": (
+        legal.sse(ITEMS).replace(b".reasoning_summary_text.", b".reasoning."),
+        TOLD,
+    ),
+    "reasoning by its first name alone": (
+        r(lambda e: [e.__setitem__(slice(None), [each for each in e if "reasoning" not in each["type"]]), e.insert(2, {"type": "response.reasoning.delta", "delta": "Hm"}), e[-1]["response"]["output"].pop(0), [e.remove(each) for each in [*e] if each.get("item", {}).get("type") == "reasoning"]]),
+        TOLD,
+    ),
     "[DONE]": (legal.sse(ITEMS) + b"data: [DONE]\n\n", TOLD),
     "[DONE] between blanks": (legal.sse(ITEMS) + b"data:  [DONE] \n\n", TOLD),
     "each event twice": (b"".join(2 * legal.sse([each]) for each in ITEMS), TOLD),

@@ -102,11 +102,12 @@ def assemble(
     answer: Answer,
     new_id: Callable[[], str],
     fired: Callable[[str], None],
+    note: Callable[[str], None],
     *,
     let_go: bool,
     now: Callable[[], float],
 ) -> Boxes:
-    """The boxes of one answer; `new_id` and `fired` are the pipeline's, `let_go` and `now` as there."""
+    """The boxes of one answer; `new_id`, `fired` and `note` are the pipeline's, `let_go` and `now` as there."""
     api, off, request = APIS[answer.source], answer.settings.off.rules, answer.request
     offered, profile = answer.offered, answer.profile
     dialects, tags = looked_for(answer, offered, profile)
@@ -118,6 +119,7 @@ def assemble(
         profile.reasoning_field or "reasoning_content",
         tokens(request, answer.target) if answer.translates else 0,
         answer.translates,
+        note if answer.translates else lambda _: None,
     )
     codec = Leaving(api.codec, reply, off) if off else api.codec(reply)
     make_writer = APIS[answer.target].writer if answer.translates else None

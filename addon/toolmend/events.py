@@ -41,7 +41,7 @@ class ReasoningDelta:
 
 @value
 class ReasoningSeal:
-    """The reasoning in front of it is over, and this is what the upstream wants back with it: see seals.py."""
+    """The reasoning in front of it, if any, is over, and this is what the upstream wants back with it: see seals.py."""
 
     seal: Seal
     choice: int = 0

@@ -74,7 +74,7 @@ class Pipeline:
             translated = translate(request, target, source, host=host, template=template, system_role=told.system_role)
         self.notes += translated.notes if translated else ()
         answer = Answer(request or {}, translated, source, target, settings, host)
-        boxes = assemble(answer, self._id, self._fired, let_go=let_go, now=now)
+        boxes = assemble(answer, self._id, self._fired, self._note, let_go=let_go, now=now)
         self._decoder, self._codec, self._writer = boxes.decoder, boxes.codec, boxes.writer
         self._chain = Chain(boxes.codec, boxes.transformers, self._note)
         self._markup, self._policy = boxes.markup, boxes.policy

@@ -1,9 +1,10 @@
-"""What proves a model's reasoning to the upstream that made it, in the envelope in which a client of another API keeps it.
+"""What proves a model's reasoning, or a call, to the upstream that made it: the envelope in which clients of another API keep it.
 
     kind "signature"  of an Anthropic thinking block
          "redacted"   the data of an Anthropic redacted_thinking block, which has no text
          "encrypted"  of a Responses reasoning item: JSON text of {"id", "encrypted_content"}
          "details"    of Chat Completions: JSON text of the list `reasoning_details`, as OpenRouter sends it
+         "call"       of the call behind it, in Chat Completions as Gemini speaks it: JSON text of {"id", "extra_content"}
          "plain"      nothing: the reasoning is text alone, and the upstream wants that back
 
 Rule of this file: a seal is opaque, and comes back byte for byte. Clients return what stands in `signature` (Messages) or
@@ -15,7 +16,7 @@ import binascii
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-type Kind = Literal["signature", "redacted", "encrypted", "details", "plain"]
+type Kind = Literal["signature", "redacted", "encrypted", "details", "call", "plain"]
 
 MARK = "toolmend1."
 """What every envelope begins with."""

@@ -37,7 +37,12 @@ class Api:
 APIS: Mapping[str, Api] = {
     "chat": Api(
         lambda reply: Chat(
-            reply.tools, reply.new_id, reply.fired, reasoning_field=reply.reasoning_field, patient=reply.translates
+            reply.tools,
+            reply.new_id,
+            reply.fired,
+            reasoning_field=reply.reasoning_field,
+            patient=reply.translates,
+            note=reply.note,
         ),
         ChatWriter,
     ),

@@ -34,13 +34,17 @@ from .chat_reports import put_errors, stop_sequence_of, usage_in
 from .chat_shape import REASONING, VARIES, entry_of, entry_of_legacy, learn_chunk, with_arguments
 from .chat_write import rewrite
 from .indices import MAX_CHOICES, index_of, is_index
+from .lost import tell_fields
 from .reasons import meant
 from .shape import Shape
 
 _COMMON = {"id": "", "object": "chat.completion.chunk", "created": 0, "model": ""}
 """What every chunk of a stream has, and what it gets if none has it."""
 
-_SAYS = (*REASONING, "reasoning_details", "content", "refusal")
+_HEARD = (*REASONING, "reasoning_text")
+"""Where reasoning is read from where all is written anew: Copilot's, too."""
+
+_SAYS = (*_HEARD, "reasoning_details", "content", "refusal")
 """What a delta says that is no call."""
 
 _SEVERAL, _MOST_MISSES = 2, 32
@@ -58,9 +62,11 @@ class Chat:
         *,
         reasoning_field: str = REASONING[0],
         patient: bool = False,
+        note: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._tools = tools
         self._patient = patient
+        self._note = note
         self._new_id = new_id
         self._fired = fired
         # a client that offers `functions`, or of which nothing is known, may wait for a `function_call`
@@ -203,6 +209,8 @@ class Chat:
     def _decode(self, chunk: Mapping[str, Any], key: str, *, named: bool = False) -> tuple[list[Event], bool]:
         events: list[Event] = []
         regular = True
+        if self._patient:
+            tell_fields(chunk, self._note)
         choices = chunk.get("choices")
         for place, choice in enumerate(choices if isinstance(choices, list) else ()):
             if isinstance(choice, dict):
@@ -238,6 +246,9 @@ class Chat:
                 return regular
             self._choices.add(index)
         delta = choice.get(key)
+        if self._patient and isinstance(said := choice.get("text"), str) and not (delta or choice.get("message")):
+            delta = {"role": "assistant", "content": said}  # it answers as completions did that are no chat
+            regular = self._mended("delta")
         if isinstance(delta, dict) and any(delta.get(name) for name in _SAYS):
             regular &= self._settle(index, events)
         first = len(events)
@@ -255,8 +266,8 @@ class Chat:
         reason = reason if isinstance(reason, str) else ""
         means = meant(reason) or reason
         if index in self._calls and (reason or key == "message"):
-            said = isinstance(delta, dict) and "tool_calls" in delta  # as where each chunk has a reason
-            ends, as_sent = self._calls[index].close(means, wait=key == "delta" and (self._patient or said))
+            tells = isinstance(delta, dict) and "tool_calls" in delta  # as where each chunk has a reason
+            ends, as_sent = self._calls[index].close(means, wait=key == "delta" and (self._patient or tells))
             events += ends
             regular &= as_sent
         if reason == "function_call" and not self._legacy:
@@ -293,8 +304,10 @@ class Chat:
             events.append(MessageStart(index))
             if not delta.get("role"):
                 regular = self._mended("role")
+        if self._patient:
+            tell_fields(delta, self._note)
         details = delta.get("reasoning_details")
-        for name in REASONING:
+        for name in _HEARD if self._patient else REASONING:
             reasoning = delta.get(name)
             if isinstance(reasoning, str) and reasoning:
                 self._reasoning_field = name

@@ -15,7 +15,9 @@ unless it is another object: that is a second call of the same tool.
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
-from ..events import Event, TextDelta, ToolCallDelta, ToolCallEnd, ToolCallStart
+from .. import json_text
+from ..events import Event, ReasoningSeal, TextDelta, ToolCallDelta, ToolCallEnd, ToolCallStart
+from ..seals import Seal
 from ..tools import Tools
 from .call_identity import INNER, Call, bare, find, inner_of, joined, latest, may_go_on, only_fitting, text_of, value_of
 from .indices import index_of, is_index
@@ -33,13 +35,17 @@ MAX_BEHIND = 64
 BROKEN_OFF = ("length", "content_filter", "error")
 """Finish reasons behind which a call without arguments is not one that needs none."""
 
+PROOF = "extra_content"
+"""Where Gemini has what it wants back with a call: {"google": {"thought_signature": "…"}}, on Vertex {"vertex": …}."""
+
 _KNOWN_KEYS = frozenset({"index", "id", "type", "function", "custom", *INNER})
 
 
 class Calls:
     """The calls of one choice. Methods return events, and whether the upstream spells them as is regular.
 
-    `patient`: a call may wait until its id and name are certain, however regular it is.
+    `patient`: a call may wait until its id and name are certain, however regular it is; all is written anew, so what the upstream
+    wants back with it is told as a seal.
     """
 
     def __init__(
@@ -225,6 +231,8 @@ class Calls:
         events += self.settle(call)
         call.index = self._started
         self._started += 1
+        if self._patient and isinstance(proof := call.extra.get(PROOF), Mapping) and proof:
+            events.append(ReasoningSeal(Seal("call", json_text.dumps({"id": id_, PROOF: proof})), self._choice))
         events.append(ToolCallStart(call.index, id_, name, self._choice, call.kind, call.extra or None))
         if held := call.arguments:
             events.append(ToolCallDelta(call.index, held, self._choice))

@@ -24,7 +24,7 @@ from ..seals import Seal, envelope
 MAX_DETAILS = 4 * 1024 * 1024
 """Characters of one run's list that are kept. Encrypted reasoning takes some 100 KiB; a run that is longer has no seal."""
 
-_BEHIND = (TextDelta, RefusalDelta, ToolCallStart, ToolCallDelta, Finish)
+_BEHIND = (TextDelta, RefusalDelta, ReasoningSeal, ToolCallStart, ToolCallDelta, Finish)
 _JOINED = ("text", "summary", "data")
 _TEXT = ("text", "summary")
 

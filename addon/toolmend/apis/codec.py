@@ -26,7 +26,7 @@ class Reply:
     `tools`: as the upstream was offered them. `request`: the client's own, in its API. `input_tokens`: an estimate.
     `reasoning_field`: where reasoning goes in Chat Completions. `new_id` makes ids like `call_…`; a writer that needs
     another kind of id replaces the prefix. Time is not to be had: `created` is told from such an id (ids.seconds).
-    `translates`: the client speaks another API, so nothing has to leave as it came.
+    `translates`: the client speaks another API, so nothing has to leave as it came; `note` is told what is lost there.
     """
 
     tools: Tools
@@ -36,6 +36,7 @@ class Reply:
     reasoning_field: str = "reasoning_content"
     input_tokens: int = 0
     translates: bool = False
+    note: Callable[[str], None] = lambda _: None
 
 
 class Decoder(Protocol):

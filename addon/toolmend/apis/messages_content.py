@@ -20,6 +20,7 @@ from .arguments import Arguments
 from .call_identity import bare, only_fitting, text_of
 from .codec import Reply
 from .indices import index_of, is_index
+from .lost import CITED, OTHER
 from .messages_input import input_of
 from .messages_kinds import BLOCKS, DELTAS, FITS, kind_of
 
@@ -98,6 +99,8 @@ class Content:
                 self._argue(block, block.call, self._json(delta.get("partial_json")), events)
             case "input_json_delta" if block and block.nameless is not None:
                 self._hold(block, self._json(delta.get("partial_json")), events)
+            case "citations_delta":
+                self._reply.note(CITED)
             case _:
                 pass
 
@@ -159,6 +162,8 @@ class Content:
             case "text":
                 if text := self._text(content.get("text")):
                     events.append(TextDelta(text))
+                if content.get("citations"):
+                    self._reply.note(CITED)
             case "thinking":
                 if text := self._text(content.get("thinking")):
                     events.append(ReasoningDelta(text))
@@ -169,8 +174,10 @@ class Content:
                     events.append(ReasoningSeal(Seal("redacted", data)))
             case "tool_use":
                 self._call(block, content, events)
-            case _:
+            case "":
                 pass
+            case _:
+                self._reply.note(OTHER)
         return block
 
     def _call(self, block: _Block, content: Mapping[str, Any], events: list[Event]) -> None:

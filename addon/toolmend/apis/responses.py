@@ -18,7 +18,7 @@ from ..sse import ServerSentEvent
 from .codec import Reply
 from .responses_items import MAX_KEPT
 from .responses_mend import Mending, mended
-from .responses_read import DELTAS, Reading, understood
+from .responses_read import DELTAS, Reading, newer, understood
 from .shape import ROOM, Shape, learn
 
 _MOST_LEARNT = 256
@@ -32,7 +32,7 @@ class Responses:
 
     def __init__(self, reply: Reply) -> None:
         self._reply = reply
-        self._reading = Reading(reply.tools, reply.new_id, reply.fired)
+        self._reading = Reading(reply)
         self._mending = Mending(reply)
         self._state: Literal["passing", "mending", "blind", "over"] = "passing"
         self._last: tuple[ServerSentEvent | None, dict[str, Any]] = None, {}
@@ -48,7 +48,7 @@ class Responses:
         if not data or self._is_again(sse, data):
             return Frame(sse)
         self._last = sse, data
-        events = self._reading.feed(data["type"], data)
+        events = self._reading.feed(*(newer(data) if self._reply.translates else (data["type"], data)))
         self._learn(sse, data, events)
         return Frame(sse, events, touched=not self._reading.regular)
 

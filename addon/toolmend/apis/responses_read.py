@@ -12,7 +12,7 @@ Rule of this file: each event tells what is new in it, by item. What was told ca
 something else than the deltas, the deltas stand, and a call of which this is true has no end.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, TypeGuard
 
 from .. import json_text
@@ -32,19 +32,26 @@ from ..events import (
     ToolCallStart,
 )
 from ..seals import Seal
-from ..tools import Tools
 from .call_identity import only_fitting
+from .codec import Reply
 from .error_words import error_in
+from .lost import CITED, OTHER
 from .responses_items import MAX_KEPT
 from .responses_known import Heard, Known
 from .responses_object import error_of, finish_reason, usage_of
-from .responses_shapes import CALLS, INPUT, PARTS, PREFIXES, SHAPES, Shape
+from .responses_shapes import CALLS, INPUT, PARTS, PREFIXES, SHAPES, SUMMARY, THOUGHT, Shape
 
 DELTAS = {f"{shape.events}.delta": shape for shape in SHAPES}
 _DONES = {f"{shape.events}.done": shape for shape in SHAPES}
 _FRAMES = frozenset({f"{shape.frame}.done" for shape in SHAPES if shape.frame})
 _ENDS = ("completed", "incomplete", "failed", "cancelled")
 TERMINAL = frozenset({f"response.{end}" for end in (*_ENDS, "done")})
+_OLDER = {
+    f"response.{older}.{end}": f"{shape.events}.{end}"
+    for older, shape in (("reasoning", THOUGHT), ("reasoning_summary", SUMMARY))
+    for end in ("delta", "done")
+}
+"""What events of reasoning were called at first. Their deltas are strings or objects with a text."""
 _SPOKEN: dict[str, type[TextDelta | RefusalDelta | ReasoningDelta]] = {"output_text": TextDelta, "refusal": RefusalDelta}
 _SPOKEN |= {"summary_text": ReasoningDelta, "reasoning_text": ReasoningDelta}
 
@@ -55,10 +62,11 @@ class Reading:
     `course`: how a call goes on whose delta was the last event, if that is known.
     """
 
-    def __init__(self, tools: Tools, new_id: Callable[[], str], fired: Callable[[str], None]) -> None:
-        self._tools = tools
-        self._new_id = new_id
-        self._fired = fired
+    def __init__(self, reply: Reply) -> None:
+        self._tools = reply.tools
+        self._new_id = reply.new_id
+        self._fired = reply.fired
+        self._note = reply.note
         self._known = Known()
         self._events: list[Event] = []
         self._started = False
@@ -89,6 +97,8 @@ class Reading:
                 new = type_.endswith("added")
                 item = self._known.find(wire.get("id"), data.get("output_index"), wire["type"], new=new)
                 self._announced(item, wire) if new else self._whole(item, wire)
+            elif isinstance(wire, dict) and wire.get("type"):
+                self._note(OTHER)
         elif type_ in TERMINAL:
             response = data.get("response")
             status = response.get("status") if isinstance(response, dict) else None
@@ -165,6 +175,10 @@ class Reading:
         told[:] = ["".join(told)]
         if not text.startswith(told[0]):
             return False
+        if shape.item == "reasoning" and any(
+            part != shape.part and "".join(pieces) == text for (part, _), pieces in item.told.items()
+        ):
+            return True  # it was told as reasoning of the other kind
         if len(text) > len(told[0]):
             self._tell(item, shape, index, text[len(told[0]) :])
         return True
@@ -209,6 +223,8 @@ class Reading:
             for index, part in enumerate(parts if isinstance(parts, list) else ()):
                 shape = PARTS.get(str(part.get("type"))) if isinstance(part, dict) else None
                 if shape and (shape.item, shape.holder) == (item.type, holder):
+                    if part.get("annotations"):
+                        self._note(CITED)
                     self._rest(item, shape, index, part.get(shape.member))
         content = wire.get("encrypted_content")
         if item.type == "reasoning" and isinstance(content, str) and content and not item.sealed:
@@ -281,6 +297,8 @@ class Reading:
                 item = self._known.find_call(wire, place, found)
                 found.add(id(item))
                 self._whole(item, wire)
+            elif isinstance(wire, dict) and wire.get("type"):
+                self._note(OTHER)
         for item in self._known.items:
             if item.type in CALLS:
                 self._end(item, CALLS[item.type], None, complete=status != "incomplete")
@@ -292,6 +310,15 @@ class Reading:
         if isinstance(response.get("usage"), dict):
             self._events.append(usage_of(response["usage"]))
         self._events.append(MessageEnd())
+
+
+def newer(data: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    """The type of an event and its data, as they are today."""
+    type_ = _OLDER.get(data["type"])
+    if type_ is None:
+        return data["type"], data
+    delta = data.get("delta")
+    return type_, {**data, "delta": delta.get("text") if isinstance(delta, dict) else delta}
 
 
 def understood(wire: Any) -> TypeGuard[dict[str, Any]]:

@@ -9,7 +9,8 @@ stay; how the input is cut changes nothing; a body that echoes no secret stays a
 
 What spells a secret: the secret in one piece, anywhere; in a JSON string, with any escapes (`\u0073k-`, `\/`); and in
 several JSON strings that a client joins. Those are strings at the same path in documents that follow each other. A path
-is made of the names of the members, and of the `index` (or `output_index` …) that an object on the way has.
+is made of the names of the members, of the `index` (or `output_index` …) that an object on the way has, and of its rank where it
+is one of the alternatives to a token: the likeliest of one token goes on with the likeliest of the next.
 
 A string that ends as a secret begins is masked on suspicion. If its text goes on otherwise, `restored` gives the bytes
 back. So nothing is held but a line that is not complete, and no piece of a secret is on the disk at any time.
@@ -18,9 +19,9 @@ Cost: a line in which no secret can begin passes by one search. Only lines that 
 that may go on with a suspected text. That many deltas end as a secret begins does not matter: of lines that are alike
 (alike.py) the texts are searched as one, which seldom is suspicious.
 
-XX: not seen are a secret in numbers (the `bytes` of logprobs), one cut into the `top_logprobs` of several tokens, where others
-stand between its pieces, one in the escaped name of a member, in a coding that `disguises` does not know (hex, rot13, letters
-with blanks); and half a surrogate pair in a delta.
+XX: not seen are a secret in numbers (the `bytes` of logprobs), one cut into `top_logprobs` of another rank for each of its
+pieces, one in the escaped name of a member, in a coding that `disguises` does not know (hex, rot13, letters with blanks); and
+half a surrogate pair in a delta.
 """
 
 import json
@@ -65,6 +66,9 @@ PATIENCE = 32
 SAME_TEXT = {b"content_block": b"delta"}
 """Members whose texts a client joins although their names differ: Messages, content_block_start and _delta."""
 
+RANKED = b"top_logprobs"
+"""The member whose objects are alternatives, and so are told apart by their places in the list."""
+
 NEVER_JOINED = frozenset(
     b"id item_id object model provider system_fingerprint service_tier type role "
     b"finish_reason native_finish_reason stop_reason obfuscation".split()
@@ -87,10 +91,14 @@ type _Unit = tuple[int, int, bytes]
 class _Scope:
     """An object or array that a string stands in."""
 
-    __slots__ = ("index", "name", "parent")
+    __slots__ = ("index", "name", "parent", "ranked")
 
     def __init__(self, parent: "_Scope | None", name: bytes) -> None:
         self.parent, self.name, self.index = parent, SAME_TEXT.get(name, name), b""
+        self.ranked = 0  # of what is in it, so far
+        if parent and parent.name == RANKED and not name:
+            self.index = b"%d." % parent.ranked
+            parent.ranked += 1
 
     def path(self, name: bytes) -> _Path:
         """What tells the text of a member from other texts; its name, b"" in a list, comes first."""

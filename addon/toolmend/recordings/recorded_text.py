@@ -3,8 +3,8 @@
     data: {"choices":[{"index":0,"delta":{"content":"Your key is s"}}]}
     data: {"choices":[{"index":0,"delta":{"content":"k-AB"}}]}       →   choices.0.delta.content: Your key is sk-AB (lines 1, 3)
 
-Rule of this file: strings that a client joins are joined, those at the same names and indices, as echo.py has it; all others
-stand alone, and what Bedrock has in base64 is read. Names of members that may be more than a name are texts, too.
+Rule of this file: strings that a client joins are joined, those at the same names, indices and ranks, as echo.py has it; all
+others stand alone, and what Bedrock has in base64 is read. Names of members that may be more than a name are texts, too.
 """
 
 import re
@@ -17,7 +17,7 @@ from typing import Any
 
 from .. import json_text
 from ..apis import decoder_for
-from .echo import NEVER_JOINED, SAME_TEXT
+from .echo import NEVER_JOINED, RANKED, SAME_TEXT
 
 A_NAME = "(a name)"
 """The last part of the path of a text that is the name of a member."""
@@ -104,8 +104,9 @@ def _strings(value: Any, *, joined: bool) -> Iterator[tuple[str, str]]:
                     if said == A_NAME:
                         rest.append((f"{path}.{said}".removeprefix("."), name))
             case list():
+                ranked = last_name(path) == RANKED.decode()
                 for n, inner in reversed([*enumerate(item)]):
-                    rest.append((path if joined else f"{path}[{n}]", inner))
+                    rest.append((f"{path}[{n}]" if ranked or not joined else path, inner))
 
 
 def _within(text: str) -> Any:

@@ -94,8 +94,8 @@ def _assistant(turn: Turn, content: Content, demanded: str | None) -> dict[str, 
 
 def _call(use: ToolUse) -> dict[str, Any]:
     if use.kind == "custom":
-        return {"id": use.id, "type": "custom", "custom": {"name": use.name, "input": use.arguments}}
-    return {"id": use.id, "type": "function", "function": {"name": use.name, "arguments": use.arguments or "{}"}}
+        return {"id": use.id, "type": "custom", "custom": {"name": use.name, "input": use.arguments}, **use.extra}
+    return {"id": use.id, "type": "function", "function": {"name": use.name, "arguments": use.arguments or "{}"}, **use.extra}
 
 
 def _wanted(conversation: Conversation, quirks: Quirks) -> str:

@@ -68,13 +68,14 @@ class Refusal:
 
 @value
 class ToolUse:
-    """An earlier call. `arguments` is JSON text; of a custom call, the bare input."""
+    """An earlier call. `arguments` is JSON text; of a custom call, the bare input. `extra`: what its upstream had beside it."""
 
     id: str
     name: str
     arguments: str
     kind: Literal["function", "custom"] = "function"
     cache: Cache = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
 
 
 @value

@@ -31,6 +31,9 @@ from .fields import tell
 from .messages_read import API
 from .quirks import Quirks
 
+INVALID = "INVALID_JSON"
+"""The member for it, by Anthropic's documentation of fine-grained tool streaming."""
+
 
 def short(blocks: list[dict[str, Any]]) -> str | list[dict[str, Any]]:
     """A text alone is a string."""
@@ -56,7 +59,7 @@ def _part(part: Part, quirks: Quirks, notes: list[str]) -> Iterable[dict[str, An
         case Thinking():
             return _thought(part, quirks, notes)
         case ToolUse():
-            block = {"type": "tool_use", "id": part.id, "name": part.name, "input": input_of(part)}
+            block = {"type": "tool_use", "id": part.id, "name": part.name, "input": input_of(part, notes)}
             return [_cached(block, part.cache, quirks)]
         case ToolResult():
             return [_cached(_result(part, quirks, notes), part.cache, quirks)]
@@ -142,8 +145,11 @@ def _detail(entry: Mapping[str, Any]) -> list[dict[str, Any]]:
     return []
 
 
-def input_of(call: ToolUse) -> dict[str, Any]:
-    """The arguments of an earlier call, as an object; mended, but never made up."""
+def input_of(call: ToolUse, notes: list[str]) -> dict[str, Any]:
+    """The arguments of an earlier call, as an object; mended, but never made up. What is none stands in one.
+
+    It was answered with an error, as a rule, and the model is to see for what.
+    """
     text = call.arguments.strip()
     arguments = Arguments()
     mended = (arguments.feed(text)[0] if text else "") + arguments.end(broken=False)
@@ -154,7 +160,8 @@ def input_of(call: ToolUse) -> dict[str, Any]:
             continue
         if isinstance(value, dict):
             return value
-    raise RequestError(f"the arguments of the call {call.id} of {call.name} are no JSON object")
+    tell(notes, f"The arguments of the call {call.id} of {call.name} are no JSON object, and are sent as text in one")
+    return {INVALID: call.arguments}
 
 
 def _result(result: ToolResult, quirks: Quirks, notes: list[str]) -> dict[str, Any]:

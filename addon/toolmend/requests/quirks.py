@@ -24,9 +24,9 @@ class Quirks:
     regex; `tool_id` a row of tool_ids.STYLES. `formats`: of strings in a schema, those that are known.
 
     Reasoning of earlier turns: `replay` says where it goes (`details` is OpenRouter's list), empty: nowhere; `details`: an
-    upstream that gave such a list gets it back beside. `placeholder` stands for it at calls that have none, where that is
-    demanded. `unsigned`: thinking blocks need no signature. `thinking` is how to say how much to think, `efforts` the words
-    for it, least first; `can_stop_thinking`.
+    upstream that gave such a list, or something beside a call, gets it back. `placeholder` stands for it at calls that have
+    none, where that is demanded. `unsigned`: thinking blocks need no signature. `thinking` is how to say how much to think,
+    `efforts` the words for it, least first; `can_stop_thinking`.
 
     Limits: `max_tokens_field`; `max_tokens` is the most that may be asked for, `default_max_tokens` what is where it must
     be said; `stops`, the number of stop sequences, None: any. `temperature`, `top_p`, `top_k`: taken; `one_sampler`: not
@@ -91,7 +91,7 @@ _REASONING_MODELS = "o1* o3* o4* gpt-5* codex-* gpt-6*"
 ROWS = (
     # chat, at hosts
     _row(hosts=_OPENAI, parts=True, system_inside=True, custom_tools=True, tool_name=_ANY_NAME, tool_id="40", stops=4,
-         replay="", thinking=""),
+         replay="", details=False, thinking=""),
     _row(hosts="openrouter.ai", parts=True, system_inside=True, top_k=True, replay="details", thinking="reasoning",
          efforts=("minimal", "low", "medium", "high", "xhigh"), web_search={"plugins": [{"id": "web"}]}),
     _row(hosts="api.deepseek.com", images=False, documents=False, system_inside=True, stops=16, details=False, placeholder="",
@@ -102,8 +102,8 @@ ROWS = (
     _row(hosts="dashscope*.aliyuncs.com *.dashscope.aliyuncs.com", parts=True, documents=False, cache_control=True,
          top_k=True, details=False, thinking="enable_thinking", web_search={"enable_search": True}),
     # these refuse fields that they do not know
-    _row(hosts="api.mistral.ai codestral.mistral.ai", parts=True, tool_id="mistral", replay="", thinking="", user=False,
-         include_usage=False),
+    _row(hosts="api.mistral.ai codestral.mistral.ai", parts=True, tool_id="mistral", replay="", details=False, thinking="",
+         user=False, include_usage=False),
     _row(hosts="api.groq.com api.cerebras.ai", documents=False, replay="reasoning", details=False, thinking="", stops=4),
     _row(hosts="*:11434 ollama.com", documents=False, top_k=True, replay="reasoning", details=False, parallel=False),
     _row(hosts="*:8000 *:8080 *:1234", documents=False, top_k=True),

@@ -1,6 +1,6 @@
 """A client's request → the upstream's: the reader of one API, what the upstream demands of any, the writer of the other.
 
-    read ─► prompted tools, or freeform ones as functions ─► order of turns ─► names ─► ids ─► write
+    read ─► proofs of calls ─► prompted tools, or freeform ones as functions ─► order of turns ─► names ─► ids ─► write
 
 Rule of this file: between two that speak the same API nothing is touched but the model, and where tools go into the
 prompt, what that changes.
@@ -17,6 +17,7 @@ from .custom import as_functions
 from .fields import tell
 from .names import named
 from .prompted import left_out, prompted
+from .proven import proven
 from .quirks import Quirks, quirks_for
 from .tool_ids import with_ids
 from .turns import tidied
@@ -74,7 +75,7 @@ def _translate(
     conversation = APIS[client][0](request, notes)
     conversation = replace(conversation, model=model or conversation.model)
     quirks = quirks_for(upstream, host, conversation.model)
-    conversation = _offered(conversation, notes)
+    conversation = proven(_offered(conversation, notes), notes, taken=upstream == "chat" and quirks.details and not template)
     functions, custom = as_functions(conversation)
     if template:
         notes += left_out(conversation)
