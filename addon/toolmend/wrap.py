@@ -39,10 +39,13 @@ class Wrap(NamedTuple):
         return self.varies.count(TEXT) < len(self.varies)
 
     def around(self, text: str, delta: Sequence[bytes], count: int, *, escapes: Escapes | None) -> bytes:
-        """What goes out for another text, of the `delta` that is the next but so many."""
+        """What goes out for another text, of the delta that is the next but so many; `delta`: what else varies, if anything."""
         said = quoted(text, escapes=escapes)
-        told = [said if place == TEXT else delta[place] for place in self.varies]
-        around = b"".join(part for pair in zip(self.parts, [*told, b""], strict=True) for part in pair)
+        if delta:
+            told = [said if place == TEXT else delta[place] for place in self.varies]
+            around = self.parts[0] + b"".join(map(bytes.__add__, told, self.parts[1:]))
+        else:
+            around = said.join(self.parts)
         return around if self.number < 0 else around + b"%d" % (self.number + count) + self.end
 
     def alike(self, other: "Wrap") -> bool:
