@@ -75,11 +75,12 @@ OTHERS = [(b'data: {"id":"', b"c7"), (b'","created": ', b"7"), (b',"n":["', b"~"
         (MEMBERS % b'"~"', (0, 1, TEXT)),
         (MEMBERS.replace(b"c7", b"c77") % b'"~"', (1, TEXT)),
         (MEMBERS.replace(b": 7", b": 77") % b'"~"', (0, TEXT)),
+        (MEMBERS.replace(b'"created"', b'"x":{"created": 78},"created"') % b'"~"', (0, 1, TEXT)),
         (MEMBERS % b'"~","~"', (0, 1, TEXT, TEXT)),
         (MEMBERS % b'"~",{"id":"c7"}', None),
         (MEMBERS % b'"~",{"id":"c8"}', (0, 1, TEXT)),
     ],
-    ids=["as they came", "another id", "another time", "the text twice", "an id twice", "two ids"],
+    ids=["as they came", "another id", "another time", "the beginning of another", "the text twice", "an id twice", "two ids"],
 )
 def test_what_else_varies(given_: bytes, varies: tuple[int, ...] | None) -> None:
     """It is found where its member stands once, as it came; its number is told by counting."""

@@ -71,12 +71,11 @@ def wrap_of(given: bytes, text: bytes, others: Sequence[tuple[bytes, bytes]] = (
         places.append((at, at + len(text), TEXT))
     for place, (before, value) in enumerate(others):
         if (member := _MEMBER.search(before)) and not _SEQUENCE.search(member[0] + value):
-            found = re.findall(rb"(?<=%b)%b(?![0-9])" % (re.escape(member[0]), re.escape(value)), given)
-            if len(found) > 1:
+            found = re.finditer(rb"(?<=%b)%b(?![0-9])" % (re.escape(member[0]), re.escape(value)), given)
+            spans = [(*match.span(), place) for match in found]
+            if len(spans) > 1:
                 return None
-            if found:
-                at = given.index(member[0] + value) + len(member[0])
-                places.append((at, at + len(value), place))
+            places += spans
     places.sort()
     bounds = [0, *(at for first, end, _ in places for at in (first, end)), len(given)]
     if bounds != sorted(bounds):
