@@ -116,19 +116,24 @@ def varying(shape: Shape, quiet: re.Pattern[bytes], several: Glance, run: list[b
     return glance
 
 
-def passing(shape: Shape, row: Row, run: list[bytes], last: Last) -> Glance:
-    """Of several events that pass as they are. The last one becomes the `last`."""
-    least, most, tail = 2 * shape.least, ROW * (shape.least + LONGEST), shape.rest[-1][1]
+def passing(shape: Shape, row: Row, run: list[bytes], last: Last, around: Around | None = None) -> Glance:
+    """Of several events that pass as they are, or of any where more than the text goes out `around` as it varies.
+
+    The last one becomes the `last`.
+    """
+    least = shape.least if around else 2 * shape.least
+    most, tail = ROW * (shape.least + LONGEST), shape.rest[-1][1]
 
     def glance(data: bytes) -> bytes | None:
         if not least < len(data) < most or len(run) >= MOST or not data.endswith(tail):
             return None
-        texts, _, first, end = row(data, 0)
+        texts, parts, first, end = row(data, 0)
         if end != len(data):
             return None
+        given = around(parts, len(run) + 1) if around else data
         run.extend(texts)
         last.append(data[first:])
-        return data
+        return given
 
     return glance
 
@@ -171,24 +176,6 @@ def wrapped(take: Glance, run: list[bytes], around: Around) -> Glance:
     def glance(data: bytes) -> bytes | None:
         before = len(run)
         return around(run[before:], before + 1) if take(data) is not None else None
-
-    return glance
-
-
-def rewritten(shape: Shape, row: Row, run: list[bytes], last: Last, around: Around) -> Glance:
-    """`wrapped`, where more than the text goes out as it varies."""
-    least, most, tail = shape.least, ROW * (shape.least + LONGEST), shape.rest[-1][1]
-
-    def glance(data: bytes) -> bytes | None:
-        if not least < len(data) < most or len(run) >= MOST or not data.endswith(tail):
-            return None
-        texts, parts, first, end = row(data, 0)
-        if end != len(data):
-            return None
-        given = around(parts, len(run) + 1)
-        run.extend(texts)
-        last.append(data[first:])
-        return given
 
     return glance
 

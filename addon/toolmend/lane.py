@@ -30,7 +30,6 @@ from .glance import (
     around_all,
     nothing,
     passing,
-    rewritten,
     rows,
     same,
     together,
@@ -79,7 +78,7 @@ class Lane:
         self.glance: Glance = varying(shape, quiet, several, run, last) if shape.varies else same(shape, quiet, several, run)
         if self._around:
             if self._holed:
-                self.glance = rewritten(shape, row, run, last, self._around)
+                self.glance = passing(shape, row, run, last, self._around)
             else:
                 self.glance = wrapped(self.glance, run, self._around)
         if holds:
