@@ -7,7 +7,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from toolmend import glance
-from toolmend.apis.shape import Shape, learn, text_of
+from toolmend.apis.learning import learn
+from toolmend.apis.shape import Shape, text_of
 from toolmend.course import ANYTHING, IN_LEAKED_STRING, IN_STRING, Course
 from toolmend.events import TextDelta
 from toolmend.glance import LONGEST, MOST, ROW
@@ -49,7 +50,7 @@ def shape_of(form: bytes) -> Shape:
     raw = said(form, b"Hi", 0)
     event = parse(raw, raw)
     assert event.data
-    shape = learn(event.data, json.loads(event.data), "Hi", ("delta",), TextDelta, again=("again",))
+    shape = learn(event.data, "Hi", ("delta",), TextDelta, again=("again",))
     whole = shape.raw(event) if shape else None
     assert whole
     return whole

@@ -15,7 +15,7 @@ from patterns import all_patterns
 from patterns.kimi import CITY, ONE
 from streams import META, WEATHER, body_of, chunk, cuts, event, pieces, play, stream, wrapped
 from toolmend import json_text
-from toolmend.apis import chat
+from toolmend.apis import chat, learning
 from toolmend.apis.indices import MAX_CHOICES
 from toolmend.config.settings import Settings
 from toolmend.pipeline import Pipeline
@@ -250,7 +250,7 @@ def test_learning_what_chunks_have_in_common_changes_no_byte(monkeypatch: pytest
     bodies = [LEAK, LEAK.replace(b"}]}", more), *(body_of(pattern) for pattern in all_patterns().values()), *UNTOUCHED.values()]
     made = lambda: pipeline(new_id=lambda: "call_1")  # noqa: E731
     learnt = [play(made, [body]) for body in bodies]
-    monkeypatch.setattr(chat, "_MOST_MISSES", 0)
+    monkeypatch.setattr(learning, "MOST_MISSES", 0)
     assert [play(made, [body]) for body in bodies] == learnt
 
 

@@ -13,7 +13,8 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import accumulate, batched
 
-from .apis.shape import ANY_TEXT, Match, Shape, text_of
+from .apis.leaves import ANY_TEXT
+from .apis.shape import Match, Shape, text_of
 from .course import Escapes
 from .cut import Cut
 from .wrap import TEXT, Wrap
@@ -87,8 +88,12 @@ def same(shape: Shape, quiet: re.Pattern[bytes], several: Glance, run: list[byte
     return glance
 
 
-def varying(shape: Shape, quiet: re.Pattern[bytes], several: Glance, run: list[bytes], last: Last) -> Glance:
-    """Of events in which more than the text varies, and that pass as they are. The last one becomes the `last`.
+def varying(
+    shape: Shape, quiet: re.Pattern[bytes], several: Glance, run: list[bytes], last: Last, around: Around | None = None
+) -> Glance:
+    """Of events in which more than the text varies: they pass as they are, or all that does goes out `around` as it varies.
+
+    The last one becomes the `last`.
 
     The pattern skips what stands between, and what they would be put together is compared with what came. It is made where a
     run has begun: shapes may be others in each event.
@@ -108,9 +113,10 @@ def varying(shape: Shape, quiet: re.Pattern[bytes], several: Glance, run: list[b
                 and parts[again] == text
                 and (text.isascii() or is_utf8(text))
             ):
+                given = around(parts, len(run) + 1) if around else data
                 run.append(text)
                 last.append(data)
-                return data
+                return given
         return several(data)
 
     return glance

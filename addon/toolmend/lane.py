@@ -74,13 +74,13 @@ class Lane:
         run, last, quiet = self._run, self._last, course.quiet
         row = rows(shape, quiet, alone=holds or wrap is not None)
         self._row: Row | None = row
-        several = passing(shape, row, run, last) if wrap or holds else together(shape, quiet, run, last, counts=counts)
-        self.glance: Glance = varying(shape, quiet, several, run, last) if shape.varies else same(shape, quiet, several, run)
-        if self._around:
-            if self._holed:
-                self.glance = passing(shape, row, run, last, self._around)
-            else:
-                self.glance = wrapped(self.glance, run, self._around)
+        holed = self._around if self._holed else None
+        several = passing(shape, row, run, last, holed) if wrap or holds else together(shape, quiet, run, last, counts=counts)
+        self.glance: Glance = same(shape, quiet, several, run)
+        if shape.varies:
+            self.glance = varying(shape, quiet, several, run, last, holed)
+        if self._around and not holed:
+            self.glance = wrapped(self.glance, run, self._around)
         if holds:
             self._takes, self.glance, self._row = self.glance, nothing, None
 

@@ -14,7 +14,7 @@ from . import json_text
 from .course import Escapes
 
 _SEQUENCE = re.compile(rb'(?<="sequence_number":)\d+')
-_MEMBER = re.compile(rb'"[^"\\]*"\s*:\s*"?\Z')
+_MEMBER = re.compile(rb'("[^"\\]*")\s*:\s*(["\[]?)\Z')
 
 TEXT = -1
 """The text, among what varies."""
@@ -56,10 +56,10 @@ class Wrap(NamedTuple):
         return self.varies == (TEXT,) or all(one != another for one, another in zip(self.told, other.told, strict=True))
 
 
-def wrap_of(given: bytes, text: bytes, others: Sequence[tuple[bytes, bytes]] = ()) -> Wrap | None:
+def wrap_of(given: bytes, text: bytes, others: Sequence[tuple[int, bytes, bytes]] = ()) -> Wrap | None:
     """What is around a text in what went out for it; None where that cannot be told.
 
-    `others`: what else varies in the delta, by place, each behind the literal that stands there before it.
+    `others`: what else varies in the delta: its place, the literal that stands there before it, and itself.
     """
     *parts, last = given.split(text)
     if not 1 <= len(parts) <= 2 or given.rfind(text) + len(text) + len(last) != len(given):  # `":"` stands twice in `"a":":"`
@@ -69,10 +69,11 @@ def wrap_of(given: bytes, text: bytes, others: Sequence[tuple[bytes, bytes]] = (
     if len(parts) > 1:
         at += len(text) + len(parts[1])
         places.append((at, at + len(text), TEXT))
-    for place, (before, value) in enumerate(others):
-        if (member := _MEMBER.search(before)) and not _SEQUENCE.search(member[0] + value):
-            found = re.finditer(rb"(?<=%b)%b(?![0-9])" % (re.escape(member[0]), re.escape(value)), given)
-            spans = [(*match.span(), place) for match in found]
+    for place, before, value in others:
+        if (member := _MEMBER.search(before)) and member[1] != b'"sequence_number"':
+            name, opens, said = map(re.escape, (*member.groups(), value))
+            found = re.finditer(rb"%b\s*+:\s*+%b(%b)(?![0-9.eE])" % (name, opens, said), given)
+            spans = [(*match.span(1), place) for match in found]
             if len(spans) > 1:
                 return None
             places += spans

@@ -31,9 +31,10 @@ from .chat_calls import Calls
 from .chat_details import Run, put_seal, text_of
 from .chat_parts import parts_of
 from .chat_reports import put_errors, stop_sequence_of, usage_in
-from .chat_shape import REASONING, VARIES, entry_of, entry_of_legacy, learn_chunk, with_arguments
+from .chat_shape import REASONING, Learnt, entry_of_legacy, learn_chunk, may_vary, with_arguments
 from .chat_write import rewrite
 from .indices import MAX_CHOICES, index_of, is_index
+from .learning import Learning
 from .lost import tell_fields
 from .reasons import meant
 from .shape import Shape
@@ -46,9 +47,6 @@ _HEARD = (*REASONING, "reasoning_text")
 
 _SAYS = (*_HEARD, "reasoning_details", "content", "refusal")
 """What a delta says that is no call."""
-
-_SEVERAL, _MOST_MISSES = 2, 32
-"""Chunks in a row that are learnt from. Where each has something of its own, learning costs and gains nothing."""
 
 
 class Chat:
@@ -77,14 +75,8 @@ class Chat:
         self._common: dict[str, Any] = {}
         self._reasoning_field = reasoning_field  # where reasoning goes that came as content, until a chunk shows better
         self._last: ServerSentEvent | None = None
-        self._shape: Shape | None = None
-        self._regular = True  # chunks of this shape are; if not, it is not for their text
-        self._entry: Mapping[str, Any] | None = None  # of their call, where that is what is not
-        self._detailed = False  # they have details, which are to be read
-        self._misses = 0  # in a row
-        self._before: dict[str, Any] = {}  # what VARIES in the last one of them
-        self._wraps: dict[int, tuple[str, str]] = {}  # of its chunks, where they become arguments of the call of an index
-        self._nothing: str | None = None  # of its chunks, where the text is taken out
+        self._learning = Learning(may_vary)
+        self._learnt: Learnt | None = None
         self._runs: dict[int, Run] = {}  # of reasoning that is told in details
         self._failed = False
         self._finished: set[int] = set()
@@ -97,17 +89,20 @@ class Chat:
         if sse.ends:
             held, regular = self._held()
             return Frame(sse, (*held, MessageEnd()), touched=not regular)
-        shape = self._shape
-        text = shape.text(sse.data) if shape else None
-        if shape and text is not None:
-            self._misses = 0
-            if shape.kind is ToolCallDelta:
+        learnt = self._learnt
+        text = learnt.shape.text(sse.data) if learnt else None
+        if learnt and text is not None:
+            self._learning.misses = 0
+            shape = learnt.shape
+            if learnt.more:
+                pass
+            elif shape.kind is ToolCallDelta:
                 calls = self._calls[shape.choice]
-                more, regular = calls.feed([with_arguments(self._entry, text)]) if self._entry else calls.more(shape.key, text)
-                return Frame(sse, tuple(more), touched=not (regular and self._regular))
-            if not self._detailed:
+                more, regular = calls.feed([with_arguments(learnt.entry, text)]) if learnt.entry else calls.more(shape.key, text)
+                return Frame(sse, tuple(more), touched=not (regular and learnt.regular))
+            else:
                 event = TextDelta if shape.kind is TextDelta else ReasoningDelta
-                return Frame(sse, (event(text, shape.choice),), touched=not self._regular)
+                return Frame(sse, (event(text, shape.choice),), touched=not learnt.regular)
         chunk = json_text.loads(sse.data)
         if not isinstance(chunk, dict):
             return Frame(sse)
@@ -116,34 +111,21 @@ class Chat:
         if chunk.get("choices"):
             self._last = sse
         if text is not None:
-            self._shape = shape
-        elif len(events) == 1 and self._misses < _MOST_MISSES:
-            self._learn(sse.data, chunk, events, regular=regular)
+            self._learnt = learnt
+        elif found := learn_chunk(self._learning, sse.data, chunk, events, regular=regular):
+            self._learnt = found
         return Frame(sse, tuple(events), touched=not regular)
-
-    def _learn(self, data: bytes, chunk: Mapping[str, Any], events: list[Event], *, regular: bool) -> None:
-        self._misses += 1
-        varying = [name for name in VARIES if name in chunk and chunk[name] != self._before.get(name)]
-        self._before = {name: chunk.get(name) for name in VARIES}
-        # once it is another one at times, as a second passes, is no reason to take it for one that varies
-        shape = learn_chunk(data, chunk, events, varying if self._misses > _SEVERAL else ())
-        if shape is not None:
-            self._shape, self._regular = shape, regular
-            delta = chunk["choices"][0]["delta"]
-            self._detailed = "reasoning_details" in delta
-            self._entry = entry_of(delta) if shape.kind is ToolCallDelta and not regular else None
-            self._wraps.clear()
-            self._nothing = None
 
     def course(self) -> tuple[Shape, Course | None] | None:
         """See codec.Flowing."""
-        shape = self._shape
-        if shape is None:
+        learnt = self._learnt
+        if learnt is None:
             return None
+        shape = learnt.shape
         if shape.kind is not ToolCallDelta:
             return shape, None
         calls = self._calls.get(shape.choice)
-        return (shape, IN_STRING) if calls and calls.flows(shape.key, self._entry) else None
+        return (shape, IN_STRING) if calls and calls.flows(shape.key, learnt.entry) else None
 
     def decode_message(self, body: bytes) -> Frame:
         """A whole `chat.completion` → one frame, whose data is the body. Raises json_text.NotJSON."""
@@ -191,19 +173,20 @@ class Chat:
     def _of_text(self, frame: Frame) -> str | None:
         """A chunk of text that became a piece of arguments, or nothing: nearly all that is ever mended."""
         event = frame.events[0] if len(frame.events) == 1 else None
-        if (frame.events and not isinstance(event, ToolCallDelta)) or not self._shape or frame.sse is None or not frame.sse.data:
+        learnt = self._learnt
+        if (frame.events and not isinstance(event, ToolCallDelta)) or not learnt or frame.sse is None or not frame.sse.data:
             return None
-        if self._shape.varies or self._shape.text(frame.sse.data) is None:
+        if learnt.shape.varies or learnt.shape.text(frame.sse.data) is None:
             return None
         if not isinstance(event, ToolCallDelta):
-            if self._nothing is None:
-                self._nothing = self._write(frame.sse.data, frame, "delta")
-            return self._nothing
-        wrap = self._wraps.get(event.index)
+            if learnt.nothing is None:
+                learnt.nothing = self._write(frame.sse.data, frame, "delta")
+            return learnt.nothing
+        wrap = learnt.wraps.get(event.index)
         if wrap is None:
             probe = self._write(frame.sse.data, replace(frame, events=(replace(event, arguments="?"),)), "delta")
             head, _, tail = probe.partition('"arguments":"?"')
-            wrap = self._wraps[event.index] = (head + '"arguments":', tail)
+            wrap = learnt.wraps[event.index] = (head + '"arguments":', tail)
         return wrap[0] + json_text.quote(event.arguments) + wrap[1]
 
     def _decode(self, chunk: Mapping[str, Any], key: str, *, named: bool = False) -> tuple[list[Event], bool]:
@@ -318,7 +301,7 @@ class Chat:
                 events.append(ReasoningDelta(text, index))
         if details:
             self._runs.setdefault(index, Run()).add(details)
-            self._shape = None  # what comes next is to be seen: it may end the run
+            self._learnt = None  # what comes next is to be seen: it may end the run
         content = delta.get("content")
         if isinstance(content, str) and content:
             events.append(TextDelta(content, index))
@@ -343,7 +326,7 @@ class Chat:
         calls, as_sent = self._calls_of(index).feed(entries)
         events += calls
         if not as_sent:
-            self._shape = None  # a call may wait for what is said next
+            self._learnt = None  # a call may wait for what is said next
         return regular and as_sent
 
     def _calls_of(self, choice: int) -> Calls:

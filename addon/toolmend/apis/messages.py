@@ -21,17 +21,18 @@ from ..events import Event, Frame, MessageEnd, MessageStart, ReasoningDelta, Tex
 from ..sse import ServerSentEvent
 from .codec import Reply
 from .error_words import error_in, stream_error
+from .learning import Learning
 from .messages_content import Content
 from .messages_encode import Encoder, type_of
 from .messages_errors import status_of
 from .messages_reports import BROKEN_OFF, finish_of, usage_of
 from .messages_whole import in_order, rewrite_message
-from .shape import Shape, learn
+from .shape import Shape
 
 _INPUT = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 
-_MOST_LEARNT = 256
-"""Deltas of one stream that are learnt from. Where each has something of its own, learning costs and gains nothing."""
+_SAYS = frozenset({"type", "index", "delta", "error"})
+"""What is read of a delta."""
 
 
 class Messages:
@@ -42,7 +43,9 @@ class Messages:
         self._content = Content(reply)
         self._started = False
         self._shape: Shape | None = None  # of the deltas of the block that is open
-        self._learnt = 0
+        self._regular = True  # they are; if not, it is not for their text
+        self._named = b""  # their event
+        self._learning = Learning(lambda path: path[0] not in _SAYS)
         self._usage: dict[str, Any] = {}
         self._readers: Mapping[str, Callable[[Mapping[str, Any], list[Event]], None]] = {
             "message_start": self._start,
@@ -59,13 +62,12 @@ class Messages:
         """One server-sent event → its frame. Raises json_text.NotJSON where the data is no JSON."""
         if not sse.data or sse.ends:
             return Frame(sse)
-        if (shape := self._shape) is not None and sse.event == b"content_block_delta":
-            text = shape.text(sse.data)
-            if text is not None and (shape.kind is TextDelta or shape.kind is ReasoningDelta):
-                return Frame(sse, (shape.kind(text),))
-            if text is not None:
-                given = self._content.more(shape.key, text)
-                return Frame(sse, given, touched=not self._content.regular)
+        if (shape := self._shape) is not None and sse.event == self._named and (text := shape.text(sse.data)) is not None:
+            self._learning.misses = 0
+            if shape.kind is TextDelta or shape.kind is ReasoningDelta:
+                return Frame(sse, (shape.kind(text),), touched=not self._regular)
+            given = self._content.more(shape.key, text)
+            return Frame(sse, given, touched=not (self._regular and self._content.regular))
         if sse.event != b"ping":
             self._shape = None
         data = json_text.loads(sse.data)
@@ -80,10 +82,20 @@ class Messages:
             read(data, events)
         if name and (sse.event != name.encode(errors="replace") or data.get("type") != name):
             self._content.mended("event_name")
-        if self._content.regular and name == "content_block_delta" and self._learnt < _MOST_LEARNT:
-            self._learnt += 1
-            self._shape = _learn(sse.data, data, events)
+        if name == "content_block_delta" and len(events) == 1:
+            self._learn(sse, events[0])
         return Frame(sse, tuple(events), touched=not self._content.regular)
+
+    def _learn(self, sse: ServerSentEvent, event: Event) -> None:
+        assert sse.data
+        self._regular, self._named = self._content.regular, sse.event
+        if isinstance(event, TextDelta):
+            self._shape = self._learning.learn(sse.data, event.text, ("delta", "text"), TextDelta)
+        elif isinstance(event, ReasoningDelta):
+            self._shape = self._learning.learn(sse.data, event.text, ("delta", "thinking"), ReasoningDelta)
+        elif isinstance(event, ToolCallDelta) and (at := self._content.place(event.index)) is not None:
+            path = ("delta", "partial_json")
+            self._shape = self._learning.learn(sse.data, event.arguments, path, ToolCallDelta, key=at)
 
     def course(self) -> tuple[Shape, Course | None] | None:
         """See codec.Flowing."""
@@ -180,18 +192,6 @@ class Messages:
     def _stop(self, data: Mapping[str, Any], events: list[Event]) -> None:
         self._content.close(events, broken=False)
         events.append(MessageEnd())
-
-
-def _learn(data: bytes, value: dict[str, Any], events: list[Event]) -> Shape | None:
-    """The shape of a delta, if one event is all it says: see shape.py."""
-    event = events[0] if len(events) == 1 else None
-    if isinstance(event, TextDelta):
-        return learn(data, value, event.text, ("delta", "text"), TextDelta)
-    if isinstance(event, ReasoningDelta):
-        return learn(data, value, event.text, ("delta", "thinking"), ReasoningDelta)
-    if isinstance(event, ToolCallDelta) and type(value.get("index")) is int:
-        return learn(data, value, event.arguments, ("delta", "partial_json"), ToolCallDelta, key=value["index"])
-    return None
 
 
 def _error(data: Mapping[str, Any], events: list[Event]) -> None:

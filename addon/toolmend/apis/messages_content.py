@@ -104,6 +104,10 @@ class Content:
             case _:
                 pass
 
+    def place(self, call: int) -> int | None:
+        """Where the block of a call is open."""
+        return next((index for index, block in self._open.items() if block.call == call), None)
+
     def more(self, index: int, arguments: str) -> tuple[Event, ...]:
         """A delta of an open call's block, which holds nothing but a piece of its arguments."""
         self.regular = True

@@ -16,13 +16,15 @@ from ..course import Course
 from ..events import Event, Frame, ReasoningDelta, TextDelta, ToolCallDelta
 from ..sse import ServerSentEvent
 from .codec import Reply
+from .learning import Learning
+from .leaves import Path
 from .responses_items import MAX_KEPT
 from .responses_mend import Mending, mended
 from .responses_read import DELTAS, Reading, newer, understood
-from .shape import ROOM, Shape, learn
+from .shape import ROOM, Shape
 
-_MOST_LEARNT = 256
-"""Deltas of one stream that are learnt from. Where each has something of its own, learning costs and gains nothing."""
+_SAYS = frozenset({"type", "item_id", "output_index", "content_index", "summary_index", "delta"})
+"""What is read of a delta."""
 
 _PARTS_BEGIN = ("response.content_part.added", "response.reasoning_summary_part.added")
 
@@ -38,7 +40,7 @@ class Responses:
         self._last: tuple[ServerSentEvent | None, dict[str, Any]] = None, {}
         self._held: list[tuple[ServerSentEvent, dict[str, Any]]] = []
         self._shape: Shape | None = None  # of the deltas of the part, or of the call, that is open
-        self._learnt = 0
+        self._learning = Learning(self._may_vary)
 
     def decode(self, sse: ServerSentEvent) -> Frame:
         """One server-sent event → its frame. Raises json_text.NotJSON where the data is no JSON."""
@@ -126,17 +128,23 @@ class Responses:
         same = self._reply.translates and last is not None and last.data == sse.data
         again = same and type(data.get("sequence_number")) is int
         if again:
-            self._shape, self._learnt = None, _MOST_LEARNT
+            self._shape = None
+            self._learning.stop()
         return again
 
     def _learn(self, sse: ServerSentEvent, data: dict[str, Any], events: tuple[Event, ...]) -> None:
         event = events[0] if len(events) == 1 and data["type"] in DELTAS and self._reading.regular else None
         if not isinstance(event, TextDelta | ReasoningDelta | ToolCallDelta) or not sse.data:
             self._shape = None
-        elif (not self._shape or not self._shape.span(sse.data)) and self._learnt < _MOST_LEARNT:
-            self._learnt += 1
+        elif self._shape and self._shape.span(sse.data):
+            self._learning.misses = 0
+        else:
             text = event.arguments if isinstance(event, ToolCallDelta) else event.text
-            self._shape = learn(sse.data, data, text, ("delta",), type(event))
+            self._shape = self._learning.learn(sse.data, text, ("delta",), type(event))
+
+    def _may_vary(self, path: Path) -> bool:
+        """Whether what stands at a path of a delta says nothing: log probabilities; an id, where each delta has another."""
+        return path[0] not in _SAYS or (path == ("item_id",) and self._reading.anew)
 
     def _pass(self, sse: ServerSentEvent, data: dict[str, Any], frame: Frame) -> bytes:
         if _announces(data):

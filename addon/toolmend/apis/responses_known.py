@@ -32,10 +32,11 @@ class Heard:
 
 
 class Known:
-    """The items of one response."""
+    """The items of one response. `anew`: the last that was looked for was told by an id that none had had."""
 
     def __init__(self) -> None:
         self.items: list[Heard] = []
+        self.anew = False
         self._by_id: dict[str, Heard] = {}
         self._by_place: dict[int, Heard] = {}
         self._by_call_id: dict[str, Heard] = {}
@@ -45,6 +46,7 @@ class Known:
         id_ = id_ if isinstance(id_, str) else ""
         place = place if type(place) is int else None
         item = self._by_id.get(id_)
+        self.anew = item is None and id_ != ""
         if item is None and not new:
             if place is not None:
                 item = self._by_place.get(place)

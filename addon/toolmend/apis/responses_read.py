@@ -113,6 +113,11 @@ class Reading:
             self._last(data.get("status"), data)
         return tuple(self._events)
 
+    @property
+    def anew(self) -> bool:
+        """Whether the last event called its item by an id that was not known."""
+        return self._known.anew
+
     def done(self) -> tuple[Event, ...]:
         """`[DONE]`, which is none of this API's, says that nothing more will come."""
         over, self._over = self._over, True

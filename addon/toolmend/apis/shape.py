@@ -11,27 +11,13 @@ the event was parsed that the shape was learnt from; and what stands in a hole i
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from itertools import batched
-from typing import Any
 
 from .. import json_text
 from ..events import ReasoningDelta, TextDelta, ToolCallDelta
 from ..sse import ServerSentEvent, parse
-
-HOLES = re.compile(rb'"(?:sequence_number"\s*:\s*(\d+)|obfuscation"\s*:\s*"([A-Za-z0-9+/=_-]*)")')
-"""Members that are another in each event: the number of a Responses event, OpenAI's filler; all of it, and no part."""
-
-ANY_TEXT = re.compile(rb'[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+')
-"""What stands between the quotes of a JSON string. Each escape is whole: with the next text, half of one were another text."""
-
-_STRING = re.compile(rb'"(%b)"' % ANY_TEXT.pattern)
-_NUMBER = re.compile(rb"0|[1-9]\d{0,17}")
-_FILLER = re.compile(rb"[A-Za-z0-9+/=_-]*+")
-_WORD = re.compile(rb"[ !#-\[\]-~]*+")
-_MEMBER = rb'"%b"\s*:\s*(?:(\d+)|"(%b))'
+from .leaves import ANY_TEXT
 
 ROOM = 512 * 1024
 """Characters that must be free in whatever is bounded, where deltas pass that are read later: see lane.py, which reads sooner."""
@@ -113,10 +99,11 @@ class Shape:
         parts = zip(match.groups(), self.rest, strict=True)
         return tuple(text if text is not None and hole is ANY_TEXT else part for part, (hole, _) in parts)
 
-    def others(self, data: bytes) -> list[tuple[bytes, bytes]]:
-        """What varies in an event of this shape, each behind the literal before it."""
+    def others(self, data: bytes) -> list[tuple[int, bytes, bytes]]:
+        """What varies beside the text in an event of this shape: its place there, the literal before it, and itself."""
         literals = (self.head, *(literal for _, literal in self.rest))
-        return list(zip(literals, self.parts(data), strict=False))
+        told = zip(self.rest, literals, self.parts(data), strict=False)
+        return [(place, before, part) for place, ((hole, _), before, part) in enumerate(told) if hole is not ANY_TEXT]
 
     def text(self, data: bytes) -> str | None:
         """The text of an event of this shape, never empty; None for any other event."""
@@ -145,68 +132,3 @@ def text_of(text: bytes) -> str | None:
     except ValueError:
         return None
     return value if isinstance(value, str) and value else None
-
-
-def learn(
-    data: bytes,
-    value: Any,
-    text: str,
-    path: Sequence[str | int],
-    kind: Kind,
-    choice: int = 0,
-    key: int = 0,
-    *,
-    varying: Sequence[str] = (),
-    again: Sequence[str | int] | None = None,
-) -> Shape | None:
-    """The shape of an event whose text stands at `path` of its `value`; None where it cannot be told from the rest.
-
-    `varying`: members beside HOLES that are another in each event of this stream. `again`: where the text may stand once more.
-    """
-    said = text.encode(errors="surrogatepass")
-    strings = [match for match in _STRING.finditer(data) if match[1] == said or (b"\\" in match[1] and text_of(match[1]) == text)]
-    paths = (path, again)[: len(strings)]
-    if not 0 < len(strings) == len(paths) or len({match[1] for match in strings}) > 1 or None in paths:
-        return None
-    ends = [0, *(end for match in strings for end in match.span(1)), len(data)]
-    literals = [data[first:last] for first, last in batched(ends, 2)]
-    try:
-        # that it is the text which stands there is seen by putting another in its place
-        probe = json_text.loads(b"?".join(literals))
-        told = [_put(probe, each, text) for each in paths if each]
-    except (json_text.NotJSON, LookupError, TypeError):
-        return None
-    if any(each != "?" for each in told) or probe != value:
-        return None
-    holes, whole = _holes(tuple(varying)), b"".join(literals)
-    pieces = [*_cut(literals[0], whole, value, holes)]
-    for literal in literals[1:]:
-        pieces += ANY_TEXT, *_cut(literal, whole, value, holes)
-    return Shape(pieces[0], tuple(batched(pieces[1:], 2)), kind, choice, key)
-
-
-def _put(value: Any, path: Sequence[str | int], text: str) -> Any:
-    """Puts the text at a path; what stood there. Raises LookupError or TypeError where there is no such place."""
-    for step in path[:-1]:
-        value = value[step]
-    told, value[path[-1]] = value[path[-1]], text
-    return told
-
-
-@lru_cache(maxsize=16)
-def _holes(varying: tuple[str, ...]) -> re.Pattern[bytes]:
-    """HOLES, and these members: each has a group for a number, and one for a text."""
-    return re.compile(b"|".join([HOLES.pattern, *(_MEMBER % (re.escape(name.encode()), _WORD.pattern) for name in varying)]))
-
-
-def _cut(part: bytes, whole: bytes, value: Any, holes: re.Pattern[bytes]) -> list[Any]:
-    """A part of an event, cut where it varies: literals, and holes between them."""
-    pieces: list[Any] = []
-    at = 0
-    for match in holes.finditer(part):
-        group = match.lastindex or 0
-        member = match[0].split(b'"')[1]
-        if member.decode() in value and whole.count(b'"%b"' % member) == 1:
-            pieces += part[at : match.start(group)], _NUMBER if group % 2 else _FILLER if group == 2 else _WORD
-            at = match.end(group)
-    return [*pieces, part[at:]]

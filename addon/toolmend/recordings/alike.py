@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from ..apis.shape import HOLES
 from ..cut import Cut, common
 
 LONGEST = 4096
@@ -23,7 +22,10 @@ ROW = 16 * 1024
 MOST = 3
 """Texts of a line that vary."""
 
-_MORE = re.compile(HOLES.pattern + rb'|"created"\s*:\s*(\d+)|"(?:id|item_id)"\s*:\s*"([ !#-\[\]-~]*)"')
+_HOLES = re.compile(rb'"(?:sequence_number"\s*:\s*(\d+)|obfuscation"\s*:\s*"([A-Za-z0-9+/=_-]*)")')
+"""Members that are another in each event: the number of a Responses event, OpenAI's filler; all of it, and no part."""
+
+_MORE = re.compile(_HOLES.pattern + rb'|"created"\s*:\s*(\d+)|"(?:id|item_id)"\s*:\s*"([ !#-\[\]-~]*)"')
 """Members that are another in each line of some upstreams; nobody joins them (see echo.NEVER_JOINED). Were a text no more than
 up to an escape, what it spells with that would be in none of the parts."""
 
@@ -33,7 +35,7 @@ _TEXT = re.compile(rb'[^"\\\r\n]*+(?:\\[^\r\n][^"\\\r\n]*+)*+')
 _NUMBER = re.compile(rb"\d++")
 _FILLER = re.compile(rb"[A-Za-z0-9+/=_-]*+")
 _WORD = re.compile(rb"[ !#-\[\]-~]*+")
-_HOLES = (_NUMBER, _FILLER, _NUMBER, _WORD)
+_KINDS = (_NUMBER, _FILLER, _NUMBER, _WORD)
 """By the group that matches them."""
 
 type Hole = re.Pattern[bytes]
@@ -98,7 +100,7 @@ def compare(before: bytes, gap: bytes, line: bytes, place: int) -> Alike | None:
     """
     if len(before) > LONGEST or len(line) > LONGEST:
         return None
-    return _compare(before, gap, line, place, HOLES) or _compare(before, gap, line, place, _MORE)
+    return _compare(before, gap, line, place, _HOLES) or _compare(before, gap, line, place, _MORE)
 
 
 def _compare(before: bytes, gap: bytes, line: bytes, place: int, holes: Hole) -> Alike | None:
@@ -149,6 +151,6 @@ def _cut(line: bytes, holes: Hole) -> tuple[list[bytes], list[Hole]]:
     for match in holes.finditer(line):
         group = match.lastindex or 0
         literals.append(line[at : match.start(group)])
-        kinds.append(_HOLES[group - 1])
+        kinds.append(_KINDS[group - 1])
         at = match.end(group)
     return [*literals, line[at:]], kinds

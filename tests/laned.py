@@ -1,0 +1,46 @@
+"""Whether lanes change nothing: see toolmend/lane.py."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from piecewise import COMMENT, same
+from streams import pieces
+from toolmend.pipeline import Pipeline
+
+
+def run(chunks: Sequence[bytes], request: Any, source: str, target: str, *, lanes: bool) -> tuple[Any, ...]:
+    """What comes of the chunks, each alone; what there is beside them; and how many events were read."""
+    numbers = iter(range(10_000))
+    made = Pipeline(request, source=source, target=target, new_id=lambda: f"call_{next(numbers)}")
+    assert made._lanes is not None
+    if not lanes:
+        made._lanes = None
+    read = []
+    one = made._event
+    made._event = lambda sse, out: (read.append(sse), one(sse, out))[1]  # type: ignore[method-assign,func-returns-value]
+    out = [(made.glance(data) if lanes else None) or made.feed(data) for data in chunks]
+    out.append(made.close())
+    assert made.error is None, made.error
+    return (out, made.rules, made.notes, made.ids), len(read)
+
+
+def check(body: bytes, request: Any, source: str = "chat", target: str = "chat") -> float:
+    """Whether lanes change nothing, by event, in bundles of them, and cut at random; the part of the events that is read."""
+    events = [part + b"\n\n" for part in body.split(b"\n\n") if part]
+    assert b"".join(events) == body
+    cuttings = [
+        events,
+        *([b"".join(events[at : at + size]) for at in range(0, len(events), size)] for size in (3, 7, 30)),
+        [body],
+        pieces(body.decode("latin-1"), 1, (40, 300, 700)),
+    ]
+    shares, outs = [], []
+    for chunks in cuttings:
+        given_ = [part if isinstance(part, bytes) else part.encode("latin-1") for part in chunks]
+        plain, _ = run(given_, request, source, target, lanes=False)
+        quick, read = run(given_, request, source, target, lanes=True)
+        same(quick, plain, body)
+        shares.append(read / max(1, len(events)))
+        outs.append(COMMENT.sub(b"", b"".join(quick[0])))
+    assert len(set(outs)) == 1, "it depends on how the stream is cut"
+    return shares[0]
