@@ -138,11 +138,13 @@ def samples() -> Mapping[str, Sequence[tuple[Pattern, str]]]:
     return found
 
 
-def leaked(sample: tuple[Pattern, str], size: int, newline: str) -> Body:
-    """An answer in which a dialect's markup stands, with an argument of `size` bytes."""
+def leaked(sample: tuple[Pattern, str], size: int, newline: str, api: str = "chat") -> Body:
+    """An answer in which a dialect's markup stands, with an argument of `size` bytes; the request is that of a client of Chat."""
     pattern, mark = sample
     whole = "".join(delta for delta in pattern.deltas if isinstance(delta, str))
     markup = whole.replace(mark, filler(size, newline))
+    if api != "chat":
+        return Body(pattern.request, speak(api, tokens(markup), None))
     deltas = [{"role": "assistant", "content": ""}, *({pattern.field: piece} for piece in tokens(markup))]
     return Body(pattern.request, chat(deltas, "stop"))
 

@@ -72,14 +72,18 @@ def cases(dialects: Iterable[str]) -> Iterator[Case]:
         yield Case(NOTHING, f"{api}: prose", lambda size, api=api: bodies.prose(api, size), api, api)  # type: ignore[misc]
         yield Case(NOTHING, f"{api}: prose, no tools", lambda size, api=api: _without_tools(bodies.prose(api, size)), api, api)  # type: ignore[misc]
         yield Case(NOTHING, f"{api}: native calls", lambda size, api=api: bodies.native(api, size), api, api)  # type: ignore[misc]
+    yield Case(NOTHING, "chat: prose, tokens counted", lambda size: _counted(bodies.prose("chat", size)))
     for name in dialects:
         yield Case(MENDING, name, lambda size, name=name: _leak(name)(size))  # type: ignore[misc]
+    yield Case(MENDING, "kimi_k2, tokens counted", lambda size: _counted(_leak("kimi_k2")(size)))
+    for api in ("messages", "responses"):
+        yield Case(MENDING, f"kimi_k2 in {api}", lambda size, api=api: _leak_of(api, api)(size), api, api)  # type: ignore[misc]
     for source in bodies.APIS:
         for target in bodies.APIS:
             if source != target:
                 for kind, make in (("prose", bodies.prose), ("calls", bodies.native)):
                     yield Case(TRANSLATING, f"{source} → {target}: {kind}", _asked(make, source, target), source, target)
-    yield Case(TRANSLATING, "chat → messages: markup", _leak_asked, "chat", "messages")
+    yield Case(TRANSLATING, "chat → messages: markup", _leak_of("chat", "messages"), "chat", "messages")
 
 
 def _without_tools(body: bodies.Body) -> bodies.Body:
@@ -92,22 +96,34 @@ def _asked(make: Callable[[str, int], bodies.Body], source: str, target: str) ->
     return lambda size: bodies.Body(bodies.request(target), make(source, size).stream)
 
 
+def _counted(body: bodies.Body) -> bodies.Body:
+    """Each chunk tells how many tokens there are so far."""
+    parts = body.stream.split(b',"choices":[{')
+    counts = [b',"usage":{"prompt_tokens":10,"completion_tokens":%d,"total_tokens":%d},"choices":[{' % (n, n + 10) for n in range(len(parts))]
+    return bodies.Body(body.request, b"".join(part for pair in zip(parts, counts, strict=True) for part in pair).removesuffix(counts[-1]))
+
+
 @functools.cache
-def _leak(dialect: str) -> Callable[[int], bodies.Body]:
+def _leak(dialect: str, api: str = "chat") -> Callable[[int], bodies.Body]:
     """Streams with a dialect's markup, by the bytes of an argument."""
     sample, newline = bodies.fitting(_samples().get(dialect, ()), _mended)
-    return lambda size: bodies.leaked(sample, size, newline)
+    return lambda size: bodies.leaked(sample, size, newline, api)
 
 
 _samples = functools.cache(bodies.samples)
 
 
-def _leak_asked(size: int) -> bodies.Body:
-    """A client of Messages gets Kimi's markup."""
-    leak = _leak("kimi_k2")(size)
-    offered = [tool["function"] for tool in leak.request["tools"]]
-    tools = [{"name": tool["name"], "input_schema": tool["parameters"]} for tool in offered]
-    return bodies.Body({**bodies.request("messages"), "tools": tools, "model": leak.request["model"]}, leak.stream)
+def _leak_of(source: str, target: str) -> Callable[[int], bodies.Body]:
+    """A client of an API gets Kimi's markup."""
+
+    def body(size: int) -> bodies.Body:
+        leak = _leak("kimi_k2", source)(size)
+        offered = [tool["function"] for tool in leak.request["tools"]]
+        named = {"messages": "input_schema", "responses": "parameters"}[target]
+        tools = [{"type": "function", "name": tool["name"], named: tool["parameters"]} for tool in offered]
+        return bodies.Body({**bodies.request(target), "tools": tools, "model": leak.request["model"]}, leak.stream)
+
+    return body
 
 
 def _mended(body: bodies.Body, argument: str) -> bool:

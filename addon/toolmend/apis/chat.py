@@ -93,16 +93,8 @@ class Chat:
         text = learnt.shape.text(sse.data) if learnt else None
         if learnt and text is not None:
             self._learning.misses = 0
-            shape = learnt.shape
-            if learnt.more:
-                pass
-            elif shape.kind is ToolCallDelta:
-                calls = self._calls[shape.choice]
-                more, regular = calls.feed([with_arguments(learnt.entry, text)]) if learnt.entry else calls.more(shape.key, text)
-                return Frame(sse, tuple(more), touched=not (regular and learnt.regular))
-            else:
-                event = TextDelta if shape.kind is TextDelta else ReasoningDelta
-                return Frame(sse, (event(text, shape.choice),), touched=not learnt.regular)
+            if not learnt.more:
+                return self._say(sse, learnt, text)
         chunk = json_text.loads(sse.data)
         if not isinstance(chunk, dict):
             return Frame(sse)
@@ -115,6 +107,16 @@ class Chat:
         elif found := learn_chunk(self._learning, sse.data, chunk, events, regular=regular):
             self._learnt = found
         return Frame(sse, tuple(events), touched=not regular)
+
+    def _say(self, sse: ServerSentEvent, learnt: Learnt, text: str) -> Frame:
+        """What a chunk of a shape says."""
+        shape = learnt.shape
+        if shape.kind is not ToolCallDelta:
+            event = TextDelta if shape.kind is TextDelta else ReasoningDelta
+            return Frame(sse, (event(text, shape.choice),), touched=not learnt.regular)
+        calls = self._calls[shape.choice]
+        more, regular = calls.feed([with_arguments(learnt.entry, text)]) if learnt.entry else calls.more(shape.key, text)
+        return Frame(sse, tuple(more), touched=not (regular and learnt.regular))
 
     def course(self) -> tuple[Shape, Course | None] | None:
         """See codec.Flowing."""
