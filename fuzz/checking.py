@@ -48,7 +48,8 @@ def same_without_lanes(source: str, target: str, cuttings: Sequence[list[bytes]]
         made = Pipeline(request, source=source, target=target, new_id=ids_for(b""))
         if not lanes:
             made._lanes = None
-        sent = [((made.glance(part) if lanes else None) or made.feed(part)) for part in chunks]
+        told = ((part, made.glance(part) if lanes else None) for part in chunks)
+        sent = [made.feed(part) if given is None else given for part, given in told]
         assert not made.error, made.error
         return [*sent, made.close()], set(made.rules), made.notes, made.ids, made.error
 

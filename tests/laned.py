@@ -18,7 +18,10 @@ def run(chunks: Sequence[bytes], request: Any, source: str, target: str, *, lane
     read = []
     one = made._event
     made._event = lambda sse, out: (read.append(sse), one(sse, out))[1]  # type: ignore[method-assign,func-returns-value]
-    out = [(made.glance(data) if lanes else None) or made.feed(data) for data in chunks]
+    out = []
+    for data in chunks:
+        given = made.glance(data) if lanes else None
+        out.append(made.feed(data) if given is None else given)
     out.append(made.close())
     assert made.error is None, made.error
     return (out, made.rules, made.notes, made.ids), len(read)

@@ -484,7 +484,8 @@ def test_a_run_is_bounded() -> None:
     for size, many, glances in product((10, 400, 900, 5000, 70_000), (1, 20), (False, True)):
         data = event(chunk({"content": "a" * size})) * many
         for _ in range(2 * lane.MOST // many):
-            assert (made.glance(data) if glances else None) or made.feed(data) == data
+            given_ = made.glance(data) if glances else None
+            assert (made.feed(data) if given_ is None else given_) == data
             assert made._lane is None or len(made._lane._run) < lane.MOST + 24
             assert made._lane is None or sum(map(len, made._lane._run)) < lane.ROOM
 
@@ -549,6 +550,35 @@ def test_what_waits_is_told_with_the_next() -> None:
         assert not made._waiting
         assert made.feed(events[at + 1]) == b""
     assert made.give_up("it is time") == events[8]
+
+
+@pytest.mark.parametrize("more", [{}, {"obfuscation": "x8"}], ids=str)
+def test_what_waits_is_taken_in_at_a_glance(more: dict[str, Any]) -> None:
+    """Nothing is read of it; it is told with the next, or passed on where something fails."""
+    made = Pipeline(REQUEST)
+    deltas = [{"role": "assistant"}, *({"content": text} for text in ("a", "b", "c", "<", "e", " [", "<", "<", "g h", "see what there is <"))]
+    events = [event({**chunk(delta), **more}) for delta in deltas]
+    for data in events[:4]:
+        made.feed(data)
+    assert made.glance(events[4]) == b""
+    assert made.glance(events[5]) == events[4] + events[5]
+    assert made.glance(events[6]) == b""
+    assert made.glance(events[7]) is None, "it is none of those that wait behind another"
+    assert made.feed(events[7]) == events[6]
+    assert made.glance(events[8]) is None
+    assert made.feed(events[8]) == events[7]
+    assert made.glance(events[9]) == events[8] + events[9]
+    assert made.glance(events[10]) is None, "longer texts are looked at"
+    assert made.give_up("it is time") == b""
+
+
+def test_what_begins_and_goes_on_as_a_call_is_one() -> None:
+    made = Pipeline(REQUEST)
+    texts = ["a", "b", "<", "|tool_call_begin|>functions.get_weather:0<|tool_call_argument_begin|>", '{"city": "B', "c", "<", '"}<|tool_call_end|>']
+    out = [given_ for text in texts for given_ in [made.glance(event(chunk({"content": text})))] for given_ in [made.feed(event(chunk({"content": text}))) if given_ is None else given_]]
+    assert made.rules == ["role", "kimi_k2"]
+    assert out[2] == b""
+    assert b'"arguments":"<"' in out[6]
 
 
 @pytest.mark.parametrize("more", [{"sequence_number": 98}, {"obfuscation": "x8"}, {"sequence_number": 9, "obfuscation": ""}], ids=str)

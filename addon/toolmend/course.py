@@ -36,6 +36,9 @@ class Course(NamedTuple):
 KNOWN = 3
 """Bytes behind the first one of a literal that `quiet` tells it by."""
 
+_ESCAPES = {b'"': b'"', b"\\": b"\\", b"/": b"/", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t"}
+"""What JSON has behind a backslash, and what it means there."""
+
 _TOLD = rb"\\u[0-9a-fA-F]{4}(?<!00[0-7][0-9a-fA-F])(?<![dD][89a-fA-F]..)"
 """A character told by its number, as many write all but ASCII. Half of a pair is none: the other may be in the next piece."""
 
@@ -91,8 +94,7 @@ def without(literals: tuple[str, ...], words: frozenset[str], search: Callable[[
     anywhere = {literal.encode(errors="surrogatepass")[:1] for literal in literals if literal not in words}
     # a letter behind another one; what stands behind a backslash is none
     harmless += (rb"%b(?<=[^\\]\w%b)" % (first, first) for first in firsts if first not in anywhere)
-    escapes = [code for code, meant in zip(b'"\\/bfnrt', b'"\\/\b\f\n\r\t', strict=True) if bytes((meant,)) not in firsts]
-    harmless.append(rb"\\" + _any_of(bytes((code,)) for code in escapes))
+    harmless.append(rb"\\" + _any_of(code for code, meant in _ESCAPES.items() if meant not in firsts))
     harmless.append(_told(literals, firsts.keys() - anywhere))
     rest = b"[^" + b"".join(map(re.escape, firsts)) + rb'"\\\x00-\x1f]*+'
     quiet = re.compile(rb"%b(?:(?:%b)%b)*+" % (rest, b"|".join(harmless), rest))
@@ -121,9 +123,11 @@ def _begins(rests: Iterable[bytes], depth: int) -> bytes:
     by_tail: dict[bytes, list[bytes]] = {}
     for byte, there in followed.items():
         by_tail.setdefault(_begins(there, depth - 1), []).append(byte)
-    # an escape that tells no ASCII is none of them, if they all are
-    escape = rb"\\(?!u(?!00[0-7]))" if all(byte.isascii() for byte in followed) else rb"\\"
-    return rb'(?:"|%b|%b)' % (escape, b"|".join(_any_of(some) + tail for tail, some in by_tail.items()))
+    # a character told by its number is none of them if it is no ASCII, and they all are
+    ways = [rb"\\u00[0-7]" if all(byte.isascii() for byte in followed) else rb"\\u"]
+    if codes := [code for code, meant in _ESCAPES.items() if meant in followed]:
+        ways.append(rb"\\" + _any_of(codes))
+    return rb'(?:"|%b)' % b"|".join([*ways, *(_any_of(some) + tail for tail, some in by_tail.items())])
 
 
 def _any_of(characters: Iterable[bytes]) -> bytes:

@@ -15,7 +15,7 @@ from itertools import accumulate, batched
 
 from .apis.leaves import ANY_TEXT
 from .apis.shape import Match, Shape, text_of
-from .course import Escapes
+from .course import Course, Escapes
 from .cut import Cut
 from .wrap import TEXT, Wrap
 
@@ -30,6 +30,9 @@ ROW = 24
 
 WORD, WORDS = 16, 2048
 """Bytes of a text that is remembered, and how many are: a model says the same words again and again."""
+
+BEGINNING = 64
+"""Bytes that vary in an event whose text, of WORD bytes at most, may be the beginning of something."""
 
 type Glance = Callable[[bytes], bytes | None]
 """What goes out for a chunk, which has been taken in then; None where it is not told."""
@@ -181,9 +184,43 @@ def wrapped(take: Glance, run: list[bytes], around: Around) -> Glance:
 
     def glance(data: bytes) -> bytes | None:
         before = len(run)
-        return around(run[before:], before + 1) if take(data) is not None else None
+        if take(data) is None:
+            return None
+        return around(run[before:], before + 1) if len(run) > before else b""
 
     return glance
+
+
+def waiting(shape: Shape, course: Course, several: Glance, wait: Glance) -> Glance:
+    """Of an event whose text is no more than the beginning of what may stop the run: it waits for the next."""
+    span, most = shape.span, shape.least + BEGINNING
+    known = _beginnings(course)
+
+    def glance(data: bytes) -> bytes | None:
+        if len(data) < most and (found := span(data)) and found[2] == len(data):
+            text = data[found[0] : found[1]]
+            begins = known.get(text)
+            if begins is None and len(text) <= WORD:
+                if len(known) == WORDS:
+                    known.clear()
+                begins = known[text] = _begins(course, text)
+            if begins and (given := wait(data)) is not None:
+                return given
+        return several(data)
+
+    return glance
+
+
+@lru_cache(maxsize=16)
+def _beginnings(_course: Course) -> dict[bytes, bool]:
+    """Short texts, and whether each was seen to begin something."""
+    return {}
+
+
+def _begins(course: Course, text: bytes) -> bool:
+    said = text_of(text)
+    stop = course.stops(said) if said and said.isascii() else None
+    return said is not None and stop is not None and 0 <= course.begun(said, stop) < len(said)
 
 
 def around(wrap: Wrap, *, escapes: Escapes | None) -> Around:

@@ -34,6 +34,7 @@ from .glance import (
     same,
     together,
     varying,
+    waiting,
     wrapped,
 )
 from .sse import ServerSentEvent, block_end, parse
@@ -50,10 +51,19 @@ class Lane:
     """A run of deltas. `shape`: of whole events. `wrap`: around the last delta that was read; None: they pass as they are.
 
     `holds`: nothing goes out for them, as for what is before them: they are read as one event, and leave as one. `counts`: how
-    many there are has a meaning.
+    many there are has a meaning. `wait` may keep an event that is to be told with the next one.
     """
 
-    def __init__(self, shape: Shape, course: Course, wrap: Wrap | None, *, holds: bool = False, counts: bool = False) -> None:
+    def __init__(
+        self,
+        shape: Shape,
+        course: Course,
+        wrap: Wrap | None,
+        *,
+        holds: bool = False,
+        counts: bool = False,
+        wait: Glance | None = None,
+    ) -> None:
         self.holds = holds
         self._shape = shape
         self._course = course
@@ -76,6 +86,8 @@ class Lane:
         self._row: Row | None = row
         holed = self._around if self._holed else None
         several = passing(shape, row, run, last, holed) if wrap or holds else together(shape, quiet, run, last, counts=counts)
+        if wait:
+            several = waiting(shape, course, several, wait)
         self.glance: Glance = same(shape, quiet, several, run)
         if shape.varies:
             self.glance = varying(shape, quiet, several, run, last, holed)

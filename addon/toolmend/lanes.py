@@ -4,7 +4,7 @@ Rule of this file: the codec and the reader say what text is nothing but more of
 what they are between was seen to let such a delta pass, or to put the same around two in a row, or has nothing yet.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from .apis.codec import Flowing, counts
@@ -34,7 +34,7 @@ class Reading(Protocol):
 class Lanes:
     """Opens lanes: of the codec and the reader as they stand, as long as none of the `others` is busy.
 
-    `translates`: nothing passes as it is.
+    `translates`: nothing passes as it is. `wait`, if it is set: see Lane.
     """
 
     def __init__(self, codec: Flowing, markup: Reading, others: Sequence[Busy], *, translates: bool) -> None:
@@ -43,6 +43,7 @@ class Lanes:
         self._markup = markup
         self._others = others
         self._translates = translates
+        self.wait: Callable[[bytes], bytes | None] | None = None
         self._known: tuple[Shape, Shape | None] | None = None  # the codec's, and that of whole events
         self._wrap: Wrap | None = None  # around the last delta
         self._passing: Lane | None = None  # the last one that let events pass as they are
@@ -67,11 +68,11 @@ class Lanes:
             return None
         if given and given[-1] is sse.raw:  # what is written anew may be the same by chance
             if self._passing is None or not self._passing.begin(whole, course):
-                self._passing = Lane(whole, course, None, counts=self._counts)
+                self._passing = Lane(whole, course, None, counts=self._counts, wait=self.wait)
             return self._passing
         others = whole.others(sse.raw) if whole.varies and not self._translates else ()
         self._wrap = wrap = wrap_of(b"".join(given), quoted(text, escapes=course.escapes), others)
-        return Lane(whole, course, wrap) if wrap and last and wrap.alike(last) else None
+        return Lane(whole, course, wrap, wait=self.wait) if wrap and last and wrap.alike(last) else None
 
     def _held(self, shape: Shape, course: Course) -> Lane | None:
         """The lane of what is held, where nothing else varies in it and each has no number of its own."""

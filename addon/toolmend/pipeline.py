@@ -82,6 +82,8 @@ class Pipeline:
         self._lanes = boxes.lanes
         self._lane: Lane | None = None  # what may come next
         self._waiting = b""  # events that came, and may be of the lane
+        if self._lanes:
+            self._lanes.wait = self._wait
         self._ledger = Ledger()
         self._raw = not boxes.looks
         self.glance: Glance = self._passes if self._raw else nothing
@@ -130,6 +132,15 @@ class Pipeline:
                 self._catch_up(out)
         if self._lane:
             self.glance = self._lane.glance
+
+    def _wait(self, data: bytes) -> bytes | None:
+        """`glance`, of an event that is told with what comes behind it: nothing goes out for it now."""
+        if self._lane is None or self.glance is not self._lane.glance:  # it is read
+            return None
+        goes_on = self._goes_on
+        self._ledger.begin(b"" if self._writer else data, [])
+        self._waiting, self.glance = data, goes_on
+        return b""
 
     def _goes_on(self, data: bytes) -> bytes | None:
         """`glance`, where something waits: it is told with what comes behind it."""

@@ -186,10 +186,10 @@ class Mend(Stream):
             if out is None:
                 return super().__call__(data)
             if not (self._recording or self.meter or self.watcher):
-                return out
+                return out or []
             self._out.append(out)
             self._record(data, out)
-            return self._out.pop()
+            return self._out.pop() or []
         except Exception as error:
             if out is not None and not self._out:
                 self._out.append(out)
