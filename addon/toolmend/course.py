@@ -25,12 +25,16 @@ class Course(NamedTuple):
     `quiet` matches what surely holds no such thing, in the bytes of the JSON string that the piece is, up to its closing quote.
     `escapes`: what becomes of text that becomes arguments, where it does not stand in them as it is.
     `begun`, of a piece and what stops it: where something begins in it that goes on behind its end; -1 where there is more to it.
+    `cuts`: a piece may end between a backslash and what it escapes; then the next one is looked at with it. `moves`: it may, and
+    the backslash goes out with the next one.
     """
 
     stops: Callable[[str], Place | None]
     quiet: re.Pattern[bytes]
     escapes: Escapes | None = None
     begun: Callable[[str, Place], int] = lambda _, __: -1
+    cuts: bool = False
+    moves: bool = False
 
 
 KNOWN = 3
@@ -48,11 +52,11 @@ _QUIET = re.compile(rb'[^"\\\x00-\x1f]*+(?:(?:\\["\\/bfnrt]|%b)[^"\\\x00-\x1f]*+
 ANYTHING = Course(_NOTHING.search, _QUIET)
 """Whatever comes is more of it."""
 
-_LEAVES = re.compile(r'[^"\\\x00-\x1f]*+(?:\\[^\x00-\x1f][^"\\\x00-\x1f]*+)*+(?!\Z)')
-_STAYS = re.compile(rb'[^"\\\x00-\x1f]*+(?:(?:\\\\(?:[^"\\\x00-\x1f]|\\["\\])|%b)[^"\\\x00-\x1f]*+)*+' % _TOLD)
+_LEAVES = re.compile(r'[^"\\\x00-\x1f]*+(?:\\[^\x00-\x1f][^"\\\x00-\x1f]*+)*+\\?+(?!\Z)')
+_STAYS = re.compile(rb'[^"\\\x00-\x1f]*+(?:(?:\\\\(?:[^"\\\x00-\x1f]|\\["\\])|%b)[^"\\\x00-\x1f]*+)*+(?:\\\\(?="))?+' % _TOLD)
 
-IN_STRING = Course(_LEAVES.match, _STAYS)
-"""JSON text inside a string: what ends it, is illegal in it, or ends in half an escape, is more than that."""
+IN_STRING = Course(_LEAVES.match, _STAYS, cuts=True)
+"""JSON text inside a string: what ends it, or is illegal in it, is more than that."""
 
 _CONTROL = re.compile(r"[\x00-\x1f]")
 _LEAVES_LEAKED = re.compile(r'[^"\\]*+(?:\\[^\x00-\x1f][^"\\]*+)*+(?!\Z)')
@@ -61,11 +65,16 @@ _STAYS_LEAKED = re.compile(
 )
 
 
+def _half(text: str, found: Place) -> int:
+    """Where half of an escape stands at the end of a text, if that is all that stops it, and there is more to the text."""
+    return found.end() if found.end() and text[found.end() :] == "\\" else -1
+
+
 def _without_controls(text: str) -> str:
     return _CONTROL.sub(lambda match: json_text.inside(match[0]), text)
 
 
-IN_LEAKED_STRING = Course(_LEAVES_LEAKED.match, _STAYS_LEAKED, escapes=_without_controls)
+IN_LEAKED_STRING = Course(_LEAVES_LEAKED.match, _STAYS_LEAKED, escapes=_without_controls, begun=_half, moves=True)
 """The same in markup, where control characters become escapes; one behind a backslash is more than that."""
 
 
@@ -78,7 +87,7 @@ def escaped(quote: str, escapes: Escapes) -> Course:
     either = "" if quote == '"' else '"'
     simple = rf'\\(?:[{either}/bfnrt]|\\(?:[^0-7xuU"\\\x00-\x1f]|\\["\\]))'
     stays = re.compile(rf"{own}(?:(?:{simple}|{_TOLD.decode()}){own})*+".encode())
-    return Course(leaves.match, stays, escapes=escapes)
+    return Course(leaves.match, stays, escapes=escapes, begun=_half, moves=True)
 
 
 @cache

@@ -15,7 +15,7 @@ from itertools import accumulate, batched
 
 from .apis.leaves import ANY_TEXT
 from .apis.shape import Match, Shape, text_of
-from .course import Course, Escapes
+from .course import Course
 from .cut import Cut
 from .wrap import TEXT, Wrap
 
@@ -33,6 +33,9 @@ WORD, WORDS = 16, 2048
 
 BEGINNING = 64
 """Bytes that vary in an event whose text, of WORD bytes at most, may be the beginning of something."""
+
+HALF = b"\\\\"
+"""A backslash, as it stands in a JSON string."""
 
 type Glance = Callable[[bytes], bytes | None]
 """What goes out for a chunk, which has been taken in then; None where it is not told."""
@@ -61,11 +64,29 @@ def nothing(_: bytes) -> bytes | None:
     return None
 
 
-def same(shape: Shape, quiet: re.Pattern[bytes], several: Glance, run: list[bytes]) -> Glance:
+def cut_off(run: Sequence[bytes]) -> bytes:
+    """Half of the escape in whose middle a run of arguments ends; b"" if it does not."""
+    count = 0
+    for text in reversed(run):
+        rest = text.rstrip(b"\\")
+        count += len(text) - len(rest)
+        if rest:
+            break
+    return HALF if count // len(HALF) % 2 else b""
+
+
+def goes_on(course: Course, run: Sequence[bytes], text: bytes) -> bool:
+    """Whether a text is quiet behind a run."""
+    said = (cut_off(run) if course.cuts else b"") + text
+    match = course.quiet.match(said + b'"')
+    return match is not None and match.end() == len(said)
+
+
+def same(shape: Shape, course: Course, several: Glance, run: list[bytes]) -> Glance:
     """Of events in which nothing but the text varies, and that pass as they are. Their texts go into `run`."""
     head, tail = shape.head, shape.rest[0][1]
     start, length, most = len(head), len(tail), shape.least + LONGEST
-    match, known = quiet.match, _known(quiet)
+    match, known, cuts = course.quiet.match, _known(course.quiet), course.cuts
 
     def is_quiet(text: bytes) -> bool:
         if not text or not (found := match(text + b'"')) or found.end() != len(text) or not (text.isascii() or is_utf8(text)):
@@ -76,24 +97,21 @@ def same(shape: Shape, quiet: re.Pattern[bytes], several: Glance, run: list[byte
             known.add(text)
         return True
 
+    def is_quiet_behind(text: bytes) -> bool:
+        return text != b"" and goes_on(course, run, text) and (text.isascii() or is_utf8(text))
+
     def glance(data: bytes) -> bytes | None:
-        if (
-            len(data) < most
-            and data.endswith(tail)
-            and data.startswith(head)
-            and ((text := data[start:-length]) in known or is_quiet(text))
-            and len(run) < MOST
-        ):
-            run.append(text)
-            return data
+        if len(data) < most and data.endswith(tail) and data.startswith(head) and len(run) < MOST:
+            text = data[start:-length]
+            if is_quiet_behind(text) if cuts and run and run[-1].endswith(HALF) else text in known or is_quiet(text):
+                run.append(text)
+                return data
         return several(data)
 
     return glance
 
 
-def varying(
-    shape: Shape, quiet: re.Pattern[bytes], several: Glance, run: list[bytes], last: Last, around: Around | None = None
-) -> Glance:
+def varying(shape: Shape, course: Course, several: Glance, run: list[bytes], last: Last, around: Around | None = None) -> Glance:
     """Of events in which more than the text varies: they pass as they are, or all that does goes out `around` as it varies.
 
     The last one becomes the `last`.
@@ -102,18 +120,20 @@ def varying(
     run has begun: shapes may be others in each event.
     """
     form, place, again, start, most = shape.form, shape.place, shape.again, len(shape.head), shape.least + 2 * LONGEST
+    cuts = course.cuts
     match: Match | None = None
 
     def glance(data: bytes) -> bytes | None:
         nonlocal match
         if len(data) < most and 0 < len(run) < MOST:
             if match is None:
-                match = re.compile(shape.pattern(quiet)).match
+                match = re.compile(shape.pattern(ANY_TEXT if cuts else course.quiet)).match
             if (
                 (found := match(data, start))
                 and form % (parts := found.groups()) == data
                 and (text := parts[place])
                 and parts[again] == text
+                and (not cuts or goes_on(course, run, text))
                 and (text.isascii() or is_utf8(text))
             ):
                 given = around(parts, len(run) + 1) if around else data
@@ -147,9 +167,9 @@ def passing(shape: Shape, row: Row, run: list[bytes], last: Last, around: Around
     return glance
 
 
-def together(shape: Shape, quiet: re.Pattern[bytes], run: list[bytes], last: Last, *, counts: bool) -> Glance:
+def together(shape: Shape, course: Course, run: list[bytes], last: Last, *, counts: bool) -> Glance:
     """`passing`, where texts need not be quiet without those behind them. They go into `run` as one, unless it `counts` them."""
-    tail, form, varies, match = shape.rest[-1][1], shape.form, shape.varies, quiet.match
+    tail, form, varies = shape.rest[-1][1], shape.form, shape.varies
     place, again = shape.place, shape.again
     least, most = 2 * shape.least, ROW * (shape.least + LONGEST)
     cut: Cut | None = None
@@ -167,7 +187,7 @@ def together(shape: Shape, quiet: re.Pattern[bytes], run: list[bytes], last: Las
             return None
         if not said or b"" in texts or not (said.isascii() or is_utf8(b" ".join(texts))):
             return None
-        if (quiet_ := match(said + b'"', 0)) is None or quiet_.end() < len(said):
+        if not goes_on(course, run, said):
             return None
         if len(said) > LONGEST and len(max(texts, key=len)) > LONGEST:
             return None
@@ -223,13 +243,28 @@ def _begins(course: Course, text: bytes) -> bool:
     return said is not None and stop is not None and 0 <= course.begun(said, stop) < len(said)
 
 
-def around(wrap: Wrap, *, escapes: Escapes | None) -> Around:
+def moved(texts: Sequence[bytes]) -> Sequence[bytes]:
+    """Texts, each without half of an escape at its end, which stands in front of the next one. The last has none."""
+    if not any(text.endswith(HALF) for text in texts[:-1]):
+        return texts
+    out, before = list[bytes](), b""
+    for text in texts:
+        said = before + text
+        before = cut_off((said,))
+        out.append(said.removesuffix(before))
+    return out
+
+
+def around(wrap: Wrap, course: Course) -> Around:
     """What goes out for a text, and around it."""
+    escapes, moves = course.escapes, course.moves
     quotes = [b'"%b"' % part for part in wrap.parts]
     parts = (quotes[0][1:], *quotes[1:-1], quotes[-1][:-1])
     between, number, end = parts[-1] + parts[0], wrap.number, wrap.end
 
     def put(texts: Sequence[bytes], count: int) -> bytes:
+        if moves:
+            texts = moved(texts)
         said = b"".join(texts)
         if said.find(b"\\") >= 0 or not said.isascii():
             return b"".join([wrap.around(text_of(text) or "", (), at, escapes=escapes) for at, text in enumerate(texts, count)])
@@ -242,8 +277,9 @@ def around(wrap: Wrap, *, escapes: Escapes | None) -> Around:
     return put
 
 
-def around_all(wrap: Wrap, shape: Shape, *, escapes: Escapes | None) -> Around:
+def around_all(wrap: Wrap, shape: Shape, course: Course) -> Around:
     """`around`, where more than the text goes out as it varies: all that does is given, of each delta."""
+    escapes, moves = course.escapes, course.moves
     width, place = len(shape.rest), shape.place
     first, *literals = (part.replace(b"%", b"%%") for part in wrap.parts)
     slots = [b'"%b"' if where == TEXT else b"%b" for where in wrap.varies]
@@ -252,6 +288,9 @@ def around_all(wrap: Wrap, shape: Shape, *, escapes: Escapes | None) -> Around:
 
     def put(given: Sequence[bytes], count: int) -> bytes:
         out = []
+        if moves:
+            given = list(given)
+            given[place::width] = moved(given[place::width])
         for at, delta in enumerate(batched(given, width), count):
             text = delta[place]
             if wrap.number >= 0 or b"\\" in text or not text.isascii():
@@ -263,8 +302,9 @@ def around_all(wrap: Wrap, shape: Shape, *, escapes: Escapes | None) -> Around:
     return put
 
 
-def rows(shape: Shape, quiet: re.Pattern[bytes], *, alone: bool) -> Row:
-    """Finds quiet events, about ROW; `alone`: each text is quiet without those behind it."""
+def rows(shape: Shape, course: Course, run: Sequence[bytes], *, alone: bool) -> Row:
+    """Finds quiet events, about ROW, behind a run; `alone`: each text is quiet without the others."""
+    quiet, moves = course.quiet, course.moves
     place, again, most = shape.place, shape.again, ROW * shape.least + LONGEST
     cut: Cut | None = None
 
@@ -281,8 +321,12 @@ def rows(shape: Shape, quiet: re.Pattern[bytes], *, alone: bool) -> Row:
         if b"" in texts or len(said) > LONGEST * many or not (said.isascii() or is_utf8(b" ".join(texts))):
             many = next(n for n, text in enumerate(texts) if not 0 < len(text) <= LONGEST or not is_utf8(text))
             said = b"".join(texts[:many])
-        while (match := quiet.match(said + b'"', 0)) and match.end() < len(said):
-            many = bisect(list(accumulate(map(len, texts[:many]))), match.end())
+        before = cut_off(run) if course.cuts else b""
+        if moves and HALF in texts:  # nothing goes out for it
+            many = min(many, texts.index(HALF))
+            said = b"".join(texts[:many])
+        while (match := quiet.match(before + said + b'"')) and (size := match.end() - len(before)) < len(said):
+            many = bisect(list(accumulate(map(len, texts[:many]))), size)
             said = b"".join(texts[:many])
         if many * cut.width < len(parts):
             parts = parts[: many * cut.width]

@@ -14,7 +14,9 @@ what went out for two such deltas in a row, which were the same around the text.
 """
 
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from .apis.shape import ROOM, Shape, text_of
 from .course import Course
@@ -28,6 +30,7 @@ from .glance import (
     Row,
     around,
     around_all,
+    cut_off,
     nothing,
     passing,
     rows,
@@ -70,8 +73,7 @@ class Lane:
         self._holed = wrap is not None and wrap.holes
         self._around: Around | None = None  # of all that varies where it is holed, else of the texts
         if wrap:
-            escapes = course.escapes
-            self._around = around_all(wrap, shape, escapes=escapes) if wrap.holes else around(wrap, escapes=escapes)
+            self._around = around_all(wrap, shape, course) if wrap.holes else around(wrap, course)
         self._least = shape.least  # bytes of an event
         self._most = self._least + LONGEST
         self._run: list[bytes] = []  # the texts; one may be that of several events
@@ -81,16 +83,16 @@ class Lane:
         self._joins = not holds and (wrap is None or wrap.number < 0)
         self._joined = 0  # deltas that are in no text of their own
         self._takes: Glance = nothing  # takes in a chunk that is held
-        run, last, quiet = self._run, self._last, course.quiet
-        row = rows(shape, quiet, alone=holds or wrap is not None)
+        run, last = self._run, self._last
+        row = rows(shape, course, run, alone=holds)
         self._row: Row | None = row
         holed = self._around if self._holed else None
-        several = passing(shape, row, run, last, holed) if wrap or holds else together(shape, quiet, run, last, counts=counts)
+        several = passing(shape, row, run, last, holed) if wrap or holds else together(shape, course, run, last, counts=counts)
         if wait:
             several = waiting(shape, course, several, wait)
-        self.glance: Glance = same(shape, quiet, several, run)
+        self.glance: Glance = same(shape, course, several, run)
         if shape.varies:
-            self.glance = varying(shape, quiet, several, run, last, holed)
+            self.glance = varying(shape, course, several, run, last, holed)
         if self._around and not holed:
             self.glance = wrapped(self.glance, run, self._around)
         if holds:
@@ -159,6 +161,8 @@ class Lane:
             text = text_of(data[first:last])
             if text is None or not (text.isascii() or _is_whole(text)):
                 break
+            if not undecided and course.cuts and cut_off(run):
+                said = "\\"
             undecided.append(found)
             said += text
             if len(undecided) == 1:
@@ -170,9 +174,8 @@ class Lane:
                     continue
                 return sure, False
             waits = False
-            for found in undecided:
-                self._take(data, sure, *found, out)
-                sure = found[2]
+            self._take(data, sure, undecided, out)
+            sure = end
             undecided.clear()
             said = ""
         return sure, waits if at == len(data) else self._is_cut(data[at : at + self._most])
@@ -182,17 +185,20 @@ class Lane:
         head = self._shape.head
         return len(rest) < self._most and (rest.startswith(head) or head.startswith(rest)) and not block_end(rest, 0)
 
-    def _take(self, data: bytes, at: int, first: int, last: int, end: int, out: list[bytes]) -> None:
-        """Takes in an event of a chunk, and its text."""
-        self._size += last - first
-        self._run.append(data[first:last])
-        if self._shape.varies:
-            self._last.append(data[at:end])
+    def _take(self, data: bytes, at: int, spans: Sequence[tuple[int, int, int]], out: list[bytes]) -> None:
+        """Takes in events of a chunk, that begin at `at`, and their texts."""
+        texts = [data[first:last] for first, last, _ in spans]
+        bounds = [at, *(end for *_, end in spans)]
+        events = [data[begin:end] for begin, end in pairwise(bounds)]
         if self._around:
-            given = self._shape.parts(data[at:end]) if self._holed else self._run[-1:]
-            out.append(self._around(given, len(self._run)))
+            given = [part for each in events for part in self._shape.parts(each)] if self._holed else texts
+            out.append(self._around(given, len(self._run) + 1))
         else:
-            out.append(data[at:end])
+            out += events
+        self._size += sum(map(len, texts))
+        self._run += texts
+        if self._shape.varies:
+            self._last.append(events[-1])
 
     def read(self) -> tuple[ServerSentEvent, int, bytes]:
         """The run as one delta, how many it stands for, and what must go out for it if it is read now."""
