@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from .. import json_text
+from . import regular_file
 
 STATES = ("complete", "upstream_error", "client_closed", "partial", "unreadable")
 """How a recording ended; `partial` ones were cut by a crash or a shutdown."""
@@ -237,14 +238,7 @@ class _Disk:
     def read(self, name: str, tail: int = 0) -> bytes:
         if name not in self._files:
             raise FileNotFoundError(name)
-        size = self._files[name].stat().st_size
-        number = os.open(self._files[name].path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
-        try:
-            if tail:
-                os.lseek(number, max(0, size - tail), os.SEEK_SET)
-            return os.read(number, tail or size)
-        finally:
-            os.close(number)
+        return regular_file.read(self._files[name].path, tail)
 
 
 def _time(text: str) -> datetime:

@@ -29,6 +29,7 @@ from ..upstream import Request, Script
 from .asks import Ask, ask_of, spoken
 from .library import Entry
 from .matching import FROM, Miss, Shelf, Take
+from .regular_file import read
 
 type Side = Literal["upstream", "client"]
 
@@ -71,9 +72,9 @@ def take(entry: Entry, side: Side) -> Take:
         raise RecordingError(f"{entry.folder}: it has no response")
     api = entry.client_api if side == "client" else entry.api
     try:
-        path = str(json_text.loads((entry.folder / "meta.json").read_bytes())["path"])
+        path = str(json_text.loads(read(entry.folder / "meta.json"))["path"])
         sent = [("request.json", entry.client_api), ("upstream_request.json", entry.api)]
-        bodies = [(entry.folder / name).read_bytes() for name, of in sent if of == api and (entry.folder / name).exists()]
+        bodies = [read(entry.folder / name) for name, of in sent if of == api and (entry.folder / name).exists()]
         requests = [value for body in bodies if isinstance(value := json_text.loads(body), dict)]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise RecordingError(f"{entry.folder}: {error}") from None
