@@ -114,6 +114,21 @@ def test_every_command_says_what_is_wrong(name: str, tmp_path: Path, capfd: pyte
     check(root, tmp_path / "out", capfd)
 
 
+def test_settings_that_came_with_a_repository(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """What they say of models steers no terminal either."""
+    evil = json.dumps("\x1b]0;x\x07\x9b31m\r\u202e\ntry: rm -r ~")
+    rows = f'[[provider]]\nname = {evil}\nmodels = ["m", {evil}]\nhosts = ["a.example"]\n'
+    routes = f'[[route]]\nfrom = "https://a.example/v1/messages"\nto = "https://b.example/v1/chat/completions"\nmodel = {evil}\n'
+    (tmp_path / "toolmend.toml").write_text(rows)
+    (tmp_path / "routes.toml").write_text(routes)
+    lines = ["providers", "providers m", "config show", "routes routes.toml", "routes routes.toml https://a.example/v1/messages"]
+    for line in lines:
+        main(line.split())
+        told = "".join(capfd.readouterr())
+        assert not CONTROL.search(told), (line, told)
+        assert not any(row.startswith("try: rm") for row in told.splitlines()), (line, told)
+
+
 @pytest.mark.parametrize("name", ["\x1b]0;x\x07\x9b31m\r\u202e", "one\ntry: rm -r ~"], ids=["escapes", "lines"])
 def test_a_folder_of_an_ill_name(name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """It neither steers the terminal, nor says what stands in a line of ours."""

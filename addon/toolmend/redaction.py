@@ -231,6 +231,11 @@ class Redactor:
         return value if kept == read else json_text.dumps(kept)
 
 
+def unsecret(sentence: str) -> str:
+    """A sentence of ours that quotes what somebody wrote, without what looks like a key or is the password of a URL."""
+    return Redactor(()).text(_PASSWORD.sub(lambda found: found[0].replace(f":{found[1]}@", f":{REDACTED}@"), sentence))
+
+
 _WORDS = re.compile("[a-z_-]*|[A-Z_-]*")
 _PASSWORD = re.compile(r"://[^\s/:@]*:([^\s/@]+)@")
 _URL = re.compile(r"\A([a-zA-Z][a-zA-Z0-9+.-]{0,20}://[^\s?]*\?)(\S+)\Z")
