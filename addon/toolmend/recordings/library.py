@@ -44,6 +44,9 @@ _AGENTS = (  # what a user-agent begins with or holds → the agent
     ("anthropic/js", "anthropic-node"),
 )
 _NEVER = datetime.fromtimestamp(0, UTC)
+MAX_SMALL = 16 * 1024 * 1024
+"""Bytes of a file that is read for a list."""
+
 _TAIL = 256
 """Bytes of the end of an index that hold its last line."""
 
@@ -238,6 +241,8 @@ class _Disk:
     def read(self, name: str, tail: int = 0) -> bytes:
         if name not in self._files:
             raise FileNotFoundError(name)
+        if not tail and (size := self._files[name].stat().st_size) > MAX_SMALL:
+            raise OSError(f"{name} has {size} bytes")
         return regular_file.read(self._files[name].path, tail)
 
 
