@@ -22,3 +22,11 @@ def test_host_globs() -> None:
     assert host_globs("here", "A.example, *.b.example:80 a.example") == ("a.example", "*.b.example:80")
     with pytest.raises(SettingsError, match=r"^here: 'https://a.example' is a URL or a path, .*: a\.example$"):
         host_globs("here", "https://a.example")
+
+
+def test_what_is_wrong_is_told_without_a_key() -> None:
+    """It goes to a log: a key in the place of another setting, the password of a URL."""
+    with pytest.raises(SettingsError, match=r"^here: 'https://me:\[REDACTED\]@a.example' is a URL or a path, .*: a\.example$"):
+        host_globs("here", "https://me:hunter2@a.example")
+    assert str(SettingsError(f"mode: there is no mode 'sk-{'Ab9' * 9}'")) == "mode: there is no mode '[REDACTED]'"
+    assert str(SettingsError("there is no //a: b@c")) == "there is no //a: b@c"

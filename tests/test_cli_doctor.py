@@ -49,7 +49,7 @@ def test_words(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[st
     examined(monkeypatch, OK, FAULT)
     main(["doctor"])
     assert capsys.readouterr().out == (
-        "ok      python          all is ?[31mthere\nfault   ca key          it does not work\n                        try: chmod 600 key\n"
+        "ok      python          all is \\x1b[31mthere\nfault   ca key          it does not work\n                        try: chmod 600 key\n"
     )
 
 

@@ -116,10 +116,10 @@ def _taken(box: Box) -> None:
     box.port = box.listener()
 
 
-def _open_folder(box: Box) -> None:
+def _open_folder(box: Box, mode: int = 0o755) -> None:
     folder = box.folder / "home/.local/share/toolmend/flows"
     folder.mkdir(parents=True)
-    folder.chmod(0o755)
+    folder.chmod(mode)
 
 
 def _full(box: Box) -> None:
@@ -305,6 +305,18 @@ SEEDS: dict[str, tuple[Callable[[Box], None], str, str, str, str]] = {
         *("recordings", "fault", "recordings cannot be written to /proc/flows", "sudo chown -R $USER /proc"),
     ),
     "recordings that others see": (_open_folder, "recordings", "warning", "others can look into", "chmod 700 "),
+    "recordings that others write": (
+        lambda box: _open_folder(box, 0o703),
+        *("recordings", "warning", "others can write to ", "chmod go-w "),
+    ),
+    "a folder above them that others write": (
+        lambda box: (_open_folder(box, 0o700), (box.folder / "home/.local").chmod(0o777)),
+        *("recordings", "warning", "others can write to ", "/home/.local"),
+    ),
+    "settings that others write": (
+        lambda box: (box.settings("keep = '7d'\n"), (box.folder / "toolmend.toml").chmod(0o666)),
+        *("settings", "warning", "say where requests and keys go", "chmod go-w "),
+    ),
     "a full disk": (_full, "disk", "fault", "the disk is nearly full", "toolmend prune --keep 50MB"),
     "more kept than there is room": (_tight, "disk", "warning", "more than there is room for", "toolmend prune --dry-run"),
     "all is kept": (lambda box: box.set(TOOLMEND_KEEP="all"), "disk", "warning", "kept for ever", "toolmend prune --keep"),

@@ -1,12 +1,13 @@
 """library.py: recordings as a list, whatever state they are in."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from toolmend.recordings.library import Entry, NotFound, agent_of, entries, entry, find
+from toolmend.recordings.library import MAX_SMALL, Entry, NotFound, agent_of, entries, entry, find
 
 META: dict[str, Any] = {
     "format": 1,
@@ -64,6 +65,17 @@ def test_what_cannot_be_read_says_so(tmp_path: Path, name: str) -> None:
     good, torn = entries(tmp_path)
     assert (good.state, torn.name, torn.state) == ("complete", "torn", "unreadable")
     assert torn.error
+
+
+def test_what_is_too_large_for_a_list_says_so(tmp_path: Path) -> None:
+    """All are read for it; one of holes takes no room on the disk, and all of it in memory."""
+    os.truncate(make(tmp_path, "meta") / "meta.json", MAX_SMALL + 1)
+    large = make(tmp_path, "message") / "message.json"
+    large.touch()
+    os.truncate(large, MAX_SMALL + 1)
+    found = {one.name: one for one in entries(tmp_path)}
+    assert f"meta.json has {MAX_SMALL + 1} bytes" in str(found["meta"].error)
+    assert (found["message"].state, found["message"].tokens) == ("complete", None)
 
 
 def test_what_is_torn_anywhere_is_never_complete(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import threading
 import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from http.client import HTTPConnection
 from types import SimpleNamespace
 from typing import Any
 
@@ -364,6 +365,28 @@ def test_it_listens_on_loopback_unless_it_is_told_otherwise() -> None:
         assert address
         prometheus = Prometheus(address, lambda: 0)
         assert prometheus._server.server_address == ("127.0.0.1", prometheus.port)
+        prometheus.close()
+
+
+@pytest.mark.parametrize(
+    ("alone", "host", "status"),
+    [
+        *((True, host, 200) for host in ("localhost:9464", "127.0.0.1:9464", "[::1]:9464", "box", "host.docker.internal")),
+        *((True, host, 403) for host in ("evil.example.com:9464", "127.0.0.1.nip.io")),
+        (False, "metrics.corp.example.com:9464", 200),  # it was told to be there for others
+    ],
+)
+def test_a_page_whose_name_leads_here_reads_nothing(monkeypatch: pytest.MonkeyPatch, alone: bool, host: str, status: int) -> None:
+    if not alone:
+        monkeypatch.setattr("toolmend.telemetry.prometheus.LOOPBACK", ("::1",))
+    prometheus = Prometheus(("127.0.0.1", 0), lambda: 0)
+    try:
+        connection = HTTPConnection("127.0.0.1", prometheus.port)
+        connection.request("GET", "/metrics", headers={"Host": host})
+        response = connection.getresponse()
+        assert (response.status, b"toolmend_" in response.read()) == (status, status == 200)
+        connection.close()
+    finally:
         prometheus.close()
 
 

@@ -113,6 +113,17 @@ SECRETS = [
         {base64.b64encode(b"me:open sesame").decode(), "me:open sesame", "open sesame"},
     ),
     ({"headers": (("authorization", "Basic %%%not-base64"),)}, {"%%%not-base64"}),
+    # a key in the place of the user, as Stripe has it and Git
+    *(
+        ({"headers": (("authorization", f"Basic {base64.b64encode(pair.encode()).decode()}"),)}, {base64.b64encode(pair.encode()).decode(), pair, *more})
+        for pair, more in {"abcdefgh:": ["abcdefgh"], "abcdefgh:x": ["abcdefgh"], f"ghp_{BODY}:x-oauth-basic": [f"ghp_{BODY}", "x-oauth-basic"]}.items()
+    ),
+    ({"headers": (("authorization", 'Snowflake Token="abcdefgh"'),)}, {'Token="abcdefgh"', "abcdefgh"}),
+    (
+        {"headers": (("authorization", 'OAuth realm="an open area", oauth_token="abcdefgh" , oauth_signature=bcdefghi'),)},
+        {'realm="an open area", oauth_token="abcdefgh" , oauth_signature=bcdefghi', "abcdefgh", "bcdefghi"},
+    ),
+    ({"headers": (("authorization", "Bearer abcdefgh+key=="),)}, {"abcdefgh+key=="}),
     (
         {"headers": (("x-api-key", "seven77"), ("content-type", "application/json"), ("user-agent", "some agent"))},
         set(),
@@ -128,6 +139,9 @@ SECRETS = [
     ({"path": "/v1beta/models/m:x?key=abcdefgh&alt=sse&access_token=bcdefghi"}, {"abcdefgh", "bcdefghi"}),
     ({"path": "/?api%5Fkey=abc%2Fefghi;sig=abcdefgh&alt=abcdefgh1"}, {"abc%2Fefghi", "abc/efghi", "abcdefgh"}),
     ({"path": "//user:password1@host/x"}, {"user:password1", "password1"}),
+    ({"path": "//user:pass%2Bword@host/x"}, {"user:pass%2Bword", "pass%2Bword", "pass+word"}),
+    ({"path": "/v1/x?pwd=abcdefgh&pass=bcdefghi&jwt=cdefghij&compass=defghijk"}, {"abcdefgh", "bcdefghi", "cdefghij"}),
+    ({"request": {"AccountKey": "abcdefgh", "license_key": "bcdefghi", "jwt": "cdefghij", "key": "defghijk"}}, {"abcdefgh", "bcdefghi", "cdefghij"}),
     ({"path": "/models//@cf/meta?"}, set()),
     (
         {"request": {"api_key": "abcdefgh", "apiKey": "bcdefghi", "x-api-key": "cdefghij"}},
@@ -172,6 +186,7 @@ SECRETS = [
     ({"request": {f"hf_{BODY}": 1}}, {f"hf_{BODY}"}),
     ({"request": {"messages": [{"content": "class sk-fading-circle-delay, Bearer YOUR_ACCESS_TOKEN_HERE"}]}}, set()),
     ({"request": {"servers": [{"url": "https://me:pa55w0rd-1@mcp.example/sse"}]}}, {"pa55w0rd-1"}),
+    ({"request": {"servers": [{"url": "https://me:pa55w0rd%2F1@mcp.example/sse"}]}}, {"pa55w0rd%2F1", "pa55w0rd/1"}),
     ({"request": {"servers": [{"url": "https://mcp.example/sse?api_key=abcd%2Fefgh&profile=p"}]}}, {"abcd%2Fefgh", "abcd/efgh"}),
     ({"request": {"messages": [{"content": "see https://mcp.example/sse?api_key=abcdefgh1 for it"}]}}, set()),
     (
@@ -315,6 +330,7 @@ PATHS = [
     ),
     ("/x?sig=a;X-Amz-Signature=b&token=&code=c", f"/x?sig={REDACTED}&X-Amz-Signature={REDACTED}&token&code={REDACTED}"),
     ("/x?%6Bey=a", f"/x?%6Bey={REDACTED}"),
+    ("/x?pwd=a&pass=b&jwt=c&compass=d", f"/x?pwd={REDACTED}&pass={REDACTED}&jwt={REDACTED}&compass=d"),
     ("/hunter2hunter2/x?y=a-hunter2hunter2-b", f"/{REDACTED}/x?y={REDACTED}"),
     ("/a%68unter2hunter2/x?y=hunter2%68unter2", f"/{REDACTED}/x?y={REDACTED}"),
     ("/x?y=open+sesame&z=100%25 sure", f"/x?y={REDACTED}&z={REDACTED}"),

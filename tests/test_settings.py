@@ -250,6 +250,9 @@ def test_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(SettingsError, match=r"'~/file' is a file, write the name of a folder, or off"):
         parse({"flows": "~/file"})
+    for name, what in {"flows": ".*File name too long", "replay": "there is no folder"}.items():
+        with pytest.raises(SettingsError, match=f"^toolmend_{name}: {what}"):
+            parse({name: "a" * 5000})
     config = tmp_path / "toolmend.toml"
     for flows, folder in {
         "off": None,

@@ -23,9 +23,9 @@ from toolmend.config import store_url as module
 from toolmend.config.store_url import StoreUrl
 from toolmend.doctor import disk
 from toolmend.doctor.finding import Machine
-from toolmend.recordings.library import Entry, NotFound, entries, find
+from toolmend.recordings.library import MAX_SMALL, Entry, NotFound, entries, find
 from toolmend.recordings.spool import home
-from toolmend.recordings.store import MAX_SMALL, MAX_TOLD, Store, StoreError, why
+from toolmend.recordings.store import MAX_TOLD, Store, StoreError, why
 
 ADDON = Path(__file__).parents[1] / "addon"
 URL = "trying://bucket/team"

@@ -5,8 +5,11 @@ what a link or a name points at.
 """
 
 import json
+import os
+import re
 import shutil
-from collections.abc import Callable
+import signal
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -14,6 +17,7 @@ import pytest
 from kept import META, keep
 from streams import WEATHER, chunk, event, stream
 from toolmend.cli import Exit, main
+from toolmend.recordings.pruning import stored
 
 BODY = stream(["Hello."])
 DEEP = b"[" * 100_000 + b"]" * 100_000
@@ -38,6 +42,11 @@ HOSTILE: dict[str, dict[str, bytes]] = {
     "meta of nothing": {"meta.json": b"{}"},
     "meta of other kinds": {"meta.json": meta(api=[1], model={"a": 1}, host=7, path=None, status="x", rules=3, ids="x", settings=[])},
     "an API that is none": {"meta.json": meta(api="../../etc/passwd", client_api="\x00")},
+    "an API of the client's that is none": {"meta.json": meta(client_api="\x1b[2J")},
+    "a route that is none": {"meta.json": meta(route="\x1b]0;x\x07", client_api="messages")},
+    "a path that is no URL's": {"meta.json": meta(path="/v1]\x1b]0;x\x07[/chat")},
+    "settings that are none": {"meta.json": meta(settings={"dialects": "\x1b]0;x\x07", "mode": ["x"], "upstream": 7, "template": {}})},
+    "settings of none": {"meta.json": meta(settings={"dialects": "nobody's"})},
     "a path of escapes": {"meta.json": meta(path="/\x1b]0;x\x07\n\r\u202e", model="\x1b[2J\nmodel", host="../../..\n")},
     "a deep index": {"upstream.idx": DEEP},
     "an index of other kinds": {"upstream.idx": b'{"off":"a","len":[],"t_ms":null}\n{}\n'},
@@ -59,6 +68,19 @@ COMMANDS: dict[str, Callable[[Path], list[str]]] = {
     "export": lambda out: ["export", "one", "-o", str(out / "x.flows")],
     "export --to har": lambda out: ["export", "one", "-o", str(out / "x.har")],
     "prune": lambda _: ["prune", "--keep", "1d", "-n"],
+    "promote": lambda out: ["promote", "one", "a/b", "--into", str(out / "made")],
+    "pin": lambda _: ["pin", "one"],
+    "verify": lambda _: ["verify", "one"],
+}
+CONTROL = re.compile("[^\n\t -~\N{NO-BREAK SPACE}-\N{LATIN SMALL LETTER Y WITH DIAERESIS}\u2010-\u2027\u2030-\uffff]")
+FILES = ("meta.json", "request.json", "message.json", "upstream.sse", "upstream.idx", "client.sse", "upstream_request.json", "x.json")
+ODD: dict[str, Callable[[Path], object]] = {
+    # what stands in the place of a file
+    "a pipe": os.mkfifo,
+    "a link to a device": lambda path: path.symlink_to("/dev/zero"),
+    "a link to itself": lambda path: path.symlink_to(path.name),
+    "a folder": Path.mkdir,
+    "a file of holes": lambda path: (path.touch(), os.truncate(path, 1 << 42)),
 }
 
 
@@ -69,19 +91,90 @@ def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
 
 
+@pytest.fixture
+def in_time() -> Iterator[None]:
+    """What waits for ever fails."""
+
+    def late(*_: object) -> None:
+        raise TimeoutError("it does not end")
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, 20, 5)
+    yield
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
+
+
 @pytest.mark.parametrize("name", HOSTILE)
 def test_every_command_says_what_is_wrong(name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    root, out = tmp_path / "flows", tmp_path / "out"
-    out.mkdir()
+    root = tmp_path / "flows"
     keep(root / "one", [BODY], WEATHER)
     for file, data in HOSTILE[name].items():
         (root / "one" / file).write_bytes(data)
+    check(root, tmp_path / "out", capfd)
+
+
+def test_settings_that_came_with_a_repository(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """What they say of models steers no terminal either."""
+    evil = json.dumps("\x1b]0;x\x07\x9b31m\r\u202e\ntry: rm -r ~")
+    rows = f'[[provider]]\nname = {evil}\nmodels = ["m", {evil}]\nhosts = ["a.example"]\n'
+    routes = f'[[route]]\nfrom = "https://a.example/v1/messages"\nto = "https://b.example/v1/chat/completions"\nmodel = {evil}\n'
+    (tmp_path / "toolmend.toml").write_text(rows)
+    (tmp_path / "routes.toml").write_text(routes)
+    lines = ["providers", "providers m", "config show", "routes routes.toml", "routes routes.toml https://a.example/v1/messages"]
+    for line in lines:
+        main(line.split())
+        told = "".join(capfd.readouterr())
+        assert not CONTROL.search(told), (line, told)
+        assert not any(row.startswith("try: rm") for row in told.splitlines()), (line, told)
+
+
+@pytest.mark.parametrize("name", ["\x1b]0;x\x07\x9b31m\r\u202e", "one\ntry: rm -r ~"], ids=["escapes", "lines"])
+def test_a_folder_of_an_ill_name(name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """It neither steers the terminal, nor says what stands in a line of ours."""
+    root = tmp_path / "flows"
+    for more in ("1", "2", "3"):
+        keep(root / (name + more), [BODY], WEATHER)
+    (root / f"{name}3" / "meta.json").write_bytes(b"{")
+    for word in (name, f"{name}1", f"{name}3"):
+        for command, words in COMMANDS.items():
+            out = tmp_path / "out"
+            out.mkdir()
+            main([*(word if one == "one" else one for one in words(out)), "--flows", str(root)])
+            told = "".join(capfd.readouterr())
+            assert not CONTROL.search(told), (command, told)
+            assert not any(line.startswith("try: rm") for line in told.splitlines()), (command, told)
+            shutil.rmtree(out)
+
+
+@pytest.mark.usefixtures("in_time")
+@pytest.mark.parametrize("file", FILES)
+@pytest.mark.parametrize("odd", ODD)
+def test_what_is_no_file_is_not_waited_for(odd: str, file: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    root = tmp_path / "flows"
+    keep(root / "one", [BODY], WEATHER)
+    (root / "one" / file).unlink(missing_ok=True)
+    ODD[odd](root / "one" / file)
+    check(root, tmp_path / "out", capfd)
+
+
+@pytest.mark.usefixtures("in_time")
+def test_a_pipe_does_not_hold_up_the_recorder(tmp_path: Path) -> None:
+    """Whose thread looks whether a recording that another process may have made is open."""
+    folder = tmp_path / "2026-11-20" / "120000-openrouter-ab12"
+    folder.mkdir(parents=True)
+    os.mkfifo(folder / "meta.json")
+    assert [one.held for one in stored(tmp_path)] == [True]
+
+
+def check(root: Path, out: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    out.mkdir()
     for command, words in COMMANDS.items():
         code = main([*words(out), "--flows", str(root)])
         said, told = capfd.readouterr()
         assert code != Exit.USAGE or "No such" not in told, (command, told[:300])
         assert "Traceback" not in told, (command, told[:2000])
         assert "--debug" not in told, (command, told[:300])  # what we say where we did not see it coming
-        assert "\x1b]" not in said + told, command
+        assert not CONTROL.search((said if "html" not in command else "") + told), command
         shutil.rmtree(out)
         out.mkdir()

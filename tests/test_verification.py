@@ -58,7 +58,7 @@ BROKEN: dict[str, tuple[Callable[[Path], None], str]] = {
     "meta is no JSON": (lambda folder: (folder / "meta.json").write_text("{"), "Expecting property name"),
     "no upstream": (lambda folder: (folder / "upstream.sse").unlink(), "[Errno 2] No such file"),
     "api": (lambda folder: change(folder, api="telepathy"), "the client gets something else"),
-    "setting": (lambda folder: change(folder, settings={"dialects": "klingon"}), "it cannot be played: SettingsError"),
+    "setting": (lambda folder: change(folder, settings={"dialects": "klingon"}), "meta.json: toolmend_dialects: there is no dialect 'klingon'"),
 }
 
 

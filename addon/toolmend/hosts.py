@@ -153,6 +153,9 @@ _EXACT = {host: row for row in PROVIDERS for host in row.hosts if "*" not in hos
 MAX_PATH = 1000
 """Characters at the end of a path by which it is told."""
 
+OWN_NAMES = frozenset(("example", "internal", "invalid", "local", "localhost", "test"))
+"""What names of one's own end in, and none of the internet's: RFC 6761, RFC 6762, and ICANN of `internal` (Docker's)."""
+
 _SECOND_LEVEL = frozenset({"ac", "co", "com", "edu", "gov", "net", "org"})
 """Labels that are no name of anybody when a country follows, as in `example.co.uk`."""
 
@@ -202,6 +205,13 @@ def provider(host: str) -> str:
             del labels[-1]
         del labels[:-1]
     return re.sub(r"[^a-z0-9]+", "-", "-".join(labels)).strip("-")[:40] or "unknown"
+
+
+def anybodys(host: str) -> bool:
+    """Whether it is a name that anybody can have: a page could have it lead here, and read what answers (DNS rebinding)."""
+    name, _ = split_port(host)
+    labels = name.split(".")
+    return len(labels) > 1 and not (labels[-1] in OWN_NAMES or labels[-1].isdecimal() or ":" in name)
 
 
 @lru_cache(1024)

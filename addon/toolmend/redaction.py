@@ -51,8 +51,8 @@ KEPT_HEADERS = re.compile(
 )
 
 CREDENTIAL = re.compile(
-    ".*(access|api|auth|encryption|master|private|secret|session|signing|subscription)keys?|.*accesskeyid"
-    "|.*(authorization|bearer|cookies?|credentials?|passphrase|passwd|passwords?|secrets?|token)|o?auth"
+    ".*(access|account|api|auth|encryption|license|master|private|secret|session|signing|ssh|subscription)keys?|.*accesskeyid"
+    "|.*(authorization|bearer|cookies?|credentials?|jwt|passphrase|passwd|passwords?|secrets?|token)|o?auth"
 )
 """Names, in lower case and without punctuation, whose value is a credential: x-api-key, GITHUB_TOKEN, clientSecret."""
 
@@ -67,7 +67,7 @@ HEADER = re.compile("(?!idempotency|secwebsocket).*(auth|jwt|jwtassertion|key)")
 IDENTITY = re.compile("(user|account|device|organi[sz]ation|org|session)(uu)?id")
 """Names whose value tells who somebody is. No secret, so an echo is not looked for, but no business of a recording."""
 
-QUERY = re.compile("auth|code|key|sig|.*signature")
+QUERY = re.compile("auth|code|key|pass|pwd|sig|.*signature")
 """Names that hold a credential in a query only: ?key=AIza..."""
 
 KEYS = (
@@ -139,7 +139,8 @@ def secrets_of(exchange: "Exchange") -> tuple[str, ...]:
             headers += _shaped(value)
     path, _, query = exchange.path.partition("?")
     if userinfo := _USERINFO.search(path):
-        found += [userinfo[1], userinfo[1].partition(":")[2]]
+        password = userinfo[1].partition(":")[2]
+        found += [userinfo[1], password, unquote(password)]
     shaped = [*headers, *_shaped(unquote(exchange.path))]
     found += _query_secrets(query)
     for body in (exchange.request, exchange.upstream_request or b""):
@@ -230,6 +231,11 @@ class Redactor:
         return value if kept == read else json_text.dumps(kept)
 
 
+def unsecret(sentence: str) -> str:
+    """A sentence of ours that quotes what somebody wrote, without what looks like a key or is the password of a URL."""
+    return Redactor(()).text(_PASSWORD.sub(lambda found: found[0].replace(f":{found[1]}@", f":{REDACTED}@"), sentence))
+
+
 _WORDS = re.compile("[a-z_-]*|[A-Z_-]*")
 _PASSWORD = re.compile(r"://[^\s/:@]*:([^\s/@]+)@")
 _URL = re.compile(r"\A([a-zA-Z][a-zA-Z0-9+.-]{0,20}://[^\s?]*\?)(\S+)\Z")
@@ -301,7 +307,7 @@ def _parameters(query: str) -> Iterator[tuple[str, str]]:
 
 
 def _header_secrets(name: str, value: str) -> Iterator[str]:
-    """`Bearer X`, `Basic X`, `X`, and in a cookie `a=X; b=Y`: each X and Y."""
+    """`Bearer X`, `Basic X`, `X`, `Snowflake Token="X"`, and in a cookie `a=X; b=Y`: each X and Y."""
     if "cookie" in name.lower():
         for part in value.split(";"):
             crumb = part.partition("=")[2].strip().strip('"')
@@ -309,13 +315,21 @@ def _header_secrets(name: str, value: str) -> Iterator[str]:
         return
     words = value.split(None, 1)
     yield words[-1].strip() if words else ""
-    if len(words) == 2 and words[0].lower() == "basic":
+    if len(words) < 2:
+        return
+    for part in words[1].split(","):
+        told, _, given = part.strip().partition("=")
+        if _in_query(told) or _holds_credential(told):
+            yield given.strip('"')
+    if words[0].lower() == "basic":
         try:
             pair = base64.b64decode(words[1]).decode()
         except ValueError:
             return
-        yield pair
-        yield pair.partition(":")[2]
+        user, _, password = pair.partition(":")
+        yield from (pair, password, *_shaped(pair))
+        if len(password) < MIN_SECRET:  # it guards nothing: the user is the key
+            yield user
 
 
 def _body_secrets(value: Any, secret: _Types = ()) -> Iterator[str]:
@@ -351,7 +365,9 @@ def _shaped_within(value: Any) -> Iterator[str]:
         case str():
             yield from _shaped(value)
             if "://" in value:
-                yield from (found[1] for found in _PASSWORD.finditer(value) if not _WORDS.fullmatch(found[1]))
+                for found in _PASSWORD.finditer(value):
+                    if not _WORDS.fullmatch(found[1]):
+                        yield from (found[1], unquote(found[1]))
                 yield from (text for url in _URL.finditer(value) for text in _query_secrets(url[2]))
         case dict():
             for name, item in value.items():

@@ -18,6 +18,7 @@ from .config.settings import parse
 from .ids import new_call_id
 from .observing import Observed
 from .pipeline import Pipeline
+from .recordings.regular_file import read
 from .requests.translate import translate
 
 _TEXTS = ("api", "host", "http_version", "method", "path", "recorded_at", "state")
@@ -48,12 +49,12 @@ class Recording:
 def load(folder: Path) -> Recording:
     """Reads a recording. Raises RecordingError with what is wrong and where."""
     try:
-        meta = json.loads((folder / "meta.json").read_bytes())
+        meta = json.loads(read(folder / "meta.json"))
         request_file = folder / "request.json"
-        request = json.loads(request_file.read_bytes()) if request_file.exists() else None
+        request = json.loads(read(request_file)) if request_file.exists() else None
         stream = (folder / "upstream.sse").exists()
-        body = (folder / f"upstream.{'sse' if stream else 'json'}").read_bytes()
-        client = (folder / f"client.{'sse' if (folder / 'client.sse').exists() else 'json'}").read_bytes()
+        body = read(folder / f"upstream.{'sse' if stream else 'json'}")
+        client = read(folder / f"client.{'sse' if (folder / 'client.sse').exists() else 'json'}")
         timed = list(_chunks(body, folder / "upstream.idx")) if stream else [(body, 0.0)]
     except RecursionError:
         raise RecordingError(f"{folder}: its JSON is nested too deeply") from None
@@ -84,7 +85,7 @@ def _chunks(body: bytes, index: Path) -> Iterator[tuple[bytes, float]]:
     """
     end, time = 0, 0.0
     if index.exists():
-        lines = index.read_bytes().splitlines()
+        lines = read(index).splitlines()
         for line in lines:
             try:
                 row = json.loads(line)
@@ -156,17 +157,19 @@ class Clock:
 def pipeline_of(
     recording: Recording, clock: Callable[[], float], *, watch: Callable[[str], None] = lambda _: None
 ) -> Pipeline:
-    """The pipeline that a recording went through, as it is today; `watch` is told each rule that fires."""
+    """The pipeline that a recording went through, as it is today; `watch` is told each rule that fires. Raises RecordingError."""
     meta = recording.meta
     settings = meta.get("settings", {})
-    given = parse(settings)
+    target = meta.get("client_api") or meta["api"]
+    if target not in APIS:
+        raise RecordingError(f"{recording.folder}: meta.json: there is no API {target!r}")
+    try:
+        given = parse(settings)
+        asked = _asked(recording, meta["api"], target)
+    except (AttributeError, LookupError, TypeError, ValueError) as error:  # of another version, or written by somebody else
+        raise RecordingError(f"{recording.folder}: meta.json: {error}") from None
     return (Observed if given.mode == "observe" else Pipeline)(
-        settings=given,
-        new_id=_ids(meta),
-        let_go=settings.get("let_go") == "yes",
-        now=clock,
-        watch=watch,
-        **_asked(recording, meta["api"], meta.get("client_api") or meta["api"]),
+        settings=given, new_id=_ids(meta), let_go=settings.get("let_go") == "yes", now=clock, watch=watch, **asked
     )
 
 

@@ -78,10 +78,15 @@ class Problem(click.ClickException):
         self.exit_code = code  # type: ignore[misc]  # click has one a class, we have one an error
 
     def show(self, file: IO[Any] | None = None) -> None:
-        """Write the one or two lines, to stderr unless told otherwise."""
-        click.echo(f"error: {self.message}", file=file, err=True)
-        if self.try_:
-            click.echo(f"try: {self.try_}", file=file, err=True)
+        """Write the one or two lines, to stderr unless told otherwise; what else the message has stands below it, further in."""
+        first, *more = map(visible, self.message.split("\n"))
+        lines = [f"error: {first}", *(f"  {line.strip()}" for line in more)]
+        click.echo("\n".join([*lines, *([f"try: {visible(self.try_)}"] if self.try_ else [])]), file=file, err=True)
+
+
+def visible(text: str) -> str:
+    """What others may have written, on one line of a terminal: nothing in it steers that, or begins a line as we do."""
+    return "".join(char if char.isprintable() else char.encode("unicode_escape", "surrogatepass").decode() for char in text)
 
 
 class Commands(click.Group):

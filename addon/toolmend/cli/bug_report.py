@@ -18,7 +18,7 @@ from ..running import bug_report as report
 from ..running import trust
 from ..running.background import last_log
 from ..running.environment import confdir
-from . import Exit, Problem
+from . import Exit, Problem, visible
 from .asking import agreed
 from .doctor import document
 from .ending import ended_by_signals
@@ -69,7 +69,7 @@ def bug_report(flow: Entry | None, output: Path | None, with_content: bool, allo
         )
     path = output or Path(f"toolmend-report-{datetime.now().astimezone():%Y%m%d-%H%M%S}.zip")
     lines = [f"{len(data):>9,}  {name:<32} {report.what(name)}" for name, data in files.items()]
-    lines += [f"note: {note}" for note in notes]
+    lines += [f"note: {visible(note)}" for note in notes]
     click.echo("\n".join([f"This goes into {path}:", *lines]), err=True)
     if agreed("Write it?", yes=yes, try_=shlex.join(["toolmend", "bug-report", *([flow.name] if flow else []), "--yes"])):
         archive = report.packed(files)

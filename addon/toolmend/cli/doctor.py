@@ -14,7 +14,7 @@ from .. import __version__
 from ..doctor import Finding, Machine, examine
 from ..running import trust
 from ..running.environment import confdir
-from . import Exit
+from . import Exit, visible
 from .ending import ended_by_signals
 
 FORMAT = 1
@@ -79,19 +79,14 @@ def _tell(console: Any, finding: Finding) -> None:
     from rich.text import Text  # noqa: PLC0415
 
     line = Text.assemble(
-        (f"{finding.state:<8}", STYLES[finding.state]), (f"{finding.check:<16}", "dim"), printable(finding.text)
+        (f"{finding.state:<8}", STYLES[finding.state]), (f"{finding.check:<16}", "dim"), visible(finding.text)
     )
     console.print(line)
     if finding.try_:
-        console.print(Text(f"{'':<24}try: {printable(finding.try_)}"))
+        console.print(Text(f"{'':<24}try: {visible(finding.try_)}"))
 
 
 def _summary(findings: list[Finding]) -> str:
     counts = {state: sum(finding.state == state for finding in findings) for state in STYLES}
     parts = [f"{counts[state]} {state}{'s' if counts[state] > 1 else ''}" for state in ("fault", "warning") if counts[state]]
     return f"{len(findings)} findings: {', '.join(parts) or 'all is well'}"
-
-
-def printable(text: str) -> str:
-    """Text of other programs without what a terminal obeys."""
-    return "".join(char if char.isprintable() else "?" for char in text)

@@ -15,7 +15,7 @@ from ..recordings.explanation import Change, changes
 from ..recordings.library import Entry
 from ..replay import Recording, RecordingError, load, replay
 from ..rules import rule
-from . import Problem
+from . import Problem, visible
 from .recordings import FLOW, flows_option
 
 FORMAT = 1
@@ -53,7 +53,7 @@ def explain(flow: Entry, as_json: bool) -> None:
         click.echo(json.dumps(_document(flow, recording, client, rules, found), indent=2))
         return
     for line in _lines(flow, recording, client, rules, found):
-        click.echo(_printable(line))
+        click.echo(visible(line))
 
 
 def _lines(flow: Entry, recording: Recording, client: bytes, rules: Sequence[str], found: Sequence[Change]) -> Iterator[str]:
@@ -115,8 +115,3 @@ def _document(flow: Entry, recording: Recording, client: bytes, rules: Sequence[
         "rules": [{"name": name, **asdict(rule(name))} for name in rules],
         "changes": [asdict(change) for change in found],
     }
-
-
-def _printable(text: str) -> str:
-    """A model's words cannot steer the terminal."""
-    return "".join(char if char.isprintable() else char.encode("unicode_escape", "surrogatepass").decode() for char in text)

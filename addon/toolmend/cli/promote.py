@@ -15,7 +15,7 @@ from ..recordings.library import Entry
 from ..recordings.promotion import prepare, put
 from ..recordings.verification import check
 from ..replay import RecordingError
-from . import Exit, Problem
+from . import Exit, Problem, visible
 from .hints import look
 from .recordings import FLOW, flows_option
 
@@ -71,7 +71,7 @@ def promote(flow: Entry, case: str, into: Path | None, minimise: bool, allow: tu
         raise Problem(f"{folder} cannot be written: {error.strerror or error}", try_=look(folder.parent)) from None
     click.echo(str(folder))
     for note in promotion.notes:
-        click.echo(f"note: {note}", err=True)
+        click.echo(f"note: {visible(note)}", err=True)
     if minimise:
         click.echo(f"note: the stream has {promotion.sizes[1]:,} bytes of {promotion.sizes[0]:,}", err=True)
     result = check(folder)

@@ -12,6 +12,7 @@ import click
 
 from ..config.settings import Settings, SettingsError, load
 from ..providers import Found, Profile, armed, find, table
+from . import visible
 from .hints import misset
 from .tables import print_rows
 
@@ -42,7 +43,7 @@ def providers(model: str, host: str, config: str, as_json: bool) -> None:
             click.echo(json.dumps(_answer(found, model, host, settings), indent=2))
         else:
             for key, line in _lines(found, settings):
-                click.echo(f"{key:<10} {line}")
+                click.echo(f"{key:<10} {visible(line)}")
         return
     rows = [row for part in table(settings.providers) for row in part]
     if as_json:

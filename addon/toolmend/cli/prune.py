@@ -16,7 +16,7 @@ from ..config.store_url import StoreUrl
 from ..recordings.library import PINNED, Entry
 from ..recordings.pruning import remove, stored
 from ..recordings.retention import DEFAULT, Keep, Stored, going, parse
-from . import Exit, Problem
+from . import Exit, Problem, visible
 from .hints import look, misset
 from .recordings import FLOW, Place, configured, flows_option, refused
 
@@ -93,7 +93,7 @@ def pin(flow: Entry, unpin: bool) -> None:
     except OSError as error:
         wrong = f"{file} cannot be {'removed' if unpin else 'written'}: {error.strerror or error}"
         raise Problem(wrong, try_=look(file.parent)) from None
-    click.echo(f"{flow.name} {'may go when its time comes' if unpin else 'stays'}", err=True)
+    click.echo(f"{visible(flow.name)} {'may go when its time comes' if unpin else 'stays'}", err=True)
 
 
 def _example(place: Place) -> str:

@@ -11,7 +11,7 @@ import click
 from ..config.route_tables import read_url
 from ..config.settings import SettingsError, load
 from ..routes import Api, Route, match
-from . import Exit, Problem
+from . import Exit, Problem, visible
 from .hints import misset
 from .tables import print_rows
 
@@ -77,7 +77,7 @@ def _tell(found: tuple[Route, Api] | None, url: str, model: str, as_json: bool) 
         route, client = found
         click.echo(f"the route at {route.where} takes it:")
         for name, value in zip(HEAD, _row(route, client), strict=True):
-            click.echo(f"{name:<9} {value}")
+            click.echo(f"{name:<9} {visible(value)}")
     else:
         click.echo(f"no route takes {url} with {f'the model {model}' if model else 'no model'}: it goes where it always went")
     if not found:

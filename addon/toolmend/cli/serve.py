@@ -21,7 +21,7 @@ from ..recordings.matching import Shelf
 from ..recordings.playing import Player, Side, shelf
 from ..running.proxy import addon_path
 from ..upstream import Request, Upstream, make_certificate
-from . import Exit, Problem
+from . import Exit, Problem, visible
 from .recordings import FLOW, FOLDER, Place, fetched, flows_option
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -60,7 +60,7 @@ def serve(flows: tuple[str, ...], root: Place, port: int, speed: float, order: b
     side: Side = "client" if client else "upstream"
     takes, left_out = shelf(_chosen(flows, root), side, order=order)
     for line in left_out:
-        click.echo(f"not played: {line}", err=True)
+        click.echo(f"not played: {visible(line)}", err=True)
     if not takes.takes:
         raise Problem(f"there is nothing to play in {', '.join(flows) or root}", try_="toolmend flows", code=Exit.USAGE)
     player = Player(takes, side, speed=speed)
@@ -114,7 +114,7 @@ def _point(upstream: Upstream, takes: Shelf, side: Side) -> None:
 def _tell(upstream: Upstream, request: Request, words: str) -> None:
     upstream.requests.clear()  # nobody reads them, and a session's would fill the memory
     line = f"{request.method} {request.path[:100]}: {words}"
-    click.echo("".join(char if char.isprintable() else "?" for char in line), err=True)
+    click.echo(visible(line), err=True)
 
 
 @contextmanager

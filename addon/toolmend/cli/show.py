@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from ..recordings.library import Entry
+from ..recordings.regular_file import read
 from ..replay import RecordingError, load
 from ..view import document
 from . import Exit, Problem
@@ -71,7 +72,7 @@ def _complete(html: str | None) -> str:
 def _forwarded(folder: Path) -> dict[str, Any] | None:
     """What went to the upstream, where that is another request than the client's."""
     try:
-        value = json.loads((folder / "upstream_request.json").read_bytes())
+        value = json.loads(read(folder / "upstream_request.json"))
     except FileNotFoundError:
         return None
     except (ValueError, RecursionError) as error:

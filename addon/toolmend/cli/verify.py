@@ -19,7 +19,7 @@ from ..config.store_url import StoreUrl, is_url
 from ..recordings import fixture
 from ..recordings.event_diff import diff
 from ..recordings.verification import SPLITS, Result, check, check_all, update
-from . import Exit, Problem
+from . import Exit, Problem, visible
 from .hints import look
 from .progress import watched
 from .recordings import FOLDER, Flow, Place, fetched, flows_option, place_of
@@ -95,16 +95,17 @@ def _none(place: Place) -> NoReturn:
 def _tell(results: Sequence[Result], seconds: float) -> None:
     for result in results:
         if not result.passed:
-            click.echo(f"FAILED {_name(result)}: {result.problem}" + (f", {result.how}" if result.how else ""))
+            click.echo(visible(f"FAILED {_name(result)}: {result.problem}" + (f", {result.how}" if result.how else "")))
             for line in diff(result.expected, result.got):
                 click.echo(f"  {line}")
         for note in result.notes:
-            click.echo(f"note   {_name(result)}: {note}")
+            click.echo(visible(f"note   {_name(result)}: {note}"))
     failed = [result for result in results if not result.passed]
     click.echo(f"{len(results) - len(failed):,} passed, {len(failed):,} failed, in {seconds:.1f} s")
     if renewable := [result for result in failed if result.renewable and not place_of(result.folder)]:
         word = str(renewable[0].folder) if len(renewable) == 1 else os.path.commonpath([result.folder for result in renewable])
-        click.echo(f"try: {shlex.join(['toolmend', 'verify', word, '--update'])}  (if what comes today is right)", err=True)
+        hint = visible(shlex.join(["toolmend", "verify", word, "--update"]))
+        click.echo(f"try: {hint}  (if what comes today is right)", err=True)
 
 
 def _update(results: Sequence[Result], *, yes: bool) -> list[Result]:
@@ -112,7 +113,7 @@ def _update(results: Sequence[Result], *, yes: bool) -> list[Result]:
     if not results:
         click.echo("nothing is to be updated", err=True)
         return []
-    names = "".join(f"\n  {_name(result)}" for result in results)
+    names = "".join(f"\n  {visible(_name(result))}" for result in results)
     if not yes and not click.confirm(f"From now on expect what comes today?{names}\n", err=True):
         click.echo("nothing is changed", err=True)
         return [result for result in results if not result.passed]
@@ -123,7 +124,8 @@ def _update(results: Sequence[Result], *, yes: bool) -> list[Result]:
             raise Problem(f"{_name(result)} cannot be updated: {error}", try_=look(result.folder)) from None
     again = [check(result.folder) for result in results]
     for result in again:
-        click.echo(f"updated {_name(result)}" if result.passed else f"FAILED {_name(result)}: {result.problem}, {result.how}")
+        done = f"updated {_name(result)}" if result.passed else f"FAILED {_name(result)}: {result.problem}, {result.how}"
+        click.echo(visible(done))
     return [result for result in again if not result.passed]
 
 

@@ -14,7 +14,12 @@ _HOST = re.compile(r"[\w*?-]+(\.[\w*?-]+)*|[0-9a-f.]*:[0-9a-f:.]*")
 
 
 class SettingsError(ValueError):
-    """A setting is wrong; the message is one sentence that says what is right."""
+    """A setting is wrong; the message is one sentence that says what is right, without a key in the place of something else."""
+
+    def __init__(self, message: str) -> None:
+        from ..redaction import unsecret  # noqa: PLC0415  seldom wanted, and slow
+
+        super().__init__(unsecret(message))
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:

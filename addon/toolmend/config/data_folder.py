@@ -70,6 +70,10 @@ def recordings_folder(where: str, text: str) -> Path | StoreUrl | None:
         right = f"write off, or ./{text} for a folder of that name"
         raise SettingsError(f"{where}: {text!r} is neither off nor a folder, {right}")
     folder = expand(where, text) if text else data_folder() / "flows"
-    if folder.exists() and not folder.is_dir():
+    try:
+        is_file = folder.exists() and not folder.is_dir()
+    except OSError as error:  # no system has such names
+        raise SettingsError(f"{where}: {text[:100]!r} … {error.strerror or error}, write the name of a folder, or off") from None
+    if is_file:
         raise SettingsError(f"{where}: {text!r} is a file, write the name of a folder, or off")
     return folder

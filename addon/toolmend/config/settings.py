@@ -19,6 +19,7 @@ Rule of this file: a value that is not understood is an error, never a default; 
 the setting, the wrong value, and what is right. Who beats whom stands in layers.py.
 """
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -171,7 +172,7 @@ def _replay(where: str, text: str) -> Path | None:
     if is_url(text):
         raise SettingsError(f"{where}: it is a folder of this machine, no URL; what lies in a store is played by: toolmend serve")
     folder = expand(where, text)
-    if not folder.is_dir():
+    if not os.path.isdir(folder):  # noqa: PTH112  which raises for no name
         raise SettingsError(f"{where}: there is no folder {text!r}, write the name of a folder of recordings, or off")
     return folder
 

@@ -3,11 +3,13 @@
 import re
 import shlex
 from collections.abc import Iterator
+from pathlib import Path
 
 from ..config import config_places
 from ..config.checks import SettingsError
 from ..config.settings import Settings, load
 from .finding import Finding, Machine, fault, ok, warning
+from .others import closed, others
 
 _DO = re.compile(r", do: ((?:chmod|pip install) .+)$")
 _UNSET = re.compile(r"the variable (\w+) is not set")
@@ -28,8 +30,11 @@ def settings(machine: Machine) -> Iterator[Finding]:
         return
     off = list(_switched_off(given))
     yield from (warning(text, "toolmend config show") for text in off)
-    if not off:
-        files = [str(machine.config)] if machine.config else _files()
+    files = [str(machine.config)] if machine.config else _files()
+    written = list(dict.fromkeys(place for file in files if (place := others(Path(file)))))
+    for place in written:
+        yield warning(f"others can write to {place}, and so say where requests and keys go", closed(place))
+    if not off and not written:
         routes = f", {len(given.routes)} route{'' if len(given.routes) == 1 else 's'}" if given.routes else ""
         yield ok(f"the settings are understood ({', '.join(files) or 'no file, the defaults'}{routes})")
 

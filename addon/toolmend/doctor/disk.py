@@ -16,6 +16,7 @@ from ..recordings.pruning import recordings_in, stored
 from ..recordings.retention import DEFAULT, Keep
 from .configuration import read
 from .finding import Finding, Machine, fault, ok, warning
+from .others import closed, others
 
 LATE = 3600.0
 """Seconds after which what waits for a store has been refused: nothing pauses for longer."""
@@ -41,7 +42,9 @@ def folder(machine: Machine) -> Iterator[Finding]:
             f"sudo chown -R $USER {shlex.quote(str(there))}  (or set toolmend_flows to another folder, or to off)",
         )
         return
-    if os.name == "posix" and root.exists() and root.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+    if open_to := others(root):
+        yield warning(f"others can write to {open_to}, and so have recordings go to a folder of theirs", closed(open_to))
+    elif os.name == "posix" and root.exists() and root.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
         yield warning(f"others can look into the recordings' folder {root}", f"chmod 700 {shlex.quote(str(root))}")
     elif root == place:
         yield ok(f"recordings go to {root}")

@@ -18,6 +18,8 @@ from urllib.parse import urlsplit
 
 from ..apis.errors import translate_error
 from ..replay import Recording, RecordingError, load
+from ..routes import PORTS
+from .regular_file import read
 
 type Kind = Literal["raw", "rewritten"]
 type Headers = tuple[tuple[str, str], ...]
@@ -94,7 +96,10 @@ def _side(recording: Recording, kind: Kind) -> Side:
     body = b"".join(recording.chunks) if raw else recording.client
     routed = raw and bool(meta.get("route"))
     url = _target(meta) if routed else _called(meta)
-    sent = (("host", urlsplit(url).netloc), ("content-type", "application/json")) if routed else _headers(meta["request_headers"])
+    parts = urlsplit(url)
+    if parts.scheme not in PORTS or not parts.hostname:
+        raise ValueError(f"{url!r} is no URL")
+    sent = (("host", parts.netloc), ("content-type", "application/json")) if routed else _headers(meta["request_headers"])
     status = int(meta["status"]) if raw else _status(recording)
     return Side(
         kind,
@@ -140,7 +145,7 @@ def _asked(folder: Path, *, forwarded: bool) -> bytes:
     """The request's body; empty where it was no JSON, which is not kept."""
     names = (["upstream_request.json"] if forwarded else []) + ["request.json"]
     found = next((folder / name for name in names if (folder / name).exists()), None)
-    return found.read_bytes() if found else b""
+    return read(found) if found else b""
 
 
 def _headers(pairs: Iterable[tuple[str, str]]) -> Headers:

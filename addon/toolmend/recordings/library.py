@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from .. import json_text
+from . import regular_file
 
 STATES = ("complete", "upstream_error", "client_closed", "partial", "unreadable")
 """How a recording ended; `partial` ones were cut by a crash or a shutdown."""
@@ -43,6 +44,9 @@ _AGENTS = (  # what a user-agent begins with or holds → the agent
     ("anthropic/js", "anthropic-node"),
 )
 _NEVER = datetime.fromtimestamp(0, UTC)
+MAX_SMALL = 16 * 1024 * 1024
+"""Bytes of a file that is read for a list."""
+
 _TAIL = 256
 """Bytes of the end of an index that hold its last line."""
 
@@ -237,14 +241,9 @@ class _Disk:
     def read(self, name: str, tail: int = 0) -> bytes:
         if name not in self._files:
             raise FileNotFoundError(name)
-        size = self._files[name].stat().st_size
-        number = os.open(self._files[name].path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
-        try:
-            if tail:
-                os.lseek(number, max(0, size - tail), os.SEEK_SET)
-            return os.read(number, tail or size)
-        finally:
-            os.close(number)
+        if not tail and (size := self._files[name].stat().st_size) > MAX_SMALL:
+            raise OSError(f"{name} has {size} bytes")
+        return regular_file.read(self._files[name].path, tail)
 
 
 def _time(text: str) -> datetime:

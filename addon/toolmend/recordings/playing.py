@@ -19,7 +19,7 @@ from typing import Any, Literal
 from .. import codings, json_text
 from ..apis import decoder_of
 from ..apis.errors import Fault, is_error, translate_error, write_error
-from ..hosts import split_port
+from ..hosts import anybodys
 from ..ids import new_call_id
 from ..local_answers import Asked, answer
 from ..redaction import REDACTED
@@ -29,6 +29,7 @@ from ..upstream import Request, Script
 from .asks import Ask, ask_of, spoken
 from .library import Entry
 from .matching import FROM, Miss, Shelf, Take
+from .regular_file import read
 
 type Side = Literal["upstream", "client"]
 
@@ -41,9 +42,6 @@ PLAYED_HEADERS = frozenset(
 """Headers of a response that are played beside its content type. Others are of another connection or another day, or redacted."""
 
 JSON, EVENTS = "application/json", "text/event-stream; charset=utf-8"
-OWN_NAMES = frozenset(("example", "internal", "invalid", "local", "localhost", "test"))
-"""What names of one's own end in, and none of the internet's: RFC 6761, RFC 6762, and ICANN of `internal` (Docker's)."""
-
 LIMIT = 64 * 1024 * 1024
 """Bytes of a request that are read: as much as the addon reads."""
 
@@ -71,9 +69,9 @@ def take(entry: Entry, side: Side) -> Take:
         raise RecordingError(f"{entry.folder}: it has no response")
     api = entry.client_api if side == "client" else entry.api
     try:
-        path = str(json_text.loads((entry.folder / "meta.json").read_bytes())["path"])
+        path = str(json_text.loads(read(entry.folder / "meta.json"))["path"])
         sent = [("request.json", entry.client_api), ("upstream_request.json", entry.api)]
-        bodies = [(entry.folder / name).read_bytes() for name, of in sent if of == api and (entry.folder / name).exists()]
+        bodies = [read(entry.folder / name) for name, of in sent if of == api and (entry.folder / name).exists()]
         requests = [value for body in bodies if isinstance(value := json_text.loads(body), dict)]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise RecordingError(f"{entry.folder}: {error}") from None
@@ -139,7 +137,7 @@ class Player:
         self.misses = 0
 
     def __call__(self, request: Request) -> Script:
-        if _is_rebound(request.header("host") or ""):
+        if anybodys(request.header("host") or ""):
             self.told(request, "refused: a name of the internet's was called, as by a page in a browser")
             return refusal(Fault(403, "toolmend: recordings are for this machine, call localhost or an address"), "chat")
         body = _object(request)
@@ -169,13 +167,6 @@ class Player:
 def fault_of(miss: Miss) -> Fault:
     """What the client is told: with 400 it shows the words and does not try again; with 404 some tell of a wrong model."""
     return Fault(400, f"toolmend: {miss.words}")
-
-
-def _is_rebound(host: str) -> bool:
-    """Whether a name was called that anybody can have: a page could have it lead here, and read what answers (DNS rebinding)."""
-    name, _ = split_port(host)
-    labels = name.split(".")
-    return len(labels) > 1 and not (labels[-1] in OWN_NAMES or labels[-1].isdecimal() or ":" in name)
 
 
 def _object(request: Request) -> dict[str, Any] | None:

@@ -20,6 +20,7 @@ from .echo import EchoMask
 from .echo_frames import FrameMask, mask_of
 from .folder import KNOWN
 from .minimise import minimise
+from .regular_file import read
 from .secret_scan import Finding, scan
 
 
@@ -121,7 +122,7 @@ def _files(recording: Recording, forwarded: bytes | None) -> dict[str, bytes]:
 
 
 def _json(path: Path) -> Any:
-    return json_text.loads(path.read_bytes()) if path.exists() else None
+    return json_text.loads(read(path)) if path.exists() else None
 
 
 def _bytes(value: Any) -> bytes | None:

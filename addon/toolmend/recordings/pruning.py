@@ -18,6 +18,7 @@ from pathlib import Path
 
 from .. import json_text
 from .library import PINNED
+from .regular_file import read
 from .retention import Keep, Stored, going
 
 OPEN = 3600.0
@@ -153,6 +154,6 @@ def _folders(path: str | Path, name: re.Pattern[str]) -> list[os.DirEntry[str]]:
 def _is_open(folder: Path) -> bool:
     """Whether it says that it is not finished, or does not say anything yet."""
     try:
-        return bool(json_text.loads((folder / "meta.json").read_bytes())["state"] == "partial")
+        return bool(json_text.loads(read(folder / "meta.json"))["state"] == "partial")
     except (OSError, ValueError, KeyError, TypeError):
         return True

@@ -22,14 +22,11 @@ from typing import Any
 
 from ..config.store_url import StoreUrl
 from ..redaction import Redactor, is_credential
-from .library import Entry, entry_of, newest_first, only
+from .library import MAX_SMALL, Entry, entry_of, newest_first, only
 from .pruning import time_of
 
 AT_ONCE = 16
 """Files that are read at the same time: a store answers each in some hundredths of a second."""
-
-MAX_SMALL = 16 * 1024 * 1024
-"""Bytes of a file that is read for a list."""
 
 MAX_TOLD = 300
 """Characters of what a store says of a failure."""

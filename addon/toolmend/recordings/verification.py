@@ -23,6 +23,7 @@ from typing import Any
 from ..replay import Recording, RecordingError, load, replay
 from . import fixture
 from .folder import FORMAT
+from .regular_file import read
 
 SPLITS = 64
 """Two-way splits of a stream, unless more are asked for: a fixture takes a tenth of a second, and not five."""
@@ -96,7 +97,7 @@ def check(folder: Path, splits: int | None = SPLITS) -> Result:
 def update(folder: Path) -> None:
     """Has a fixture expect what the client gets today. Raises RecordingError, OSError."""
     recording = load(folder)
-    kept = {name: (folder / name).read_bytes() for name in _names(folder) if not name.startswith(("client.", "message."))}
+    kept = {name: read(folder / name) for name in _names(folder) if not name.startswith(("client.", "message."))}
     fixture.replace(folder, fixture.files(recording, kept))
 
 
@@ -141,7 +142,7 @@ def _old(recording: Recording) -> Iterator[str]:
         yield f"its format is of an older version, {recording.meta.get('format')}"
     sums = recording.meta.get("sha256") or {}
     for name in _names(recording.folder):
-        if name in sums and sums[name] != sha256((recording.folder / name).read_bytes()).hexdigest():
+        if name in sums and sums[name] != sha256(read(recording.folder / name)).hexdigest():
             yield f"{name} was changed since it was made"
 
 

@@ -7,9 +7,11 @@ profile; nothing that a client or a model writes is one.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 from ..config.checks import SettingsError
+from ..hosts import anybodys
 from ..metrics import About, Event, FailedOpen, RecordingLost, RuleFired, StreamFinished, StreamStarted
 
 try:
@@ -21,7 +23,13 @@ except ModuleNotFoundError as error:
         "install toolmend[metrics] there, or leave the address out"
     ) from None
 
+if TYPE_CHECKING:
+    from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
+
 logger = logging.getLogger(__name__)
+
+LOOPBACK = ("127.", "::1", "localhost")
+"""What the address of this machine alone begins with; any other is called by whatever name others have for it."""
 
 MAX_HOSTS = 100
 """Hosts that have series of their own; `*.corp.example` may be any number. The others share one."""
@@ -63,6 +71,8 @@ class Prometheus:
         except OSError as error:
             where, why = f"{address[0]}:{address[1]}", error.strerror or error
             raise SettingsError(f"toolmend_metrics: it cannot listen at {where} ({why}), write another address, or off") from None
+        if address[0].startswith(LOOPBACK) and (app := self._server.get_app()):
+            self._server.set_app(_for_this_machine(app))
         self.port = int(self._server.server_port)
         host = f"[{address[0]}]" if ":" in address[0] else address[0]
         logger.info("toolmend: Prometheus finds metrics at http://%s:%d/metrics", host, self.port)
@@ -107,6 +117,18 @@ class Prometheus:
             else:
                 host = OTHER
         return host, about.profile, about.api
+
+
+def _for_this_machine(app: "WSGIApplication") -> "WSGIApplication":
+    """For those who call this machine by a name of its own: a page in a browser reads nothing."""
+
+    def answer(environ: "WSGIEnvironment", start: "StartResponse") -> Iterable[bytes]:
+        if not anybodys(environ.get("HTTP_HOST", "")):
+            return app(environ, start)
+        start("403 Forbidden", [("Content-Type", "text/plain")])
+        return [b"These metrics are for this machine, call localhost or an address.\n"]
+
+    return answer
 
 
 class _Dropped:

@@ -90,7 +90,8 @@ def _facts(document: Document) -> RenderableType:
         ("recorded", (document["recorded_at"] or "").replace("T", " ")),
         ("folder", document["folder"]),
     ]
-    lines: list[RenderableType] = [_text(document["name"], "bold"), _pairs([pair for pair in pairs if str(pair[1])])]
+    name = _text(" ".join(document["name"].split()), "bold")
+    lines: list[RenderableType] = [name, _pairs([pair for pair in pairs if str(pair[1])])]
     lines += [_text(f"! {notice}", "yellow") for notice in document["notices"]]
     return Group(*lines)
 
