@@ -165,3 +165,16 @@ def test_a_client_of_a_route_that_wants_the_connection_closed(routed: tuple[Mitm
         reply = parse(raw.read_to_end())  # that there is an end is what matters
     assert reply.terminated
     assert judge_messages.read(reply.body).stop_reason == "tool_use"
+
+
+def test_an_upstream_that_closes_behind_its_answer(routed: tuple[Mitmdump, dict[str, Upstream], Path]) -> None:
+    """It says so, and may take its time. mitmproxy looks into the answer for it, and would send the next request there."""
+    proxy, upstreams, _ = routed
+    upstreams["HTTP/1"].scripts = [Script(EVENTS, headers=(("content-type", "text/event-stream"), ("connection", "Close")))]
+    body = json.dumps(ASK).encode()
+    with Raw(proxy, "https://1.invalid:443") as raw:
+        raw.send(f"POST /v1/messages HTTP/1.1\r\nHost: 1.invalid\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body)
+        reply = parse(raw.read_until(b"\r\n0\r\n\r\n"))
+        assert reply.header("connection") == "close"
+        assert raw.read_to_end() == b""
+    assert judge_messages.read(reply.body).stop_reason == "tool_use"
