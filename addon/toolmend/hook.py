@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary
 from mitmproxy import http
 from mitmproxy.addonmanager import Loader
 
-from . import bodies, codings, facts, framing, memory, replying, routes, routing
+from . import bodies, breaks, codings, facts, framing, memory, replying, routes, routing
 from .apis import APIS
 from .apis.errors import Fault
 from .calls import Call
@@ -265,6 +265,8 @@ class Toolmend:
         # a method is called faster than an object that has one
         sent = replying.keyless(call.routed, call.stream.__call__) if call.routed else call.stream.__call__
         response.stream = self.bodies.keep(sent) if bodies.wanted() else sent
+        if call.pipeline:
+            breaks.attach(flow)
 
     def _not_streamed(self, call: Call, response: http.Response) -> None:
         """Nobody called the stream's callable: the body is here, as its headers ended it or another addon wants it whole."""
