@@ -28,6 +28,7 @@ from .exchanges import Exchanges, warm
 from .hosts import match
 from .observing import Observe, Observed
 from .recordings import offline
+from .reloads import by_whom_it_was_asked, claim, release
 from .requests import RequestError
 from .stream import Mend, Tee, reason
 
@@ -40,7 +41,7 @@ TAKEN = "nothing was mended or recorded: another addon put its callable in the p
 
 
 class Toolmend:
-    """The addon. One instance serves all flows; a reload of the script makes a new one, and old streams keep theirs.
+    """The addon. One instance serves all flows; a reload of the script makes a new one, and what was asked before keeps its own.
 
     `again`: there has been one before.
     """
@@ -88,6 +89,7 @@ class Toolmend:
         logger.info("toolmend: listens to %s; dialects: %s; %s", hosts, spelled(self.settings.dialects), place)
 
     def done(self) -> None:
+        claim(self.calls, self)
         memory.unsettle()
         self.exchanges.close()
         if self.offline:
@@ -103,7 +105,9 @@ class Toolmend:
             flow.request.stream = False  # where it goes is told by its body
 
     def request(self, flow: http.HTTPFlow) -> None:
-        if call := self.calls.get(flow):
+        release(flow)  # nothing has become of it yet
+        if call := self.calls.get(flow) or self._told(flow):  # the script may have been loaded anew since the headers
+            self.calls[flow] = call
             call.body, call.encoding = flow.request.raw_content, facts.encoding(flow.request)
         candidates = routing.candidates(flow, self.settings.routes)
         play = self.offline.play(flow, call, candidates) if self.offline else None
@@ -117,6 +121,7 @@ class Toolmend:
             with suppress(RuntimeError):  # where no loop runs, the answer begins as well
                 asyncio.get_running_loop().call_later(SOON, self._prepare, call, flow)
 
+    @by_whom_it_was_asked
     def responseheaders(self, flow: http.HTTPFlow) -> None:
         call, response = self.calls.pop(flow, None) or self._told(flow), flow.response
         if not call or call.answered or not response:
@@ -136,6 +141,7 @@ class Toolmend:
         elif call.streamed and framing.comes(flow, response):
             self._stream(call, flow, response)
 
+    @by_whom_it_was_asked
     def response(self, flow: http.HTTPFlow) -> None:
         call = self.calls.pop(flow, None)
         if call and flow.response:
@@ -155,6 +161,7 @@ class Toolmend:
                         replying.fail(call.routed, flow.response, "the upstream's answer could not be translated")
             self._close(call, flow, state)
 
+    @by_whom_it_was_asked
     def error(self, flow: http.HTTPFlow) -> None:  # mitmproxy may call response as well: the first one ends the call
         call = self.calls.pop(flow, None)
         if call and call.stream and call.stream.ended:
@@ -298,6 +305,7 @@ class Toolmend:
 
     def _close(self, call: Call, flow: http.HTTPFlow, state: str, message: str | None = None) -> None:
         """The end of a call, however it came."""
+        release(flow)
         bodies.show(flow.response)
         self.exchanges.end(call, flow, state, message)
 
