@@ -633,6 +633,55 @@ def test_a_reload_between_request_and_response(proxy: Proxy) -> None:
     assert sent(response, LEAK) + sent(response, b"") == mended()
 
 
+def reloaded(proxy: Proxy) -> Toolmend:
+    proxy.addon.done()
+    new = Toolmend(again=True)
+    new.exchanges.settings = proxy.addon.settings
+    return new
+
+
+def test_what_was_asked_before_a_reload_is_answered_by_whom_it_asked(proxy: Proxy) -> None:
+    flow = proxy.ask(asked())
+    new = reloaded(proxy)
+    response = answered(flow)
+    new.responseheaders(flow)
+    assert sent(response, LEAK) + sent(response, b"") == mended()
+    new.response(flow)
+    assert not proxy.addon.calls
+    assert "toolmend" not in vars(flow)
+    assert new.exchanges.recorder is proxy.addon.exchanges.recorder
+    assert new.exchanges.recorder
+    new.exchanges.recorder.close()
+    assert proxy.recording()["state"] == "complete"
+
+
+def test_a_reload_before_the_end_of_a_whole_answer(proxy: Proxy) -> None:
+    flow = proxy.ask(asked())
+    response = answered(flow, content_type="application/json")
+    proxy.addon.responseheaders(flow)
+    new = reloaded(proxy)
+    response.content = MESSAGE
+    new.response(flow)
+    assert b'"tool_calls"' in (response.content or b"")
+
+
+def test_a_reload_before_the_end_of_the_request(proxy: Proxy) -> None:
+    """Nothing has become of it yet, so it is the new one's."""
+    flow = asked()
+    proxy.addon.requestheaders(flow)
+    new = reloaded(proxy)
+    new.request(flow)
+    assert new.calls[flow].body
+    response = answered(flow)
+    new.responseheaders(flow)
+    assert sent(response, LEAK) + sent(response, b"") == mended()
+    new.response(flow)
+    assert not new.calls
+    assert new.exchanges.recorder
+    new.exchanges.recorder.close()
+    assert proxy.recording()["state"] == "complete"
+
+
 def test_another_folder_while_it_runs(proxy: Proxy, tmp_path: Path) -> None:
     assert proxy.run(asked(), [LEAK]) == mended()
     proxy.set(flows=str(tmp_path / "others"))

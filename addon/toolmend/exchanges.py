@@ -55,7 +55,7 @@ class Exchanges:
         self._spool: Spool | None = None
         self._observers = Observers(logger.warning)
         self._metering = Metering()
-        self._under_way: WeakSet[Call] = WeakSet()
+        self.under_way: WeakSet[Call] = WeakSet()
 
     def configure(self, settings: Settings) -> None:
         """Raises SettingsError; then nobody of ours counts, and else nothing is changed."""
@@ -115,7 +115,7 @@ class Exchanges:
             if recorder := self.recorder or self._new_recorder():
                 self.recorder = recorder
                 call.recording = recorder.start(about(settings))
-                self._under_way.add(call)
+                self.under_way.add(call)
 
     def _given(self, call: Call) -> Settings:
         settings = call.settings or self.settings
@@ -171,11 +171,17 @@ class Exchanges:
 
     def _finish(self, call: Call, state: str, message: str | None) -> None:
         """The end of what is recorded of a call."""
-        self._under_way.discard(call)
+        self.under_way.discard(call)
         with _apart(call, "the recording was not finished"):
             if call.recording:
                 rules = call.pipeline.rules if call.pipeline else ()
                 call.recording.finish(state, rules=rules, ids=call.ids, error=_wrong(call, None), end=message)
+
+    def lend(self, before: "Exchanges") -> None:
+        """What those that are closed still have to record goes where ours does."""
+        before.settings = replace(before.settings, flows=self.settings.flows)
+        self.recorder = before.recorder = self.recorder or self._new_recorder()
+        before.under_way = self.under_way
 
     def _new_recorder(self) -> Recorder | None:
         """None where nothing is to be recorded, or cannot be; that is said."""
@@ -188,7 +194,7 @@ class Exchanges:
 
     def _end_recorder(self, why: str, *, wait: bool) -> None:
         """What is under way is recorded no further. `wait`: for the store, which streams may not."""
-        for call in list(self._under_way):
+        for call in list(self.under_way):
             self._finish(call, "partial", why)
         if self.recorder:
             self.recorder.close()

@@ -29,6 +29,11 @@ def is_http11(flow: http.HTTPFlow) -> bool:
     return flow.request.http_version == "HTTP/1.1" and flow.client_conn.alpn not in (b"h2", b"h3")
 
 
+def closes(response: http.Response) -> bool:
+    """Whether the upstream says that it closes its connection behind the answer. mitmproxy asks that when the answer is over."""
+    return "close" in (token.strip() for token in response.headers.get("connection", "").lower().split(","))
+
+
 def drop_trailers(flow: http.HTTPFlow, response: http.Response) -> None:
     """At the end: mitmproxy fails on them where the client speaks HTTP/1, and leaves it waiting for the end for ever."""
     if flow.client_conn.alpn not in (b"h2", b"h3"):

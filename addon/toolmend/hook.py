@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary
 from mitmproxy import http
 from mitmproxy.addonmanager import Loader
 
-from . import bodies, codings, facts, framing, memory, replying, routes, routing
+from . import bodies, breaks, codings, facts, framing, memory, replying, routes, routing
 from .apis import APIS
 from .apis.errors import Fault
 from .calls import Call
@@ -28,6 +28,7 @@ from .exchanges import Exchanges, warm
 from .hosts import match
 from .observing import Observe, Observed
 from .recordings import offline
+from .reloads import by_whom_it_was_asked, claim, release
 from .requests import RequestError
 from .stream import Mend, Tee, reason
 
@@ -40,7 +41,7 @@ TAKEN = "nothing was mended or recorded: another addon put its callable in the p
 
 
 class Toolmend:
-    """The addon. One instance serves all flows; a reload of the script makes a new one, and old streams keep theirs.
+    """The addon. One instance serves all flows; a reload of the script makes a new one, and what was asked before keeps its own.
 
     `again`: there has been one before.
     """
@@ -88,6 +89,7 @@ class Toolmend:
         logger.info("toolmend: listens to %s; dialects: %s; %s", hosts, spelled(self.settings.dialects), place)
 
     def done(self) -> None:
+        claim(self.calls, self)
         memory.unsettle()
         self.exchanges.close()
         if self.offline:
@@ -103,7 +105,9 @@ class Toolmend:
             flow.request.stream = False  # where it goes is told by its body
 
     def request(self, flow: http.HTTPFlow) -> None:
-        if call := self.calls.get(flow):
+        release(flow)  # nothing has become of it yet
+        if call := self.calls.get(flow) or self._told(flow):  # the script may have been loaded anew since the headers
+            self.calls[flow] = call
             call.body, call.encoding = flow.request.raw_content, facts.encoding(flow.request)
         candidates = routing.candidates(flow, self.settings.routes)
         play = self.offline.play(flow, call, candidates) if self.offline else None
@@ -117,6 +121,7 @@ class Toolmend:
             with suppress(RuntimeError):  # where no loop runs, the answer begins as well
                 asyncio.get_running_loop().call_later(SOON, self._prepare, call, flow)
 
+    @by_whom_it_was_asked
     def responseheaders(self, flow: http.HTTPFlow) -> None:
         call, response = self.calls.pop(flow, None) or self._told(flow), flow.response
         if not call or call.answered or not response:
@@ -136,6 +141,7 @@ class Toolmend:
         elif call.streamed and framing.comes(flow, response):
             self._stream(call, flow, response)
 
+    @by_whom_it_was_asked
     def response(self, flow: http.HTTPFlow) -> None:
         call = self.calls.pop(flow, None)
         if call and flow.response:
@@ -155,6 +161,7 @@ class Toolmend:
                         replying.fail(call.routed, flow.response, "the upstream's answer could not be translated")
             self._close(call, flow, state)
 
+    @by_whom_it_was_asked
     def error(self, flow: http.HTTPFlow) -> None:  # mitmproxy may call response as well: the first one ends the call
         call = self.calls.pop(flow, None)
         if call and call.stream and call.stream.ended:
@@ -265,6 +272,8 @@ class Toolmend:
         # a method is called faster than an object that has one
         sent = replying.keyless(call.routed, call.stream.__call__) if call.routed else call.stream.__call__
         response.stream = self.bodies.keep(sent) if bodies.wanted() else sent
+        if call.pipeline:
+            breaks.attach(flow)
 
     def _not_streamed(self, call: Call, response: http.Response) -> None:
         """Nobody called the stream's callable: the body is here, as its headers ended it or another addon wants it whole."""
@@ -296,6 +305,7 @@ class Toolmend:
 
     def _close(self, call: Call, flow: http.HTTPFlow, state: str, message: str | None = None) -> None:
         """The end of a call, however it came."""
+        release(flow)
         bodies.show(flow.response)
         self.exchanges.end(call, flow, state, message)
 

@@ -60,9 +60,11 @@ def whole(routed: Routed, pipeline: Pipeline | None, response: http.Response, ra
 
 
 def relabel(routed: Routed, response: http.Response, *, streamed: bool) -> None:
-    """Makes the headers those of an answer to the client; the ones of coding and framing stay as they are."""
+    """Makes the headers those of an answer to the client; what they say of coding and framing stays as it is."""
     kind = EVENTS if streamed else "application/json"
     kept = [(name, value) for name, value in facts.headers(response) if name.lower() in framing.STALE]
+    if framing.closes(response):  # else the next request would go where nobody listens
+        kept.append(("connection", "close"))
     _set_headers(response, [("content-type", kind), *_passed(routed, response), *kept])
 
 

@@ -19,7 +19,7 @@ from mixed import PATHS
 
 from judge import read as read_chat
 from spoken import Text, speak
-from streams import WEATHER, stream
+from streams import WEATHER, play, stream
 from toolmend.pipeline import Pipeline
 from toolmend.replay import load, replay
 from toolmend.running.proxy import Mitmdump
@@ -29,6 +29,8 @@ H1, H2 = ("http/1.1",), ("h2", "http/1.1")
 READ = ((0.1, b""),)  # time for what was sent to be read, before a reset throws it away
 CUTS = {
     "in text": chunks(PROSE)[:4],
+    "in held text": (*chunks(PROSE)[:-5], chunks(stream(["And <|tool_calls_sec"]))[1]),
+    "in the middle of an event": (*chunks(LEAK)[:8], (0.0, chunks(LEAK)[8][1][:40])),
     "in a call": chunks(LEAK)[:-6],
     "behind the finish": chunks(PROSE)[:-2],
     "behind the finish of a call": chunks(LEAK)[:-2],
@@ -47,6 +49,11 @@ def mended(sent: tuple[tuple[float, bytes], ...]) -> bytes:
     """What is to be had of a stream that is not over."""
     pipeline = Pipeline(WEATHER)
     return b"".join(pipeline.feed(data) for _, data in sent)
+
+
+def broken_off(sent: tuple[tuple[float, bytes], ...]) -> bytes:
+    """What is to be had of a stream that broke off: what was held of it, too."""
+    return play(lambda: Pipeline(WEATHER), [data for _, data in sent])
 
 
 def arrived(sent: tuple[tuple[float, bytes], ...]) -> bytes:
@@ -79,12 +86,13 @@ def test_the_upstream_breaks_off(
     ):
         read(answer)
     for client, body in (("h1", reply.body), ("h2", b"".join(got))):
-        assert body == mended(sent)
+        assert body == broken_off(sent)
         assert len(read_chat(body).only.finish_reasons) == len(read_chat(arrived(sent)).only.finish_reasons)
         kept = recording(flows, f"/{client}{path}")
         assert kept.meta["state"] == "upstream_error"
         assert kept.read("upstream.sse") == arrived(sent)
         assert kept.read("client.sse") == body
+        assert replay(load(kept.folder))[0] == body
 
 
 @pytest.mark.parametrize("alpn", [H1, H2], ids=["from HTTP/1", "from HTTP/2"])

@@ -10,9 +10,11 @@ from pathlib import Path
 import httpx
 import pytest
 from clients import LEAK, Raw, Serve, ask, chunks, http2_options, parse, recording, request_bytes
-from test_broken import H1, H2, READ, arrived, mended
+from test_broken import H1, H2, READ, arrived, broken_off, mended
 
 import judge_messages
+from judge import read as read_chat
+from toolmend.replay import load, replay
 from toolmend.running.proxy import Mitmdump
 from toolmend.upstream import Script, Upstream
 
@@ -65,7 +67,7 @@ def routed(
 def test_a_translated_answer(
     routed: tuple[Mitmdump, dict[str, Upstream], Path], stage: str, protocol: str, how: str
 ) -> None:
-    """Whatever the client has, it never looks like a whole answer that is none."""
+    """Whatever the client has, it never looks like a whole answer that is none, and its own API says so."""
     proxy, upstreams, flows = routed
     sent = STAGES[stage]
     upstreams[protocol].scripts = [Script((*sent, *READ), end=how)]  # type: ignore[arg-type]
@@ -80,17 +82,19 @@ def test_a_translated_answer(
             whole = False
     assert not whole
     got = judge_messages.read(bytes(body))
-    assert [fault for fault in got.faults if "neither" not in fault] == []
-    assert "I will look.".startswith(got.text)
-    if stage == "behind [DONE]":
+    assert got.faults == []
+    assert got.text == "".join(choice.content for choice in read_chat(broken_off(sent)).choices.values())
+    if stage in ("behind the finish", "behind [DONE]"):
         assert got.asked == [("get_weather", {"city": "Beijing"})]
-        assert got.stop_reason == "tool_use"
+        assert (got.stop_reason, got.error) == ("tool_use", None)
     else:
-        assert got.stop_reason is None or stage == "behind the finish"
+        assert got.stop_reason is None
+        assert got.error
     kept = recording(flows, path)
     assert kept.meta["state"] == "upstream_error"
     assert kept.read("upstream.sse") == arrived(sent)
     assert kept.read("client.sse") == bytes(body)
+    assert replay(load(kept.folder))[0] == bytes(body)
 
 
 def test_a_stream_that_its_headers_end(routed: tuple[Mitmdump, dict[str, Upstream], Path]) -> None:
@@ -128,7 +132,7 @@ def test_an_answer_in_the_same_api(proxy: Mitmdump, serve: Serve, flows: Path, p
     sent = STAGES[stage]
     reply = ask(proxy, serve(Script((*sent, *READ), end="drop"), alpn=alpn).url, path=path)
     assert not reply.terminated
-    assert reply.body == mended(sent)
+    assert reply.body == broken_off(sent)
     kept = recording(flows, path)
     assert kept.meta["state"] == "upstream_error"
     assert kept.read("upstream.sse") == arrived(sent)
@@ -164,4 +168,17 @@ def test_a_client_of_a_route_that_wants_the_connection_closed(routed: tuple[Mitm
         raw.send(head.encode() + body)
         reply = parse(raw.read_to_end())  # that there is an end is what matters
     assert reply.terminated
+    assert judge_messages.read(reply.body).stop_reason == "tool_use"
+
+
+def test_an_upstream_that_closes_behind_its_answer(routed: tuple[Mitmdump, dict[str, Upstream], Path]) -> None:
+    """It says so, and may take its time. mitmproxy looks into the answer for it, and would send the next request there."""
+    proxy, upstreams, _ = routed
+    upstreams["HTTP/1"].scripts = [Script(EVENTS, headers=(("content-type", "text/event-stream"), ("connection", "Close")))]
+    body = json.dumps(ASK).encode()
+    with Raw(proxy, "https://1.invalid:443") as raw:
+        raw.send(f"POST /v1/messages HTTP/1.1\r\nHost: 1.invalid\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body)
+        reply = parse(raw.read_until(b"\r\n0\r\n\r\n"))
+        assert reply.header("connection") == "close"
+        assert raw.read_to_end() == b""
     assert judge_messages.read(reply.body).stop_reason == "tool_use"

@@ -7,8 +7,10 @@ import re
 import shutil
 import signal
 import ssl
+import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
@@ -19,7 +21,7 @@ from mixed import Asking, answer, crowd, half, routes, streamed
 from toolmend.recordings.library import entries
 from toolmend.replay import load
 from toolmend.running.proxy import Mitmdump, addon_path
-from toolmend.upstream import Answer, Upstream
+from toolmend.upstream import Answer, Request, Script, Upstream
 
 H1, H2 = ("http/1.1",), ("h2", "http/1.1")
 SIZE = 20
@@ -107,6 +109,31 @@ def test_a_reload(start: Start, upstream: Callable[..., Upstream], tmp_path: Pat
         bodies = asyncio.run(ask_all(proxy, provider, asking, http2=False, then=then))
         for one, body in zip(asking, bodies, strict=True):
             one.check(body)
+    assert "Traceback" not in proxy.log
+
+
+def test_a_reload_before_the_answer(start: Start, upstream: Callable[..., Upstream], tmp_path: Path) -> None:
+    """Who has asked by then has the answer in its own API, though the new one knows nothing of the route that was taken."""
+    addon, asked, reloaded = tmp_path / "addon", threading.Event(), threading.Event()
+    shutil.copytree(addon_path().parent, addon, ignore=shutil.ignore_patterns("__pycache__"))
+
+    def late(request: Request) -> Script:
+        asked.set()
+        assert reloaded.wait(30)
+        return answer(request)
+
+    asking, provider = [one for one in crowd(SIZE) if one.routed], upstream(late)
+    proxy = start([addon / "main.py"], **routes(provider, tmp_path / "toolmend.toml"))
+    with ThreadPoolExecutor() as threads:
+        bodies = threads.submit(asyncio.run, ask_all(proxy, provider, asking, http2=False))
+        assert asked.wait(20)
+        later = time.time() + 5
+        os.utime(addon / "main.py", (later, later))
+        proxy.wait_for(r"(?s)toolmend: listens.*toolmend: listens", 30)
+        reloaded.set()
+        for one, body in zip(asking, bodies.result(), strict=True):
+            one.check(body)
+    assert eventually(lambda: [kept.state for kept in entries(tmp_path / "flows")] == ["complete"] * len(asking))
     assert "Traceback" not in proxy.log
 
 

@@ -10,13 +10,11 @@ Rule of this file: it is all that reaches into mitmproxy, and where that is not 
 
 from collections.abc import Callable, Iterable, Iterator
 
-from mitmproxy import ctx, http
-from mitmproxy.proxy.layer import Layer
+from mitmproxy import http
 from mitmproxy.proxy.layers.websocket import WebsocketLayer
 from wsproto.events import CloseConnection, Event, TextMessage
 
-MAX_LAYERS = 200
-"""Layers of a connection that are looked through: a handful, and one for each HTTP/2 stream."""
+from ..layers import layer_of
 
 
 class Relay:
@@ -33,7 +31,7 @@ class Relay:
 
     def attach(self, flow: http.HTTPFlow) -> bool:
         """Takes its place, when the socket begins. Returns whether there is one."""
-        layer = _layer(flow)
+        layer = layer_of(flow, WebsocketLayer)
         if layer is None:
             return False
         events = layer.server_ws.events
@@ -55,26 +53,3 @@ class Relay:
             self.ours = True
             yield TextMessage(data=frame, frame_finished=True, message_finished=True)
             self.ours = False
-
-
-def _layer(flow: http.HTTPFlow) -> WebsocketLayer | None:
-    """The layer of a socket, which mitmproxy does not tell."""
-    server = ctx.master.addons.get("proxyserver")  # type: ignore[no-untyped-call]
-    handler = server.connections.get(flow.client_conn.id) if server else None
-    found: list[Layer] = [handler.layer] if handler else []
-    for at in range(MAX_LAYERS):
-        if at == len(found):
-            return None
-        layer = found[at]
-        if isinstance(layer, WebsocketLayer) and layer.flow is flow:
-            return layer
-        found += (part for part in _parts(layer) if not any(part is known for known in found))
-    return None
-
-
-def _parts(layer: Layer) -> Iterator[Layer]:
-    """The layers that a layer holds: one as a member, many in a dict, or by the method that gets its events."""
-    for value in vars(layer).values():
-        for part in value.values() if isinstance(value, dict) else (value, getattr(value, "__self__", None)):
-            if isinstance(part, Layer):
-                yield part

@@ -1,0 +1,42 @@
+"""An answer that breaks off: what is held of it goes out first, and the client of another API has the error in its own.
+
+    upstream    data: …    data: <|tool_ca    (gone)        mitmproxy tells the client that there is no more, and the callable of
+    client      data: …    data: <|tool_ca    (no end)      the stream nothing: so that is called with b"" in front of it
+
+Rule of this file: it reaches into mitmproxy. Where that is not as it is known, an answer breaks off without what is held.
+"""
+
+from contextlib import suppress
+
+from mitmproxy import http
+from mitmproxy.proxy.layer import CommandGenerator
+from mitmproxy.proxy.layers.http import HttpStream, SendHttp
+from mitmproxy.proxy.layers.http._events import RequestProtocolError, ResponseData, ResponseProtocolError
+
+from .layers import layer_of
+
+
+def attach(flow: http.HTTPFlow) -> None:
+    """To be called when the answer begins, whose stream has a callable."""
+    layer = layer_of(flow, HttpStream)
+    if layer is None:
+        return
+    handle = layer.handle_protocol_error
+
+    def handled(event: RequestProtocolError | ResponseProtocolError) -> CommandGenerator[None]:
+        if held := _held(layer, event):
+            yield SendHttp(ResponseData(layer.stream_id, held), layer.context.client)
+        yield from handle(event)
+
+    layer.handle_protocol_error = handled  # type: ignore[method-assign]
+
+
+def _held(layer: HttpStream, event: RequestProtocolError | ResponseProtocolError) -> bytes:
+    """What goes out in front of an error, whatever it is."""
+    with suppress(Exception):
+        streams = layer.server_state == layer.state_stream_response_body and layer.client_state != layer.state_errored
+        stream = layer.flow.response and layer.flow.response.stream
+        if isinstance(event, ResponseProtocolError) and streams and callable(stream):
+            out = stream(b"")
+            return out if isinstance(out, bytes) else b"".join(out)
+    return b""
