@@ -205,8 +205,9 @@ READ = {  # what is read all the same: the arguments of the calls, and whether t
     ),
     "all parameters in one, of another tool": ("dsml", DSML.format('arguments" string="false">{"a": 1}'), ['{"arguments": {"a": 1}}'], True),
     "a key that is cut": ("gemma4", '<|tool_call>call:get_time{<|"|>zo', ['{"zo'], False),
-    "a value that is cut": ("qwen3_coder", "<tool_call>\n<function=get_time>\n<parameter=limit>\n1", [""], False),
-    "all parameters in one, cut": ("qwen3_coder", '<tool_call>\n<function=get_time>\n<parameter=arguments>\n{"zone": ', [""], False),
+    "a value that is cut": ("qwen3_coder", "<tool_call>\n<function=get_time>\n<parameter=limit>\n1", ['{"limit": "1'], False),
+    "an element that is cut": ("minimax_m3", ']<]minimax[>[<invoke name="get_time">]<]minimax[>[<limit>1 of', ['{"limit": "1 of'], False),
+    "all parameters in one, cut": ("qwen3_coder", '<tool_call>\n<function=get_time>\n<parameter=arguments>\n{"zone": ', ['{"arguments": "{\\"zone\\": '], False),
     "an end tag that is cut": (
         "qwen3_coder", "<tool_call>\n<function=get_time>\n<parameter=zone>\nUTC\n</parameter>\n</func", ['{"zone": "UTC"'], False,
     ),

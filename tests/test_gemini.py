@@ -160,11 +160,19 @@ def test_a_signature_goes_with_what_the_text_became() -> None:
         ({"functionCall": {"name": "task"}}, [], ("task", {})),
         ({"functionCall": {"name": "task", "args": None}}, [], ("task", None)),
         ({"functionCall": {"name": "task", "args": "[1]"}}, [], ("task", "[1]")),
+        ({"functionCall": {"name": "get_weather", "args": '```json\n{"city": "Beijing"}\n```'}}, ["arguments"], CALL),
+        ({"functionCall": {"name": "task", "args": '{"description": "x"}{}'}}, [], ("task", '{"description": "x"}{}')),
     ],
-    ids=["arguments-as-text", "default-api", "functions", "not-offered", "no-arguments", "null-arguments", "no-object-as-text"],
+    ids=["arguments-as-text", "default-api", "functions", "not-offered", "no-arguments", "null-arguments", "no-object-as-text", "fence", "two"],
 )
 def test_irregular_calls(part: dict[str, Any], rules: list[str], call: Any) -> None:
     assert mended(gemini_chunks([part]), rules).calls == [call]
+
+
+@pytest.mark.parametrize(("args", "text"), [("{broken", "{broken"), ([1], "[1]"), (7, "7")], ids=["broken", "list", "number"])
+def test_arguments_that_are_no_object_are_not_lost_with_the_name(args: Any, text: str) -> None:
+    answer = mended(gemini_chunks([{"functionCall": {"name": "functions.task", "args": args}}]), ["tool_call_name"])
+    assert answer.said == (f"task {text}", "", [])
 
 
 @pytest.mark.parametrize("framing", FRAMINGS)

@@ -129,8 +129,9 @@ def test_a_call_that_ends_in_the_last_line() -> None:
         ({"function": {"name": "get_weather", "arguments": {"city": "Beijing"}}}, ["tool_calls"], CALL),
         ([{"function": {"name": "functions.get_weather", "arguments": {"city": "Beijing"}}}], ["tool_call_name"], CALL),
         ([{"id": "c1", "function": {"index": 0, "name": "unknown", "arguments": {}}}], [], ("unknown", {})),
+        ([{"function": {"name": "get_weather", "arguments": '{"city": "Beijing"}</tool_call>'}}], ["arguments"], CALL),
     ],
-    ids=["text", "empty-text", "null", "no-list", "functions", "not-offered"],
+    ids=["text", "empty-text", "null", "no-list", "functions", "not-offered", "end-tag"],
 )
 def test_irregular_calls(calls: Any, rules: list[str], call: Any) -> None:
     assert mended(ollama_lines([{"tool_calls": calls}]), rules).calls == [call]

@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
+from other_streams import gemini_request, ollama_request
 from patterns import all_patterns
+from spoken import asked as asked_in
 from streams import WEATHER, chunk, event
 from test_redaction import exchange
 from toolmend.apis import APIS
@@ -39,6 +41,7 @@ FLOOR = 0.0005
 """Seconds; a beginning that costs less says nothing."""
 UNITS = ("<", "{", "[", '"', "\\", "\n", "a", '{"', "<|", "`")
 PATTERNS = all_patterns()
+REQUESTS = {"gemini": gemini_request(), "ollama": ollama_request()}
 
 
 def by_rule() -> dict[str, list[str]]:
@@ -283,14 +286,18 @@ def told(text: str) -> None:
         translate({"model": "m", "max_tokens": 9, "system": text, "messages": turns}, "messages", target)  # type: ignore[arg-type]
 
 
-def raw(text: str) -> None:
-    """What came is no stream of any API: in chunks, as the answer to a request with tools, and whole."""
-    for api in APIS:
-        pipeline = Pipeline(WEATHER, source=api, target=api)
-        for at in range(0, len(text), 4000):
-            pipeline.feed(text[at : at + 4000].encode())
+def raw(api: str) -> Callable[[str], None]:
+    request = REQUESTS.get(api) or asked_in(api, ("task", {"description": {"type": "string"}}))
+
+    def raw(text: str) -> None:
+        """What came is no stream of the API: in chunks, as the answer to a request with tools, and whole."""
+        pipeline = Pipeline(request, source=api, target=api)
+        for at in range(0, len(text), 400):
+            pipeline.feed(text[at : at + 400].encode())
         pipeline.close()
-        Pipeline(WEATHER, source=api, target=api).message(text.encode())
+        Pipeline(request, source=api, target=api).message(text.encode())
+
+    return raw
 
 
 PARTS: dict[str, tuple[Callable[[str], None], tuple[str, ...]]] = {
@@ -298,7 +305,7 @@ PARTS: dict[str, tuple[Callable[[str], None], tuple[str, ...]]] = {
     "the scan for secrets": (scanned, KEY_LIKE),
     "echoes": (echoed, KEY_LIKE),
     "SSE": (decoded, TEXTS),
-    "no API": (raw, TEXTS),
+    **{f"what is not {api}": (raw(api), TEXTS) for api in APIS},
     "stop sequences": (stopped, TEXTS),
     "chat": (through("chat", "chat"), TEXTS),
     "chat to messages": (through("chat", "messages"), TEXTS),

@@ -23,7 +23,7 @@ passes unread, in pieces without `data`."""
 
 _BLOCK_END = re.compile(rb"\n\n|\n\r\n|\n\r(?=[^\n])|\r\r")
 _LINE_END = re.compile(rb"\r\n|\n|\r")
-_IDLE = re.compile(rb"(?:\n++|(?:\r\n)++|:[^\r\n]*(?:\n\n|\r\n\r\n))++")
+_IDLE = re.compile(rb"(?:\n++|(?:\r\n)++|(?:\r(?=\r))++|:[^\r\n]*(?:\n\n|\r\n\r\n))++")
 _DATA = re.compile(rb"(?<![^\r\n])data:([^\r\n]*)")
 _FIRST_DATA = re.compile(rb"(?:\A\xef\xbb\xbf|(?<![^\r\n]))data:([^\r\n]*)")
 BOM = b"\xef\xbb\xbf"
@@ -101,7 +101,8 @@ class Decoder:
         events: list[ServerSentEvent] = []
         start, size = 0, len(text)
         while start < size:
-            end = (0 if self._oversize else _idle(text, start)) or block_end(text, max(start, searched))
+            seen = self._oversize or start < searched  # it has begun before, and was looked at
+            end = (0 if seen else _idle(text, start)) or block_end(text, max(start, searched))
             if not end:
                 break
             events += self._block(bytes(text[start:end]))

@@ -135,6 +135,14 @@ def value_of(text: str) -> Any:
         return None
 
 
+def object_of(text: str) -> dict[str, Any] | None:
+    """The object that whole arguments are, without what should not be around it (R5, R17); None where that is not one."""
+    body = Arguments()
+    sent, behind = body.feed(text) if text else ("", "")
+    value = value_of(sent + body.end(broken=False))
+    return value if isinstance(value, dict) and "{" not in behind else None
+
+
 def text_of(value: Any) -> str:
     """Arguments that are no string: pieces of the text, or a value. None and `{}` may be followed by the real ones."""
     if isinstance(value, list) and all(isinstance(piece, str) for piece in value):

@@ -17,7 +17,7 @@ from typing import Any
 from .. import json_text
 from ..events import Event, Finish, Frame, MessageEnd, ReasoningDelta, TextDelta, ToolCallDelta, ToolCallEnd, ToolCallStart
 from ..sse import ServerSentEvent
-from .call_identity import bare, value_of
+from .call_identity import bare, object_of
 from .codec import Reply
 from .gemini_elements import Element, behind, end
 from .gemini_reports import blocked, error_in, reason_of, usage_in
@@ -151,16 +151,12 @@ class Gemini:
     def _call(self, part: Mapping[str, Any], call: Mapping[str, Any], choice: int) -> Iterator[Event]:
         """A call of the upstream's own."""
         name, args = self._name(call["name"]), call.get("args")
-        if isinstance(args, str):
-            value = value_of(args) if args.strip() else {}
-            if isinstance(value, dict):
-                args = value
-                self._mended("arguments")
-        if not isinstance(args, dict):
-            args = {}
+        if isinstance(args, str) and (value := object_of(args)) is not None:
+            args = value
+            self._mended("arguments")
         index = self._calls[choice] = self._calls.get(choice, -1) + 1
         yield ToolCallStart(index, str(call.get("id") or ""), name, choice, extra={"part": part})
-        yield ToolCallDelta(index, json_text.dumps(args), choice)
+        yield ToolCallDelta(index, args if isinstance(args, str) else json_text.dumps(args or {}), choice)
         yield ToolCallEnd(index, choice)
 
     def _name(self, said: str) -> str:

@@ -51,24 +51,25 @@ class GeminiDecoder:
     """Bytes in any chunks → events. Never raises."""
 
     def __init__(self) -> None:
-        self._head = b""
+        self._head: list[bytes] = []  # blanks
         self._inner: ElementDecoder | Decoder | None = None
 
     def feed(self, data: bytes) -> list[ServerSentEvent]:
         """The events that `data` completes."""
         if self._inner is None:
-            self._head += data
-            first = self._head.lstrip(_BLANKS)[:1]
+            self._head.append(data)
+            first = data.lstrip(_BLANKS)[:1]
             if not first:
                 return []
             self._inner = ElementDecoder() if first in b"[{" else Decoder()
-            data, self._head = self._head, b""
+            data = b"".join(self._head)
         return self._inner.feed(data)
 
     def close(self) -> list[ServerSentEvent]:
         """What is left at the end of the body."""
         if self._inner is None:
-            return [ServerSentEvent(self._head)] if self._head else []
+            head = b"".join(self._head)
+            return [ServerSentEvent(head)] if head else []
         return self._inner.close()
 
 

@@ -31,7 +31,7 @@ from ..events import (
     Usage,
 )
 from ..sse import ServerSentEvent
-from .call_identity import bare, value_of
+from .call_identity import bare, object_of
 from .codec import Reply
 from .counts import count
 from .ollama_write import Builder
@@ -129,8 +129,7 @@ class Ollama:
         if name != said:
             self._mended("tool_call_name")
         if isinstance(arguments, str):
-            value = value_of(arguments) if arguments.strip() else {}
-            if isinstance(value, dict):
+            if (value := object_of(arguments)) is not None:
                 arguments = value
                 self._mended("arguments")
         elif arguments is None:
@@ -138,7 +137,7 @@ class Ollama:
         index, self._calls = self._calls, self._calls + 1
         id_ = entry.get("id")
         yield ToolCallStart(index, id_ if isinstance(id_, str) else "", name, extra={"entry": entry})
-        yield ToolCallDelta(index, json_text.dumps(arguments if arguments is not None else {}))
+        yield ToolCallDelta(index, arguments if isinstance(arguments, str) else json_text.dumps(arguments or {}))
         yield ToolCallEnd(index)
 
     def _done(self, chunk: Mapping[str, Any]) -> Iterator[Event]:

@@ -46,10 +46,11 @@ class Elements(Values):
             return (yield from Values.read(self, name, string))
         pieces: list[str] = []
         whole = yield from self._text(pieces.append)
+        key = self._key(name)
         if whole:
-            key = ("{" if not self.given else ", ") + json_text.quote(name) + ": "
             self._reader.arguments(key + _build("".join(pieces), schema, self._schema))
-            self.given.append(name)
+        else:
+            self._broken_off(key, pieces)
         return whole
 
     def _next(self, name: str) -> bool:

@@ -123,9 +123,10 @@ class Values:
             whole = yield from self._text(pieces.append)
             if whole:
                 self._all_in_one(name, "".join(pieces), string)
+            else:
+                self._broken_off(self._key(name), pieces)
             return whole
-        key = ("{" if not self.given else ", ") + json_text.quote(name) + ": "
-        self.given.append(name)
+        key = self._key(name)
         if string in ("true", "string") or (string is None and (schema is None or is_string(schema, self._schema))):
             reader.arguments(key + '"')
             whole = yield from self._text(lambda text: reader.arguments(json_text.inside(text)))
@@ -136,7 +137,19 @@ class Values:
         if whole:
             text = "".join(pieces)
             reader.arguments(key + (json_or_text(text) if string else to_json(text, types_of(schema, self._schema))))
+        else:
+            self._broken_off(key, pieces)
         return whole
+
+    def _key(self, name: str) -> str:
+        """The JSON in front of the next value."""
+        key = ("{" if not self.given else ", ") + json_text.quote(name) + ": "
+        self.given.append(name)
+        return key
+
+    def _broken_off(self, key: str, pieces: list[str]) -> None:
+        """What there is of a value that was held for its end: it is not lost, and nobody takes it for a whole one."""
+        self._reader.arguments(key + json_text.quote("".join(pieces))[:-1])
 
     def _all_in_one(self, name: str, text: str, string: str | None) -> None:
         """A parameter that the tool does not declare, called `arguments` or so: an object of declared ones is all of them."""
