@@ -416,6 +416,40 @@ def test_any_deltas_in_a_string(begin: str, deltas: list[str], *, ascii_: bool) 
     check(body, asked("messages", *WEATHER, model=model), "chat", "messages")
 
 
+CUT = ["a", ", \\", "n", "\\", '"', " b;\\", "\\", "c\\\\", "\\", "u00e9\\", "/", "d"]
+"""Deltas of a string that end between a backslash and what it escapes."""
+
+
+@pytest.mark.parametrize(("source", "target"), [*SAME, *PAIRS])
+def test_escapes_that_are_cut(source: str, target: str) -> None:
+    """Code in arguments is full of them; native calls pass, and what is leaked waits."""
+    arguments = ['{"description": "', *CUT * 20, '"}']
+    before, _, behind = KIMI.partition("{}")
+    for parts in ([Text("So."), Asked("call_1", "task", "".join(arguments))], [Text(KIMI.format("".join(arguments)))]):
+        whole = speak(source, parts)
+        check(whole, asked(target, *WEATHER, model="kimi-k2.5"), source, target)
+    leaked = [before, *arguments, behind]
+    native = [{"tool_calls": [{"index": 0, "function": {"arguments": text}}]} for text in arguments]
+    native[0]["tool_calls"][0] |= {"id": "call_1", "type": "function"}
+    native[0]["tool_calls"][0]["function"] |= {"name": "task"}  # type: ignore[operator]
+    usual = [before, '{"description": "', *["if ", "x;\\", "n", "say(\\", '"a', "b", "\\n", "\\\"", ")"] * 20, '"}', behind]
+    for deltas, most in ((native, 0.2), (leaked, 1), (usual, 0.3)):
+        for more in ({}, {"obfuscation": "x"}):
+            body = stream([{**chunk({"content": each} if isinstance(each, str) else each), **more} for each in deltas])
+            assert check(body, asked(target, *WEATHER, model="kimi-k2.5"), "chat", target) < most
+
+
+@settings(max_examples=60, deadline=None)
+@given(deltas=INSIDE, more=st.sampled_from([{}, {"obfuscation": "x8"}, {"id": "c2"}]))
+@pytest.mark.parametrize("target", APIS)
+def test_any_deltas_in_a_string_of_a_native_call(target: str, deltas: list[str], more: dict[str, Any]) -> None:
+    texts = ['{"description": "', "a", "b", "c", *deltas, "ab", "cd", 'ef"}']
+    calls = [{"tool_calls": [{"index": 0, "function": {"arguments": text}}]} for text in texts]
+    first = {"index": 0, "id": "call_1", "type": "function", "function": {"name": "task", "arguments": ""}}
+    body = stream([{**chunk(delta), **more} for delta in ({"tool_calls": [first]}, *calls)], finish="tool_calls")
+    check(body, asked(target, *WEATHER), "chat", target)
+
+
 @pytest.mark.parametrize("target", ["chat", "responses"])
 @pytest.mark.parametrize("odd", ["<", "f", "a <", "é", "\u2028", "\\", '"', "\n", "", "x" * 600, "<|tool_call_begin|>", "\ud83c"])
 def test_bundles(odd: str, target: str) -> None:
