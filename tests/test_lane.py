@@ -7,10 +7,11 @@ from itertools import batched, product
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import legal
+from examples import examples
 from patterns import all_patterns
 from patterns.irregular import REQUEST
 from piecewise import COMMENT, same
@@ -51,17 +52,12 @@ def check(body: bytes, request: Any, source: str = "chat", target: str = "chat")
     """Whether lanes change nothing, by event, in bundles of them, and cut at random; the part of the events that is read."""
     events = [part + b"\n\n" for part in body.split(b"\n\n") if part]
     assert b"".join(events) == body
-    cuttings = [
-        events,
-        *([b"".join(events[at : at + size]) for at in range(0, len(events), size)] for size in (3, 7, 30)),
-        [body],
-        pieces(body.decode("latin-1"), 1, (40, 300, 700)),
-    ]
+    cuttings = [tuple(map(b"".join, batched(events, size))) for size in (1, 3, 7, 30, len(events))]
+    cuttings.append(tuple(part.encode("latin-1") for part in pieces(body.decode("latin-1"), 1, (40, 300, 700))))
     shares, outs = [], []
-    for chunks in cuttings:
-        given_ = [part if isinstance(part, bytes) else part.encode("latin-1") for part in chunks]
-        plain, _ = run(given_, request, source, target, lanes=False)
-        quick, read = run(given_, request, source, target, lanes=True)
+    for chunks in dict.fromkeys(cuttings):  # a short stream is the same in several
+        plain, _ = run(chunks, request, source, target, lanes=False)
+        quick, read = run(chunks, request, source, target, lanes=True)
         same(quick, plain, body)
         shares.append(read / max(1, len(events)))
         outs.append(COMMENT.sub(b"", b"".join(quick[0])))
@@ -298,7 +294,7 @@ HELD_DELTAS = st.lists(
 )  # fmt: skip
 
 
-@settings(max_examples=200, deadline=None)
+@examples(0.8)
 @example(deltas=['[{"name": "task", "arguments": {"description": "', "", "a"], begun="", model="mistral-large", ascii_=False, fields=("content", "content"))
 @example(  # a doubt is given up inside of a value
     deltas=["a", "a", "a", "a", "[TOOL_CALLS]", "a", " look"], begun=M2[20:80], model="minimax-m2", ascii_=False, fields=("reasoning_content", "content")
@@ -402,7 +398,7 @@ DELTAS = st.lists(
 )  # fmt: skip
 
 
-@settings(max_examples=200, deadline=None)
+@examples(0.8)
 @given(deltas=DELTAS, ascii_=st.booleans(), varies=st.booleans(), field=st.sampled_from(["content", "reasoning_content", "arguments"]))
 def test_any_deltas(deltas: list[str], *, ascii_: bool, varies: bool, field: str) -> None:
     def delta(text: str) -> dict[str, Any]:
@@ -438,7 +434,7 @@ def test_texts_that_look_like_what_is_around_them(text: str, target: str) -> Non
         check(stream(texts), asked(target, *WEATHER, model="kimi-k2.5"), "chat", target)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(0.25)
 @given(deltas=INSIDE, ascii_=st.booleans())
 @example(deltas=["a", "b", "", "c"], ascii_=True)  # what has no text passes, also in a call
 @pytest.mark.parametrize("begin", ['{"description": "', "description='", 'description="', "description=r'", "description='''"])
@@ -623,7 +619,7 @@ BEYOND = without(ODD, frozenset(), openers(ODD).search)
 OPENERS = vocabulary(tuple(armed(None, profile_for("gpt-oss-20b", ""))))
 
 
-@settings(max_examples=500, deadline=None)
+@examples(5)
 @given(
     st.text()
     | st.lists(
