@@ -943,6 +943,16 @@ def test_a_stream_for_a_client_that_waits_for_a_whole_answer(source: str, target
     check(target, JUDGES[target].whole(pipeline(source, target).folded(body)), expected)
 
 
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_a_stream_that_is_called_a_whole_answer(source: str, target: str) -> None:
+    """It is read as what it is, whatever the client waits for."""
+    parts, stop = ANSWERS["a call"]
+    body = speak(source, parts, stop, SPENT)
+    assert pipeline(source, target).message(body) == pipeline(source, target).folded(body)
+    assert pipeline(source, target).as_stream(body) == play(lambda: pipeline(source, target), [body])
+    check(target, JUDGES[target].read(pipeline(source, target).as_stream(body)), heard(parts, stop, SPENT))
+
+
 # events whose ends were lost on the way
 
 
