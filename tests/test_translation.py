@@ -562,6 +562,19 @@ def test_what_no_other_api_has_is_told(name: str) -> None:
             assert [note.startswith(words) for note in made.notes] == ([True] if source != target else [])
 
 
+def test_what_is_empty_is_not_lost() -> None:
+    """Some have each member in each chunk."""
+    made = pipeline("chat", "messages")
+    made.feed(event(chunk({"content": "Hi", "images": [], "annotations": None})))
+    assert made.notes == []
+
+
+@pytest.mark.parametrize("target", ["chat", "responses"])
+def test_a_message_that_is_told_again_as_a_whole_is_told_once(target: str) -> None:
+    again = {"type": "message", "role": "assistant", "content": [{"type": "text", "text": "Hi"}], "stop_reason": "end_turn"}
+    translated("messages", target, legal.sse([*legal.messages(legal.text("Hi")), again]), Heard("Hi", counts=M_USAGE), splits=60)
+
+
 def test_citations_that_come_in_deltas_are_told() -> None:
     made = pipeline("messages", "chat")
     for _ in range(2):
