@@ -26,11 +26,11 @@ _times: dict[str, float] = {}
 
 
 def _few(cuts: Callable[..., Iterator[list[bytes]]]) -> Callable[..., Iterator[list[bytes]]]:
-    """Whole, byte by byte, and once at random."""
+    """Whole, byte by byte, and once at random; or three of what there is."""
     return lambda *arguments, **named: islice(cuts(*arguments, **named), 3)
 
 
-streams.cuts = _few(streams.cuts)
+streams.cuts, streams.at_every_place = _few(streams.cuts), _few(streams.at_every_place)
 _MOST = verification.MAX_WORK
 
 

@@ -1,6 +1,7 @@
 """Whether lanes change nothing: see toolmend/lane.py."""
 
 from collections.abc import Sequence
+from itertools import batched
 from typing import Any
 
 from piecewise import COMMENT, same
@@ -31,17 +32,12 @@ def check(body: bytes, request: Any, source: str = "chat", target: str = "chat")
     """Whether lanes change nothing, by event, in bundles of them, and cut at random; the part of the events that is read."""
     events = [part + b"\n\n" for part in body.split(b"\n\n") if part]
     assert b"".join(events) == body
-    cuttings = [
-        events,
-        *([b"".join(events[at : at + size]) for at in range(0, len(events), size)] for size in (3, 7, 30)),
-        [body],
-        pieces(body.decode("latin-1"), 1, (40, 300, 700)),
-    ]
+    cuttings = [tuple(map(b"".join, batched(events, size))) for size in (1, 3, 7, 30, len(events))]
+    cuttings.append(tuple(part.encode("latin-1") for part in pieces(body.decode("latin-1"), 1, (40, 300, 700))))
     shares, outs = [], []
-    for chunks in cuttings:
-        given_ = [part if isinstance(part, bytes) else part.encode("latin-1") for part in chunks]
-        plain, _ = run(given_, request, source, target, lanes=False)
-        quick, read = run(given_, request, source, target, lanes=True)
+    for chunks in dict.fromkeys(cuttings):  # a short stream is the same in several
+        plain, _ = run(chunks, request, source, target, lanes=False)
+        quick, read = run(chunks, request, source, target, lanes=True)
         same(quick, plain, body)
         shares.append(read / max(1, len(events)))
         outs.append(COMMENT.sub(b"", b"".join(quick[0])))

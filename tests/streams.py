@@ -3,9 +3,13 @@
 import json
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 META = {"id": "c1", "object": "chat.completion.chunk", "created": 1760000000, "model": "kimi-k2.5"}
+
+PIECE = 200
+"""Bytes; an event of most recordings has 180."""
 
 
 def tool(name: str, **properties: Any) -> dict[str, Any]:
@@ -83,6 +87,15 @@ def cuts(body: bytes, splits: int | None = None) -> Iterator[list[bytes]]:
         places = random.Random(len(body)).sample(places, splits)
     for at in places:
         yield [body[:at], body[at:]]
+
+
+def at_every_place(body: bytes) -> Iterator[list[bytes]]:
+    """The body in pieces longer than a usual event, from each offset on: cut at every place, a piece's length apart at a time.
+
+    So it takes two hundred ways, and not as many as the body has bytes.
+    """
+    for first in range(1, PIECE + 1):
+        yield [body[at:to] for at, to in pairwise([0, *range(first, len(body), PIECE), len(body)])]
 
 
 def play(make: Callable[[], Any], chunks: Iterable[bytes]) -> bytes:

@@ -71,6 +71,7 @@ FORMS: dict[str, tuple[str, Found]] = {
         ("", "Hm.", [READS, TELLS]),
     ),
     "stripped-final": ("assistantfinalHello.", ("Hello.", "", [])),
+    "stripped-amid-a-text": ("It says assistantfinal there.", ("It says assistantfinal there.", "", [])),
     "stripped-half": (f"to=functions.read_file json{READ[:-9]}", ("", "", [("read_file", READ[:-9])])),
     "stripped-no-thought": ("analysisResult = assistant  # final", ("analysisResult = assistant  # final", "", [])),
     "stripped-other-recipient": ("assistantanalysis to=python code{}", ("", " to=python code{}", [])),

@@ -235,6 +235,15 @@ def test_what_is_a_call_all_the_same(name: str) -> None:
         assert bool(found.ended) == ended
 
 
+@pytest.mark.parametrize("value", ["UTC", "a <parameter=x> b\n</parameter>"], ids=["without its end", "a tag inside"])
+def test_an_end_tag_that_is_said_behind_a_call_is_none_of_its_value(value: str) -> None:
+    """Nothing that could follow a value stands behind it."""
+    text = f"<tool_call>\n<function=get_time>\n<parameter=zone>\n{value}\n</function>\n</tool_call> ends with </parameter> here"
+    for at in range(len(text)):
+        found = Told([text[:at], text[at:]], OFFERED, ("qwen3_coder",))
+        assert (found.content, len(found.calls)) == (" ends with </parameter> here", 1)
+
+
 def test_an_id_that_is_taken() -> None:
     found = Told([f"{B}functions.task:1{A}{{}}{C}{B}task{A}{{}}{C}"], OFFERED)
     assert [id_ for id_, _, _ in found.calls] == ["functions.task:1", "functions.task:2"]

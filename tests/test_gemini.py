@@ -197,6 +197,18 @@ def test_a_call_that_breaks_off(framing: str, tail: str) -> None:
     assert answer.finish == (["MAX_TOKENS"] if tail != "drop" else [])
 
 
+def test_a_call_and_an_element_that_break_off() -> None:
+    """What there is of the call goes out behind half an element, to which nothing is added."""
+    text = f'Look.{S}{B}functions.get_weather:0<|tool_call_argument_begin|>{{"city": "Bei'
+    half = b',\n{"candidates": ['
+    body = gemini_array(gemini_chunks([text[:30], text[30:]], finish=None)).rstrip().removesuffix(b"]") + half
+    client = play(pipeline, [body])
+    last = json.loads(client.partition(half)[2].lstrip(b", \r\n"))
+    assert last["candidates"][0]["content"]["parts"] == [{"text": 'get_weather {"city": "Bei'}]
+    for chunks in WAYS(body):
+        assert play(pipeline, chunks) == client
+
+
 def test_a_body_that_is_cut() -> None:
     """Wherever: no exception, and no end that did not come."""
     body = gemini_array(gemini_chunks(["Look. ", ONE[:30], ONE[30:], "Done."]))

@@ -3,9 +3,10 @@
 import json
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from examples import examples
 from toolmend import glance
 from toolmend.apis.learning import learn
 from toolmend.apis.shape import Shape, text_of
@@ -70,7 +71,7 @@ def right(texts: list[bytes], events: list[bytes], wrap: Wrap | None, course: Co
     assert given_ == b"".join(parts)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(0.25)
 @pytest.mark.parametrize("course", COURSES)
 @pytest.mark.parametrize("wrap", WRAPS)
 @pytest.mark.parametrize("form", FORMS)
@@ -124,7 +125,6 @@ def test_at_a_glance(form: str, wrap: str, course: str, *, texts: list[bytes], c
             assert due == around.around(json.loads(sse.data)["delta"], (), 1 if around.number < 0 else count, escapes=way.escapes) or around.number >= 0
 
 
-@settings(max_examples=100, deadline=None)
 @pytest.mark.parametrize("course", COURSES)
 @given(texts=TEXTS, size=st.integers(1, 9))
 def test_what_is_held(course: str, *, texts: list[bytes], size: int) -> None:

@@ -127,6 +127,17 @@ def test_what_is_no_json_at_all(data: bytes) -> None:
         json_text.readable(data)
 
 
+def test_objects_in_a_list_or_in_a_row() -> None:
+    for data in (b'[{"a": 1}, {"b": []}]', b'{"a": 1}{"b": []}', b'{"a": 1}\n{"b": []}'):
+        assert json_text.objects(data) == [b'{"a": 1}', b'{"b": []}']
+
+
+@pytest.mark.parametrize("data", [b"[1]", b'{"a": 1} 2', b'[{"a": 1}, "x"]', b'{"a": 1', b"[" + b"{}," * 400_000 + b"{}]"])
+def test_what_is_no_row_of_objects(data: bytes) -> None:
+    with pytest.raises(json_text.NotJSON):
+        json_text.objects(data)
+
+
 def test_of_two_members_the_last_is_replaced() -> None:
     assert json_text.replace_member('{"a": 1, "b": "a", "a": 2, "c": 3}', "a", "0") == '{"a": 1, "b": "a", "a": 0, "c": 3}'
     assert json_text.replace_member('{"a": 1, "b": {"a": 2}}', "a", "0") == '{"a": 0, "b": {"a": 2}}'

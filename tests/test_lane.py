@@ -7,10 +7,11 @@ from itertools import batched, product
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import legal
+from examples import examples
 from laned import check, run
 from patterns import all_patterns
 from patterns.irregular import REQUEST
@@ -262,7 +263,7 @@ HELD_DELTAS = st.lists(
 )  # fmt: skip
 
 
-@settings(max_examples=200, deadline=None)
+@examples(0.8)
 @example(deltas=['[{"name": "task", "arguments": {"description": "', "", "a"], begun="", model="mistral-large", ascii_=False, fields=("content", "content"))
 @example(  # a doubt is given up inside of a value
     deltas=["a", "a", "a", "a", "[TOOL_CALLS]", "a", " look"], begun=M2[20:80], model="minimax-m2", ascii_=False, fields=("reasoning_content", "content")
@@ -366,7 +367,7 @@ DELTAS = st.lists(
 )  # fmt: skip
 
 
-@settings(max_examples=200, deadline=None)
+@examples(0.8)
 @given(deltas=DELTAS, ascii_=st.booleans(), varies=st.booleans(), field=st.sampled_from(["content", "reasoning_content", "arguments"]))
 def test_any_deltas(deltas: list[str], *, ascii_: bool, varies: bool, field: str) -> None:
     def delta(text: str) -> dict[str, Any]:
@@ -402,7 +403,7 @@ def test_texts_that_look_like_what_is_around_them(text: str, target: str) -> Non
         check(stream(texts), asked(target, *WEATHER, model="kimi-k2.5"), "chat", target)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(0.25)
 @given(deltas=INSIDE, ascii_=st.booleans())
 @example(deltas=["a", "b", "", "c"], ascii_=True)  # what has no text passes, also in a call
 @pytest.mark.parametrize("begin", ['{"description": "', "description='", 'description="', "description=r'", "description='''"])
@@ -432,14 +433,16 @@ def test_escapes_that_are_cut(source: str, target: str) -> None:
     native = [{"tool_calls": [{"index": 0, "function": {"arguments": text}}]} for text in arguments]
     native[0]["tool_calls"][0] |= {"id": "call_1", "type": "function"}
     native[0]["tool_calls"][0]["function"] |= {"name": "task"}  # type: ignore[operator]
-    usual = [before, '{"description": "', *["if ", "x;\\", "n", "say(\\", '"a', "b", "\\n", "\\\"", ")"] * 20, '"}', behind]
-    for deltas, most in ((native, 0.2), (leaked, 1), (usual, 0.3)):
-        for more in ({}, {"obfuscation": "x"}):
-            body = stream([{**chunk({"content": each} if isinstance(each, str) else each), **more} for each in deltas])
+    usual = [before, '{"description": "', *["if ", "x;\\", "n", "say(\\", '"a', "b", "\\n", '\\"', ")"] * 20, '"}', behind]
+    for deltas, most in ((native, 0.2), (leaked, 1.1), (usual, 0.3)):
+        for varies in (False, True):
+            more = [{"obfuscation": f"x{n}"} if varies else {} for n in range(len(deltas))]
+            made = [chunk({"content": each} if isinstance(each, str) else each) for each in deltas]
+            body = stream([each | filler for each, filler in zip(made, more, strict=True)])
             assert check(body, asked(target, *WEATHER, model="kimi-k2.5"), "chat", target) < most
 
 
-@settings(max_examples=60, deadline=None)
+@examples(0.25)
 @given(deltas=INSIDE, more=st.sampled_from([{}, {"obfuscation": "x8"}, {"id": "c2"}]))
 @pytest.mark.parametrize("target", APIS)
 def test_any_deltas_in_a_string_of_a_native_call(target: str, deltas: list[str], more: dict[str, Any]) -> None:
@@ -647,7 +650,7 @@ BEYOND = without(ODD, frozenset(), openers(ODD).search)
 OPENERS = vocabulary(tuple(armed(None, profile_for("gpt-oss-20b", ""))))
 
 
-@settings(max_examples=500, deadline=None)
+@examples(5)
 @given(
     st.text()
     | st.lists(

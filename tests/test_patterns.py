@@ -39,7 +39,7 @@ def test_pattern(name: str) -> None:
     assert tuple(pipeline.rules) == pattern.rules
     if not pattern.rules:
         assert client == upstream
-    for chunks in cuts(upstream, splits=60):
+    for chunks in cuts(upstream, splits=40):
         assert play(lambda: make(pattern), chunks) == client
 
 

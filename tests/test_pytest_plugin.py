@@ -26,6 +26,8 @@ def post(provider, path="/v1/chat/completions", **more):
     return urllib.request.build_opener(urllib.request.ProxyHandler({{}})).open(request, timeout=20).read()
 
 """
+UNUSED = ("cacheprovider", "hypothesispytest", "anyio")
+"""Plugins of pytest: without bytecode, each process reads all of Hypothesis anew to be able to tell of its assertions."""
 type Run = Callable[..., pytest.RunResult]
 
 
@@ -39,7 +41,7 @@ def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Run:
     def run(test: str = "", *words: str) -> pytest.RunResult:
         if test:
             pytester.makepyfile(TEST + test)
-        return pytester.runpytest_subprocess("-p", "no:cacheprovider", *words)
+        return pytester.runpytest_subprocess(*(f"-pno:{name}" for name in UNUSED), *words)
 
     return run
 

@@ -143,3 +143,12 @@ def test_what_is_held_has_a_bound(before: str) -> None:
     assert told.content.startswith(before)
     assert told.calls == [["functions.a:1", "a", "{}"]]
     assert told.rules == ["hold_limit", "kimi_k2"]
+
+
+@pytest.mark.parametrize("reasoning", [False, True], ids=["content", "reasoning"])
+def test_how_one_text_goes_on_says_nothing_of_the_other(reasoning: bool) -> None:
+    reader = Reader(vocabulary((DIALECTS["kimi_k2"],)), UNKNOWN, 0, lambda: "call_0", lambda _: None)
+    reader.feed("Hm.", reasoning)
+    for held in (False, True):
+        assert reader.course(reasoning=reasoning, held=held)
+        assert reader.course(reasoning=not reasoning, held=held) is None

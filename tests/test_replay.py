@@ -8,6 +8,7 @@ import pytest
 
 from other_streams import recorded_streams
 from patterns import recorded_patterns
+from streams import at_every_place
 from toolmend import replay
 from toolmend.dialects import DIALECTS
 from toolmend.recordings.event_diff import diff
@@ -15,14 +16,26 @@ from toolmend.recordings.verification import check
 
 FLOWS = Path(__file__).parent.parent / "flows"
 RECORDINGS = {str(folder.relative_to(FLOWS)): folder for folder in replay.find(FLOWS)}
+SPLITS = 128
+"""Two-way splits of each: all of them take as long as a third of all other tests."""
 
 
 @pytest.mark.parametrize("name", RECORDINGS)
 def test_recording(name: str) -> None:
-    """In the recorded chunks, whole, byte by byte, at every two-way split and at random the same bytes and rules."""
-    result = check(RECORDINGS[name], splits=None)
+    """In the recorded chunks, whole, byte by byte, at random, at many two-way splits and cut at every place: the same bytes and rules."""
+    result = check(RECORDINGS[name], splits=SPLITS)
     assert result.passed, "\n".join((result.problem, result.how, *diff(result.expected, result.got)))
     assert not [note for note in result.notes if "no rule" not in note]
+    recording = replay.load(RECORDINGS[name])
+    for chunks in at_every_place(b"".join(recording.chunks)):
+        assert replay.replay(recording, chunks) == (recording.client, recording.meta["rules"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", RECORDINGS)
+def test_recording_at_every_two_way_split(name: str) -> None:
+    result = check(RECORDINGS[name], splits=None)
+    assert result.passed, "\n".join((result.problem, result.how, *diff(result.expected, result.got)))
 
 
 def test_every_pattern_that_is_to_be_is_recorded() -> None:

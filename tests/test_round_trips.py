@@ -10,9 +10,10 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from streams import chunk, event
 from toolmend import json_text
 from toolmend.pipeline import Pipeline
@@ -205,7 +206,7 @@ def test_the_table_names_what_there_is() -> None:
 
 
 @pytest.mark.parametrize("name", SAYS)
-@settings(max_examples=25, deadline=None)
+@examples(0.25)
 @given(data=st.data())
 def test_what_is_written_is_read(name: str, data: st.DataObject) -> None:
     can = common(name, name)
@@ -219,7 +220,7 @@ def test_what_is_written_is_read(name: str, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize(("here", "there"), [(here, there) for here in SAYS for there in SAYS if SAYS[here][0] != SAYS[there][0]])
-@settings(max_examples=25, deadline=None)
+@examples(0.25)
 @given(data=st.data())
 def test_there_and_back(here: str, there: str, data: st.DataObject) -> None:
     can = common(here, there)
@@ -280,7 +281,7 @@ SEALED = [  # the upstream, its host, what it has sealed
 
 @pytest.mark.parametrize(("client", "upstream", "host", "seal"), [(client, *row) for client in ASKS for row in SEALED if client != row[0]])
 @given(text=WORDS)
-@settings(max_examples=10, deadline=None)
+@examples(0.1)
 def test_what_an_upstream_has_sealed_comes_back_to_it(client: str, upstream: str, host: str, seal: Seal, text: str) -> None:
     text = "" if seal.kind == "redacted" else text
     translated = translate(ASKS[client](text, envelope(seal)), client, upstream, host=host)

@@ -462,6 +462,14 @@ def test_what_the_breaking_chunk_still_gave_is_sent_by_a_pipeline_that_fails() -
     assert [error.partition(":")[0] for error in errors] == ["the mending failed", "the content coding is broken"]
 
 
+def test_a_coding_that_breaks_in_what_a_codec_fails_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether the client has all is not known then: it is told, and gets every byte."""
+    monkeypatch.setattr("toolmend.stream.events_of", lambda *_, **__: 1 / 0)
+    callable_, errors = mend(Pipeline(WEATHER), "gzip")
+    assert play(callable_, [gzip.compress(SHORT) + b"garbage"]) == SHORT + UNREADABLE
+    assert [error.partition(":")[0] for error in errors] == ["the content coding is broken"]
+
+
 def test_the_headers_of_a_coding_are_no_early_end() -> None:
     body = gzip.compress(BODY)
     callable_, _ = mend(Pipeline(WEATHER), "gzip")

@@ -562,6 +562,19 @@ def test_what_no_other_api_has_is_told(name: str) -> None:
             assert [note.startswith(words) for note in made.notes] == ([True] if source != target else [])
 
 
+def test_what_is_empty_is_not_lost() -> None:
+    """Some have each member in each chunk."""
+    made = pipeline("chat", "messages")
+    made.feed(event(chunk({"content": "Hi", "images": [], "annotations": None})))
+    assert made.notes == []
+
+
+@pytest.mark.parametrize("target", ["chat", "responses"])
+def test_a_message_that_is_told_again_as_a_whole_is_told_once(target: str) -> None:
+    again = {"type": "message", "role": "assistant", "content": [{"type": "text", "text": "Hi"}], "stop_reason": "end_turn"}
+    translated("messages", target, legal.sse([*legal.messages(legal.text("Hi")), again]), Heard("Hi", counts=M_USAGE), splits=60)
+
+
 def test_citations_that_come_in_deltas_are_told() -> None:
     made = pipeline("messages", "chat")
     for _ in range(2):
@@ -941,6 +954,16 @@ STREAMS = [
 def test_a_stream_for_a_client_that_waits_for_a_whole_answer(source: str, target: str, name: str) -> None:
     body, expected = {"chat": IRREGULAR, "messages": MESSAGES, "responses": RESPONSES}[source][name]
     check(target, JUDGES[target].whole(pipeline(source, target).folded(body)), expected)
+
+
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_a_stream_that_is_called_a_whole_answer(source: str, target: str) -> None:
+    """It is read as what it is, whatever the client waits for."""
+    parts, stop = ANSWERS["a call"]
+    body = speak(source, parts, stop, SPENT)
+    assert pipeline(source, target).message(body) == pipeline(source, target).folded(body)
+    assert pipeline(source, target).as_stream(body) == play(lambda: pipeline(source, target), [body])
+    check(target, JUDGES[target].read(pipeline(source, target).as_stream(body)), heard(parts, stop, SPENT))
 
 
 # events whose ends were lost on the way

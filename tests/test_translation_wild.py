@@ -8,10 +8,11 @@ import random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import legal
+from examples import examples
 from patterns.kimi import ONE
 from patterns.qwen import H
 from spoken import APIS, JUDGES, PAIRS, WEATHER, Asked, Part, Text, Thought, asked, speak
@@ -107,7 +108,7 @@ def body_of(source: str, order: list[Any]) -> bytes:
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_whatever_comes_what_goes_out_is_legal(source: str, target: str) -> None:
-    @settings(max_examples=60)
+    @examples(0.6)
     @given(st.data())
     def holds(data: st.DataObject) -> None:
         pool = WILD[source]
@@ -135,7 +136,7 @@ SAYS: list[Part] = [
 def test_a_legal_stream_with_leaks_anywhere_stays_legal(source: str, target: str) -> None:
     """With calls between, in blocks of their own, in the same API too; and no call is lost or made up."""
 
-    @settings(max_examples=40)
+    @examples(0.2)
     @given(st.lists(st.integers(0, len(SAYS)), max_size=6), st.integers(0, 9))
     def holds(order: list[int], seed: int) -> None:
         parts = [SAYS[at] if at < len(SAYS) else Asked(f"call_{place}", "task", '{"description":"x"}') for place, at in enumerate(order)]
