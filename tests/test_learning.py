@@ -127,6 +127,31 @@ def test_events_without_names(source: str) -> None:
             assert check(body, asked(target, *WEATHER, model="kimi-k2.5"), source, target) < 0.5
 
 
+FRONTS: dict[str, tuple[Callable[[int], bytes], float]] = {
+    "no blank": (lambda _: b"data:", 0.5),
+    "a name": (lambda _: b"event: message\ndata: ", 0.5),
+    "a name without a blank": (lambda _: b"event:message\r\ndata:", 0.5),
+    "a number": (lambda n: b"id: %d\ndata: " % n, 0.5),
+    "a number and a name": (lambda n: b"id:%d\nevent:result\ndata:" % n, 0.5),
+    "a number of another kind at times": (lambda n: b"id: %b\ndata: " % (b"x" if n % 9 == 8 else b"%d" % n), 1.1),
+    "the name first": (lambda n: b"event: message\nid: %d\ndata: " % n, 1.1),
+    "a comment": (lambda _: b":HTTP_STATUS/200\ndata: ", 1.1),
+    "a time to wait": (lambda n: b"retry: %d\ndata: " % n, 1.1),
+}
+
+
+@pytest.mark.parametrize("target", APIS)
+@pytest.mark.parametrize("name", FRONTS)
+def test_what_stands_in_front_of_the_data(name: str, target: str) -> None:
+    front, most = FRONTS[name]
+    for answer in ANSWERS.values():
+        events = speak("chat", answer).split(b"\n\n")[:-1]
+        body = b"".join(each.replace(b"data: ", front(n), 1) + b"\n\n" for n, each in enumerate(events))
+        request = asked(target, *WEATHER, model="kimi-k2.5")
+        share = check(body, request, "chat", target)
+        assert share < (1.1 if answer is ANSWERS["a leaked call"] and target == "chat" else most)
+
+
 def test_items_told_by_their_ids_alone() -> None:
     """At one place, as vLLM has them: an id that is known is no id that varies."""
     delta = {"type": "response.function_call_arguments.delta", "output_index": 0}

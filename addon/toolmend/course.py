@@ -5,12 +5,15 @@ which course it is (reader.py, scanner.py), the codec that of native arguments; 
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cache
 from typing import NamedTuple
 
 from . import json_text
 from .openings import Found
+
+HALF = b"\\\\"
+"""A backslash, as it stands in a JSON string."""
 
 type Place = re.Match[str] | Found
 """Where something stands in a text."""
@@ -35,6 +38,23 @@ class Course(NamedTuple):
     begun: Callable[[str, Place], int] = lambda _, __: -1
     cuts: bool = False
     moves: bool = False
+
+    def goes_on(self, run: Sequence[bytes], text: bytes) -> bool:
+        """Whether a text is quiet behind a run of others."""
+        said = (cut_off(run) if self.cuts else b"") + text
+        match = self.quiet.match(said + b'"')
+        return match is not None and match.end() == len(said)
+
+
+def cut_off(run: Sequence[bytes]) -> bytes:
+    """Half of the escape in whose middle a run of arguments ends; b"" if it does not."""
+    count = 0
+    for text in reversed(run):
+        rest = text.rstrip(b"\\")
+        count += len(text) - len(rest)
+        if rest:
+            break
+    return HALF if count // len(HALF) % 2 else b""
 
 
 KNOWN = 3

@@ -11,13 +11,13 @@ from bisect import bisect
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from itertools import accumulate, batched
+from itertools import accumulate
 
 from .apis.leaves import ANY_TEXT
 from .apis.shape import Match, Shape, text_of
-from .course import Course
+from .course import HALF, Course, cut_off
 from .cut import Cut
-from .wrap import TEXT, Wrap
+from .wrap import Around
 
 MOST = 512
 """Deltas that wait to be read: reading them costs as much as one, so a few hundred make it cost nothing."""
@@ -34,14 +34,8 @@ WORD, WORDS = 16, 2048
 BEGINNING = 64
 """Bytes that vary in an event whose text, of WORD bytes at most, may be the beginning of something."""
 
-HALF = b"\\\\"
-"""A backslash, as it stands in a JSON string."""
-
 type Glance = Callable[[bytes], bytes | None]
 """What goes out for a chunk, which has been taken in then; None where it is not told."""
-
-type Around = Callable[[Sequence[bytes], int], bytes]
-"""What goes out for deltas, of which all that varies is given, the first of them the one that is the next but so many."""
 
 type Texts = tuple[Sequence[bytes], Sequence[bytes], int, int]
 """Of events that stand in a row, and all that varies in them; where the last of them begins, and ends."""
@@ -64,24 +58,6 @@ def nothing(_: bytes) -> bytes | None:
     return None
 
 
-def cut_off(run: Sequence[bytes]) -> bytes:
-    """Half of the escape in whose middle a run of arguments ends; b"" if it does not."""
-    count = 0
-    for text in reversed(run):
-        rest = text.rstrip(b"\\")
-        count += len(text) - len(rest)
-        if rest:
-            break
-    return HALF if count // len(HALF) % 2 else b""
-
-
-def goes_on(course: Course, run: Sequence[bytes], text: bytes) -> bool:
-    """Whether a text is quiet behind a run."""
-    said = (cut_off(run) if course.cuts else b"") + text
-    match = course.quiet.match(said + b'"')
-    return match is not None and match.end() == len(said)
-
-
 def same(shape: Shape, course: Course, several: Glance, run: list[bytes]) -> Glance:
     """Of events in which nothing but the text varies, and that pass as they are. Their texts go into `run`."""
     head, tail = shape.head, shape.rest[0][1]
@@ -98,7 +74,7 @@ def same(shape: Shape, course: Course, several: Glance, run: list[bytes]) -> Gla
         return True
 
     def is_quiet_behind(text: bytes) -> bool:
-        return text != b"" and goes_on(course, run, text) and (text.isascii() or is_utf8(text))
+        return text != b"" and course.goes_on(run, text) and (text.isascii() or is_utf8(text))
 
     def glance(data: bytes) -> bytes | None:
         if len(data) < most and data.endswith(tail) and data.startswith(head) and len(run) < MOST:
@@ -133,7 +109,7 @@ def varying(shape: Shape, course: Course, several: Glance, run: list[bytes], las
                 and form % (parts := found.groups()) == data
                 and (text := parts[place])
                 and parts[again] == text
-                and (not cuts or goes_on(course, run, text))
+                and (not cuts or course.goes_on(run, text))
                 and (text.isascii() or is_utf8(text))
             ):
                 given = around(parts, len(run) + 1) if around else data
@@ -187,7 +163,7 @@ def together(shape: Shape, course: Course, run: list[bytes], last: Last, *, coun
             return None
         if not said or b"" in texts or not (said.isascii() or is_utf8(b" ".join(texts))):
             return None
-        if not goes_on(course, run, said):
+        if not course.goes_on(run, said):
             return None
         if len(said) > LONGEST and len(max(texts, key=len)) > LONGEST:
             return None
@@ -241,65 +217,6 @@ def _begins(course: Course, text: bytes) -> bool:
     said = text_of(text)
     stop = course.stops(said) if said and said.isascii() else None
     return said is not None and stop is not None and 0 <= course.begun(said, stop) < len(said)
-
-
-def moved(texts: Sequence[bytes]) -> Sequence[bytes]:
-    """Texts, each without half of an escape at its end, which stands in front of the next one. The last has none."""
-    if not any(text.endswith(HALF) for text in texts[:-1]):
-        return texts
-    out, before = list[bytes](), b""
-    for text in texts:
-        said = before + text
-        before = cut_off((said,))
-        out.append(said.removesuffix(before))
-    return out
-
-
-def around(wrap: Wrap, course: Course) -> Around:
-    """What goes out for a text, and around it."""
-    escapes, moves = course.escapes, course.moves
-    quotes = [b'"%b"' % part for part in wrap.parts]
-    parts = (quotes[0][1:], *quotes[1:-1], quotes[-1][:-1])
-    between, number, end = parts[-1] + parts[0], wrap.number, wrap.end
-
-    def put(texts: Sequence[bytes], count: int) -> bytes:
-        if moves:
-            texts = moved(texts)
-        said = b"".join(texts)
-        if said.find(b"\\") >= 0 or not said.isascii():
-            return b"".join([wrap.around(text_of(text) or "", (), at, escapes=escapes) for at, text in enumerate(texts, count)])
-        if number >= 0:
-            return b"".join([text.join(parts) + b"%d" % (number + at) + end for at, text in enumerate(texts, count)])
-        if len(parts) > 2:
-            return b"".join([text.join(parts) for text in texts])
-        return parts[0] + between.join(texts) + parts[1]
-
-    return put
-
-
-def around_all(wrap: Wrap, shape: Shape, course: Course) -> Around:
-    """`around`, where more than the text goes out as it varies: all that does is given, of each delta."""
-    escapes, moves = course.escapes, course.moves
-    width, place = len(shape.rest), shape.place
-    first, *literals = (part.replace(b"%", b"%%") for part in wrap.parts)
-    slots = [b'"%b"' if where == TEXT else b"%b" for where in wrap.varies]
-    form = first + b"".join(slot + literal for slot, literal in zip(slots, literals, strict=True))
-    places = [place if where == TEXT else where for where in wrap.varies]
-
-    def put(given: Sequence[bytes], count: int) -> bytes:
-        out = []
-        if moves:
-            given = list(given)
-            given[place::width] = moved(given[place::width])
-        for at, delta in enumerate(batched(given, width), count):
-            text = delta[place]
-            if wrap.number >= 0 or b"\\" in text or not text.isascii():
-                out.append(wrap.around(text_of(text) or "", delta, at, escapes=escapes))
-            else:
-                out.append(form % tuple([delta[where] for where in places]))
-        return b"".join(out)
-
-    return put
 
 
 def rows(shape: Shape, course: Course, run: Sequence[bytes], *, alone: bool) -> Row:

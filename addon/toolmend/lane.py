@@ -19,18 +19,14 @@ from dataclasses import replace
 from itertools import pairwise
 
 from .apis.shape import ROOM, Shape, text_of
-from .course import Course
+from .course import Course, cut_off
 from .glance import (
     LONGEST,
     MOST,
     ROW,
-    Around,
     Glance,
     Last,
     Row,
-    around,
-    around_all,
-    cut_off,
     nothing,
     passing,
     rows,
@@ -41,7 +37,7 @@ from .glance import (
     wrapped,
 )
 from .sse import ServerSentEvent, block_end, parse
-from .wrap import Wrap
+from .wrap import Around, Wrap, around, around_all
 
 MOST_CHARACTERS = ROOM // 8
 """Bytes of their texts that are counted; those that glance.py takes in are few enough. What is read late must be within ROOM."""

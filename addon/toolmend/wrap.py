@@ -7,17 +7,22 @@ Rule of this file: it works on what went out, and knows no API.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import batched
 from typing import NamedTuple
 
 from . import json_text
-from .course import Escapes
+from .apis.shape import Shape, text_of
+from .course import HALF, Course, Escapes, cut_off
 
 _SEQUENCE = re.compile(rb'(?<="sequence_number":)\d+')
 _MEMBER = re.compile(rb'("[^"\\]*")\s*:\s*(["\[]?)\Z')
 
 TEXT = -1
 """The text, among what varies."""
+
+type Around = Callable[[Sequence[bytes], int], bytes]
+"""What goes out for deltas, of which all that varies is given, the first of them the one that is the next but so many."""
 
 
 class Wrap(NamedTuple):
@@ -96,3 +101,62 @@ def wrap_of(given: bytes, text: bytes, others: Sequence[tuple[int, bytes, bytes]
 def quoted(text: str, *, escapes: Escapes | None) -> bytes:
     """A text as it stands in JSON, or what it becomes in arguments."""
     return json_text.quote(escapes(text) if escapes else text).encode()
+
+
+def around(wrap: Wrap, course: Course) -> Around:
+    """What goes out for a text, and around it."""
+    escapes, moves = course.escapes, course.moves
+    quotes = [b'"%b"' % part for part in wrap.parts]
+    parts = (quotes[0][1:], *quotes[1:-1], quotes[-1][:-1])
+    between, number, end = parts[-1] + parts[0], wrap.number, wrap.end
+
+    def put(texts: Sequence[bytes], count: int) -> bytes:
+        if moves:
+            texts = moved(texts)
+        said = b"".join(texts)
+        if said.find(b"\\") >= 0 or not said.isascii():
+            return b"".join([wrap.around(text_of(text) or "", (), at, escapes=escapes) for at, text in enumerate(texts, count)])
+        if number >= 0:
+            return b"".join([text.join(parts) + b"%d" % (number + at) + end for at, text in enumerate(texts, count)])
+        if len(parts) > 2:
+            return b"".join([text.join(parts) for text in texts])
+        return parts[0] + between.join(texts) + parts[1]
+
+    return put
+
+
+def around_all(wrap: Wrap, shape: Shape, course: Course) -> Around:
+    """`around`, where more than the text goes out as it varies: all that does is given, of each delta."""
+    escapes, moves = course.escapes, course.moves
+    width, place = len(shape.rest), shape.place
+    first, *literals = (part.replace(b"%", b"%%") for part in wrap.parts)
+    slots = [b'"%b"' if where == TEXT else b"%b" for where in wrap.varies]
+    form = first + b"".join(slot + literal for slot, literal in zip(slots, literals, strict=True))
+    places = [place if where == TEXT else where for where in wrap.varies]
+
+    def put(given: Sequence[bytes], count: int) -> bytes:
+        out = []
+        if moves:
+            given = list(given)
+            given[place::width] = moved(given[place::width])
+        for at, delta in enumerate(batched(given, width), count):
+            text = delta[place]
+            if wrap.number >= 0 or b"\\" in text or not text.isascii():
+                out.append(wrap.around(text_of(text) or "", delta, at, escapes=escapes))
+            else:
+                out.append(form % tuple([delta[where] for where in places]))
+        return b"".join(out)
+
+    return put
+
+
+def moved(texts: Sequence[bytes]) -> Sequence[bytes]:
+    """Texts, each without half of an escape at its end, which stands in front of the next one. The last has none."""
+    if not any(text.endswith(HALF) for text in texts[:-1]):
+        return texts
+    out, before = list[bytes](), b""
+    for text in texts:
+        said = before + text
+        before = cut_off((said,))
+        out.append(said.removesuffix(before))
+    return out

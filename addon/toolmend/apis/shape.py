@@ -19,6 +19,10 @@ from ..events import ReasoningDelta, TextDelta, ToolCallDelta
 from ..sse import ServerSentEvent, parse
 from .leaves import ANY_TEXT
 
+_ID = re.compile(rb"\d{1,18}+")
+_IN_FRONT = re.compile(rb"(?:id: ?(%b)\r?\n)?(?:event: ?[^\r\n]*+\r?\n)?data: ?" % _ID.pattern)
+"""What stands in front of the data of an event: its number, as few have it, and its name."""
+
 ROOM = 512 * 1024
 """Characters that must be free in whatever is bounded, where deltas pass that are read later: see lane.py, which reads sooner."""
 
@@ -115,12 +119,16 @@ class Shape:
     def raw(self, sse: ServerSentEvent) -> "Shape | None":
         """The shape of whole events, as bytes, of which this one is; None where something else may vary in them."""
         before, found, after = sse.raw.partition(sse.data or b"\n")
-        if not found or after not in (b"\n\n", b"\r\n\r\n") or not before.endswith(b"data: ") or before[:1] not in (b"d", b"e"):
+        lines = _IN_FRONT.fullmatch(before)
+        if not found or after not in (b"\n\n", b"\r\n\r\n") or lines is None:
             return None
         *rest, (match, last) = self.rest
-        shape = replace(self, head=before + self.head, rest=(*rest, (match, last + after)))
-        # the lines around the data are the event's name at most
-        return shape if parse(sse.raw, sse.raw) == ServerSentEvent(sse.raw, sse.data, sse.event) else None
+        rest.append((match, last + after))
+        shape = replace(self, head=before + self.head, rest=tuple(rest))
+        if lines[1]:
+            first, end = lines.span(1)
+            shape = replace(self, head=before[:first], rest=((_ID, before[end:] + self.head), *rest))
+        return shape if parse(sse.raw, sse.raw) == ServerSentEvent(sse.raw, sse.data, sse.event, sse.id) else None
 
 
 def text_of(text: bytes) -> str | None:
