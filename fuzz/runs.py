@@ -7,7 +7,7 @@ Rule of this file: what it builds is events, as bytes; whatever it makes odd, it
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import legal
@@ -78,6 +78,30 @@ _MEMBER = re.compile(rb'"(content|reasoning_content|arguments|partial_json|think
 _NUMBER = re.compile(rb'"(index|output_index|content_index|sequence_number|created)":( ?)\d+')
 
 
+def _own_tokens(value: dict[str, Any], count: int) -> dict[str, Any]:
+    token = {"token": "a" * (count % 3), "logprob": -0.5 * count, "bytes": [97] * (count % 3)}
+    choices = [{**each, "logprobs": {"content": [token]}, "token_ids": [count]} for each in value.get("choices", ())]
+    return {**value, "choices": choices} if choices else value
+
+
+def _own_place(value: dict[str, Any], _: int) -> dict[str, Any]:
+    delta = value.get("delta")
+    if isinstance(delta, dict) and str(value.get("type")).startswith("content"):
+        value = {**value, "delta": {name: said for name, said in delta.items() if name != "type"}}
+    return {name: said for name, said in value.items() if name not in ("index", "output_index")}
+
+
+OWN: Sequence[Callable[[dict[str, Any], int], dict[str, Any]]] = (
+    *[lambda value, _: value] * 4,
+    lambda value, count: {**value, "usage": {"prompt_tokens": 9, "completion_tokens": count // 2}},
+    lambda value, count: {**value, "id": f"c{count}"} if "choices" in value else value,
+    lambda value, count: {**value, "item_id": f"msg_{count}"} if "item_id" in value else value,
+    _own_tokens,
+    _own_place,
+)
+"""What each delta of a stream may have of its own, or lack."""
+
+
 class Style:
     """How an upstream writes its events."""
 
@@ -90,17 +114,22 @@ class Style:
         self.numbered = bool(dice.number(4))
         self.filler = not dice.number(3)
         self.escaped = dice.one((b"", b"", b"<>&", b"/"))  # by some in Go, by some in PHP
+        self.own = dice.one(OWN)
+        self.counted = not dice.number(8)
 
     def event(self, value: dict[str, Any], count: int) -> bytes:
         if not self.numbered:
             value = {key: held for key, held in value.items() if key != "sequence_number"}
         if self.filler and ("choices" in value or "delta" in value):
             value = {**value, "obfuscation": "aZ09+/=_-"[: count % 7]}
+        if value.get("choices") or "delta" in value:
+            value = self.own(value, count)
         data = json.dumps(value, ensure_ascii=self.ascii, separators=self.separators).encode(errors="surrogatepass")
         for code in self.escaped:
             data = data.replace(bytes((code,)), b"\\u%04x" % code if code != 47 else rb"\/")
         name = b"event: " + value["type"].encode() + self.newline if self.named and "type" in value else b""
-        return name + self.colon + data + self.newline * 2
+        number = b"id: %d" % count + self.newline if self.counted else b""
+        return number + name + self.colon + data + self.newline * 2
 
 
 def cut(dice: Dice, text: str) -> list[str]:

@@ -508,6 +508,19 @@ def test_a_chunk_that_ends_within_an_event(end: bytes, line: bytes, cut: int) ->
     assert b"".join(quick[0]) == b"".join(chunks)
 
 
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
+@pytest.mark.parametrize("colon", [b"data: ", b"data:"])
+def test_a_chunk_that_ends_behind_an_event_without_its_blank_line(end: bytes, colon: bytes) -> None:
+    """The line of data behind it tells that it is over."""
+    some = [event(chunk({"content": f"a{n}"})).replace(b"data: ", colon).replace(b"\n", end) for n in range(12)]
+    cut = some[8].removesuffix(end) + some[9]
+    for at in range(len(some[8]) - 3, len(cut)):
+        chunks = [*some[:8], cut[:at], cut[at:], *some[10:]]
+        plain, _ = run(chunks, REQUEST, "chat", "chat", lanes=False)
+        quick, _ = run(chunks, REQUEST, "chat", "chat", lanes=True)
+        assert quick == plain
+
+
 def test_the_very_same_bytes_pass() -> None:
     made = Pipeline(REQUEST)
     chunks = [event(chunk({"content": text})) for text in PROSE.split(" ")]

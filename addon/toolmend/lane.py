@@ -13,6 +13,7 @@ while the others were seen to let such a delta pass. Then what goes out is known
 what went out for two such deltas in a row, which were the same around the text.
 """
 
+import re
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
@@ -41,6 +42,8 @@ from .wrap import Around, Wrap, around, around_all
 
 MOST_CHARACTERS = ROOM // 8
 """Bytes of their texts that are counted; those that glance.py takes in are few enough. What is read late must be within ROOM."""
+
+_LINE = re.compile(rb"[\r\n]")
 
 MOST_JOINED = 16 * 1024
 """Bytes of texts that become one, to be read later still."""
@@ -179,7 +182,12 @@ class Lane:
     def _is_cut(self, rest: bytes) -> bool:
         """Whether this is the beginning of an event, likely of the run: who passes a stream on cuts it anywhere."""
         head = self._shape.head
-        return len(rest) < self._most and (rest.startswith(head) or head.startswith(rest)) and not block_end(rest, 0)
+        if len(rest) >= self._most or block_end(rest, 0):
+            return False
+        if len(rest) <= len(head):
+            return head.startswith(rest)
+        # in front of another line it is over: some leave out the blank one
+        return rest.startswith(head) and not _LINE.search(rest.rstrip(b"\r\n"), len(head))
 
     def _take(self, data: bytes, at: int, spans: Sequence[tuple[int, int, int]], out: list[bytes]) -> None:
         """Takes in events of a chunk, that begin at `at`, and their texts."""
