@@ -22,6 +22,9 @@ def same(quick: tuple[Any, ...], plain: tuple[Any, ...], body: bytes) -> None:
         assert b"".join(plain[0]) != body
 
 
+_DATA = re.compile(rb"^data: ?", re.MULTILINE)
+
+
 def _told(out: bytes) -> list[tuple[str, list[str]]]:
     """The events, each with its texts; several in a row that are the same around them are one.
 
@@ -34,10 +37,11 @@ def _told(out: bytes) -> list[tuple[str, list[str]]]:
         texts.extend(value[name] for name in _TEXTS if isinstance(value.get(name), str))
         return {name: "" if name in _TEXTS and isinstance(each, str) else each for name, each in value.items() if name != "sequence_number"}
 
+    out = out.replace(b"\r\n", b"\n")
     blocks = [_BOTH.sub(part, whole) for whole in out.split(b"\n\n") for part in ((rb"\2", rb"\1") if _BOTH.search(whole) else (b"",))]
     for block in blocks:
         texts = []
-        _, _, data = block.rpartition(b"data: ")
+        *_, data = _DATA.split(block)
         try:
             around = json.dumps(json.loads(data, object_hook=blank))
         except ValueError:

@@ -11,7 +11,7 @@ from bisect import bisect
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, batched, pairwise
 
 from .apis.leaves import ANY_TEXT
 from .apis.shape import Match, Shape, text_of
@@ -87,10 +87,19 @@ def same(shape: Shape, course: Course, several: Glance, run: list[bytes]) -> Gla
     return glance
 
 
-def varying(shape: Shape, course: Course, several: Glance, run: list[bytes], last: Last, around: Around | None = None) -> Glance:
+def varying(
+    shape: Shape,
+    course: Course,
+    several: Glance,
+    run: list[bytes],
+    last: Last,
+    around: Around | None = None,
+    *,
+    once: bool = False,
+) -> Glance:
     """Of events in which more than the text varies: they pass as they are, or all that does goes out `around` as it varies.
 
-    The last one becomes the `last`.
+    The last one becomes the `last`; `once`: that one again is dropped.
 
     The pattern skips what stands between, and what they would be put together is compared with what came. It is made where a
     run has begun: shapes may be others in each event.
@@ -101,6 +110,8 @@ def varying(shape: Shape, course: Course, several: Glance, run: list[bytes], las
 
     def glance(data: bytes) -> bytes | None:
         nonlocal match
+        if once and data == last[-1]:
+            return b""
         if len(data) < most and 0 < len(run) < MOST:
             if match is None:
                 match = re.compile(shape.pattern(ANY_TEXT if cuts else course.quiet)).match
@@ -219,8 +230,11 @@ def _begins(course: Course, text: bytes) -> bool:
     return said is not None and stop is not None and 0 <= course.begun(said, stop) < len(said)
 
 
-def rows(shape: Shape, course: Course, run: Sequence[bytes], *, alone: bool) -> Row:
-    """Finds quiet events, about ROW, behind a run; `alone`: each text is quiet without the others."""
+def rows(shape: Shape, course: Course, run: Sequence[bytes], last: Last | None, *, alone: bool) -> Row:
+    """Finds quiet events, about ROW, behind a run; `alone`: each text is quiet without the others.
+
+    `last`: in front of them, where none may come that is the same as the one before.
+    """
     quiet, moves = course.quiet, course.moves
     place, again, most = shape.place, shape.again, ROW * shape.least + LONGEST
     cut: Cut | None = None
@@ -242,6 +256,9 @@ def rows(shape: Shape, course: Course, run: Sequence[bytes], *, alone: bool) -> 
         if moves and HALF in texts:  # nothing goes out for it
             many = min(many, texts.index(HALF))
             said = b"".join(texts[:many])
+        if last is not None and (first := _again(shape, parts, cut.width, last[-1])) < many:
+            many = first
+            said = b"".join(texts[:many])
         while (match := quiet.match(before + said + b'"')) and (size := match.end() - len(before)) < len(said):
             many = bisect(list(accumulate(map(len, texts[:many]))), size)
             said = b"".join(texts[:many])
@@ -251,6 +268,12 @@ def rows(shape: Shape, course: Course, run: Sequence[bytes], *, alone: bool) -> 
         return texts[:many], parts, end - cut.size(parts[-cut.width :]), end
 
     return row
+
+
+def _again(shape: Shape, parts: Sequence[bytes], width: int, last: bytes) -> int:
+    """Which of some events is the first that is the same as the one before; how many there are, if none is."""
+    events = [shape.parts(last), *batched(parts, width)]
+    return next((n for n, (one, other) in enumerate(pairwise(events)) if one == other), len(events) - 1)
 
 
 def is_utf8(text: bytes) -> bool:

@@ -53,7 +53,8 @@ class Lane:
     """A run of deltas. `shape`: of whole events. `wrap`: around the last delta that was read; None: they pass as they are.
 
     `holds`: nothing goes out for them, as for what is before them: they are read as one event, and leave as one. `counts`: how
-    many there are has a meaning. `wait` may keep an event that is to be told with the next one.
+    many there are has a meaning. `wait` may keep an event that is to be told with the next one. `behind`: the event in front of
+    the run, where one that comes again is dropped.
     """
 
     def __init__(
@@ -65,6 +66,7 @@ class Lane:
         holds: bool = False,
         counts: bool = False,
         wait: Glance | None = None,
+        behind: bytes = b"",
     ) -> None:
         self.holds = holds
         self._shape = shape
@@ -77,13 +79,16 @@ class Lane:
         self._most = self._least + LONGEST
         self._run: list[bytes] = []  # the texts; one may be that of several events
         self._size = 0
-        self._last: Last = deque(maxlen=1)  # where more than the text varies
+        self._last: Last = deque([behind] if behind else (), maxlen=1)  # where more than the text varies
+        self._once = behind != b""
         self._kept: list[bytes] = []  # the events that are held
         self._joins = not holds and (wrap is None or wrap.number < 0)
         self._joined = 0  # deltas that are in no text of their own
         self._takes: Glance = nothing  # takes in a chunk that is held
         run, last = self._run, self._last
-        row = rows(shape, course, run, alone=holds)
+        # a reader that looks for the end of a text may keep some of a piece for the next: it is not known how much
+        alone = holds or (wrap is not None and not (course.cuts or course.moves))
+        row = rows(shape, course, run, last if self._once else None, alone=alone)
         self._row: Row | None = row
         holed = self._around if self._holed else None
         several = passing(shape, row, run, last, holed) if wrap or holds else together(shape, course, run, last, counts=counts)
@@ -91,7 +96,7 @@ class Lane:
             several = waiting(shape, course, several, wait)
         self.glance: Glance = same(shape, course, several, run)
         if shape.varies:
-            self.glance = varying(shape, course, several, run, last, holed)
+            self.glance = varying(shape, course, several, run, last, holed, once=self._once)
         if self._around and not holed:
             self.glance = wrapped(self.glance, run, self._around)
         if holds:
@@ -154,6 +159,9 @@ class Lane:
             if found is None:
                 break
             first, last, end = found
+            if self._once and not undecided and data[at:end] == self._last[-1]:
+                at = sure = end
+                continue
             too_long = end - at >= self._most if self.holds else self._size + last - first > MOST_CHARACTERS
             if too_long:
                 break

@@ -4,15 +4,19 @@ Rule of this file: the codec and the reader say what text is nothing but more of
 what they are between was seen to let such a delta pass, or to put the same around two in a row, or has nothing yet.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from .apis.codec import Flowing, counts
+from .apis.learning import plain
 from .apis.shape import Kind, Shape
 from .course import Course
 from .lane import Lane
 from .sse import ServerSentEvent
 from .wrap import Wrap, quoted, wrap_of
+
+_NUMBERED = re.compile(rb'"sequence_number"\s*:\s*\d')
 
 
 class Busy(Protocol):
@@ -72,7 +76,10 @@ class Lanes:
             return self._passing
         others = whole.others(sse.raw) if whole.varies and not self._translates else ()
         self._wrap = wrap = wrap_of(b"".join(given), quoted(text, escapes=course.escapes), others)
-        return Lane(whole, course, wrap, wait=self.wait) if wrap and last and wrap.alike(last) else None
+        # of numbered events, one that comes again is dropped where it is translated
+        behind = sse.raw if self._translates and self._counts and whole.varies and _NUMBERED.search(sse.raw) else b""
+        whole = plain(whole) if wrap and wrap.holes else whole
+        return Lane(whole, course, wrap, wait=self.wait, behind=behind) if wrap and last and wrap.alike(last) else None
 
     def _held(self, shape: Shape, course: Course) -> Lane | None:
         """The lane of what is held, where nothing else varies in it and each has no number of its own."""

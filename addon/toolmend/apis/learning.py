@@ -9,6 +9,8 @@ read anew each time.
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
+from functools import lru_cache
 
 from .leaves import ANY_TEXT, NUMBER, NUMBERS, Path, leaves
 from .shape import Kind, Shape, text_of
@@ -24,6 +26,13 @@ _STRING = re.compile(
     rb"|\xf0[\x90-\xbf][\x80-\xbf]{2}|[\xf1-\xf3][\x80-\xbf]{3}|\xf4[\x80-\x8f][\x80-\xbf]{2})*+"
 )
 """What a string may be of which nobody looks at the bytes."""
+
+_PLAIN = {
+    _ONE: re.compile(rb"(?:0|-?+[1-9]\d{0,14}+)(?![.eE\d])|-?+(?:[1-9]\d{0,4}\.|0\.(?!0))\d{0,8}[1-9](?![eE\d])"),
+    _ROW: re.compile(rb"(?:(?:0|[1-9]\d{0,14}+)(?:,(?:0|[1-9]\d{0,14}+))*+)?+"),
+    _STRING: re.compile(rb"[ !#-\[\]-~]*+"),
+}
+"""Those of them that whoever reads JSON and writes it again has as they were."""
 
 _ALWAYS: dict[Path, re.Pattern[bytes]] = {
     ("sequence_number",): re.compile(rb"0|[1-9]\d{0,17}+"),
@@ -107,3 +116,9 @@ def _hole(data: bytes, first: int, end: int) -> re.Pattern[bytes]:
     """What may stand in place of what stands there."""
     before, after = data[first - 1 : first], data[end : end + 1]
     return _STRING if before == b'"' else _ROW if (before, after) == (b"[", b"]") else _ONE
+
+
+@lru_cache(maxsize=64)
+def plain(shape: Shape) -> Shape:
+    """A shape in which nothing but the text can vary that might be another once it is written anew."""
+    return replace(shape, rest=tuple((_PLAIN.get(hole, hole), literal) for hole, literal in shape.rest))
