@@ -508,6 +508,20 @@ def test_a_chunk_that_ends_within_an_event(end: bytes, line: bytes, cut: int) ->
     assert b"".join(quick[0]) == b"".join(chunks)
 
 
+@pytest.mark.parametrize("target", APIS)
+@pytest.mark.parametrize("text", ["oo", "a <", " them <t", "`"])
+@pytest.mark.parametrize("at", [0, 1, 2, 3, 20, 41])
+def test_an_event_that_comes_again(at: int, text: str, target: str) -> None:
+    """It is dropped where it is translated, number and all, wherever it stands; what is numbered anew says the same again."""
+    texts = [f" w{n}" for n in range(42)]
+    texts[at : at + 1] = [text, text]
+    events = legal.responses(legal.say(*texts))
+    deltas = [n for n, each in enumerate(events) if each["type"].endswith("text.delta")]
+    for times in (1, 2, 5):
+        again = [each for n, each in enumerate(events) for _ in range(times if n == deltas[at + 1] else 1)]
+        check(legal.sse(again), asked(target, *WEATHER, model="kimi-k2.5"), "responses", target)
+
+
 @pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
 @pytest.mark.parametrize("colon", [b"data: ", b"data:"])
 def test_a_chunk_that_ends_behind_an_event_without_its_blank_line(end: bytes, colon: bytes) -> None:

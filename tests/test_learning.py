@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from laned import check, run
 from spoken import APIS, WEATHER, Asked, Part, Text, Thought, asked, speak
+from streams import chunk
 from toolmend.apis import learning
 from toolmend.apis.learning import MOST_MISSES, SEVERAL, Learning, learn
 from toolmend.apis.leaves import MOST, leaves
@@ -237,6 +238,18 @@ def test_a_number_that_varies(first: str, second: str, fits: bool) -> None:
     shape = learn((data % first).encode(), "Hi", ("delta",), TextDelta, varies=lambda path, _: path == ("n",))
     assert shape
     assert shape.text((data % second).encode()) == ("Hi" if fits else None)
+
+
+@pytest.mark.parametrize("value", [[97, 97], [1.0, 2], "\u00e9", 1.5, 1e-7, 0.1 + 0.2, 2.0, -0.0, 0, -3, 10**14, [], "a/b <c>"], ids=str)
+def test_what_is_written_anew_may_be_written_otherwise(value: Any) -> None:
+    """So a lane is not open for it, where what goes out is not what came."""
+    texts = [*"abcdefgh", LEAK[: LEAK.find("{")], '{"city": "', *(f"w{n} " for n in range(30)), '"}<|tool_call_end|>']
+    plain: list[Any] = [7, [97], "x", 0.5]
+    same = next(each for each in plain if type(each) is type(value)) if type(value) is not list else [97]
+    chunks = [chunk({"content": text}) | {"x": value if n % 9 == 8 else [n] if same == [97] else f"{same}{n}" if same == "x" else n + same} for n, text in enumerate(texts)]
+    for spaced in (False, True):
+        lines = [json.dumps(each, separators=None if spaced else (",", ":")) for each in chunks]
+        check("".join(f"data: {line}\n\n" for line in lines).encode(), asked("chat", *WEATHER, model="kimi-k2.5"))
 
 
 def test_what_is_another_at_times_does_not_vary() -> None:

@@ -152,16 +152,22 @@ class Lane:
         undecided: list[tuple[int, int, int]] = []
         said = ""  # by them
         sure, waits = at, False
+        before = self._last[-1] if self._once else b""
         while len(run) + len(undecided) < MOST:
             if not undecided and len(data) - at > 2 * self._least:
                 at = sure = self.skip(data, at, out)
+                before = self._last[-1] if self._once else b""
             found = span(data, at)
             if found is None:
                 break
             first, last, end = found
-            if self._once and not undecided and data[at:end] == self._last[-1]:
-                at = sure = end
-                continue
+            if self._once:
+                if data[at:end] == before:
+                    if undecided:
+                        return sure, False
+                    at = sure = end
+                    continue
+                before = data[at:end]
             too_long = end - at >= self._most if self.holds else self._size + last - first > MOST_CHARACTERS
             if too_long:
                 break
