@@ -29,7 +29,7 @@ class Wrap(NamedTuple):
     """What went out for a delta: `parts`, and what `varies` between them.
 
     That is TEXT, which stands in quotes, or a place in the delta; `told` is what it was. `number`: of this event, where
-    events have one; `end`: behind it.
+    events have one; `end`: behind it. `absent`: what varies in deltas and was not found.
     """
 
     told: tuple[bytes, ...]
@@ -37,6 +37,7 @@ class Wrap(NamedTuple):
     varies: tuple[int, ...]
     number: int = -1
     end: bytes = b""
+    absent: tuple[bytes, ...] = ()
 
     @property
     def holes(self) -> bool:
@@ -57,6 +58,8 @@ class Wrap(NamedTuple):
         """Whether nothing else went out around what varies, but for its number; and whether all of that did vary."""
         if (self.parts, self.varies, self.end) != (other.parts, other.varies, other.end):
             return False
+        if any(one == another for one, another in zip(self.absent, other.absent, strict=True)):
+            return False  # it may be there in other words
         # a text may say just what a member is called
         return self.varies == (TEXT,) or all(one != another for one, another in zip(self.told, other.told, strict=True))
 
@@ -74,14 +77,20 @@ def wrap_of(given: bytes, text: bytes, others: Sequence[tuple[int, bytes, bytes]
     if len(parts) > 1:
         at += len(text) + len(parts[1])
         places.append((at, at + len(text), TEXT))
+    absent = []
     for place, before, value in others:
-        if (member := _MEMBER.search(before)) and member[1] != b'"sequence_number"':
+        member = _MEMBER.search(before)
+        if member and member[1] == b'"sequence_number"':
+            continue
+        spans = []
+        if member:
             name, opens, said = map(re.escape, (*member.groups(), value))
             found = re.finditer(rb"%b\s*+:\s*+%b(%b)(?![0-9.eE])" % (name, opens, said), given)
             spans = [(*match.span(1), place) for match in found]
-            if len(spans) > 1:
-                return None
-            places += spans
+        if len(spans) > 1:
+            return None
+        places += spans
+        absent += [] if spans else [value]
     places.sort()
     bounds = [0, *(at for first, end, _ in places for at in (first, end)), len(given)]
     if bounds != sorted(bounds):
@@ -90,12 +99,12 @@ def wrap_of(given: bytes, text: bytes, others: Sequence[tuple[int, bytes, bytes]
     told, varies = tuple(given[first:end] for first, end, _ in places), tuple(place for *_, place in places)
     numbers = _SEQUENCE.findall(given)
     if not numbers:
-        return Wrap(told, tuple(literals), varies)
+        return Wrap(told, tuple(literals), varies, absent=tuple(absent))
     number = _SEQUENCE.search(literals[-1])
     if number is None or len(numbers) > 1:
         return None
     rest = literals[-1]
-    return Wrap(told, (*literals[:-1], rest[: number.start()]), varies, int(number[0]), rest[number.end() :])
+    return Wrap(told, (*literals[:-1], rest[: number.start()]), varies, int(number[0]), rest[number.end() :], tuple(absent))
 
 
 def quoted(text: str, *, escapes: Escapes | None) -> bytes:

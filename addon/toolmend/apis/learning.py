@@ -28,7 +28,7 @@ _STRING = re.compile(
 """What a string may be of which nobody looks at the bytes."""
 
 _PLAIN = {
-    _ONE: re.compile(rb"(?:0|-?+[1-9]\d{0,14}+)(?![.eE\d])|-?+(?:[1-9]\d{0,4}\.|0\.(?!0))\d{0,8}[1-9](?![eE\d])"),
+    _ONE: re.compile(rb"(?:0|-?+[1-9]\d{0,14}+)(?:\.0)?+(?![.eE\d])|-?+(?:[1-9]\d{0,4}+\.|0\.(?!0))\d{0,8}[1-9](?![eE\d])"),
     _ROW: re.compile(rb"(?:(?:0|[1-9]\d{0,14}+)(?:,(?:0|[1-9]\d{0,14}+))*+)?+"),
     _STRING: re.compile(rb"[ !#-\[\]-~]*+"),
 }
