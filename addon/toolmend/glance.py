@@ -245,20 +245,19 @@ def rows(shape: Shape, course: Course, run: Sequence[bytes], last: Last | None, 
             cut = Cut(shape.head, [(quiet if hole is ANY_TEXT and alone else hole, literal) for hole, literal in shape.rest])
         parts, end = cut.row(data, at, at + most)
         texts = parts[place :: cut.width]
-        many, said = len(texts), b"".join(texts)
+        many = len(texts)
         if again > place and (others := parts[again :: cut.width]) != texts:
             many = next(n for n, text in enumerate(texts) if others[n] != text)
-            texts, said = texts[:many], b"".join(texts[:many])
+        if moves and HALF in texts:  # nothing goes out for it
+            many = min(many, texts.index(HALF))
+        if last is not None:
+            many = min(many, _again(shape, parts, cut.width, last[-1]))
+        texts = texts[:many]
+        said = b"".join(texts)
         if b"" in texts or len(said) > LONGEST * many or not (said.isascii() or is_utf8(b" ".join(texts))):
             many = next(n for n, text in enumerate(texts) if not 0 < len(text) <= LONGEST or not is_utf8(text))
             said = b"".join(texts[:many])
         before = cut_off(run) if course.cuts else b""
-        if moves and HALF in texts:  # nothing goes out for it
-            many = min(many, texts.index(HALF))
-            said = b"".join(texts[:many])
-        if last is not None and (first := _again(shape, parts, cut.width, last[-1])) < many:
-            many = first
-            said = b"".join(texts[:many])
         while (match := quiet.match(before + said + b'"')) and (size := match.end() - len(before)) < len(said):
             many = bisect(list(accumulate(map(len, texts[:many]))), size)
             said = b"".join(texts[:many])

@@ -76,10 +76,11 @@ class Lanes:
             return self._passing
         others = whole.others(sse.raw) if whole.varies and not self._translates else ()
         self._wrap = wrap = wrap_of(b"".join(given), quoted(text, escapes=course.escapes), others)
+        if wrap is None or last is None or not wrap.alike(last):
+            return None
         # of numbered events, one that comes again is dropped where it is translated
         behind = sse.raw if self._translates and self._counts and whole.varies and _NUMBERED.search(sse.raw) else b""
-        whole = plain(whole) if wrap and wrap.holes else whole
-        return Lane(whole, course, wrap, wait=self.wait, behind=behind) if wrap and last and wrap.alike(last) else None
+        return Lane(plain(whole) if wrap.holes else whole, course, wrap, wait=self.wait, behind=behind)
 
     def _held(self, shape: Shape, course: Course) -> Lane | None:
         """The lane of what is held, where nothing else varies in it and each has no number of its own."""
