@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams import tool
-from toolmend.recordings.asks import MAX_SHOWN, MAX_TEXT, ask_of, spoken
+from toolmend.recordings.asks import MAX_SHOWN, MAX_TEXT, ask_of
 
 CHAT = "/v1/chat/completions"
 KEY = "sk-" + "a1b2c3d4" * 4
@@ -153,25 +153,6 @@ def test_tools() -> None:
     given = [tool("a"), {"name": "b", "input_schema": {}}, {"type": "web_search"}, "x", {"function": 1}]
     assert ask_of("chat", CHAT, {"tools": given}).tools == {"a", "b", "web_search", ""}
     assert ask_of("chat", CHAT, {"tools": {"a": 1}}).tools == frozenset()
-
-
-@pytest.mark.parametrize(
-    ("path", "api"),
-    [
-        (CHAT, "chat"),
-        ("/api/v1/chat/completions/?a=b", "chat"),
-        ("/responses", "responses"),
-        ("/anthropic/v1/messages", "messages"),
-        ("/v1/messages/count_tokens", None),
-        ("/v1beta/models/x:streamGenerateContent", "gemini"),
-        ("/v1/publishers/anthropic/models/claude:streamRawPredict", "messages"),
-        ("/api/generate", "ollama"),
-        ("/v1/models", None),
-        ("", None),
-    ],
-)
-def test_spoken(path: str, api: str | None) -> None:
-    assert spoken(path) == api
 
 
 def test_what_is_too_deep() -> None:

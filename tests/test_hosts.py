@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from toolmend.hosts import PROVIDERS, fits, known, match, provider, split_port
+from toolmend.hosts import PROVIDERS, fits, known, match, provider, split_port, spoken
 
 OURS = [
     ("api.openai.com", "/v1/chat/completions", "chat", "openai"),
@@ -263,3 +263,22 @@ def test_the_table_is_sound() -> None:
 )
 def test_split_port(host: str, parts: tuple[str, str]) -> None:
     assert split_port(host) == parts
+
+
+@pytest.mark.parametrize(
+    ("path", "api"),
+    [
+        ("/v1/chat/completions", "chat"),
+        ("/api/v1/chat/completions/?a=b", "chat"),
+        ("/responses", "responses"),
+        ("/anthropic/v1/messages", "messages"),
+        ("/v1/messages/count_tokens", None),
+        ("/v1beta/models/x:streamGenerateContent", "gemini"),
+        ("/v1/publishers/anthropic/models/claude:streamRawPredict", "messages"),
+        ("/api/generate", "ollama"),
+        ("/v1/models", None),
+        ("", None),
+    ],
+)
+def test_spoken(path: str, api: str | None) -> None:
+    assert spoken(path) == api

@@ -7,7 +7,6 @@ Rule of this file: it decides before the first byte, and reads none.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from .apis import APIS
@@ -29,6 +28,7 @@ from .transformers.markup import Markup
 from .transformers.naming import Naming
 from .transformers.policy import Policy, policy_for
 from .transformers.stop_sequences import StopSequences
+from .value import value
 from .vocabulary import vocabulary
 
 _WATCHED = (Markup, Duplicates, FinishReason, Naming)
@@ -46,7 +46,7 @@ class Transformer(Protocol):
     def close(self) -> Sequence[Frame]: ...
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Answer:
     """What is known of an answer before it begins; the fields are as `Pipeline` has them."""
 
@@ -79,7 +79,7 @@ class Answer:
         return self.settings.off.leaves(self.host)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Boxes:
     """`writer` None: the client speaks the upstream's API. `lanes`, `alive`, `policy` None: there are none of them.
 

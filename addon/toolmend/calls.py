@@ -15,8 +15,7 @@ from .hosts import Api, provider
 from .observers import Watcher
 from .pipeline import Pipeline
 from .providers import Profile, profile_for
-from .recorder import Exchange, Recording
-from .recordings.matching import FROM
+from .recorder import REPLAYED_FROM, Exchange, Recording
 from .requests import Translated
 from .routing import Routed, told
 from .stream import Stream
@@ -109,7 +108,7 @@ class Call:
         elif self.translated:
             settings = {**settings, **told(self.translated)}
         if self.played:
-            settings = {**settings, FROM: self.played}
+            settings = {**settings, REPLAYED_FROM: self.played}
         return Exchange(
             flow_id=flow.id,
             provider=provider(routed.host if routed else self.host),

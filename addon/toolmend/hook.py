@@ -11,7 +11,7 @@ stands in the stream itself is in stream.py.
 import asyncio
 import logging
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from mitmproxy import http
@@ -27,10 +27,12 @@ from .config.settings import Settings, spelled
 from .exchanges import Exchanges, warm
 from .hosts import match
 from .observing import Observe, Observed
-from .recordings import offline
 from .reloads import by_whom_it_was_asked, claim, release
 from .requests import RequestError
 from .stream import Mend, Tee, reason
+
+if TYPE_CHECKING:
+    from .recordings.offline import Offline
 
 logger = logging.getLogger(__name__)
 
@@ -52,7 +54,7 @@ class Toolmend:
         self._again = again
         self.exchanges = Exchanges()
         self.bodies = bodies.Bodies()
-        self.offline: offline.Offline | None = None
+        self.offline: Offline | None = None
         self.calls: WeakKeyDictionary[http.HTTPFlow, Call] = WeakKeyDictionary()
 
     @property
@@ -67,7 +69,10 @@ class Toolmend:
         if not any(name.startswith("toolmend") for name in updated):
             return
         settings = options.settings()
-        self.offline = offline.switch(self.offline, settings)
+        if self.offline or settings.replay:
+            from .recordings import offline  # noqa: PLC0415  few play recordings
+
+            self.offline = offline.switch(self.offline, settings)
         with options.told():
             self.exchanges.configure(settings)
         if settings.routes or settings.replay:
@@ -127,6 +132,8 @@ class Toolmend:
         if not call or call.answered or not response:
             return
         if call.played:
+            from .recordings import offline  # noqa: PLC0415  see above
+
             offline.sent(flow)
         if not call.routed and not facts.is_answer(response):
             return

@@ -6,10 +6,11 @@ here knows what is done with a request that matched.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Literal
+
+from .value import value
 
 type Api = Literal["chat", "responses", "messages", "gemini", "ollama", "cohere", "dashscope", "bedrock"]
 type Path = tuple[Api, str]
@@ -35,7 +36,7 @@ def _local(port: int) -> tuple[str, ...]:
     return (f"localhost:{port}", f"127.0.0.1:{port}", f"[::1]:{port}")
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Provider:
     """`name` is what recordings are filed under; a host glob without a port stands for every port.
 
@@ -185,6 +186,12 @@ def _paths(host: str, extra_globs: tuple[str, ...]) -> tuple[Path, ...]:
     if row := _row(name, port):
         return row.paths
     return ANYWHERE if any(fits(name, port, glob) for glob in extra_globs) else ()
+
+
+def spoken(path: str) -> Api | None:
+    """The API that is spoken at a path, whatever the host."""
+    there = (*ANYWHERE, *(end for provider in PROVIDERS for end in provider.paths))
+    return _spoken(there, path.partition("?")[0].rstrip("/")[-MAX_PATH:])
 
 
 def known(host: str, extra_globs: Sequence[str] = ()) -> bool:

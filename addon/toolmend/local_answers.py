@@ -12,7 +12,6 @@ Rule of this file: it is given a request and says what is answered, or None; it 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 from urllib.parse import unquote
@@ -21,11 +20,12 @@ from . import json_text
 from .apis.headers import request_id
 from .requests.estimate import tokens
 from .routes import Api, Route, match
+from .value import value
 
 COUNT = "/count_tokens"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Answer:
     """A response of ours."""
 
@@ -35,7 +35,7 @@ class Answer:
     headers: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Asked:
     """A request on a routed host. `headers`: names in lower case. `body`: without its coding, if it is an object."""
 

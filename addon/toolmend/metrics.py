@@ -12,13 +12,13 @@ best by their class's name: whoever touches main.py gets new classes.
 Rule of this file: values only, and not a word of what was said, unless an observer brings a `render` for it (otel.py).
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 from .events import Usage
+from .value import value
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class About:
     """Which stream it is. `at`: when it was asked for, in seconds since 1970; `host`: who answers, with a port if it is unusual.
 
@@ -38,14 +38,14 @@ class About:
     stream: bool
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class StreamStarted:
     """The headers of the response are in."""
 
     about: About
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class RuleFired:
     """A rule was at work in the stream; told once for each, at its end."""
 
@@ -53,7 +53,7 @@ class RuleFired:
     rule: str
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class FailedOpen:
     """Something of ours failed, and the stream went on without it."""
 
@@ -61,7 +61,7 @@ class FailedOpen:
     error: str
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class StreamFinished:
     """The end, however it came: `state` as in meta.json. Bytes are without content coding, times in seconds since it was asked.
 
@@ -87,7 +87,7 @@ class StreamFinished:
     content: Any = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class RecordingLost:
     """A recording is incomplete, or not there at all."""
 

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING
 from .recordings.folder import Folder
 from .recordings.pruning import Sweeper
 from .recordings.retention import Keep
+from .value import value
 
 if TYPE_CHECKING:
     from .recordings.spool import Spool
@@ -71,6 +72,9 @@ type Step = tuple[Folder, Callable[[], None], int]
 type Chunk = tuple[bytes, float, bytes, int]
 """What came and when, what went to the client for it, and the bytes that it keeps alive."""
 
+REPLAYED_FROM = "replayed_from"
+"""The setting in meta.json of what was recorded while a recording was played. Beside that one it is not played: it is a copy."""
+
 _OVER = object()
 
 OVERHEAD = 256
@@ -85,7 +89,7 @@ class Run:
     waits: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Exchange:
     """A flow as it is known when the response headers are in. `path` has the query; bodies have no content coding.
 

@@ -17,6 +17,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
 
+from .value import value
+
 LET_THROUGH = 600.0
 """Seconds for which a client that refuses is let through; then one of its tries shows whether it still does."""
 
@@ -38,7 +40,7 @@ class Sign(Enum):
     SILENT = "left twice behind the TLS handshake without a word, as some do that refuse a certificate"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Client:
     """Who calls which host: an address, what its TLS stack can do, and the name that is called."""
 

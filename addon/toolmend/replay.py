@@ -6,7 +6,6 @@ flows/<provider>/<case>/  meta.json  request.json  upstream.sse  upstream.idx  c
 import json
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import accumulate
 from pathlib import Path
@@ -20,6 +19,7 @@ from .observing import Observed
 from .pipeline import Pipeline
 from .recordings.regular_file import read
 from .requests.translate import translate
+from .value import value
 
 _TEXTS = ("api", "host", "http_version", "method", "path", "recorded_at", "state")
 _LISTS = ("ids", "request_headers", "response_headers", "rules")
@@ -33,7 +33,7 @@ class RecordingError(ValueError):
     """A folder that is no recording, or one that cannot be read."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Recording:
     """One recorded exchange. `chunks` is the upstream's body as it arrived, at `times`, `client` what was sent for it."""
 

@@ -9,11 +9,12 @@ is never shown.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from fnmatch import fnmatchcase
 from typing import Literal, get_args
 
 from . import hosts
+from .value import value
 
 type Api = Literal["chat", "messages", "responses"]
 APIS: tuple[Api, ...] = get_args(Api.__value__)
@@ -22,7 +23,7 @@ APIS: tuple[Api, ...] = get_args(Api.__value__)
 PORTS = {"http": 80, "https": 443}
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Origin:
     """Who a credential is for. `host` is in lower case, an IPv6 address without brackets."""
 
@@ -37,7 +38,7 @@ class Origin:
         return host if self.port == PORTS.get(self.scheme) else f"{host}:{self.port}"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Route:
     """`scheme` "" and `port` 0: any. `host` and `path` are globs; an IPv6 address is without brackets.
 

@@ -10,7 +10,7 @@ route names.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from mitmproxy import http
@@ -25,6 +25,7 @@ from .requests.prompted import template_for
 from .requests.translate import translate
 from .routes import Api, Origin, Route, match
 from .seals import MARK
+from .value import value
 
 OWN = ("api-key", "x-goog-api-key", "cookie")
 """Credentials beside `authorization` and `x-api-key`; they stay where the client's own key does."""
@@ -46,7 +47,7 @@ VERSION = "2023-06-01"
 """The one `anthropic-version` there is: docs.anthropic.com/en/api/versioning."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Routed:
     """A request that a route took. `request`, `headers` and `path` are the client's.
 

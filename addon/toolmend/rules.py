@@ -5,12 +5,12 @@
 Rule of this file: data. Whoever lets a rule fire under a new name adds its row here; a test collects the names.
 """
 
-from dataclasses import dataclass
 
 from .dialects import DIALECTS, REASONING_TAGS
+from .value import value
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Rule:
     """Two sentences, or one each: `what` is done, and `why` a client needs it."""
 

@@ -13,8 +13,9 @@ Rule of this file: a seal is opaque, and comes back byte for byte. Clients retur
 
 import base64
 import binascii
-from dataclasses import dataclass
 from typing import Literal, get_args
+
+from .value import value
 
 type Kind = Literal["signature", "redacted", "encrypted", "details", "call", "plain"]
 
@@ -23,7 +24,7 @@ MARK = "toolmend1."
 _KINDS = frozenset(get_args(Kind.__value__))
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Seal:
     """`data` is as the upstream spelt it."""
 

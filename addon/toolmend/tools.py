@@ -1,13 +1,15 @@
 """The tools that a request offers: what a call may name, and of which types its parameters are."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
+
+from .value import value
 
 type Schema = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Tools:
     """`schemas` maps an offered tool's name to the JSON schema of its parameters.
 

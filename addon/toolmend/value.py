@@ -1,14 +1,38 @@
-"""What events, frames and server-sent events are: values, by the thousand a second.
+"""What the classes of values are made by: events, frames, settings, whatever is compared by what it holds.
 
-Rule of this file: a type checker takes a value for frozen; at run time nothing enforces it, for a frozen dataclass is built four
-times as slowly (`object.__setattr__` for each field), and one stream builds a dozen for each event.
+    @value
+    class Delta: text: str; index: int = 0        Delta("a") == Delta("a"), with a hash and slots; for a type checker, frozen
+
+Rule of this file: it is quick, for there are a hundred such classes, and one stream builds a dozen of some for each event. So at
+run time nothing enforces that they are frozen (a dataclass that does calls `object.__setattr__` for each field, and takes four
+times as long), and of its methods `dataclass` writes the constructor alone: to compile all of them was a quarter of the import.
 """
 
-from dataclasses import dataclass, field
-from typing import dataclass_transform
+from dataclasses import dataclass, field, fields
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, dataclass_transform
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def value[T](cls: type[T]) -> type[T]:
     """A class of values: compared by their fields, hashable, with slots."""
-    return dataclass(slots=True, unsafe_hash=True)(cls)
+    made = dataclass(slots=True, eq=False, repr=False)(cls)
+    names = [one.name for one in fields(made) if one.compare]  # type: ignore[arg-type]
+    held: Callable[[T], object] = attrgetter(*names) if names else lambda _: ()
+
+    def equal(self: T, other: object) -> bool:
+        return held(self) == held(other) if other.__class__ is self.__class__ else NotImplemented
+
+    def hashed(self: T) -> int:
+        return hash(held(self))
+
+    made.__eq__, made.__hash__, made.__repr__ = equal, hashed, _told  # type: ignore[method-assign, assignment]
+    return made
+
+
+def _told(self: Any) -> str:
+    said = (f"{one.name}={getattr(self, one.name)!r}" for one in fields(self) if one.repr)
+    return f"{type(self).__qualname__}({', '.join(said)})"

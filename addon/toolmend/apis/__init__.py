@@ -1,9 +1,9 @@
 """The wire APIs that are spoken: a row each. See codec.py for what a codec and a writer do."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from .. import json_text, sse
+from ..value import value
 from .aws_frames import FrameDecoder
 from .chat import Chat
 from .chat_fresh import ChatWriter
@@ -18,7 +18,7 @@ from .responses import Responses
 from .responses_write import ResponsesWriter
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Api:
     """How the codec of a response is made, its writer (None: no client of another API is served), and what cuts its bytes.
 

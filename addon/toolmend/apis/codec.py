@@ -9,17 +9,18 @@ Rule of this file: types only.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Protocol, TypeGuard
 
 from ..course import Course
 from ..events import Event, Frame, StreamError
 from ..sse import ServerSentEvent
 from ..tools import Tools
+from ..value import value
 from .shape import Shape
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Reply:
     """What is to be known of the request that is answered.
 

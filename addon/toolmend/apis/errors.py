@@ -13,13 +13,13 @@ the client's API's.
 import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from .. import json_text
 from ..events import StreamError
 from ..sse import Decoder
+from ..value import value
 from .error_words import error_in, of_choice, stream_error, words_of
 from .headers import Headers, request_id, translate_headers
 from .messages_errors import error_type, overflows, status_of, too_long
@@ -62,7 +62,7 @@ _FIELDS = ("data", "event", "retry")
 _OVERLOADED = re.compile(r"overloaded|\bcapacity\b", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Fault:
     """What an upstream reports. `code` and `param` as in Chat Completions; "" where it says none."""
 

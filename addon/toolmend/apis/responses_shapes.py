@@ -10,9 +10,10 @@ from typing import Any
 
 from .. import json_text
 from ..seals import Seal, envelope
+from ..value import value
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Shape:
     """How one kind of text is written: `{events}.delta` and `.done`, for a part inside `{frame}.added` and `.done`.
 

@@ -12,11 +12,12 @@ the event was parsed that the shape was learnt from; and what stands in a hole i
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from .. import json_text
 from ..events import ReasoningDelta, TextDelta, ToolCallDelta
 from ..sse import ServerSentEvent, parse
+from ..value import value
 from .leaves import ANY_TEXT
 
 _ID = re.compile(rb"\d{1,18}+")
@@ -30,7 +31,7 @@ type Match = Callable[[bytes, int], re.Match[bytes] | None]
 type Kind = type[TextDelta | ReasoningDelta | ToolCallDelta]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Shape:
     """`kind` is the event that the text is of; `key` the index of the upstream's call, for arguments.
 

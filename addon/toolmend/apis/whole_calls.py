@@ -5,17 +5,17 @@
 Rule of this file: arguments are never invented. A call that breaks off, or whose arguments are no object, is told as text.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 from .. import json_text
 from ..events import Event, ToolCallDelta, ToolCallEnd, ToolCallStart
+from ..value import value
 
 MAX_HELD = 16 * 1024 * 1024
 """Characters of the arguments of a call that are held: as many as an event may have."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class WholeCall:
     """`arguments` None: they are no object, and `text` is what there is to be said of the call."""
 

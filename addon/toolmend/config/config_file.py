@@ -10,11 +10,12 @@ import re
 import stat
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from ..providers import Profile
 from ..routes import Route
+from ..value import value
 from .checks import SettingsError, suggestion
 from .config_places import PROJECT, Place, user_file
 from .data_folder import expand
@@ -34,7 +35,7 @@ _AT = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 """How tomllib ends its messages."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Said:
     """`where`: the setting, as an error names it. `origin`: the place where it is said. `text`: as an option has it."""
 
@@ -43,7 +44,7 @@ class Said:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ConfigFile:
     """`said`: by key."""
 
@@ -80,10 +81,10 @@ def read(place: Place) -> ConfigFile:
     providers = profiles(str(path), source, table.pop("provider", []))
     routes_ = routes(path, source, table.pop("route", []))
     said = {}
-    for key, value in table.items():
+    for key, given in table.items():
         origin = f"{path}:{line_of(key, source)}"
         where = f"{origin}: {key}"
-        said[key] = Said(where, origin, _text(where, key, value, path))
+        said[key] = Said(where, origin, _text(where, key, given, path))
     return ConfigFile(path, said, providers, routes_)
 
 

@@ -17,9 +17,9 @@ It imports next to nothing, so that a command finds out whether there are settin
 """
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
+from ..value import value
 from .data_folder import config_folder
 
 PROJECT = Path("toolmend.toml")
@@ -27,7 +27,7 @@ USER = "config.toml"
 VARIABLE = "TOOLMEND_CONFIG"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Place:
     """`named`: by what, as an error says it; empty if the file was only found. `trusted`: it may say everything."""
 

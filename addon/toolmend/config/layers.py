@@ -12,11 +12,11 @@ Rule of this file: it tells who said what, and checks nothing but names; what a 
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
 
 from ..providers import Profile
 from ..routes import Route
+from ..value import value
 from .checks import SettingsError
 from .config_file import ConfigFile, Said, read
 from .config_places import Place, found, named
@@ -26,7 +26,7 @@ from .keys import KEYS, OPTIONS, OTHERS, VARIABLES
 DEFAULT = "default"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Layers:
     """`said`: of every key, who says it last; a default is an empty text. `files`: that were read, the strongest first."""
 

@@ -12,11 +12,11 @@ Rule of this file: what is not understood is an error, never ignored.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from ..dialects import DIALECTS, REASONING_TAGS
 from ..hosts import fits, split_port
 from ..rules import RULES
+from ..value import value
 from .checks import SettingsError, host_globs, suggestion, words
 
 _REASONS = {
@@ -30,7 +30,7 @@ NAMES = tuple(sorted({*RULES, *DIALECTS, REASONING_TAGS.name} - {"dialect", *_RE
 """Rules that can."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Off:
     """`rules`: names. `hosts`: globs."""
 

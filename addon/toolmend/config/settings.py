@@ -22,7 +22,6 @@ the setting, the wrong value, and what is right. Who beats whom stands in layers
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from ..dialects import DIALECTS
@@ -31,6 +30,7 @@ from ..recordings.retention import DEFAULT as KEEP
 from ..recordings.retention import Keep
 from ..recordings.retention import parse as _keep
 from ..routes import Route
+from ..value import value
 from . import layers
 from .checks import SettingsError, host_globs, suggestion, words
 from .config_file import Said
@@ -67,7 +67,7 @@ MODES = ("mend", "observe")
 _NUMBER = re.compile(r"[1-9][0-9]{0,8}")
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Settings:
     """`hosts`: globs. `dialects`: None is auto, () is off, names are exactly these. `flows`: None is off. `keep`: of these.
 

@@ -7,9 +7,9 @@ Rule of this file: it asks no network and imports no store; and no text of a URL
 
 import re
 import sys
-from dataclasses import dataclass
 from importlib.util import find_spec
 
+from ..value import value
 from .checks import SettingsError, suggestion
 
 EXTRA = "toolmend[store]"
@@ -21,7 +21,7 @@ READ_ONLY = ("http", "https", "data")
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.:_-]*)://")
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class StoreUrl:
     """A place in a store. `url` has no slash at its end, and no secret."""
 

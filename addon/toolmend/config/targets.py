@@ -9,16 +9,16 @@
 Rule of this file: an address that others can reach is never a default.
 """
 
-from dataclasses import dataclass
 
 from ..hosts import split_port
+from ..value import value
 from .checks import SettingsError, suggestion, words
 
 LOOPBACK = "127.0.0.1"
 RIGHT = "127.0.0.1:9464, otel, both, or off"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Targets:
     """`address`: host and port that Prometheus fetches from; port 0 is any that is free."""
 

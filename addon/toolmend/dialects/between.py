@@ -4,16 +4,16 @@ Rule of this file: between its tokens a call cannot be mistaken. In the open it 
 the beginning of a line, with the name of an offered tool, and never in reasoning.
 """
 
-from dataclasses import dataclass
 
 from ..scanner import Reading, Scanner
+from ..value import value
 from .dialect import InReasoning, Where
 
 MOST_OPENERS = 4
 """In a row: there may be a second one in front of the real one. Each of many begins anew, so none reads them all."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Between:
     """Calls between the tokens `begin` and `end`; without `begin`, in the open, where they begin with `opener`."""
 

@@ -3,10 +3,10 @@
 Rule of this file: the door. What is not tags (channels, bare JSON in prose, a fence) walks in here with its own coroutine.
 """
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from ..scanner import Reading
+from ..value import value
 
 if TYPE_CHECKING:
     from ..reader import Reader
@@ -61,7 +61,7 @@ class Dialect(Protocol):
         """
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Door:
     """What a dialect with a coroutine of its own says of itself; `Dialect` tells what the fields mean."""
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from .. import json_text
 from ..scanner import Reading
+from ..value import value
 from .json_body import follow_value, read_string, surplus
 from .names import bare_name
 
@@ -34,7 +35,7 @@ _NEXT = (",", ";", "{", "]")
 """What may follow an envelope."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Form:
     """How one dialect writes its envelopes.
 

@@ -15,6 +15,7 @@ from math import isfinite
 from .. import json_text
 from ..openings import openers
 from ..scanner import Reading, Scanner
+from ..value import value
 from .quoted import read_string
 
 MAX_KEY = 256
@@ -29,7 +30,7 @@ _IDENTIFIER = re.compile(r"[\w-]+")
 _WORD = re.compile(r"[^\s,;=()\[\]{}\"']*")
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Notation:
     """How values are written.
 

@@ -8,13 +8,13 @@ their end. An end tag ends a value only if what follows it can follow a paramete
 
 import html
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .. import json_text
 from ..course import without
 from ..openings import openers
 from ..scanner import Reading, Scanner
+from ..value import value
 from ..values import is_string, json_or_text, to_json, types_of
 from .envelope import ARGUMENTS
 from .json_body import read_arguments
@@ -28,7 +28,7 @@ MAX_HEADER = 256
 """Characters of a parameter's name with what is around it."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Tags:
     """The tags that matter between the parameters of a call."""
 

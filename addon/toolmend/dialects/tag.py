@@ -1,7 +1,8 @@
 """A tag: the tokens around a call, a wrapper or a parameter, each in all its spellings."""
 
 import re
-from dataclasses import dataclass
+
+from ..value import value
 
 NAME = re.compile(r"(?P<name>[^\s<>{}]+)")
 """A bare name."""
@@ -10,7 +11,7 @@ ATTRIBUTE = re.compile(r"""name\s*=\s*["']?(?P<name>[^"'<>]+?)["']?(\s+string\s*
 """`name="N"`, in double, single or no quotes; DSML says with `string` whether the value is raw text or JSON."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Tag:
     """`begin HEADER separator … end`.
 

@@ -6,11 +6,11 @@ of dialects.md), so each is fixed once. What one model alone does stands in that
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from ..openings import openers
 from ..scanner import Reading, Scanner
+from ..value import value
 from .dialect import InReasoning, Where
 from .envelope import Form, read_envelopes
 from .json_body import read_arguments, surplus
@@ -31,7 +31,7 @@ _RESIDUE = re.compile(r"[^{\n]*")
 _TOKENS = re.compile(r"(?:<\|[^|<>]*\|>[\w.= -]*)+")  # each with a word or two behind it: `<|channel|>commentary to=f`
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class TagDialect:
     """`parameter` is the tag of one parameter, where `arguments` is "parameters". `bare`: a call needs no wrapper."""
 

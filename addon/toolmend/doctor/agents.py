@@ -9,8 +9,8 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 
+from ..value import value
 from .ca import is_trusted
 from .finding import Finding, Machine, ok, warning
 from .installed import numbers
@@ -27,7 +27,7 @@ ENV = 'eval "$(toolmend env)"'
 LOCAL = "export NO_PROXY=localhost,127.0.0.1,::1 no_proxy=localhost,127.0.0.1,::1"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Trap:
     """What goes wrong, and where it was reported. It is one where all of this holds:
 
@@ -43,7 +43,7 @@ class Trap:
     untrusted: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Agent:
     """`command`: as it is called. `limits`: what cannot be helped, and is told with its version."""
 

@@ -5,7 +5,7 @@ Rule of this file: values. A check is a function of a Machine that gives Finding
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Literal
 from urllib.parse import unquote, urlsplit
@@ -13,13 +13,14 @@ from urllib.parse import unquote, urlsplit
 from ..running.background import PORT
 from ..running.environment import BEFORE, LOOPBACK
 from ..running.trust import CA, System
+from ..value import value
 
 type State = Literal["ok", "warning", "fault"]
 
 PROXIES = ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy", "HTTP_PROXY", "http_proxy")
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Finding:
     """A sentence without a full stop; for what is not ok, `try_` is the command that mends it. `check`: whose it is."""
 
@@ -29,7 +30,7 @@ class Finding:
     check: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Proxy:
     """A proxy that somebody points to. `user`: what its URL has before the @, decoded, never shown."""
 
@@ -48,7 +49,7 @@ class Proxy:
         return self.host in LOOPBACK
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Machine:
     """What is looked at. `environ`: this shell's. `confdir`: where the proxy's CA lies. `config`: the file of the settings.
 

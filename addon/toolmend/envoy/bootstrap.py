@@ -9,11 +9,11 @@ Rule of this file: what it says was measured with a real Envoy, or stands in its
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ..routes import Origin
+from ..value import value
 from .bootstrap_clusters import WORKERS, address, origin_name, upstream, workers
 from .bootstrap_text import TYPES, Why
 
@@ -58,7 +58,7 @@ ALERTS = {
 """What shows that streams pass unmended, or are lost. None of them rises while all is well."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Listener:
     """Where clients connect, and the provider that it stands for."""
 
@@ -67,7 +67,7 @@ class Listener:
     upstream: Origin
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Plan:
     """What a configuration is made for. `workers` and `admin`: host and port. `targets`: where routes lead.
 

@@ -8,9 +8,10 @@ Envoy asks for is told by `envoy --mode validate`.
 
 import io
 import re
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
+
+from ..value import value
 
 TYPES = "type.googleapis.com/"
 PROTOS = (
@@ -35,7 +36,7 @@ _BARE = re.compile(r"[A-Za-z_/][\w./-]*|[\d.]+s|\d+(\.\d+){3}")
 _WORDS = re.compile(r"(y|yes|n|no|on|off|true|false|null)", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Why:
     """A value, and the reason for it: one line."""
 

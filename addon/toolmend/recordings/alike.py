@@ -8,10 +8,10 @@ Rule of this file: it knows nothing of what a line means. Two lines tell what th
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 
 from ..cut import Cut, common
+from ..value import value
 
 LONGEST = 4096
 """Bytes of a line that another one is compared with."""
@@ -58,7 +58,7 @@ class Alike:
         return Row(self, at, end, parts)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Row:
     """Lines that follow each other: where the first begins, and the next one may; and what varies in them."""
 

@@ -16,14 +16,12 @@ Rule of this file: it is pure; requests are a stranger's JSON, and nothing in th
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Any
 
 from .. import json_text
-from ..hosts import ANYWHERE, PROVIDERS
 from ..redaction import Redactor
+from ..value import value
 
 SHED = frozenset(
     (
@@ -68,7 +66,7 @@ _REDACTOR = Redactor(())
 _MODEL_IN_PATH = re.compile(r"/(?:models?|deployments)/([^/:]+)")  # Gemini, Bedrock, Azure
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Ask:
     """What of a request decides who answers it. `turns`: a digest of each message; the last `new` are not answered yet."""
 
@@ -89,13 +87,6 @@ class Ask:
     def before(self) -> tuple[bytes, ...]:
         """Those before, the latest first."""
         return self.turns[: len(self.turns) - self.new][::-1]
-
-
-def spoken(path: str) -> str | None:
-    """The API that is spoken at a path, whatever the host."""
-    path = path.partition("?")[0].rstrip("/")
-    ends = (*ANYWHERE, *(end for provider in PROVIDERS for end in provider.paths))
-    return next((api for api, end in ends if fnmatchcase(path, f"*{end}")), None)
 
 
 def ask_of(api: str, path: str, request: Mapping[str, Any]) -> Ask:

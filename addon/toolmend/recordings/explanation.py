@@ -9,13 +9,13 @@ Rule of this file: it is the replay of today that is explained, step by step; no
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from ..decoded import Stream, events_of
 from ..dialects import DIALECTS, REASONING_TAGS
 from ..events import Event, Finish, ReasoningDelta, RefusalDelta, StreamError, TextDelta, ToolCallDelta, ToolCallStart
 from ..replay import Recording
 from ..rules import RULES
+from ..value import value
 from .trace import Step, steps
 
 MAX_TEXT = 400
@@ -29,7 +29,7 @@ FOLDED = frozenset((*DIALECTS, REASONING_TAGS.name, *_DECIDED))
 """Rules that change what a client makes of the stream; others change how it is said."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Change:
     """A run of upstream events, counted from 1; 0 is what was said behind the last one. `time` of the first, in seconds."""
 

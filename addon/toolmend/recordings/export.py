@@ -9,7 +9,6 @@ content coding, so the headers that tell of coding, length and framing are left 
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 from pathlib import Path
@@ -19,6 +18,7 @@ from urllib.parse import urlsplit
 from ..apis.errors import translate_error
 from ..replay import Recording, RecordingError, load
 from ..routes import PORTS
+from ..value import value
 from .regular_file import read
 
 type Kind = Literal["raw", "rewritten"]
@@ -46,7 +46,7 @@ LOCAL = ("localhost", "127.0.0.1", "[::1]")
 _REASONS = {int(status): status.phrase for status in HTTPStatus}
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Side:
     """One of the two. `wait` and `receive` are seconds; `chunks`: of what was received, (bytes, seconds since the first)."""
 

@@ -12,12 +12,13 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
 
 from .. import json_text
+from ..value import value
 from . import regular_file
 
 STATES = ("complete", "upstream_error", "client_closed", "partial", "unreadable")
@@ -74,7 +75,7 @@ class NotFound(LookupError):
     """No recording, or more than one, answers to a word; the message says which there are."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Entry:
     """A recording. Times in milliseconds since the first byte, but `wait_ms`: from the request to the first byte.
 

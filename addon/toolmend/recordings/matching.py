@@ -15,20 +15,17 @@ Rule of this file: it is pure; what was played is its only state.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..value import value
 from .asks import Ask
-
-FROM = "replayed_from"
-"""The setting in meta.json of what was recorded while a recording was played. Beside that one it is not played: it is a copy."""
 
 AROUND = 40
 """Characters shown on either side of the place where two messages differ."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Take:
     """A recording that can be played. `asks`: the requests it answers. `whole`: it ended as its upstream ended it.
 
@@ -46,7 +43,7 @@ class Take:
         return self.folder.name
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Miss:
     """No recording answers. `words`: which is the nearest, and what differs; `excerpt`: the texts where they do, for a log."""
 

@@ -13,7 +13,7 @@ Rule of this file: the same recording gives the same result; it is bounded by by
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate, groupby
 from typing import Any
 
@@ -23,6 +23,7 @@ from ..decoded import events_of
 from ..dialects import DIALECTS
 from ..fold import Answer, Message
 from ..replay import Recording
+from ..value import value
 from .filler import KEPT, filled, names_in, says, with_filler, words_of
 from .fixture import golden
 
@@ -35,7 +36,7 @@ A_REPLAY = 4096
 MAX_TEXT = 1024 * 1024
 """Characters of an answer that are compared."""
 
-@dataclass(frozen=True, slots=True)
+@value
 class Minimised:
     """The small recording. `words` were not made filler, since something hangs on them; `whole`: there was no time for all."""
 
@@ -49,7 +50,7 @@ type _Piece = tuple[bytes, tuple[int, float]]
 type _Event = tuple[_Piece, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class _Sense:
     """What a recording tests: `fixed` stays as it is; `marks`, the punctuation of texts and arguments, may become fewer."""
 
@@ -116,8 +117,8 @@ class _Minimiser:
         if isinstance(tools, list):
             called = golden(self._now)[0]
             self._shrink(tools, [_name_of(tool) not in called for tool in tools], lambda some: self._asking({"tools": some}))
-        for name, value in (self._now.request or {}).items():
-            self._try(self._asking({name: filled(value, name)}))
+        for name, given in (self._now.request or {}).items():
+            self._try(self._asking({name: filled(given, name)}))
 
     def _asking(self, fields: Mapping[str, Any]) -> Recording:
         return replace(self._now, request={**(self._now.request or {}), **fields})

@@ -20,7 +20,6 @@ Rule of this file: whatever fails, a request that is to be answered from recordi
 import logging
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from mitmproxy import exceptions, http
@@ -32,6 +31,7 @@ from ..config.settings import Settings
 from ..replay import load
 from ..routes import Route
 from ..upstream import Request, Script, Upstream
+from ..value import value
 from .asks import ask_of
 from .library import entries
 from .matching import Miss, Take
@@ -55,7 +55,7 @@ def switch(running: "Offline | None", settings: Settings) -> "Offline | None":
     return Offline(settings.replay, settings) if settings.replay else None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Play:
     """What answers a request. `routed`: through the route that takes it. `raw`: it is the upstream's, and to be mended."""
 

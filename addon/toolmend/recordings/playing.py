@@ -19,16 +19,17 @@ from typing import Any, Literal
 from .. import codings, json_text
 from ..apis import decoder_of
 from ..apis.errors import Fault, is_error, translate_error, write_error
-from ..hosts import anybodys
+from ..hosts import anybodys, spoken
 from ..ids import new_call_id
 from ..local_answers import Asked, answer
+from ..recorder import REPLAYED_FROM
 from ..redaction import REDACTED
 from ..replay import Clock, Recording, RecordingError, load, pipeline_of
 from ..routes import Origin, Route
 from ..upstream import Request, Script
-from .asks import Ask, ask_of, spoken
+from .asks import Ask, ask_of
 from .library import Entry
-from .matching import FROM, Miss, Shelf, Take
+from .matching import Miss, Shelf, Take
 from .regular_file import read
 
 type Side = Literal["upstream", "client"]
@@ -53,8 +54,8 @@ def shelf(entries: Iterable[Entry], side: Side, *, order: bool = False) -> tuple
     names = {entry.name for entry in every}
     for entry in every:
         try:
-            if entry.settings.get(FROM) in names:
-                raise RecordingError(f"{entry.folder}: it is a replay of {entry.settings[FROM]}")  # noqa: TRY301
+            if entry.settings.get(REPLAYED_FROM) in names:
+                raise RecordingError(f"{entry.folder}: it is a replay of {entry.settings[REPLAYED_FROM]}")  # noqa: TRY301
             takes.append(take(entry, side))
         except RecordingError as error:
             left_out.append(str(error))

@@ -7,7 +7,7 @@ Rule of this file: nothing is written before all is known to be well. The record
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from .. import json_text
 from ..recorder import Exchange
 from ..redaction import REDACTED, Redactor, secrets_of
 from ..replay import Recording, load
+from ..value import value
 from . import fixture
 from .echo import EchoMask
 from .echo_frames import FrameMask, mask_of
@@ -24,7 +25,7 @@ from .regular_file import read
 from .secret_scan import Finding, scan
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Promotion:
     """A fixture that is not written yet. `findings` are reasons not to; `notes` are worth knowing.
 

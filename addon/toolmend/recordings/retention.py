@@ -8,12 +8,12 @@ What is kept by hand or still open (`held`) neither goes nor counts.
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import accumulate
 from pathlib import Path
 
 from ..config.checks import SettingsError, words
+from ..value import value
 
 _UNITS = {"kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12, "h": 3600, "d": 86400, "w": 604800}
 """Bytes and seconds."""
@@ -22,7 +22,7 @@ _LIMIT = re.compile(r"([1-9][0-9]{0,6})([kmgt]b|[hdw])", re.IGNORECASE | re.ASCI
 """Seven digits: of weeks, they are less than a timedelta holds."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Keep:
     """`size` in bytes; None is no limit."""
 
@@ -33,7 +33,7 @@ class Keep:
 DEFAULT = Keep(500 * 10**6, timedelta(days=14))
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Stored:
     """A recording on the disk: `size` in bytes."""
 

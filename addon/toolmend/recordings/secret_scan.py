@@ -15,11 +15,11 @@ from base64 import urlsafe_b64decode
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from math import log2
 from urllib.parse import unquote
 
 from ..redaction import KEYS, MIN_SECRET, is_credential, key_shape
+from ..value import value
 from .disguises import spellings
 from .key_shapes import MORE_KEYS
 from .recorded_text import last_name, texts_of
@@ -58,7 +58,7 @@ _BREAK = re.compile("\n")
 _ESCAPED = re.compile(r"\\+u([0-9a-fA-F]{4})")
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Finding:
     """A secret, or what looks like one. `line` is 0 where the file has one only; `path` is empty outside of JSON."""
 
@@ -97,10 +97,10 @@ def scan(files: Mapping[str, bytes], environ: Mapping[str, str]) -> list[Finding
 
 def credentials(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """The variables that hold a secret, by their names; and the passwords in URLs."""
-    for name, value in environ.items():
-        if is_credential(name) and len(value) >= MIN_SECRET:
-            yield name, value
-        for password in _USERINFO.findall(value):
+    for name, held in environ.items():
+        if is_credential(name) and len(held) >= MIN_SECRET:
+            yield name, held
+        for password in _USERINFO.findall(held):
             if len(password) >= MIN_SECRET:
                 yield name, password
 

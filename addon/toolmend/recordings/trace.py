@@ -7,14 +7,14 @@ Rule of this file: it is the pipeline of today, with the recorded request and se
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from ..apis import decoder_of
 from ..pipeline import Pipeline
 from ..replay import Clock, Recording, pipeline_of
+from ..value import value
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Step:
     """An event of the upstream (the last step may have none) and the bytes the client got for it; `time` in seconds.
 

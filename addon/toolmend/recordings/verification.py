@@ -12,7 +12,6 @@ import os
 import random
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from itertools import accumulate, pairwise
@@ -21,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from ..replay import Recording, RecordingError, load, replay
+from ..value import value
 from . import fixture
 from .folder import FORMAT
 from .regular_file import read
@@ -37,7 +37,7 @@ FEW = 3
 _SIZES = (1, 2, 3, 7, 20, 90, 400)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Result:
     """How a fixture did. `how` and `problem` are empty if it passed; `how` says in which chunks it did not.
 

@@ -6,17 +6,18 @@ Rule of this file: what cannot be said in the upstream's API is left out and tol
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from ..tools import Tools
+from ..value import value
 
 
 class RequestError(ValueError):
     """The request cannot be served by this upstream; the message says why, and what to do. A status 400 for the client."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Translated:
     """`request` is the upstream's. `tools`: what the model was offered, by the upstream's names, prompted or not.
 

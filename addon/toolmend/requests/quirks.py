@@ -6,16 +6,17 @@ most take. Sources: the providers' documentation, and what their users report.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fnmatch import fnmatchcase
 from typing import Any, Literal
 
 from ..hosts import fits, split_port
+from ..value import value
 
 _FORMATS = "date-time time date duration email hostname ipv4 ipv6 uuid"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Quirks:
     """One upstream.
 
@@ -68,7 +69,7 @@ class Quirks:
     web_search: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class _Row:
     """`models` and `hosts` are globs, on the lower-cased model id without its vendor, and on the host."""
 

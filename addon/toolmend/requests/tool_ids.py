@@ -10,15 +10,16 @@ the id alone, Kimi's on its place; the results follow their calls, so that nothi
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from hashlib import sha256
 
+from ..value import value
 from .conversation import Conversation, Part, ToolResult, ToolUse, Turn
 
 _DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Style:
     """`legal`: what is taken. `new`: of the call's `name` and `number`, or of the `hex` or `word` of a hash of the id."""
 

@@ -18,12 +18,12 @@ import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from ..config.data_folder import data_folder, private
 from ..config.private_file import private_file
+from ..value import value
 from .process import GRACE, START, tail
 from .proxy import COMMAND, LISTENING, arguments
 from .tally import MARK
@@ -49,7 +49,7 @@ class TakenError(StartError):
     """Another process listens at the port."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Running:
     """A proxy in the background. `started`: ISO 8601, UTC."""
 

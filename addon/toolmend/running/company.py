@@ -6,9 +6,10 @@ Rule of this file: it says what mitmproxy has to be told; the password stays out
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from urllib.parse import unquote, urlsplit
 
+from ..value import value
 from .environment import before, company_url, entries
 
 PORTS = {"http": 80, "https": 443}
@@ -19,7 +20,7 @@ class UnusableError(ValueError):
     """A proxy that cannot be gone through; the message says which and why."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Company:
     """`auth`: `user:password`, or nothing."""
 

@@ -9,10 +9,10 @@ proxy, options of Node, a company's proxy for plain HTTP), and `BEFORE` says wha
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from ..value import value
 from .certificates import ADDING, REPLACING, given_files
 
 BEFORE = "_TOOLMEND_BEFORE"
@@ -27,7 +27,7 @@ LOOPBACK = ("localhost", "127.0.0.1", "::1")
 PRELOAD = Path(__file__).with_name("node_proxy.cjs")
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Row:
     """Variables with one meaning, and why they are set."""
 

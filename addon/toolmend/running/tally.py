@@ -10,14 +10,16 @@ Rule of this file: it reads, and a line that is torn or not ours counts as none.
 import json
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Self
+
+from ..value import value
 
 MARK = "toolmend: tally "
 """What such a line begins with, behind the time."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Tally:
     """`answers` of LLMs, whatever came of them; `mended` ones; those with `faults` of ours, a torn stream or a lost recording.
 

@@ -18,8 +18,9 @@ import ssl
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from ..value import value
 
 CA = "mitmproxy-ca-cert.pem"
 """The certificate in mitmproxy's folder; the key is in KEY."""
@@ -37,7 +38,7 @@ JAVA = "/etc/ssl/certs/java/cacerts"
 KEYCHAIN = "/Library/Keychains/System.keychain"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Store:
     """`systems`: ID or ID_LIKE of os-release, or sys.platform. `anchor`: the file that is ours, "" if the store has none.
 
@@ -118,7 +119,7 @@ STORES = (
 _PEM = re.compile(rb"-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----")
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class System:
     """The store of this system; `root` is where its files are looked for."""
 

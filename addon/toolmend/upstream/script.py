@@ -6,17 +6,17 @@ The rule: nothing here does I/O or knows how HTTP frames a body; `h1.py` and `h2
 import asyncio
 import zlib
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from ..codings import brotli, zstandard, zstd
+from ..value import value
 
 type Framing = Literal["chunked", "content-length", "eof"]
 type Coding = Literal["identity", "gzip", "deflate", "br", "zstd"]
 type End = Literal["clean", "drop", "reset", "stall"]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Request:
     """A request as it came. `http_version` is "HTTP/1.0", "HTTP/1.1" or "HTTP/2"; header names are lower case."""
 
@@ -31,7 +31,7 @@ class Request:
         return next((value for key, value in self.headers if key == name), None)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Script:
     """One response: its chunks are (seconds to wait before, bytes to send).
 

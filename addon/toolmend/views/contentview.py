@@ -26,7 +26,7 @@ from ..apis import APIS
 from ..decoded import events_of
 from ..facts import NDJSON
 from ..fold import Answer, Call, Message
-from ..recordings.asks import spoken
+from ..hosts import spoken
 
 MAX_SHOWN = 4 * 1024 * 1024
 """Characters of a response: eight times the longest answers."""
