@@ -8,6 +8,7 @@ most take. Sources: the providers' documentation, and what their users report.
 from collections.abc import Mapping
 from dataclasses import field, replace
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import Any, Literal
 
 from ..hosts import fits, split_port
@@ -151,10 +152,19 @@ ROWS = (
 )
 
 
+MAX_MODEL = 200
+"""Characters of a model's name that are looked at."""
+
+
 def quirks_for(api: str, host: str, model: str) -> Quirks:
     """What an upstream takes. `host` may have a port, `model` a vendor."""
+    return _quirks_for(api, host, model.lower().rpartition("/")[2][:MAX_MODEL])
+
+
+@lru_cache(64)
+def _quirks_for(api: str, host: str, model: str) -> Quirks:
+    """A client asks for one model or two, and its user waits."""
     name, port = split_port(host)
-    model = model.lower().rpartition("/")[2]
     quirks = Quirks()
     for row in ROWS:
         at = "*" in row.hosts or any(fits(name, port, glob) for glob in row.hosts)
