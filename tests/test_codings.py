@@ -114,6 +114,16 @@ def test_text_that_was_never_coded(encoding: str, text: bytes) -> None:
     assert [undo.feed(piece) for piece in (text, b"more", CODERS["gzip"](b"no coding"))][:2] == [text, b"more"]
 
 
+@pytest.mark.parametrize("encoding", ["gzip", "br", "zstd", "gzip, br"])
+@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 20])
+def test_text_that_was_never_coded_and_comes_in_pieces(encoding: str, text: bytes, size: int) -> None:
+    """Deflate without a header may make something of the first of them."""
+    undo = decoder(encoding)
+    assert undo
+    assert b"".join(undo.feed(text[at : at + size]) for at in range(0, len(text), size)) == text
+
+
 @pytest.mark.parametrize("encoding", ["gzip", "zstd"])
 def test_an_array_that_was_never_coded(encoding: str) -> None:
     """Brotli and deflate have no mark of their own, and take such a beginning for theirs."""

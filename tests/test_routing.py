@@ -15,7 +15,7 @@ from test_codings import CODERS
 from test_hook import Log, Proxy, answered, asked, log, proxy, sent
 from test_routes import CHAT, MESSAGES, SECRET, table
 from toolmend import replay
-from toolmend.replying import EVENTS
+from toolmend.replying import EVENTS, unanswered
 from toolmend.seals import Seal, envelope
 from toolmend.vocabulary import made
 
@@ -345,6 +345,12 @@ BROKEN = [
     (307, {"location": f"https://me:{THEIRS}@evil.example/?key={THEIRS}"}, b"", 500, "api_error", "redirects to evil.example"),
     (301, {"location": "/v2"}, b"", 500, "api_error", "redirects to another path"),
     (302, {"location": "https://[bad/"}, b"", 500, "api_error", "redirects"),
+    (200, {"location": "/v2", "content_type": "text/html"}, b"<html>", 500, "api_error", "no JSON object"),
+    (301, {}, b"", 500, "api_error", "redirects to another path"),
+    (304, {"content_type": "application/json"}, b"", 500, "api_error", "answers with status 304"),
+    (300, {"content_type": "application/json"}, ANSWER, 500, "api_error", "answers with status 300"),
+    (101, {"upgrade": "foo"}, b"", 500, "api_error", "answers with status 101"),
+    (103, {"link": "</a>"}, b"", 500, "api_error", "announces its answer by a status 103"),
     (200, {"content_type": "application/json", "content_encoding": "gzip"}, b"no gzip", 500, "api_error", "cannot be read"),
     (200, {"content_encoding": "snappy"}, HELLO, 500, "api_error", "cannot be read"),
 ]
@@ -371,6 +377,28 @@ def test_a_client_gets_an_error_of_its_own_api(
     assert kept["client"] == response.content
     assert kept["status"] == status
     assert SECRET not in json.dumps(kept, default=bytes.decode)
+
+
+@pytest.mark.parametrize(
+    ("why", "reached", "words"),
+    [
+        ("server closed connection", True, "no whole answer (server closed connection): try again"),
+        ("[Errno 111] Connect call failed ('::1', 1)", False, "cannot be reached ([Errno 111] Connect call failed ('::1', 1)): see that it runs"),
+        ("Certificate verify failed: self-signed certificate", False, "ssl_verify_upstream_trusted_ca"),
+        (f"unexpected server response: b'{'a' * 160} {SECRET}", True, "unexpected server response: b'aaa"),
+    ],
+)
+def test_a_client_gets_an_error_of_its_own_api_where_there_is_no_answer(routed: Routes, why: str, reached: bool, words: str) -> None:
+    flow = post()
+    proxy = routed()
+    proxy.ask(flow)
+    call = proxy.addon.calls[flow].routed
+    assert call
+    status, kind, message = error_of(unanswered(call, why, reached=reached))
+    assert (status, kind) == (500, "api_error")
+    assert words in message
+    assert message.endswith(f"the route is the one at {call.route.where}")
+    assert SECRET[:6] not in message
 
 
 NOT_SAID: list[dict[str, Any]] = [

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from toolmend.websocket.socket_frames import Memory, about, event_of, frames_of
+from toolmend.websocket.socket_frames import Binary, Memory, about, event_of, frames_of
 
 FRAMES = [
     b'{"type":"response.created"}',
@@ -17,12 +17,17 @@ FRAMES = [
     b"data: x",
     b": no comment",
     b"\xef\xbb\xbf{}",
+    Binary(b"\x00\xff\n\n"),
+    Binary(b'{"type":"response.failed"}'),
+    Binary(b""),
+    b"event: binary\ndata: AA==",
 ]
 
 
-@pytest.mark.parametrize("frame", FRAMES)
+@pytest.mark.parametrize("frame", FRAMES, ids=lambda frame: f"{type(frame).__name__} {frame!r}")
 def test_there_and_back(frame: bytes) -> None:
-    assert frames_of(event_of(frame)) == [frame]
+    (got,) = frames_of(event_of(frame))
+    assert (type(got), got) == (type(frame), frame)
 
 
 def test_many() -> None:
@@ -35,6 +40,10 @@ def test_what_an_event_cannot_hold() -> None:
 
 def test_events_with_more_than_data() -> None:
     assert frames_of(b': a comment\n\nevent: x\ndata: {"a":1}\n\n: another\n\n') == [b'{"a":1}']
+
+
+def test_what_a_binary_frame_holds_begins_and_ends_nothing() -> None:
+    assert about(Binary(b'{"type":"response.completed","response":{"id":"r1"}}')) == ("", "")
 
 
 @pytest.mark.parametrize(

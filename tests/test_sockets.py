@@ -9,6 +9,7 @@ from mitmproxy.test import taddons, tflow
 from mitmproxy.websocket import WebSocketMessage
 from wsproto.frame_protocol import Opcode
 
+import judge_responses
 from spoken import Asked, Text, speak
 from toolmend.hook import Toolmend
 from toolmend.websocket.socket_frames import frames_of
@@ -20,6 +21,7 @@ LEAK = (
     "<|tool_call_end|><|tool_calls_section_end|>"
 )
 ANSWER = frames_of(speak("responses", [Text(LEAK)]))
+PROSE = frames_of(speak("responses", [Text("A marker, <|tool_calls_section_begin|><|tool_call_begin|> say, is nothing. " * 3)]))
 CREATE = json.dumps({"type": "response.create", "model": "kimi-k2", "tools": [{"type": "function", "name": "a"}]}).encode()
 
 
@@ -127,6 +129,24 @@ def test_what_passes(playing: Playing, content: bytes, more: dict[str, Any], ask
     if asked:
         playing.says(CREATE, client=True)
     assert playing.says(content, **more) == [content]
+
+
+@pytest.mark.parametrize("content", [b"\x00\xff", ANSWER[-1], b"null"], ids=["no text", "an end", "JSON"])
+@pytest.mark.parametrize("at", range(len(ANSWER)))
+def test_a_binary_frame_overtakes_nothing(playing: Playing, at: int, content: bytes) -> None:
+    """It has the place that a text of no meaning has, and what is held is mended none the less."""
+    for answer in (ANSWER, PROSE):
+        playing.says(CREATE, client=True)
+        got = [out for frame in answer[:at] for out in playing.says(frame)]
+        got += playing.says(content, kind=Opcode.BINARY)
+        got += [out for frame in answer[at:] for out in playing.says(frame)]
+        if answer is PROSE:
+            assert got == [*answer[:at], content, *answer[at:]]
+            continue
+        got.remove(content)
+        heard = judge_responses.read(b"".join(b"event: %b\ndata: %b\n\n" % (json.loads(frame)["type"].encode(), frame) for frame in got))
+        assert heard.asked == [("a", {})]
+        assert not [fault for fault in heard.faults if not fault.startswith("an empty ")]  # it came between its begin and its text
 
 
 def test_nobody_asked(playing: Playing) -> None:

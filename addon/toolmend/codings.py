@@ -46,7 +46,9 @@ STACK = 3
 HEAD = 24
 """Bytes that tell text from a coding."""
 
-_TEXT = re.compile(rb"\s*(?:(?:data|event|id|retry)?:|[\[{])[\t\n\r -~]*")  # as events and JSON begin
+_BEGUN = "|".join(name[:end] for name in ("data", "event", "id", "retry") for end in range(1, len(name) + 1)).encode()
+_TEXT = re.compile(rb"\s*(?:(?:(?:data|event|id|retry)?:|[\[{])[\t\n\r -~]*|%b)?" % _BEGUN)
+"""As events and JSON begin, or the first bytes of that."""
 
 type Write = Callable[[bytes], Any]
 
@@ -82,7 +84,7 @@ class Decoder:
             self._meters.append(meter)
             write = _STAGES[coding](meter)
         self._write = write
-        self._begun = False
+        self._head: bytes | None = b""  # what came while nothing came of it, and it may be text
         self._came = self._line = 0  # bytes; of the line that has no end yet
 
     @property
@@ -103,12 +105,14 @@ class Decoder:
             self._plain = BytesIO()
             raise
         except Exception as error:
-            if not self._begun and _TEXT.fullmatch(data[:HEAD]):
+            came = self._head + data if self._head else data
+            if self._head is not None and _TEXT.fullmatch(came[:HEAD]):
                 self.coded = False
-                return data
+                return came
             raise CodingError(str(error) or type(error).__name__, self._plain.getvalue()) from error
-        self._begun = True
         plain, self._plain = self._plain.getvalue(), BytesIO()
+        if self._head is not None:
+            self._head = None if plain or len(self._head) + len(data) >= HEAD else self._head + data
         end = plain.rfind(b"\n") + 1
         self._came, self._line = self._came + len(data), len(plain) - end if end else self._line + len(plain)
         return plain

@@ -31,7 +31,8 @@ def is_http11(flow: http.HTTPFlow) -> bool:
 
 def closes(response: http.Response) -> bool:
     """Whether the upstream says that it closes its connection behind the answer. mitmproxy asks that when the answer is over."""
-    return "close" in (token.strip() for token in response.headers.get("connection", "").lower().split(","))
+    tokens = [token.strip() for token in response.headers.get("connection", "").lower().split(",")]
+    return "close" in tokens or (response.http_version == "HTTP/1.0" and "keep-alive" not in tokens)
 
 
 def drop_trailers(flow: http.HTTPFlow, response: http.Response) -> None:
@@ -51,5 +52,8 @@ def reframe(flow: http.HTTPFlow, response: http.Response, *, last: bool) -> None
     drop_stale(response)
     if is_http11(flow):
         response.headers["transfer-encoding"] = "chunked"
+        if response.http_version == "HTTP/1.0":  # it has no chunks (RFC 9112, section 6.1), and clients refuse them
+            last = last or closes(response)
+            response.http_version = "HTTP/1.1"
     if last:
         response.headers["connection"] = "close"

@@ -11,13 +11,14 @@ stands in the stream itself is in stream.py.
 import asyncio
 import logging
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from mitmproxy import http
 from mitmproxy.addonmanager import Loader
 
-from . import bodies, breaks, codings, facts, framing, memory, replying, routes, routing
+from . import bodies, breaks, codings, facts, framing, memory, replying, routes, routing, unanswered
 from .apis import APIS
 from .apis.errors import Fault
 from .calls import Call
@@ -152,6 +153,8 @@ class Toolmend:
     def response(self, flow: http.HTTPFlow) -> None:
         call = self.calls.pop(flow, None)
         if call and flow.response:
+            if call.routed and flow.response.status_code < 200:  # mitmproxy takes it for the whole answer
+                unanswered.leave(flow)
             framing.drop_trailers(flow, flow.response)
             if call.stream and not call.stream.over:
                 self._not_streamed(call, flow.response)
@@ -206,6 +209,7 @@ class Toolmend:
             call = call or Call(client, flow.request.pretty_host, flow.request.scheme)
             try:
                 call.routed, call.api = routing.redirect(flow, route, client, request, self.settings.providers), client
+                unanswered.attach(flow, partial(replying.unanswered, call.routed))
             except Exception as error:
                 call = self._refuse(flow, client, error, f" (the route at {route.where})")
         if call:

@@ -10,15 +10,21 @@ from types import MethodType
 
 from mitmproxy import ctx, http
 from mitmproxy.proxy.layer import Layer
+from mitmproxy.proxy.server import ConnectionHandler
 
 MAX_LAYERS = 200
 """Layers of a connection that are looked through: a handful, and one for each HTTP/2 stream."""
 
 
+def handler_of(flow: http.HTTPFlow) -> ConnectionHandler | None:
+    """What has all connections of the flow's client, and their layers; None where there is none."""
+    server = ctx.master.addons.get("proxyserver")  # type: ignore[no-untyped-call]
+    return server.connections.get(flow.client_conn.id) if server else None
+
+
 def layer_of[T: Layer](flow: http.HTTPFlow, kind: type[T]) -> T | None:
     """The layer of this kind that has the flow; None where there is none, as for a flow that is replayed."""
-    server = ctx.master.addons.get("proxyserver")  # type: ignore[no-untyped-call]
-    handler = server.connections.get(flow.client_conn.id) if server else None
+    handler = handler_of(flow)
     found: list[Layer] = [handler.layer] if handler else []
     known = set(map(id, found))
     for at in range(MAX_LAYERS):

@@ -28,6 +28,7 @@ EVENTS = "text/event-stream; charset=utf-8"
 LIMIT = 16 * 1024 * 1024
 """Bytes of a whole response that are read: it is a stranger's, and a bomb of this size costs some 30 MiB and 50 ms."""
 
+_REDIRECTS = (301, 302, 303, 307, 308)
 _HOST = re.compile(r"https?://(?:[^/@]*@)?([^/?#]+)")
 
 
@@ -106,6 +107,20 @@ def fail(routed: Routed, response: http.Response, wrong: str) -> bytes:
     return _set(routed, response, status, (("content-type", "application/json"), *_passed(routed, response)), out)
 
 
+def unanswered(routed: Routed, why: str, reached: bool) -> http.Response:
+    """What a client gets where there is no answer; `why` is mitmproxy's own words."""
+    key = routed.route.key  # what is said there may quote the upstream, which may quote the request
+    told, response = facts.printable(why.replace(key, REDACTED) if key else why), http.Response.make(502)
+    if reached:
+        fail(routed, response, f"the upstream gave no whole answer ({told}): try again, or see its log")
+    elif "certificate" in why.lower():
+        todo = "mitmproxy has to trust its CA, by --set ssl_verify_upstream_trusted_ca=FILE"
+        fail(routed, response, f"the upstream cannot be trusted ({told}): {todo}")
+    else:
+        fail(routed, response, f"the upstream cannot be reached ({told}): see that it runs, and that the route's `to` is right")
+    return response
+
+
 def _passed(routed: Routed, response: http.Response) -> Headers:
     now = datetime.now(UTC)
     return translate_headers(_given(routed, response), routed.route.upstream, routed.client, now=now, new_id=routed.id)
@@ -143,10 +158,14 @@ def _set_headers(response: http.Response, headers: Iterable[tuple[str, str]]) ->
 def _wrong(routed: Routed, response: http.Response, body: bytes) -> str:
     """What is wrong with a response that is neither an error nor an answer."""
     status = response.status_code
-    if not 200 <= status < 300:
+    if 300 <= status < 400 and (status in _REDIRECTS or "location" in response.headers):
         host = _HOST.match(response.headers.get("location", ""))
         elsewhere = f"to {facts.printable(host[1])}" if host else "to another path"
         return f"the upstream redirects {elsewhere}, which is not followed: write where it is into the route's `to`"
+    if 100 <= status < 200 and status != 101:
+        return f"the upstream announces its answer by a status {status}, and mitmproxy does not wait for it: have that left out"
+    if not 200 <= status < 300:
+        return f"the upstream answers with status {status}, which is no answer: see that the route's `to` is that of an API"
     if not body.strip():
         return f"the upstream's answer is empty (status {status})"
     if _events(response, body):

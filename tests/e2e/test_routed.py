@@ -304,4 +304,5 @@ def test_an_upstream_that_is_not_there(route: Route, clients: Callable[..., Anth
     proxy = route("http://localhost:1/v1/chat/completions")
     with pytest.raises(APIStatusError) as raised:
         clients(proxy).messages.create(**ASK)
-    assert raised.value.status_code == 502
+    assert raised.value.status_code == 500
+    assert "the upstream cannot be reached" in raised.value.message

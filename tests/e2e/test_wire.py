@@ -63,6 +63,21 @@ def test_the_connection_is_kept_for_the_next_request(proxy: Mitmdump, serve: Ser
             assert (reply.body, reply.rest) == (MENDED, b"")
 
 
+@pytest.mark.parametrize("keeps", [False, True])
+def test_an_upstream_of_http_1_0(proxy: Mitmdump, serve: Serve, keeps: bool) -> None:
+    """Whether it closes its connection is told by what it does not say; the client's goes with it, and is told so."""
+    script = Script(chunks(LEAK), framing="content-length", http_version="HTTP/1.0")
+    headers = (*script.headers, ("connection", "keep-alive"))
+    upstream = serve(replace(script, headers=headers) if keeps else script)
+    with Raw(proxy, upstream.url) as raw:
+        for _ in range(2 if keeps else 1):
+            raw.send(request_bytes(CHAT, host=raw.host))
+            reply = parse(raw.read_until(b"\r\n0\r\n\r\n"))
+            assert (reply.status, reply.header("connection")) == ("HTTP/1.1 200 OK", "keep-alive" if keeps else "close")
+            assert (reply.terminated, reply.body) == (True, MENDED)
+        assert keeps or raw.read_to_end() == b""
+
+
 def test_arguments_arrive_while_the_call_is_open(proxy: Mitmdump, serve: Serve) -> None:
     """The upstream says nothing more after half of the arguments, and the client has that half."""
     upto = LEAK.index(b"Beijing")
@@ -132,6 +147,8 @@ def test_codings_and_protocols(
         reply = ask(proxy, upstream.url, version=client)
         assert reply.terminated
         assert reply.rest == b""
+        if client == "1.1":
+            assert reply.status == "HTTP/1.1 200 OK"  # HTTP/1.0 has no chunks
         assert reply.header("transfer-encoding") == ("chunked" if client == "1.1" else None)
         assert reply.header("content-encoding") is None
         assert reply.header("content-length") is None

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .. import facts
+from .socket_frames import Binary
 
 _DONE = "response.output_item.done"
 _KEPT = ("type", "call_id", "name", "namespace", "arguments", "input")
@@ -59,7 +60,7 @@ class SocketCalls:
 
 
 def _call(frame: bytes) -> dict[str, Any] | None:
-    if _DONE.encode() not in frame:
+    if isinstance(frame, Binary) or _DONE.encode() not in frame:
         return None
     value = facts.json_object(frame) or {}
     item = value.get("item")

@@ -1,11 +1,13 @@
 r"""Frames of a Responses socket ⇄ server-sent events: each frame is what one event would hold.
 
     {"type":"response.created",…}    ⇄    data: {"type":"response.created",…}\n\n
+    a binary frame, 00 ff            ⇄    event: binary\ndata: AP8=\n\n       which no text becomes, and nobody reads
 
 Rule of this file: what was not changed comes back as it was, character for character; but a carriage return, which JSON has
 between values alone and an event cannot hold, is a blank.
 """
 
+from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from typing import Any
 
@@ -24,20 +26,30 @@ _ADDING = ("additional_tools", "tool_search_output")
 """Items of a request's input that offer tools."""
 
 
+_BINARY = b"binary"
+
+
+class Binary(bytes):
+    """A frame that is no text. It has its place among the others, as what is held there may not be overtaken."""
+
+
 def event_of(frame: bytes) -> bytes:
     """A frame as the bytes of an event."""
+    if isinstance(frame, Binary):
+        return b"event: %b\ndata: %b\n\n" % (_BINARY, b64encode(frame))
     return b"data: " + frame.replace(b"\r", b" ").replace(b"\n", b"\ndata: ") + b"\n\n"
 
 
 def frames_of(events: bytes) -> list[bytes]:
     """The frames that events make; a comment makes none."""
     decoder = Decoder()
-    return [sse.data for sse in (*decoder.feed(events), *decoder.close()) if sse.data is not None]
+    made = (*decoder.feed(events), *decoder.close())
+    return [Binary(b64decode(sse.data)) if sse.event == _BINARY else sse.data for sse in made if sse.data is not None]
 
 
 def about(frame: bytes) -> tuple[str, str]:
     """The type of a frame that begins or ends a response, and the response's id; both empty for any other."""
-    if not any(type_ in frame for type_ in _TOLD):  # a delta need not be read here
+    if isinstance(frame, Binary) or not any(type_ in frame for type_ in _TOLD):  # a delta need not be read here
         return "", ""
     value = facts.json_object(frame) or {}
     type_, response = value.get("type"), value.get("response")

@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterable, Iterator
 
 from mitmproxy import http
 from mitmproxy.proxy.layers.websocket import WebsocketLayer
-from wsproto.events import CloseConnection, Event, TextMessage
+from wsproto.events import BytesMessage, CloseConnection, Event, TextMessage
 
 from ..layers import layer_of
+from .socket_frames import Binary
 
 
 class Relay:
@@ -49,7 +50,13 @@ class Relay:
 
     def _taken(self) -> Iterator[Event]:
         while self._next:
-            frame = self._next.pop(0).decode(errors="replace")
+            frame = self._next.pop(0)
             self.ours = True
-            yield TextMessage(data=frame, frame_finished=True, message_finished=True)
+            yield _message(frame)
             self.ours = False
+
+
+def _message(frame: bytes) -> BytesMessage | TextMessage:
+    if isinstance(frame, Binary):
+        return BytesMessage(data=frame, frame_finished=True, message_finished=True)
+    return TextMessage(data=frame.decode(errors="replace"), frame_finished=True, message_finished=True)

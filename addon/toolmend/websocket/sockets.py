@@ -21,7 +21,7 @@ from ..hosts import match
 from ..stream import reason
 from .socket_calls import SocketCalls
 from .socket_exchange import SocketExchange
-from .socket_frames import CREATE, CREATED, ENDS, Memory, about
+from .socket_frames import CREATE, CREATED, ENDS, Binary, Memory, about
 from .socket_relay import Relay
 
 logger = logging.getLogger(__name__)
@@ -120,9 +120,10 @@ class Socket:
             return
         if message.from_client:
             self._said(message)
-        elif message.is_text and self._exchanges:
-            frames = self._received(message.content)
-            self._calls.received(message.content)
+        elif self._exchanges:
+            came = message.content if message.is_text else Binary(message.content)
+            frames = self._received(came)
+            self._calls.received(came)
             if frames is not None:
                 for frame in frames:
                     self._calls.made(frame)
