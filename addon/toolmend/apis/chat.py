@@ -80,7 +80,7 @@ class Chat:
         self._runs: dict[int, Run] = {}  # of reasoning that is told in details
         self._failed = False
         self._finished: set[int] = set()
-        self._first: int | None = None  # the choice that spoke first
+        self._first: int | None = None  # the choice that is heard, where it is but one
 
     def decode(self, sse: ServerSentEvent) -> Frame:
         """One server-sent event → its frame. Raises json_text.NotJSON where the data is no JSON."""
@@ -223,14 +223,16 @@ class Chat:
 
     def _decode_choice(self, choice: Mapping[str, Any], place: int, key: str, events: list[Event]) -> bool:
         regular = True
-        index = self._heard(index_of(choice.get("index"), place))
+        delta = choice.get(key)
+        index = index_of(choice.get("index"), place)
+        if self._patient:
+            index = self._heard(index, speaks=_speaks(choice, delta))
         if not is_index(choice.get("index")):
             regular = self._mended("choice_index")
         if index not in self._choices:
             if len(self._choices) == MAX_CHOICES:
                 return regular
             self._choices.add(index)
-        delta = choice.get(key)
         if self._patient and isinstance(said := choice.get("text"), str) and not (delta or choice.get("message")):
             delta = {"role": "assistant", "content": said}  # it answers as completions did that are no chat
             regular = self._mended("delta")
@@ -266,12 +268,13 @@ class Chat:
             put_seal(self._runs, index, events, first, whole=key == "message")
         return regular
 
-    def _heard(self, index: int) -> int:
-        """The index of a choice; where all is written anew, and but one is heard, that of the first that speaks is 0."""
-        if not self._patient:
-            return index
-        self._first = index if self._first is None else self._first
-        return 0 if index == self._first else self._first if index == 0 else index
+    def _heard(self, index: int, *, speaks: bool) -> int:
+        """The index of a choice where all is written anew, and but one is heard: 0, or if another speaks before it, that one."""
+        if self._first is None and (speaks or index == 0):
+            self._first = index
+            if index in self._roles:
+                self._roles.add(0)
+        return index if self._first is None else 0 if index == self._first else self._first if index == 0 else index
 
     def _settle(self, index: int, events: list[Event]) -> bool:
         """Something is said that is no call: those that wait come in front of it. Whether none did."""
@@ -348,3 +351,10 @@ class Chat:
         """A rule fires; what it is about is not regular."""
         self._fired(rule)
         return False
+
+
+def _speaks(choice: Mapping[str, Any], delta: Any) -> bool:
+    """Whether a choice says more than that it begins."""
+    if choice.get("finish_reason") or choice.get("text") or choice.get("message"):
+        return True
+    return isinstance(delta, dict) and any(delta.get(name) for name in (*_SAYS, "tool_calls", "function_call"))
