@@ -168,6 +168,8 @@ def test_every_dialect_is_covered() -> None:
 OFFERED = Tools({"get_time": {"properties": {"zone": {"type": "string"}, "deep": {"type": "object"}, "limit": {"type": "integer"}}}, "task": {}})
 DSML = '<｜DSML｜function_calls><｜DSML｜invoke name="get_time"><｜DSML｜parameter name="{}</｜DSML｜parameter></｜DSML｜invoke></｜DSML｜function_calls>'
 
+LFM = "<|tool_call_start|>["
+
 NONE = {  # what begins like a call and is none stays the text it is
     "no colon behind a name": ("apertus", '<|tools_prefix|>[{"get_time" {}}]<|tools_suffix|>'),
     "a member without a value": ("hermes", '<tool_call>\n{"x": , "name": "get_time", "arguments": {}}\n</tool_call>'),
@@ -205,6 +207,9 @@ READ = {  # what is read all the same: the arguments of the calls, and whether t
     ),
     "all parameters in one, of another tool": ("dsml", DSML.format('arguments" string="false">{"a": 1}'), ['{"arguments": {"a": 1}}'], True),
     "a key that is cut": ("gemma4", '<|tool_call>call:get_time{<|"|>zo', ['{"zo'], False),
+    "a value without quotes that is cut": ("gemma4", "<|tool_call>call:get_time{limit:2,zone:in the, mor", ['{"limit": 2, "zone": "in the, mor'], False),
+    "a list without quotes that is cut": ("functiongemma", "<start_function_call>call:get_time{deep:{a:[1,two", ['{"deep": {"a": [1, "two'], False),
+    "a value without quotes or tokens that is cut": ("gemma_stripped", "call:get_time{zone:U (T) }C", ['{"zone": "U (T) }C'], False),
     "a value that is cut": ("qwen3_coder", "<tool_call>\n<function=get_time>\n<parameter=limit>\n1", ['{"limit": "1'], False),
     "an element that is cut": ("minimax_m3", ']<]minimax[>[<invoke name="get_time">]<]minimax[>[<limit>1 of', ['{"limit": "1 of'], False),
     "all parameters in one, cut": ("qwen3_coder", '<tool_call>\n<function=get_time>\n<parameter=arguments>\n{"zone": ', ['{"arguments": "{\\"zone\\": '], False),
@@ -233,6 +238,13 @@ def test_what_is_a_call_all_the_same(name: str) -> None:
         found = Told([text[:at], text[at:] + " ok" * ended], OFFERED, (dialect,))
         assert (found.content, found.calls) == (" ok" * ended, [[found.calls[0][0], "get_time", each] for each in arguments])
         assert bool(found.ended) == ended
+
+
+@pytest.mark.parametrize("text", [f"{LFM}get_time(zone={'x' * 5000})", f"{LFM}get_time(limit=1, {'x' * 300}=2)"], ids=["word", "key"])
+def test_what_is_too_long_for_a_call_is_text_behind_it(text: str) -> None:
+    for size in (1, 1000):
+        found = Told([text[at : at + size] for at in range(0, len(text), size)], OFFERED, ("lfm2",))
+        assert "x" * 300 in found.content + "".join(arguments for _, _, arguments in found.calls)
 
 
 @pytest.mark.parametrize("value", ["UTC", "a <parameter=x> b\n</parameter>"], ids=["without its end", "a tag inside"])

@@ -173,6 +173,14 @@ STREAMS: dict[str, tuple[list[Event], list[str]]] = {
     "the last reason counts": ([*TEXT, STOP, Finish("length")], ["(", ".", "+0 text", "0 Hi", "0 !", "-0", "max_tokens", ")"]),
     "an error": ([*TEXT, StreamError("x", "Slow down", 429), TextDelta("?"), STOP, END], ["(", ".", "+0 text", "0 Hi", "0 !", "rate_limit_error: Slow down"]),
     "an error, and its reason": ([TextDelta("a"), Finish("error"), StreamError("x", "", 502)], ["(", ".", "+0 text", "0 a", "api_error: api_error"]),
+    "an error while a call is open": ([*call(0, "{", ends=False), StreamError("x", "", 502)], ["(", ".", "+0 tool_use c0 f", "0 {", "api_error: api_error"]),
+    "an error while text waits for a call": (
+        [*call(0, "{", ends=False), TextDelta("a"), *call(1), *call(2, "{", ends=False), StreamError("x", "", 502)],
+        ["(", ".", "+0 tool_use c0 f", "0 {", "-0", "+1 text", "1 a", "-1", "+2 tool_use c1 f", "-2", "+3 tool_use c2 f", "3 {", "-3", "api_error: api_error"],
+    ),
+    "cut off while text waits for a call": (
+        [*call(0, "{", ends=False), TextDelta("a")], ["(", ".", "+0 tool_use c0 f", "0 {", "-0", "+1 text", "1 a", "-1", CUT],
+    ),
     "nothing but an error": ([StreamError("overloaded", "")], ["overloaded_error: overloaded_error"]),
 }  # fmt: skip
 
@@ -318,6 +326,7 @@ def test_too_much_is_held(monkeypatch: pytest.MonkeyPatch) -> None:
     body = streamed(events)
     assert writer().write(events) == body
     assert told(body)[-1] == "api_error: too much of the answer waits for a tool call that does not end"
+    assert "1 12345678" in told(body)
     assert judge.read(body).faults == []
 
 

@@ -178,6 +178,26 @@ def test_a_call_that_is_broken_off_keeps_its_arguments_as_they_came() -> None:
     assert "output_item.done" not in types(streamed([*HALF]))
 
 
+WAITS = (TextDelta("Hi"), ReasoningDelta("Hm"), *OTHER, ToolCallStart(2, "call_c", "task"), ToolCallDelta(2, '{"y'))
+
+
+B, C = Call("call_b", "task", "{}"), Call("call_c", "task", '{"y')
+
+
+@pytest.mark.parametrize(
+    "end",
+    [(StreamError("error", "no", 500),), (Finish("stop"), MessageEnd()), (Finish("length"), MessageEnd()), ()],
+    ids=["error", "stop", "length", "cut"],
+)
+@pytest.mark.parametrize(("waits", "text", "calls"), [(WAITS, "Hi", [B, C]), (WAITS[-2:], "", [C])], ids=["all", "half a call"])
+def test_what_waits_for_a_call_that_never_ends_is_said(
+    end: tuple[Event, ...], waits: tuple[Event, ...], text: str, calls: list[Call]
+) -> None:
+    told = read(streamed([*HALF, *waits, *end]))
+    assert (told.faults, told.stop_reason, told.text) == ([], "failed", text)
+    assert told.calls == [Call("call_a", "task", '{"x'), *calls]
+
+
 @pytest.mark.parametrize(
     ("error", "code"),
     [

@@ -203,6 +203,10 @@ IRREGULAR: dict[str, tuple[bytes, Heard]] = {
     "the reason error": (bare(ROLE, SAID, chunk({}, "error")), ERROR),
     "other fields": (bare(ROLE, {**SAID, "system_fingerprint": "x", "provider": "y", "service_tier": None}, STOP), HI),
     "another choice": (bare(ROLE, chunk({"role": "assistant", "content": "no"}, index=1), SAID, STOP, chunk({}, "stop", index=1)), HI),
+    "another choice that only begins": (bare(chunk({"role": "assistant"}, index=1), ROLE, SAID, chunk({}, "stop", index=1), STOP), HI),
+    "another choice that begins and speaks": (
+        bare(chunk({"role": "assistant"}, index=1), chunk({"content": "Hi there"}, index=1), chunk({}, "stop", index=1)), HI,
+    ),
     "choices from 1": (bare(chunk({"role": "assistant", "content": "Hi "}, index=1), chunk({"content": "there"}, index=1), chunk({}, "stop", index=1)), HI),
     "a choice at -1": (bare(chunk({"role": "assistant", "content": "Hi there"}, index=-1), chunk({}, "stop", index=-1)), HI),
     "choices from 1, and another": (

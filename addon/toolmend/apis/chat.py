@@ -22,6 +22,7 @@ from ..events import (
     MessageStart,
     ReasoningDelta,
     RefusalDelta,
+    StreamError,
     TextDelta,
     ToolCallDelta,
 )
@@ -80,7 +81,7 @@ class Chat:
         self._runs: dict[int, Run] = {}  # of reasoning that is told in details
         self._failed = False
         self._finished: set[int] = set()
-        self._first: int | None = None  # the choice that spoke first
+        self._first: int | None = None  # the choice that is heard, where it is but one
 
     def decode(self, sse: ServerSentEvent) -> Frame:
         """One server-sent event → its frame. Raises json_text.NotJSON where the data is no JSON."""
@@ -138,9 +139,8 @@ class Chat:
         return Frame(ServerSentEvent(body, body), tuple(events), touched=not regular)
 
     def close(self) -> Frame:
-        """The body is over: calls that waited behind a finish reason have no arguments."""
-        ends = [self._calls[choice].close("")[0] for choice in sorted(self._finished & self._calls.keys())]
-        return Frame(None, tuple(event for events in ends for event in events), touched=True)
+        """The body is over: calls that waited behind a finish reason have no arguments; what waits of others was broken off."""
+        return Frame(None, tuple(self._broken_off()), touched=True)
 
     def encode(self, frame: Frame) -> bytes:
         """A frame → the bytes of its server-sent event; none where nothing is left of it."""
@@ -149,7 +149,7 @@ class Chat:
         sse = frame.sse or self._last
         assert sse is not None
         assert sse.data is not None
-        if frame.events and isinstance(frame.events[-1], MessageEnd):  # in front of it a chunk for what came with it
+        if frame.events and _is_alone(frame.events[-1], sse):  # in front of it a chunk for what came with it
             events = frame.events[:-1]
             before = self.encode(Frame(None, events, touched=True)) if events else b""
             return before + (frame.sse.raw if frame.sse else sse.with_data(b"[DONE]"))
@@ -202,7 +202,11 @@ class Chat:
                 regular &= self._decode_choice(choice, place, key, events)
         if usage := usage_in(chunk):
             events.append(usage)
-        self._failed = put_errors(chunk, events, failed=self._failed, named=named)
+        failed, self._failed = self._failed, put_errors(chunk, events, failed=self._failed, named=named)
+        if self._failed and not failed and (held := self._broken_off()):
+            at = next(at for at, event in enumerate(events) if isinstance(event, StreamError))
+            events[at:at] = held
+            regular = False
         return events, regular
 
     def _is_complete(self, chunk: Mapping[str, Any]) -> bool:
@@ -223,14 +227,16 @@ class Chat:
 
     def _decode_choice(self, choice: Mapping[str, Any], place: int, key: str, events: list[Event]) -> bool:
         regular = True
-        index = self._heard(index_of(choice.get("index"), place))
+        delta = choice.get(key)
+        index = index_of(choice.get("index"), place)
+        if self._patient:
+            index = self._heard(index, speaks=_speaks(choice, delta))
         if not is_index(choice.get("index")):
             regular = self._mended("choice_index")
         if index not in self._choices:
             if len(self._choices) == MAX_CHOICES:
                 return regular
             self._choices.add(index)
-        delta = choice.get(key)
         if self._patient and isinstance(said := choice.get("text"), str) and not (delta or choice.get("message")):
             delta = {"role": "assistant", "content": said}  # it answers as completions did that are no chat
             regular = self._mended("delta")
@@ -266,12 +272,13 @@ class Chat:
             put_seal(self._runs, index, events, first, whole=key == "message")
         return regular
 
-    def _heard(self, index: int) -> int:
-        """The index of a choice; where all is written anew, and but one is heard, that of the first that speaks is 0."""
-        if not self._patient:
-            return index
-        self._first = index if self._first is None else self._first
-        return 0 if index == self._first else self._first if index == 0 else index
+    def _heard(self, index: int, *, speaks: bool) -> int:
+        """The index of a choice where all is written anew, and but one is heard: 0, or if another speaks before it, that one."""
+        if self._first is None and (speaks or index == 0):
+            self._first = index
+            if index in self._roles:
+                self._roles.add(0)
+        return index if self._first is None else 0 if index == self._first else self._first if index == 0 else index
 
     def _settle(self, index: int, events: list[Event]) -> bool:
         """Something is said that is no call: those that wait come in front of it. Whether none did."""
@@ -336,6 +343,11 @@ class Chat:
             self._calls[choice] = Calls(self._tools, choice, self._new_id, self._fired, patient=self._patient)
         return self._calls[choice]
 
+    def _broken_off(self) -> list[Event]:
+        """Nothing more comes, and the message was not over, but for the choices that have a finish reason."""
+        ends = [calls.close("" if choice in self._finished else "error")[0] for choice, calls in sorted(self._calls.items())]
+        return [event for events in ends for event in events]
+
     def _held(self) -> tuple[list[Event], bool]:
         """The message is over, and there was no finish reason to say so: what is left, and whether it need not be sent."""
         events: list[Event] = []
@@ -348,3 +360,18 @@ class Chat:
         """A rule fires; what it is about is not regular."""
         self._fired(rule)
         return False
+
+
+def _speaks(choice: Mapping[str, Any], delta: Any) -> bool:
+    """Whether a choice says more than that it begins."""
+    if choice.get("finish_reason") or choice.get("text") or choice.get("message"):
+        return True
+    return isinstance(delta, dict) and any(delta.get(name) for name in (*_SAYS, "tool_calls", "function_call"))
+
+
+def _is_alone(last: Event, sse: ServerSentEvent) -> bool:
+    """Whether an event of the upstream's says but that the message is over, or an error: nothing else can stand in it."""
+    if not isinstance(last, StreamError):
+        return isinstance(last, MessageEnd)
+    chunk = json_text.loads(sse.data or b"")
+    return not (isinstance(chunk, dict) and chunk.get("choices"))

@@ -170,6 +170,12 @@ class Blocks:
             block.over = True
         self._advance()
 
+    def break_off(self) -> None:
+        """The message ends in an error: the block that is open stays so, unless something waits for its end."""
+        self.error = ""
+        if any(block.held or block.bare for block in self._queue):
+            self.finish(cut=False)
+
     def _open_thinking(self) -> Block:
         """The thinking block that reasoning goes on in."""
         block = self._thinking

@@ -49,14 +49,14 @@ class Encoder:
         """A frame → the bytes for the client."""
         sse = frame.sse
         if sse is not None and sse.data is None:
-            return self.held() + sse.raw
+            return self._waited() + sse.raw
         before = ""
         if self._blocks is None:
             if sse is not None and not frame.touched:
                 if _begins_text(sse) or (self._waiting and sse.event == b"ping"):
                     self._waiting.append((sse, frame))
                     return b""
-                out = self.held()
+                out = self._waited()
                 self._watch(sse, frame)
                 return out + sse.raw
             self._blocks = Blocks(self._reply.new_id, self._next)
@@ -68,6 +68,10 @@ class Encoder:
         return (before + self._rewrite(frame, self._blocks)).encode(errors="surrogateescape")
 
     def held(self) -> bytes:
+        """What is kept back: for the end of the body."""
+        return self._waited() if self._blocks is None or self._over else self._broken_off(self._blocks).encode()
+
+    def _waited(self) -> bytes:
         """What waits, as it came."""
         waiting, self._waiting = self._waiting, []
         for sse, frame in waiting:
@@ -118,7 +122,7 @@ class Encoder:
                 self._said = {**self._said, **data}
             case "error":
                 self._over = True
-                return event("error", json_text.dumps({**data, "type": "error"}))
+                return self._broken_off(blocks) + event("error", json_text.dumps({**data, "type": "error"}))
             case "message_start" | "content_block_start" | "content_block_delta" | "content_block_stop" | "message_stop":
                 pass
             case _ if sse is not None:
@@ -197,8 +201,14 @@ class Encoder:
         out.append(blocks.take())
         if blocks.error and not self._over:
             self._over = True
-            out.append(event("error", error_body("api_error", blocks.error)))
+            error = event("error", error_body("api_error", blocks.error))
+            out.append(self._broken_off(blocks) + error)
         return "".join(out)
+
+    def _broken_off(self, blocks: Blocks) -> str:
+        """What waits for a call that never ends."""
+        blocks.break_off()
+        return blocks.take()
 
     def _start(self, data: Mapping[str, Any]) -> dict[str, Any]:
         """A message_start, whole."""

@@ -103,8 +103,7 @@ class MessagesWriter:
 
     def _write(self, each: Event, out: list[str]) -> None:
         if isinstance(each, StreamError):
-            self._over = True
-            out.append(event("error", _error(each)))
+            self._break_off(_error(each), out)
             return
         if isinstance(each, MessageEnd):
             self._end(out)
@@ -155,8 +154,13 @@ class MessagesWriter:
         self._over = True  # not before: who fails on the way here has an error to tell
 
     def _fail(self, name: str, message: str, out: list[str]) -> None:
+        self._break_off(error_body(name, message), out)
+
+    def _break_off(self, error: str, out: list[str]) -> None:
+        """An error is the last thing, and what waited goes out before it."""
         self._over = True
-        out.append(event("error", error_body(name, message)))
+        self._blocks.break_off()
+        out.append(self._blocks.take() + event("error", error))
 
     def _head(self) -> dict[str, Any]:
         """The members that a message begins with."""

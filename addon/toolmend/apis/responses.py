@@ -101,9 +101,10 @@ class Responses:
         return out if data or not sse else out + sse.raw
 
     def held(self) -> bytes:
-        """What `encode` keeps back: for the end of the body, and where the rest of it passes unread."""
+        """What is kept back: for the end of the body, and where the rest of it passes unread."""
         held, self._held = self._held, []
-        return b"".join([sse.raw for sse, _ in held])
+        self._mending.break_off()
+        return b"".join([sse.raw for sse, _ in held]) + self._mending.take()
 
     def encode_message(self, frame: Frame) -> bytes:
         """A frame that `decode_message` made → the body."""

@@ -83,8 +83,8 @@ class Output:
 
     @property
     def stuck(self) -> bool:
-        """Whether something that is complete waits behind a call that is not."""
-        return any(waiting.complete for waiting in self._queue)
+        """Whether something waits behind a call that is not complete: more than a call of which nothing is known yet."""
+        return any(waiting.complete or waiting.pieces for waiting in self._queue)
 
     def say(self, event: Event) -> None:
         """Takes in an event; of those that say nothing of an item, none."""
@@ -123,12 +123,21 @@ class Output:
 
     def close(self, status: str) -> None:
         """Nothing more is said: closes what is open. A call that is not complete is incomplete; what waited for it is said."""
-        for item in list(self._open.values()):
-            assert item.part
-            self.finish(item, "completed" if item.part.said else "incomplete")
+        self._break_open()
         self._queue = deque(waiting for waiting in self._queue if waiting.complete)
         self._drain()
         self.hush(status)
+
+    def break_off(self) -> None:
+        """Nothing more is said, for something failed. A call stays open then, unless something waits for it: all is said."""
+        while self._queue:
+            self._break_open()
+            self._drain()
+
+    def _break_open(self) -> None:
+        for item in list(self._open.values()):
+            assert item.part
+            self.finish(item, "completed" if item.part.said else "incomplete")
 
     def finish(self, item: Item, status: str, more: Mapping[str, Any] | None = None) -> None:
         """Closes an item; `more` are members it gets."""

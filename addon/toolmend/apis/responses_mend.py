@@ -72,12 +72,15 @@ class Mending(Followed):
                 response = mended(self._response or begun(self._reply), self.reason or "stop", self)
                 response["usage"] = usage_object(estimate(self._reply, self.size))
                 self.event(f"response.{response['status']}", response=response)
+            case StreamError():
+                self.break_off()
             case _:
                 self.say(event)
 
     def fail(self, message: str) -> bytes:
         """The end, for a reason of our own."""
         error = StreamError("server_error", message)
+        self.break_off()
         response = failed(self._response or begun(self._reply), error, self.output(), None)
         self.event("response.failed", response=response)
         return self.take()
@@ -191,7 +194,9 @@ class Mending(Followed):
 def mended(response: Mapping[str, Any], finish_reason: str | None, output: Output) -> dict[str, Any]:
     """The upstream's response with the items that the client gets, and the status that they have."""
     changed = dict(response)
-    if finish_reason is not None:  # else it failed, and what is open is broken off
+    if finish_reason is None:  # it failed
+        output.break_off()
+    else:
         status, reason = ENDS.get(finish_reason, ("completed", ""))
         output.close(status)
         if response.get("status") != status:

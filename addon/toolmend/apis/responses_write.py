@@ -115,6 +115,7 @@ class ResponsesWriter:
             self._last(ended(self._response, reason, output.output(), usage))
 
     def _fail(self, error: StreamError) -> None:
+        self._output.break_off()
         self._last(failed(self._response, error, self._output.output(), self._usage))
 
     def _last(self, response: dict[str, Any]) -> None:

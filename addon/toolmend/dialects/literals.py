@@ -140,7 +140,7 @@ class Literals:
             if not (yield from self._string(opener)):
                 return False
         else:
-            self._key = ((yield from scanner.run(self.notation.key, MAX_KEY)) or "").strip()
+            self._key = ((yield from self._run(self.notation.key, MAX_KEY)) or "").strip()
             if not self._key:
                 return False
             self.emit(json_text.quote(self._key))
@@ -155,10 +155,19 @@ class Literals:
 
     def _word(self) -> Reading[bool]:
         """Reads a number or a word. Whether one stands here."""
-        word = yield from self.scanner.run(_WORD, MAX_WORD)
+        word = yield from self._run(_WORD, MAX_WORD)
         if word:
             self.emit(scalar(word) or json_text.quote(word))
         return bool(word)
+
+    def _run(self, pattern: re.Pattern[str], limit: int) -> Reading[str | None]:
+        """`Scanner.run`; no step is made where it finds too much: that is text behind a call that is broken off."""
+        scanner = self.scanner
+        back = scanner.pos - scanner.start
+        found = yield from scanner.run(pattern, limit)
+        if found is None:
+            scanner.pos = scanner.start + back
+        return found
 
     def _text(self, level: _Level, *, top: bool, plain: bool) -> Reading[bool]:
         """Reads a value without quotes: up to the bracket that closes the level, or a comma with a key behind it.
@@ -176,7 +185,8 @@ class Literals:
             size += end - scanner.pos
             scanner.pos = end
             if end == len(scanner.text):
-                if scanner.ended:
+                if scanner.ended:  # nobody takes what there is of it for a whole value
+                    self.emit(json_text.quote("".join(pieces))[:-1])
                     return False
                 self.emit("")
                 yield

@@ -200,12 +200,18 @@ class Markup:
         return choice.native[event.index]
 
     def _apply(self, choice: _Choice, ops: list[Op]) -> None:
-        """Carries out what the reader decided. Events go where the last decided character stood, or in front of the next."""
+        """Carries out what the reader decided. Events go where the last decided character stood, or in front of the next.
+
+        Where the frame of that has left, and there is no next, they go to the frame that is read, or to one of their own.
+        """
         for op in ops:
             if not isinstance(op, int | Thought | Spoken):
                 if isinstance(op, ToolCallStart):
                     self._count()
-                (choice.last or choice.pieces[0]).put(op)  # a call begins and ends with characters: one of these is here
+                if choice.last or choice.pieces:
+                    (choice.last or choice.pieces[0]).put(op)
+                else:
+                    self._put_alone(op)
                 continue
             left = abs(op) if isinstance(op, int) else op.size
             while left:
@@ -222,6 +228,12 @@ class Markup:
                 self._lasting.add(choice)
                 if not piece.left:
                     choice.pieces.popleft()
+
+    def _put_alone(self, event: Event) -> None:
+        if not self._held:
+            self._held.append(_Held(Frame(None)))
+        self._held[-1].items.append(event)
+        self._held[-1].changed = True
 
     def _release(self) -> list[Frame]:
         released = []

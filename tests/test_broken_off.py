@@ -1,0 +1,97 @@
+"""Answers that break off, or end in an error: all that had come of them goes out, however they are cut.
+
+Rule of this file: nothing is asked of how the end is told; that is the matter of the APIs' own tests.
+"""
+
+import json
+from typing import Any
+
+import pytest
+
+import legal
+from patterns.kimi import ONE
+from spoken import APIS, WEATHER, asked
+from streams import chunk, cuts, event, pieces, play
+from toolmend.ids import ids_for
+from toolmend.pipeline import Pipeline
+
+
+def heard(api: str, body: bytes) -> bytes:
+    """What a client of the same API gets, the same for every cut."""
+    outs = {play(lambda: Pipeline(asked(api, *WEATHER), source=api, target=api, new_id=ids_for(b"")), parts) for parts in cuts(body, 40)}
+    assert len(outs) == 1
+    return outs.pop()
+
+
+@pytest.mark.parametrize("end", [None, "stop", "length"])
+@pytest.mark.parametrize("target", APIS)
+def test_a_value_that_was_held_in_frames_that_have_left(target: str, end: str | None) -> None:
+    """Of a value without quotes nothing is told before its end, and its frames do not wait for it."""
+    deltas = pieces("<|tool_call>call:task{description:so many words of it", 1, (3, 5))
+    body = b"".join(event(each) for each in (chunk({"role": "assistant"}), *(chunk({"content": each}) for each in deltas)))
+    body += event(chunk({}, end)) if end else b""
+    request = {**asked(target, *WEATHER), "model": "gemma-4-31b-it"}
+    for parts in cuts(body, 40):
+        out = play(lambda: Pipeline(request, source="chat", target=target, new_id=ids_for(b"")), parts)
+        assert json.dumps('"so many words of it')[1:-1].encode() in out
+
+
+def entry(**more: Any) -> dict[str, Any]:
+    return chunk({"tool_calls": [{"type": "function", **more}]})
+
+
+GIVEN = {"arguments": '{"zz": "so many words of it"}'}
+WAITING = {  # for what may still come: a name, an id
+    "no name": [entry(index=0, id="call_a", function=GIVEN)],
+    "neither name nor id": [entry(index=0, function=GIVEN)],
+    "a name that may go on": [entry(index=0, id="call_a", function={"name": "tas"}), entry(index=0, function=GIVEN)],
+    "no id": [entry(index=0, function={"name": "task", **GIVEN})],
+    "an empty id, and no index": [entry(id="", function={"name": "task", **GIVEN})],
+}
+
+
+@pytest.mark.parametrize("end", [[], [{"error": {"message": "Gone.", "code": 500}}]], ids=["cut", "error"])
+@pytest.mark.parametrize("name", WAITING)
+@pytest.mark.parametrize("target", APIS)
+def test_a_call_of_chat_that_waits(target: str, name: str, end: list[Any]) -> None:
+    body = b"".join(event(each) for each in (chunk({"role": "assistant", "content": "Hi"}), *WAITING[name], *end))
+    for parts in cuts(body, 40):
+        out = play(lambda: Pipeline(asked(target, *WEATHER), source="chat", target=target, new_id=ids_for(b"")), parts)
+        assert b"so many words of it" in out
+        assert not end or out.rindex(b"Gone.") > out.index(b"so many words of it")
+
+
+HALF: dict[str, Any] = {"type": "tool_use", "id": "t0", "name": "task", "input": {}}
+IN_TURNS = [  # a text within a call that never ends
+    *legal.messages(stop=None),
+    {"type": "content_block_start", "index": 0, "content_block": HALF},
+    {"type": "content_block_delta", "index": 0, "delta": {"type": "input_json_delta", "partial_json": '{"a'}},
+    {"type": "content_block_start", "index": 1, "content_block": {"type": "text", "text": ""}},
+    {"type": "content_block_delta", "index": 1, "delta": {"type": "text_delta", "text": "Hi"}},
+]
+
+
+@pytest.mark.parametrize("end", [[], [legal.broken()]], ids=["cut", "error"])
+def test_messages(end: list[legal.Data]) -> None:
+    out = heard("messages", legal.sse(IN_TURNS + end))
+    assert b'"text":"Hi"' in out
+    assert (out.rindex(b"event: error") > out.index(b'"text":"Hi"')) if end else b"event: error" not in out
+
+
+CREATED = legal.responses(legal.say("x"))[0]["response"]
+FAILED = {**CREATED, "status": "failed", "error": {"code": "server_error", "message": "no"}}
+
+
+@pytest.mark.parametrize(
+    "end",
+    [[], [{"type": "error", "code": "server_error", "message": "no", "param": None}], [{"type": "response.failed", "response": FAILED}]],
+    ids=["cut", "error", "failed"],
+)
+def test_responses(end: list[legal.Data]) -> None:
+    call, text = legal.call("c0", "task", '{"a'), legal.say("Hi ", ONE)
+    events = legal.responses(call, text)
+    half = [each for each in events if each.get("output_index") == 0][:2]
+    out = heard("responses", legal.sse([*events[:2], *half, *(each for each in events if each.get("output_index") == 1), *end]))
+    assert b'"output_text","text":"Hi "' in out
+    assert b'"arguments":"{\\"city\\": \\"Beijing\\"}"' in out
+    assert out.count(b"event: response.failed") + out.count(b"event: error") == len(end)
