@@ -38,7 +38,7 @@ are many streams; but at most: a crash may cost a second of a stream."""
 GATHERED = 1024 * 1024
 """Bytes that are written without waiting for more."""
 
-LAGGING = 4 * 1024 * 1024
+LAGGING = 2 * 1024 * 1024
 """Bytes that wait, as of which the event loop lets the writer thread have the interpreter first."""
 
 MAX_WAITING = 16 * 1024 * 1024
