@@ -172,6 +172,18 @@ def test_frames_that_need_no_mending(start: Start, serve: Callable[[Talk], str],
     assert (meta["state"], meta["rules"]) == ("complete", [])
 
 
+def test_a_binary_frame_behind_what_is_held(start: Start, serve: Callable[[Talk], str]) -> None:
+    """It waits there, and is what it was."""
+    binary, held, called = b"\x00\xff" * 3000, frames(PROSE), frames(LEAK, "resp_2")
+    at = next(at for at, frame in enumerate(held) if "call" in str(json.loads(frame).get("delta"))) + 1
+    proxy = start(toolmend_flows="off")
+    with connect(proxy, serve(says([*held[:at], binary, *held[at:]], [*called[:at], binary, *called[at:]]))) as socket:
+        assert answer(socket, create(tools=[TOOL])) == [*held[:at], binary, *held[at:]]
+        got = answer(socket, create(tools=[TOOL]))
+    got.remove(binary)
+    assert output(got) == [("get_weather", {"city": "北京"})]
+
+
 def test_large_frames(start: Start, serve: Callable[[Talk], str]) -> None:
     """mitmproxy cuts what was changed and is longer than 4000 bytes, without regard to characters."""
     said = frames(LEAK, instructions="日本" * 50_000)
