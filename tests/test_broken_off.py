@@ -61,6 +61,34 @@ def test_a_call_of_chat_that_waits(target: str, name: str, end: list[Any]) -> No
         assert not end or out.rindex(b"Gone.") > out.index(b"so many words of it")
 
 
+SAME = chunk({"content": ONE.replace("Beijing", "Bonn")})
+NATIVE = [entry(index=0, id="call_a", function={"name": "get_weather", "arguments": ""}), entry(index=0, function={"arguments": '{"city": "Oslo'})]
+
+
+@pytest.mark.parametrize("target", APIS)
+def test_a_call_that_may_come_twice(target: str) -> None:
+    """It waits for its end, to be compared with the one in the text."""
+    body = b"".join(event(each) for each in (chunk({"role": "assistant"}), SAME, *NATIVE, {"error": {"message": "Gone.", "code": 500}}))
+    for parts in cuts(body, 40):
+        out = play(lambda: Pipeline(asked(target, *WEATHER), source="chat", target=target, new_id=ids_for(b"")), parts)
+        assert out.index(b"Bonn") < out.index(b"Oslo") < out.rindex(b"Gone.")
+
+
+@pytest.mark.parametrize("target", APIS)
+@pytest.mark.parametrize("source", ["messages", "responses"])
+def test_a_call_of_another_api_that_may_come_twice(source: str, target: str) -> None:
+    leak = ONE.replace("Beijing", "Bonn")
+    if source == "messages":
+        events = legal.messages(legal.text(leak), legal.tool("t0", "get_weather", '{"city": "Oslo'), stop=None)[:-1]
+        events.append(legal.broken(message="Gone."))
+    else:
+        events = [each for each in legal.responses(legal.say(leak), legal.call("c0", "get_weather", '{"city": "Oslo')) if "done" not in each["type"]][:-1]
+        events.append({"type": "error", "code": "server_error", "message": "Gone.", "param": None})
+    for parts in cuts(legal.sse(events), 40):
+        out = play(lambda: Pipeline(asked(target, *WEATHER), source=source, target=target, new_id=ids_for(b"")), parts)
+        assert out.index(b"Bonn") < out.index(b"Oslo") < out.rindex(b"Gone.")
+
+
 HALF: dict[str, Any] = {"type": "tool_use", "id": "t0", "name": "task", "input": {}}
 IN_TURNS = [  # a text within a call that never ends
     *legal.messages(stop=None),

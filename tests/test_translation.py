@@ -789,6 +789,11 @@ MESSAGES: dict[str, tuple[bytes, Heard]] = {
         m(lambda e: [each.get("content_block", each.get("delta", {})).pop("type", None) for each in e]),
         ALL,
     ),
+    "empty types": (m(lambda e: [each.get("content_block", each.get("delta", {})).update(type="") for each in e if "block" in each["type"]]), ALL),
+    "blocks that say nothing of themselves": (
+        m(lambda e: [each.update(content_block=None) for each in e if each["type"] == "content_block_start"]),
+        replace(ALL, calls=[(None, "get_weather", BEIJING)]),
+    ),
     "no block starts": (
         m(lambda e: e.__setitem__(slice(None), [each for each in e if each["type"] != "content_block_start"])),
         replace(ALL, calls=[(None, "get_weather", BEIJING)]),

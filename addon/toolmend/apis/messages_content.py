@@ -81,6 +81,9 @@ class Content:
             self.mended("delta")
             return
         kind = self._kind(delta, DELTAS)
+        begun = self._at(data.get("index"))
+        if begun and not begun.kind and kind == "input_json_delta":  # a call, of which nothing was told when it began
+            begun.kind, begun.nameless = FITS[kind], ""
         block = self._fitting(data.get("index"), kind)
         index = index_of(data.get("index"), self._next)
         if block is None and kind in FITS and index >= self._next:  # its beginning did not come; of a call its name neither

@@ -121,6 +121,8 @@ class Encoder:
             case "message_delta":
                 self._said = {**self._said, **data}
             case "error":
+                for each in frame.events:  # what waited for the end
+                    self._event(each, data, blocks, out)
                 self._over = True
                 return self._broken_off(blocks) + event("error", json_text.dumps({**data, "type": "error"}))
             case "message_start" | "content_block_start" | "content_block_delta" | "content_block_stop" | "message_stop":

@@ -18,7 +18,7 @@ DELTAS = {"text": "text_delta", "thinking": "thinking_delta", "partial_json": "i
 def kind_of(of: Mapping[str, Any], known: Mapping[str, str]) -> str:
     """The type of a block or of a delta; "" where nothing tells it."""
     kind = of.get("type")
-    return kind if isinstance(kind, str) else next((known[name] for name in known if name in of), "")
+    return kind if isinstance(kind, str) and kind else next((known[name] for name in known if name in of), "")
 
 
 def typed(of: Any, known: Mapping[str, str]) -> Mapping[str, Any]:

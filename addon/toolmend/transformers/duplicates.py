@@ -15,7 +15,7 @@ from io import StringIO
 
 from .. import json_text
 from ..apis.shape import ROOM
-from ..events import Event, Finish, Frame, MessageEnd, ToolCallDelta, ToolCallEnd, ToolCallStart
+from ..events import Event, Finish, Frame, MessageEnd, StreamError, ToolCallDelta, ToolCallEnd, ToolCallStart
 
 MAX_KEPT = 1024 * 1024
 """Characters of a choice's arguments that are kept to compare. Over it what waits goes out, and all is forgotten."""
@@ -23,7 +23,7 @@ MAX_KEPT = 1024 * 1024
 MAX_CALLS = 64
 """Calls that a later one is compared with: the last ones."""
 
-_MATTERS = (ToolCallStart, ToolCallEnd, Finish, MessageEnd)
+_MATTERS = (ToolCallStart, ToolCallEnd, Finish, MessageEnd, StreamError)
 
 
 @dataclass(slots=True)
@@ -134,7 +134,7 @@ class Duplicates:
             case Finish():
                 self._release(self._choice(event.choice), out)
                 out.append(event)
-            case MessageEnd():
+            case MessageEnd() | StreamError():
                 for choice in self._choices.values():
                     self._release(choice, out)
                 out.append(event)

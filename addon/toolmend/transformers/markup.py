@@ -16,6 +16,7 @@ from ..events import (
     Frame,
     MessageEnd,
     ReasoningDelta,
+    StreamError,
     TextDelta,
     ToolCallDelta,
     ToolCallEnd,
@@ -171,7 +172,7 @@ class Markup:
                     choice = self._choice(event.choice)
                     self._apply(choice, choice.reader.close())
                 held.items.append(event)
-            case MessageEnd():
+            case MessageEnd() | StreamError():
                 self._finish()
                 held.items.append(event)
             case ToolCallStart() | ToolCallDelta() | ToolCallEnd():

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Literal
 
 from ..apis.freeform import Unwrap, Wrap
-from ..events import Event, Finish, Frame, MessageEnd, ToolCallDelta, ToolCallEnd, ToolCallStart
+from ..events import Event, Finish, Frame, MessageEnd, StreamError, ToolCallDelta, ToolCallEnd, ToolCallStart
 from .held import with_events
 
 
@@ -66,7 +66,7 @@ class Naming:
                     out.append(ToolCallDelta(event.index, arguments, event.choice))
             case Finish() if not self._native:  # behind it, another API's calls may go on
                 out += self._break_off(event.choice)
-            case MessageEnd():
+            case MessageEnd() | StreamError():
                 out += self._break_off()
             case _:
                 pass
