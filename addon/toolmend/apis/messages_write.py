@@ -75,11 +75,11 @@ class MessagesWriter:
         return "".join(out).encode()
 
     def fail(self, message: str) -> bytes:
-        """Something broke on our side: a legal error as the last thing in the stream."""
-        out: list[str] = []
-        if not self._over:
-            self._fail("api_error", message, out)
-        return "".join(out).encode()
+        """Something broke on our side: a legal error as the last thing in the stream. What waits may be what broke."""
+        if self._over:
+            return b""
+        self._over = True
+        return event("error", error_body("api_error", message)).encode()
 
     def message(self, events: Sequence[Event]) -> bytes:
         """A whole response: JSON. An error object where there is no answer in them, or a call that cannot be read."""
