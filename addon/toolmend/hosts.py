@@ -157,6 +157,9 @@ MAX_PATH = 1000
 OWN_NAMES = frozenset(("example", "internal", "invalid", "local", "localhost", "test"))
 """What names of one's own end in, and none of the internet's: RFC 6761, RFC 6762, and ICANN of `internal` (Docker's)."""
 
+_ALL = (*ANYWHERE, *(path for row in PROVIDERS for path in row.paths))
+"""What any host answers at."""
+
 _SECOND_LEVEL = frozenset({"ac", "co", "com", "edu", "gov", "net", "org"})
 """Labels that are no name of anybody when a country follows, as in `example.co.uk`."""
 
@@ -190,8 +193,7 @@ def _paths(host: str, extra_globs: tuple[str, ...]) -> tuple[Path, ...]:
 
 def spoken(path: str) -> Api | None:
     """The API that is spoken at a path, whatever the host."""
-    there = (*ANYWHERE, *(end for provider in PROVIDERS for end in provider.paths))
-    return _spoken(there, path.partition("?")[0].rstrip("/")[-MAX_PATH:])
+    return _spoken(_ALL, path.partition("?")[0].rstrip("/")[-MAX_PATH:])
 
 
 def known(host: str, extra_globs: Sequence[str] = ()) -> bool:
