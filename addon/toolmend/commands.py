@@ -11,7 +11,6 @@ import os
 from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 from weakref import WeakSet
 
 from mitmproxy import command, ctx, exceptions, flow, http
@@ -19,9 +18,7 @@ from mitmproxy.types import Data
 
 from .config import options
 from .config.store_url import is_url
-
-if TYPE_CHECKING:
-    from .recordings.library import Entry
+from .recordings.library import Entry, NotFound, entries, entry, find
 
 MAX_ROWS = 100
 """Recordings that are listed: more is for `toolmend flows`."""
@@ -55,15 +52,13 @@ class Commands:
     @command.command("toolmend.flows")  # type: ignore[untyped-decorator]
     def flows(self, word: str = "") -> Data:
         """List the newest recordings, or of those that have a word in their name, host, model, agent or rules."""
-        from .recordings.library import entries  # noqa: PLC0415  seldom wanted
-
         found = [one for one in entries(_root()) if word.lower() in _words(one).lower()][:MAX_ROWS]
         return [HEAD, *map(_row, found)]  # type: ignore[return-value]
 
     @command.command("toolmend.promote")  # type: ignore[untyped-decorator]
     def promote(self, recording: str, case: str) -> str:
         """Make a fixture of a recording: @focus, its name or the beginning of it, or `last`. CASE is a name, or provider/name."""
-        from .recordings import fixture  # noqa: PLC0415
+        from .recordings import fixture  # noqa: PLC0415  seldom wanted
         from .recordings.promotion import prepare, put  # noqa: PLC0415
         from .replay import RecordingError  # noqa: PLC0415
 
@@ -97,16 +92,14 @@ def _root() -> Path:
     return folder
 
 
-def _named(word: str) -> "Entry":
-    from .recordings.library import NotFound, find  # noqa: PLC0415
-
+def _named(word: str) -> Entry:
     try:
         return find(_root(), word)
     except NotFound as error:
         raise exceptions.CommandError(str(error)) from None
 
 
-def _focused(words: str) -> "Entry":
+def _focused(words: str) -> Entry:
     """The recording of the flow that mitmproxy's own words mean: @focus, ~u something."""
     if "view.flows.resolve" not in ctx.master.commands.commands:
         raise exceptions.CommandError("mitmdump has no flows to choose from, give the name of a recording, or last")
@@ -117,15 +110,13 @@ def _focused(words: str) -> "Entry":
     folder = folders.pop()
     if is_url(folder):
         raise exceptions.CommandError(f"the recording goes to a store, in a terminal: toolmend promote {folder} CASE")
-    from .recordings.library import entry  # noqa: PLC0415
-
     return entry(Path(folder))
 
 
-def _words(one: "Entry") -> str:
+def _words(one: Entry) -> str:
     return " ".join((one.name, one.host, one.model, one.agent, *one.rules))
 
 
-def _row(one: "Entry") -> list[str]:
+def _row(one: Entry) -> list[str]:
     time = f"{one.recorded_at.astimezone():%Y-%m-%d %H:%M:%S}" if one.recorded_at.timestamp() else ""
     return [one.name, time, one.agent, one.host, one.model, one.state.replace("_", " "), ", ".join(one.rules)]
