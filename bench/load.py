@@ -33,6 +33,10 @@ from . import bodies
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
 BLOCK = 1 << 20
 
+GOLDEN = (5**0.5 - 1) / 2
+"""Paced streams that are asked for one after the other keep this part of a step between them, so that any few of them are spread
+evenly. Left to when a proxy passed their requests on, they fall into step, in one proxy more than in another."""
+
 OPEN = (
     "<|tool_calls_section_begin|>",
     "<|tool_call_begin|>",
@@ -85,6 +89,7 @@ def directive(play: str) -> str:
 # in the process
 
 _SENT = [0]
+_PHASES = (number * GOLDEN % 1 for number in itertools.count())
 
 
 def main(certificate: str, key: str) -> None:
@@ -161,9 +166,10 @@ def _paced(tls: ssl.SSLSocket, name: str, rate: str, events: str) -> None:
     before, middle, after = parts(name)
     tls.sendall(HEAD + b"".join(map(chunked, before)))
     head, tail = middle.split(b" item")
-    due = time.monotonic()
+    step = 1 / float(rate)
+    due = (time.monotonic() // step + 1 + next(_PHASES)) * step
     for _ in range(int(events)):
-        due += 1 / float(rate)
+        due += step
         time.sleep(max(0.0, due - time.monotonic()))
         tls.sendall(chunked(b"%b @%d@%b" % (head, time.monotonic_ns(), tail)))
     tls.sendall(b"".join(map(chunked, after)) + END)
