@@ -28,7 +28,7 @@ if sys.argv[1:]:
 before = libc.mallinfo2().hblks
 for _ in range(2):
     data = None  # given back: with it, glibc learns
-    data = bytes(1000 * 1024)
+    data = bytes(4000 * 1024)
 print(libc.mallinfo2().hblks - before)
 small = bytes(262144)
 print(libc.mallinfo2().hblks - before)
