@@ -28,8 +28,8 @@ class Course(NamedTuple):
     `quiet` matches what surely holds no such thing, in the bytes of the JSON string that the piece is, up to its closing quote.
     `escapes`: what becomes of text that becomes arguments, where it does not stand in them as it is.
     `begun`, of a piece and what stops it: where something begins in it that goes on behind its end; -1 where there is more to it.
-    `cuts`: a piece may end between a backslash and what it escapes; then the next one is looked at with it. `moves`: it may, and
-    the backslash goes out with the next one.
+    `cuts`: a piece may end between a backslash and what it escapes; then the next one is looked at with it, and JSON text without
+    a backslash is quiet behind any other. `moves`: it may, and the backslash goes out with the next one.
     """
 
     stops: Callable[[str], Place | None]

@@ -120,7 +120,7 @@ def varying(
                 and form % (parts := found.groups()) == data
                 and (text := parts[place])
                 and parts[again] == text
-                and (not cuts or course.goes_on(run, text))
+                and (not cuts or (b"\\" not in text and not run[-1].endswith(HALF)) or course.goes_on(run, text))
                 and (text.isascii() or is_utf8(text))
             ):
                 given = around(parts, len(run) + 1) if around else data
