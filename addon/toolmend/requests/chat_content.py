@@ -22,6 +22,7 @@ ERROR = "Error: "
 
 SHOWN = "Shown by the tools above:"
 
+_PLAIN = {"type", "text"}
 _BETWEEN = "\n\n"
 _ANTHROPIC = "anthropic-claude-v1"
 _OPENAI = "openai-responses-v1"
@@ -60,10 +61,10 @@ class Content:
         return self._short(entries)
 
     def _short(self, entries: list[Entry]) -> str | list[Entry]:
-        plain = all(entry.keys() == {"type", "text"} for entry in entries)
-        if plain and (len(entries) < 2 or not self.quirks.parts):
-            return _BETWEEN.join(entry["text"] for entry in entries)
-        return entries
+        if len(entries) > 1 and self.quirks.parts:
+            return entries
+        plain = all(entry.keys() == _PLAIN for entry in entries)
+        return _BETWEEN.join([entry["text"] for entry in entries]) if plain else entries
 
     def _entries(self, part: Part) -> list[Entry]:
         match part:

@@ -43,8 +43,8 @@ def _messages(conversation: Conversation, quirks: Quirks, notes: list[str]) -> l
     demanded = None if reasoning and reasoning.enabled is False else quirks.placeholder
     messages: list[dict[str, Any]] = []
     shown: list[Any] = []  # of the results in front, what only a user can show
+    content = Content(quirks, notes)
     for turn in conversation.turns:
-        content = Content(quirks, notes)
         if shown and turn.role != "user":
             messages.append({"role": "user", "content": shown})
             shown = []

@@ -45,6 +45,8 @@ def with_ids(conversation: Conversation, style: str) -> Conversation:
     """The conversation with ids that the upstream takes. Each result stands behind its call, as turns.py leaves them."""
     row = STYLES[style]
     uses = [part for turn in conversation.turns for part in turn.parts if isinstance(part, ToolUse)]
+    if not uses:
+        return conversation
     kept = {use.id for use in uses if row.legal.fullmatch(use.id)}
     used: set[str] = set()
     number = 0

@@ -9,11 +9,13 @@ without a result gets one that says so; a result without a call is the user's te
 from collections.abc import Iterable
 from dataclasses import replace
 from itertools import groupby
+from operator import attrgetter
 
 from .conversation import Conversation, Document, Image, Part, Text, ToolResult, ToolUse, Turn
 from .fields import tell
 
 MISSING = "Error: there is no result of this call."
+_SAID, _SPEAKER = attrgetter("parts"), attrgetter("role", "name")
 _REMINDER = "<system-reminder>\n{}\n</system-reminder>"
 
 
@@ -40,12 +42,12 @@ def _reminders(turns: Iterable[Turn]) -> Iterable[Turn]:
 
 def _merged(turns: Iterable[Turn]) -> Iterable[Turn]:
     """Neighbours of the same role as one; those of the system stay, and so do those of different names. Empty ones go."""
-    for _, group in groupby((turn for turn in turns if turn.parts), key=lambda turn: (turn.role, turn.name)):
-        first, *more = group
-        if not more or first.role in ("system", "developer"):
-            yield from (first, *more)
+    for (role, _), group in groupby(filter(_SAID, turns), _SPEAKER):
+        together = list(group)
+        if len(together) == 1 or role in ("system", "developer"):
+            yield from together
         else:
-            yield replace(first, parts=tuple(part for turn in (first, *more) for part in turn.parts))
+            yield replace(together[0], parts=tuple(part for turn in together for part in turn.parts))
 
 
 def _adjacent(turns: tuple[Turn, ...], notes: list[str]) -> Iterable[Turn]:
