@@ -44,6 +44,7 @@ class Call:
     played: str = ""  # the recording that answers
     settings: Settings | None = None  # by which its pipeline was made, before the response began
     pipeline: Pipeline | None = None
+    prepared: bool = False  # what holds back is let go of should the answer break off: see breaks.py
     recording: Recording | None = None
     stream: Stream | None = None
     watcher: Watcher | None = None

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from mitmproxy import ctx, http
-from mitmproxy.addonmanager import traverse
 
 from . import facts
 from .apis import APIS
@@ -237,4 +236,5 @@ def warm(settings: Settings) -> None:
 
 
 def _addons() -> Iterable[object]:
-    return list(traverse(ctx.master.addons.chain))  # type: ignore[no-untyped-call]
+    """All, those of scripts too."""
+    return tuple(ctx.master.addons.lookup.values())

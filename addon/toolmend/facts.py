@@ -39,12 +39,14 @@ def places(flow: http.HTTPFlow) -> tuple[tuple[str, int], ...]:
 
     In transparent mode `host` is an address and the header or SNI has the name; in reverse mode the header may name us.
     """
-    return _places(flow.request.host_header, flow.request.host, flow.request.port, flow.client_conn.sni)
+    request = flow.request
+    named = (request.is_http2 or request.is_http3) and request.authority
+    return _places(named or header(request, b"host"), request.host, request.port, flow.client_conn.sni)
 
 
 @lru_cache(32)
-def _places(header: str | None, host: str, port: int, sni: str | None) -> tuple[tuple[str, int], ...]:
-    named = parse_authority(header, check=False)[0] if header else host
+def _places(told: str, host: str, port: int, sni: str | None) -> tuple[tuple[str, int], ...]:
+    named = parse_authority(told, check=False)[0] if told else host
     return tuple((f"[{name}]" if ":" in name else name, port) for name in dict.fromkeys((named, host, sni)) if name)
 
 
@@ -91,12 +93,18 @@ def _is_good(response: http.Response) -> bool:
 
 
 def _media(response: http.Response) -> str:
-    return str(response.headers.get("content-type", "")).partition(";")[0].strip().lower()
+    return header(response, b"content-type").partition(";")[0].strip().lower()
 
 
 def encoding(message: http.Message) -> str:
     """The content-encoding, as `codings` takes it; empty if there is none."""
-    return str(message.headers.get("content-encoding", ""))
+    return header(message, b"content-encoding")
+
+
+def header(message: http.Message, name: bytes) -> str:
+    """A header, by its name in lower case, as mitmproxy has it, at a tenth of the cost; empty if there is none."""
+    found = [value for key, value in message.headers.fields if key.lower() == name]
+    return b", ".join(found).decode("utf-8", "surrogateescape") if found else ""
 
 
 def headers(message: http.Message) -> tuple[tuple[str, str], ...]:

@@ -6,6 +6,8 @@ what is no longer true of it goes.
 
 from mitmproxy import http
 
+from . import facts
+
 STALE = frozenset({
     "content-encoding",
     "content-length",
@@ -31,7 +33,7 @@ def is_http11(flow: http.HTTPFlow) -> bool:
 
 def closes(response: http.Response) -> bool:
     """Whether the upstream says that it closes its connection behind the answer. mitmproxy asks that when the answer is over."""
-    tokens = [token.strip() for token in response.headers.get("connection", "").lower().split(",")]
+    tokens = [token.strip() for token in facts.header(response, b"connection").lower().split(",")]
     return "close" in tokens or (response.http_version == "HTTP/1.0" and "keep-alive" not in tokens)
 
 

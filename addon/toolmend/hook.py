@@ -37,9 +37,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-SOON = 0.005
-"""Seconds until the request has left, and an upstream that answers at once, as from a cache, has answered."""
-
 TAKEN = "nothing was mended or recorded: another addon put its callable in the place of toolmend's; load it before toolmend"
 
 
@@ -123,9 +120,9 @@ class Toolmend:
             self._stay(flow, call)
         if play and not flow.response:
             play.send(flow)
-        elif (call := self.calls.get(flow)) and not (call.answered or flow.response):
+        elif (call := self.calls.get(flow)) and not (call.answered or flow.response):  # behind this hook the request leaves
             with suppress(RuntimeError):  # where no loop runs, the answer begins as well
-                asyncio.get_running_loop().call_later(SOON, self._prepare, call, flow)
+                asyncio.get_running_loop().call_soon(self._prepare, call, flow)
 
     @by_whom_it_was_asked
     def responseheaders(self, flow: http.HTTPFlow) -> None:
@@ -195,6 +192,8 @@ class Toolmend:
         """A request on a host that has routes."""
         if flow.response or flow.request.stream:  # another addon answers it, or its body has gone by
             return
+        if flow in self.calls and not routing.find(flow, candidates, None):  # of an API, at a path that no route takes
+            return
         request = facts.json_object(facts.plain(flow.request.raw_content, facts.encoding(flow.request)))
         found = routing.find(flow, candidates, str((request or {}).get("model") or ""))
         call = self.calls.pop(flow, None)
@@ -242,6 +241,9 @@ class Toolmend:
             _, request = _asked(call, flow, [])
             if request is not None:
                 self.exchanges.prepare(call, request)
+            if call.pipeline:
+                breaks.attach(flow)
+                call.prepared = True
 
     def _open(self, call: Call, flow: http.HTTPFlow, response: http.Response) -> None:
         """The response headers are in, and nothing is changed yet."""
@@ -283,7 +285,7 @@ class Toolmend:
         # a method is called faster than an object that has one
         sent = replying.keyless(call.routed, call.stream.__call__) if call.routed else call.stream.__call__
         response.stream = self.bodies.keep(sent) if bodies.wanted() else sent
-        if call.pipeline:
+        if call.pipeline and not call.prepared:
             breaks.attach(flow)
 
     def _not_streamed(self, call: Call, response: http.Response) -> None:

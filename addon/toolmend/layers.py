@@ -5,7 +5,6 @@
 Rule of this file: it reads alone. What is done with a layer, and what becomes of a flow without one, is its caller's to say.
 """
 
-from collections.abc import Iterator
 from types import MethodType
 
 from mitmproxy import ctx, http
@@ -26,26 +25,28 @@ def layer_of[T: Layer](flow: http.HTTPFlow, kind: type[T]) -> T | None:
     """The layer of this kind that has the flow; None where there is none, as for a flow that is replayed."""
     handler = handler_of(flow)
     found: list[Layer] = [handler.layer] if handler else []
-    known = set(map(id, found))
-    for at in range(MAX_LAYERS):
-        if at == len(found):
-            return None
-        layer = found[at]
+    known = set(found)
+    for layer in found:  # it grows meanwhile
         if isinstance(layer, kind) and getattr(layer, "flow", None) is flow:
             return layer
-        new = {id(part): part for part in _parts(layer) if id(part) not in known}
-        known |= new.keys()
-        found += new.values()
+        if len(found) > MAX_LAYERS:
+            break
+        for part in _parts(layer):
+            if part not in known:
+                known.add(part)
+                found.append(part)
     return None
 
 
-def _parts(layer: Layer) -> Iterator[Layer]:
+def _parts(layer: Layer) -> list[Layer]:
     """The layers that a layer holds: one as a member, many in a dict, or by the method that gets its events."""
+    held: list[Layer] = []
     for value in vars(layer).values():
         if isinstance(value, Layer):
-            yield value
+            held.append(value)
         elif isinstance(value, MethodType):
             if isinstance(value.__self__, Layer):
-                yield value.__self__
+                held.append(value.__self__)
         elif isinstance(value, dict):
-            yield from (part for part in value.values() if isinstance(part, Layer))
+            held += [part for part in value.values() if isinstance(part, Layer)]
+    return held

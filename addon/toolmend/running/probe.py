@@ -10,7 +10,7 @@ Rule of this file: nothing of it is recorded, counted, or sent anywhere.
 
 from mitmproxy import http
 
-from .. import __version__
+from .. import __version__, facts
 from ..calls import Call
 from ..hook import Toolmend
 from ..observing import Observed
@@ -31,7 +31,7 @@ class Probe:
         self._toolmend = toolmend
 
     def request(self, flow: http.HTTPFlow) -> None:
-        if flow.live and HOST in (flow.request.host, flow.request.pretty_host):
+        if flow.live and any(name == HOST for name, _ in facts.places(flow)):
             self._toolmend.calls[flow] = Call.answered_here()  # whatever hosts it is told to listen to
             headers = {"content-type": "text/event-stream", HEADER: f"{__version__} {self._toolmend.settings.mode}"}
             flow.response = http.Response.make(200, self._mended(), headers)

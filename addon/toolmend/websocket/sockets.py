@@ -179,4 +179,4 @@ class Socket:
 
 
 def _is_upgrade(request: http.Request) -> bool:
-    return request.method == "GET" and request.headers.get("upgrade", "").lower() == "websocket"
+    return request.method == "GET" and facts.header(request, b"upgrade").lower() == "websocket"
