@@ -185,7 +185,7 @@ def _object(value: Any) -> Mapping[str, Any]:
 
 
 def _objects(value: Any) -> list[Mapping[str, Any]]:
-    return [entry for entry in value if isinstance(entry, Mapping)] if isinstance(value, list) else []
+    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
 
 
 def _strings(value: Any) -> list[str]:

@@ -36,7 +36,9 @@ class Content:
         self.notes = notes
 
     def of(self, parts: Sequence[Part]) -> str | list[Entry]:
-        """The parts of a message."""
+        """The parts of a message; most are one text."""
+        if len(parts) == 1 and isinstance(text := parts[0], Text) and not text.cache:
+            return text.text
         return self._short([entry for part in parts for entry in self._entries(part)])
 
     def of_result(self, result: ToolResult, shown: list[Entry]) -> str | list[Entry]:

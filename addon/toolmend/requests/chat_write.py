@@ -11,7 +11,7 @@ from .. import json_text
 from .chat_asked import API
 from .chat_content import Content, replayed
 from .chat_options import options
-from .conversation import Conversation, Other, Refusal, Thinking, Tool, ToolChoice, ToolResult, ToolUse, Turn
+from .conversation import Conversation, Other, Part, Refusal, Thinking, Tool, ToolChoice, ToolResult, ToolUse, Turn
 from .fields import tell
 from .quirks import Quirks
 from .schemas import cleaned
@@ -76,11 +76,19 @@ def _role(role: str, quirks: Quirks) -> str:
 
 
 def _assistant(turn: Turn, content: Content, demanded: str | None) -> dict[str, Any]:
-    calls = [_call(part) for part in turn.parts if isinstance(part, ToolUse)]
-    visible = [part for part in turn.parts if not isinstance(part, ToolUse | Thinking | Refusal)]
-    refusal = "".join(part.text for part in turn.parts if isinstance(part, Refusal))
+    calls, thoughts, visible, refusal = list[dict[str, Any]](), list[Thinking](), list[Part](), ""
+    for part in turn.parts:
+        match part:
+            case ToolUse():
+                calls.append(_call(part))
+            case Thinking():
+                thoughts.append(part)
+            case Refusal():
+                refusal += part.text
+            case _:
+                visible.append(part)
     message: dict[str, Any] = {"role": "assistant", "content": content.of(visible) or None}
-    message |= replayed([part for part in turn.parts if isinstance(part, Thinking)], content.quirks, content.notes)
+    message |= replayed(thoughts, content.quirks, content.notes)
     if demanded is not None and calls and content.quirks.replay:
         message.setdefault(content.quirks.replay, demanded)
     if refusal:

@@ -24,6 +24,8 @@ SCHEMA: Mapping[str, Any] = {
 def as_functions(conversation: Conversation) -> tuple[Conversation, frozenset[str]]:
     """The conversation with functions in their place, and the names of those it offers."""
     names = frozenset(tool.name for tool in conversation.tools if isinstance(tool, Tool) and tool.kind == "custom")
+    if not names and not any(getattr(part, "kind", "") == "custom" for turn in conversation.turns for part in turn.parts):
+        return conversation, names
     tools = tuple(_function(tool) if isinstance(tool, Tool) and tool.kind == "custom" else tool for tool in conversation.tools)
     turns = tuple(_turn(turn) for turn in conversation.turns)
     return replace(conversation, tools=tools, turns=turns), names

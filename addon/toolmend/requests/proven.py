@@ -18,7 +18,13 @@ from .fields import tell
 
 def proven(conversation: Conversation, notes: list[str], *, taken: bool) -> Conversation:
     """The conversation without seals of calls; with what they hold at the calls, if it is `taken`."""
+    if not any(map(_is_proof, (part for turn in conversation.turns for part in turn.parts))):
+        return conversation
     return replace(conversation, turns=tuple(_proven(turn, notes, taken=taken) for turn in conversation.turns))
+
+
+def _is_proof(part: Part) -> bool:
+    return isinstance(part, Thinking) and part.seal is not None and part.seal.kind == "call"
 
 
 def _proven(turn: Turn, notes: list[str], *, taken: bool) -> Turn:

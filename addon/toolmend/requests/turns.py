@@ -8,14 +8,14 @@ without a result gets one that says so; a result without a call is the user's te
 
 from collections.abc import Iterable
 from dataclasses import replace
-from itertools import groupby
+from itertools import groupby, pairwise
 from operator import attrgetter
 
 from .conversation import Conversation, Document, Image, Part, Text, ToolResult, ToolUse, Turn
 from .fields import tell
 
 MISSING = "Error: there is no result of this call."
-_SAID, _SPEAKER = attrgetter("parts"), attrgetter("role", "name")
+_SPEAKER = attrgetter("role", "name")
 _REMINDER = "<system-reminder>\n{}\n</system-reminder>"
 
 
@@ -42,7 +42,11 @@ def _reminders(turns: Iterable[Turn]) -> Iterable[Turn]:
 
 def _merged(turns: Iterable[Turn]) -> Iterable[Turn]:
     """Neighbours of the same role as one; those of the system stay, and so do those of different names. Empty ones go."""
-    for (role, _), group in groupby(filter(_SAID, turns), _SPEAKER):
+    said = [turn for turn in turns if turn.parts]
+    if all(turn.role != following.role for turn, following in pairwise(said)):  # most often
+        yield from said
+        return
+    for (role, _), group in groupby(said, _SPEAKER):
         together = list(group)
         if len(together) == 1 or role in ("system", "developer"):
             yield from together
