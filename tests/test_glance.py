@@ -163,6 +163,24 @@ def test_words_that_are_known_are_bounded() -> None:
     assert not any(len(word) > glance.WORD for word in known)
 
 
+def test_beginnings_that_are_known_are_bounded() -> None:
+    shape, openers = shape_of(FORMS["a text"]), COURSES["openers"]
+    known = glance._beginnings(openers)
+    lane = Lane(shape, openers, None, wait=lambda _: b"")
+    for n in range(glance.WORDS + 9):
+        assert lane.glance(said(FORMS["a text"], b"%d<" % n, 0)) == b"", "it waits"
+        assert 0 < len(known) <= glance.WORDS
+
+
+def test_an_event_that_comes_again_while_one_is_in_doubt() -> None:
+    """It is dropped behind one that is told; here it is not."""
+    form, openers = FORMS["a number and filler"], COURSES["openers"]
+    first, doubt = said(form, b"Hi", 0), said(form, b"<", 1)
+    lane = Lane(shape_of(form), openers, Wrap((), (b'data: {"arguments":', b"}\n\n"), (TEXT,)), behind=first)
+    assert lane.run(first + doubt * 2, 0, []) == (len(first), False)
+    assert lane.empty
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_of_a_full_run_nothing_more_is_told(form: str) -> None:
     lane, data = Lane(shape_of(FORMS[form]), ANYTHING, None), said(FORMS[form], b"a", 3)

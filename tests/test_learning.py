@@ -213,8 +213,8 @@ def _at(value: Any, path: tuple[Any, ...]) -> Any:
 
 @pytest.mark.parametrize(
     "data",
-    ['{"a": 1, "a": 1}', '{"a": {"b": 1}, "a": {}}', json.dumps({str(n): n for n in range(MOST + 1)}), json.dumps({"a": ["x"] * (MOST + 1)}), '{"a":' * 13 + "1" + "}" * 13],
-    ids=["twice", "within what is there twice", "many members", "many elements", "deep"],
+    ['{"a": 1, "a": 1}', '{"a": {"b": 1}, "a": {}}', json.dumps({str(n): n for n in range(MOST + 1)}), json.dumps({"a": ["x"] * (MOST + 1)}), '{"a":' * 13 + "1" + "}" * 13, '"a"', "1"],
+    ids=["twice", "within what is there twice", "many members", "many elements", "deep", "a text", "a number"],
 )  # fmt: skip
 def test_what_has_no_places(data: str) -> None:
     assert leaves(data.encode()) == {}
