@@ -81,6 +81,7 @@ def right(texts: list[bytes], events: list[bytes], wrap: Wrap | None, course: Co
 @example(texts=[b"a", b"\\n"], counts=True, other=False)
 @example(texts=[b"f", b"oo"], counts=False, other=False)
 @example(texts=[b"a", b"\xc3", b"\xa9"], counts=False, other=False)
+@example(texts=[b"a", b"", b"a"], counts=False, other=False)
 @example(texts=[b"a"] * ROW, counts=False, other=False)
 @example(texts=[b"x" * (LONGEST // 2)] * 5, counts=False, other=False)
 def test_at_a_glance(form: str, wrap: str, course: str, *, texts: list[bytes], counts: bool, other: bool) -> None:

@@ -114,6 +114,7 @@ MESSAGES: list[tuple[str, list[dict[str, Any]], list[dict[str, Any]], list[str]]
     ),
     ("an id of Kimi's", [HI, calls(call("functions.get_weather:0")), told("ok", "functions.get_weather:0")], [HI, says("assistant", [use(f"toolu_{sha256(b'functions.get_weather:0').hexdigest()[:32]}")]), says("user", [result("ok", f"toolu_{sha256(b'functions.get_weather:0').hexdigest()[:32]}")])], []),
     ("the system later on", [HI, says("system", "Be short")], [HI, says("system", "Be short")], []),
+    ("the system later on, twice", [HI, says("system", "a"), says("system", "b")], [HI, says("system", "a"), says("system", "b")], []),
     ("unsigned reasoning", [HI, says("assistant", "a", reasoning_content="Hm")], [HI, says("assistant", "a")], ["Reasoning"]),
     ("a router's reasoning", [HI, says("assistant", "a", reasoning="Hm", reasoning_details=[{"type": "reasoning.text", "text": "Hm", "signature": "x", "format": "google-gemini-v1"}])], [HI, says("assistant", "a")], ["Reasoning"]),
     (

@@ -440,6 +440,7 @@ REASONING: list[tuple[str, str, str, list[dict[str, Any]], dict[str, Any], list[
     ("encrypted, by a router", ROUTER, "x", [CIPHER], {"reasoning_details": [{"type": "reasoning.encrypted", "data": "gAA", "format": "openai-responses-v1", "index": 0, "id": "rs_1"}]}, []),
     ("redacted", DEEPSEEK, "deepseek-v4", [REDACTED], {"reasoning_content": ""}, ["Encrypted"]),
     ("redacted among others", VLLM, "m", [PLAIN, REDACTED], {"reasoning_content": "Hm", "reasoning_details": None}, ["Encrypted"]),
+    ("encrypted among others", VLLM, "m", [PLAIN, CIPHER], {"reasoning_content": "Hm", "reasoning_details": None}, ["Encrypted"]),
     ("a list goes back to who gave it", "llm.example.com", "m", [ROUTED], {"reasoning_content": "Hm", "reasoning_details": DETAILS}, []),
     ("a router's, for DeepSeek", DEEPSEEK, "deepseek-v4", [ROUTED], {"reasoning_content": "Hm", "reasoning_details": None}, []),
     ("a broken seal of what is encrypted", ROUTER, "x", [{**PLAIN, "signature": envelope(Seal("encrypted", "{"))}], {"reasoning": "Hm", "reasoning_details": None}, ["broken"]),
