@@ -58,6 +58,8 @@ class Interception:
             data.ignore_connection = True
             self._tell_tunnelled(host)
             return
+        if hosts.fits(*hosts.split_port(host), PROBES):  # nobody else has an answer to it, and its sender tells what came of it
+            return
         hello = data.client_hello
         stack = stack_of((kind for kind, _ in hello.extensions), hello.cipher_suites, hello.alpn_protocols)
         who = Client(str(client.peername[0]), host, stack)

@@ -115,6 +115,14 @@ def test_a_proxy_with_another_ca(box: Box, proxy: Mitmdump) -> None:
     assert found.try_ == f"mitmdump --set confdir={box.folder / 'mine'}"
 
 
+def test_a_ca_that_was_put_right(box: Box, proxy: Mitmdump) -> None:
+    """Other clients are let through soon after they refused a certificate; for a probe nobody else has an answer."""
+    make_ca(box.folder / "mine")
+    for _ in range(3):
+        assert shell(box, proxy, box.folder / "mine").state == "fault"
+    assert shell(box, proxy).state == "ok"
+
+
 def test_a_proxy_without_a_ca(box: Box, proxy: Mitmdump) -> None:
     found = shell(box, proxy, box.folder / "nothing")
     assert (found.state, found.try_) == ("fault", "toolmend ca path")
