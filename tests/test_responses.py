@@ -261,6 +261,24 @@ def test_a_call_without_a_name(arguments: list[str], calls: list[Call], text: st
 
 
 TEXT = message(0, ["Hi", " you"])
+KEPT = ("", "item", "done", "delta")
+"""The events that an upstream has: all; those of items and deltas; what says the whole, and deltas; deltas alone."""
+
+
+def unplaced(events: list[dict[str, Any]], kept: str) -> list[dict[str, Any]]:
+    """Which item a delta is of is not told; the last event has all of them, with ids."""
+    bare = [{**event, "item": {**event["item"], "id": None}} if "item" in event else event for event in events]
+    bare = [event for event in bare if kept in event["type"] or event["type"].endswith("delta")]
+    *begun, last = turn(events)
+    return [*begun[:2], *without(bare, "item_id", "output_index"), last]
+
+
+def renamed(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The items have other ids and places in the end."""
+    *begun, last = turn(events)
+    output = last["response"]["output"] or [TEXT[-1]["item"]]
+    at_the_end = [{**wire, "id": f"other_{place}"} for place, wire in enumerate(output)]
+    return [*begun, {**last, "response": {**last["response"], "output": [{"type": "unheard_of"}] * 2 + at_the_end}}]
 
 
 @pytest.mark.parametrize(
@@ -281,6 +299,15 @@ TEXT = message(0, ["Hi", " you"])
         (turn(SEARCH, message(1, ["a"])), "a", ""),
         (turn(TEXT, numbered=False), "Hi you", ""),
         (turn([{**TEXT[-1], "item": {**TEXT[-1]["item"], "content": [7, {"type": "hologram"}, *TEXT[-1]["item"]["content"]]}}]), "Hi you", ""),
+        *((unplaced(TEXT, kept), "Hi you", "") for kept in KEPT),
+        *((unplaced([*reasoning(0, ["Hm", "!"]), *TEXT], kept), "Hi you", "Hm!") for kept in KEPT),
+        *((unplaced([*TEXT, *message(1, ["a", "b"])], kept), "Hi youab", "") for kept in KEPT),
+        *((unplaced([*TEXT, *message(1, ["Hi", " you"])], kept), "Hi youHi you", "") for kept in KEPT),
+        (turn([*without(TEXT[2:4], "item_id", "output_index"), *TEXT[4:]]), "Hi you", ""),
+        (turn([*without(TEXT[2:4], "item_id", "output_index"), TEXT[-1]]), "Hi you", ""),
+        (renamed([*reasoning(0, ["Hm", "!"]), *TEXT]), "Hi you", "Hm!"),
+        (renamed(without([*reasoning(0, ["Hm", "!"]), *TEXT], "output_index")), "Hi you", "Hm!"),
+        (renamed(TEXT[:-4]), "Hi you", ""),  # the end has more
     ],
 )
 def test_texts(events: list[dict[str, Any]], text: str, thoughts: str) -> None:
