@@ -199,6 +199,16 @@ READ = {  # what is read all the same: the arguments of the calls, and whether t
     "members behind the arguments": (
         "hermes", '<tool_call>\n{"name": "get_time", "arguments": {"zone": "UTC"}, "x": [1], "y": 2}\n</tool_call>', ['{"zone": "UTC"}'], True,
     ),
+    "arguments beside the name": ("hermes", '<tool_call>\n{"name": "get_time", "zone": "UTC", "x": [1], "limit": 2}\n</tool_call>', ['{"zone": "UTC", "limit": 2}'], True),
+    "arguments beside the name in a function": (
+        "hermes", '<tool_call>\n{"type": "function", "function": {"zone": "a\nb", "name": "get_time"}}\n</tool_call>', ['{"zone": "a\\nb"}'], True,
+    ),
+    "arguments by another name": ("hermes", '<tool_call>\n{"name": "get_time", "params": {"zone": "UTC"}}\n</tool_call>', ['{"zone": "UTC"}'], True),
+    "members that are no arguments": ("hermes", '<tool_call>\n{"name": "get_time", "meta": {"at": 1}, "why": "x"}\n</tool_call>', ["{}"], True),
+    "arguments beside the name that are no JSON": ("hermes", '<tool_call>\n{"name": "get_time", "zone": UTC}\n</tool_call>', ["{}"], True),
+    "arguments, and their like beside them": (
+        "hermes", '<tool_call>\n{"zone": "a", "name": "get_time", "arguments": {"zone": "b"}}\n</tool_call>', ['{"zone": "b"}'], True,
+    ),
     "a raw line end in a text": ("hermes", '<tool_call>\n{"x": "a\nb", "name": "get_time", "arguments": {}}\n</tool_call>', ["{}"], True),
     "a counter behind no name": ("kimi_k2", f'{B}functions.:0{A}{{"zone": "UTC"}}{C}', ['{"zone": "UTC"}'], True),
     "a colon behind no name": ("kimi_k2", f'{B}:3{A}{{"zone": "UTC"}}{C}', ['{"zone": "UTC"}'], True),
