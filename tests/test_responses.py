@@ -223,7 +223,7 @@ def without(events: Iterable[dict[str, Any]], *names: str) -> list[dict[str, Any
             turn([ANNOUNCED, *REST], [{**event, "output_index": 0} for event in call(1, ["{}"])]),
             [GOOD, ("call_1", "task", "{}", "function", True)],
         ),
-    ],
+     ],
 )  # fmt: skip
 def test_calls(events: list[dict[str, Any]], calls: list[tuple[str, str, str, str, bool]]) -> None:
     told = folded(events)
@@ -231,6 +231,14 @@ def test_calls(events: list[dict[str, Any]], calls: list[tuple[str, str, str, st
     assert told.finish
     assert told.finish.finish_reason in ("tool_calls", "length")
     assert told.ended
+
+
+@pytest.mark.parametrize("said", [DELTAS, [*DELTAS, ARGS_DONE], [*DELTAS, *call(1, ["{", "}"])[1:3]]], ids=["deltas", "done", "another's"])
+@pytest.mark.parametrize("more", [[], [("call_1", "task", "{}", "function", True)]], ids=["one", "two"])
+def test_arguments_of_which_only_the_end_tells_whose_they_are(said: list[dict[str, Any]], more: list[tuple[str, str, str, str, bool]]) -> None:
+    *_, last = turn([ITEM_DONE], call(1, ["{}"]) if more else [])
+    told = folded([*turn(without(said, "item_id", "output_index"), end=None), last])
+    assert (calls_of(told), told.text) == ([GOOD, *more], "")
 
 
 def test_a_call_id_falls_back_to_the_items_id() -> None:

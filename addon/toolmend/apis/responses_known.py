@@ -69,6 +69,7 @@ class Known:
         self._by_id: dict[str, Heard] = {}
         self._by_place: dict[int, Heard] = {}
         self._by_call_id: dict[str, Heard] = {}
+        self._unplaced: list[Heard] = []  # at most one of each type: what follows goes on with it
 
     def find(self, id_: Any, place: Any, type_: str, *, new: bool = False) -> Heard:
         """The item with this id, else at this place, else the last of this type; a new one if there is none."""
@@ -84,6 +85,8 @@ class Known:
         if item is None or item.type != type_:
             item = Heard(type_, id_, placed=id_ != "" or place is not None)
             self.items.append(item)
+            if not (item.placed or new):
+                self._unplaced.append(item)
             if place is not None:
                 self._by_place[place] = item
         if id_:
@@ -96,6 +99,11 @@ class Known:
         item = self._by_call_id.get(call_id) if isinstance(call_id, str) and call_id else None
         if item is not None and item.type == wire["type"] and id(item) not in others:
             return item
+        for item in self._unplaced:  # arguments of a call that nothing was told of
+            said = wire.get("arguments", wire.get("input"))
+            if item.type == wire["type"] and not item.name and isinstance(said, str) and said.startswith("".join(item.sent)):
+                self._unplaced.remove(item)
+                return item
         return self.find(wire.get("id"), place, wire["type"])
 
     def name(self, item: Heard, wire: Mapping[str, Any]) -> None:
