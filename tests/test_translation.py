@@ -573,6 +573,21 @@ def test_what_is_empty_is_not_lost() -> None:
     assert made.notes == []
 
 
+BLOCKS_AT_ONCE = [{"type": "text", "text": "Hi there"}, {"type": "tool_use", "id": "call_a", "name": "get_weather", "input": BEIJING}]
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["only there", "and in blocks"])
+@pytest.mark.parametrize("target", ["chat", "responses"])
+def test_content_that_a_message_starts_with(target: str, *, again: bool) -> None:
+    """Some tell nothing more."""
+    start, ping, *blocks, delta, stop = legal.messages(legal.text("Hi", " there"), legal.tool("call_a", "get_weather", CALL), stop="tool_use")
+    start = {**start, "message": {**start["message"], "content": BLOCKS_AT_ONCE}}
+    body = legal.sse([start, ping, *(blocks if again else ()), delta, stop])
+    translated("messages", target, body, replace(ONE_CALL, text="Hi there", counts=M_USAGE), splits=60)
+    if not again:
+        translated("messages", target, legal.sse([start, stop]), replace(ONE_CALL, text="Hi there", counts=Counts(25, 1, 5)), splits=60)
+
+
 @pytest.mark.parametrize("target", ["chat", "responses"])
 def test_a_message_that_is_told_again_as_a_whole_is_told_once(target: str) -> None:
     again = {"type": "message", "role": "assistant", "content": [{"type": "text", "text": "Hi"}], "stop_reason": "end_turn"}
