@@ -185,6 +185,8 @@ NONE = {  # what begins like a call and is none stays the text it is
     "a bare counter and no object": ("kimi_k2", f"{B}3{A}none{C}"),
     "a bare counter and half an object": ("kimi_k2", f'{B}3{A}{{"zone": '),
     "a bare counter and no JSON": ("kimi_k2", f"{B}3{A}{{zone}}{C}"),
+    "a counter behind no name, and a member that no tool has": ("kimi_k2", f'{B}functions.:0{A}{{"town": 1}}{C}'),
+    "no name at all, and arguments that are a text": ("kimi_k2", f'{B}functions.{A}"x"{C}'),
     "a tag of thoughts in code": ("kimi_k3", "the tag `<|open|>think<|sep|>` begins a thought"),
     "no value": ("python_list", "[get_time(zone=)]"),
     "a parameter without a name": ("qwen3_coder", "<tool_call>\n<function=get_time>\n<parameter=<>x</parameter>\n</function>\n</tool_call>"),
@@ -197,7 +199,20 @@ READ = {  # what is read all the same: the arguments of the calls, and whether t
     "members behind the arguments": (
         "hermes", '<tool_call>\n{"name": "get_time", "arguments": {"zone": "UTC"}, "x": [1], "y": 2}\n</tool_call>', ['{"zone": "UTC"}'], True,
     ),
+    "arguments beside the name": ("hermes", '<tool_call>\n{"name": "get_time", "zone": "UTC", "x": [1], "limit": 2}\n</tool_call>', ['{"zone": "UTC", "limit": 2}'], True),
+    "arguments beside the name in a function": (
+        "hermes", '<tool_call>\n{"type": "function", "function": {"zone": "a\nb", "name": "get_time"}}\n</tool_call>', ['{"zone": "a\\nb"}'], True,
+    ),
+    "arguments by another name": ("hermes", '<tool_call>\n{"name": "get_time", "params": {"zone": "UTC"}}\n</tool_call>', ['{"zone": "UTC"}'], True),
+    "members that are no arguments": ("hermes", '<tool_call>\n{"name": "get_time", "meta": {"at": 1}, "why": "x"}\n</tool_call>', ["{}"], True),
+    "arguments beside the name that are no JSON": ("hermes", '<tool_call>\n{"name": "get_time", "zone": UTC}\n</tool_call>', ["{}"], True),
+    "arguments, and their like beside them": (
+        "hermes", '<tool_call>\n{"zone": "a", "name": "get_time", "arguments": {"zone": "b"}}\n</tool_call>', ['{"zone": "b"}'], True,
+    ),
     "a raw line end in a text": ("hermes", '<tool_call>\n{"x": "a\nb", "name": "get_time", "arguments": {}}\n</tool_call>', ["{}"], True),
+    "a counter behind no name": ("kimi_k2", f'{B}functions.:0{A}{{"zone": "UTC"}}{C}', ['{"zone": "UTC"}'], True),
+    "a colon behind no name": ("kimi_k2", f'{B}:3{A}{{"zone": "UTC"}}{C}', ['{"zone": "UTC"}'], True),
+    "no name at all": ("kimi_k2", f'{B}functions.{A}{{"zone": "UTC"}}{C}', ['{"zone": "UTC"}'], True),
     "no token between name and arguments": ("kimi_k2", f'{B}get_time{{"zone": "UTC"}}{C}', ['{"zone": "UTC"}'], True),
     "elements that cross": (
         "minimax_m3", f'{P}<invoke name="get_time">{P}<deep>{P}<a>{P}<b>1{P}</a>{P}</deep>{P}</invoke>', [f'{{"deep": {{"a": "{P}<b>1"}}}}'], True,

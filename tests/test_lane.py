@@ -95,6 +95,25 @@ def test_leaks_in_what_varies(name: str, varies: str) -> None:
     assert share < 0.8 or varies in ("some of them", "of two of a name, one"), "hardly anything went out unread"
 
 
+LATER: dict[str, Callable[[int], dict[str, Any]]] = {
+    "nothing, then a time": lambda n: {"at": max(n - 12, 0)},
+    "filler, then a time as well": lambda n: {"obfuscation": "xyz"[: n % 4], "at": max(n - 12, 0)},
+    "a time, then for a while none": lambda n: {"at": n} if n % 9 < 6 else {},
+}
+
+
+@pytest.mark.parametrize(("source", "target"), [*SAME, *PAIRS])
+@pytest.mark.parametrize("varies", LATER)
+def test_leaks_in_what_varies_later(varies: str, source: str, target: str) -> None:
+    """And does not go out, in some of the APIs."""
+    events = []
+    for n, each in enumerate(speak(source, [Text(LEAKS["kimi"][1][:900])]).split(b"\n\n")[:-1]):
+        head, begins, data = each.rpartition(b"data: ")
+        said = data if data == b"[DONE]" else json.dumps(json.loads(data) | LATER[varies](n)).encode()
+        events.append(head + begins + said + b"\n\n")
+    check(b"".join(events), asked(target, *WEATHER, model="kimi-k2.5"), source, target)
+
+
 def _call(entry: dict[str, Any]) -> Callable[[str], dict[str, Any]]:
     def delta(text: str) -> dict[str, Any]:
         return {"tool_calls": [entry | {"function": entry.get("function", {}) | {"arguments": text}}]}

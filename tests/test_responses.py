@@ -223,7 +223,7 @@ def without(events: Iterable[dict[str, Any]], *names: str) -> list[dict[str, Any
             turn([ANNOUNCED, *REST], [{**event, "output_index": 0} for event in call(1, ["{}"])]),
             [GOOD, ("call_1", "task", "{}", "function", True)],
         ),
-    ],
+     ],
 )  # fmt: skip
 def test_calls(events: list[dict[str, Any]], calls: list[tuple[str, str, str, str, bool]]) -> None:
     told = folded(events)
@@ -231,6 +231,14 @@ def test_calls(events: list[dict[str, Any]], calls: list[tuple[str, str, str, st
     assert told.finish
     assert told.finish.finish_reason in ("tool_calls", "length")
     assert told.ended
+
+
+@pytest.mark.parametrize("said", [DELTAS, [*DELTAS, ARGS_DONE], [*DELTAS, *call(1, ["{", "}"])[1:3]]], ids=["deltas", "done", "another's"])
+@pytest.mark.parametrize("more", [[], [("call_1", "task", "{}", "function", True)]], ids=["one", "two"])
+def test_arguments_of_which_only_the_end_tells_whose_they_are(said: list[dict[str, Any]], more: list[tuple[str, str, str, str, bool]]) -> None:
+    *_, last = turn([ITEM_DONE], call(1, ["{}"]) if more else [])
+    told = folded([*turn(without(said, "item_id", "output_index"), end=None), last])
+    assert (calls_of(told), told.text) == ([GOOD, *more], "")
 
 
 def test_a_call_id_falls_back_to_the_items_id() -> None:
@@ -261,6 +269,24 @@ def test_a_call_without_a_name(arguments: list[str], calls: list[Call], text: st
 
 
 TEXT = message(0, ["Hi", " you"])
+KEPT = ("", "item", "done", "delta")
+"""The events that an upstream has: all; those of items and deltas; what says the whole, and deltas; deltas alone."""
+
+
+def unplaced(events: list[dict[str, Any]], kept: str) -> list[dict[str, Any]]:
+    """Which item a delta is of is not told; the last event has all of them, with ids."""
+    bare = [{**event, "item": {**event["item"], "id": None}} if "item" in event else event for event in events]
+    bare = [event for event in bare if kept in event["type"] or event["type"].endswith("delta")]
+    *begun, last = turn(events)
+    return [*begun[:2], *without(bare, "item_id", "output_index"), last]
+
+
+def renamed(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The items have other ids and places in the end."""
+    *begun, last = turn(events)
+    output = last["response"]["output"] or [TEXT[-1]["item"]]
+    at_the_end = [{**wire, "id": f"other_{place}"} for place, wire in enumerate(output)]
+    return [*begun, {**last, "response": {**last["response"], "output": [{"type": "unheard_of"}] * 2 + at_the_end}}]
 
 
 @pytest.mark.parametrize(
@@ -281,6 +307,15 @@ TEXT = message(0, ["Hi", " you"])
         (turn(SEARCH, message(1, ["a"])), "a", ""),
         (turn(TEXT, numbered=False), "Hi you", ""),
         (turn([{**TEXT[-1], "item": {**TEXT[-1]["item"], "content": [7, {"type": "hologram"}, *TEXT[-1]["item"]["content"]]}}]), "Hi you", ""),
+        *((unplaced(TEXT, kept), "Hi you", "") for kept in KEPT),
+        *((unplaced([*reasoning(0, ["Hm", "!"]), *TEXT], kept), "Hi you", "Hm!") for kept in KEPT),
+        *((unplaced([*TEXT, *message(1, ["a", "b"])], kept), "Hi youab", "") for kept in KEPT),
+        *((unplaced([*TEXT, *message(1, ["Hi", " you"])], kept), "Hi youHi you", "") for kept in KEPT),
+        (turn([*without(TEXT[2:4], "item_id", "output_index"), *TEXT[4:]]), "Hi you", ""),
+        (turn([*without(TEXT[2:4], "item_id", "output_index"), TEXT[-1]]), "Hi you", ""),
+        (renamed([*reasoning(0, ["Hm", "!"]), *TEXT]), "Hi you", "Hm!"),
+        (renamed(without([*reasoning(0, ["Hm", "!"]), *TEXT], "output_index")), "Hi you", "Hm!"),
+        (renamed(TEXT[:-4]), "Hi you", ""),  # the end has more
     ],
 )
 def test_texts(events: list[dict[str, Any]], text: str, thoughts: str) -> None:

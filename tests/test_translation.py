@@ -155,6 +155,9 @@ ROLE, SAID, STOP = chunk({"role": "assistant", "content": ""}), chunk({"content"
 TASK = entry(1, "call_b", "task", "{}")
 LATE = Heard(calls=[(None, "get_weather", BEIJING)], stop="tool_calls")
 
+TOLD_WHOLE = {"role": "assistant", "content": "Hi there", "tool_calls": [{"id": "call_a", "type": "function", "function": {"name": "get_weather", "arguments": CALL}}]}
+WHOLE = replace(ONE_CALL, text="Hi there")
+
 IRREGULAR: dict[str, tuple[bytes, Heard]] = {
     # framing
     "CRLF": (stream(["Hi ", "there"], newline="\r\n"), HI),
@@ -193,6 +196,15 @@ IRREGULAR: dict[str, tuple[bytes, Heard]] = {
         Heard("Hi there", counts=Counts(10, 5, 4)),
     ),
     "no usage": (bare(ROLE, SAID, STOP, usage=False), Heard("Hi there", counts=None)),
+    **{
+        f"a whole message behind a beginning, {what}": (bare(*before, {**META, "choices": [{"index": 0, **more, "message": TOLD_WHOLE, "finish_reason": "tool_calls"}]}), heard)
+        for what, before, more, heard in (
+            ("without a delta", [ROLE], {}, WHOLE),
+            ("with an empty delta", [ROLE], {"delta": {}}, WHOLE),
+            ("with a delta that says nothing", [], {"delta": {"role": "assistant", "content": ""}}, WHOLE),
+            ("told in deltas before", [ROLE, SAID], {"delta": {}}, HI),
+        )
+    },
     "an error object": (bare(ROLE, SAID, {"error": {"message": "gone", "code": 502}}), ERROR),
     "an error as text": (bare(ROLE, SAID, {"error": "gone"}), ERROR),
     "an error in a choice": (
@@ -571,6 +583,21 @@ def test_what_is_empty_is_not_lost() -> None:
     made = pipeline("chat", "messages")
     made.feed(event(chunk({"content": "Hi", "images": [], "annotations": None})))
     assert made.notes == []
+
+
+BLOCKS_AT_ONCE = [{"type": "text", "text": "Hi there"}, {"type": "tool_use", "id": "call_a", "name": "get_weather", "input": BEIJING}]
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["only there", "and in blocks"])
+@pytest.mark.parametrize("target", ["chat", "responses"])
+def test_content_that_a_message_starts_with(target: str, *, again: bool) -> None:
+    """Some tell nothing more."""
+    start, ping, *blocks, delta, stop = legal.messages(legal.text("Hi", " there"), legal.tool("call_a", "get_weather", CALL), stop="tool_use")
+    start = {**start, "message": {**start["message"], "content": BLOCKS_AT_ONCE}}
+    body = legal.sse([start, ping, *(blocks if again else ()), delta, stop])
+    translated("messages", target, body, replace(ONE_CALL, text="Hi there", counts=M_USAGE), splits=60)
+    if not again:
+        translated("messages", target, legal.sse([start, stop]), replace(ONE_CALL, text="Hi there", counts=Counts(25, 1, 5)), splits=60)
 
 
 @pytest.mark.parametrize("target", ["chat", "responses"])

@@ -49,13 +49,13 @@ class Lanes:
         self._translates = translates
         self.wait: Callable[[bytes], bytes | None] | None = None
         self._known: tuple[Shape, Shape | None] | None = None  # the codec's, and that of whole events
-        self._wrap: Wrap | None = None  # around the last delta
+        self._wrapped: tuple[Shape, Wrap] | None = None  # the last delta's shape, and what was around it
         self._passing: Lane | None = None  # the last one that let events pass as they are
         self._holding: Lane | None = None  # the last one whose events were held
 
     def open(self, sse: ServerSentEvent, given: Sequence[bytes]) -> Lane | None:
         """The lane of what may come behind an event that was read, if there is one; `given` is what went out for it, in parts."""
-        last, self._wrap = self._wrap, None
+        last, self._wrapped = self._wrapped, None
         told = self._codec.course()
         if told is None or not sse.data:
             return None
@@ -75,8 +75,11 @@ class Lanes:
                 self._passing = Lane(whole, course, None, counts=self._counts, wait=self.wait)
             return self._passing
         others = whole.others(sse.raw) if whole.varies and not self._translates else ()
-        self._wrap = wrap = wrap_of(b"".join(given), quoted(text, escapes=course.escapes), others)
-        if wrap is None or last is None or not wrap.alike(last):
+        wrap = wrap_of(b"".join(given), quoted(text, escapes=course.escapes), others)
+        if wrap is None:
+            return None
+        self._wrapped = whole, wrap
+        if last is None or last[0] is not whole or not wrap.alike(last[1]):  # in another shape something else varies
             return None
         # of numbered events, one that comes again is dropped where it is translated
         behind = sse.raw if self._translates and self._counts and whole.varies and _NUMBERED.search(sse.raw) else b""

@@ -42,6 +42,8 @@ class Messages:
         self._encoder = Encoder(reply)
         self._content = Content(reply)
         self._started = False
+        self._translates = reply.translates
+        self._announced: Any = None  # the content that the message starts with, as long as no block comes
         self._shape: Shape | None = None  # of the deltas of the block that is open
         self._regular = True  # they are; if not, it is not for their text
         self._named = b""  # their event
@@ -76,6 +78,8 @@ class Messages:
         self._content.regular = True
         events: list[Event] = []
         name = type_of(sse, data)
+        if name.startswith("content_block"):
+            self._announced = None
         if read := self._readers.get(name):
             if not self._started and name not in ("message_start", "message", "error"):
                 self._start({}, events)
@@ -121,17 +125,20 @@ class Messages:
 
     def _message(self, message: Mapping[str, Any], events: list[Event]) -> None:
         events.append(MessageStart())
-        content = message.get("content")
+        self._blocks(message.get("content"), events)
+        if finish := finish_of(message):
+            events.append(finish)
+        if isinstance(message.get("usage"), dict):
+            events.append(usage_of(message["usage"]))
+
+    def _blocks(self, content: Any, events: list[Event]) -> None:
+        """Content that comes at once."""
         blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
         announced = in_order(blocks)
         for block in blocks:
             if announced:
                 events.append(MessageStart())
             self._content.whole(block, events)
-        if finish := finish_of(message):
-            events.append(finish)
-        if isinstance(message.get("usage"), dict):
-            events.append(usage_of(message["usage"]))
 
     def _whole(self, message: Mapping[str, Any], events: list[Event]) -> None:
         """A whole message as the only event."""
@@ -170,6 +177,14 @@ class Messages:
         if isinstance(usage, dict):
             self._usage = dict(usage)
             events.append(usage_of(usage))
+        if self._translates and isinstance(message, dict):
+            self._announced = message.get("content")
+
+    def _close(self, events: list[Event], *, broken: bool) -> None:
+        """The content is over."""
+        announced, self._announced = self._announced, None
+        self._blocks(announced, events)
+        self._content.close(events, broken=broken)
 
     def _delta(self, data: Mapping[str, Any], events: list[Event]) -> None:
         said = data.get("delta")
@@ -178,7 +193,7 @@ class Messages:
             said = {}
         finish = finish_of(said)
         if finish:
-            self._content.close(events, broken=finish.finish_reason in BROKEN_OFF)
+            self._close(events, broken=finish.finish_reason in BROKEN_OFF)
             events.append(finish)
         usage = data.get("usage")
         if isinstance(usage, dict):
@@ -190,7 +205,7 @@ class Messages:
             self._content.mended("usage")
 
     def _stop(self, data: Mapping[str, Any], events: list[Event]) -> None:
-        self._content.close(events, broken=False)
+        self._close(events, broken=False)
         events.append(MessageEnd())
 
 

@@ -1,11 +1,13 @@
 """Which item an event of a Responses stream is of: told by id, place and call id, any of them missing or wrong.
 
 Rule of this file: the id decides. Copilot gives an item another id in each event, so an id that is not known is looked for
-by its place; vLLM has put all items at place 0, so a new item takes a place over.
+by its place; vLLM has put all items at place 0, so a new item takes a place over. Some say of a delta nothing but its text, or
+call an item by another id and place at the end: what was told so is known by its words.
 """
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from io import SEEK_END, StringIO
 from typing import Any
 
 from .arguments import Arguments
@@ -15,7 +17,7 @@ from .arguments import Arguments
 class Heard:
     """What was told of an item: pieces by part and index; of a call, by ("", 0), and what of them is `sent`.
 
-    `index`: of a call that has begun.
+    `index`: of a call that has begun. `placed`: it has an id or a place.
     """
 
     type: str
@@ -29,6 +31,33 @@ class Heard:
     index: int = -1
     ended: bool = False
     sealed: bool = False
+    placed: bool = True
+
+
+class Unclaimed:
+    """What was told of items that the upstream did not name, by part, until it says it again of one that it does."""
+
+    def __init__(self) -> None:
+        self._told: dict[str, StringIO] = {}
+        self._claimed: dict[str, int] = {}
+
+    def add(self, part: str, text: str) -> None:
+        """More of it."""
+        told = self._told.setdefault(part, StringIO())
+        told.seek(0, SEEK_END)
+        told.write(text)
+
+    def claim(self, part: str, text: str) -> str:
+        """How much of a text was told so."""
+        if part not in self._told:
+            return ""
+        at = self._claimed.get(part, 0)
+        self._told[part].seek(at)
+        told = self._told[part].read(len(text))
+        if not text.startswith(told):
+            return ""
+        self._claimed[part] = at + len(told)
+        return told
 
 
 class Known:
@@ -40,6 +69,7 @@ class Known:
         self._by_id: dict[str, Heard] = {}
         self._by_place: dict[int, Heard] = {}
         self._by_call_id: dict[str, Heard] = {}
+        self._unplaced: list[Heard] = []  # at most one of each type: what follows goes on with it
 
     def find(self, id_: Any, place: Any, type_: str, *, new: bool = False) -> Heard:
         """The item with this id, else at this place, else the last of this type; a new one if there is none."""
@@ -53,8 +83,10 @@ class Known:
             elif not id_:
                 item = next((item for item in reversed(self.items) if item.type == type_), None)
         if item is None or item.type != type_:
-            item = Heard(type_, id_)
+            item = Heard(type_, id_, placed=id_ != "" or place is not None)
             self.items.append(item)
+            if not (item.placed or new):
+                self._unplaced.append(item)
             if place is not None:
                 self._by_place[place] = item
         if id_:
@@ -67,6 +99,11 @@ class Known:
         item = self._by_call_id.get(call_id) if isinstance(call_id, str) and call_id else None
         if item is not None and item.type == wire["type"] and id(item) not in others:
             return item
+        for item in self._unplaced:  # arguments of a call that nothing was told of
+            said = wire.get("arguments", wire.get("input"))
+            if item.type == wire["type"] and not item.name and isinstance(said, str) and said.startswith("".join(item.sent)):
+                self._unplaced.remove(item)
+                return item
         return self.find(wire.get("id"), place, wire["type"])
 
     def name(self, item: Heard, wire: Mapping[str, Any]) -> None:

@@ -37,7 +37,7 @@ from .codec import Reply
 from .error_words import error_in
 from .lost import CITED, OTHER
 from .responses_items import MAX_KEPT
-from .responses_known import Heard, Known
+from .responses_known import Heard, Known, Unclaimed
 from .responses_object import error_of, finish_reason, usage_of
 from .responses_shapes import CALLS, INPUT, PARTS, PREFIXES, SHAPES, SUMMARY, THOUGHT, Shape
 
@@ -68,6 +68,8 @@ class Reading:
         self._fired = reply.fired
         self._note = reply.note
         self._known = Known()
+        self._unclaimed = Unclaimed()
+        self._seals: set[str] = set()
         self._events: list[Event] = []
         self._started = False
         self._over = False
@@ -152,6 +154,8 @@ class Reading:
             self._events.append(StreamError("server_error", "The upstream's answer is too long to be read."))
             return
         item.told.setdefault((shape.part, index), []).append(text)
+        if not item.placed:
+            self._unclaimed.add(shape.part, text)
         self._start()
         if shape.part:
             self._events.append(_SPOKEN[shape.part](text))
@@ -178,6 +182,8 @@ class Reading:
             return True
         told = item.told.setdefault((shape.part, index), [])
         told[:] = ["".join(told)]
+        if not told[0] and item.placed and shape.part:
+            told[0] = self._unclaimed.claim(shape.part, text)
         if not text.startswith(told[0]):
             return False
         if shape.item == "reasoning" and any(
@@ -232,8 +238,9 @@ class Reading:
                         self._note(CITED)
                     self._rest(item, shape, index, part.get(shape.member))
         content = wire.get("encrypted_content")
-        if item.type == "reasoning" and isinstance(content, str) and content and not item.sealed:
+        if item.type == "reasoning" and isinstance(content, str) and content and not (item.sealed or content in self._seals):
             item.sealed = True
+            self._seals.add(content)
             data = json_text.dumps({"id": wire.get("id"), "encrypted_content": content})
             self._events.append(ReasoningSeal(Seal("encrypted", data)))
 
@@ -296,14 +303,21 @@ class Reading:
             told = response.get("error") or {"type": status, "message": f"The upstream's answer is {status}."}
             self._events.append(error_of(told, response))
             return
-        output, found = response.get("output"), set[int]()
+        output, told = response.get("output"), self._known.items[:]
+        wires, found = list[tuple[Heard, Mapping[str, Any]]](), set[int]()
         for place, wire in enumerate(output if isinstance(output, list) else ()):
             if understood(wire):
                 item = self._known.find_call(wire, place, found)
                 found.add(id(item))
-                self._whole(item, wire)
+                wires.append((item, wire))
             elif isinstance(wire, dict) and wire.get("type"):
                 self._note(OTHER)
+        for item in told:
+            if item.placed and id(item) not in found:
+                for (part, _), pieces in item.told.items():
+                    self._unclaimed.add(part, "".join(pieces))
+        for item, wire in wires:
+            self._whole(item, wire)
         for item in self._known.items:
             if item.type in CALLS:
                 self._end(item, CALLS[item.type], None, complete=status != "incomplete")

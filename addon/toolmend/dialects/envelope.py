@@ -3,12 +3,13 @@
     {"name": "read_file", "arguments": {"path": "a.md"}}     [{"name": …, "parameters": …}, …]
 
 Rule of this file: R6 of dialects.md. The members come in any order. Once the name is known and may be called, the arguments
-stream as they come; arguments in front of the name are held until it is known.
+stream as they come; arguments in front of the name are held until it is known. Where no member is called arguments, they are
+those members that the tool declares, or an object of such.
 """
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from .. import json_text
@@ -67,6 +68,7 @@ class _Envelope:
     id: str = ""
     name: str | None = None
     arguments: str | None = None  # held, until the name is known
+    others: dict[str, str] = field(default_factory=dict)  # the other members, as JSON text
     called: bool = False
     wrong: bool = False  # it is no call: a name that is not offered, arguments that are no object
     first: bool = True
@@ -107,7 +109,7 @@ def _read_envelope(reader: "Reader", dialect: "Dialect", form: Form) -> Reading[
     if envelope.wrong or envelope.name is None or (envelope.arguments is None and (form.strict or not closed)):
         return False
     reader.start(dialect, _id(reader, envelope), envelope.name)
-    reader.arguments(envelope.arguments or "{}")
+    reader.arguments(envelope.arguments or _declared(reader, envelope))
     reader.end()
     return True
 
@@ -165,8 +167,10 @@ def _read_member(reader: "Reader", dialect: "Dialect", form: Form, envelope: _En
         else:
             envelope.arguments = yield from _held_arguments(reader, form)
             envelope.wrong = envelope.arguments is None
-    elif not (yield from _follow(reader, form, lambda _: None)):
-        envelope.wrong = True
+    else:
+        pieces: list[str] = []
+        envelope.wrong = not (yield from _follow(reader, form, pieces.append))
+        envelope.others[key] = "".join(pieces)
 
 
 def _is_schema(reader: "Reader", envelope: _Envelope) -> Reading[bool]:
@@ -207,6 +211,21 @@ def _held_arguments(reader: "Reader", form: Form) -> Reading[str | None]:
     except ValueError:
         return None
     return text if isinstance(value, dict) else "{}" if value is None else None
+
+
+def _declared(reader: "Reader", envelope: _Envelope) -> str:
+    """The arguments of an envelope that calls nothing so."""
+    declared = reader.tools.properties(envelope.name or "").keys()
+    texts = [text for text in envelope.others.values() if text.startswith("{")]
+    beside = [f"{json_text.quote(key)}: {text}" for key, text in envelope.others.items() if key in declared]
+    for text in ("{" + ", ".join(beside) + "}",) if beside else texts:
+        try:
+            value = json_text.loads(text.encode())
+        except ValueError:
+            continue
+        if isinstance(value, dict) and value.keys() <= declared:
+            return text
+    return "{}"
 
 
 def _id(reader: "Reader", envelope: _Envelope) -> str:

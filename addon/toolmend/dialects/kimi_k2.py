@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ..reader import Reader
 
 _COUNTED = re.compile(r"(?P<name>.*[^:]):\d+")
+_NAMELESS = re.compile(r"(?:functions\.)?:?(?P<counter>\d*)")
 
 
 class KimiK2(TagDialect):
@@ -36,9 +37,10 @@ class KimiK2(TagDialect):
         return new_id(reader, name), name
 
     def read_call(self, reader: "Reader", header: str) -> Reading[bool]:
-        if not header.isdigit():
+        nameless = _NAMELESS.fullmatch(header)
+        if nameless is None:
             return (yield from TagDialect.read_call(self, reader, header))
-        # a bare counter: the call is of the one offered tool that its arguments fit
+        # no more than a counter: the call is of the one offered tool that its arguments fit
         yield from reader.scanner.blanks()
         if (yield from reader.scanner.peek()) != "{":
             return False
@@ -53,7 +55,7 @@ class KimiK2(TagDialect):
         if len(fitting) != 1:
             return False
         name = fitting[0]
-        id_ = f"functions.{name}:{header}"
+        id_ = f"functions.{name}:{nameless['counter']}" if nameless["counter"] else new_id(reader, name)
         reader.start(self, id_ if id_ not in reader.ids else new_id(reader, name), name)
         reader.arguments("".join(pieces))
         reader.end()
