@@ -50,6 +50,7 @@ class Call:
     watcher: Watcher | None = None
     meter: Meter | None = None
     errors: list[str] = field(default_factory=list)
+    fault: str = ""  # of a route: what the client is told, in an error of ours, in place of what came
 
     @classmethod
     def answered_here(cls) -> "Call":

@@ -165,7 +165,7 @@ class Toolmend:
                 except Exception as error:
                     call.errors.append(f"the response goes by as it is: {reason(error)}")
                     if call.routed:
-                        replying.fail(call.routed, flow.response, "the upstream's answer could not be translated")
+                        call.fault, _ = replying.fail(call.routed, flow.response, "the upstream's answer could not be translated")
             self._close(call, flow, state)
 
     @by_whom_it_was_asked
@@ -174,7 +174,13 @@ class Toolmend:
         if call and call.stream and call.stream.ended:
             self._close(call, flow, call.stream.state)
         elif call and flow.response and flow.error:
-            self._close(call, flow, facts.end_state(flow, flow.error.msg), flow.error.msg)
+            state = facts.end_state(flow, flow.error.msg)
+            if call.routed and not flow.response.stream and state == "upstream_error":  # the client is told: unanswered.py
+                why = replying.no_answer(call.routed, flow.error.msg, reached=True)
+                call.fault, out = replying.fail(call.routed, http.Response.make(502), why)
+                if call.recording:
+                    call.recording.passed(b"", out)
+            self._close(call, flow, state, flow.error.msg)
         elif call and call.routed and flow.error:  # mitmproxy tells the client itself: 502
             where, told = call.routed.route, facts.printable(flow.error.msg)
             logger.warning("toolmend: no answer from %s: %s (the route at %s)", where.target, told, where.where)
@@ -299,7 +305,11 @@ class Toolmend:
 
     def _whole(self, call: Call, response: http.Response, raw: bytes) -> None:
         if call.routed:
-            body, out = replying.whole(call.routed, call.pipeline, response, raw)
+            try:
+                body, out = replying.whole(call.routed, call.pipeline, response, raw)
+            except replying.NoAnswerError as error:
+                body = error.body
+                call.fault, out = replying.fail(call.routed, response, str(error))
         else:
             body = out = codings.whole(raw, facts.encoding(response), replying.LIMIT)
             if call.pipeline:
