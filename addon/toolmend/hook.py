@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 TAKEN = "nothing was mended or recorded: another addon put its callable in the place of toolmend's; load it before toolmend"
+UNREAD = "nothing was mended or recorded: mitmproxy or another addon streams what has to come whole; load it before toolmend"
 
 
 class Toolmend:
@@ -166,6 +167,8 @@ class Toolmend:
                     call.errors.append(f"the response goes by as it is: {reason(error)}")
                     if call.routed:
                         call.fault, _ = replying.fail(call.routed, flow.response, "the upstream's answer could not be translated")
+            elif not call.stream and (call.routed or not call.streamed):
+                call.errors.append(UNREAD)
             self._close(call, flow, state)
 
     @by_whom_it_was_asked
