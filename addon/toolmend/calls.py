@@ -47,6 +47,7 @@ class Call:
     prepared: bool = False  # what holds back is let go of should the answer break off: see breaks.py
     recording: Recording | None = None
     stream: Stream | None = None
+    sent: object = None  # what stands in the response for the stream: that, or what it is called through
     watcher: Watcher | None = None
     meter: Meter | None = None
     errors: list[str] = field(default_factory=list)

@@ -251,7 +251,7 @@ class Toolmend:
             if request is not None:
                 self.exchanges.prepare(call, request)
             if call.pipeline:
-                breaks.attach(flow)
+                breaks.attach(flow, lambda: call.sent)
                 call.prepared = True
 
     def _open(self, call: Call, flow: http.HTTPFlow, response: http.Response) -> None:
@@ -293,9 +293,9 @@ class Toolmend:
         call.stream.watcher, call.stream.meter = call.watcher, call.meter
         # a method is called faster than an object that has one
         sent = replying.keyless(call.routed, call.stream.__call__) if call.routed else call.stream.__call__
-        response.stream = self.bodies.keep(sent) if bodies.wanted() else sent
+        call.sent = response.stream = self.bodies.keep(sent) if bodies.wanted() else sent
         if call.pipeline and not call.prepared:
-            breaks.attach(flow)
+            breaks.attach(flow, lambda: call.sent)
 
     def _not_streamed(self, call: Call, response: http.Response) -> None:
         """Nobody called the stream's callable: the body is here, as its headers ended it or another addon wants it whole."""

@@ -16,6 +16,9 @@ from toolmend.upstream import Coding, Script
 HOLDS = "def responseheaders(flow):\n    flow.response.stream = False\n"
 """Wants to have the body whole, as `modify_body` needs it."""
 
+ENDS = "def responseheaders(flow):\n    flow.response.stream = lambda data: data or b': the end\\n\\n'\n"
+"""Has something to say behind the end."""
+
 STREAMS = "def responseheaders(flow):\n    flow.response.stream = True\n"
 
 ROUTED = "https://a.invalid/v1/messages?routed"
@@ -53,6 +56,20 @@ def test_one_that_takes_it_over(start: Start, serve: Serve, tmp_path: Path, path
     assert kept.meta["state"] == "partial"
     assert "load it before toolmend" in kept.meta["error"]
     assert "load it before toolmend" in proxy.log
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["loaded first", "loaded last"])
+def test_one_that_speaks_behind_the_end(start: Start, serve: Serve, tmp_path: Path, path: str, *, first: bool) -> None:
+    """Where an answer breaks off there is none, as mitmproxy has it."""
+    script = tmp_path / "ends.py"
+    script.write_text(ENDS)
+    proxy = start([script, addon_path()] if first else [addon_path(), script])
+    upstream = serve(Script(chunks(LEAK)), Script((*chunks(LEAK)[:6], (0.1, b"")), end="drop"))
+    whole, broken = ask(proxy, upstream.url, path=path), ask(proxy, upstream.url, path=path)
+    assert (whole.terminated, broken.terminated) == (True, False)
+    assert whole.body.endswith(b": the end\n\n")
+    assert b"I will look." in broken.body
+    assert b": the end" not in broken.body
 
 
 @pytest.mark.parametrize("sent", [b'{"id":"c1"}', LEAK], ids=["a whole answer", "a stream"])
