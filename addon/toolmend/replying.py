@@ -22,6 +22,7 @@ from .apis.headers import Headers, translate_headers
 from .bodies import Stream
 from .pipeline import Pipeline
 from .redaction import REDACTED
+from .routes import STANDS_AT
 from .routing import Routed
 
 EVENTS = "text/event-stream; charset=utf-8"
@@ -115,7 +116,7 @@ def _error(routed: Routed, response: http.Response, body: bytes) -> bytes:
 def fail(routed: Routed, response: http.Response, wrong: str) -> tuple[str, bytes]:
     """Makes a response an error of ours; returns all of its words, by which a replay writes it again, and the body."""
     key = routed.route.key  # what is said may quote the upstream, which may quote the request
-    words = f"{wrong.replace(key, REDACTED) if key else wrong}; the route is the one at {routed.route.where}"
+    words = f"{wrong.replace(key, REDACTED) if key else wrong}{STANDS_AT}{routed.route.where}"
     status, out = write_error(Fault(502, words), routed.client, routed.id)
     return words, _set(routed, response, status, (("content-type", "application/json"), *_passed(routed, response)), out)
 
