@@ -35,7 +35,7 @@ ROWS = {
 }
 
 
-def opened(monkeypatch: pytest.MonkeyPatch, server: str, client: str, stream: Any) -> HttpStream:
+def opened(monkeypatch: pytest.MonkeyPatch, server: str, client: str, stream: Any, *, ours: bool = True) -> HttpStream:
     flow = tflow.tflow(resp=True)
     assert flow.response
     flow.response.stream = stream
@@ -44,7 +44,7 @@ def opened(monkeypatch: pytest.MonkeyPatch, server: str, client: str, stream: An
     layer.flow, layer.mode = flow, HTTPMode.regular
     layer.server_state, layer.client_state = (getattr(layer, f"state_{name}") for name in (server, client))
     monkeypatch.setattr(breaks, "layer_of", lambda *_: layer)
-    breaks.attach(flow)
+    breaks.attach(flow, lambda: stream if ours else None)
     return layer
 
 
@@ -64,6 +64,11 @@ def test_what_goes_out(
     assert len(ends) == (event is LEFT or client != "errored")
 
 
+def test_the_callable_of_another_addon_is_told_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    layer = opened(monkeypatch, "stream_response_body", "done", lambda _: b"held", ours=False)
+    assert data(layer.handle_protocol_error(GONE)) == []
+
+
 def test_a_flow_whose_layer_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(breaks, "layer_of", lambda *_: None)
-    breaks.attach(tflow.tflow(resp=True))
+    breaks.attach(tflow.tflow(resp=True), lambda: None)

@@ -3,9 +3,9 @@
 import pytest
 from mitmproxy.connection import Server
 from mitmproxy.proxy.events import DataReceived
-from mitmproxy.proxy.layers.http._events import ResponseData, ResponseEndOfMessage
+from mitmproxy.proxy.layers.http._events import ErrorCode, ResponseData, ResponseEndOfMessage, ResponseProtocolError
 
-from toolmend.ends import goes_on
+from toolmend.ends import breaks_off, goes_on
 
 
 def mitmproxy_at(event: object) -> bool:
@@ -24,8 +24,17 @@ def test_an_empty_piece_and_the_end(event: object, expected: bool) -> None:
     assert mitmproxy_at(event) is expected
 
 
+@pytest.mark.parametrize(
+    ("event", "expected"), [(ResponseProtocolError(1, "gone", ErrorCode.GENERIC_SERVER_ERROR), True), (ResponseEndOfMessage(1), False)]
+)
+def test_an_answer_that_breaks_off(event: object, expected: bool) -> None:
+    assert event
+    assert breaks_off() is expected
+
+
 def test_nobody_tells() -> None:
     assert not goes_on()
+    assert not breaks_off()
 
 
 @pytest.mark.parametrize("nearest", [ResponseEndOfMessage(1), DataReceived(Server(address=None), b"")])

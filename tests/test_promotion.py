@@ -55,6 +55,16 @@ def as_written(text: str) -> list[bytes]:
     ]
 
 
+def test_an_error_in_place_of_an_answer_does_not_tell_where_its_route_stands(tmp_path: Path) -> None:
+    fault = "the upstream's answer is empty (status 200)"
+    source, target = made(tmp_path / "a", [], fault=f"{fault}; the route is the one at /home/user/toolmend.toml:3"), tmp_path / "b"
+    assert b"/home/user" in (source / "client.sse").read_bytes()
+    put(prepare(source, {}), target)
+    assert b"/home/user" not in everything(target)
+    assert json.loads((target / "client.sse").read_bytes())["error"]["message"] == fault
+    assert check(target).passed
+
+
 @pytest.mark.parametrize("name", SAMPLES)
 def test_a_recording_comes_out_as_it_was(name: str, tmp_path: Path) -> None:
     """With the files that are there, byte for byte, but for what says when and how it was made."""

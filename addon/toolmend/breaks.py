@@ -6,6 +6,7 @@
 Rule of this file: it reaches into mitmproxy. Where that is not as it is known, an answer breaks off without what is held.
 """
 
+from collections.abc import Callable
 from contextlib import suppress
 
 from mitmproxy import http
@@ -16,27 +17,30 @@ from mitmproxy.proxy.layers.http._events import RequestProtocolError, ResponseDa
 from .layers import layer_of
 
 
-def attach(flow: http.HTTPFlow) -> None:
-    """To be called when the answer begins, whose stream has a callable."""
+def attach(flow: http.HTTPFlow, ours: Callable[[], object]) -> None:
+    """To be called before the answer's stream begins; `ours` gives the callable that stands in it for toolmend, if any does.
+
+    That of another addon is not called: mitmproxy tells it of a clean end alone.
+    """
     layer = layer_of(flow, HttpStream)
     if layer is None:
         return
     handle = layer.handle_protocol_error
 
     def handled(event: RequestProtocolError | ResponseProtocolError) -> CommandGenerator[None]:
-        if held := _held(layer, event):
+        if held := _held(layer, event, ours):
             yield SendHttp(ResponseData(layer.stream_id, held), layer.context.client)
         yield from handle(event)
 
     layer.handle_protocol_error = handled  # type: ignore[method-assign]
 
 
-def _held(layer: HttpStream, event: RequestProtocolError | ResponseProtocolError) -> bytes:
+def _held(layer: HttpStream, event: RequestProtocolError | ResponseProtocolError, ours: Callable[[], object]) -> bytes:
     """What goes out in front of an error, whatever it is."""
     with suppress(Exception):
         streams = layer.server_state == layer.state_stream_response_body and layer.client_state != layer.state_errored
         stream = layer.flow.response and layer.flow.response.stream
-        if isinstance(event, ResponseProtocolError) and streams and callable(stream):
+        if isinstance(event, ResponseProtocolError) and streams and callable(stream) and stream is ours():
             out = stream(b"")
             return out if isinstance(out, bytes) else b"".join(out)
     return b""

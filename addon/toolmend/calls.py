@@ -47,9 +47,11 @@ class Call:
     prepared: bool = False  # what holds back is let go of should the answer break off: see breaks.py
     recording: Recording | None = None
     stream: Stream | None = None
+    sent: object = None  # what stands in the response for the stream: that, or what it is called through
     watcher: Watcher | None = None
     meter: Meter | None = None
     errors: list[str] = field(default_factory=list)
+    fault: str = ""  # of a route: what the client is told, in an error of ours, in place of what came
 
     @classmethod
     def answered_here(cls) -> "Call":

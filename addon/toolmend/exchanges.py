@@ -174,7 +174,8 @@ class Exchanges:
         with _apart(call, "the recording was not finished"):
             if call.recording:
                 rules = call.pipeline.rules if call.pipeline else ()
-                call.recording.finish(state, rules=rules, ids=call.ids, error=_wrong(call, None), end=message)
+                wrong = _wrong(call, None)
+                call.recording.finish(state, rules=rules, ids=call.ids, error=wrong, end=message, fault=call.fault)
 
     def lend(self, before: "Exchanges") -> None:
         """What those that are closed still have to record goes where ours does."""

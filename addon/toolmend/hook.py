@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 TAKEN = "nothing was mended or recorded: another addon put its callable in the place of toolmend's; load it before toolmend"
+UNREAD = "nothing was mended or recorded: mitmproxy or another addon streams what has to come whole; load it before toolmend"
 
 
 class Toolmend:
@@ -165,7 +166,9 @@ class Toolmend:
                 except Exception as error:
                     call.errors.append(f"the response goes by as it is: {reason(error)}")
                     if call.routed:
-                        replying.fail(call.routed, flow.response, "the upstream's answer could not be translated")
+                        call.fault, _ = replying.fail(call.routed, flow.response, "the upstream's answer could not be translated")
+            elif not call.stream and (call.routed or not call.streamed):
+                call.errors.append(UNREAD)
             self._close(call, flow, state)
 
     @by_whom_it_was_asked
@@ -174,7 +177,13 @@ class Toolmend:
         if call and call.stream and call.stream.ended:
             self._close(call, flow, call.stream.state)
         elif call and flow.response and flow.error:
-            self._close(call, flow, facts.end_state(flow, flow.error.msg), flow.error.msg)
+            state = facts.end_state(flow, flow.error.msg)
+            if call.routed and not flow.response.stream and state == "upstream_error":  # the client is told: unanswered.py
+                why = replying.no_answer(call.routed, flow.error.msg, reached=True)
+                call.fault, out = replying.fail(call.routed, http.Response.make(502), why)
+                if call.recording:
+                    call.recording.passed(b"", out)
+            self._close(call, flow, state, flow.error.msg)
         elif call and call.routed and flow.error:  # mitmproxy tells the client itself: 502
             where, told = call.routed.route, facts.printable(flow.error.msg)
             logger.warning("toolmend: no answer from %s: %s (the route at %s)", where.target, told, where.where)
@@ -242,7 +251,7 @@ class Toolmend:
             if request is not None:
                 self.exchanges.prepare(call, request)
             if call.pipeline:
-                breaks.attach(flow)
+                breaks.attach(flow, lambda: call.sent)
                 call.prepared = True
 
     def _open(self, call: Call, flow: http.HTTPFlow, response: http.Response) -> None:
@@ -284,9 +293,9 @@ class Toolmend:
         call.stream.watcher, call.stream.meter = call.watcher, call.meter
         # a method is called faster than an object that has one
         sent = replying.keyless(call.routed, call.stream.__call__) if call.routed else call.stream.__call__
-        response.stream = self.bodies.keep(sent) if bodies.wanted() else sent
+        call.sent = response.stream = self.bodies.keep(sent) if bodies.wanted() else sent
         if call.pipeline and not call.prepared:
-            breaks.attach(flow)
+            breaks.attach(flow, lambda: call.sent)
 
     def _not_streamed(self, call: Call, response: http.Response) -> None:
         """Nobody called the stream's callable: the body is here, as its headers ended it or another addon wants it whole."""
@@ -299,7 +308,11 @@ class Toolmend:
 
     def _whole(self, call: Call, response: http.Response, raw: bytes) -> None:
         if call.routed:
-            body, out = replying.whole(call.routed, call.pipeline, response, raw)
+            try:
+                body, out = replying.whole(call.routed, call.pipeline, response, raw)
+            except replying.NoAnswerError as error:
+                body = error.body
+                call.fault, out = replying.fail(call.routed, response, str(error))
         else:
             body = out = codings.whole(raw, facts.encoding(response), replying.LIMIT)
             if call.pipeline:

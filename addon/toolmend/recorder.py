@@ -371,15 +371,23 @@ class Recording:
             self._put(partial(self._folder.said, data, t_ms), len(data))
 
     def finish(
-        self, state: str, *, rules: Sequence[str] = (), ids: Sequence[str] = (), error: str | None = None, end: str | None = None
+        self,
+        state: str,
+        *,
+        rules: Sequence[str] = (),
+        ids: Sequence[str] = (),
+        error: str | None = None,
+        end: str | None = None,
+        fault: str = "",
     ) -> None:
         """The end: "complete", "upstream_error", "client_closed" or "partial". Only the first call counts.
 
-        `error`: what went wrong of ours; `end`: why it ended, in mitmproxy's words.
+        `error`: what went wrong of ours; `end`: why it ended, in mitmproxy's words; `fault`: what the client of
+        a route was told in place of an answer.
         """
         if not self._finished:
             self._finished = True
-            seal = partial(self._folder.seal, state, rules=tuple(rules), ids=tuple(ids), error=error, end=end)
+            seal = partial(self._folder.seal, state, rules=tuple(rules), ids=tuple(ids), error=error, end=end, fault=fault)
             self._put(partial(self._recorder.end, self._folder, seal), last=True)
 
     def _put(self, step: Callable[[], None], size: int = 0, *, last: bool = False) -> None:

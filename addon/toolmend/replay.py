@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from .apis import APIS
-from .apis.errors import is_error, translate_error
+from .apis.errors import Fault, is_error, translate_error, write_error
 from .config.settings import parse
 from .ids import new_call_id
 from .observing import Observed
@@ -23,7 +23,7 @@ from .value import value
 
 _TEXTS = ("api", "host", "http_version", "method", "path", "recorded_at", "state")
 _LISTS = ("ids", "request_headers", "response_headers", "rules")
-_KINDS: dict[str, type] = dict.fromkeys((*_TEXTS, "client_api", "model", "route"), str) | dict.fromkeys(_LISTS, list)
+_KINDS: dict[str, type] = dict.fromkeys((*_TEXTS, "client_api", "fault", "model", "route"), str) | dict.fromkeys(_LISTS, list)
 _KINDS |= {"settings": dict, "status": int}
 _WORDS = {str: "text", list: "list", dict: "object", int: "number"}
 """What meta.json holds, as far as it is read."""
@@ -119,10 +119,12 @@ def replay(recording: Recording, chunks: Sequence[bytes] | None = None) -> tuple
 
 
 def _played(recording: Recording, chunks: Sequence[bytes] | None) -> tuple[bytes, Pipeline | None]:
-    """The client's bytes, and what made them; None for an error, which is translated alone, and for what is not read."""
+    """The client's bytes, and what made them; None for an error, which is ours or translated alone, and for what is not read."""
     meta = recording.meta
     source, target = meta["api"], meta.get("client_api") or meta["api"]
     whole = b"".join(recording.chunks if chunks is None else chunks)
+    if meta.get("fault"):
+        return write_error(Fault(502, meta["fault"]), target, _ids(meta)())[1], None
     if meta.get("route") and (meta.get("status", 200) >= 400 or (not recording.stream and is_error(whole))):
         now = datetime.fromtimestamp(0, UTC)  # it shows in headers alone
         return translate_error(meta.get("status", 200), (), whole, source, target, now=now, new_id=_ids(meta)())[2], None

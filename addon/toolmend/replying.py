@@ -22,6 +22,7 @@ from .apis.headers import Headers, translate_headers
 from .bodies import Stream
 from .pipeline import Pipeline
 from .redaction import REDACTED
+from .routes import STANDS_AT
 from .routing import Routed
 
 EVENTS = "text/event-stream; charset=utf-8"
@@ -32,20 +33,31 @@ _REDIRECTS = (301, 302, 303, 307, 308)
 _HOST = re.compile(r"https?://(?:[^/@]*@)?([^/?#]+)")
 
 
+class NoAnswerError(Exception):
+    """What came is no answer, and why; `body` is what was received."""
+
+    def __init__(self, why: str, body: bytes) -> None:
+        super().__init__(why)
+        self.body = body
+
+
 def whole(routed: Routed, pipeline: Pipeline | None, response: http.Response, raw: bytes) -> tuple[bytes, bytes]:
-    """Makes a response that came whole the client's; returns the body that was received and the one to be sent."""
+    """Makes a response that came whole the client's; returns the body that was received and the one to be sent.
+
+    Raises NoAnswerError, and then nothing is changed.
+    """
     try:
         body = codings.whole(raw, facts.encoding(response), LIMIT)
     except codings.CodingError as error:
-        return b"", fail(routed, response, f"the upstream's answer cannot be read: {error}")
+        raise NoAnswerError(f"the upstream's answer cannot be read: {error}", b"") from None
     if response.status_code >= 400 or is_error(body):
         return body, _error(routed, response, body)
     if wrong := _wrong(routed, response, body):
-        return body, fail(routed, response, wrong)
+        raise NoAnswerError(wrong, body)
     streamed, events = routed.wants_stream, _events(response, body)
     if pipeline is None:
         if routed.client != routed.route.upstream:
-            return body, fail(routed, response, "the upstream's answer could not be translated")
+            raise NoAnswerError("the upstream's answer could not be translated", body)
         out, streamed = body, events
     elif events:
         out = pipeline.feed(body) + pipeline.close() if streamed else pipeline.folded(body)
@@ -101,24 +113,31 @@ def _error(routed: Routed, response: http.Response, body: bytes) -> bytes:
     return _set(routed, response, status, headers, out)
 
 
-def fail(routed: Routed, response: http.Response, wrong: str) -> bytes:
-    """Makes a response an error of ours; returns the body."""
-    status, out = write_error(Fault(502, f"{wrong}; the route is the one at {routed.route.where}"), routed.client, routed.id)
-    return _set(routed, response, status, (("content-type", "application/json"), *_passed(routed, response)), out)
+def fail(routed: Routed, response: http.Response, wrong: str) -> tuple[str, bytes]:
+    """Makes a response an error of ours; returns all of its words, by which a replay writes it again, and the body."""
+    key = routed.route.key  # what is said may quote the upstream, which may quote the request
+    words = f"{wrong.replace(key, REDACTED) if key else wrong}{STANDS_AT}{routed.route.where}"
+    status, out = write_error(Fault(502, words), routed.client, routed.id)
+    return words, _set(routed, response, status, (("content-type", "application/json"), *_passed(routed, response)), out)
 
 
 def unanswered(routed: Routed, why: str, reached: bool) -> http.Response:
     """What a client gets where there is no answer; `why` is mitmproxy's own words."""
-    key = routed.route.key  # what is said there may quote the upstream, which may quote the request
-    told, response = facts.printable(why.replace(key, REDACTED) if key else why), http.Response.make(502)
-    if reached:
-        fail(routed, response, f"the upstream gave no whole answer ({told}): try again, or see its log")
-    elif "certificate" in why.lower():
-        todo = "mitmproxy has to trust its CA, by --set ssl_verify_upstream_trusted_ca=FILE"
-        fail(routed, response, f"the upstream cannot be trusted ({told}): {todo}")
-    else:
-        fail(routed, response, f"the upstream cannot be reached ({told}): see that it runs, and that the route's `to` is right")
+    response = http.Response.make(502)
+    fail(routed, response, no_answer(routed, why, reached=reached))
     return response
+
+
+def no_answer(routed: Routed, why: str, *, reached: bool) -> str:
+    """What is wrong where there is none."""
+    key = routed.route.key
+    told = facts.printable(why.replace(key, REDACTED) if key else why)  # a key is gone before it may be cut
+    if reached:
+        return f"the upstream gave no whole answer ({told}): try again, or see its log"
+    if "certificate" in why.lower():
+        todo = "mitmproxy has to trust its CA, by --set ssl_verify_upstream_trusted_ca=FILE"
+        return f"the upstream cannot be trusted ({told}): {todo}"
+    return f"the upstream cannot be reached ({told}): see that it runs, and that the route's `to` is right"
 
 
 def _passed(routed: Routed, response: http.Response) -> Headers:

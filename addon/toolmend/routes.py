@@ -22,6 +22,9 @@ APIS: tuple[Api, ...] = get_args(Api.__value__)
 
 PORTS = {"http": 80, "https": 443}
 
+STANDS_AT = "; the route is the one at "
+"""Behind the words of a fault that a client is told: the file and line of its route, which are this machine's alone."""
+
 
 @value
 class Origin:

@@ -19,7 +19,7 @@ from time import thread_time
 from .apis import APIS
 from .codings import CodingError, Decoder
 from .decoded import events_of
-from .ends import goes_on
+from .ends import breaks_off, goes_on
 from .events import MessageEnd
 from .observers import Watcher
 from .pipeline import Pipeline
@@ -83,7 +83,7 @@ class Stream:
             else:
                 self._close()
             if self._then:
-                self._out[0] = self._pass_on(self._then, self._out[0], ended=not data)
+                self._out[0] = self._pass_on(self._then, self._out[0], ended=not data and not breaks_off())
             return self._leave() if data else self._out.pop()
         except Exception as error:  # mitmproxy would lose the chunk for it
             return self._rescue(data, error)

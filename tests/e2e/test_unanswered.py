@@ -15,13 +15,15 @@ from typing import Any
 import httpx
 import pytest
 from bare_upstream import BareUpstream
-from clients import CHAT, context_for, http2_options
+from clients import CHAT, context_for, http2_options, recording
 from h2.config import H2Configuration
 from h2.connection import H2Connection
 from h2.errors import ErrorCodes
 from h2.events import StreamEnded
 
 from streams import stream
+from toolmend.recordings.verification import check
+from toolmend.replay import load
 from toolmend.running.proxy import Mitmdump
 from toolmend.upstream import make_certificate
 
@@ -103,6 +105,19 @@ FAULTS: dict[str, tuple[str, Serving, str]] = {
 }
 
 
+STREAM = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
+NO_ANSWERS: dict[str, tuple[bytes, str]] = {
+    # what comes of an answer, and the state of its recording
+    "half a body": (WHOLE + b'Content-Length: 99\r\n\r\n{"id":', "upstream_error"),
+    "half a chunked body": (WHOLE + b'Transfer-Encoding: chunked\r\n\r\n6\r\n{"id":\r\n', "upstream_error"),
+    "half an error": (WHOLE.replace(b"200 OK", b"429 Too") + b'Content-Length: 99\r\n\r\n{"er', "upstream_error"),
+    "no body": (STREAM + b"Content-Length: 0\r\n\r\n", "complete"),
+    "a page": (STREAM.replace(b"event-stream", b"html") + b"Content-Length: 6\r\n\r\n<html>", "complete"),
+    "elsewhere": (b"HTTP/1.1 307 No\r\nLocation: /v2\r\nContent-Type: text/html\r\nContent-Length: 6\r\n\r\n<html>", "complete"),
+    "a coding": (WHOLE + b"Content-Encoding: x\r\nContent-Length: 2\r\n\r\n{}", "complete"),
+}
+
+
 class Faulty(BareUpstream):
     """Its next connection is served by `then`, others get a whole answer."""
 
@@ -120,6 +135,7 @@ class Routed:
     proxy: Mitmdump
     upstreams: dict[str, Faulty]
     late: dict[str, socket.socket]
+    flows: Path
 
     def client(self, http2: bool) -> httpx.Client:
         """Either offers both protocols, and the proxy takes what it offers first."""
@@ -151,7 +167,7 @@ def routed(
         file.write_text("\n".join(lines))
         given = {**options, "toolmend_config": str(file), "toolmend_flows": str(folder / "flows")}
         proxy = stack.enter_context(Mitmdump(given, confdir=confdir))
-        yield Routed(proxy, upstreams, late)
+        yield Routed(proxy, upstreams, late, folder / "flows")
         assert "Traceback" not in proxy.log, proxy.log
         assert "has crashed" not in proxy.log, proxy.log
 
@@ -183,6 +199,23 @@ def test_an_error_of_the_clients_own_api(routed: Routed, fault: str, api: str, h
         again = client.post(url, json={**ASKS[api], "model": "broken"})
         assert (again.status_code, again.headers["content-type"].partition(";")[0]) == (200, "text/event-stream")
         assert "Hello." in again.text
+
+
+@pytest.mark.parametrize("stream", [True, False], ids=["streamed", "whole"])
+@pytest.mark.parametrize("api", PATHS)
+@pytest.mark.parametrize("fault", NO_ANSWERS)
+def test_the_recording_has_the_error_and_can_be_played(routed: Routed, fault: str, api: str, stream: bool) -> None:
+    answer, state = NO_ANSWERS[fault]
+    routed.upstreams["broken"].then = says(answer)
+    path = f"{PATHS[api]}?{list(NO_ANSWERS).index(fault)}{stream}"
+    with routed.client(http2=False) as client:
+        got = client.post(f"https://{api}.invalid{path}", json={**ASKS[api], "stream": stream, "model": "broken"})
+    assert error_of(api, got)
+    kept = recording(routed.flows, path)
+    assert kept.meta["state"] == state
+    assert load(kept.folder).client == got.content
+    result = check(kept.folder)
+    assert result.passed, result
 
 
 @pytest.mark.parametrize("http2", [False, True], ids=["HTTP/1.1", "HTTP/2"])

@@ -195,7 +195,13 @@ class Folder:
                 _create(self.path / "message.json", self._json(message), durable=True)
 
     def seal(
-        self, state: str, rules: Sequence[str] = (), ids: Sequence[str] = (), error: str | None = None, end: str | None = None
+        self,
+        state: str,
+        rules: Sequence[str] = (),
+        ids: Sequence[str] = (),
+        error: str | None = None,
+        end: str | None = None,
+        fault: str = "",
     ) -> None:
         self.finished = True
         self._bodies.clear()
@@ -204,7 +210,7 @@ class Folder:
         if self._meta:
             self._meta["state"] = "partial" if self.broken else state
             self._meta["error"] = "; ".join(filter(None, (end, error, self.broken))) or None
-            self._meta |= {"rules": rules, "ids": ids}
+            self._meta |= {"rules": rules, "ids": ids} | ({"fault": fault} if fault else {})
             self._write_meta(durable=True)
 
     def _write_meta(self, *, durable: bool = False) -> None:

@@ -15,6 +15,7 @@ from .. import json_text
 from ..recorder import Exchange
 from ..redaction import REDACTED, Redactor, secrets_of
 from ..replay import Recording, load
+from ..routes import STANDS_AT
 from ..value import value
 from . import fixture
 from .echo import EchoMask
@@ -88,6 +89,8 @@ def _redacted(recording: Recording, forwarded: Any) -> tuple[Recording, bytes | 
     clean |= {name: meta[name] for name in ("ids", "sha256") if name in meta}
     clean |= {f"{side}_headers": redactor.headers(pairs) for side, pairs in headers.items()}
     clean["path"] = redactor.path(str(meta.get("path") or ""))
+    if "fault" in clean:
+        clean["fault"] = clean["fault"].partition(STANDS_AT)[0]
     chunks, at = [], 0
     body = _masked(b"".join(recording.chunks), mask_of(exchange.api, secrets))
     for chunk in recording.chunks:
