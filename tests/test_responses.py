@@ -313,6 +313,7 @@ def renamed(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
         *((unplaced([*TEXT, *message(1, ["Hi", " you"])], kept), "Hi youHi you", "") for kept in KEPT),
         (turn([*without(TEXT[2:4], "item_id", "output_index"), *TEXT[4:]]), "Hi you", ""),
         (turn([*without(TEXT[2:4], "item_id", "output_index"), TEXT[-1]]), "Hi you", ""),
+        (turn([*without(TEXT[2:4], "item_id", "output_index"), message(1, ["Ho"])[-1]]), "Hi youHo", ""),  # it is of another one
         (renamed([*reasoning(0, ["Hm", "!"]), *TEXT]), "Hi you", "Hm!"),
         (renamed(without([*reasoning(0, ["Hm", "!"]), *TEXT], "output_index")), "Hi you", "Hm!"),
         (renamed(TEXT[:-4]), "Hi you", ""),  # the end has more
