@@ -65,11 +65,22 @@ def proxy(shared_proxy: Mitmdump) -> Iterator[Mitmdump]:
 @pytest.fixture(scope="session")
 def plain(confdir: Path, options: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mitmdump]:
     """mitmproxy's own way with a stream: no addon, but a callable that lets everything pass."""
-    script = tmp_path_factory.mktemp("plain") / "identity.py"
+    with _plain(tmp_path_factory.mktemp("plain"), confdir, options) as proxy:
+        yield proxy
+
+
+@pytest.fixture
+def new_plain(confdir: Path, options: dict[str, str], tmp_path: Path) -> Iterator[Mitmdump]:
+    """`plain`, of the test's own: what it took for others is not there to be used again."""
+    with _plain(tmp_path, confdir, options) as proxy:
+        yield proxy
+
+
+def _plain(folder: Path, confdir: Path, options: dict[str, str]) -> Mitmdump:
+    script = folder / "identity.py"
     script.write_text(IDENTITY)
     theirs = {name: value for name, value in options.items() if not name.startswith("toolmend")}
-    with Mitmdump(theirs, confdir=confdir, scripts=[script], ready="proxy listening") as proxy:
-        yield proxy
+    return Mitmdump(theirs, confdir=confdir, scripts=[script], ready="proxy listening")
 
 
 @pytest.fixture

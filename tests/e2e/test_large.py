@@ -117,7 +117,7 @@ def test_a_gigabyte(start: Start, certificate: tuple[Path, Path]) -> None:
 
 @pytest.mark.parametrize("size", [18, pytest.param(200, marks=pytest.mark.slow)])
 def test_many_that_wait(
-    start: Start, plain: Mitmdump, certificate: tuple[Path, Path], tmp_path: Path, size: int
+    start: Start, new_plain: Mitmdump, certificate: tuple[Path, Path], tmp_path: Path, size: int
 ) -> None:
     """Each takes 64 KiB more than without the addon, at most; of files, threads and tasks nothing stays."""
     script = tmp_path / "probe.py"
@@ -138,11 +138,11 @@ def test_many_that_wait(
     with Upstream(half, tls=certificate) as provider:
         port, given = provider.port, routes(provider, tmp_path / "toolmend.toml")
     proxy = start([addon_path(), script], **given)
-    for through, asking in ((plain, [one for one in crowd(2 * size) if not one.routed][:size]), (proxy, crowd(size))):
+    for through, asking in ((new_plain, [one for one in crowd(2 * size) if not one.routed][:size]), (proxy, crowd(size))):
         wait(through, asking[:9])  # what the first ones take is taken once
         eventually(lambda: proxy.log.count("client disconnect") == proxy.log.count("client connect"))
         before = (files(proxy), tasks(proxy), threads(proxy))
         wait(through, asking)
-    assert each[proxy] < each[plain] + EACH
+    assert each[proxy] < each[new_plain] + EACH
     eventually(lambda: (files(proxy), tasks(proxy)) <= before[:2])
     assert threads(proxy) <= before[2] + THREADS
