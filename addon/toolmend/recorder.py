@@ -21,9 +21,9 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
-from .recordings.folder import Folder
+from .recordings.folder import Folder, Words
 from .recordings.pruning import Sweeper
 from .recordings.retention import Keep
 from .value import value
@@ -370,24 +370,11 @@ class Recording:
         if not self._finished:
             self._put(partial(self._folder.said, data, t_ms), len(data))
 
-    def finish(
-        self,
-        state: str,
-        *,
-        rules: Sequence[str] = (),
-        ids: Sequence[str] = (),
-        error: str | None = None,
-        end: str | None = None,
-        fault: str = "",
-    ) -> None:
-        """The end: "complete", "upstream_error", "client_closed" or "partial". Only the first call counts.
-
-        `error`: what went wrong of ours; `end`: why it ended, in mitmproxy's words; `fault`: what the client of
-        a route was told in place of an answer.
-        """
+    def finish(self, state: str, *, rules: Sequence[str] = (), ids: Sequence[str] = (), **words: Unpack[Words]) -> None:
+        """The end: "complete", "upstream_error", "client_closed" or "partial". Only the first call counts."""
         if not self._finished:
             self._finished = True
-            seal = partial(self._folder.seal, state, rules=tuple(rules), ids=tuple(ids), error=error, end=end, fault=fault)
+            seal = partial(self._folder.seal, state, tuple(rules), tuple(ids), **words)
             self._put(partial(self._recorder.end, self._folder, seal), last=True)
 
     def _put(self, step: Callable[[], None], size: int = 0, *, last: bool = False) -> None:

@@ -20,7 +20,7 @@ from errno import ENOBUFS, ENOTDIR, ESTALE
 from itertools import takewhile
 from pathlib import Path
 from secrets import token_hex
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, TypedDict, Unpack
 
 from .. import __version__
 from ..redaction import Redactor, secrets_of
@@ -47,6 +47,18 @@ BLOCK = 1024 * 1024
 """Bytes that are read at a time."""
 
 NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)  # Windows has none
+
+
+class Words(TypedDict, total=False):
+    """What is told of an end.
+
+    `error`: what went wrong of ours; `end`: why it ended, in mitmproxy's words; `fault`: what the client of a route was told in
+    place of an answer.
+    """
+
+    error: str | None
+    end: str | None
+    fault: str
 
 
 class Folder:
@@ -194,22 +206,15 @@ class Folder:
                 self._whole = message["ended"]
                 _create(self.path / "message.json", self._json(message), durable=True)
 
-    def seal(
-        self,
-        state: str,
-        rules: Sequence[str] = (),
-        ids: Sequence[str] = (),
-        error: str | None = None,
-        end: str | None = None,
-        fault: str = "",
-    ) -> None:
+    def seal(self, state: str, rules: Sequence[str] = (), ids: Sequence[str] = (), **words: Unpack[Words]) -> None:
+        end, fault = words.get("end"), words.get("fault")
         self.finished = True
         self._bodies.clear()
         if state == "client_closed" and self._whole:  # nothing more came that it could have waited for
             state, end = "complete", None
         if self._meta:
             self._meta["state"] = "partial" if self.broken else state
-            self._meta["error"] = "; ".join(filter(None, (end, error, self.broken))) or None
+            self._meta["error"] = "; ".join(filter(None, (end, words.get("error"), self.broken))) or None
             self._meta |= {"rules": rules, "ids": ids} | ({"fault": fault} if fault else {})
             self._write_meta(durable=True)
 
