@@ -115,8 +115,7 @@ def _error(routed: Routed, response: http.Response, body: bytes) -> bytes:
 
 def fail(routed: Routed, response: http.Response, wrong: str) -> tuple[str, bytes]:
     """Makes a response an error of ours; returns all of its words, by which a replay writes it again, and the body."""
-    key = routed.route.key  # what is said may quote the upstream, which may quote the request
-    words = f"{wrong.replace(key, REDACTED) if key else wrong}{STANDS_AT}{routed.route.where}"
+    words = f"{_without_key(routed, wrong)}{STANDS_AT}{routed.route.where}"
     status, out = write_error(Fault(502, words), routed.client, routed.id)
     return words, _set(routed, response, status, (("content-type", "application/json"), *_passed(routed, response)), out)
 
@@ -128,10 +127,15 @@ def unanswered(routed: Routed, why: str, reached: bool) -> http.Response:
     return response
 
 
+def _without_key(routed: Routed, said: str) -> str:
+    """What is said may quote the upstream, which may quote the request."""
+    key = routed.route.key
+    return said.replace(key, REDACTED) if key else said
+
+
 def no_answer(routed: Routed, why: str, *, reached: bool) -> str:
     """What is wrong where there is none."""
-    key = routed.route.key
-    told = facts.printable(why.replace(key, REDACTED) if key else why)  # a key is gone before it may be cut
+    told = facts.printable(_without_key(routed, why))  # a key is gone before it may be cut
     if reached:
         return f"the upstream gave no whole answer ({told}): try again, or see its log"
     if "certificate" in why.lower():

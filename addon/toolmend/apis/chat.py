@@ -73,7 +73,7 @@ class Chat:
         self._calls: dict[int, Calls] = {}
         self._choices: set[int] = set()  # those that are read
         self._roles: set[int] = set()
-        self._told: set[int] = set()  # those that said something
+        self._told: set[int] = set()  # those that said something; only the patient ask
         self._common: dict[str, Any] = {}
         self._reasoning_field = reasoning_field  # where reasoning goes that came as content, until a chunk shows better
         self._last: ServerSentEvent | None = None
@@ -245,7 +245,8 @@ class Chat:
             regular &= self._settle(index, events)
         first = len(events)
         message = choice.get("message")
-        behind = self._patient and index not in self._told and _speaks({}, message) and not _speaks({}, delta)
+        silent = self._patient and index not in self._told  # so far
+        behind = silent and _speaks({}, message) and not _speaks({}, delta)
         if isinstance(delta, dict) and not behind:
             regular &= self._decode_delta(delta, index, key, events)
         elif isinstance(message, dict) and (behind or index not in self._roles):  # a whole answer, if need be behind a beginning
@@ -253,7 +254,7 @@ class Chat:
             self._decode_delta(message, index, "message", events)
         elif delta is None and key == "delta" and "text" not in choice:
             regular = self._mended("delta")
-        if _speaks({}, delta) or _speaks({}, message):
+        if silent and (_speaks({}, delta) or _speaks({}, message)):
             self._told.add(index)
         reason = choice.get("finish_reason")
         if reason == "":

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from .. import json_text
-from .conversation import Conversation, Part, Tool, ToolResult, ToolUse, Turn
+from .conversation import Conversation, Part, Tool, ToolResult, ToolUse
 
 SCHEMA: Mapping[str, Any] = {
     "type": "object",
@@ -27,13 +27,8 @@ def as_functions(conversation: Conversation) -> tuple[Conversation, frozenset[st
     if not names and not any(getattr(part, "kind", "") == "custom" for turn in conversation.turns for part in turn.parts):
         return conversation, names
     tools = tuple(_function(tool) if isinstance(tool, Tool) and tool.kind == "custom" else tool for tool in conversation.tools)
-    turns = tuple(_turn(turn) for turn in conversation.turns)
+    turns = tuple(replace(turn, parts=tuple(map(_part, turn.parts))) for turn in conversation.turns)
     return replace(conversation, tools=tools, turns=turns), names
-
-
-def _turn(turn: Turn) -> Turn:
-    custom = any(isinstance(part, ToolUse | ToolResult) and part.kind == "custom" for part in turn.parts)
-    return replace(turn, parts=tuple(map(_part, turn.parts))) if custom else turn
 
 
 def _part(part: Part) -> Part:

@@ -8,7 +8,7 @@ place for it, or the call is gone, it is left out; that is told.
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeGuard
 
 from .. import json_text
 from ..apis.chat_calls import PROOF
@@ -23,7 +23,7 @@ def proven(conversation: Conversation, notes: list[str], *, taken: bool) -> Conv
     return replace(conversation, turns=tuple(_proven(turn, notes, taken=taken) for turn in conversation.turns))
 
 
-def _is_proof(part: Part) -> bool:
+def _is_proof(part: Part) -> TypeGuard[Thinking]:
     return isinstance(part, Thinking) and part.seal is not None and part.seal.kind == "call"
 
 
@@ -31,7 +31,8 @@ def _proven(turn: Turn, notes: list[str], *, taken: bool) -> Turn:
     proofs: dict[Any, Mapping[str, Any]] = {}
     parts: list[Part] = []
     for part in turn.parts:
-        if isinstance(part, Thinking) and part.seal and part.seal.kind == "call":
+        if _is_proof(part):
+            assert part.seal
             proofs.update(_opened(part.seal.data))
             parts += [Thinking(part.text)] if part.text else []
         else:
