@@ -119,8 +119,8 @@ def varying(
                 (found := match(data, start))
                 and form % (parts := found.groups()) == data
                 and (text := parts[place])
-                and parts[again] == text
-                and (not cuts or (b"\\" not in text and not run[-1].endswith(HALF)) or course.goes_on(run, text))
+                and (again == place or parts[again] == text)
+                and (not cuts or (text.find(b"\\") < 0 and not run[-1].endswith(HALF)) or course.goes_on(run, text))
                 and (text.isascii() or is_utf8(text))
             ):
                 given = around(parts, len(run) + 1) if around else data

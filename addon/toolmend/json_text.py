@@ -69,7 +69,8 @@ def loads(data: bytes) -> Any:
 
 
 def _has_long_number(data: bytes) -> bool:
-    return _SOME_OF_IT in data[::_EACH].translate(_DIGITS) and _LONG_NUMBER in data.translate(_DIGITS)
+    some = data[::_EACH].translate(_DIGITS).find(_SOME_OF_IT) >= 0
+    return some and data.translate(_DIGITS).find(_LONG_NUMBER) >= 0
 
 
 def readable(data: bytes) -> bytes:

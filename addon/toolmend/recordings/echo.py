@@ -355,7 +355,7 @@ def _places(needle: bytes, text: bytes, start: int = 0, end: int | None = None) 
 
 def _unescape(raw: bytes) -> tuple[bytes, Sequence[int]]:
     """The text of a JSON string as UTF-8, and where in `raw` the spelling of each of its bytes, and the end, begins."""
-    if b"\\" not in raw:
+    if raw.find(b"\\") < 0:
         return raw, range(len(raw) + 1)
     text, where, at = bytearray(), array("L"), 0
     for escape in _ESCAPE.finditer(raw):
