@@ -54,17 +54,35 @@ print(before - taken() > 40)
 """
 
 
-def is_given_back(*arguments: str) -> str:
+HEAPS = """
+import ctypes, sys
+from threading import Thread
+from toolmend import memory
+
+if sys.argv[1:]:
+    memory.settle()
+kept = []
+thread = Thread(target=lambda: kept.extend(bytes(4000) for _ in range(100)))
+thread.start()
+thread.join()
+libc = ctypes.CDLL(None)
+libc.malloc_info(0, ctypes.c_void_p.in_dll(libc, "stdout"))
+"""
+
+
+def told(script: str, *arguments: str) -> str:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    run = subprocess.run([sys.executable, "-c", IDLE, *arguments], capture_output=True, text=True, check=True, env=environment)
+    run = subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, text=True, check=True, env=environment)
     return run.stdout.strip()
+
+
+def is_given_back(*arguments: str) -> str:
+    return told(IDLE, *arguments)
 
 
 def own_pages(*arguments: str) -> list[str]:
     """How many have pages of their own: of one large block, and of that and the buffer of a read."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    run = subprocess.run([sys.executable, "-c", PAGES, *arguments], capture_output=True, text=True, check=True, env=environment)
-    return run.stdout.split()
+    return told(PAGES, *arguments).split()
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc" or not hasattr(ctypes.CDLL(None), "mallinfo2"), reason="it is glibc's way")
@@ -115,7 +133,9 @@ def test_a_platform_without_it_is_left_as_it_is(error: type[Exception], monkeypa
     ("phase", "generation", "later", "given"),
     [("stop", 1, 10.5, [0]), ("stop", 2, 10.5, [0]), ("stop", 0, 10.5, []), ("start", 2, 10.5, []), ("stop", 2, 10.0, [])],
 )
-def test_when_what_lies_idle_is_given_back(phase: str, generation: int, later: float, given: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_when_what_lies_idle_is_given_back(
+    phase: str, generation: int, later: float, given: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked, now = list[int](), [5.0]
     monkeypatch.setattr(memory.ctypes, "CDLL", lambda _: SimpleNamespace(malloc_trim=asked.append))
     monkeypatch.setattr(memory, "monotonic", lambda: now[0])
@@ -124,3 +144,9 @@ def test_when_what_lies_idle_is_given_back(phase: str, generation: int, later: f
         now[0] = 5.0 + later
         trim(phase, {"generation": generation})
     assert asked == given
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="it is glibc's way")
+def test_threads_have_no_heap_of_their_own() -> None:
+    assert told(HEAPS).count("<heap nr=") > 1
+    assert told(HEAPS, "settled").count("<heap nr=") == 1

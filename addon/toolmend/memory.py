@@ -9,8 +9,8 @@ from contextlib import suppress
 from time import monotonic
 from typing import Any
 
-TRIM, MMAP = -1, -3
-"""glibc's M_TRIM_THRESHOLD and M_MMAP_THRESHOLD, malloc.h."""
+TRIM, MMAP, HEAPS = -1, -3, -8
+"""glibc's M_TRIM_THRESHOLD, M_MMAP_THRESHOLD and M_ARENA_MAX, malloc.h."""
 
 LARGE = 2048 * 1024
 """Bytes. What is asked for and given back at once must stay cheap: asyncio's 256 KiB whenever it reads, and twelve times what a
@@ -47,7 +47,8 @@ def settle(*, again: bool = False) -> None:
     through is so little that it can be done often. And what is LARGE gets pages of its own, which are given back with it. By
     itself glibc does so only until the first of them is given back; from then on they lie in the heap, and what is small comes to
     stand between them: in time a quarter of it lies idle. What lies idle all the same, for what comes and goes between what
-    stays, is given back every TRIM_EVERY seconds: else memory is the most that ever came at once.
+    stays, is given back every TRIM_EVERY seconds: else memory is the most that ever came at once. And there is one heap: threads
+    take turns in Python, and what the one that records gives back in a heap of its own, no other can have.
     """
     if again:
         gc.collect()
@@ -58,6 +59,7 @@ def settle(*, again: bool = False) -> None:
         mallopt = ctypes.CDLL(None).mallopt
         mallopt(MMAP, LARGE)
         mallopt(TRIM, SPARE)
+        mallopt(HEAPS, 1)
         gc.callbacks.append(_Trimmer())
 
 
