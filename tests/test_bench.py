@@ -31,8 +31,8 @@ def figures(file: Path) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("only", "rows"),
     [
-        ("nothing to mend, µs an event messages", {"messages: prose", "messages: native calls"}),
-        ("markup, µs a delta kimi_k2", {"kimi_k2"}),
+        ("nothing to mend, µs an event messages", {"messages: prose", "messages: prose, no tools", "messages: native calls"}),
+        ("markup, µs a delta kimi_k2 in", {"kimi_k2 in messages", "kimi_k2 in responses"}),
         ("translating, µs an event chat → messages: p", {"chat → messages: prose"}),
     ],
 )

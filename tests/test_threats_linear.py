@@ -85,7 +85,7 @@ def cpu(pattern: Any, text: str) -> float:
 def growth(run: Callable[[int], float]) -> float:
     """How the time grows with the size. What is suspicious is measured again, and the best of some runs counts."""
     best = dict.fromkeys(SIZES, 1e9)
-    for _ in range(4):
+    for _ in range(8):
         for size in SIZES:
             best[size] = min(best[size], run(size))
             found = log(max(best[size], FLOOR) / max(best[SIZES[0]], FLOOR)) / log(max(size, 2 * SIZES[0]) / SIZES[0])
