@@ -46,6 +46,8 @@ _NUMBERS = {"Infinity": "1e999", "-Infinity": "-1e999", "NaN": "null"}
 _STRING_OR_WORD = re.compile(r'"(?:[^"\\]|\\.)*+"|-?Infinity|NaN')
 _BETWEEN = re.compile(r"(?:[ \t\n\r,\[\]]|data:)*")
 _scan = json.JSONDecoder().raw_decode
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+_encode_any = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 class NotJSON(ValueError):
@@ -132,9 +134,9 @@ def inside(text: str) -> str:
 def dumps(value: Any) -> str:
     """Compact JSON on one line, characters as they are. It is JSON also where a number is none, or none that a float can hold."""
     try:
-        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        text = _encode(value)
     except ValueError:
-        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        text = _encode_any(value)
         text = _STRING_OR_WORD.sub(lambda found: _NUMBERS.get(found[0], found[0]), text)
     return text if text.isascii() else _ODD.sub(_escaped, text)
 

@@ -38,9 +38,10 @@ class Ledger:
 
     def begin(self, data: bytes, out: list[bytes]) -> None:
         """A chunk came, which `out` is to answer for. What is answered for is needed no more."""
-        if self._sure[1] == self._size:  # all of it, most often
-            came, size, ahead = list[bytes](), self._size, list[tuple[int, int, int]]()
-        else:
+        came: list[bytes] = []  # list[bytes]() takes forty times as long
+        ahead: list[tuple[int, int, int]] = []
+        size = self._size
+        if self._sure[1] != size:  # not all of it is answered for, as it is most often
             came, size = self._unanswered()
             ahead = self._ahead  # no copy for each of many, either
             if size:
@@ -109,7 +110,8 @@ class Ledger:
 
     def rest(self) -> list[bytes]:
         """The bytes that nothing answers for, for the last time: nothing of ours comes behind them."""
-        at, out = self._sure[1], list[bytes]()
+        out: list[bytes] = []
+        at = self._sure[1]
         raw, self._came = b"".join(self._came), []
         for first, last, _ in self._ahead:
             if first >= at:

@@ -153,7 +153,8 @@ def secrets_of(exchange: "Exchange") -> tuple[str, ...]:
                 shaped += _shaped(body[at : at + BLOCK + LONGEST_KEY].decode(errors="replace"))
     named = [text for text in dict.fromkeys(found) if len(text) >= MIN_SECRET][:MAX_NAMED]
     more = [text for text in dict.fromkeys(shaped) if len(text) >= MIN_SECRET and text not in named][:MAX_SHAPED]
-    kept, left = set[str](), MAX_SECRETS
+    kept: set[str] = set()
+    left = MAX_SECRETS
     for text in (*named, *more):
         if len(text := text[: min(left, MAX_SECRET)]) >= MIN_SECRET:
             kept.add(text)

@@ -163,7 +163,8 @@ def moved(texts: Sequence[bytes]) -> Sequence[bytes]:
     """Texts, each without half of an escape at its end, which stands in front of the next one. The last has none."""
     if not any(text.endswith(HALF) for text in texts[:-1]):
         return texts
-    out, before = list[bytes](), b""
+    out: list[bytes] = []
+    before = b""
     for text in texts:
         said = before + text
         before = cut_off((said,))

@@ -304,7 +304,8 @@ class Reading:
             self._events.append(error_of(told, response))
             return
         output, told = response.get("output"), self._known.items[:]
-        wires, found = list[tuple[Heard, Mapping[str, Any]]](), set[int]()
+        wires: list[tuple[Heard, Mapping[str, Any]]] = []
+        found: set[int] = set()
         for place, wire in enumerate(output if isinstance(output, list) else ()):
             if understood(wire):
                 item = self._known.find_call(wire, place, found)

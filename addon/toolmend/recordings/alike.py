@@ -147,7 +147,9 @@ def _around_texts(one: bytes, other: bytes) -> list[bytes] | None:
 
 def _cut(line: bytes, holes: Hole) -> tuple[list[bytes], list[Hole]]:
     """A line, cut where any line varies: literals, and what stands between them."""
-    literals, kinds, at = list[bytes](), list[Hole](), 0
+    literals: list[bytes] = []
+    kinds: list[Hole] = []
+    at = 0
     for match in holes.finditer(line):
         group = match.lastindex or 0
         literals.append(line[at : match.start(group)])

@@ -76,7 +76,10 @@ def _role(role: str, quirks: Quirks) -> str:
 
 
 def _assistant(turn: Turn, content: Content, demanded: str | None) -> dict[str, Any]:
-    calls, thoughts, visible, refusal = list[dict[str, Any]](), list[Thinking](), list[Part](), ""
+    calls: list[dict[str, Any]] = []
+    thoughts: list[Thinking] = []
+    visible: list[Part] = []
+    refusal = ""
     for part in turn.parts:
         match part:
             case ToolUse():

@@ -159,7 +159,8 @@ class Socket:
     def _received(self, frame: bytes) -> list[bytes] | None:
         """What the client gets for a frame; None: the frame itself."""
         type_, id_ = about(frame)
-        first, held = self._exchanges[0], list[bytes]()
+        first = self._exchanges[0]
+        held: list[bytes] = []
         if id_ and first.id and first.id != id_ and not self._mixed:
             self._mixed = True
             held = [released for exchange in self._exchanges for released in exchange.pass_on(SEVERAL)]
