@@ -31,14 +31,20 @@ from toolmend.requests.translate import translate
 
 
 def sse_decoder(data: bytes) -> None:
-    """Any bytes in any chunks: the same events, and their bytes are the input."""
+    """Any bytes in any chunks: the same events, and their bytes are the input. Those that say nothing count as one."""
     dice = Dice(data)
     chunks = dice.cut(dice.rest)
     body = b"".join(chunks)
 
     def events(parts: list[bytes]) -> list[sse.ServerSentEvent]:
         decoder = sse.Decoder()
-        return [event for part in parts for event in decoder.feed(part)] + decoder.close()
+        told: list[sse.ServerSentEvent] = []
+        for event in [event for part in parts for event in decoder.feed(part)] + decoder.close():
+            if told and all(each == sse.ServerSentEvent(each.raw) for each in (told[-1], event)):
+                told[-1] = sse.ServerSentEvent(told[-1].raw + event.raw)
+            else:
+                told.append(event)
+        return told
 
     whole = events([body])
     assert b"".join(event.raw for event in whole) == body
