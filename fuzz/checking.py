@@ -14,7 +14,8 @@ from toolmend.ids import ids_for
 from toolmend.pipeline import Pipeline
 
 _OF_THE_MODEL = re.compile("no JSON object|a delta behind complete arguments")
-_COMMENT = re.compile(rb"^:.*?(?:\r\n|\n|\r)+", re.MULTILINE)
+_COMMENT = re.compile(rb"^:.*?(?:\r\n|\n|\r)+|^event: ping\ndata: {[^\n]*}\n\n", re.MULTILINE)
+"""Or what is one in another API: how many go out for upstreams that say nothing depends on the chunks, see sse.py."""
 _EVENT_END = re.compile(rb"(?:\r\n|\r|\n){2,}")
 _DATA = re.compile(rb"(?:\A|[\r\n])data")
 
