@@ -202,7 +202,7 @@ class EchoMask:
             before = bytes(unit[0] for unit in tail)
             found = self._begins.search(before + b"".join(texts) + b'"')
             at = found.start() - len(before) if found else 0
-            if at < 0 or not before.isascii() or b"\\" in before:
+            if at < 0 or not before.isascii() or before.find(b"\\") >= 0:
                 return 0
             if tail:
                 settled.append(path)
