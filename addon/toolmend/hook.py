@@ -250,9 +250,7 @@ class Toolmend:
             _, request = _asked(call, flow, [])
             if request is not None:
                 self.exchanges.prepare(call, request)
-            if call.pipeline:
-                breaks.attach(flow, lambda: call.sent)
-                call.prepared = True
+            _let_go_at_a_break(call, flow)
 
     def _open(self, call: Call, flow: http.HTTPFlow, response: http.Response) -> None:
         """The response headers are in, and nothing is changed yet."""
@@ -294,8 +292,7 @@ class Toolmend:
         # a method is called faster than an object that has one
         sent = replying.keyless(call.routed, call.stream.__call__) if call.routed else call.stream.__call__
         call.sent = response.stream = self.bodies.keep(sent) if bodies.wanted() else sent
-        if call.pipeline and not call.prepared:
-            breaks.attach(flow, lambda: call.sent)
+        _let_go_at_a_break(call, flow)
 
     def _not_streamed(self, call: Call, response: http.Response) -> None:
         """Nobody called the stream's callable: the body is here, as its headers ended it or another addon wants it whole."""
@@ -334,6 +331,13 @@ class Toolmend:
         release(flow)
         bodies.show(flow.response)
         self.exchanges.end(call, flow, state, message)
+
+
+def _let_go_at_a_break(call: Call, flow: http.HTTPFlow) -> None:
+    """To be called when there is a pipeline, as early as that is; the first call counts."""
+    if call.pipeline and not call.prepared:
+        breaks.attach(flow, lambda: call.sent)
+        call.prepared = True
 
 
 def _asked(call: Call, flow: http.HTTPFlow, why: list[str]) -> tuple[bytes, dict[str, Any] | None]:

@@ -10,20 +10,18 @@ if its name says credential; a text loses what has the shape of a known key. Whe
 import base64
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache, lru_cache
+from functools import cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, unquote_plus
 
 from . import json_text
+from .credentials import ANY, Types, are_headers, holds_credential, in_query, is_identity, secret_types
 from .recordings.disguises import disguises
 
 if TYPE_CHECKING:
     from .recorder import Exchange
 
 REDACTED = "[REDACTED]"
-
-type _Types = tuple[type, ...]
-_TEXT, _ANY = (str,), (str, int, float)  # and of what is true or null nobody learns anything
 
 MIN_SECRET = 8
 """Characters. What is shorter guards nothing, and looking for it would mask half of a text."""
@@ -49,26 +47,6 @@ KEPT_HEADERS = re.compile(
     "|host|openai-(beta|processing-ms|version)|(x-)?request-id|retry-after|server|transfer-encoding|user-agent|vary|via"
     "|x-accel-buffering|x-should-retry|x-stainless-[a-z-]+"
 )
-
-CREDENTIAL = re.compile(
-    ".*(access|account|api|auth|encryption|license|master|private|secret|session|signing|ssh|subscription)keys?|.*accesskeyid"
-    "|.*(authorization|bearer|cookies?|credentials?|jwt|passphrase|passwd|passwords?|secrets?|token)|o?auth"
-)
-"""Names, in lower case and without punctuation, whose value is a credential: x-api-key, GITHUB_TOKEN, clientSecret."""
-
-NO_CREDENTIAL = re.compile(
-    "(begin|bos|cls|end|eos|mask|pad|sep|start|stop|unk|continuation|next|(next|previous)?page)token"
-)
-"""Names that end like a credential's and hold none: words of a tokenizer, places in a list."""
-
-HEADER = re.compile("(?!idempotency|secwebsocket).*(auth|jwt|jwtassertion|key)")
-"""Names that hold a credential in a header: Helicone-Auth, X-Functions-Key, Cf-Access-Jwt-Assertion."""
-
-IDENTITY = re.compile("(user|account|device|organi[sz]ation|org|session)(uu)?id")
-"""Names whose value tells who somebody is. No secret, so an echo is not looked for, but no business of a recording."""
-
-QUERY = re.compile("auth|code|key|pass|pwd|sig|.*signature")
-"""Names that hold a credential in a query only: ?key=AIza..."""
 
 KEYS = (
     (
@@ -123,8 +101,6 @@ def key_shape(literal: str, rest: str) -> re.Pattern[str]:
     return re.compile(rf"{plain}((?<![A-Za-z0-9]{plain})|(?<=\\[nrt]{plain})){rest}")
 
 
-
-
 def secrets_of(exchange: "Exchange") -> tuple[str, ...]:
     """The credentials in a request's headers, query and bodies, of MIN_SECRET characters or more, longest first.
 
@@ -133,7 +109,7 @@ def secrets_of(exchange: "Exchange") -> tuple[str, ...]:
     found: list[str] = []
     headers: list[str] = []
     for name, value in exchange.request_headers:
-        if _holds_credential(name):
+        if holds_credential(name):
             found += _header_secrets(name, value)
         else:
             headers += _shaped(value)
@@ -195,7 +171,7 @@ class Redactor:
         path = "/".join(map(self._part, _USERINFO.sub(f"//{REDACTED}@", path).split("/")))
         parts = []
         for name, value in _parameters(query):
-            part = REDACTED if value and _in_query(name) else self._part(value)
+            part = REDACTED if value and in_query(name) else self._part(value)
             parts.append(f"{self._part(name)}={part}" if value else self._part(name))
         return path + question + "&".join(parts)
 
@@ -210,7 +186,7 @@ class Redactor:
         except (json_text.NotJSON, RecursionError):
             return None
 
-    def value(self, value: Any, hidden: _Types = ()) -> Any:
+    def value(self, value: Any, hidden: Types = ()) -> Any:
         """A JSON value. What stands under a credential's name goes; objects (tool parameters) are gone through."""
         if value and type(value) in hidden:
             return REDACTED
@@ -224,9 +200,9 @@ class Redactor:
         return value
 
     def _member(self, name: str, value: Any, owner: Mapping[str, Any]) -> Any:
-        if _are_headers(name, value):
+        if are_headers(name, value):
             return dict(self.headers(value.items()))
-        value = self.value(value, _secret_types(name, owner) or (_ANY if _is_identity(name) else ()))
+        value = self.value(value, secret_types(name, owner) or (ANY if is_identity(name) else ()))
         read = _arguments(value) if name == "arguments" else value
         kept = value if read is value else self.value(read)
         return value if kept == read else json_text.dumps(kept)
@@ -240,64 +216,18 @@ def unsecret(sentence: str) -> str:
 _WORDS = re.compile("[a-z_-]*|[A-Z_-]*")
 _PASSWORD = re.compile(r"://[^\s/:@]*:([^\s/@]+)@")
 _URL = re.compile(r"\A([a-zA-Z][a-zA-Z0-9+.-]{0,20}://[^\s?]*\?)(\S+)\Z")
-_PUNCTUATION = re.compile(r"[\W_]+")
 _USERINFO = re.compile("//([^/@]+)@")
-
-
-def _plain(name: str) -> str:
-    return _PUNCTUATION.sub("", unquote(name)).lower()
-
-
-@lru_cache(1000)  # a request says "role" and "content" a thousand times
-def is_credential(name: str) -> bool:
-    """Whether the value of this name is a credential."""
-    plain = _plain(name)
-    return bool(CREDENTIAL.fullmatch(plain)) and not NO_CREDENTIAL.fullmatch(plain)
-
-
-def _is_secret(name: str, owner: Mapping[str, Any]) -> bool:
-    """Whether a member of an object is a credential: by its name, or by the one beside it, `{"name": "API_KEY", "value": …}`."""
-    if name != "value":
-        return is_credential(name)
-    return any(isinstance(told, str) and is_credential(told) for told in (owner.get("name"), owner.get("key")))
-
-
-def _secret_types(name: str, owner: Mapping[str, Any]) -> _Types:
-    """What of a member is a credential: of what is called a token, texts alone, as numbers count or name those of a model."""
-    if not _is_secret(name, owner):
-        return ()
-    return _TEXT if _plain(name).endswith("token") else _ANY
-
-
-@lru_cache(1000)
-def _is_identity(name: str) -> bool:
-    return bool(IDENTITY.fullmatch(_plain(name)))
-
-
-def _in_query(name: str) -> bool:
-    return is_credential(name) or bool(QUERY.fullmatch(_plain(name)))
-
-
-def _holds_credential(header: str) -> bool:
-    return is_credential(header) or bool(HEADER.fullmatch(_plain(header)))
-
-
-def _are_headers(name: str, value: Any) -> bool:
-    """Whether a member has the headers of another request, as for an MCP server; one of a schema has a type."""
-    if not (_plain(name).endswith("headers") and isinstance(value, dict) and "type" not in value):
-        return False
-    return all(isinstance(item, str) for item in value.values())
 
 
 def _without_keys(url: re.Match[str]) -> str:
     """A URL, and nothing else, without the credentials of its query."""
     parts = [(*part.partition("="), part) for part in re.split("([&;#])", url[2])]
-    return url[1] + "".join(f"{name}={REDACTED}" if value and _in_query(name) else part for name, _, value, part in parts)
+    return url[1] + "".join(f"{name}={REDACTED}" if value and in_query(name) else part for name, _, value, part in parts)
 
 
 def _query_secrets(query: str) -> Iterator[str]:
     for name, value in _parameters(query):
-        if _in_query(name):
+        if in_query(name):
             yield from (value, unquote_plus(value))
 
 
@@ -320,7 +250,7 @@ def _header_secrets(name: str, value: str) -> Iterator[str]:
         return
     for part in words[1].split(","):
         told, _, given = part.strip().partition("=")
-        if _in_query(told) or _holds_credential(told):
+        if in_query(told) or holds_credential(told):
             yield given.strip('"')
     if words[0].lower() == "basic":
         try:
@@ -333,7 +263,7 @@ def _header_secrets(name: str, value: str) -> Iterator[str]:
             yield user
 
 
-def _body_secrets(value: Any, secret: _Types = ()) -> Iterator[str]:
+def _body_secrets(value: Any, secret: Types = ()) -> Iterator[str]:
     match value:
         case str() | int() | float() if type(value) in secret:
             text = str(value)
@@ -342,11 +272,11 @@ def _body_secrets(value: Any, secret: _Types = ()) -> Iterator[str]:
                 yield from _header_secrets("", text)
         case dict():
             for name, item in value.items():
-                if _are_headers(name, item):
-                    for header in filter(_holds_credential, item):
+                if are_headers(name, item):
+                    for header in filter(holds_credential, item):
                         yield from _header_secrets(header, item[header])
                 else:
-                    yield from _body_secrets(_arguments(item) if name == "arguments" else item, _secret_types(name, value))
+                    yield from _body_secrets(_arguments(item) if name == "arguments" else item, secret_types(name, value))
         case list():
             for item in value:
                 yield from _body_secrets(item, secret)

@@ -108,7 +108,7 @@ def _route(where: str, lines: Mapping[str, str], fields: Mapping[str, object], f
         to_path,
         next(api for api in APIS if api == upstream),
         model=given.get("model", "*").lower(),
-        use_model=_visible(lines["use_model"], "use_model", given.get("use_model", "")),
+        use_model=_use_model(lines["use_model"], given.get("use_model", "")),
         key_from=given.get("key", ""),
         key=_key(lines["key"], given["key"], folder) if "key" in given else "",
         template=_template(lines, given, folder),
@@ -156,9 +156,9 @@ def _unsecret(text: str) -> str:
     return "it" if "@" in text or Redactor(()).path(text) != text else repr(text)
 
 
-def _visible(where: str, key: str, text: str) -> str:
+def _use_model(where: str, text: str) -> str:
     if any(not char.isprintable() for char in text):
-        raise SettingsError(f"{where}: {text!r} holds characters that cannot be seen, write {key} = {_RIGHT[key]}")
+        raise SettingsError(f"{where}: {text!r} holds characters that cannot be seen, write use_model = {_RIGHT['use_model']}")
     return text
 
 

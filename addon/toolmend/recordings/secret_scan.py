@@ -18,7 +18,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from math import log2
 from urllib.parse import unquote
 
-from ..redaction import KEYS, MIN_SECRET, is_credential, key_shape
+from ..credentials import is_credential
+from ..redaction import KEYS, MIN_SECRET, key_shape
 from ..value import value
 from .disguises import spellings
 from .key_shapes import MORE_KEYS

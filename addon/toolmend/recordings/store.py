@@ -21,7 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from ..config.store_url import StoreUrl
-from ..redaction import Redactor, is_credential
+from ..credentials import is_credential
+from ..redaction import Redactor
 from .library import MAX_SMALL, Entry, entry_of, newest_first, only
 from .pruning import time_of
 

@@ -2,7 +2,7 @@
 
     with Worker(folder, {"toolmend_hosts": "localhost"}) as worker:
         with Envoy(binary, Plan((worker.at,), (Listener("127.0.0.1", 0, origin),)), folder) as envoy:
-            envoy.port(), envoy.stats(), envoy.access
+            envoy.port(), envoy.stats(), envoy.out  # its access log
 
 The rule is that of process.py: whatever happens, the process is gone after the block.
 """
@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 from urllib.request import ProxyHandler, build_opener
 
 from ..envoy.bootstrap import Plan, bootstrap
@@ -69,11 +69,6 @@ class Envoy(Process):
     def url(self) -> str:
         """Of the first listener."""
         return f"{'https' if self.plan.tls else 'http'}://127.0.0.1:{self.port()}"
-
-    @property
-    def access(self) -> list[dict[str, Any]]:
-        """The lines of the access log so far."""
-        return [json.loads(line) for line in list(self.out)]
 
     def admin(self, path: str) -> str:
         """What the admin's interface says."""
