@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from kept import in_events, keep
+from spoken import WEATHER, asked
 from streams import cuts as all_cuts
 from toolmend import replay
 from toolmend.recordings import verification
@@ -134,6 +136,23 @@ def test_the_cuts_are_those_of_the_tests() -> None:
     assert all(b"".join(chunks) == body for _, chunks in cuts(body, 10))
     assert len(list(cuts(body, 10))) == 16
     assert [chunks for _, chunks in cuts(b"")] == list(all_cuts(b""))
+
+
+@pytest.mark.parametrize("api", ["chat", "messages", "responses"])
+@pytest.mark.parametrize(("state", "told"), [("client_closed", False), ("partial", False), ("upstream_error", True)])
+def test_an_answer_that_went_on_without_its_client(tmp_path: Path, state: str, told: bool, api: str) -> None:
+    """What is held of it, and that it was cut off, is told only to a client that is there at the end."""
+    sent = in_events((KIMI / "upstream.sse").read_bytes())[:-4]
+    more = {"client_api": api, "route": "a"} if api != "chat" else {}
+    folder = keep(tmp_path / "x", sent, asked(api, *WEATHER), client=b"", state=state, **more)
+    pipeline = replay.pipeline_of(replay.load(folder), lambda: 0.0)
+    client = b"".join(pipeline.feed(chunk) for chunk in sent)
+    rules = list(pipeline.rules)
+    end = pipeline.close()
+    assert end
+    (folder / "client.sse").write_bytes(client + (end if told else b""))
+    change(folder, rules=pipeline.rules if told else rules)
+    assert check(folder) == Result(folder)
 
 
 def test_a_window_in_time_is_not_moved_by_cuts(tmp_path: Path) -> None:

@@ -141,7 +141,12 @@ def _played(recording: Recording, chunks: Sequence[bytes] | None) -> tuple[bytes
     for chunk in recording.chunks if chunks is None else chunks:
         clock.fed += len(chunk)
         out.append(pipeline.feed(chunk))
-    return b"".join(out) + pipeline.close(), pipeline
+    return b"".join(out) + (pipeline.close() if ended(recording) else b""), pipeline
+
+
+def ended(recording: Recording) -> bool:
+    """Whether the client was there at the end of a stream: one that left, or was recorded no further, got nothing of it."""
+    return recording.meta.get("state") not in ("client_closed", "partial")
 
 
 class Clock:

@@ -21,6 +21,7 @@ from judge import read as read_chat
 from spoken import Text, speak
 from streams import WEATHER, play, stream
 from toolmend.pipeline import Pipeline
+from toolmend.recordings.verification import check
 from toolmend.replay import load, replay
 from toolmend.running.proxy import Mitmdump
 from toolmend.upstream import Script
@@ -101,7 +102,7 @@ def test_the_upstream_breaks_off(
 def test_the_client_leaves(
     proxy: Mitmdump, serve: Serve, flows: Path, path: str, leave: str, alpn: tuple[str, ...], silent: bool
 ) -> None:
-    upstream = serve(Script(chunks(LEAK)[:2], end="stall") if silent else Script(chunks(LEAK, 0.03)), alpn=alpn)
+    upstream = serve(Script(chunks(LEAK)[:4], end="stall") if silent else Script(chunks(LEAK, 0.03)), alpn=alpn)
     if leave == "HTTP/1 close":
         with Raw(proxy, upstream.url) as raw:
             raw.send(request_bytes(path, host=raw.host))
@@ -122,6 +123,7 @@ def test_the_client_leaves(
     kept = recording(flows, path)
     assert kept.meta["state"] == "client_closed"
     assert b"I will look." in kept.read("client.sse")
+    assert check(kept.folder).passed  # of what was held, the client has nothing
     assert LEAK.startswith(kept.read("upstream.sse"))
     assert kept.read("upstream.sse") != LEAK
 

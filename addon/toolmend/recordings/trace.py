@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from ..apis import decoder_of
 from ..pipeline import Pipeline
-from ..replay import Clock, Recording, pipeline_of
+from ..replay import Clock, Recording, ended, pipeline_of
 from ..value import value
 
 
@@ -52,7 +52,7 @@ def steps(recording: Recording) -> Iterator[Step]:
     for event in decoder.close():
         yield _step(pipeline, clock, event.raw, fired, time)
     fired.clear()
-    if rest := pipeline.close():
+    if ended(recording) and (rest := pipeline.close()):
         yield Step(b"", rest, tuple(dict.fromkeys(fired)), time)
 
 
