@@ -32,7 +32,7 @@ from ..events import (
     ToolCallStart,
 )
 from ..seals import Seal
-from .call_identity import only_fitting
+from .call_identity import bare, only_fitting
 from .codec import Reply
 from .error_words import error_in
 from .lost import CITED, OTHER
@@ -246,6 +246,9 @@ class Reading:
 
     def _names(self, item: Heard, wire: Mapping[str, Any]) -> None:
         self._known.name(item, wire)
+        if item.index < 0 and (name := bare(item.name, self._tools)) != item.name:
+            self._mended("tool_call_name")
+            item.name = name
         if not item.call_id and item.index < 0 and item.name:
             self._mended("tool_call_id")
             item.call_id = item.id or self._new_id()
