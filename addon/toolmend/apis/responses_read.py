@@ -84,7 +84,10 @@ class Reading:
         self.regular, self.course = True, None
         if self._over:
             return ()
-        if shape := DELTAS.get(type_):
+        shape = DELTAS.get(type_) or _DONES.get(type_)
+        if shape and self._known.of_other_kind(data.get("item_id"), shape.item):
+            self._mended("arguments_type")  # LiteLLM, of a custom call: its input in JSON, and as it is when the item ends
+        elif shape := DELTAS.get(type_):
             self._delta(shape, data)
         elif shape := _DONES.get(type_):
             self._done(shape, self._item(data, shape), data)
