@@ -19,6 +19,7 @@ LONG = tools.of_chat(request(tool("get"), tool("get_weather", city={}), tool("fu
 NAMES = {
     "get": "get", " get\n": "get", "functions.get": "get", "functions.odd": "functions.odd", "functions.other": "functions.other",
     "get<|channel|>commentary": "get", "functions.a-b.c <|end|>": "a-b.c", "<|x|>": "", "": "",
+    "default_api.get": "get", "default_api:a-b.c": "a-b.c", "default_api.functions.get": "default_api.functions.get",
 }  # fmt: skip
 
 
@@ -28,8 +29,8 @@ def test_names(name: str) -> None:
 
 
 def test_names_that_may_go_on() -> None:
-    assert [name for name in ("get", "get_", "g", "a-b", "func", "functions.", "functions.ge", "weather", "x") if may_go_on(name, LONG)] == [
-        "get_", "g", "a-b", "func", "functions.", "functions.ge",
+    assert [name for name in ("get", "get_", "g", "a-b", "func", "functions.", "functions.ge", "defa", "default_api:g", "weather", "x") if may_go_on(name, LONG)] == [
+        "get_", "g", "a-b", "func", "functions.", "functions.ge", "defa", "default_api:g",
     ]  # fmt: skip
     assert not may_go_on("func", UNKNOWN)
     assert (joined("get", "get", LONG), joined("get_", "weather", LONG)) == ("get", "get_weather")

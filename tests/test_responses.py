@@ -434,6 +434,13 @@ MENDED: dict[str, tuple[list[Any], dict[str, Any]]] = {
         {"text": "Look: ", "calls": [GET, Call("call_1", "task", '{"city": 1}')], "order": ["message", "function_call", "function_call"]},
     ),
     "the same call again": (turn(message(0, LEAK), call(1, [CITY], "get_weather")), {"text": "Look: "}),
+    "a native call, with residue in its name": (turn(call(0, [CITY], "get_weather<|channel|>commentary")), {"calls": [Call("call_0", "get_weather", CITY)]}),
+    "a native call, with a module in its name": (turn(call(0, [CITY], "functions.get_weather")), {"calls": [Call("call_0", "get_weather", CITY)]}),
+    "a native call, its first brace twice": (turn(call(0, ["{", CITY], "get_weather")), {"calls": [Call("call_0", "get_weather", CITY)]}),
+    "a custom call, told as a function's": (
+        turn([{**event, "type": event["type"].replace("custom_tool_call_input", "function_call_arguments")} for event in call(0, ["*", "x"], custom=True)]),
+        {"calls": [Call("call_0", "task", "*x", "custom")]},
+    ),
     "done without deltas": (turn([event for event in message(0, LEAK) if not event["type"].endswith("delta")]), {"text": "Look: "}),
     "only the last event": (
         [*turn(end=None), {"type": "response.completed", "sequence_number": 2, "response": {**DONE, "output": [message(0, LEAK)[-1]["item"], ITEM_DONE["item"]]}}],

@@ -946,6 +946,14 @@ RESPONSES: dict[str, tuple[bytes, Heard]] = {
         legal.sse(legal.responses(legal.call("call_a", "get_weather", '{"city":"Bei', '\njing"}'))),
         Heard(calls=[("call_a", "get_weather", {"city": "Bei\njing"})], stop="tool_calls", counts=R_USAGE),
     ),
+    "a name with residue, the first brace twice": (
+        legal.sse(legal.responses(legal.call("call_a", "functions.get_weather<|channel|>commentary", "{", CALL))),
+        Heard(calls=ONE_CALL.calls, stop="tool_calls", counts=R_USAGE),
+    ),
+    "a custom call, told as a function's": (
+        legal.sse(legal.responses(legal.custom("call_a", "task", "*", "x"))).replace(b"custom_tool_call_input", b"function_call_arguments"),
+        Heard(calls=[("call_a", "task", {"input": "*x"})], stop="tool_calls", counts=R_USAGE),
+    ),
     "arguments null": (
         legal.sse(legal.responses(legal.call("call_a", "task", "null"))),
         Heard(calls=[("call_a", "task", {})], stop="tool_calls", counts=R_USAGE),

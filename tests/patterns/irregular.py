@@ -127,6 +127,7 @@ PATTERNS = {
         [calls(entry(0, "call_a", "get_weather<|channel|>commentary", "")), more(CITY)], "tool_call_name"
     ),
     "functions-in-front-of-the-name": mended([*whole(CITY, " functions.get_weather")], "tool_call_name"),
+    "googles-module-in-front-of-the-name": mended([*whole(CITY, "default_api.get_weather")], "tool_call_name"),
     # index and type
     "index-from-one": mended(
         [calls(entry(1, "call_a", "get_weather", "")), more(CITY, 1), calls(entry(2, "call_b", "get_time", ZONE))],
@@ -188,6 +189,7 @@ PATTERNS = {
     ),
     "arguments-null": mended([first(None), more(None)], "arguments_type", "arguments", told=[EMPTY]),
     "arguments-null-at-first": mended([first(None), more(CITY)], "arguments_type"),
+    "arguments-first-brace-twice": mended([first(""), more("{"), more(CITY)], "arguments"),
     "arguments-an-empty-object-at-first": mended([first({}), more(CITY)], "arguments_type"),
     "arguments-a-list-of-pieces": mended([first([CITY[:5], CITY[5:]])], "arguments_type"),
     "no-arguments": mended([calls(entry(0, "call_a", "get_weather"))], "arguments", told=[EMPTY]),

@@ -4,7 +4,8 @@
 
 Rule of this file: a regular text passes at once, as it is and in its pieces, at a cost that does not grow with its
 length. Held is only what does not begin with `{`: a fence or a tag, `null`, a string (R5, R17 of dialects.md). Raw
-control characters inside a string become escapes (R3).
+control characters inside a string become escapes (R3). A first brace that comes twice, `{` and then `{"a": 1}` (vLLM#51697),
+is one.
 """
 
 import re
@@ -61,7 +62,7 @@ class Arguments:
             return text, ""
         match value[0]:
             case "{":
-                self._read = self._object
+                self._read = self._brace
             case "`" | "<":
                 self._read = self._opening
             case '"':
@@ -79,8 +80,8 @@ class Arguments:
         match = _OPENING.match(held)
         if match:
             self._release()
-            self._read = self._object
-            return self._object(held[match.end() - 1 :])
+            self._read = self._brace
+            return self._brace(held[match.end() - 1 :])
         return ("", "") if "{" not in held and self._size < MAX_OPENING else self._give_up()
 
     def _null(self, text: str) -> tuple[str, str]:
@@ -119,6 +120,18 @@ class Arguments:
     def _give_up(self) -> tuple[str, str]:
         self._read = self._other
         return self._release(), ""
+
+    def _brace(self, text: str) -> tuple[str, str]:
+        """The first brace of an object, and blanks behind it: no other brace may follow."""
+        first = "" if self._depth else "{"
+        rest = text[len(first) :]
+        self._depth = 1
+        inner = rest.lstrip()
+        if not inner:
+            return text, ""
+        self._read = self._object
+        sent, behind = self._object(rest if inner[0] != "{" else inner[1:])
+        return first + sent, behind
 
     def _object(self, text: str) -> tuple[str, str]:
         sent, end = self._follow(text)

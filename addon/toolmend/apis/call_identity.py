@@ -16,7 +16,8 @@ from .arguments import Arguments
 INNER = ("name", "arguments", "parameters", "input")
 """What stands in a call's `function`, where it is spelt so at all; some have it beside that."""
 
-_PREFIX = "functions."
+_PREFIXES = ("functions.", "default_api.", "default_api:")
+"""Modules that a model was shown its tools in: OpenAI's and Moonshot's templates, and Google's."""
 
 
 @dataclass(slots=True)
@@ -101,8 +102,9 @@ def find(
 def bare(name: str, tools: Tools) -> str:
     """A name without what models and their parsers leave around it (R2, R17)."""
     name = name.partition("<|")[0].strip()
-    inner = name.removeprefix(_PREFIX)
-    return inner if inner in tools.schemas and name not in tools.schemas else name
+    if name in tools.schemas:
+        return name
+    return next((inner for inner in map(name.removeprefix, _PREFIXES) if inner in tools.schemas), name)
 
 
 def joined(name: str, piece: str, tools: Tools) -> str:
@@ -115,9 +117,10 @@ def may_go_on(name: str, tools: Tools, *, further: bool = False) -> bool:
     name = name.strip()
     if bare(name, tools) in tools.schemas and not further:
         return False
-    beginnings = (name, name.removeprefix(_PREFIX))
+    beginnings = (name, *map(name.removeprefix, _PREFIXES))
+    in_prefix = any(prefix.startswith(name) for prefix in _PREFIXES)
     longer = (offered for offered in tools.schemas if offered not in beginnings)
-    return any(offered.startswith(beginnings) or _PREFIX.startswith(name) for offered in longer)
+    return any(in_prefix or offered.startswith(beginnings) for offered in longer)
 
 
 def only_fitting(arguments: str, tools: Tools) -> str:

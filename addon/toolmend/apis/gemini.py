@@ -24,9 +24,6 @@ from .gemini_reports import blocked, error_in, reason_of, usage_in
 from .gemini_write import Builder, inner, is_call, is_text, parts_of
 from .indices import MAX_CHOICES, index_of
 
-_API = ("default_api.", "default_api:")
-"""Google shows the model its tools as functions of this module, and some of its parsers leave that in a call's name."""
-
 
 class Gemini:
     """The codec of one response."""
@@ -161,9 +158,6 @@ class Gemini:
 
     def _name(self, said: str) -> str:
         name = bare(said, self._tools)
-        for prefix in _API:
-            if name not in self._tools.schemas and name.removeprefix(prefix) in self._tools.schemas:
-                name = name.removeprefix(prefix)
         if name != said:
             self._mended("tool_call_name")
         return name

@@ -11,6 +11,7 @@ from io import SEEK_END, StringIO
 from typing import Any
 
 from .arguments import Arguments
+from .responses_shapes import CALLS
 
 
 @dataclass(slots=True)
@@ -92,6 +93,11 @@ class Known:
         if id_:
             self._by_id[id_] = item
         return item
+
+    def of_other_kind(self, id_: Any, type_: str) -> bool:
+        """Whether the item with this id is a call, but not of this type, which is one of a call."""
+        item = self._by_id.get(id_) if isinstance(id_, str) else None
+        return item is not None and item.type != type_ and {item.type, type_} <= CALLS.keys()
 
     def find_call(self, wire: Mapping[str, Any], place: int, others: Collection[int]) -> Heard:
         """The item of an output, by its call id first. `others` have been found (by `id`): two calls may have one call id."""

@@ -32,7 +32,7 @@ from ..events import (
     ToolCallStart,
 )
 from ..seals import Seal
-from .call_identity import only_fitting
+from .call_identity import bare, only_fitting
 from .codec import Reply
 from .error_words import error_in
 from .lost import CITED, OTHER
@@ -84,7 +84,10 @@ class Reading:
         self.regular, self.course = True, None
         if self._over:
             return ()
-        if shape := DELTAS.get(type_):
+        shape = DELTAS.get(type_) or _DONES.get(type_)
+        if shape and self._known.of_other_kind(data.get("item_id"), shape.item):
+            self._mended("arguments_type")  # LiteLLM, of a custom call: its input in JSON, and as it is when the item ends
+        elif shape := DELTAS.get(type_):
             self._delta(shape, data)
         elif shape := _DONES.get(type_):
             self._done(shape, self._item(data, shape), data)
@@ -246,6 +249,9 @@ class Reading:
 
     def _names(self, item: Heard, wire: Mapping[str, Any]) -> None:
         self._known.name(item, wire)
+        if item.index < 0 and (name := bare(item.name, self._tools)) != item.name:
+            self._mended("tool_call_name")
+            item.name = name
         if not item.call_id and item.index < 0 and item.name:
             self._mended("tool_call_id")
             item.call_id = item.id or self._new_id()
