@@ -33,6 +33,7 @@ print(libc.mallinfo2().hblks - before)
 small = bytes(262144)
 print(libc.mallinfo2().hblks - before)
 """
+"""Tells how many have pages of their own: of one large block, and of that and the buffer of a read."""
 
 
 IDLE = """
@@ -76,26 +77,17 @@ def told(script: str, *arguments: str) -> str:
     return run.stdout.strip()
 
 
-def is_given_back(*arguments: str) -> str:
-    return told(IDLE, *arguments)
-
-
-def own_pages(*arguments: str) -> list[str]:
-    """How many have pages of their own: of one large block, and of that and the buffer of a read."""
-    return told(PAGES, *arguments).split()
-
-
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc" or not hasattr(ctypes.CDLL(None), "mallinfo2"), reason="it is glibc's way")
 def test_large_blocks_have_pages_of_their_own() -> None:
-    assert own_pages() == ["0", "0"]
-    assert own_pages("settled") == ["1", "1"]
+    assert told(PAGES).split() == ["0", "0"]
+    assert told(PAGES, "settled").split() == ["1", "1"]
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="it is glibc's way")
 def test_what_lies_idle_is_given_back_now_and_then() -> None:
-    assert is_given_back() == "False"
-    assert is_given_back("60") == "False"
-    assert is_given_back("0") == "True"
+    assert told(IDLE) == "False"
+    assert told(IDLE, "60") == "False"
+    assert told(IDLE, "0") == "True"
 
 
 def test_modules_are_no_garbage_until_the_script_is_loaded_anew() -> None:

@@ -96,7 +96,7 @@ def serve(certificate: tuple[Path, Path]) -> Iterator[Callable[[Talk], str]]:
 @contextmanager
 def connect(proxy: Mitmdump, url: str, **more: Any) -> Iterator[ClientConnection]:
     context = ssl.create_default_context(cafile=proxy.ca)
-    # it reads in a thread of its own, and with TLS 1.3 there is something to read at once: at times OpenSSL then sends nothing
+    # the client reads in a thread of its own, and with TLS 1.3 there is something to read at once: at times OpenSSL then sends nothing
     context.maximum_version = ssl.TLSVersion.TLSv1_2
     headers = {"authorization": f"Bearer {KEY}", "openai-beta": "responses_websockets=2026-02-06"}
     options: dict[str, Any] = {"ssl": context, "proxy": proxy.url, "additional_headers": headers, "max_size": None, **more}

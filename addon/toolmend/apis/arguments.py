@@ -130,7 +130,7 @@ class Arguments:
         if not inner:
             return text, ""
         self._read = self._object
-        sent, behind = self._object(rest if inner[0] != "{" else inner[1:])
+        sent, behind = self._object(inner[1:] if inner[0] == "{" else rest)
         return first + sent, behind
 
     def _object(self, text: str) -> tuple[str, str]:

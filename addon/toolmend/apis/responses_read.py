@@ -84,13 +84,13 @@ class Reading:
         self.regular, self.course = True, None
         if self._over:
             return ()
-        shape = DELTAS.get(type_) or _DONES.get(type_)
-        if shape and self._known.of_other_kind(data.get("item_id"), shape.item):
+        delta, done = DELTAS.get(type_), _DONES.get(type_)
+        if (shape := delta or done) and self._known.of_other_kind(data.get("item_id"), shape.item):
             self._mended("arguments_type")  # LiteLLM, of a custom call: its input in JSON, and as it is when the item ends
-        elif shape := DELTAS.get(type_):
-            self._delta(shape, data)
-        elif shape := _DONES.get(type_):
-            self._done(shape, self._item(data, shape), data)
+        elif delta:
+            self._delta(delta, data)
+        elif done:
+            self._done(done, self._item(data, done), data)
         elif type_ in _FRAMES:
             part = data.get("part")
             shape = PARTS.get(str(part.get("type"))) if isinstance(part, dict) else None
