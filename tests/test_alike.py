@@ -87,7 +87,7 @@ def test_rows(name: str, many: list[tuple[bytes, ...]], behind: bytes) -> None:
     row = alike.row(b": hi\n" + b"".join(lines) + behind, 5)
     assert row.count == len(many)
     assert row.texts == [tuple(texts[place] for texts in many) for place in range(count)]
-    assert row.others == ([] if count == 1 else [b"%d" % n if place else b"i%d" % n for n in range(len(many)) for place in range(3)])
+    assert row.others == ([] if count == 1 else [b"%d" % n if place else b"i%d" % n for place in range(3) for n in range(len(many))])
     body = b": hi\n" + b"".join(lines)
     for at, texts in enumerate(many):
         start = 5 + len(b"".join(lines[:at]))

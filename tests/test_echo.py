@@ -2,6 +2,7 @@
 
 import base64
 import json
+import sys
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -215,6 +216,17 @@ data: {"output_index":1,"delta":"***************"}\n""",
         two_alike(("a", "b"), ("as", "bs"), ("c", "c"), ("d", "sk-ant"), ("e", "-api03-AbC_9/xYz"), ("f", "f"), ("s", "g")),
         two_alike(("a", "b"), ("as", "bs"), ("c", "c"), ("d", "******"), ("e", "****************"), ("f", "f"), ("s", "g")),
     ),
+    "behind lines that are alike": (chat("a", "b", "d", *KEY), chat("a", "b", "d", *STARS)),
+    "behind lines that are the same": (chat(" x", " x", " x", *KEY, " x"), chat(" x", " x", " x", *STARS, " x")),
+    "between lines that are alike": (
+        chat("a", "b", KEY[:5]) + b": " + KEY.encode() + b"\r: sk-\r\n" + chat(KEY[5:], "d"),
+        chat("a", "b", STARS[:5]) + b": " + STARS.encode() + b"\r: sk-\r\n" + chat(STARS[5:], "d"),
+    ),
+    "in what is the same in all lines": (chat("a", "b", "d", user=KEY), chat("a", "b", "d", user=STARS)),
+    "where many lines are others": (
+        chat("a", "b", "d") + b": y\n" * 9 + chat(*KEY) + b": z\n" * 9 + chat("e", "g"),
+        chat("a", "b", "d") + b": y\n" * 9 + chat(*STARS) + b": z\n" * 9 + chat("e", "g"),
+    ),
     "nothing": (b"", None),
     "line ends alone": (b"\r\n\n\r\r\n", None),
 }
@@ -268,6 +280,26 @@ def test_of_lines_alike_each_text_is_looked_at(event: bytes, size: int, place: i
     body, expected = b"".join(lines), b"".join(hidden)
     for chunks in ([body], lines, [body[at : at + 7] for at in range(0, len(body), 7)]):
         assert masked(chunks) == expected
+
+
+@pytest.mark.parametrize("texts", [(" item",), (" it", "em")])
+def test_lines_alike_are_searched_for_their_texts_alone(texts: tuple[str, ...]) -> None:
+    """What they have in common was searched once; the same lines, too."""
+    lines = [chat(texts[at % len(texts)], created=at % 7) for at in range(400)]
+    mask = EchoMask((KEY,))
+    mask.feed(b"".join(lines[:4]))
+    searched: list[int] = []
+    begins = mask._begins
+
+    class Watched:
+        def search(self, data: bytes, start: int = 0, end: int = sys.maxsize) -> object:
+            searched.append(len(data[start:end]))
+            return begins.search(data, start, end)
+
+    mask._begins = Watched()  # type: ignore[assignment]
+    data = b"".join(lines)
+    assert mask.feed(data) is data
+    assert sum(searched) < len(data) / 10
 
 
 def test_without_secrets_the_same_object_passes() -> None:
@@ -432,6 +464,8 @@ def streams(draw: st.DrawFn) -> tuple[bytes, bytes, tuple[str, ...]]:
             characters = characters[size:]
     if draw(st.booleans()):
         pieces = draw(st.permutations(pieces))
+    quiet = [Piece(0, "content", [(word, word.encode())]) for word in draw(st.sampled_from(["", "xxx", "uvwxyz"]))]
+    pieces = quiet + pieces  # lines are known to be alike before anything is suspicious
     body = bytearray()
     places = defaultdict[tuple[int, str], list[tuple[str, int, int]]](list)
     ends = draw(st.sets(st.sampled_from([b"\n\n", b"\r\n\r\n", b"\n: sk-\n\n", b"\r\r", b"\n\nevent: ask\n"]), min_size=1, max_size=3))

@@ -35,7 +35,7 @@ from toolmend.recorder import (
     Recorder,
     Recording,
 )
-from toolmend.recordings.folder import Folder
+from toolmend.recordings.folder import MOST_OWED, Folder
 from toolmend.recordings.retention import Keep
 
 KEY = "sk-ant-api03-AbC_9-xYzAbC_9"
@@ -234,6 +234,63 @@ def test_a_stream_that_is_another_one_as_of_somewhere(recorder: Recorder) -> Non
         found = files(recording.folder)
         assert found["upstream.sse"] == both + rest[0] + masked
         assert found["client.sse"] == both + masked
+
+
+ECHO = event(f"it is {KEY}") + event("files")
+LATER = {  # what comes and goes out chunk by chunk; whether it is one stream to the end, written together and one by one
+    "an event in two chunks": ([(ECHO[:30], b""), (ECHO[30:], ECHO)], True, True),
+    "one byte at a time": ([*((ECHO[at : at + 1], b"") for at in range(29)), (ECHO[29:], ECHO)], True, True),
+    "the end of one and the beginning of the next": ([(ECHO + ECHO[:30], ECHO), (ECHO[30:] + ECHO[:9], ECHO), (ECHO[9:], ECHO)], True, True),
+    "in smaller pieces": ([(ECHO, ECHO[:20]), (b"", ECHO[20:30]), (b"", ECHO[30:])], True, False),
+    "a whole event that is held": ([(ECHO, ECHO), (event("<"), b""), (event("b"), event("<") + event("b"))], True, False),
+    "what never goes out": ([(ECHO, ECHO), (b"data: {", b"")], False, False),
+    "what goes out in the place of it": ([(ECHO + ECHO[:30], ECHO), (ECHO[30:], event(f"no {KEY}")), (ECHO, ECHO)], False, False),
+    "what goes out before it comes": ([(ECHO[:30], ECHO[:40]), (ECHO[30:], ECHO[40:])], False, False),
+    "too much": ([(b"data: " + b"x" * (MOST_OWED // 2), b"")] * 3 + [(b"\n", (b"data: " + b"x" * (MOST_OWED // 2)) * 3 + b"\n")], False, False),
+}
+
+
+@pytest.mark.parametrize("one_by_one", [False, True])
+@pytest.mark.parametrize("case", LATER)
+def test_a_stream_that_the_client_gets_a_little_later(recorder: Recorder, case: str, one_by_one: bool) -> None:
+    """What is cut within an event goes out with the rest of it. The files are the same as those of two streams."""
+    chunks, *alike = LATER[case]
+    recording, upstream, client = recorder.start(EXCHANGE), recorder.start(EXCHANGE), recorder.start(EXCHANGE)
+    for received, sent in chunks:
+        recording.passed(received, sent)
+        upstream.passed(received, received)
+        client.passed(sent, sent)
+        if one_by_one:
+            all_done(recorder)
+    for one in (recording, upstream, client):
+        one.finish("complete")
+    recorder.close()
+    found, came, went = files(recording.folder), files(upstream.folder), files(client.folder)
+    assert found["upstream.sse"] == came["upstream.sse"]
+    assert found["client.sse"] == went["client.sse"]
+    assert meta(recording.folder)["sha256"] == {
+        name: hashlib.sha256(data).hexdigest() for name, data in sorted(found.items()) if name != "meta.json"
+    }
+    assert recording._folder._alike is alike[one_by_one]
+
+
+@pytest.mark.parametrize("loses", [False, True])
+def test_what_the_client_has_not_had_is_there_where_bytes_are_missing(
+    recorder: Recorder, monkeypatch: pytest.MonkeyPatch, loses: bool
+) -> None:
+    recording = recorder.start(EXCHANGE)
+    recording.passed(ECHO + b"event: x\n", ECHO)
+    all_done(recorder)
+    if loses:
+        monkeypatch.setattr("toolmend.recorder.MAX_WAITING", -1)
+        recording.passed(b"lost", b"")
+    else:
+        recording.cut()
+    recording.finish("complete")
+    recorder.close()
+    found = files(recording.folder)
+    assert found["upstream.sse"] == found["client.sse"] + b"event: x\n"
+    assert meta(recording.folder)["state"] == "partial"
 
 
 def test_a_whole_body(recorder: Recorder) -> None:

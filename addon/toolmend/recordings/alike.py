@@ -80,7 +80,8 @@ class Row:
     @property
     def others(self) -> list[bytes]:
         """What varies beside the texts."""
-        return [part for at, part in enumerate(self.parts) if at % self.alike.cut.width not in self.alike.places]
+        width, places = self.alike.cut.width, self.alike.places
+        return [part for place in range(width) if place not in places for part in self.parts[place::width]]
 
     def start(self, count: int) -> int:
         """Where the line begins that comes behind so many."""

@@ -33,7 +33,7 @@ from functools import lru_cache
 from itertools import accumulate
 
 from ..sse import MAX_EVENT
-from .alike import Alike, Row, compare
+from .alike import LONGEST, Alike, Row, compare
 from .disguises import disguises
 
 MAX_TAILS = 64
@@ -63,6 +63,9 @@ SUSPICIOUS = 8
 PATIENCE = 32
 """Lines in a row that were compared with the one before, and with no gain; from then on only one in so many is."""
 
+OTHERS = 4
+"""Lines in a row that are not like the others; what is behind them is searched as a whole."""
+
 SAME_TEXT = {b"content_block": b"delta"}
 """Members whose texts a client joins although their names differ: Messages, content_block_start and _delta."""
 
@@ -81,6 +84,8 @@ _TOKEN = re.compile(_STRING + rb"(?:\s*(:)\s*(?:" + _STRING + rb"|(\d+))?)?|[{}\
 """A member's name, and its value if that is a string or a number; a string in an array; a bracket. A cut string too."""
 _TEXT, _NUMBER = (1, 3), 4  # the groups: a string alone, (2: a colon,) a string or a number as a value
 _ESCAPE = re.compile(rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.")
+_QUOTES = re.compile(rb'[^\r\n]*"[^\r\n]*')
+_TEXTS = re.compile(rb'"([^"\\]*+)"\s*:\s*"[^"\\]*+(?:\\.[^"\\]*+)*+"')
 _REPEATED = re.compile(rb'"(?:' + b"|".join(sorted(NEVER_JOINED)) + rb')"\s*:\s*"[^"\\]*+"')
 
 type _Path = tuple[bytes, ...]
@@ -154,11 +159,44 @@ class EchoMask:
         return rest
 
     def _lines(self, lines: bytes) -> bytes:
-        if not (self._tails or self._overlong or len(lines) > MAX_EVENT or self._begins.search(lines)):
-            self._at += len(lines)
-            return lines
+        at = self._unsuspected(lines)
+        if at < len(lines):
+            lines = self._masked(lines, at)
+        self._at += len(lines)
+        return lines
+
+    def _unsuspected(self, lines: bytes) -> int:
+        """Where the first line begins that is to be read, if any is: most often none, which this tells fast."""
+        if self._overlong or len(lines) > MAX_EVENT:
+            return 0
+        at = others = 0
+        while self._alike and others < OTHERS and (line := _CONTENT.search(lines, at)):
+            start, at = line.span()
+            if row := self._row(lines, start):
+                innocent = self._innocent(row)
+                if innocent < row.count:
+                    return row.start(innocent)
+                at, others = row.end, 0
+            elif self._concerned(lines, start, at):
+                return start
+            else:
+                others += 1
+        if others == OTHERS or not self._alike:
+            if self._tails or self._begins.search(lines, at):
+                return at
+            self._learn(lines)
+        return len(lines)
+
+    def _learn(self, lines: bytes) -> None:
+        """Looks for what lines have in common, of which none is suspicious, in the last ones."""
+        last = [*_QUOTES.finditer(lines, max(0, len(lines) - 2 * LONGEST))][-2:]
+        if self._compares and len(last) == 2:
+            before, line = last
+            self._compare(before[0], lines[before.end() : line.start()], line[0])
+
+    def _masked(self, lines: bytes, at: int) -> bytes:
         out = bytearray(lines)
-        at, before = 0, (0, 0)
+        before = (0, 0)
         while line := _CONTENT.search(lines, at):
             if row := self._row(lines, line.start()):
                 innocent = self._innocent(row)
@@ -179,7 +217,6 @@ class EchoMask:
                     self._compare(lines[slice(*before)], lines[before[1] : start], lines[start:at])
                 before = start, at
         self._overlong = self._overlong and not lines.endswith((b"\n", b"\r"))
-        self._at += len(lines)
         return bytes(out)
 
     def _row(self, lines: bytes, at: int) -> Row | None:
@@ -217,7 +254,8 @@ class EchoMask:
         self._misses += 1
         if self._misses > PATIENCE and self._misses % PATIENCE:
             return
-        alike = compare(before, gap, line, self._suspicion(line, 0, len(line)))
+        place = self._suspicion(line, 0, len(line))
+        alike = compare(before, gap, line, place if place >= 0 else _text_of(line))
         if alike and all(self._suspicion(literal, 0, len(literal)) < 0 for literal in alike.literals):
             self._alike, self._paths, self._misses = alike, [()] * len(alike.places), 0
 
@@ -351,6 +389,11 @@ def _places(needle: bytes, text: bytes, start: int = 0, end: int | None = None) 
     while at >= 0:
         yield at
         at = text.find(needle, at + 1, end)
+
+
+def _text_of(line: bytes) -> int:
+    """Where the last value ends that is a text, and none that every event repeats; -1 where there is none."""
+    return max((match.end() - 1 for match in _TEXTS.finditer(line) if match[1] not in NEVER_JOINED), default=-1)
 
 
 def _unescape(raw: bytes) -> tuple[bytes, Sequence[int]]:

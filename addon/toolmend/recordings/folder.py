@@ -12,6 +12,7 @@ Between two writes no file is open: streams take no descriptors from the proxy, 
 import hashlib
 import json
 import os
+import re
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import suppress
 from copy import deepcopy
@@ -43,8 +44,13 @@ WHERE_SET = ("flow_id", "scheme", "transport", "client_api", "client_stream", "r
 META = ("meta.json", "meta.json.new")
 """Where all of this is told, and the same while it is written."""
 
-BLOCK = 1024 * 1024
+BLOCK = 256 * 1024
 """Bytes that are read at a time."""
+
+MOST_OWED = 64 * 1024
+"""Bytes that the client has not had yet, and that are taken for what it gets next: what is held is less, most often."""
+
+_BLANK_LINE = re.compile(rb"\n\r?\n|\r\r")
 
 NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)  # Windows has none
 
@@ -75,7 +81,8 @@ class Folder:
         self._bodies: dict[str, _Body] = {}
         self._first = 0.0  # when the first byte came
         self._offset = 0
-        self._alike = True  # so far the client got what came
+        self._alike = True  # so far the client got what came, but for what it is
+        self._owed = b""  # yet
         self._whole = False  # the client got the end of the message
 
     def create(self, exchange: "Exchange", now: datetime) -> Iterator[None]:
@@ -134,8 +141,8 @@ class Folder:
             return
         upstream, client, index = self._bodies["upstream"], self._bodies["client"], self._bodies.get("index")
         for received, when, sent, _ in chunks:
-            if self._alike and sent != received:
-                self._part()
+            if self._alike:
+                self._compare(received, sent)
             if received:
                 self._first = self._first or when
                 upstream.add(received)
@@ -146,10 +153,20 @@ class Folder:
             if sent and not self._alike:
                 client.add(sent)
 
+    def _compare(self, received: bytes, sent: bytes) -> None:
+        """Whether the client goes on to get what came: an event that is cut goes out with the chunk that ends it."""
+        came = self._owed + received
+        if sent == came:
+            self._owed = b""
+        elif len(came) <= MOST_OWED and came.startswith(sent):
+            self._owed = came[len(sent) :]
+        else:
+            self._part()
+
     def _part(self) -> None:
         """What goes out is no longer what came in."""
-        self.flush()
-        self._alike = False
+        self._write()
+        self._alike, self._owed = False, b""
         self._bodies["client"].mask = deepcopy(self._bodies["upstream"].mask)
 
     def said(self, data: bytes, t_ms: float) -> None:
@@ -160,37 +177,48 @@ class Folder:
         message = self._redactor.body(data) or b'"[omitted: no JSON]"'
         self._bodies["said"].add(b'{"t_ms":%.3f,"message":%b}\n' % (t_ms, message))
 
-    def flush(self) -> None:
+    def flush(self, *, held: bool = False) -> None:
+        """Writes what has come together; what the client has not had yet only if it is whole events, or `held`."""
         if not self.broken and not self.finished:
-            for _ in self._flush():
-                pass
+            if self._owed and (held or _BLANK_LINE.search(self._owed)):
+                self._part()
+            self._write()
 
-    def _flush(self, *, last: bool = False) -> Iterator[None]:
+    def _write(self) -> None:
+        for _ in self._written():
+            pass
+
+    def _written(self, *, last: bool = False) -> Iterator[None]:
         """In steps."""
         for side, body in self._bodies.items():
             if not (self._alike and side == "client"):  # it stands behind "upstream", whose bytes are its own
-                masked = body.masked(last=last)
+                masked = body.masked(len(self._owed) if side == "upstream" else 0, last=last)
             body.write(*masked, last=last)
             yield
 
     def lose(self) -> None:
-        self.flush()
+        self.flush(held=True)
         raise OSError(ENOBUFS, "the disk did not keep up")
 
     def cut(self) -> None:
         """What is here is kept, and it is not all."""
-        self.flush()
+        self.flush(held=True)
         self.broken = self.broken or "recording incomplete"
 
     def end(self) -> Iterator[None]:
         """All that is done at the end, in steps: for a long stream it takes seconds, in which others are written as well."""
         if self.broken:
             return
-        yield from self._flush(last=True)
+        if self._owed:
+            self._part()
+        yield from self._written(last=True)
         yield from self._message(self._bodies["client"].path)
+        hashes: dict[Path, str] = {}
         for path in sorted(self.path.glob("*.*")):
             if path.name not in META:
-                self._meta["sha256"][path.name] = yield from _sha256(path)
+                same = self._bodies["upstream"].path if self._alike and path == self._bodies["client"].path else path
+                hashes[same] = hashes.get(same) or (yield from _sha256(same))
+                self._meta["sha256"][path.name] = hashes[same]
 
     def _message(self, body: Path) -> Iterator[None]:
         """Writes message.json, of the bytes as they lie there."""
@@ -245,10 +273,12 @@ class _Body:
     def add(self, data: bytes) -> None:
         self._parts.append(data)
 
-    def masked(self, *, last: bool = False) -> tuple[bytes, list[tuple[int, bytes]]]:
-        """What is to be appended, and (offset, bytes) of what was written as `*` and is innocent."""
-        data = self.mask.feed(b"".join(self._parts) if len(self._parts) != 1 else self._parts[0])
-        self._parts.clear()
+    def masked(self, behind: int = 0, *, last: bool = False) -> tuple[bytes, list[tuple[int, bytes]]]:
+        """What is to be appended, and (offset, bytes) of what was written as `*` and is innocent. `behind`: bytes that wait."""
+        data = b"".join(self._parts) if len(self._parts) != 1 else self._parts[0]
+        end = len(data) - behind
+        self._parts = [data[end:]] if behind else []
+        data = self.mask.feed(data[:end])
         if last:
             data += self.mask.close()
         restored, self.mask.restored = self.mask.restored, []
