@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import IO, Any
@@ -99,8 +100,8 @@ def measure(part: str, progress: Progress, *, quick: bool, only: str = "") -> li
                 return envoy.tables(load.port, certificate, folder, envoy.QUICK if quick else envoy.FULL, progress)
             if part == "memory":
                 return memory.tables(load, ca, folder, memory.QUICK if quick else memory.FULL, progress)
-            with compared(folder, load.port, ca) as proxies:
-                return end_to_end.tables(proxies, load.port, ca, end_to_end.QUICK if quick else end_to_end.FULL, progress)
+            proxies = partial(compared, folder, load.port, ca)
+            return end_to_end.tables(proxies, load.port, ca, end_to_end.QUICK if quick else end_to_end.FULL, progress)
 
 
 def machine() -> dict[str, Any]:

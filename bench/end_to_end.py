@@ -1,12 +1,14 @@
 """Through real mitmdump processes, TLS on both sides: throughput, CPU, delay, time to the first delta.
 
 Rule of this file: the proxies take turns, event for event the same streams; best turn against best turn. Where a machine is busy
-with other things, look at the CPU time: it is the proxy's own.
+with other things, look at the CPU time: it is the proxy's own. Two processes of one program differ by a twentieth, by where things
+come to lie in their memory: so a flood is measured in several of each.
 """
 
 import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Self
@@ -27,10 +29,11 @@ CROWD = "p99 at most 1.2 times identity's, while all of them flow"
 
 @dataclass(frozen=True)
 class Extent:
-    """Events of a flood at 1 and at 20 a chunk, rounds; events of a paced stream, turns, streams at once; first deltas."""
+    """Events of a flood at 1 and at 20 a chunk; generations, rounds; events of a paced stream, turns, streams at once; first deltas."""
 
     few: int
     many: int
+    generations: int
     rounds: int
     paced: int
     turns: int
@@ -38,8 +41,8 @@ class Extent:
     firsts: int
 
 
-FULL = Extent(few=10_000, many=100_000, rounds=10, paced=300, turns=3, crowd=40, firsts=40)
-QUICK = Extent(few=1_000, many=6_000, rounds=2, paced=60, turns=1, crowd=40, firsts=5)
+FULL = Extent(few=10_000, many=100_000, generations=4, rounds=3, paced=300, turns=3, crowd=40, firsts=40)
+QUICK = Extent(few=1_000, many=6_000, generations=1, rounds=2, paced=60, turns=1, crowd=40, firsts=5)
 
 FLOODS = {
     # what: body, the API that toolmend's client speaks, of identity at 1 and at 20 events a chunk
@@ -47,6 +50,9 @@ FLOODS = {
     "mending": ("markup", "chat", 0.85, 0.50),
     "translating": ("prose", "messages", 0.85, 0.50),
 }
+
+MANY = 20
+"""Events a chunk, where it is not one."""
 
 PACE = 50
 """Events a second of each of the streams that are paced at once."""
@@ -58,14 +64,29 @@ PADDING = 100_000
 """Bytes of conversation in the request whose first delta is waited for: agents send as much."""
 
 
-def tables(proxies: Mapping[str, Mitmdump], port: int, ca: Path, extent: Extent, progress: Callable[[str], None]) -> list[Table]:
-    """All of it; `port` is the load's, `ca` what a client without a proxy trusts."""
-    paths: dict[str, Mitmdump | None] = {"direct": None, **proxies}
-    return [
-        _throughput(paths, port, ca, extent, progress),
-        _delay(paths, port, ca, extent, progress),
-        _crowd(paths, port, ca, extent, progress),
-    ]
+type Paths = Mapping[str, Mitmdump | None]
+"""By name: the proxy, or none."""
+
+
+def tables(
+    proxies: Callable[[], AbstractContextManager[dict[str, Mitmdump]]],
+    port: int,
+    ca: Path,
+    extent: Extent,
+    progress: Callable[[str], None],
+) -> list[Table]:
+    """All of it. `proxies` starts a generation of them; `port` is the load's, `ca` what a client without a proxy trusts."""
+    floods = {(what, per_chunk): _Flood(what, per_chunk, extent) for what in FLOODS for per_chunk in (1, MANY)}
+    for generation in range(extent.generations):
+        with proxies() as running:
+            paths: Paths = {"direct": None, **running}
+            for flood in floods.values():
+                progress(f"{flood.name} ({generation + 1} of {extent.generations})")
+                flood.run(paths, port, ca, extent.rounds)
+    with proxies() as running:
+        paths = {"direct": None, **running}
+        delay, crowd = _delay(paths, port, ca, extent, progress), _crowd(paths, port, ca, extent, progress)
+    return [_throughput(floods.values()), delay, crowd]
 
 
 def _api(name: str, api: str) -> str:
@@ -73,33 +94,42 @@ def _api(name: str, api: str) -> str:
     return api if name in (TOOLMEND, RECORDING) else "chat"
 
 
-def _throughput(
-    paths: Mapping[str, Mitmdump | None], port: int, ca: Path, extent: Extent, progress: Callable[[str], None]
-) -> Table:
+class _Flood:
+    """One of FLOODS at so many events a chunk: the best of each path, in seconds and in CPU nanoseconds."""
+
+    def __init__(self, what: str, per_chunk: int, extent: Extent) -> None:
+        body, self._api, *least = FLOODS[what]
+        self.name = f"{what}, {per_chunk} a chunk"
+        self.events, self.least = (extent.few, least[0]) if per_chunk == 1 else (extent.many, least[1])
+        self._play = f"flood {body} {per_chunk} {self.events}"
+        self.seconds, self.cpu = dict[str, float](), dict[str, float]()
+
+    def run(self, paths: Paths, port: int, ca: Path, rounds: int) -> None:
+        """So many more turns of each path."""
+        with _clients(paths, port, ca) as clients:
+            for turn in range(rounds + 1):  # the first is a rehearsal
+                for name, client in clients.items():
+                    took, used = _flood(client, paths[name], asking(_api(name, self._api), self._play))
+                    if turn:
+                        self.seconds[name] = min(took, self.seconds.get(name, took))
+                        self.cpu[name] = min(used, self.cpu.get(name, used))
+
+
+def _throughput(floods: Iterable[_Flood]) -> Table:
     table = Table("flood", ("events/s", "of identity", "CPU µs/event", "× identity"), THROUGHPUT)
-    for what, (body, api, *least) in FLOODS.items():
-        for per_chunk, events, limit in ((1, extent.few, least[0]), (20, extent.many, least[1])):
-            progress(f"{what}, {per_chunk} a chunk")
-            seconds: dict[str, float] = dict.fromkeys(paths, float("inf"))
-            cpu = dict.fromkeys(paths, float("inf"))
-            play = f"flood {body} {per_chunk} {events}"
-            with _clients(paths, port, ca) as clients:
-                for turn in range(extent.rounds + 1):  # the first is a rehearsal
-                    for name, client in clients.items():
-                        took, used = _flood(client, paths[name], asking(_api(name, api), play))
-                        if turn:
-                            seconds[name], cpu[name] = min(seconds[name], took), min(cpu[name], used)
-            for name in paths:
-                share = Figure(seconds[IDENTITY] / seconds[name], at_least=limit if name in (TOOLMEND, RECORDING) else None)
-                own = (Figure(cpu[name] / events / 1000), Figure(cpu[name] / cpu[IDENTITY])) if paths[name] else (None, None)
-                table.add(f"{what}, {per_chunk} a chunk: {name}", Figure(events / seconds[name]), share, *own)
+    for flood in floods:
+        events, seconds, cpu = flood.events, flood.seconds, flood.cpu
+        for name in seconds:
+            share = Figure(seconds[IDENTITY] / seconds[name], at_least=flood.least if name in (TOOLMEND, RECORDING) else None)
+            own = (Figure(cpu[name] / events / 1000), Figure(cpu[name] / cpu[IDENTITY])) if cpu[name] else (None, None)
+            table.add(f"{flood.name}: {name}", Figure(events / seconds[name]), share, *own)
     return table
 
 
 class _clients(dict[str, Client]):  # noqa: N801  used like a function
     """A connection on each path, warm after its first request."""
 
-    def __init__(self, paths: Mapping[str, Mitmdump | None], port: int, ca: Path) -> None:
+    def __init__(self, paths: Paths, port: int, ca: Path) -> None:
         super().__init__({name: Client(port, proxy, ca) for name, proxy in paths.items()})
 
     def __enter__(self) -> Self:
@@ -130,7 +160,7 @@ DELAYS = {
 }
 
 
-def _delay(paths: Mapping[str, Mitmdump | None], port: int, ca: Path, extent: Extent, progress: Callable[[str], None]) -> Table:
+def _delay(paths: Paths, port: int, ca: Path, extent: Extent, progress: Callable[[str], None]) -> Table:
     columns = ("p50 µs", "p99 µs", "p50 over identity", "first byte ms", "over identity", "first delta ms", "over identity")
     table = Table("one stream, 100 events a second", columns, DELAY)
     found, _ = _paced(paths, port, ca, extent, progress, streams=1, rate=100)
@@ -144,7 +174,7 @@ def _delay(paths: Mapping[str, Mitmdump | None], port: int, ca: Path, extent: Ex
     return table
 
 
-def _crowd(paths: Mapping[str, Mitmdump | None], port: int, ca: Path, extent: Extent, progress: Callable[[str], None]) -> Table:
+def _crowd(paths: Paths, port: int, ca: Path, extent: Extent, progress: Callable[[str], None]) -> Table:
     columns = ("p50 µs", "p99 µs", "p50 over identity", "p99 of identity", "begins and ends: p50 ms", "p99 ms")
     table = Table(f"{extent.crowd} streams, {PACE} events a second each", columns, CROWD)
     steady, edges = _paced(paths, port, ca, extent, progress, streams=extent.crowd, rate=PACE)
@@ -174,7 +204,7 @@ class Late(NamedTuple):
 
 
 def _paced(
-    paths: Mapping[str, Mitmdump | None],
+    paths: Paths,
     port: int,
     ca: Path,
     extent: Extent,
@@ -211,7 +241,7 @@ def _together[T](run: Callable[[], T], many: int) -> list[T]:
 
 
 def _firsts(
-    paths: Mapping[str, Mitmdump | None], port: int, ca: Path, extent: Extent, progress: Callable[[str], None]
+    paths: Paths, port: int, ca: Path, extent: Extent, progress: Callable[[str], None]
 ) -> dict[str, tuple[float, float]]:
     """Milliseconds from a request of 100 KB to the first byte, and to the first delta, on a connection that is open already."""
     progress("the first delta")

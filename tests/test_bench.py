@@ -64,6 +64,7 @@ def test_a_part_that_is_none() -> None:
 
 SMALL = """
 import sys
+from functools import partial
 from pathlib import Path
 from bench import end_to_end, memory
 from bench.load import Load
@@ -74,9 +75,8 @@ folder = Path(sys.argv[1])
 certificate = make_certificate(folder)
 ca = certificate[0]
 with Load(certificate) as load:
-    with compared(folder, load.port, ca) as proxies:
-        small = end_to_end.Extent(few=30, many=60, rounds=1, paced=3, turns=1, crowd=2, firsts=1)
-        tables = end_to_end.tables(proxies, load.port, ca, small, lambda _: None)
+    small = end_to_end.Extent(few=30, many=60, generations=2, rounds=1, paced=3, turns=1, crowd=2, firsts=1)
+    tables = end_to_end.tables(partial(compared, folder, load.port, ca), load.port, ca, small, lambda _: None)
     tables += memory.tables(load, ca, folder, memory.Extent(long=1, other=1, streams=3, unread=1), lambda _: None)
 print(*(len(table.rows) for table in tables))
 assert len(list((folder / "flows").rglob("meta.json"))) > 10
