@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolmend.recordings import echo
+from toolmend.recordings.alike import Alike
 from toolmend.recordings.disguises import spellings
 from toolmend.recordings.echo import SUSPICIOUS, EchoMask
 
@@ -300,6 +301,22 @@ def test_lines_alike_are_searched_for_their_texts_alone(texts: tuple[str, ...]) 
     data = b"".join(lines)
     assert mask.feed(data) is data
     assert sum(searched) < len(data) / 10
+
+
+@pytest.mark.parametrize("first", ["", "as", "sk-ant-"])
+def test_lines_that_are_alike_by_threes_are_not_cut_apart_time_and_again(first: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each time all that comes behind them is cut, too."""
+    cut: list[int] = []
+    of = Alike.row
+
+    def watched(self: Alike, lines: bytes, at: int) -> object:
+        cut.append(at)
+        return of(self, lines, at)
+
+    monkeypatch.setattr(Alike, "row", watched)
+    body = chat("a", "b", "d") + (chat(first) if first else b"") + (chat("x", "y", "x") + b'{"other":1}\n') * 500
+    assert masked([chat("a", "b"), body]) == chat("a", "b") + body
+    assert len(cut) < 20
 
 
 def test_without_secrets_the_same_object_passes() -> None:

@@ -33,7 +33,7 @@ from functools import lru_cache
 from itertools import accumulate
 
 from ..sse import MAX_EVENT
-from .alike import LONGEST, Alike, Row, compare
+from .alike import LONGEST, ROW, Alike, Row, compare
 from .disguises import disguises
 
 MAX_TAILS = 64
@@ -63,8 +63,9 @@ SUSPICIOUS = 8
 PATIENCE = 32
 """Lines in a row that were compared with the one before, and with no gain; from then on only one in so many is."""
 
-OTHERS = 4
-"""Lines in a row that are not like the others; what is behind them is searched as a whole."""
+VAIN = 4
+"""Times in a row that few lines or none were alike and innocent. What is behind them is searched as a whole, or line by line:
+what is cut out of more lines is cut out in vain."""
 
 SAME_TEXT = {b"content_block": b"delta"}
 """Members whose texts a client joins although their names differ: Messages, content_block_start and _delta."""
@@ -84,7 +85,6 @@ _TOKEN = re.compile(_STRING + rb"(?:\s*(:)\s*(?:" + _STRING + rb"|(\d+))?)?|[{}\
 """A member's name, and its value if that is a string or a number; a string in an array; a bracket. A cut string too."""
 _TEXT, _NUMBER = (1, 3), 4  # the groups: a string alone, (2: a colon,) a string or a number as a value
 _ESCAPE = re.compile(rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.")
-_QUOTES = re.compile(rb'[^\r\n]*"[^\r\n]*')
 _TEXTS = re.compile(rb'"([^"\\]*+)"\s*:\s*"[^"\\]*+(?:\\.[^"\\]*+)*+"')
 _REPEATED = re.compile(rb'"(?:' + b"|".join(sorted(NEVER_JOINED)) + rb')"\s*:\s*"[^"\\]*+"')
 
@@ -129,6 +129,7 @@ class EchoMask:
         self._alike: Alike | None = None
         self._paths: list[_Path] = []  # of the texts of such lines, once they are known
         self._misses = 0  # lines in a row that were alike to none before
+        self._vain = 0  # times in a row
         self._line = bytearray()
         self._overlong = False  # inside a line that is too long to be read: it is masked whole
         self._at = 0
@@ -169,19 +170,19 @@ class EchoMask:
         """Where the first line begins that is to be read, if any is: most often none, which this tells fast."""
         if self._overlong or len(lines) > MAX_EVENT:
             return 0
-        at = others = 0
-        while self._alike and others < OTHERS and (line := _CONTENT.search(lines, at)):
+        at = self._vain = 0
+        while self._alike and self._vain < VAIN and (line := _CONTENT.search(lines, at)):
             start, at = line.span()
-            if row := self._row(lines, start):
-                innocent = self._innocent(row)
+            row, innocent = self._row(lines, start)
+            if row:
+                at = row.start(innocent)
                 if innocent < row.count:
-                    return row.start(innocent)
-                at, others = row.end, 0
+                    return at
             elif self._concerned(lines, start, at):
                 return start
             else:
-                others += 1
-        if others == OTHERS or not self._alike:
+                self._vain += 1
+        if self._vain == VAIN or not self._alike:
             if self._tails or self._begins.search(lines, at):
                 return at
             self._learn(lines)
@@ -189,21 +190,21 @@ class EchoMask:
 
     def _learn(self, lines: bytes) -> None:
         """Looks for what lines have in common, of which none is suspicious, in the last ones."""
-        last = [*_QUOTES.finditer(lines, max(0, len(lines) - 2 * LONGEST))][-2:]
-        if self._compares and len(last) == 2:
-            before, line = last
+        last = [line for line in _CONTENT.finditer(lines, max(0, len(lines) - 2 * LONGEST)) if line[0].find(b'"') >= 0]
+        if self._compares and len(last) > 1:
+            before, line = last[-2:]
             self._compare(before[0], lines[before.end() : line.start()], line[0])
 
     def _masked(self, lines: bytes, at: int) -> bytes:
         out = bytearray(lines)
         before = (0, 0)
         while line := _CONTENT.search(lines, at):
-            if row := self._row(lines, line.start()):
-                innocent = self._innocent(row)
+            row, innocent = self._row(lines, line.start())
+            if row:
+                at = row.start(innocent)
                 if innocent == row.count:
-                    at = row.end
                     continue
-                line = _CONTENT.match(lines, row.start(innocent))
+                line = _CONTENT.match(lines, at)
                 assert line
             start, at = line.span()
             if at - start > MAX_EVENT or (self._overlong and start == 0):
@@ -213,18 +214,23 @@ class EchoMask:
                 if row:
                     self._paths = [found.get(place, path) for place, path in zip(row.places(innocent), self._paths, strict=True)]
             if self._compares and lines.find(b'"', start, at) >= 0:
-                if not row:
+                if not row and self._vain < VAIN:
                     self._compare(lines[slice(*before)], lines[before[1] : start], lines[start:at])
                 before = start, at
         self._overlong = self._overlong and not lines.endswith((b"\n", b"\r"))
         return bytes(out)
 
-    def _row(self, lines: bytes, at: int) -> Row | None:
-        """Lines of which the texts alone are to be looked at."""
-        if not self._alike or self._overlong or len(lines) > MAX_EVENT:
-            return None
+    def _row(self, lines: bytes, at: int) -> tuple[Row | None, int]:
+        """Lines that are alike, if any are, and how many of them are innocent: their texts alone were looked at."""
+        if not self._alike or self._vain == VAIN or self._overlong or len(lines) > MAX_EVENT:
+            return None, 0
         row = self._alike.row(lines, at)
-        return row if row.parts else None
+        if not row.parts:
+            return None, 0
+        innocent = self._innocent(row)
+        end = row.start(innocent)
+        self._vain = 0 if end - at >= ROW // 2 or end == len(lines) else self._vain + 1
+        return row, innocent
 
     def _innocent(self, row: Row) -> int:
         """Lines before the first one in which a secret may begin, or go on."""
