@@ -40,11 +40,12 @@ def test_in_process(tmp_path: Path, only: str, rows: set[str]) -> None:
     file = tmp_path / "bench.json"
     ran = run("bench", "process", "--quick", "--only", only, "--json", str(file), "--markdown")
     assert ran.returncode == 0, ran.stderr
-    (found,) = figures(file).values()
+    found, rulers = figures(file).values()
     assert set(found) == rows
+    assert len(rulers) == 4
     for cells in found.values():
         assert all(figure["value"] > 0 for name, figure in cells.items() if name != "over identity")
-    assert ran.stdout.count("\n| ") == len(rows) + 1
+    assert ran.stdout.count("\n| ") == len(rows) + len(rulers) + 2
 
 
 @linux
