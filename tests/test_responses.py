@@ -391,8 +391,6 @@ REGULAR = {
     "almost": turn(message(0, ["a <|tool", "_calls are x <", "|"])),
     "no numbers": turn(TEXT, numbered=False),
     "comments": [*turn(TEXT)[:3], ": keep-alive\n\n", *turn(TEXT)[3:5], ": x\n\n", *turn(TEXT)[5:], "data: [DONE]\n\n"],
-    "only the last": [{"type": "response.completed", "response": {**DONE, "output": [ITEM_DONE["item"], TEXT[-1]["item"]]}}],
-    "missing added": turn(TEXT[2:], REST),
     "a response that is none": [{**turn(TEXT)[0], "response": None}, *turn(TEXT)[1:]],
     "an item that is none": turn([{**TEXT[0], "item": None}], TEXT),
     "a delta that is none": turn([*TEXT[:3], {**TEXT[2], "delta": None}, *TEXT[3:]]),

@@ -114,6 +114,19 @@ RULES = {
     "block_stop": Rule("A content block was ended that was left open.", "Clients take a call as complete only then."),
     "block_type": Rule("A content block, or a delta of one, got the type that it lacked.", "Clients tell by it what it is."),
     "block_text": Rule("A text that was none was left out.", "Clients join texts there."),
+    # the form of Responses
+    "item_added": Rule(
+        "An item of the output, or a part of its text, was announced that the provider did not announce.",
+        "SDKs fail at a delta of what they do not know, and Codex does not show it.",
+    ),
+    "item_done": Rule(
+        "An item of the output, or a part of it, was ended that was left open, or whose end did not say all of it.",
+        "Codex and others take a message and a call only from the end of its item: they would run no tool.",
+    ),
+    "response_output": Rule(
+        "The last event of the response was made, or got the items that its output lacked.",
+        "SDKs take the answer from there, and Codex takes one without it for broken off.",
+    ),
     # between events
     "keep_alive": Rule(
         "A keep-alive that came as data was made a comment.",

@@ -45,7 +45,8 @@ class Responses:
     def decode(self, sse: ServerSentEvent) -> Frame:
         """One server-sent event → its frame. Raises json_text.NotJSON where the data is no JSON."""
         if sse.ends:
-            return Frame(sse, self._reading.done())
+            events = self._reading.done()
+            return Frame(sse, events, touched=not self._reading.regular)
         data = _data(sse) if sse.data else {}
         if not data or self._is_again(sse, data):
             return Frame(sse)

@@ -37,13 +37,14 @@ class Followed(Output):
         self._reply = reply
         self._response: dict[str, Any] = {}
         self._announced: dict[str, Announced] = {}  # by type, of calls by call_id
+        self._ids: dict[str, Item] = {}  # by what the client calls them
         self._places: dict[int, Item | None] = {}  # by the upstream's place; None: announced, and not told to the client
 
     def follow(self, data: Mapping[str, Any], events: Sequence[Event]) -> None:
         """An event that the client gets as it came."""
         number, place, type_ = data.get("sequence_number"), data.get("output_index"), data.get("type")
         self.sequence = number + 1 if type(number) is int else self.sequence + 1
-        item = self._places.get(place) if type(place) is int else None
+        item = self._places.get(place) if type(place) is int else self._of(data)
         if type_ in LIFE:
             self._note_response(data)
         elif type_ == "response.output_item.added":
@@ -57,6 +58,21 @@ class Followed(Output):
                 if call and not call.done:
                     self._open[event.index] = call
 
+    def _of(self, data: Mapping[str, Any]) -> Item | None:
+        """The item that an event is of, if the client has it: told by its place, else by its id, else the last that is open."""
+        place, wire = data.get("output_index"), data.get("item")
+        if type(place) is int:
+            return self._places.get(place)
+        id_ = data.get("item_id") or (wire.get("id") if isinstance(wire, dict) else None)
+        if isinstance(id_, str) and id_:
+            return self._ids.get(id_)
+        shape = TEXTS.get(str(data.get("type")))
+        kind = wire.get("type") if isinstance(wire, dict) else shape.item if shape else None
+        for item in (*self.items[-1:], self._speaking):
+            if item and not item.done and kind in (None, item.wire.get("type")):
+                return item
+        return None
+
     def _follow_added(self, wire: Any, place: Any) -> None:
         if not isinstance(wire, dict):
             return
@@ -64,6 +80,8 @@ class Followed(Output):
         self.place = max(self.place, item.place + 1)
         self.items.append(item)
         self._places[item.place] = item
+        if isinstance(wire.get("id"), str):
+            self._ids[wire["id"]] = item
         if not understood(wire):
             return
         self._announced[announced_as(wire)] = Announced(wire, item.place, told=True)
@@ -85,7 +103,12 @@ class Followed(Output):
             item.part = Part(kind) if kind and type_.endswith("added") else None
             if kind and item.part is None:
                 item.wire[kind.holder] = [*item.wire.get(kind.holder, ()), data["part"]]
-        elif shape and item.part and item.part.shape is shape:
+        elif shape and (item.part is None or item.part.shape is shape):
+            if item.part is None:  # some do not tell the parts of reasoning
+                at = data.get(f"{shape.holder}_index")
+                if shape.item != item.wire.get("type") or len(item.wire.get(shape.holder, ())) > (at if type(at) is int else 0):
+                    return
+                item.part = Part(shape, framed=False)
             text = data.get("delta" if type_.endswith("delta") else shape.member)
             if isinstance(text, str):
                 self._follow_text(item.part, text, done=type_.endswith("done"))

@@ -159,7 +159,8 @@ class Output:
         if not part.said:
             self.event(f"{shape.events}.done", **at, **{shape.member: text}, **shape.beside)
         if shape.part:
-            self.event(f"{shape.frame}.done", **at, part=part.wire())
+            if part.framed:
+                self.event(f"{shape.frame}.done", **at, part=part.wire())
             item.wire[shape.holder] = [*item.wire.get(shape.holder, ()), part.wire()]
         else:
             item.wire[shape.member] = text

@@ -11,14 +11,15 @@ from io import SEEK_END, StringIO
 from typing import Any
 
 from .arguments import Arguments
-from .responses_shapes import CALLS
+from .responses_shapes import CALLS, Shape
 
 
 @dataclass(slots=True)
 class Heard:
     """What was told of an item: pieces by part and index; of a call, by ("", 0), and what of them is `sent`.
 
-    `index`: of a call that has begun. `placed`: it has an id or a place.
+    `index`: of a call that has begun. `placed`: it has an id or a place. Of its form, see responses_form.py: `added`: it is
+    announced; `part`: what is open of it; `said`: the `done` of that has come; `over`: its own has.
     """
 
     type: str
@@ -33,6 +34,10 @@ class Heard:
     ended: bool = False
     sealed: bool = False
     placed: bool = True
+    added: bool = False
+    part: Shape | None = None
+    said: bool = False
+    over: bool = False
 
 
 class Unclaimed:
@@ -70,6 +75,7 @@ class Known:
         self._by_id: dict[str, Heard] = {}
         self._by_place: dict[int, Heard] = {}
         self._by_call_id: dict[str, Heard] = {}
+        self._by_words: dict[tuple[Any, Any, str], list[Heard]] | None = None  # calls, once one is looked for so
         self._unplaced: list[Heard] = []  # at most one of each type: what follows goes on with it
 
     def find(self, id_: Any, place: Any, type_: str, *, new: bool = False) -> Heard:
@@ -110,6 +116,16 @@ class Known:
             if item.type == wire["type"] and not item.name and isinstance(said, str) and said.startswith("".join(item.sent)):
                 self._unplaced.remove(item)
                 return item
+        if wire.get("id") not in self._by_id:  # vLLM calls all of a call otherwise in the end, but for what it says
+            said = wire.get("arguments", wire.get("input"))
+            if self._by_words is None:
+                self._by_words = {}
+                for item in reversed([item for item in self.items if item.name]):
+                    self._by_words.setdefault((item.type, item.name, "".join(item.told.get(("", 0), ()))), []).append(item)
+            same = self._by_words.get((wire["type"], wire.get("name"), said), []) if isinstance(said, str) else []
+            while same:
+                if id(item := same.pop()) not in others:
+                    return item
         return self.find(wire.get("id"), place, wire["type"])
 
     def name(self, item: Heard, wire: Mapping[str, Any]) -> None:

@@ -8,11 +8,12 @@ Rule of this file: while all passes, `follow` keeps up with what the client was 
 corrected.
 """
 
+from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .. import json_text
-from ..events import Event, Finish, MessageEnd, StreamError, Usage
+from ..events import Event, Finish, MessageEnd, ReasoningSeal, StreamError, ToolCallEnd, Usage
 from ..sse import ServerSentEvent
 from .codec import Reply
 from .responses_follow import FRAMES, LIFE, TEXTS, Announced, Followed, announced_as
@@ -21,6 +22,8 @@ from .responses_object import ENDS, begun, estimate, failed, usage_object
 from .responses_read import TERMINAL, understood
 from .responses_shapes import CALLS, Item, Shape
 from .responses_whole import Wires
+
+_BROKEN_CALL = "A tool call of the upstream's answer was broken off."
 
 _TOLD = ("id", "call_id", "name", "content", "summary")
 
@@ -31,11 +34,13 @@ class Mending(Followed):
     def __init__(self, reply: Reply) -> None:
         super().__init__(reply)
         self.reason: str | None = None  # why it finishes
+        self._left: deque[Item] = deque()  # what is open of messages and reasoning at the last event
+        self._ends: dict[str, Mapping[str, Any]] = {}  # how that has them, by id
 
     def rewrite(self, sse: ServerSentEvent | None, data: Mapping[str, Any], events: Sequence[Event]) -> bytes:
         """An event, and what it says now."""
         type_, place, wire = data.get("type"), data.get("output_index"), data.get("item")
-        item = self._places.get(place) if type(place) is int else None
+        item = self._of(data)
         if type_ in TERMINAL:
             self._last(str(type_), data, events)
             return self.take()
@@ -46,10 +51,12 @@ class Mending(Followed):
         shape = TEXTS.get(str(type_))
         if shape and shape.item == "reasoning":
             self.thoughts = shape
+        if item is None and (type(place) is not int or place not in self._places):
+            self._note_unannounced(data, place, shape)
         for event in events:
             self._say(event)
         if type_ == "response.output_item.done" and understood(wire):
-            self._done(item or (self._places.get(place) if type(place) is int else None), wire)
+            self._done(item or self._of(data), wire)
         elif type_ in FRAMES:
             if item and not item.done:
                 self.close_part(item)
@@ -64,11 +71,32 @@ class Mending(Followed):
         if place is not None:
             self._places[place] = None
 
+    def _note_unannounced(self, data: Mapping[str, Any], place: Any, shape: Shape | None) -> None:
+        """An event of an item that the upstream did not announce."""
+        wire = data.get("item")
+        if shape and shape.part:
+            id_ = data.get("item_id")
+            wire = {"id": id_ if isinstance(id_, str) else "", "type": shape.item}
+        elif data.get("type") != "response.output_item.done" or not understood(wire):
+            return
+        known = self._announced.get(announced_as(wire))
+        if known is None or known.told:
+            self._note_announced(wire, place if type(place) is int else None)
+
     def _say(self, event: Event) -> None:
         match event:
             case Finish():
                 self.reason = event.finish_reason
             case MessageEnd():
+                calls = [*self._open.values()]
+                if any(call.part and not call.part.said for call in calls):
+                    self._fail(_BROKEN_CALL)
+                    return
+                self._find_left({})
+                for call in calls:
+                    self._end_left(call)
+                    self.finish(call, "completed")
+                self._end_left()
                 response = mended(self._response or begun(self._reply), self.reason or "stop", self)
                 response["usage"] = usage_object(estimate(self._reply, self.size))
                 self.event(f"response.{response['status']}", response=response)
@@ -79,23 +107,36 @@ class Mending(Followed):
 
     def fail(self, message: str) -> bytes:
         """The end, for a reason of our own."""
+        self._fail(message)
+        return self.take()
+
+    def _fail(self, message: str) -> None:
         error = StreamError("server_error", message)
         self.break_off()
         response = failed(self._response or begun(self._reply), error, self.output(), None)
         self.event("response.failed", response=response)
-        return self.take()
 
     def _done(self, item: Item | None, wire: Mapping[str, Any]) -> None:
         """The upstream closes an item. Of its own calls it knows the arguments best."""
         if item is None or item.done:
             return
         member = CALLS[wire["type"]].member if wire["type"] in CALLS else ""
-        if item.part and member and isinstance(wire.get(member), str):
+        if item.part and member and wire.get(member) and isinstance(wire[member], str):
             item.part.pieces = [wire[member]]
+        self._cite(item, wire)
         own = {name: value for name, value in wire.items() if name not in (*_TOLD, member)}
         status = wire.get("status")
         self.finish(item, status if isinstance(status, str) else "completed", own)
         self._drain()
+
+    def _cite(self, item: Item, wire: Mapping[str, Any]) -> None:
+        """The citations of the text that is open, where the upstream tells them with the whole of it."""
+        part, parts = item.part, wire.get(item.part.shape.holder) if item.part else None
+        at = len(item.wire.get(part.shape.holder, ())) if part else 0
+        theirs = parts[at] if isinstance(parts, list) and at < len(parts) else None
+        if part and isinstance(theirs, dict) and theirs.get(part.shape.member) == "".join(part.pieces):
+            cited = theirs.get("annotations")
+            part.annotations = cited if isinstance(cited, list) and cited else part.annotations
 
     def _keep(self, sse: ServerSentEvent, data: Mapping[str, Any], item: Item | None) -> None:
         """An event that is not understood. It goes only with an item that the client does not have."""
@@ -140,7 +181,10 @@ class Mending(Followed):
             first = {**response, "status": "in_progress", "output": [], "usage": None, "incomplete_details": None}
             self.event("response.created", response=first)
             self.event("response.in_progress", response=first)
+        self._find_left(response)
         self.whole(events, response)
+        if self.reason is not None:
+            self._end_left()
         response = mended(response, self.reason, self)
         self.event(type_ if self.reason is None else f"response.{response['status']}", response=response)
 
@@ -151,12 +195,39 @@ class Mending(Followed):
         for event in events:
             if isinstance(event, Finish):
                 self.reason = event.finish_reason
-            elif not isinstance(event, MessageEnd | Usage | StreamError):
+            elif isinstance(event, ToolCallEnd) and (call := self._open.get(event.index)):
+                self._end_left(call)
+                self.say(event)
+            elif not isinstance(event, MessageEnd | Usage | StreamError) and not (
+                isinstance(event, ReasoningSeal) and self._sealed(event)
+            ):
                 wire, shape = wires.of(event)
                 if wire is not None:
                     self._begin_with(wire, shape, wires)
                 self.say(event)
         self._foreign(wires.foreign(None))
+
+    def _find_left(self, response: Mapping[str, Any]) -> None:
+        """What the upstream left open, and how its last event has that."""
+        self._left.extend(item for item in self.items if not item.done and item.wire.get("type") in ("message", "reasoning"))
+        output = response.get("output") if self._left else None
+        self._ends = {str(wire.get("id")): wire for wire in output if understood(wire)} if isinstance(output, list) else {}
+
+    def _end_left(self, before: Item | None = None) -> None:
+        """Ends what the upstream left open in front of a call, or of the end; that may say more of it than its text."""
+        while self._left and (before is None or self._left[0].place < before.place):
+            item = self._left.popleft()
+            status = "completed" if item is not self.items[-1] else ENDS.get(self.reason or "", ("completed", ""))[0]
+            self._done(item, {"type": item.wire["type"], **self._ends.get(str(item.wire.get("id")), {}), "status": status})
+
+    def _sealed(self, event: ReasoningSeal) -> bool:
+        """Whether a seal is of an item that the upstream left open, which ends with it."""
+        id_ = json_text.loads(event.seal.data.encode(errors="surrogatepass"))["id"]  # as responses_read.py has put it
+        item = self._ids.get(id_) if self._left and isinstance(id_, str) else None
+        if item is None or item.done or item.wire.get("type") != "reasoning":
+            return False
+        self._done(item, {**self._ends.get(str(id_), {"type": "reasoning"}), "status": "completed"})
+        return True
 
     def _begin_with(self, wire: Mapping[str, Any], shape: Shape | None, wires: Wires) -> None:
         """What is said next is of this item."""
@@ -181,11 +252,14 @@ class Mending(Followed):
     def _announce(self, type_: str, call_id: str = "", members: Mapping[str, Any] | None = None) -> Item:
         announced = self._announced.get(call_id or type_)
         if announced is None or announced.wire.get("type") != type_:
-            return super()._announce(type_, call_id, members)
+            item = super()._announce(type_, call_id, members)
+            self._ids[item.wire["id"]] = item
+            return item
         gone = ("content", "summary", "encrypted_content", "id" if announced.told else "")
         wire = {name: value for name, value in announced.wire.items() if name not in gone}
         announced.told = True
         item = super()._announce(type_, call_id, {**wire, **(members or {})})
+        self._ids[str(item.wire["id"])] = item
         if announced.place is not None:
             self._places[announced.place] = item
         return item

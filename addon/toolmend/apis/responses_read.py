@@ -36,6 +36,7 @@ from .call_identity import bare, only_fitting
 from .codec import Reply
 from .error_words import error_in
 from .lost import CITED, OTHER
+from .responses_form import Form
 from .responses_items import MAX_KEPT
 from .responses_known import Heard, Known, Unclaimed
 from .responses_object import error_of, finish_reason, usage_of
@@ -43,7 +44,7 @@ from .responses_shapes import CALLS, INPUT, PARTS, PREFIXES, SHAPES, SUMMARY, TH
 
 DELTAS = {f"{shape.events}.delta": shape for shape in SHAPES}
 _DONES = {f"{shape.events}.done": shape for shape in SHAPES}
-_FRAMES = frozenset({f"{shape.frame}.done" for shape in SHAPES if shape.frame})
+_FRAMES = frozenset({f"{shape.frame}.{end}" for shape in SHAPES if shape.frame for end in ("added", "done")})
 _ENDS = ("completed", "incomplete", "failed", "cancelled")
 TERMINAL = frozenset({f"response.{end}" for end in (*_ENDS, "done")})
 _OLDER = {
@@ -67,11 +68,13 @@ class Reading:
         self._new_id = reply.new_id
         self._fired = reply.fired
         self._note = reply.note
+        self._form = Form(self._mended, watching=not reply.translates)
         self._known = Known()
         self._unclaimed = Unclaimed()
         self._seals: set[str] = set()
         self._events: list[Event] = []
         self._started = False
+        self._first = True
         self._over = False
         self._calls = 0
         self.size = 0
@@ -84,24 +87,26 @@ class Reading:
         self.regular, self.course = True, None
         if self._over:
             return ()
+        if self._first:
+            self._first = False
+            self._form.begins(data.get("sequence_number"))
         delta, done = DELTAS.get(type_), _DONES.get(type_)
         if (shape := delta or done) and self._known.of_other_kind(data.get("item_id"), shape.item):
             self._mended("arguments_type")  # LiteLLM, of a custom call: its input in JSON, and as it is when the item ends
         elif delta:
             self._delta(delta, data)
         elif done:
-            self._done(done, self._item(data, done), data)
+            item = self._item(data, done)
+            self._done(done, item, data)
+            item.said = True
         elif type_ in _FRAMES:
-            part = data.get("part")
-            shape = PARTS.get(str(part.get("type"))) if isinstance(part, dict) else None
-            if shape and isinstance(part, dict):
-                self._rest(self._item(data, shape), shape, _index(data, shape), part.get(shape.member))
+            self._framed(data, ended=type_.endswith("done"))
         elif type_ in ("response.output_item.added", "response.output_item.done"):
             wire = data.get("item")
             if understood(wire):
                 new = type_.endswith("added")
                 item = self._known.find(wire.get("id"), data.get("output_index"), wire["type"], new=new)
-                self._announced(item, wire) if new else self._whole(item, wire)
+                self._announced(item, wire) if new else self._done_with(item, wire)
             elif isinstance(wire, dict) and wire.get("type"):
                 self._note(OTHER)
         elif type_ in TERMINAL:
@@ -115,6 +120,7 @@ class Reading:
         elif type_ in ("response.created", "response.in_progress", "response.queued"):
             self._start()
         elif data.get("object") == "response":  # a whole one as the only event
+            self._form.watching = False
             self._last(data.get("status"), data)
         return tuple(self._events)
 
@@ -125,13 +131,19 @@ class Reading:
 
     def done(self) -> tuple[Event, ...]:
         """`[DONE]`, which is none of this API's, says that nothing more will come."""
-        over, self._over = self._over, True
-        return () if over else (MessageEnd(),)
+        self.regular = True
+        if self._over:
+            return ()
+        self._over = True
+        if self._started and self._form.watching:
+            self._mended("response_output")
+        return (MessageEnd(),)
 
     def message(self, response: Mapping[str, Any]) -> tuple[Event, ...]:
         """A whole response."""
         if response.get("error"):
             return (error_of(response["error"]),)
+        self._form.watching = False
         self._last(response.get("status"), response)
         return tuple(event for event in self._events if not isinstance(event, MessageEnd))
 
@@ -151,6 +163,8 @@ class Reading:
     def _tell(self, item: Heard, shape: Shape, index: int, text: str) -> None:
         if item.ended or item.arguments.complete:  # some upstreams say it twice
             return
+        if item.part is not shape:
+            self._form.tells(item, shape)
         self.size += len(text)
         if self.size > MAX_KEPT:
             self._over = True
@@ -207,6 +221,19 @@ class Reading:
             text = json_text.dumps(text)  # some send the object
         self._end(item, shape, text, complete=complete)
 
+    def _framed(self, data: Mapping[str, Any], *, ended: bool) -> None:
+        """A part is announced, or ended."""
+        part = data.get("part")
+        shape = PARTS.get(str(part.get("type"))) if isinstance(part, dict) else None
+        if not shape or not isinstance(part, dict):
+            return
+        item, index = self._item(data, shape), _index(data, shape)
+        if ended:
+            self._rest(item, shape, index, part.get(shape.member))
+            self._form.part_done(item, shape)
+        else:
+            self._form.part_added(item, shape, index)
+
     def _mended(self, rule: str) -> None:
         self._fired(rule)
         self.regular = False
@@ -215,6 +242,7 @@ class Reading:
 
     def _announced(self, item: Heard, wire: Mapping[str, Any]) -> None:
         self._start()
+        self._form.added(item)
         if item.type not in CALLS:
             return
         self._names(item, wire)
@@ -223,6 +251,11 @@ class Reading:
         if not item.name:
             self._mended("tool_call_name")
         self._begin(item)
+
+    def _done_with(self, item: Heard, wire: Mapping[str, Any]) -> None:
+        """The end of an item."""
+        self._whole(item, wire)
+        self._form.item_done(item, wire)
 
     def _whole(self, item: Heard, wire: Mapping[str, Any]) -> None:
         """An item that says all of it."""
@@ -310,6 +343,7 @@ class Reading:
             self._events.append(error_of(told, response))
             return
         output, told = response.get("output"), self._known.items[:]
+        self._form.last(told, [wire for wire in output if understood(wire)] if isinstance(output, list) else ())
         wires: list[tuple[Heard, Mapping[str, Any]]] = []
         found: set[int] = set()
         for place, wire in enumerate(output if isinstance(output, list) else ()):

@@ -52,12 +52,16 @@ PREFIXES = {"message": "msg_", "reasoning": "rs_", "function_call": "fc_", "cust
 
 @dataclass(slots=True)
 class Part:
-    """A text that is being said. `head`: its delta events up to the delta; `said`: its `done` has gone out."""
+    """A text that is being said. `head`: its delta events up to the delta; `said`: its `done` has gone out.
+
+    `framed`: the client was told that it begins, and is to be told that it ends.
+    """
 
     shape: Shape
     head: str = ""
     pieces: list[str] = field(default_factory=list)
     said: bool = False
+    framed: bool = True
     annotations: list[Any] = field(default_factory=list)
 
     def wire(self) -> dict[str, Any]:

@@ -1,0 +1,113 @@
+"""What a Responses stream owes its client, and what of it is missing: the names of the rules, by the events.
+
+    item_added         output_item.added, content_part.added
+    item_done          output_text.done, content_part.done, function_call_arguments.done, output_item.done
+    response_output    completed with all items
+
+Servers leave out any of them: output_item.done (hermes-agent#92764, opencode#37159), text.done (ogx#5309), content_part.done
+(opencode-llm-proxy#48), content_part.added (sub2api#4468), all in front of a delta (litellm#22102), calls in the output
+(bifrost#2120), all of the output (litellm#41009). Clients take calls from output_item.done alone, texts where a part was
+announced, and the answer from the last event.
+
+Rule of this file: what is missing is told once it is missing for certain: a beginning where something is said without it, the
+end of an item at the last event, for some close all items there, in any order. Nobody asks for the parts of reasoning, and vLLM
+calls them otherwise. XX Without a `created` the response has no id to be announced by; SDKs refuse it, and Codex does not.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from .responses_known import Heard
+from .responses_shapes import CALLS, PARTS, Shape
+
+
+class Form:
+    """One response. `mended` is told what is missing; nothing is looked at unless `watching`."""
+
+    def __init__(self, mended: Callable[[str], None], *, watching: bool) -> None:
+        self._mended = mended
+        self.watching = watching
+
+    def begins(self, number: Any) -> None:
+        """The first event of the response has this number."""
+        if type(number) is int and number > 1:
+            self.watching = False  # a stream that was asked for from there on
+
+    def added(self, item: Heard) -> None:
+        """An item is announced."""
+        item.added = True
+        if not item.over:
+            item.part = CALLS.get(item.type, item.part)
+
+    def part_added(self, item: Heard, shape: Shape, index: int) -> None:
+        """A part is announced."""
+        if item.over or (shape.part, index) in item.told:
+            return
+        if self.watching and (not item.added or self._unended(item)):
+            self._mended("item_done" if item.added else "item_added")
+        item.added, item.part, item.said = True, shape, False
+
+    def tells(self, item: Heard, shape: Shape) -> None:
+        """Something is said that is not known to be announced."""
+        if self.watching and not (item.added and shape.item == "reasoning"):
+            self._mended("item_added")
+        item.added, item.part, item.said = True, shape, False
+
+    def part_done(self, item: Heard, shape: Shape) -> None:
+        """The end of a part."""
+        if item.part is shape:
+            if self.watching and not item.said and self._unended(item):
+                self._mended("item_done")
+            item.part = None
+
+    def item_done(self, item: Heard, wire: Mapping[str, Any]) -> None:
+        """The end of an item, which says all of it."""
+        if self.watching and not item.over and not item.added:
+            self._mended("item_added")
+        elif self.watching and not item.over and (self._unended(item) or _says_less(item, wire)):
+            self._mended("item_done")
+        item.added, item.part, item.over = True, None, True
+
+    def last(self, items: Iterable[Heard], wires: Sequence[Mapping[str, Any]]) -> None:
+        """The last event, which holds these items."""
+        if not self.watching:
+            return
+        self.watching = False
+        told = [item for item in items if item.added]
+        if all(item.over for item in told) and [item.type for item in told] == [wire["type"] for wire in wires]:
+            return
+        holds = Counter(wire["type"] for wire in wires)
+        if not all(item.over for item in told):
+            self._mended("item_done")
+        if Counter(wire["type"] for wire in wires if _says(wire)) - Counter(item.type for item in told):
+            self._mended("item_added")
+        if Counter(item.type for item in told if item.type in CALLS or item.sealed or _told(item)) - holds:
+            self._mended("response_output")
+
+    def _unended(self, item: Heard) -> bool:
+        """Whether a text is open, or a call whose arguments nobody said to be complete."""
+        part = item.part
+        if part is None or item.type == "reasoning":
+            return False
+        return _told(item) if part.part else not item.said
+
+
+def _told(item: Heard) -> bool:
+    return any(piece for pieces in item.told.values() for piece in pieces)
+
+
+def _says(wire: Mapping[str, Any]) -> bool:
+    return wire["type"] in CALLS or any(wire.get(name) for name in ("content", "summary", "encrypted_content"))
+
+
+def _says_less(item: Heard, wire: Mapping[str, Any]) -> bool:
+    """Whether the end of an item leaves out what was told of it."""
+    if item.type in CALLS:
+        told = (_told(item), item.name, item.call_id not in ("", item.id))
+        tells = (wire.get(CALLS[item.type].member), wire.get("name"), wire.get("call_id"))
+        return any(before and not now for before, now in zip(told, tells, strict=True))
+    parts = wire.get("content") if item.type == "message" else None
+    parts = [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
+    said = [part.get(shape.member) for part in parts if (shape := PARTS.get(str(part.get("type"))))]
+    return item.type == "message" and _told(item) and not any(said)

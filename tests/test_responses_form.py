@@ -1,0 +1,415 @@
+"""responses_form.py, and what the client of the same API gets where its upstream leaves out events: as servers are known to do."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from answers import Call
+from spoken import JUDGES, asked
+from test_responses import (
+    DONE,
+    FAILED,
+    HALVES,
+    INCOMPLETE,
+    SEARCH,
+    accumulate,
+    body_of,
+    call,
+    mended,
+    message,
+    pipeline,
+    reasoning,
+    reply,
+    sent,
+    turn,
+)
+from test_responses import without as bare
+from toolmend.apis.responses import Responses
+from toolmend.config.off import Off
+from toolmend.config.settings import Settings
+from toolmend.fold import fold
+from toolmend.pipeline import Pipeline
+from toolmend.sse import Decoder
+
+type Events = list[dict[str, Any]]
+
+TASK = Call("call_2", "task", '{"city": 1}')
+PATCH = Call("call_3", "task", "*** x", "custom")
+ALL = [reasoning(0, ["H", "m"]), message(1, ["Hi", " you"]), call(2, HALVES), call(3, ["***", " x"], custom=True)]
+ITEMS = ["reasoning", "message", "function_call", "custom_tool_call"]
+TOLD = {"text": "Hi you", "reasoning": "Hm", "seals": ["gAAA"], "calls": [TASK, PATCH], "order": ITEMS, "stop_reason": "completed"}
+
+
+def less(*gone: str, parts: list[Events] = ALL, end: dict[str, Any] | None = DONE, output: Any = ...) -> Events:
+    """The turn without the events whose type ends so. The last one holds all, or this `output`."""
+    events = [event for event in turn(*parts, end=end) if not event["type"].endswith(gone or ("nothing",))]
+    if output is not ...:
+        response = {**events[-1]["response"], "output": output}
+        events[-1] = {**events[-1], "response": {name: value for name, value in response.items() if value != "nothing"}}
+    return [{**event, "sequence_number": number} for number, event in enumerate(events)]
+
+
+def saying(type_: str, **members: Any) -> Events:
+    """The turn whose ends of items say something else."""
+    events = turn(*ALL)
+    kinds = {"function_call", "custom_tool_call", "message"} if type_ == "all" else {type_}
+    return [
+        {**event, "item": {**event["item"], **members}} if event["type"].endswith("item.done") and event["item"]["type"] in kinds else event
+        for event in events
+    ]
+
+
+CALLS_OPEN = [*call(0, ['{"a":', "1}"])[:-2], *call(1, ['{"b":', "2}"])[:-2]]
+LACKING: dict[str, tuple[Events, dict[str, Any], list[str]]] = {
+    # name: the events, what the client hears where that is not TOLD, the rules
+    "item.done": (less("item.done"), {"seals": ["gAAA"]}, ["item_done"]),
+    "item.done, and the output is empty": (less("item.done", output=[]), {"seals": [""]}, ["item_done", "response_output"]),
+    "item.done and arguments.done": (less("item.done", "arguments.done", "input.done"), {}, ["item_done"]),
+    "every done": (less(".done"), {}, ["item_done"]),
+    "every done, and the output is empty": (less(".done", output=[]), {"seals": [""]}, ["item_done", "response_output"]),
+    "every done, and no output": (less(".done", output="nothing"), {"seals": [""]}, ["item_done", "response_output"]),
+    "arguments.done": (less("arguments.done", "input.done"), {}, ["item_done"]),
+    "text.done": (less("text.done"), {}, ["item_done"]),
+    "part.done": (less("part.done"), {}, ["item_done"]),
+    "text.done and part.done": (less("text.done", "part.done"), {}, ["item_done"]),
+    "part.added": (less("part.added"), {}, ["item_added"]),
+    "parts": (less("part.added", "part.done"), {}, ["item_added", "item_done"]),
+    "item.added": (less("item.added"), {}, ["item_added"]),
+    "every added": (less(".added"), {}, ["item_added"]),
+    "every added, and the output is empty": (less(".added", output=[]), {}, ["item_added", "response_output"]),
+    "all but deltas and the end": (
+        less(".added", ".done", ".created", ".in_progress"),
+        {"seals": ["", "gAAA"], "order": ["reasoning", "message", "reasoning", *ITEMS[2:]]}, ["item_added", "item_done"],
+    ),
+    "all but the items' ends": (
+        less(".added", ".delta", "text.done", "part.done", "arguments.done", "input.done"), {}, ["item_added", "item_done"],
+    ),
+    "all but texts and the end": (
+        less(".added", ".delta", "part.done", "item.done", parts=[message(0, ["Hi you"])]),
+        {"text": "Hi you", "reasoning": "", "seals": [], "calls": [], "order": ["message"]}, ["item_added", "item_done"],
+    ),
+    "all but the last": ([turn(*ALL)[-1] | {"sequence_number": 0}], {}, ["item_added"]),
+    "all between": (less(".added", ".delta", ".done"), {}, ["item_added"]),
+    "the output": (less(output=[]), {}, ["response_output"]),
+    "the output, null": (less(output=None), {}, ["response_output"]),
+    "the output, none": (less(output="nothing"), {}, ["response_output"]),
+    "calls in the output": (less(output=[turn(*ALL)[-1]["response"]["output"][1]]), {}, ["response_output"]),
+    "a call in the stream": (
+        less(parts=ALL[:2], output=turn(*ALL)[-1]["response"]["output"]), {}, ["item_added"],
+    ),
+    "the end of a message": (
+        [event for event in less() if event.get("output_index") != 1 or not event["type"].endswith("item.done")],
+        {}, ["item_done"],
+    ),
+    "the rest of the arguments": (
+        [event for event in less("item.done", "arguments.done") if event.get("delta") != HALVES[1]], {}, ["item_done"],
+    ),
+    "the rest of the text": (
+        [event for event in less("part.done", "item.done", "text.done", parts=ALL[:2]) if event.get("delta") != " you"],
+        {"calls": [], "order": ITEMS[:2]}, ["item_done"],
+    ),
+    "the name, in the end": (saying("function_call", name=""), {}, ["item_done"]),
+    "the arguments, in the end": (saying("function_call", arguments=""), {}, ["item_done"]),
+    "the call_id, in the end": (saying("custom_tool_call", call_id=None), {}, ["item_done"]),
+    "the text, in the end": (saying("message", content=[]), {}, ["item_done"]),
+    "numbers": (bare(less("item.done"), "sequence_number"), {}, ["item_done"]),
+    "ids": (bare(less("item.done"), "item_id"), {}, ["item_done"]),
+    "places": (bare(less("item.done"), "output_index"), {}, ["item_done"]),
+    "parts and ids": (bare(less("part.added"), "item_id"), {}, ["item_added"]),
+    "too long": (
+        less(".done", parts=[message(0, ["Hi"])], end={**INCOMPLETE, "incomplete_details": {"reason": "max_output_tokens"}}, output=[]),
+        {"text": "Hi", "reasoning": "", "seals": [], "calls": [], "order": ["message"], "stop_reason": "incomplete/max_output_tokens"}, ["item_done", "response_output"],
+    ),
+    "too long in a call": (
+        less(".done", parts=[message(0, ["Hi"]), call(1, HALVES[:1])], end={**INCOMPLETE, "incomplete_details": {"reason": "max_output_tokens"}}, output=[]),
+        {"text": "Hi", "reasoning": "", "seals": [], "calls": [Call("call_1", "task", '{"ci')], "order": ["message", "function_call"], "stop_reason": "incomplete/max_output_tokens"}, ["item_done", "response_output"],
+    ),
+    "a status of its own": (
+        less("item.done", end={**DONE, "status": "completed"}) , {}, ["item_done"],
+    ),
+}  # fmt: skip
+
+
+def heard(body: bytes) -> dict[str, Any]:
+    """What a client hears that takes items from their ends alone, as Codex does. Each has one, that says all of it."""
+    events = [json.loads(line[6:]) for line in body.decode().splitlines() if line.startswith("data: ")]
+    added: dict[int, dict[str, Any]] = {}
+    done: dict[int, dict[str, Any]] = {}
+    said: dict[tuple[int, str], str] = {}
+    open_: dict[tuple[int, str], int] = {}
+    for event in events:
+        type_, id_ = event["type"], event.get("item_id") or event.get("item", {}).get("id")
+        place = event.get("output_index", next((at for at, item in added.items() if item["id"] == id_), len(added)))
+        stem, _, end = type_.removeprefix("response.").rpartition(".")
+        assert place not in done or "response" in event, event
+        if stem == "output_item":
+            assert (place in added) == (end == "done"), event
+            (done if end == "done" else added)[place] = event["item"]
+            assert event["item"]["id"] == added[place]["id"]
+            assert not any(count for (at, _), count in open_.items() if at == place), event
+        elif stem == "content_part" and added[place]["type"] == "message":
+            open_[place, stem] = open_.get((place, stem), 0) + (1 if end == "added" else -1)
+            assert open_[place, stem] in (0, 1), event
+        elif end == "delta":
+            assert id_ in (None, added[place]["id"]), event
+            said[place, stem] = said.get((place, stem), "") + event["delta"]
+    last = events[-1]["response"]
+    assert last["output"] == [done[place] for place in sorted(added)]
+    for (place, _), text in said.items():
+        wire = done[place]
+        parts = [*wire.get("content", ()), *wire.get("summary", ())]
+        assert text == (wire.get("arguments") or wire.get("input") or "".join(part["text"] for part in parts))
+    answer = JUDGES["responses"].whole(json.dumps(last).encode())
+    assert [fault for fault in answer.faults if fault != "an empty message item"] == []
+    return {member: getattr(answer, member) for member in TOLD}
+
+
+@pytest.mark.parametrize("name", LACKING)
+def test_what_is_missing_is_there(name: str) -> None:
+    events, expected, rules = LACKING[name]
+    fired: list[list[str]] = []
+
+    def make() -> Pipeline:
+        made = pipeline()
+        fired.append(made.rules)
+        return made
+
+    body = mended(body_of(events), make)
+    assert all(each == rules for each in fired), fired[0]
+    told = heard(body)
+    assert told == {**TOLD, **expected}
+    if told["stop_reason"] == "completed" and b"response.created" in body and name != "places":
+        final = accumulate(iter([body]))
+        assert final.output_text == told["text"]
+        assert [wire.call_id for wire in final.output if hasattr(wire, "call_id")] == [each.id for each in told["calls"]]
+
+
+def told(place: int, events: Events) -> bool:
+    """Whether these events say all of an item."""
+    kinds = [event["type"] for event in events if event.get("output_index") == place]
+    named = place < 2 or any(kind.endswith("item.added") for kind in kinds)
+    said = any(kind.endswith(("delta", "text.done", "arguments.done", "input.done", "part.done")) for kind in kinds)
+    return any(kind.endswith("item.done") for kind in kinds) or (named and said)
+
+
+KINDS = ("item.added", "part.added", "delta", "text.done", "arguments.done", "input.done", "part.done", "item.done")
+
+
+@given(
+    st.sets(st.tuples(st.integers(0, 3), st.sampled_from(KINDS))) | st.sets(st.sampled_from(KINDS)),
+    st.sampled_from(["all", "nothing", [], None, "calls"]), st.booleans(), st.integers(1, 400),
+)  # fmt: skip
+def test_any_kinds_of_events_may_be_missing(gone: set[Any], output: Any, ids: bool, at: int) -> None:
+    """In one item, or in all; as long as the rest says everything once."""
+    kinds = {(place, kind) for each in gone for place, kind in ([each] if isinstance(each, tuple) else [(n, each) for n in range(4)])}
+    *begun, last = turn(*ALL)
+    events = [event for event in begun if not any(event.get("output_index") == place and event["type"].endswith(kind) for place, kind in kinds)]
+    wires = last["response"]["output"]
+    if output == "all" or not all(told(place, events) for place in range(4)):
+        output = wires
+    response = {**last["response"], "output": wires[2:] if output == "calls" else output}
+    events.append({**last, "response": {name: value for name, value in response.items() if value != "nothing"}})
+    events = [{**event, "sequence_number": number} for number, event in enumerate(events if ids else bare(events, "item_id"))]
+    body = body_of(events)
+    made = pipeline()
+    out = made.feed(body) + made.close()
+    assert made.error is None, made.error
+    found = heard(out)
+    assert (found["text"], found["reasoning"], found["calls"]) == ("Hi you", "Hm", [TASK, PATCH])
+    made = pipeline()
+    assert b"".join(made.feed(body[n : n + at]) for n in range(0, len(body), at)) + made.close() == out
+
+
+def test_what_is_off_leaves_as_it_came() -> None:
+    off = Settings(off=Off(frozenset({"item_added", "item_done", "response_output"})))
+    for name, (events, _, _) in LACKING.items():
+        body = body_of(events)
+        assert mended(body, lambda: pipeline(settings=off), splits=5) == body, name
+
+
+def test_citations_stay() -> None:
+    """Of a text whose end is all that tells them."""
+    cited = {"type": "url_citation", "url": "https://example.org"}
+    text = message(0, ["Hi"])
+    content = [{**text[-1]["item"]["content"][0], "annotations": [cited]}]
+    for events in ([*text[:3], {**text[-1], "item": {**text[-1]["item"], "content": content}}], text[:3]):
+        *begun, last = turn(events)
+        last["response"] = {**last["response"], "output": [{**text[-1]["item"], "content": content}]}
+        out = sent([*begun, last])
+        assert out[-1]["response"]["output"][0]["content"][0]["annotations"] == [cited]
+        assert [event["item"]["content"][0]["annotations"] for event in out if event["type"].endswith("item.done")] == [[cited]]
+
+
+# for a client of another API, and in a recording
+
+
+@pytest.mark.parametrize("name", LACKING)
+@pytest.mark.parametrize("target", ["chat", "messages"])
+def test_what_is_missing_in_another_api(name: str, target: str) -> None:
+    events, expected, _ = LACKING[name]
+    stop = {"chat": {"completed": "tool_calls", "incomplete/max_output_tokens": "length"}, "messages": {"completed": "tool_use", "incomplete/max_output_tokens": "max_tokens"}}[target]
+    whole = {**TOLD, **expected}
+    request = asked(target, ("task", {"city": {"type": "integer"}, "input": {"type": "string"}}))
+    numbers = iter(range(10_000))
+    made = Pipeline(request, source="responses", target=target, new_id=lambda: f"call_{next(numbers)}")
+    answer = JUDGES[target].read(made.feed(body_of(events)) + made.close())
+    assert answer.faults == []
+    assert (answer.text, answer.reasoning) == (whole["text"], whole["reasoning"])
+    assert [(each.id, each.name) for each in answer.calls] == [(each.id, each.name) for each in whole["calls"]]
+    called = whole["calls"] or "incomplete" in whole["stop_reason"]
+    assert answer.stop_reason == (stop[whole["stop_reason"]] if called else {"chat": "stop", "messages": "end_turn"}[target])
+    assert not set(made.rules) & {"item_added", "item_done", "response_output"}
+
+
+@pytest.mark.parametrize("name", LACKING)
+def test_what_a_recording_holds(name: str) -> None:
+    """Folded, both ends say the same, and both calls are complete."""
+    events, expected, _ = LACKING[name]
+    whole = {**TOLD, **expected}
+    for body in (body_of(events), mended(body_of(events), splits=1)):
+        codec = Responses(reply())
+        decoder = Decoder()
+        found = fold([event for sse in [*decoder.feed(body), *decoder.close()] for event in codec.decode(sse).events])
+        assert (found.text, found.reasoning) == (whole["text"], whole["reasoning"])
+        assert [(each.id, each.name, each.arguments) for each in found.calls.values()] == [(each.id, each.name, each.arguments) for each in whole["calls"]]
+        assert all(each.complete for each in found.calls.values()) == (whole["stop_reason"] == "completed" or not whole["calls"])
+
+
+# what has all
+
+
+def moved(parts: list[Events], *places: int) -> list[Events]:
+    return [[{**event, "output_index": place} for event in part] for part, place in zip(parts, places, strict=True)]
+
+
+def renamed(events: Events) -> Events:
+    """vLLM: the last event has other ids for all."""
+    *begun, last = events
+    output = [{**wire, "id": f"x_{n}", **({"call_id": f"chatcmpl-tool-{n}"} if "call_id" in wire else {})} for n, wire in enumerate(last["response"]["output"])]
+    return [*begun, {**last, "response": {**last["response"], "output": output}}]
+
+
+def changing(events: Events) -> Events:
+    """Copilot: an item has another id in each event."""
+    given = [{**event, "item_id": f"id_{n}"} if "item_id" in event else event for n, event in enumerate(events)]
+    return [{**event, "item": {**event["item"], "id": f"id_{n}"}} if "item" in event else event for n, event in enumerate(given)]
+
+
+def at_the_end(*parts: Events) -> Events:
+    """All items are ended once all is said, as by who makes them of Chat Completions."""
+    return turn([event for part in parts for event in part[:-1]], [part[-1] for part in parts])
+
+
+EMPTY = message(0, [])
+NO_WORD = [EMPTY[0], {**EMPTY[-1], "item": {**EMPTY[-1]["item"], "content": []}}]
+WHOLE: dict[str, Events] = {
+    "all": turn(*ALL),
+    "text around a call": turn([*message(0, ["Hi"])[:3]], call(1, HALVES), message(0, ["Hi"])[3:]),
+    "ended at the end": at_the_end(*ALL),
+    "ended at the end, backwards": turn([event for part in ALL for event in part[:-1]], [part[-1] for part in ALL[::-1]]),
+    "in turns": turn([event for pair in zip(call(0, HALVES), call(1, HALVES), strict=True) for event in pair]),
+    "other ids at the end": renamed(turn(*ALL)),
+    "other ids at the end, equal calls": renamed(turn(call(0, HALVES), call(1, HALVES))),
+    "all at place 0": turn(*moved(ALL, 0, 0, 0, 0)),
+    "all at place 0, other ids at the end": renamed(turn(*moved(ALL, 0, 0, 0, 0))),
+    "changing ids": changing(turn(*ALL)),
+    "no ids": bare(turn(*ALL), "item_id"),
+    "no places": bare(turn(*ALL), "output_index"),
+    "no numbers": bare(turn(*ALL), "sequence_number"),
+    "numbers from 1": [{**event, "sequence_number": n} for n, event in enumerate(turn(*ALL), 1)],
+    "each twice": [event for each in turn(*ALL) for event in (each, each)],
+    "from the middle on": turn(*ALL)[5:],
+    "no reasoning in parts": [event for event in turn(*ALL) if "summary_part" not in event["type"]],
+    "vLLM's reasoning": [
+        {**event, "type": event["type"].replace("content_part", "reasoning_part")} if event.get("output_index") == 0 else event
+        for event in turn(reasoning(0, ["Hm"], "thought", ""), message(1, ["Hi"]))
+    ],
+    "sealed without a word": turn([reasoning(0, ["Hm"])[0], {**reasoning(0, ["Hm"])[-1], "item": {"id": "rs_0", "type": "reasoning", "summary": [], "encrypted_content": "gAAA"}}]),
+    "a message without a word": turn(NO_WORD, call(1, HALVES)),
+    "a message without a word, which the output has not": [*turn(NO_WORD)[:-1], {"type": "response.completed", "response": DONE}],
+    "a search": turn(SEARCH, message(1, ["Hi"])),
+    "a search that the output has not": [*turn(SEARCH)[:-1], {"type": "response.completed", "response": DONE}],
+    "no arguments": turn(call(0, []), call(1, [], custom=True)),
+    "failed": less("item.done", end=FAILED),
+    "failed, and no output": less(output=[], end=FAILED),
+    "an error": [*less("item.done")[:-1], {"type": "error", "code": "server_error", "message": "no", "param": None}],
+    "nothing": turn(),
+    "not in_progress": less(".in_progress"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_what_has_all_passes(name: str) -> None:
+    body = body_of(WHOLE[name])
+    assert mended(body) == body
+
+
+@pytest.mark.parametrize("name", [name for name in WHOLE if "other ids" in name])
+def test_what_is_called_otherwise_at_the_end_is_told_once(name: str) -> None:
+    made = Pipeline(asked("chat", ("task", {})), source="responses", target="chat", new_id=lambda: "call_new")
+    answer = JUDGES["chat"].read(made.feed(body_of(WHOLE[name])) + made.close())
+    assert [each.id for each in answer.calls] == (["call_0", "call_1"] if "equal" in name else ["call_2", "call_3"])
+
+
+def test_a_whole_response_has_no_form() -> None:
+    body = json.dumps(turn(*ALL)[-1]["response"]).encode()
+    made = pipeline()
+    assert (made.message(body), made.rules) == (body, [])
+
+
+# what breaks off, or ends with [DONE]
+
+
+@pytest.mark.parametrize("name", LACKING)
+def test_no_end_is_made_up(name: str) -> None:
+    """Of a stream that is cut: no call is ended that the upstream did not end, and neither is the response."""
+    events = LACKING[name][0]
+    for end in range(len(events) - 1):
+        made = pipeline()
+        out = made.feed(body_of(events[:end])) + made.close() + made._codec.held()
+        told = [json.loads(line[6:]) for line in out.decode().splitlines() if line.startswith("data: ")]
+        assert not any("completed" in event["type"] for event in told)
+        ended = {event["item"]["call_id"] for event in told if event["type"].endswith("item.done") and "call_id" in event["item"]}
+        theirs = {f"call_{event['output_index']}" if "output_index" in event else "call_2" for event in events[:end] if event["type"].endswith(("arguments.done", "input.done", "item.done"))}
+        assert ended <= theirs
+
+
+DONE_LINE = "data: [DONE]\n\n"
+
+
+@pytest.mark.parametrize(
+    ("events", "expected", "rules"),
+    [
+        (less()[:-1], {}, ["response_output", "finish_reason", "usage_estimated"]),
+        (less("item.done")[:-1], {"seals": [""]}, ["response_output", "finish_reason", "usage_estimated"]),
+        (less(".done", parts=ALL[:2])[:-1], {"seals": [""], "calls": [], "order": ITEMS[:2]}, ["response_output", "usage_estimated"]),
+    ],
+    ids=["all", "no item.done", "no done"],
+)
+def test_done_in_place_of_the_last_event(events: Events, expected: dict[str, Any], rules: list[str]) -> None:
+    made = pipeline()
+    body = made.feed(body_of([*events, DONE_LINE])) + made.close()
+    assert body.endswith(DONE_LINE.encode())
+    assert heard(body.removesuffix(DONE_LINE.encode())) == {**TOLD, **expected}
+    assert made.rules == rules
+
+
+def test_done_behind_a_call_that_nobody_ended() -> None:
+    body = mended(body_of([*less(".done")[:-1], DONE_LINE])).removesuffix(DONE_LINE.encode())
+    last = json.loads(body.rpartition(b"data: ")[2])
+    assert (last["type"], last["response"]["error"]["message"]) == ("response.failed", "A tool call of the upstream's answer was broken off.")
+
+
+def test_done_alone_passes() -> None:
+    for body in (DONE_LINE.encode(), body_of([*turn(*ALL), DONE_LINE]), body_of([*turn(*ALL, end=FAILED), DONE_LINE])):
+        assert mended(body) == body
+
+
+@pytest.mark.parametrize("arguments", [['{"ci'], ['{"city": 1}', "}}"]])
+def test_a_call_that_is_none_when_all_is_over(arguments: list[str]) -> None:
+    """It is incomplete, and says what came of it."""
+    out = sent(less(".done", parts=[call(0, arguments)], output=[]))
+    assert out[-1]["type"] == "response.completed"
