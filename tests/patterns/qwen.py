@@ -86,6 +86,12 @@ PATTERNS = {
     "hermes-raw-newlines": hermes(
         '<tool_call>{"name": "get_time", "arguments": {"zone": "a\n\tb"}}</tool_call>', [(None, "get_time", '{"zone": "a\\n\\tb"}')], 13
     ),
+    "hermes-backslashes-that-escape-nothing": hermes(
+        '<tool_call>{"name": "get_time", "arguments": {"zone": "\\w+ \\\\w"}}</tool_call>', [(None, "get_time", r'{"zone": "\\w+ \\w"}')], 24
+    ),
+    "hermes-arguments-first-backslashes": hermes(
+        '<tool_call>{"arguments": {"zone": "\\w"}, "name": "get_time"}</tool_call>', [(None, "get_time", r'{"zone": "\\w"}')], 25
+    ),
     "hermes-end-tag-in-a-string": hermes(
         '<tool_call>{"name": "get_time", "arguments": {"zone": "</tool_call>"}}</tool_call>', [(None, "get_time", '{"zone": "</tool_call>"}')], 14
     ),
