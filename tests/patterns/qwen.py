@@ -108,6 +108,7 @@ PATTERNS = {
     "coder-opening-tag-missing": xml(X.removeprefix("<tool_call>\n"), BOTH, 21),
     "coder-opening-tag-missing-later": xml(X.replace("</tool_call>\n<tool_call>", "</tool_call>"), BOTH, 22),
     "coder-one-line": xml(X.replace("\n", ""), BOTH, 23),
+    "coder-names-in-quotes": xml(X.replace("function=read_file", 'function="read_file"').replace("=zone", "='zone'"), BOTH, 45),
     "coder-no-parameter-end": xml(X.replace("\n</parameter>", ""), BOTH, 24),
     "coder-no-function-end": xml(X.replace("</function>\n", ""), BOTH, 25),
     "coder-types": xml(
