@@ -17,8 +17,8 @@ _STRING = r"""(?:(?=(?:[^"']|"[^"]*"|'[^']*')*?\bstring\s*=\s*["']?(?P<string>tr
 ATTRIBUTE = re.compile(
     rf"""{_STRING}(?:{_OTHER}\s++)*?name\s*+=\s*+["']?\s*+(?P<name>{_WORD}(?:\s++{_WORD})*?)\s*["']?(?:\s++{_OTHER})*"""
 )
-"""`name="N"`, in double, single or no quotes, among other attributes in any order; DSML says with `string` whether the value is raw
-text or JSON."""
+"""`name="N"`, in double, single or no quotes, among other attributes in any order; DSML says with `string` whether the value is
+raw text or JSON."""
 
 
 @value
