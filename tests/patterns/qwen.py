@@ -97,6 +97,9 @@ PATTERNS = {
     ),
     "hermes-not-offered": prose('<tool_call>{"name": "rm", "arguments": {}}</tool_call>', 15),
     "hermes-in-a-fence": prose(f"Write it so:\n```\n{H}\n```\nor `<tool_call>` like `{H[:40]}`", 16),
+    "hermes-in-a-fence-in-a-list": prose("1. Write:\n2. ```\n   " + H.replace("\n", "\n   ") + "\n   ```\n- or not", 46),
+    "hermes-in-a-fence-in-a-quotation": prose("> ```xml\n> " + H.replace("\n", "\n> ") + "\n> ```\n", 47),
+    "hermes-behind-a-quotation": hermes("> ```\n> x\n\n" + H, BOTH, 48, content="> ```\n> x\n\n"),
     "hermes-thoughts": Pattern(
         REQUEST, [{"reasoning_content": f"I could call {H}"}, {"reasoning_content": " or not."}, "No."],
         reasoning=f"I could call {H} or not.", content="No.", expected_finish="stop",
