@@ -32,7 +32,7 @@ _ENDS = (MessageEnd, Usage, StreamError)
 
 
 class FinishReason:
-    """Of `stop`, in whatever word, and `tool_calls` it tells the right one. Others (length, content_filter) say more, and stay."""
+    """Of `stop`, in whatever word, and `tool_calls` it tells the right one. Others (length, content_filter) say more and stay."""
 
     def __init__(self, fired: Callable[[str], None], off: frozenset[str] = frozenset()) -> None:
         self._fired = fired
