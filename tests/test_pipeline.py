@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable
+from functools import partial
 from itertools import batched
 from typing import Any
 
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from judge import read
 from patterns import all_patterns
 from patterns.kimi import CITY, ONE
+from spoken import APIS, JUDGES, PAIRS, Asked, Text, asked, speak
 from streams import META, WEATHER, body_of, chunk, cuts, event, pieces, play, stream, wrapped
 from toolmend import json_text
 from toolmend.apis import chat, learning
@@ -158,6 +160,26 @@ def test_a_call_beside_native_ones_gets_an_index_of_its_own() -> None:
     assert answer.all_faults == []
     assert [(c.id, c.arguments) for c in answer.only.calls] == [("call_1", "{}"), ("functions.get_weather:0", CITY), ("call_2", "{}")]
     assert b'"extra_content": {"signature": "s"}' in client
+
+
+@pytest.mark.parametrize(("source", "target"), [*((api, api) for api in APIS), *PAIRS])
+@pytest.mark.parametrize("leaked_first", [True, False])
+def test_no_two_calls_have_one_id_where_one_leaked(source: str, target: str, *, leaked_first: bool) -> None:
+    own, leaked = Asked("functions.get_weather:0", "get_weather", '{"city":"Oslo"}'), Text(ONE)
+    body = speak(source, [leaked, own] if leaked_first else [own, leaked], "tool_calls")
+    made = asked(target, ("get_weather", {"city": {"type": "string"}}))
+    first = "functions.get_weather:0", "Beijing" if leaked_first else "Oslo"
+    ids = set()
+    for chunks in cuts(body, splits=10):
+        numbers = map("call_{}".format, range(9))
+        answer = JUDGES[target].read(play(partial(pipeline, made, source=source, target=target, new_id=numbers.__next__), chunks))
+        assert not answer.faults
+        calls = [(call.id, call.value["city"]) for call in answer.calls]
+        assert calls[0] == first
+        assert [city for _, city in calls] == (["Beijing", "Oslo"] if leaked_first else ["Oslo", "Beijing"])
+        ids.add(calls[1][0])
+    assert len(ids) == 1
+    assert first[0] not in ids
 
 
 def test_a_chunk_with_everything_in_it() -> None:

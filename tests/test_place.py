@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from toolmend.place import Place
 
-TEXTS = st.lists(st.sampled_from(["`", "``", "```", "~~~", "~", "\n", " ", "\t", "a", "b c", "\n\n", "\r"]), max_size=30)
+TEXTS = st.lists(st.sampled_from(["`", "``", "```", "~~~", "~", "\n", " ", "\t", "a", "b c", "\n\n", "\r", ">", "- ", "1", ". "]), max_size=30)
 
 
 def place_behind(*pieces: str) -> Place:
@@ -40,7 +40,11 @@ def test_lines(pieces: list[str]) -> None:
 @pytest.mark.parametrize(
     ("text", "in_code", "in_fence"),
     [("a `b", True, False), ("a `b` c", False, False), ("``a` b", True, False), ("a `b\nc", False, False), ("```py\nx", True, True),
-     ("```\nx\n```\n", False, False), ("~~~\n```\n", True, True), ("````\n```\n", True, True), (" ```\nx", True, True), ("a ```\nx", False, False)],
+     ("```\nx\n```\n", False, False), ("~~~\n```\n", True, True), ("````\n```\n", True, True), (" ```\nx", True, True), ("a ```\nx", False, False),
+     ("> ```\n> x", True, True), ("> ```\n> x\n> ```\n", False, False), ("> ```\n> x\ny", False, False), (">> ~~~\n\n", False, False),
+     ("> ```\n```\nx", True, True), ("```\n> ```\nx", True, True), ("- ```\n  x", True, True), ("- ```\n  x\n  ```\n", False, False),
+     ("12. ```json\nx", True, True), ("> 1) * ```\n> x", True, True), ("1.```\nx", False, False), ("-" * 9 + " ```\nx", False, False),
+     ("> " * 17 + "```\nx", False, False)],
 )  # fmt: skip
 def test_code(text: str, *, in_code: bool, in_fence: bool) -> None:
     place = place_behind(text)

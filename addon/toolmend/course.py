@@ -79,9 +79,9 @@ IN_STRING = Course(_LEAVES.match, _STAYS, cuts=True)
 """JSON text inside a string: what ends it, or is illegal in it, is more than that."""
 
 _CONTROL = re.compile(r"[\x00-\x1f]")
-_LEAVES_LEAKED = re.compile(r'[^"\\]*+(?:\\[^\x00-\x1f][^"\\]*+)*+(?!\Z)')
+_LEAVES_LEAKED = re.compile(r'[^"\\]*+(?:\\["\\/bfnrtu][^"\\]*+)*+(?!\Z)')
 _STAYS_LEAKED = re.compile(
-    rb'[^"\\\x00-\x1f]*+(?:(?:\\(?:[bfnrt]|\\(?:[^"\\\x00-\x1f]|\\["\\]))|%b)[^"\\\x00-\x1f]*+)*+' % _TOLD
+    rb'[^"\\\x00-\x1f]*+(?:(?:\\(?:[bfnrt]|\\(?:[/bfnrtu]|\\["\\]))|%b)[^"\\\x00-\x1f]*+)*+' % _TOLD
 )
 
 
@@ -95,7 +95,7 @@ def _without_controls(text: str) -> str:
 
 
 IN_LEAKED_STRING = Course(_LEAVES_LEAKED.match, _STAYS_LEAKED, escapes=_without_controls, begun=_half, moves=True)
-"""The same in markup, where control characters become escapes; one behind a backslash is more than that."""
+"""The same in markup, where control characters become escapes; a backslash that escapes nothing is more than that."""
 
 
 @cache

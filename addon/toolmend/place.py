@@ -2,13 +2,21 @@
 
 Rule of this file: it is told of text once that text is decided, in order and in any pieces, and keeps a handful of numbers.
 Code is what Markdown makes code: a fence of three or more backticks or tildes at the beginning of a line, and a span between
-equally many backticks. A span is taken to end with its line, since a stream cannot tell whether it will be closed.
+equally many backticks. A span is taken to end with its line, since a stream cannot tell whether it will be closed. A fence may
+begin within a quotation or a list item, and is over where the quotation is.
 """
 
 import re
 import string
 
 _RUNS = re.compile(r"`+|~+")
+
+_WITHIN = re.compile(r"[ \t]*(?:>[ \t]*|(?:[-*+]|\d{1,9}[.)])[ \t]+)*")
+"""What a line of a quotation or of a list begins with."""
+
+_MAY_BE_WITHIN = re.compile(rf"{_WITHIN.pattern}(?:[-*+]|\d{{1,9}}[.)]?)?")
+MAX_WITHIN = 32
+"""Characters of it: three lists within one another have less."""
 
 WORD = frozenset(string.ascii_letters + string.digits + "_")
 """What a word goes on with. Chinese has no blanks between words, so its characters are none of these."""
@@ -17,7 +25,7 @@ WORD = frozenset(string.ascii_letters + string.digits + "_")
 class Place:
     """The place behind the text so far."""
 
-    __slots__ = ("_end", "_fence", "_fence_size", "_run", "_run_size", "_span", "line_start", "message_start")
+    __slots__ = ("_end", "_fence", "_fence_size", "_line", "_quoted", "_run", "_run_size", "_span", "line_start", "message_start")
 
     def __init__(self) -> None:
         self.line_start = True  # nothing but blanks since the line began
@@ -25,6 +33,8 @@ class Place:
         self._end = ""  # the last character
         self._fence = ""  # the character of an open fence, and how many of it
         self._fence_size = 0
+        self._quoted = False  # it is in a quotation
+        self._line: str | None = ""  # the line so far, while it is only what one of a quotation or a list begins with
         self._span = 0  # how many backticks opened the span that is open
         self._run = ""  # the run of backticks or tildes that the text ends with
         self._run_size = 0
@@ -56,10 +66,16 @@ class Place:
         """Text without backticks and tildes, or with lines of them that are over."""
         if self._run:
             self._end_run()
+        if self._quoted:
+            self._leave_quotation(text)
         line = text.rfind("\n") + 1
         if line:
             self.line_start = True
             self._span = 0
+            self._line = ""
+        if self._line is not None and line < len(text):
+            begin = None if text[line].isalpha() else self._line + text[line : line + MAX_WITHIN + 1]
+            self._line = begin if begin and len(begin) <= MAX_WITHIN and _MAY_BE_WITHIN.fullmatch(begin) else None
         if text and not text.isspace():
             self.message_start = False
             self.line_start = bool(line) and not text[line:].strip()
@@ -68,6 +84,7 @@ class Place:
         """A call stood here: what follows it begins a line, as far as calls are concerned."""
         self._end_run()
         self._end = ""
+        self._line = ""
         self.line_start = True
         self._span = 0
 
@@ -97,14 +114,30 @@ class Place:
         character, size = self._run, self._run_size
         self._run, self._run_size = "", 0
         at_start, self.line_start = self.line_start, False
+        line, self._line = self._line, None
         self.message_start = False
+        if self._quoted and line is not None and ">" not in line:
+            self._fence, self._quoted = "", False
         if self._fence:
+            at_start = at_start or (self._quoted and line is not None and not line.strip("> \t"))
             if at_start and character == self._fence and size >= self._fence_size:
-                self._fence = ""
-        elif at_start and size >= 3:
-            self._fence, self._fence_size = character, size
+                self._fence, self._quoted = "", False
+        elif size >= 3 and (at_start or (line is not None and _WITHIN.fullmatch(line))):
+            self._fence, self._fence_size, self._quoted = character, size, line is not None and ">" in line
         elif character == "`":
             if not self._span:
                 self._span = size
             elif self._span == size:
                 self._span = 0
+
+    def _leave_quotation(self, text: str) -> None:
+        """Whether a line that is no part of the quotation ends the fence in it."""
+        begins = self._line is not None and not self._line.strip()
+        *lines, last = text.split("\n")
+        for line in lines:
+            if begins and line.lstrip()[:1] != ">":
+                self._fence, self._quoted = "", False
+                return
+            begins = True
+        if begins and last.strip() and last.lstrip()[0] != ">":
+            self._fence, self._quoted = "", False

@@ -1,6 +1,7 @@
 """DeepSeek: DSML in its spellings (dialects.md 4.9), V3 and V3.1 (4.7, 4.8)."""
 
 import json
+import re
 
 from streams import pieces, request, tool
 
@@ -79,6 +80,7 @@ PATTERNS = {
         REQUEST, ["<‖DS", bars(DSML, "‖")[4:]], BOTH, rules=("dsml", "finish_reason"),
     ),
     "dsml-spaced": dsml(bars(DSML, "|").replace("|DSML|", " | DSML | ").replace("function_calls", "tool_use"), BOTH, 7),
+    "dsml-attributes-in-another-order": dsml(re.sub(r'(name="\w+") (string="\w+")', r'\2 type="x" \1', DSML), BOTH, 24),
     "dsml-no-block": dsml(DSML[DSML.index("<｜DSML｜invoke") : DSML.index("</｜DSML｜function")], BOTH, 8),
     "dsml-block-not-closed": dsml(DSML.removesuffix("\n</｜DSML｜function_calls>"), BOTH, 9),
     "dsml-types-by-schema": dsml(

@@ -167,6 +167,10 @@ PATTERNS = {
     "index-that-is-a-string": mended([calls(entry("0", "call_a", "get_weather", CITY))], "tool_call_index"),
     "no-type": mended([calls({"index": 0, "id": "call_a", "function": CALL}), more(CITY)], "tool_call_type"),
     "calls-that-are-no-list": mended([{"tool_calls": entry(0, "call_a", "get_weather", CITY)}], "tool_calls"),
+    "calls-under-their-places": mended(
+        [{"tool_calls": {"0": entry(0, "call_a", "get_weather", "")}}, {"tool_calls": {"0": {"function": {"arguments": CITY}}}}],
+        "tool_calls", "tool_call_index",
+    ),
     "name-and-arguments-beside-the-function": mended(
         [calls({"index": 0, "id": "call_a", "type": "function", **CALL}), calls({"index": 0, "arguments": CITY})], "tool_calls"
     ),

@@ -110,6 +110,10 @@ PATTERNS = {
         WEATHER, pieces(f'{S}{B}functions.task:0{A}{{\n "description": "a\n\tb"\n}}{C}{E}', 20),
         [("functions.task:0", "task", '{\n "description": "a\\n\\tb"\n}')], rules=RULES,
     ),
+    "backslashes-that-escape-nothing": Pattern(
+        WEATHER, pieces(f'{S}{B}functions.task:0{A}{{"description": "\\d+\\.py C:\\Temp \\$x \\\n\\n\\u00e9 \\\\d"}}{C}{E}', 24),
+        [("functions.task:0", "task", r'{"description": "\\d+\\.py C:\\Temp \\$x \\\n\n\u00e9 \\d"}')], rules=RULES,
+    ),
     "markers-inside-a-string": Pattern(
         WEATHER, pieces(f'{S}{B}functions.task:0{A}{{"description": "a {C} b {E} {B} \\" {{"}}{C}{E}', 21),
         [("functions.task:0", "task", f'{{"description": "a {C} b {E} {B} \\" {{"}}')], rules=RULES,

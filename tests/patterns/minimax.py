@@ -68,6 +68,7 @@ HARD_M3 = f'a {P}</content> b {P}</x> c {P}<x> d ]<]mini [1] &amp; é "\n\n'
 PATTERNS = {
     "m2": m2(f"Let me see.\n{M2}", BOTH, 1, content="Let me see.\n"),
     "m2-quotes": m2(M2.replace('"', "'").replace("'zone'", "zone"), BOTH, 2),
+    "m2-other-attributes": m2(M2.replace("<invoke", '<invoke id="1"').replace('">', '" type=\'string\' x=1>'), BOTH, 24),
     "m2-no-newlines-two-wrappers": m2(
         M2.replace("\n", "").replace("</invoke><invoke", "</invoke></minimax:tool_call><minimax:tool_call><invoke"), BOTH, 3
     ),

@@ -86,11 +86,20 @@ PATTERNS = {
     "hermes-raw-newlines": hermes(
         '<tool_call>{"name": "get_time", "arguments": {"zone": "a\n\tb"}}</tool_call>', [(None, "get_time", '{"zone": "a\\n\\tb"}')], 13
     ),
+    "hermes-backslashes-that-escape-nothing": hermes(
+        '<tool_call>{"name": "get_time", "arguments": {"zone": "\\w+ \\\\w"}}</tool_call>', [(None, "get_time", r'{"zone": "\\w+ \\w"}')], 24
+    ),
+    "hermes-arguments-first-backslashes": hermes(
+        '<tool_call>{"arguments": {"zone": "\\w"}, "name": "get_time"}</tool_call>', [(None, "get_time", r'{"zone": "\\w"}')], 25
+    ),
     "hermes-end-tag-in-a-string": hermes(
         '<tool_call>{"name": "get_time", "arguments": {"zone": "</tool_call>"}}</tool_call>', [(None, "get_time", '{"zone": "</tool_call>"}')], 14
     ),
     "hermes-not-offered": prose('<tool_call>{"name": "rm", "arguments": {}}</tool_call>', 15),
     "hermes-in-a-fence": prose(f"Write it so:\n```\n{H}\n```\nor `<tool_call>` like `{H[:40]}`", 16),
+    "hermes-in-a-fence-in-a-list": prose("1. Write:\n2. ```\n   " + H.replace("\n", "\n   ") + "\n   ```\n- or not", 46),
+    "hermes-in-a-fence-in-a-quotation": prose("> ```xml\n> " + H.replace("\n", "\n> ") + "\n> ```\n", 47),
+    "hermes-behind-a-quotation": hermes("> ```\n> x\n\n" + H, BOTH, 48, content="> ```\n> x\n\n"),
     "hermes-thoughts": Pattern(
         REQUEST, [{"reasoning_content": f"I could call {H}"}, {"reasoning_content": " or not."}, "No."],
         reasoning=f"I could call {H} or not.", content="No.", expected_finish="stop",
@@ -102,6 +111,7 @@ PATTERNS = {
     "coder-opening-tag-missing": xml(X.removeprefix("<tool_call>\n"), BOTH, 21),
     "coder-opening-tag-missing-later": xml(X.replace("</tool_call>\n<tool_call>", "</tool_call>"), BOTH, 22),
     "coder-one-line": xml(X.replace("\n", ""), BOTH, 23),
+    "coder-names-in-quotes": xml(X.replace("function=read_file", 'function="read_file"').replace("=zone", "='zone'"), BOTH, 45),
     "coder-no-parameter-end": xml(X.replace("\n</parameter>", ""), BOTH, 24),
     "coder-no-function-end": xml(X.replace("</function>\n", ""), BOTH, 25),
     "coder-types": xml(

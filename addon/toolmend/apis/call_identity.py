@@ -52,6 +52,13 @@ class Call:
         self.text = StringIO()
 
 
+def entries_of(calls: Any) -> list[Any]:
+    """The entries of calls that are no list: one alone, or all under their places, as PHP writes a list with gaps."""
+    if isinstance(calls, Mapping) and all(key.isdecimal() for key in calls):
+        return [{"index": key, **entry} if isinstance(entry, Mapping) else entry for key, entry in calls.items()]
+    return [calls]
+
+
 def inner_of(entry: Mapping[str, Any], kind: str) -> tuple[Mapping[str, Any], bool]:
     """What an entry has of a call's name and arguments, and whether it stands where it should."""
     inner = entry.get(kind)

@@ -28,6 +28,7 @@ from ..events import (
 )
 from ..sse import ServerSentEvent
 from ..tools import Tools
+from .call_identity import entries_of
 from .chat_calls import Calls
 from .chat_details import Run, put_seal, text_of
 from .chat_parts import parts_of
@@ -327,7 +328,7 @@ class Chat:
         entries = delta.get("tool_calls")
         legacy = delta.get("function_call")
         if entries and not isinstance(entries, list):
-            entries = [entries]
+            entries = entries_of(entries)
             regular = self._mended("tool_calls")
         if entries:
             if key == "message":  # here they stand in order, without index

@@ -1,7 +1,8 @@
-"""Arguments that stand in the text as JSON, passed on as they come.
+r"""Arguments that stand in the text as JSON, passed on as they come.
 
 Rule of this file: R3 of dialects.md. The text of the arguments is the model's own: it is not parsed and written anew, only
-followed, to find the brace that closes it. Raw control characters inside a string, which JSON forbids, are escaped.
+followed, to find the brace that closes it. What JSON forbids inside a string is escaped: raw control characters, and backslashes
+in front of what JSON has no escape for (`"\d+"`, `"echo \$HOME"`).
 """
 
 import re
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from ..reader import Reader
 
 _IN_STRING = re.compile(r'["\\\x00-\x1f]')
+_ESCAPED = frozenset('"\\/bfnrtu')
+"""What JSON has behind a backslash. XX: that `u` has its four digits behind it is not looked at."""
 _OUTSIDE = re.compile(r'["{}\[\]<]')
 _SCALAR = re.compile(r"[^\s,;{}\[\]\"<]*")
 MAX_SCALAR = 4096
@@ -93,8 +96,11 @@ def follow_object(scanner: Scanner, stops: tuple[str, ...], emit: Callable[[str]
             elif character != "\\":
                 pieces += text[sent : at - 1], json_text.inside(character)
                 sent = at
-            elif at < size:
-                at += 1  # what the backslash escapes
+            elif at < size and text[at] in _ESCAPED:
+                at += 1
+            elif at < size:  # it escapes nothing: it was to be one itself
+                pieces += text[sent:at], "\\"
+                sent = at
             else:
                 at -= 1  # the escape is cut: it waits for its second half
                 break
@@ -153,7 +159,7 @@ def read_string(scanner: Scanner) -> Reading[str | None]:
 
 
 def _string(scanner: Scanner) -> Reading[str | None]:
-    """The text of a JSON string, quotes and all, its raw control characters escaped."""
+    """The text of a JSON string, quotes and all, what JSON forbids in it escaped."""
     if (yield from scanner.peek()) != '"':
         return None
     pieces: list[str] = []
@@ -165,8 +171,9 @@ def _string(scanner: Scanner) -> Reading[str | None]:
         scanner.pos = end
         character = match.group() if match else ""
         if character == "\\" and end + 1 < len(scanner.text):
-            pieces.append(scanner.text[end : end + 2])
-            scanner.pos = end + 2
+            known = scanner.text[end + 1] in _ESCAPED
+            pieces.append(scanner.text[end : end + 2] if known else "\\\\")
+            scanner.pos = end + 1 + known
         elif character and character != "\\":
             scanner.pos = end + 1
             if character == '"':

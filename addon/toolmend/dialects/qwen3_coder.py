@@ -12,16 +12,16 @@ The opening `<tool_call>` is often missing (3 of 16 turns). One newline before a
 the Qwen3-Coder chat template.
 """
 
-from .tag import Tag
+from .tag import QUOTED, Tag
 from .tags import TagDialect
 
-CALL = Tag(("<function=",), (">",), ("</function>",))
+CALL = Tag(("<function=",), (">",), ("</function>",), QUOTED)
 
 QWEN3_CODER = TagDialect(
     "qwen3_coder",
     wrapper=Tag(("<tool_call>",), end=("</tool_call>",)),
     call=CALL,
     arguments="parameters",
-    parameter=Tag(("<parameter=",), (">\n", ">\r\n", ">"), ("\n</parameter>", "\r\n</parameter>", "</parameter>")),
+    parameter=Tag(("<parameter=",), (">\n", ">\r\n", ">"), ("\n</parameter>", "\r\n</parameter>", "</parameter>"), QUOTED),
     ambiguous=True,
 )

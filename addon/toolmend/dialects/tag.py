@@ -7,8 +7,18 @@ from ..value import value
 NAME = re.compile(r"(?P<name>[^\s<>{}]+)")
 """A bare name."""
 
-ATTRIBUTE = re.compile(r"""name\s*=\s*["']?(?P<name>[^"'<>]+?)["']?(\s+string\s*=\s*["']?(?P<string>true|false)["']?)?""")
-"""`name="N"`, in double, single or no quotes; DSML says with `string` whether the value is raw text or JSON."""
+QUOTED = re.compile(r"""["']?(?P<name>[^\s<>{}"']+)["']?""")
+"""A bare name, in quotes or not."""
+
+_OTHER = r"""[\w:.-]+\s*=\s*(?:"[^"]*"|'[^']*'|[^\s"'=]+)"""
+_WORD = r"""[^\s"'<>=]++"""
+_STRING = r"""(?:(?=(?:[^"']|"[^"]*"|'[^']*')*?\bstring\s*=\s*["']?(?P<string>true|false)\b)|)"""
+
+ATTRIBUTE = re.compile(
+    rf"""{_STRING}(?:{_OTHER}\s++)*?name\s*+=\s*+["']?\s*+(?P<name>{_WORD}(?:\s++{_WORD})*?)\s*["']?(?:\s++{_OTHER})*"""
+)
+"""`name="N"`, in double, single or no quotes, among other attributes in any order; DSML says with `string` whether the value is
+raw text or JSON."""
 
 
 @value

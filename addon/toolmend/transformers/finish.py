@@ -11,6 +11,7 @@ XX where text follows a reason that was believed, the choice gets a second one b
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from ..apis.reasons import meant
 from ..events import (
     Event,
     Finish,
@@ -31,7 +32,7 @@ _ENDS = (MessageEnd, Usage, StreamError)
 
 
 class FinishReason:
-    """Of `stop` and `tool_calls` it tells the right one. Other words (length, content_filter) stay: they say more."""
+    """Of `stop`, in whatever word, and `tool_calls` it tells the right one. Others (length, content_filter) say more and stay."""
 
     def __init__(self, fired: Callable[[str], None], off: frozenset[str] = frozenset()) -> None:
         self._fired = fired
@@ -113,8 +114,9 @@ class FinishReason:
 
     def _right(self, event: Finish) -> Finish:
         called = event.choice in self._called
-        wrong = ("stop", "function_call") if called else ("tool_calls",)
-        if event.finish_reason not in wrong or "finish_reason" in self._off:
+        reason = event.finish_reason
+        wrong = (reason == "function_call" or meant(reason) == "stop") if called else reason == "tool_calls"
+        if not wrong or "finish_reason" in self._off:
             return event
         self._fired("finish_reason")
         return replace(event, finish_reason="tool_calls" if called else "stop")

@@ -182,8 +182,11 @@ class Markup:
                 choice = self._choice(event.choice)
                 self._apply(choice, choice.reader.native(begins=begins))
                 index = self._native_index(event)
-                held.items.append(event if index == event.index else replace(event, index=index))
-                held.changed |= index != event.index
+                native = event if index == event.index else replace(event, index=index)
+                if isinstance(native, ToolCallStart):
+                    native = self._native_id(native, choice.reader)
+                held.items.append(native)
+                held.changed |= native is not event
             case _:
                 held.items.append(event)
 
@@ -199,6 +202,13 @@ class Markup:
         if event.index not in choice.native:
             choice.native[event.index] = choice.reader.take_index(event.index)
         return choice.native[event.index]
+
+    def _native_id(self, event: ToolCallStart, reader: Reader) -> ToolCallStart:
+        """One of the upstream's own calls; another id if a call in the text has that one, and none in the text will have it."""
+        if event.id in reader.ids:
+            event = replace(event, id=reader.new_id())
+        reader.ids.add(event.id)
+        return event
 
     def _apply(self, choice: _Choice, ops: list[Op]) -> None:
         """Carries out what the reader decided. Events go where the last decided character stood, or in front of the next.
