@@ -18,8 +18,7 @@ from .codec import Reply
 from .responses_follow import FRAMES, LIFE, TEXTS, Announced, Followed, announced_as
 from .responses_items import Output
 from .responses_object import ENDS, begun, estimate, failed, usage_object
-from .responses_read import TERMINAL, understood
-from .responses_shapes import CALLS, Item, Shape
+from .responses_shapes import CALLS, TERMINAL, Item, Shape, understood
 from .responses_whole import Wires
 
 _TOLD = ("id", "call_id", "name", "content", "summary")
