@@ -177,6 +177,7 @@ SECRETS = [
     ({"request": {"messages": [{"tool_calls": [{"function": {"arguments": '{"a":{"password":"abcdefgh"}}'}}]}]}}, {"abcdefgh"}),
     ({"request": {"input": [{"arguments": '{"api_key":"abc'}, {"arguments": {"token": "abcdefgh"}}, {"arguments": "\ud800"}]}}, {"abcdefgh"}),
     ({"request": [], "upstream": {"secret": "abcdefgh"}}, {"abcdefgh"}),
+    ({"request": {"tools": [{"type": "mcp", "authorization": "Bearer abcdefgh"}]}}, {"Bearer abcdefgh", "abcdefgh"}),
     # what has the shape of a key is one, wherever it stands
     ({"path": f"/proxy/gsk_{BODY}/v1/chat/completions"}, {f"gsk_{BODY}"}),
     ({"path": f"/v1/x?next=%68f_{BODY}"}, {f"hf_{BODY}"}),
