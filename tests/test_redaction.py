@@ -141,6 +141,7 @@ SECRETS = [
     ({"path": "//user:password1@host/x"}, {"user:password1", "password1"}),
     ({"path": "//user:pass%2Bword@host/x"}, {"user:pass%2Bword", "pass%2Bword", "pass+word"}),
     ({"path": "/v1/x?pwd=abcdefgh&pass=bcdefghi&jwt=cdefghij&compass=defghijk"}, {"abcdefgh", "bcdefghi", "cdefghij"}),
+    ({"path": "/v1/x?auth=abcdefgh&oauth=bcdefghi&author=cdefghij"}, {"abcdefgh", "bcdefghi"}),
     ({"request": {"AccountKey": "abcdefgh", "license_key": "bcdefghi", "jwt": "cdefghij", "key": "defghijk"}}, {"abcdefgh", "bcdefghi", "cdefghij"}),
     ({"path": "/models//@cf/meta?"}, set()),
     (
@@ -195,6 +196,7 @@ SECRETS = [
         {"abcdefgh", "bcdefghi"},
     ),
     ({"request": {"properties": {"headers": {"type": "object", "key": "of the header"}}}}, set()),
+    ({"request": {"readers": {"x-functions-key": "abcdefgh"}}}, set()),
     ({"request": {"messages": [{"content": "postgres://username:password@localhost, see //a/b@c"}]}}, set()),
 ]
 

@@ -17,6 +17,7 @@ from streams import cuts, pieces
 from toolmend.apis import responses, responses_read
 from toolmend.apis.codec import Reply
 from toolmend.apis.responses import Responses
+from toolmend.apis.responses_known import Unclaimed
 from toolmend.config.settings import Settings
 from toolmend.events import Event, Finish, MessageEnd, StreamError, Usage
 from toolmend.fold import Message, fold
@@ -325,6 +326,16 @@ def test_texts(events: list[dict[str, Any]], text: str, thoughts: str) -> None:
     assert told.finish == Finish("stop")
     assert told.usage == Usage(10, 5, 4, 1, 2)
     assert sum(type(event).__name__ == "MessageStart" for event in events_of(events)) == 1
+
+
+def test_what_is_claimed_is_gone() -> None:
+    told = Unclaimed()
+    told.add("output_text", "Hi you")
+    assert told.claim("output_text", "Hi") == "Hi"
+    told.add("output_text", "!")
+    assert told.claim("output_text", "Ho") == ""
+    assert told.claim("output_text", " you! And") == " you!"
+    assert told.claim("output_text", "Hi") == ""
 
 
 def test_refusals_and_seals() -> None:
