@@ -208,6 +208,7 @@ def without(events: Iterable[dict[str, Any]], *names: str) -> list[dict[str, Any
         (turn([ANNOUNCED, DELTAS[1], ARGS_DONE]), [("call_0", "task", 'ty": 1}', "function", False)]),
         (turn([ANNOUNCED, *DELTAS, {**ARGS_DONE, "arguments": '{"city":2}'}]), [("call_0", "task", '{"city": 1}', "function", False)]),
         (turn(call(0, [])), [("call_0", "task", "{}", "function", True)]),
+        (turn([{**ITEM_DONE, "item": {**ITEM_DONE["item"], "arguments": None}}]), [("call_0", "task", "{}", "function", True)]),
         (turn(call(0, [], custom=True)), [("call_0", "task", "", "custom", True)]),
         (turn(call(0, ["*** Begin", ' "x"\n'], custom=True)), [("call_0", "task", '*** Begin "x"\n', "custom", True)]),
         (turn([*call(0, ["a"], custom=True)[:2], call(0, ["b"], custom=True)[2]]), [("call_0", "task", "a", "custom", False)]),
