@@ -125,7 +125,7 @@ class Mending(Followed):
             changed["item_id"] = item.wire.get("id", changed["item_id"])
         if item.part is None:
             return
-        index = f"{item.part.shape.holder}_index"
+        index = item.part.shape.index
         if index in changed:
             changed[index] = len(item.wire.get(item.part.shape.holder, ()))
         if "annotation" in changed:

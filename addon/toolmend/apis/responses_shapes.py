@@ -19,7 +19,7 @@ class Shape:
     """How one kind of text is written: `{events}.delta` and `.done`, for a part inside `{frame}.added` and `.done`.
 
     `part` is its type, "" for what a call is made with. The whole of it stands in `member`; `holder` is the list of its
-    item that the part goes to, `{holder}_index` its place there.
+    item that the part goes to, and `index` tells its place there.
     """
 
     item: str
@@ -28,6 +28,7 @@ class Shape:
     frame: str
     member: str
     holder: str
+    index: str
 
     @property
     def beside(self) -> dict[str, Any]:
@@ -36,18 +37,26 @@ class Shape:
 
     def index_in(self, data: Mapping[str, Any]) -> int:
         """The place of the part that an event is of."""
-        index = data.get(f"{self.holder}_index")
+        index = data.get(self.index)
         return index if type(index) is int else 0
 
 
-TEXT = Shape("message", "output_text", "response.output_text", "response.content_part", "text", "content")
-REFUSAL = Shape("message", "refusal", "response.refusal", "response.content_part", "refusal", "content")
+TEXT = Shape("message", "output_text", "response.output_text", "response.content_part", "text", "content", "content_index")
+REFUSAL = Shape("message", "refusal", "response.refusal", "response.content_part", "refusal", "content", "content_index")
 SUMMARY = Shape(
-    "reasoning", "summary_text", "response.reasoning_summary_text", "response.reasoning_summary_part", "text", "summary"
+    "reasoning",
+    "summary_text",
+    "response.reasoning_summary_text",
+    "response.reasoning_summary_part",
+    "text",
+    "summary",
+    "summary_index",
 )
-THOUGHT = Shape("reasoning", "reasoning_text", "response.reasoning_text", "response.content_part", "text", "content")
-ARGUMENTS = Shape("function_call", "", "response.function_call_arguments", "", "arguments", "")
-INPUT = Shape("custom_tool_call", "", "response.custom_tool_call_input", "", "input", "")
+THOUGHT = Shape(
+    "reasoning", "reasoning_text", "response.reasoning_text", "response.content_part", "text", "content", "content_index"
+)
+ARGUMENTS = Shape("function_call", "", "response.function_call_arguments", "", "arguments", "", "")
+INPUT = Shape("custom_tool_call", "", "response.custom_tool_call_input", "", "input", "", "")
 
 SHAPES = (TEXT, REFUSAL, SUMMARY, THOUGHT, ARGUMENTS, INPUT)
 PARTS = {shape.part: shape for shape in SHAPES if shape.part}
@@ -100,7 +109,7 @@ class Item:
     def at(self, shape: Shape) -> dict[str, Any]:
         """Where an event of its open part belongs."""
         at = {"item_id": self.wire.get("id"), "output_index": self.place}
-        return {**at, f"{shape.holder}_index": len(self.wire.get(shape.holder, ()))} if shape.part else at
+        return {**at, shape.index: len(self.wire.get(shape.holder, ()))} if shape.part else at
 
     def broken_off(self) -> dict[str, Any]:
         """As it stands while it is open."""
