@@ -175,6 +175,10 @@ ANNOUNCED, *REST = call(0, HALVES)
 DELTAS, ARGS_DONE, ITEM_DONE = REST[:2], REST[2], REST[3]
 
 
+def at_the_end(*output: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "response.completed", "response": {**DONE, "output": [*output]}}
+
+
 def without(events: Iterable[dict[str, Any]], *names: str) -> list[dict[str, Any]]:
     return [{name: value for name, value in event.items() if name not in names} for event in events]
 
@@ -192,8 +196,8 @@ def without(events: Iterable[dict[str, Any]], *names: str) -> list[dict[str, Any
         (turn([ITEM_DONE]), [GOOD]),
         (turn(REST), [GOOD]),
         (turn([ANNOUNCED, DELTAS[0], ARGS_DONE, ITEM_DONE]), [GOOD]),
-        ([*turn(end={**DONE, "output": []})[:-1], {"type": "response.completed", "response": {**DONE, "output": [ITEM_DONE["item"]]}}], [GOOD]),
-        ([{"type": "response.completed", "response": {**DONE, "output": [ITEM_DONE["item"]]}}], [GOOD]),
+        ([*turn(end={**DONE, "output": []})[:-1], at_the_end(ITEM_DONE["item"])], [GOOD]),
+        ([at_the_end(ITEM_DONE["item"])], [GOOD]),
         (turn([{**ANNOUNCED, "item": {**ANNOUNCED["item"], "arguments": '{"city": 1}'}}]), [GOOD]),
         (turn([{**ANNOUNCED, "item": {**ANNOUNCED["item"], "name": ""}}, *REST]), [GOOD]),
         (turn(without([ANNOUNCED, *REST], "item_id")), [GOOD]),
@@ -209,6 +213,11 @@ def without(events: Iterable[dict[str, Any]], *names: str) -> list[dict[str, Any
         (turn([ANNOUNCED, *DELTAS, {**ARGS_DONE, "arguments": '{"city":2}'}]), [("call_0", "task", '{"city": 1}', "function", False)]),
         (turn(call(0, [])), [("call_0", "task", "{}", "function", True)]),
         (turn([{**ITEM_DONE, "item": {**ITEM_DONE["item"], "arguments": None}}]), [("call_0", "task", "{}", "function", True)]),
+        (turn([{**ITEM_DONE, "item": {**ITEM_DONE["item"], "call_id": [1]}}]), [("fc_0", *GOOD[1:])]),
+        (  # at the end its id and its place are others
+            [*turn([ANNOUNCED, *REST])[:-1], at_the_end({"type": "unheard_of"}, {**ITEM_DONE["item"], "id": "other"})],
+            [GOOD],
+        ),
         (turn(call(0, [], custom=True)), [("call_0", "task", "", "custom", True)]),
         (turn(call(0, ["*** Begin", ' "x"\n'], custom=True)), [("call_0", "task", '*** Begin "x"\n', "custom", True)]),
         (turn([*call(0, ["a"], custom=True)[:2], call(0, ["b"], custom=True)[2]]), [("call_0", "task", "a", "custom", False)]),
