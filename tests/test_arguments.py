@@ -52,6 +52,7 @@ WHOLE = {
     '{"a": "x\ny\tz"}': ('{"a": "x\\ny\\tz"}', ""),
     '{\n"a": 1}': ('{\n"a": 1}', ""),
     '{"a": "x\\\ny"}': ('{"a": "x\\\\\\ny"}', ""),
+    r'{"a": "x\ y"}': (r'{"a": "x\ y"}', ""),
     '{"a": "\x00"}': ('{"a": "\\u0000"}', ""),
     "[1, 2]": ("[1, 2]", None),
     "nil": ("nil", None),
@@ -92,6 +93,14 @@ def test_what_is_broken_off_is_not_completed(text: str) -> None:
     assert read(list(text), broken=True) == (text, "", False)
 
 
+@pytest.mark.parametrize("text", [" ", "null"])
+def test_what_comes_late_stands_behind(text: str) -> None:
+    arguments = Arguments()
+    arguments.feed(text)
+    assert arguments.end(broken=False) == "{}"
+    assert arguments.feed('{"a": 1}') == ("", '{"a": 1}')
+
+
 def test_regular_text_is_never_held() -> None:
     text = json.dumps({"path": "a/b.py", "content": 'x = "<y>" # é\n```' * 50})
     arguments = Arguments()
@@ -102,14 +111,22 @@ def test_regular_text_is_never_held() -> None:
 @pytest.mark.parametrize("text", ["<" + "a" * MAX_OPENING, "```" + " " * MAX_OPENING, "null" + " " * MAX_OPENING])
 def test_what_is_held_in_front_has_a_bound(text: str) -> None:
     arguments = Arguments()
-    assert "".join(arguments.feed(piece)[0] for piece in text) == text
+    assert [arguments.feed(piece) for piece in text[: MAX_OPENING - 1]] == [("", "")] * (MAX_OPENING - 1)
+    assert arguments.feed(text[MAX_OPENING - 1]) == (text[:MAX_OPENING], "")
+    assert arguments.feed(text[MAX_OPENING]) == (text[MAX_OPENING], "")
+
+
+def test_what_cannot_become_an_opening_is_held_no_longer() -> None:
+    arguments = Arguments()
+    assert arguments.feed("<a <b> {") == ("<a <b> {", "")
+    assert arguments.feed("x") == ("x", "")
 
 
 def test_a_string_that_is_held_has_a_bound() -> None:
     arguments = Arguments()
     held = '"' + "x" * (MAX_STRING - 2)
     assert arguments.feed(held) == ("", "")
-    assert arguments.feed("yz") == (held + "yz", "")
+    assert arguments.feed("y") == (held + "y", "")
     assert arguments.feed("z") == ("z", "")
 
 

@@ -1,6 +1,6 @@
 """Settings that are wrong in every way there is: the start is refused, and the sentence says why. Never silently inactive (R22).
 
-Some of these stand in tests/e2e/test_broken_settings_start.py, too, before a real mitmdump.
+Some of these stand in tests/e2e/test_settings_start.py, too, before a real mitmdump.
 """
 
 import logging

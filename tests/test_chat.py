@@ -1,4 +1,4 @@
-"""apis/chat.py with chat_shape, chat_write and chat_reports: chunks that are as they should be, and chunks that are not."""
+"""apis/chat.py with chat_read, chat_shape, chat_write and chat_reports: chunks that are as they should be, and chunks that are not."""
 
 import json
 from typing import Any
@@ -16,6 +16,7 @@ from toolmend import tools
 from toolmend.apis.chat import Chat
 from toolmend.apis.chat_details import text_of
 from toolmend.apis.chat_reports import usage_of
+from toolmend.apis.codec import Reply
 from toolmend.apis.error_words import stream_error
 from toolmend.events import (
     Event,
@@ -49,7 +50,7 @@ def through(data: list[Any], asked: dict[str, Any] | None = REQUEST) -> tuple[li
     """What the codec alone makes of events, and the rules that fired."""
     rules: list[str] = []
     offered = tools.UNKNOWN if asked is None else tools.of_chat(asked)
-    codec = Chat(offered, lambda: "call_0", lambda rule: None if rule in rules else rules.append(rule))
+    codec = Chat(Reply(offered, lambda: "call_0", lambda rule: None if rule in rules else rules.append(rule)))
     out = b"".join(codec.encode(codec.decode(sse)) for sse in Decoder().feed(b"".join(map(event, data))))
     return [json.loads(sse.data) for sse in Decoder().feed(out) if sse.data], rules
 
@@ -236,7 +237,7 @@ def test_what_is_no_message_passes(body: bytes) -> None:
 
 
 def test_events_of_a_chunk() -> None:
-    codec = Chat(tools.UNKNOWN, lambda: "call_0", lambda _: None)
+    codec = Chat(Reply(tools.UNKNOWN, lambda: "call_0", lambda _: None))
     (sse,) = Decoder().feed(event({**chunk(HI), "usage": {"prompt_tokens": 1}, "error": "bad"}))
     assert codec.decode(sse).events == (MessageStart(), TextDelta("Hi"), Usage(1), StreamError("error", "bad"))
     (sse,) = Decoder().feed(DONE)
@@ -270,7 +271,7 @@ def test_errors() -> None:
 
 def told(data: list[Any]) -> list[Event]:
     """The events of a stream, which is regular."""
-    codec = Chat(tools.UNKNOWN, lambda: "call_0", pytest.fail)
+    codec = Chat(Reply(tools.UNKNOWN, lambda: "call_0", pytest.fail))
     frames = [codec.decode(sse) for sse in Decoder().feed(b"".join(map(event, data)))]
     assert b"".join(map(codec.encode, frames)) == b"".join(map(event, data))
     return [each for frame in frames for each in frame.events]
@@ -427,7 +428,7 @@ WHOLE: dict[str, tuple[dict[str, Any], list[Event]]] = {
 def test_what_a_whole_message_tells(name: str) -> None:
     given, expected = WHOLE[name]
     body = json.dumps(given).encode()
-    frame = Chat(tools.UNKNOWN, lambda: "call_0", pytest.fail).decode_message(body)
+    frame = Chat(Reply(tools.UNKNOWN, lambda: "call_0", pytest.fail)).decode_message(body)
     assert list(frame.events) == expected
     assert pipeline().message(body) is body
 
@@ -497,7 +498,7 @@ REWRITTEN: dict[str, tuple[dict[str, Any], list[Event], dict[str, Any]]] = {
 @pytest.mark.parametrize("name", REWRITTEN)
 def test_rewriting_reasoning(name: str) -> None:
     delta, events, expected = REWRITTEN[name]
-    codec = Chat(tools.UNKNOWN, lambda: "call_0", lambda _: None)
+    codec = Chat(Reply(tools.UNKNOWN, lambda: "call_0", lambda _: None))
     (sse,) = Decoder().feed(event(chunk(delta)))
     codec.decode(sse)
     out = codec.encode(Frame(sse, tuple(events), touched=True))
@@ -506,7 +507,7 @@ def test_rewriting_reasoning(name: str) -> None:
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
 def test_what_comes_with_the_end_goes_in_front_of_it(newline: str) -> None:
-    codec = Chat(tools.UNKNOWN, lambda: "call_0", lambda _: None)
+    codec = Chat(Reply(tools.UNKNOWN, lambda: "call_0", lambda _: None))
     opened = {"index": 0, "id": "a", "type": "function", "function": {"name": "task", "arguments": ""}}
     codec.decode(Decoder().feed(event(chunk({"role": "assistant", "tool_calls": [opened]}), newline))[0])
     (done,) = Decoder().feed(event("[DONE]", newline))
@@ -545,7 +546,7 @@ def test_any_details_pass(deltas: list[dict[str, Any]]) -> None:
 
 def test_details_cost_no_chunk_that_follows_them_its_shape(monkeypatch: pytest.MonkeyPatch) -> None:
     """However many there were, text behind them is not parsed."""
-    codec = Chat(tools.UNKNOWN, lambda: "call_0", lambda _: None)
+    codec = Chat(Reply(tools.UNKNOWN, lambda: "call_0", lambda _: None))
     for data in [ROLE, *(chunk(thought(str(n))) for n in range(99)), chunk({"content": "a"}), chunk({"content": "b"})]:
         codec.decode(Decoder().feed(event(data))[0])
     monkeypatch.setattr("toolmend.json_text.loads", lambda _: pytest.fail("parsed"))

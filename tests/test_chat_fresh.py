@@ -442,7 +442,7 @@ def test_any_events_make_a_legal_stream(events: list[Event], sizes: list[int], a
 def test_our_own_decoder_reads_it_back(events: list[Event]) -> None:
     """Two proxies in a row: what the writer says is regular."""
     rules: list[str] = []
-    codec = Chat(tools.UNKNOWN, lambda: "call_0", rules.append)
+    codec = Chat(Reply(tools.UNKNOWN, lambda: "call_0", rules.append))
     body = written(events)
     decoder = Decoder()
     frames = [codec.decode(each) for each in [*decoder.feed(body), *decoder.close()]]

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from toolmend.recordings import echo
 from toolmend.recordings.alike import Alike
 from toolmend.recordings.disguises import spellings
-from toolmend.recordings.echo import SUSPICIOUS, EchoMask
+from toolmend.recordings.echo import EchoMask
+from toolmend.recordings.echo_sought import PIECE, SUSPICIOUS
 
 KEY = "sk-ant-api03-AbC_9/xYz"
 
@@ -391,11 +392,11 @@ def test_other_secrets(secret: str, texts: list[str], expected: list[str]) -> No
         assert masked(chunks, (secret,)) == chat(*expected)
 
 
-LONG = "".join(f"{n:x}G" for n in range(echo.PIECE))
+LONG = "".join(f"{n:x}G" for n in range(PIECE))
 """Longer than a piece; no part of it is like another."""
 
 
-@pytest.mark.parametrize("length", [*range(echo.PIECE - 1, echo.PIECE + 6), 2 * echo.PIECE - 4, 2 * echo.PIECE - 3, len(LONG)])
+@pytest.mark.parametrize("length", [*range(PIECE - 1, PIECE + 6), 2 * PIECE - 4, 2 * PIECE - 3, len(LONG)])
 def test_a_long_secret_is_masked_whole(length: int) -> None:
     secret = LONG[:length]
     coded = base64.b64encode(secret.encode()).decode().rstrip("=")

@@ -65,6 +65,18 @@ def test_a_comment_that_went_ahead_does_not_come_again() -> None:
     assert b"".join(ledger.rest()) == A.raw + B.raw + C.raw
 
 
+def test_a_comment_that_went_ahead_stays_where_it_is_when_what_came_before_is_forgotten() -> None:
+    ledger, _ = begun(A)
+    ledger.begin(B.raw + COMMENT.raw, out := [COMMENT.raw])
+    ledger.enter(B)
+    ledger.went_ahead(COMMENT.raw, out)
+    ledger.begin(C.raw, out := [b"A"])
+    ledger.enter(C)
+    ledger.leave(A, out, given=True)
+    ledger.begin(b"", [])
+    assert b"".join(ledger.rest()) == B.raw + C.raw
+
+
 def test_a_comment_goes_ahead_of_what_left_and_gave_nothing() -> None:
     ledger, out = begun(A)
     ledger.leave(A, out, given=False)

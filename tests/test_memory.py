@@ -13,7 +13,10 @@ import pytest
 
 from toolmend import memory
 
-PAGES = """
+MALLINFO = platform.libc_ver()[0] == "glibc" and hasattr(ctypes.CDLL(None), "mallinfo2")
+
+
+SETTLED = """
 import ctypes, sys
 from toolmend import memory
 
@@ -25,6 +28,11 @@ libc = ctypes.CDLL(None)
 libc.mallinfo2.restype = Told
 if sys.argv[1:]:
     memory.settle()
+"""
+"""Settles if it is told to, and knows what malloc tells of itself."""
+
+
+PAGES = f"""{SETTLED}
 before = libc.mallinfo2().hblks
 for _ in range(2):
     data = None  # given back: with it, glibc learns
@@ -34,6 +42,15 @@ small = bytes(262144)
 print(libc.mallinfo2().hblks - before)
 """
 """Tells how many have pages of their own: of one large block, and of that and the buffer of a read."""
+
+
+TOP = f"""{SETTLED}
+for count in (3000, 6000):
+    blocks = [bytes(4000) for _ in range(count)]
+    del blocks
+    print(libc.mallinfo2().keepcost // 2**20)
+"""
+"""Tells how many MiB are kept at the heap's end when 12 MB, and 24, were given back."""
 
 
 IDLE = """
@@ -77,10 +94,16 @@ def told(script: str, *arguments: str) -> str:
     return run.stdout.strip()
 
 
-@pytest.mark.skipif(platform.libc_ver()[0] != "glibc" or not hasattr(ctypes.CDLL(None), "mallinfo2"), reason="it is glibc's way")
+@pytest.mark.skipif(not MALLINFO, reason="it is glibc's way")
 def test_large_blocks_have_pages_of_their_own() -> None:
     assert told(PAGES).split() == ["0", "0"]
     assert told(PAGES, "settled").split() == ["1", "1"]
+
+
+@pytest.mark.skipif(not MALLINFO, reason="it is glibc's way")
+def test_what_requests_take_is_kept_for_the_next() -> None:
+    assert told(TOP).split() == ["0", "0"]
+    assert told(TOP, "settled").split() == ["11", "0"]
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="it is glibc's way")
@@ -100,15 +123,22 @@ def test_modules_are_no_garbage_until_the_script_is_loaded_anew() -> None:
     assert gc.callbacks == before
 
 
-def test_what_was_loaded_before_is_not_kept() -> None:
+@pytest.mark.parametrize("again", [False, True])
+def test_what_was_loaded_before_is_not_kept(again: bool) -> None:
+    """To look for it takes time, and the first time there is nothing."""
+
     class Module:
         def __init__(self) -> None:
             self.itself = self
 
-    gone = weakref.ref(Module())
-    memory.settle(again=True)
-    memory.unsettle()
-    assert gone() is None
+    gc.disable()
+    try:
+        gone = weakref.ref(Module())
+        memory.settle(again=True) if again else memory.settle()
+        memory.unsettle()
+        assert (gone() is None) is again
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize("error", [OSError, AttributeError, TypeError])

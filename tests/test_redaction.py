@@ -141,6 +141,7 @@ SECRETS = [
     ({"path": "//user:password1@host/x"}, {"user:password1", "password1"}),
     ({"path": "//user:pass%2Bword@host/x"}, {"user:pass%2Bword", "pass%2Bword", "pass+word"}),
     ({"path": "/v1/x?pwd=abcdefgh&pass=bcdefghi&jwt=cdefghij&compass=defghijk"}, {"abcdefgh", "bcdefghi", "cdefghij"}),
+    ({"path": "/v1/x?auth=abcdefgh&oauth=bcdefghi&author=cdefghij"}, {"abcdefgh", "bcdefghi"}),
     ({"request": {"AccountKey": "abcdefgh", "license_key": "bcdefghi", "jwt": "cdefghij", "key": "defghijk"}}, {"abcdefgh", "bcdefghi", "cdefghij"}),
     ({"path": "/models//@cf/meta?"}, set()),
     (
@@ -177,6 +178,7 @@ SECRETS = [
     ({"request": {"messages": [{"tool_calls": [{"function": {"arguments": '{"a":{"password":"abcdefgh"}}'}}]}]}}, {"abcdefgh"}),
     ({"request": {"input": [{"arguments": '{"api_key":"abc'}, {"arguments": {"token": "abcdefgh"}}, {"arguments": "\ud800"}]}}, {"abcdefgh"}),
     ({"request": [], "upstream": {"secret": "abcdefgh"}}, {"abcdefgh"}),
+    ({"request": {"tools": [{"type": "mcp", "authorization": "Bearer abcdefgh"}]}}, {"Bearer abcdefgh", "abcdefgh"}),
     # what has the shape of a key is one, wherever it stands
     ({"path": f"/proxy/gsk_{BODY}/v1/chat/completions"}, {f"gsk_{BODY}"}),
     ({"path": f"/v1/x?next=%68f_{BODY}"}, {f"hf_{BODY}"}),
@@ -194,6 +196,7 @@ SECRETS = [
         {"abcdefgh", "bcdefghi"},
     ),
     ({"request": {"properties": {"headers": {"type": "object", "key": "of the header"}}}}, set()),
+    ({"request": {"readers": {"x-functions-key": "abcdefgh"}}}, set()),
     ({"request": {"messages": [{"content": "postgres://username:password@localhost, see //a/b@c"}]}}, set()),
 ]
 

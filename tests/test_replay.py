@@ -11,6 +11,7 @@ from patterns import recorded_patterns
 from streams import at_every_place
 from toolmend import replay
 from toolmend.dialects import DIALECTS
+from toolmend.pipeline import Pipeline
 from toolmend.recordings.event_diff import diff
 from toolmend.recordings.verification import check
 
@@ -57,7 +58,7 @@ def broken(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("file", "content"),
     [
-        *(("meta.json", "{"), ("upstream.idx", '{"off": 1}'), ("request.json", "[")),
+        *(("meta.json", "{"), ("upstream.idx", '{"off": 1}'), ("upstream.idx", '{"off": 0,\n{}'), ("request.json", "[")),
         *(("meta.json", "[]"), ("meta.json", "{}"), ("request.json", "[1]"), ("request.json", "[" * 100_000)),
     ],
 )
@@ -81,6 +82,17 @@ def test_what_the_index_misses_is_one_chunk_more(broken: Path) -> None:
     recording = replay.load(broken)
     assert len(recording.chunks) == 3
     assert b"".join(recording.chunks) == (broken / "upstream.sse").read_bytes()
+
+
+def test_what_cannot_be_mended_is_no_replay(broken: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The client would get what came, and that may be what it is to get."""
+
+    def fail(*_: object) -> None:
+        raise KeyError
+
+    monkeypatch.setattr(Pipeline, "_event", fail)
+    with pytest.raises(replay.RecordingError, match=f"{broken}: the mending failed: KeyError in fail "):
+        replay.replay(replay.load(broken))
 
 
 def test_ids_are_taken_from_the_recording(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from streams import cuts, pieces
 from toolmend.apis import responses, responses_read
 from toolmend.apis.codec import Reply
 from toolmend.apis.responses import Responses
+from toolmend.apis.responses_known import Unclaimed
 from toolmend.config.settings import Settings
 from toolmend.events import Event, Finish, MessageEnd, StreamError, Usage
 from toolmend.fold import Message, fold
@@ -174,6 +175,10 @@ ANNOUNCED, *REST = call(0, HALVES)
 DELTAS, ARGS_DONE, ITEM_DONE = REST[:2], REST[2], REST[3]
 
 
+def at_the_end(*output: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "response.completed", "response": {**DONE, "output": [*output]}}
+
+
 def without(events: Iterable[dict[str, Any]], *names: str) -> list[dict[str, Any]]:
     return [{name: value for name, value in event.items() if name not in names} for event in events]
 
@@ -191,8 +196,8 @@ def without(events: Iterable[dict[str, Any]], *names: str) -> list[dict[str, Any
         (turn([ITEM_DONE]), [GOOD]),
         (turn(REST), [GOOD]),
         (turn([ANNOUNCED, DELTAS[0], ARGS_DONE, ITEM_DONE]), [GOOD]),
-        ([*turn(end={**DONE, "output": []})[:-1], {"type": "response.completed", "response": {**DONE, "output": [ITEM_DONE["item"]]}}], [GOOD]),
-        ([{"type": "response.completed", "response": {**DONE, "output": [ITEM_DONE["item"]]}}], [GOOD]),
+        ([*turn(end={**DONE, "output": []})[:-1], at_the_end(ITEM_DONE["item"])], [GOOD]),
+        ([at_the_end(ITEM_DONE["item"])], [GOOD]),
         (turn([{**ANNOUNCED, "item": {**ANNOUNCED["item"], "arguments": '{"city": 1}'}}]), [GOOD]),
         (turn([{**ANNOUNCED, "item": {**ANNOUNCED["item"], "name": ""}}, *REST]), [GOOD]),
         (turn(without([ANNOUNCED, *REST], "item_id")), [GOOD]),
@@ -207,6 +212,12 @@ def without(events: Iterable[dict[str, Any]], *names: str) -> list[dict[str, Any
         (turn([ANNOUNCED, DELTAS[1], ARGS_DONE]), [("call_0", "task", 'ty": 1}', "function", False)]),
         (turn([ANNOUNCED, *DELTAS, {**ARGS_DONE, "arguments": '{"city":2}'}]), [("call_0", "task", '{"city": 1}', "function", False)]),
         (turn(call(0, [])), [("call_0", "task", "{}", "function", True)]),
+        (turn([{**ITEM_DONE, "item": {**ITEM_DONE["item"], "arguments": None}}]), [("call_0", "task", "{}", "function", True)]),
+        (turn([{**ITEM_DONE, "item": {**ITEM_DONE["item"], "call_id": [1]}}]), [("fc_0", *GOOD[1:])]),
+        (  # at the end its id and its place are others
+            [*turn([ANNOUNCED, *REST])[:-1], at_the_end({"type": "unheard_of"}, {**ITEM_DONE["item"], "id": "other"})],
+            [GOOD],
+        ),
         (turn(call(0, [], custom=True)), [("call_0", "task", "", "custom", True)]),
         (turn(call(0, ["*** Begin", ' "x"\n'], custom=True)), [("call_0", "task", '*** Begin "x"\n', "custom", True)]),
         (turn([*call(0, ["a"], custom=True)[:2], call(0, ["b"], custom=True)[2]]), [("call_0", "task", "a", "custom", False)]),
@@ -325,6 +336,16 @@ def test_texts(events: list[dict[str, Any]], text: str, thoughts: str) -> None:
     assert told.finish == Finish("stop")
     assert told.usage == Usage(10, 5, 4, 1, 2)
     assert sum(type(event).__name__ == "MessageStart" for event in events_of(events)) == 1
+
+
+def test_what_is_claimed_is_gone() -> None:
+    told = Unclaimed()
+    told.add("output_text", "Hi you")
+    assert told.claim("output_text", "Hi") == "Hi"
+    told.add("output_text", "!")
+    assert told.claim("output_text", "Ho") == ""
+    assert told.claim("output_text", " you! And") == " you!"
+    assert told.claim("output_text", "Hi") == ""
 
 
 def test_refusals_and_seals() -> None:

@@ -1,6 +1,6 @@
 """One LLM request on its way, and the response to it: what the hooks keep between each other.
 
-Rule of this file: values; what is done with them stands in hook.py.
+Rule of this file: values; what is done with them stands in hook.py, sending.py and exchanges.py.
 """
 
 from collections.abc import Mapping, Sequence
@@ -44,7 +44,7 @@ class Call:
     played: str = ""  # the recording that answers
     settings: Settings | None = None  # by which its pipeline was made, before the response began
     pipeline: Pipeline | None = None
-    prepared: bool = False  # what holds back is let go of should the answer break off: see breaks.py
+    sees_breaks: bool = False  # what holds back is let go of should the answer break off: see breaks.py
     recording: Recording | None = None
     stream: Stream | None = None
     sent: object = None  # what stands in the response for the stream: that, or what it is called through

@@ -14,7 +14,7 @@ the text. Nor is text that was never coded: a gateway that undoes a coding, as f
 import importlib
 import re
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from io import BytesIO
 from typing import Any
 
@@ -74,7 +74,7 @@ class Decoder:
     `coded`: whether there is anything to undo.
     """
 
-    def __init__(self, codings: list[str], limit: int) -> None:
+    def __init__(self, codings: Sequence[str] = (), limit: int = BURST) -> None:
         self.coded = bool(codings)
         self._plain = BytesIO()  # of one call; it hands its bytes on without copying them
         self._meters: list[_Meter] = []

@@ -35,7 +35,7 @@ HEADER = re.compile("(?!idempotency|secwebsocket).*(auth|jwt|jwtassertion|key)")
 IDENTITY = re.compile("(user|account|device|organi[sz]ation|org|session)(uu)?id")
 """Names whose value tells who somebody is. No secret, so an echo is not looked for, but no business of a recording."""
 
-QUERY = re.compile("auth|code|key|pass|pwd|sig|.*signature")
+QUERY = re.compile("code|key|pass|pwd|sig|.*signature")
 """Names that hold a credential in a query only: ?key=AIza..."""
 
 _PUNCTUATION = re.compile(r"[\W_]+")

@@ -1,6 +1,7 @@
 """What goes along with a call: its pipeline, its recording, who counts it, who looks on. It begins and ends with the answer.
 
     exchanges.begin(call, about, …)            call.pipeline, call.recording, call.meter, call.watcher are there, as far as wanted
+    stream_of(call, undo)                      what the pieces of the answer go through, where they come one by one
     exchanges.end(call, flow, "complete")      all of them are told, and the log
 
 Rule of this file: it knows no HTTP response, so that whatever a call's answer comes by can use it. What goes along with a call
@@ -21,12 +22,13 @@ from . import facts
 from .apis import APIS
 from .assembly import without_conversation
 from .calls import Call
+from .codings import Decoder
 from .config.settings import Settings, recorded
 from .observers import Observers
-from .observing import Observed
+from .observing import Observe, Observed
 from .pipeline import Pipeline
 from .recorder import Exchange, Recorder
-from .stream import reason
+from .stream import Callback, Mend, Stream, Tee, reason
 from .telemetry.meter import NO_ERROR
 from .telemetry.metering import Metering
 
@@ -202,6 +204,19 @@ class Exchanges:
         if self._spool:
             self._spool.close(wait=wait)
             self._spool = None
+
+
+def stream_of(call: Call, undo: Decoder, then: Callback | None = None, *, mends: bool = True) -> Stream:
+    """What an answer's stream goes through, once it has begun; `mends` False: all passes, and the rest is done as before."""
+    stream: Stream
+    if not (mends and call.pipeline):
+        stream = Tee(undo, call.recording, then, call.errors)
+    elif isinstance(call.pipeline, Observed):
+        stream = Observe(call.pipeline, undo, call.recording, then, call.errors)
+    else:
+        stream = Mend(call.pipeline, undo, call.recording, then, call.errors)
+    stream.watcher, stream.meter = call.watcher, call.meter
+    return stream
 
 
 def _spool(flows: "Path | StoreUrl | None") -> "Spool | None":

@@ -3,34 +3,28 @@
     requestheaders   told by host, path and method: is it ours?     request          the body, as the client sent it
     responseheaders  a stream gets its callable and true headers    response, error  whole bodies; the end of every one
 
-Rule of this file: what is not an LLM response goes by untouched, and an exception of ours costs no byte. So whatever
-can fail is done before anything of the flow is changed; what goes along with a call is begun and ended in exchanges.py, what
-stands in the stream itself is in stream.py.
+Rule of this file: what is not an LLM response goes by untouched, and an exception of ours costs no byte. So whatever can fail is
+done before anything of the flow is changed. What becomes of a request is told by sending.py; what goes along with a call is begun
+and ended in exchanges.py; what stands in the stream itself is in stream.py.
 """
 
 import asyncio
 import logging
 from contextlib import suppress
-from functools import partial
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from mitmproxy import http
 from mitmproxy.addonmanager import Loader
 
-from . import bodies, breaks, codings, facts, framing, memory, replying, routes, routing, unanswered
-from .apis import APIS
-from .apis.errors import Fault
+from . import bodies, breaks, codings, facts, framing, memory, replying, routing, sending, unanswered
 from .calls import Call
 from .config import options
 from .config.conflicts import conflicts, loops
 from .config.settings import Settings, spelled
-from .exchanges import Exchanges, warm
-from .hosts import match
-from .observing import Observe, Observed
+from .exchanges import Exchanges, stream_of, warm
 from .reloads import by_whom_it_was_asked, claim, release
-from .requests import RequestError
-from .stream import Mend, Tee, reason
+from .stream import Mend, reason
 
 if TYPE_CHECKING:
     from .recordings.offline import Offline
@@ -101,7 +95,7 @@ class Toolmend:
             self.offline = None
 
     def requestheaders(self, flow: http.HTTPFlow) -> None:
-        if call := self._told(flow):
+        if call := sending.told(flow, self.settings):
             self.calls[flow] = call
             if self.exchanges.mends(call.api) and not self.exchanges.leaves(call):
                 flow.request.headers["accept-encoding"] = "identity"  # a compressor holds events back
@@ -110,24 +104,27 @@ class Toolmend:
 
     def request(self, flow: http.HTTPFlow) -> None:
         release(flow)  # nothing has become of it yet
-        if call := self.calls.get(flow) or self._told(flow):  # the script may have been loaded anew since the headers
+        call = self.calls.get(flow) or sending.told(flow, self.settings)  # the script may have been loaded anew since the headers
+        if call:
             self.calls[flow] = call
             call.body, call.encoding = flow.request.raw_content, facts.encoding(flow.request)
         candidates = routing.candidates(flow, self.settings.routes)
         play = self.offline.play(flow, call, candidates) if self.offline else None
         if candidates and (play is None or play.routed):
-            self._route(flow, candidates)
-        if (call := self.calls.get(flow)) and not (call.routed or call.answered) and (play is None or play.raw):
-            self._stay(flow, call)
+            call = sending.route(flow, call, candidates, self.settings)
+        if call and not (call.routed or call.answered or self.exchanges.leaves(call)) and (play is None or play.raw):
+            call = sending.stay(flow, call, self.settings.providers)
+        if call:
+            self.calls[flow] = call
         if play and not flow.response:
             play.send(flow)
-        elif (call := self.calls.get(flow)) and not (call.answered or flow.response):  # behind this hook the request leaves
+        elif call and not (call.answered or flow.response):  # behind this hook the request leaves
             with suppress(RuntimeError):  # where no loop runs, the answer begins as well
                 asyncio.get_running_loop().call_soon(self._prepare, call, flow)
 
     @by_whom_it_was_asked
     def responseheaders(self, flow: http.HTTPFlow) -> None:
-        call, response = self.calls.pop(flow, None) or self._told(flow), flow.response
+        call, response = self.calls.pop(flow, None) or sending.told(flow, self.settings), flow.response
         if not call or call.answered or not response:
             return
         if call.played:
@@ -188,60 +185,6 @@ class Toolmend:
             where, told = call.routed.route, facts.printable(flow.error.msg)
             logger.warning("toolmend: no answer from %s: %s (the route at %s)", where.target, told, where.where)
 
-    def _told(self, flow: http.HTTPFlow) -> Call | None:
-        """The call that a request is, told by where it goes; a flow that is only read from a file is none."""
-        for host, port in facts.places(flow) if flow.live else ():
-            if api := match(flow.request.method, f"{host}:{port}", flow.request.path, self.settings.hosts):
-                return Call(api, host if port in (80, 443) else f"{host}:{port}", flow.request.scheme)
-        if flow.live and (found := routing.find(flow, self.settings.routes, None)):
-            return Call(found[1], flow.request.pretty_host, flow.request.scheme)
-        return None
-
-    def _route(self, flow: http.HTTPFlow, candidates: tuple[routes.Route, ...]) -> None:
-        """A request on a host that has routes."""
-        if flow.response or flow.request.stream:  # another addon answers it, or its body has gone by
-            return
-        if flow in self.calls and not routing.find(flow, candidates, None):  # of an API, at a path that no route takes
-            return
-        request = facts.json_object(facts.plain(flow.request.raw_content, facts.encoding(flow.request)))
-        found = routing.find(flow, candidates, str((request or {}).get("model") or ""))
-        call = self.calls.pop(flow, None)
-        if call:
-            call.request = request
-        if found is None:
-            if given := routing.local(flow, candidates, request):
-                routing.serve(flow, given)
-                call = Call.answered_here()
-        else:
-            route, client = found
-            call = call or Call(client, flow.request.pretty_host, flow.request.scheme)
-            try:
-                call.routed, call.api = routing.redirect(flow, route, client, request, self.settings.providers), client
-                unanswered.attach(flow, partial(replying.unanswered, call.routed))
-            except Exception as error:
-                call = self._refuse(flow, client, error, f" (the route at {route.where})")
-        if call:
-            self.calls[flow] = call
-
-    def _stay(self, flow: http.HTTPFlow, call: Call) -> None:
-        """A request that no route takes."""
-        if call.api not in APIS or flow.response or flow.request.stream or self.exchanges.leaves(call):
-            return
-        try:
-            call.request, call.translated = routing.stay(flow, call.api, call.host, self.settings.providers, call.request)
-        except RequestError as error:
-            self.calls[flow] = self._refuse(flow, call.api, error)
-        except Exception as error:
-            call.errors.append(f"the request goes on as it is: {reason(error)}")
-
-    def _refuse(self, flow: http.HTTPFlow, client: str, error: Exception, where: str = "") -> Call:
-        """Answers a request that cannot be put as the upstream wants it."""
-        refused = isinstance(error, RequestError)
-        wrong = str(error) if refused else f"the request could not be translated: {reason(error)}"
-        routing.fail(flow, client, Fault(400 if refused else 500, wrong))
-        logger.warning("toolmend: %s: %s%s", facts.printable(flow.request.pretty_host), facts.printable(wrong), where)
-        return Call.answered_here()
-
     def _prepare(self, call: Call, flow: http.HTTPFlow) -> None:
         """The request is on its way. What its answer will need is made while the upstream thinks."""
         if self.calls.get(flow) is not call or flow.response:
@@ -280,15 +223,10 @@ class Toolmend:
             return
         if call.routed:
             replying.relabel(call.routed, response, streamed=True)
-        if isinstance(call.pipeline, Observed):
-            call.stream = Observe(call.pipeline, undo, call.recording, then, call.errors)
-        elif call.pipeline:
-            call.stream = Mend(call.pipeline, undo, call.recording, then, call.errors)
+        call.stream = stream_of(call, undo, then)
+        if call.pipeline and isinstance(call.stream, Mend):
             call.coding = encoding
             framing.reframe(flow, response, last=call.pipeline.lets_go)
-        else:
-            call.stream = Tee(undo, call.recording, then, call.errors)
-        call.stream.watcher, call.stream.meter = call.watcher, call.meter
         # a method is called faster than an object that has one
         sent = replying.keyless(call.routed, call.stream.__call__) if call.routed else call.stream.__call__
         call.sent = response.stream = self.bodies.keep(sent) if bodies.wanted() else sent
@@ -335,9 +273,9 @@ class Toolmend:
 
 def _let_go_at_a_break(call: Call, flow: http.HTTPFlow) -> None:
     """To be called when there is a pipeline, as early as that is; the first call counts."""
-    if call.pipeline and not call.prepared:
+    if call.pipeline and not call.sees_breaks:
         breaks.attach(flow, lambda: call.sent)
-        call.prepared = True
+        call.sees_breaks = True
 
 
 def _asked(call: Call, flow: http.HTTPFlow, why: list[str]) -> tuple[bytes, dict[str, Any] | None]:

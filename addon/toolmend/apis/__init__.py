@@ -35,17 +35,7 @@ class Api:
 
 
 APIS: Mapping[str, Api] = {
-    "chat": Api(
-        lambda reply: Chat(
-            reply.tools,
-            reply.new_id,
-            reply.fired,
-            reasoning_field=reply.reasoning_field,
-            patient=reply.translates,
-            note=reply.note,
-        ),
-        ChatWriter,
-    ),
+    "chat": Api(Chat, ChatWriter),
     "messages": Api(Messages, MessagesWriter),
     "responses": Api(Responses, ResponsesWriter),
     "gemini": Api(Gemini, None, GeminiDecoder, tells_calls=False, comments=False),

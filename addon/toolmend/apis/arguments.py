@@ -43,7 +43,7 @@ class Arguments:
 
     @property
     def in_string(self) -> bool:
-        """Whether the text ends inside a string of the object, where `json_text.leaves_string` tells what passes."""
+        """Whether the text ends inside a string of the object, so that course.IN_STRING tells what passes."""
         return self._in_string and not self._escaped and self._read == self._object
 
     def end(self, *, broken: bool) -> str:

@@ -20,7 +20,8 @@ from .learning import Learning
 from .leaves import Path
 from .responses_items import MAX_KEPT
 from .responses_mend import Mending, mended
-from .responses_read import DELTAS, Reading, newer, understood
+from .responses_read import Reading
+from .responses_shapes import DELTAS, newer, understood
 from .shape import ROOM, Shape
 
 _SAYS = frozenset({"type", "item_id", "output_index", "content_index", "summary_index", "delta"})

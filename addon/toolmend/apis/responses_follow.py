@@ -11,8 +11,7 @@ from typing import Any
 from ..events import Event, ToolCallStart
 from .codec import Reply
 from .responses_items import Output
-from .responses_read import understood
-from .responses_shapes import CALLS, PARTS, SHAPES, Item, Part
+from .responses_shapes import CALLS, PARTS, SHAPES, Item, Part, understood
 
 LIFE = frozenset({"response.created", "response.in_progress", "response.queued"})
 TEXTS = {f"{shape.events}.{end}": shape for shape in SHAPES for end in ("delta", "done")}

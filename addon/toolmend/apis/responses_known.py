@@ -23,7 +23,8 @@ class Heard:
     """
 
     type: str
-    id: str = ""
+    id: str
+    placed: bool
     told: dict[tuple[str, int], list[str]] = field(default_factory=dict)
     call_id: str = ""
     name: str = ""
@@ -33,7 +34,6 @@ class Heard:
     index: int = -1
     ended: bool = False
     sealed: bool = False
-    placed: bool = True
     added: bool = False
     part: Shape | None = None
     said: bool = False
@@ -90,7 +90,7 @@ class Known:
             elif not id_:
                 item = next((item for item in reversed(self.items) if item.type == type_), None)
         if item is None or item.type != type_:
-            item = Heard(type_, id_, placed=id_ != "" or place is not None)
+            item = Heard(type_, id_, id_ != "" or place is not None)
             self.items.append(item)
             if not (item.placed or new):
                 self._unplaced.append(item)

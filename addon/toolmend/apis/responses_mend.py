@@ -19,8 +19,7 @@ from .codec import Reply
 from .responses_follow import FRAMES, LIFE, TEXTS, Announced, Followed, announced_as
 from .responses_items import Output
 from .responses_object import ENDS, begun, estimate, failed, usage_object
-from .responses_read import TERMINAL, understood
-from .responses_shapes import CALLS, Item, Shape
+from .responses_shapes import CALLS, TERMINAL, Item, Shape, understood
 from .responses_whole import Wires
 
 _BROKEN_CALL = "A tool call of the upstream's answer was broken off."
@@ -167,7 +166,7 @@ class Mending(Followed):
             changed["item_id"] = item.wire.get("id", changed["item_id"])
         if item.part is None:
             return
-        index = f"{item.part.shape.holder}_index"
+        index = item.part.shape.index
         if index in changed:
             changed[index] = len(item.wire.get(item.part.shape.holder, ()))
         if "annotation" in changed:

@@ -13,7 +13,7 @@ something else than the deltas, the deltas stand, and a call of which this is tr
 """
 
 from collections.abc import Mapping
-from typing import Any, TypeGuard
+from typing import Any
 
 from .. import json_text
 from ..course import ANYTHING, IN_STRING, Course
@@ -40,19 +40,8 @@ from .responses_form import Form
 from .responses_items import MAX_KEPT
 from .responses_known import Heard, Known, Unclaimed
 from .responses_object import error_of, finish_reason, usage_of
-from .responses_shapes import CALLS, INPUT, PARTS, PREFIXES, SHAPES, SUMMARY, THOUGHT, Shape
+from .responses_shapes import CALLS, DELTAS, DONES, ENDS, FRAMES, INPUT, PARTS, TERMINAL, Shape, understood
 
-DELTAS = {f"{shape.events}.delta": shape for shape in SHAPES}
-_DONES = {f"{shape.events}.done": shape for shape in SHAPES}
-_FRAMES = frozenset({f"{shape.frame}.{end}" for shape in SHAPES if shape.frame for end in ("added", "done")})
-_ENDS = ("completed", "incomplete", "failed", "cancelled")
-TERMINAL = frozenset({f"response.{end}" for end in (*_ENDS, "done")})
-_OLDER = {
-    f"response.{older}.{end}": f"{shape.events}.{end}"
-    for older, shape in (("reasoning", THOUGHT), ("reasoning_summary", SUMMARY))
-    for end in ("delta", "done")
-}
-"""What events of reasoning were called at first. Their deltas are strings or objects with a text."""
 _SPOKEN: dict[str, type[TextDelta | RefusalDelta | ReasoningDelta]] = {"output_text": TextDelta, "refusal": RefusalDelta}
 _SPOKEN |= {"summary_text": ReasoningDelta, "reasoning_text": ReasoningDelta}
 
@@ -90,7 +79,7 @@ class Reading:
         if self._first:
             self._first = False
             self._form.begins(data.get("sequence_number"))
-        delta, done = DELTAS.get(type_), _DONES.get(type_)
+        delta, done = DELTAS.get(type_), DONES.get(type_)
         if (shape := delta or done) and self._known.of_other_kind(data.get("item_id"), shape.item):
             self._mended("arguments_type")  # LiteLLM, of a custom call: its input in JSON, and as it is when the item ends
         elif delta:
@@ -99,7 +88,7 @@ class Reading:
             item = self._item(data, done)
             self._done(done, item, data)
             item.said = True
-        elif type_ in _FRAMES:
+        elif type_ in FRAMES:
             self._framed(data, ended=type_.endswith("done"))
         elif type_ in ("response.output_item.added", "response.output_item.done"):
             wire = data.get("item")
@@ -113,7 +102,7 @@ class Reading:
             response = data.get("response")
             status = response.get("status") if isinstance(response, dict) else None
             # some upstreams have one event for every end, and the response tells which it is
-            self._last(status if status in _ENDS else type_.partition(".")[2], response)
+            self._last(status if status in ENDS else type_.partition(".")[2], response)
         elif type_ in ("error", "response.error") or (not type_ and error_in(data)):
             self._over = True
             self._events.append(error_of(error_in(data) or data, data))
@@ -158,7 +147,7 @@ class Reading:
     def _delta(self, shape: Shape, data: Mapping[str, Any]) -> None:
         delta = data.get("delta")
         if isinstance(delta, str) and delta:
-            self._tell(self._item(data, shape), shape, _index(data, shape), delta)
+            self._tell(self._item(data, shape), shape, shape.index_in(data), delta)
 
     def _tell(self, item: Heard, shape: Shape, index: int, text: str) -> None:
         if item.ended or item.arguments.complete:  # some upstreams say it twice
@@ -214,7 +203,7 @@ class Reading:
     def _done(self, shape: Shape, item: Heard, data: Mapping[str, Any], *, complete: bool = True) -> None:
         text = data.get(shape.member)
         if shape.part:
-            self._rest(item, shape, _index(data, shape), text)
+            self._rest(item, shape, shape.index_in(data), text)
             return
         self._begin(item)
         if text is not None and not isinstance(text, str):
@@ -227,7 +216,7 @@ class Reading:
         shape = PARTS.get(str(part.get("type"))) if isinstance(part, dict) else None
         if not shape or not isinstance(part, dict):
             return
-        item, index = self._item(data, shape), _index(data, shape)
+        item, index = self._item(data, shape), shape.index_in(data)
         if ended:
             self._rest(item, shape, index, part.get(shape.member))
             self._form.part_done(item, shape)
@@ -335,18 +324,30 @@ class Reading:
             self._events += [TextDelta(text)] if text else []
 
     def _last(self, status: Any, response: Any) -> None:
-        """The end: what the output holds and was not told, and why it ends."""
+        """The end: what was not told before, and why it ends."""
         response = response if isinstance(response, dict) else {}
         if status in ("failed", "cancelled") or response.get("error"):
             self._over = True
             told = response.get("error") or {"type": status, "message": f"The upstream's answer is {status}."}
             self._events.append(error_of(told, response))
             return
-        output, told = response.get("output"), self._known.items[:]
-        self._form.last(told, [wire for wire in output if understood(wire)] if isinstance(output, list) else ())
+        output = response.get("output")
+        self._output(output if isinstance(output, list) else [], complete=status != "incomplete")
+        self._start()
+        if status in ("completed", "incomplete"):
+            self._over = True
+            self._events.append(Finish(finish_reason(status, response, called=self._calls > 0)))
+        if isinstance(response.get("usage"), dict):
+            self._events.append(usage_of(response["usage"]))
+        self._events.append(MessageEnd())
+
+    def _output(self, output: list[Any], *, complete: bool) -> None:
+        """All items of a response, once more; of calls that it leaves out nothing more comes, either."""
+        told = self._known.items[:]
+        self._form.last(told, [wire for wire in output if understood(wire)])
         wires: list[tuple[Heard, Mapping[str, Any]]] = []
         found: set[int] = set()
-        for place, wire in enumerate(output if isinstance(output, list) else ()):
+        for place, wire in enumerate(output):
             if understood(wire):
                 item = self._known.find_call(wire, place, found)
                 found.add(id(item))
@@ -361,34 +362,8 @@ class Reading:
             self._whole(item, wire)
         for item in self._known.items:
             if item.type in CALLS:
-                self._end(item, CALLS[item.type], None, complete=status != "incomplete")
-                self._guess(item, complete=status != "incomplete")
-        self._start()
-        if status in ("completed", "incomplete"):
-            self._over = True
-            self._events.append(Finish(finish_reason(status, response, called=self._calls > 0)))
-        if isinstance(response.get("usage"), dict):
-            self._events.append(usage_of(response["usage"]))
-        self._events.append(MessageEnd())
-
-
-def newer(data: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
-    """The type of an event and its data, as they are today."""
-    type_ = _OLDER.get(data["type"])
-    if type_ is None:
-        return data["type"], data
-    delta = data.get("delta")
-    return type_, {**data, "delta": delta.get("text") if isinstance(delta, dict) else delta}
-
-
-def understood(wire: Any) -> TypeGuard[dict[str, Any]]:
-    """Whether an item is one that events speak of."""
-    return isinstance(wire, dict) and isinstance(wire.get("type"), str) and wire["type"] in PREFIXES
-
-
-def _index(data: Mapping[str, Any], shape: Shape) -> int:
-    index = data.get(f"{shape.holder}_index")
-    return index if type(index) is int else 0
+                self._end(item, CALLS[item.type], None, complete=complete)
+                self._guess(item, complete=complete)
 
 
 def _value(text: str) -> Any:

@@ -1,12 +1,13 @@
-"""The vocabulary of a Responses stream: its items, and the texts they are made of.
+"""The vocabulary of a Responses stream: its items, the texts they are made of, and what its events are called.
 
     {"type": "response.output_text.delta", "item_id": "msg_1", "output_index": 0, "content_index": 0, "delta": "Hi", …}
 
 Rule of this file: one row per kind of text; whoever reads or writes one goes by its row.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeGuard
 
 from .. import json_text
 from ..seals import Seal, envelope
@@ -18,7 +19,7 @@ class Shape:
     """How one kind of text is written: `{events}.delta` and `.done`, for a part inside `{frame}.added` and `.done`.
 
     `part` is its type, "" for what a call is made with. The whole of it stands in `member`; `holder` is the list of its
-    item that the part goes to, `{holder}_index` its place there.
+    item that the part goes to, and `index` tells its place there.
     """
 
     item: str
@@ -27,27 +28,57 @@ class Shape:
     frame: str
     member: str
     holder: str
+    index: str
 
     @property
     def beside(self) -> dict[str, Any]:
         """What else the SDK's types ask for in `.delta` and `.done`."""
         return {"logprobs": []} if self.part == "output_text" else {}
 
+    def index_in(self, data: Mapping[str, Any]) -> int:
+        """The place of the part that an event is of."""
+        index = data.get(self.index)
+        return index if type(index) is int else 0
 
-TEXT = Shape("message", "output_text", "response.output_text", "response.content_part", "text", "content")
-REFUSAL = Shape("message", "refusal", "response.refusal", "response.content_part", "refusal", "content")
+
+TEXT = Shape("message", "output_text", "response.output_text", "response.content_part", "text", "content", "content_index")
+REFUSAL = Shape("message", "refusal", "response.refusal", "response.content_part", "refusal", "content", "content_index")
 SUMMARY = Shape(
-    "reasoning", "summary_text", "response.reasoning_summary_text", "response.reasoning_summary_part", "text", "summary"
+    "reasoning",
+    "summary_text",
+    "response.reasoning_summary_text",
+    "response.reasoning_summary_part",
+    "text",
+    "summary",
+    "summary_index",
 )
-THOUGHT = Shape("reasoning", "reasoning_text", "response.reasoning_text", "response.content_part", "text", "content")
-ARGUMENTS = Shape("function_call", "", "response.function_call_arguments", "", "arguments", "")
-INPUT = Shape("custom_tool_call", "", "response.custom_tool_call_input", "", "input", "")
+THOUGHT = Shape(
+    "reasoning", "reasoning_text", "response.reasoning_text", "response.content_part", "text", "content", "content_index"
+)
+ARGUMENTS = Shape("function_call", "", "response.function_call_arguments", "", "arguments", "", "")
+INPUT = Shape("custom_tool_call", "", "response.custom_tool_call_input", "", "input", "", "")
 
 SHAPES = (TEXT, REFUSAL, SUMMARY, THOUGHT, ARGUMENTS, INPUT)
 PARTS = {shape.part: shape for shape in SHAPES if shape.part}
 CALLS = {shape.item: shape for shape in SHAPES if not shape.part}
 PREFIXES = {"message": "msg_", "reasoning": "rs_", "function_call": "fc_", "custom_tool_call": "ctc_"}
 """The items that are understood, and what their ids begin with."""
+
+DELTAS = {f"{shape.events}.delta": shape for shape in SHAPES}
+DONES = {f"{shape.events}.done": shape for shape in SHAPES}
+FRAMES = frozenset({f"{shape.frame}.{end}" for shape in SHAPES if shape.frame for end in ("added", "done")})
+"""What the events are called that say a text, that say all of it, and that announce and say its part."""
+
+ENDS = ("completed", "incomplete", "failed", "cancelled")
+TERMINAL = frozenset({f"response.{end}" for end in (*ENDS, "done")})
+"""The statuses of a response that is over, and what its last event may be called."""
+
+_OLDER = {
+    f"response.{older}.{end}": f"{shape.events}.{end}"
+    for older, shape in (("reasoning", THOUGHT), ("reasoning_summary", SUMMARY))
+    for end in ("delta", "done")
+}
+"""What events of reasoning were called at first. Their deltas are strings or objects with a text."""
 
 
 @dataclass(slots=True)
@@ -82,7 +113,7 @@ class Item:
     def at(self, shape: Shape) -> dict[str, Any]:
         """Where an event of its open part belongs."""
         at = {"item_id": self.wire.get("id"), "output_index": self.place}
-        return {**at, f"{shape.holder}_index": len(self.wire.get(shape.holder, ()))} if shape.part else at
+        return {**at, shape.index: len(self.wire.get(shape.holder, ()))} if shape.part else at
 
     def broken_off(self) -> dict[str, Any]:
         """As it stands while it is open."""
@@ -94,6 +125,20 @@ class Item:
         else:
             wire[part.shape.member] = "".join(part.pieces)
         return wire
+
+
+def newer(data: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    """The type of an event and its data, as they are today."""
+    type_ = _OLDER.get(data["type"])
+    if type_ is None:
+        return data["type"], data
+    delta = data.get("delta")
+    return type_, {**data, "delta": delta.get("text") if isinstance(delta, dict) else delta}
+
+
+def understood(wire: Any) -> TypeGuard[dict[str, Any]]:
+    """Whether an item is one that events speak of."""
+    return isinstance(wire, dict) and isinstance(wire.get("type"), str) and wire["type"] in PREFIXES
 
 
 def encrypted(seal: Seal) -> str:

@@ -12,8 +12,7 @@ from typing import Any
 
 from .. import json_text
 from ..events import Event, ReasoningDelta, ReasoningSeal, RefusalDelta, TextDelta, ToolCallStart
-from .responses_read import understood
-from .responses_shapes import PARTS, REFUSAL, SUMMARY, TEXT, THOUGHT, Shape
+from .responses_shapes import PARTS, REFUSAL, SUMMARY, TEXT, THOUGHT, Shape, understood
 
 _SHAPES: dict[type[Event], tuple[Shape, ...]] = {
     TextDelta: (TEXT,),

@@ -20,7 +20,7 @@ that may go on with a suspected text. That many deltas end as a secret begins do
 (alike.py) the texts are searched as one, which seldom is suspicious.
 
 XX: not seen are a secret in numbers (the `bytes` of logprobs), one cut into `top_logprobs` of another rank for each of its
-pieces, one in the escaped name of a member, in a coding that `disguises` does not know (hex, rot13, letters with blanks); and
+pieces, one in the escaped name of a member, in a coding that disguises.py does not know (hex, rot13, letters with blanks); and
 half a surrogate pair in a delta.
 """
 
@@ -28,13 +28,12 @@ import json
 import re
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
 from ..sse import MAX_EVENT
 from .alike import LONGEST, ROW, Alike, Row, compare
-from .disguises import disguises
+from .echo_sought import ends_as_begins, is_most, sought, spans
 
 MAX_TAILS = 64
 """Texts under suspicion at once. A stream has a handful; an upstream that invents paths shall not fill the memory."""
@@ -50,15 +49,6 @@ MAX_STRINGS = 100_000
 
 MAX_NAME = 100
 """Bytes of a member's name, and of the indices of an object, that tell two texts apart: they are kept for each tail."""
-
-PIECE = 512
-"""Bytes of a secret that are looked for as one. A longer one is looked for in pieces: what may go on is read again and again."""
-
-OVERLAP = 4
-"""Bytes that pieces have in common: in base64 those at the ends are in no form (see disguises.py)."""
-
-SUSPICIOUS = 8
-"""Bytes. A text that ends with so much of a secret stays masked: a cut stream must not give most of a key away."""
 
 PATIENCE = 32
 """Lines in a row that were compared with the one before, and with no gain; from then on only one in so many is."""
@@ -123,7 +113,7 @@ class EchoMask:
 
     def __init__(self, secrets: Iterable[str]) -> None:
         self.restored: list[tuple[int, bytes]] = []
-        self._needles, self._begins = _sought(frozenset(secrets))
+        self._needles, self._begins = sought(frozenset(secrets))
         self._tails: dict[_Path, list[_Unit]] = {}
         self._compares = not any(re.search(rb'["\r\n]', needle) for needle in self._needles)  # so that each is within a string
         self._alike: Alike | None = None
@@ -286,7 +276,7 @@ class EchoMask:
     def _read(self, lines: bytes, start: int, end: int, out: bytearray) -> dict[int, _Path]:
         """Masks what one line echoes; `out` is `lines`, to be masked. Where texts begin that were looked at, and their paths."""
         for needle in self._needles:
-            for first, last in _spans(needle, lines, start, end):
+            for first, last in spans(needle, lines, start, end):
                 out[first:last] = b"*" * (last - first)
         suspicions = (match.start() for match in self._begins.finditer(lines, start, end))
         suspicion = next(suspicions, end)
@@ -333,8 +323,8 @@ class EchoMask:
         tail = self._tails.pop(path, []) if path else []
         before = len(tail)
         joined = bytes(unit[0] for unit in tail) + text
-        secret = {i for needle in self._needles for first, last in _spans(needle, joined) for i in range(first, last)}
-        suspected = self._suspected(joined) if path else len(joined)
+        secret = {i for needle in self._needles for first, last in spans(needle, joined) for i in range(first, last)}
+        suspected = ends_as_begins(self._needles, joined) if path else len(joined)
         for i, (byte, offset, spelling) in enumerate(tail):
             if i < suspected and i not in secret and spelling:
                 self.restored.append((offset, spelling))
@@ -349,52 +339,10 @@ class EchoMask:
             if len(self._tails) > MAX_TAILS:
                 self._settle(self._tails.pop(next(iter(self._tails))))
 
-    def _suspected(self, text: bytes) -> int:
-        """Where the longest beginning of a secret begins that a text ends with; the text's length if there is none."""
-        found = len(text)
-        for needle in self._needles:
-            for at in _places(needle[:1], text, max(0, len(text) - len(needle) + 1), found):
-                if needle.startswith(text[at:]):
-                    found = at
-                    break
-        return found
-
     def _settle(self, tail: list[_Unit]) -> None:
         """The text of a tail is over: it is innocent, unless it is most of a secret."""
-        text = bytes(unit[0] for unit in tail)
-        guilty = (needle for needle in self._needles if needle.startswith(text))
-        if not any(len(text) >= min(SUSPICIOUS, len(needle) // 2) for needle in guilty):
+        if not is_most(self._needles, bytes(unit[0] for unit in tail)):
             self.restored += [unit[1:] for unit in tail if unit[2]]
-
-
-@lru_cache(maxsize=32)
-def _sought(secrets: frozenset[str]) -> tuple[tuple[bytes, ...], re.Pattern[bytes]]:
-    """All that is to be masked, and what any of it begins with. A key comes with many requests."""
-    texts = sorted({text for secret in secrets for piece in _pieces(secret) for text in disguises(piece)})
-    return tuple(text.encode(errors="surrogatepass") for text in texts), re.compile(_beginnings(texts))
-
-
-def _pieces(secret: str) -> Iterator[str]:
-    """Pieces that cover a secret; all are as long, but for one that is whole."""
-    yield secret[:PIECE]
-    for end in range(2 * PIECE - OVERLAP, len(secret) + PIECE - OVERLAP, PIECE - OVERLAP):
-        yield secret[max(0, min(end, len(secret)) - PIECE) : end]
-
-
-def _spans(needle: bytes, text: bytes, start: int = 0, end: int | None = None) -> Iterator[tuple[int, int]]:
-    """What a needle covers in a text, each byte once: first, and behind the last."""
-    behind = start
-    for at in _places(needle, text, start, end):
-        yield max(at, behind), at + len(needle)
-        behind = at + len(needle)
-
-
-def _places(needle: bytes, text: bytes, start: int = 0, end: int | None = None) -> Iterator[int]:
-    """Where a needle stands in a text, overlaps too."""
-    at = text.find(needle, start, end)
-    while at >= 0:
-        yield at
-        at = text.find(needle, at + 1, end)
 
 
 def _text_of(line: bytes) -> int:
@@ -419,33 +367,3 @@ def _unescape(raw: bytes) -> tuple[bytes, Sequence[int]]:
         at = last
     where.extend(range(at, len(raw) + 1))
     return bytes(text + raw[at:]), where
-
-
-def _beginnings(texts: Iterable[str], length: int = SUSPICIOUS) -> bytes:
-    """A regex for secrets that may begin: a value ends with their first characters, or there are eight of them.
-
-    It begins with a literal for each way to write a first character, which makes it fast; what secrets begin with together
-    stands there once. A backslash is written in two: one alone is every escape there is, and where that is text, what it
-    escapes is found as it is.
-    """
-    following: dict[tuple[bool, str], list[str]] = {}
-    for text in texts:
-        following.setdefault((length == SUSPICIOUS and text.startswith("\\u"), text[0]), []).append(text[1:])
-    found = []
-    for (escaped, char), rests in following.items():
-        more = b""
-        if length > 1 and all(rests):
-            more = rb'(?:"(?!\s*:)|' + _beginnings(rests, length - 1) + b")"
-        ways = _written(char)[escaped:]
-        found += [way + more for way in (ways if length == SUSPICIOUS else [b"(?:" + b"|".join(ways) + b")"])]
-    return b"|".join(found)
-
-
-def _written(char: str) -> list[bytes]:
-    r"""Regexes for the ways to write a character: as it is, `\u0073`, and `\n` or `\/`."""
-    code = char.encode("utf-16-be", "surrogatepass").hex()
-    digits = [f"[{digit}{digit.upper()}]" if digit.isalpha() else digit for digit in code]
-    escaped = "".join("\\\\u" + "".join(digits[i : i + 4]) for i in range(0, len(digits), 4))
-    short = "\\/" if char == "/" else json.dumps(char, ensure_ascii=False)[1:-1]
-    literals = [re.escape(text.encode(errors="surrogatepass")) for text in (char, short)]
-    return list(dict.fromkeys((*literals, escaped.encode())))

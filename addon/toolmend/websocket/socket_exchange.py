@@ -10,12 +10,11 @@ from typing import Any
 
 from mitmproxy import http
 
-from .. import codings, json_text
+from .. import json_text
 from ..calls import Call
-from ..exchanges import Exchanges
-from ..observing import Observe, Observed
+from ..codings import Decoder
+from ..exchanges import Exchanges, stream_of
 from ..recorder import Exchange
-from ..stream import Mend, Stream, Tee
 from .socket_frames import event_of, frames_of
 
 
@@ -46,7 +45,7 @@ class SocketExchange:
             return replace(told, status=200, stream=True, upstream_request=forwarded, wait_ms=None, transport="websocket")
 
         exchanges.begin(call, about, whole, flow.id, mend=True)
-        self._stream = self._made()
+        self._stream = stream_of(call, Decoder())
         if whole is not request:
             self.said(json_text.dumps(request).encode())
 
@@ -69,7 +68,7 @@ class SocketExchange:
         """From here on frames pass as they come, what is held first."""
         held = self.released()
         self.call.errors.append(why)
-        self._stream = self._made(mend=False)
+        self._stream = stream_of(self.call, Decoder(), mends=False)
         return held
 
     def end(self, state: str, message: str | None = None) -> None:
@@ -77,19 +76,6 @@ class SocketExchange:
         self._exchanges.end(self.call, self._flow, state, message)
         # a socket has many responses, and one comment
         self._flow.comment = "; ".join(dict.fromkeys(self._flow.comment.split("; ")))
-
-    def _made(self, *, mend: bool = True) -> Stream:
-        call, undo = self.call, codings.decoder("")
-        assert undo
-        stream: Stream
-        if not (mend and call.pipeline):
-            stream = Tee(undo, call.recording, None, call.errors)
-        elif isinstance(call.pipeline, Observed):
-            stream = Observe(call.pipeline, undo, call.recording, None, call.errors)
-        else:
-            stream = Mend(call.pipeline, undo, call.recording, None, call.errors)
-        stream.watcher, stream.meter = call.watcher, call.meter
-        return stream
 
 
 def _joined(out: bytes | list[bytes]) -> bytes:

@@ -1,0 +1,232 @@
+"""What the chunks of a Chat Completions stream say, however irregular, or a whole message, as neutral events.
+
+    {"index": 0, "delta": {"role": "assistant", "content": "Hi"}, "finish_reason": null}     regular
+    {"delta": {"content": "Hi"}, "finish_reason": ""}                                        the same events, but no index, no
+                                                                                             role, and no reason
+
+Rule of this file: what every client understands is regular; anything else is mended under a name that says what was wrong. What
+is not understood at all is none of our business.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..events import Event, Finish, MessageStart, ReasoningDelta, RefusalDelta, StreamError, TextDelta
+from .call_identity import entries_of
+from .chat_calls import Calls
+from .chat_details import Run, put_seal, text_of
+from .chat_parts import parts_of
+from .chat_reports import put_errors, stop_sequence_of, usage_in
+from .chat_shape import REASONING, entry_of_legacy
+from .codec import Reply
+from .indices import MAX_CHOICES, index_of, is_index
+from .lost import tell_fields
+from .reasons import meant
+
+_HEARD = (*REASONING, "reasoning_text")
+"""Where reasoning is read from where all is written anew: Copilot's, too."""
+
+_SAYS = (*_HEARD, "reasoning_details", "content", "refusal")
+"""What a delta says that is no call."""
+
+
+class Reading:
+    """One response. Its methods tell whether the upstream spells what they read as is regular.
+
+    `calls`: of each choice that has any. `choices`: those that are read. `begun`: those that have begun. `waits`: what the last
+    chunk said may wait for what is said next. `legacy`: a `function_call` stays one. `reasoning_field`: where reasoning goes that
+    came as content, until a chunk shows better.
+    """
+
+    def __init__(self, reply: Reply) -> None:
+        self._reply = reply
+        self._fired = reply.fired
+        self._patient = reply.translates
+        self.calls: dict[int, Calls] = {}
+        self.choices: set[int] = set()
+        self.begun: set[int] = set()
+        self.waits = False
+        # a client that offers `functions`, or of which nothing is known, may wait for a `function_call`
+        self.legacy = reply.tools.legacy or not reply.tools.known
+        self.reasoning_field = reply.reasoning_field
+        self._told: set[int] = set()  # choices that said something; only the patient ask
+        self._finished: set[int] = set()
+        self._first: int | None = None  # the choice that is heard, where it is but one
+        self._runs: dict[int, Run] = {}  # of reasoning that is told in details
+        self._failed = False
+
+    def feed(self, chunk: Mapping[str, Any], key: str, *, named: bool = False) -> tuple[list[Event], bool]:
+        """A chunk or a whole message, whose choices say something in their `key`: delta or message. `named`: see chat_reports."""
+        events: list[Event] = []
+        regular, self.waits = True, False
+        if self._patient:
+            tell_fields(chunk, self._reply.note)
+        choices = chunk.get("choices")
+        for place, choice in enumerate(choices if isinstance(choices, list) else ()):
+            if isinstance(choice, dict):
+                regular &= self._choice(choice, place, key, events)
+        if usage := usage_in(chunk):
+            events.append(usage)
+        failed, self._failed = self._failed, put_errors(chunk, events, failed=self._failed, named=named)
+        if self._failed and not failed and (held := self.broken_off()):
+            at = next(at for at, event in enumerate(events) if isinstance(event, StreamError))
+            events[at:at] = held
+            regular = False
+        return events, regular
+
+    def over(self) -> tuple[list[Event], bool]:
+        """The message is over, and there was no finish reason to say so: what is left, and whether it need not be sent."""
+        events: list[Event] = []
+        for choice in tuple(self._runs):
+            put_seal(self._runs, choice, events, 0, whole=True)
+        closed = [calls.close("") for calls in self.calls.values()]
+        return [*events, *(event for ends, _ in closed for event in ends)], all(as_sent for _, as_sent in closed)
+
+    def broken_off(self) -> list[Event]:
+        """Nothing more comes, and the message was not over, but for the choices that have a finish reason."""
+        ends = [calls.close("" if choice in self._finished else "error")[0] for choice, calls in sorted(self.calls.items())]
+        return [event for events in ends for event in events]
+
+    def _choice(self, choice: Mapping[str, Any], place: int, key: str, events: list[Event]) -> bool:
+        regular = True
+        delta = choice.get(key)
+        index = index_of(choice.get("index"), place)
+        if self._patient:
+            index = self._heard(index, speaks=_speaks(choice, delta))
+        if not is_index(choice.get("index")):
+            regular = self._mended("choice_index")
+        if index not in self.choices:
+            if len(self.choices) == MAX_CHOICES:
+                return regular
+            self.choices.add(index)
+        if self._patient and isinstance(said := choice.get("text"), str) and not (delta or choice.get("message")):
+            delta = {"role": "assistant", "content": said}  # it answers as completions did that are no chat
+            regular = self._mended("delta")
+        if isinstance(delta, dict) and any(delta.get(name) for name in _SAYS):
+            regular &= self._settle(index, events)
+        first = len(events)
+        regular &= self._said(choice, delta, index, key, events)
+        regular &= self._ended(choice, delta, index, key, events)
+        if index in self._runs:
+            put_seal(self._runs, index, events, first, whole=key == "message")
+        return regular
+
+    def _heard(self, index: int, *, speaks: bool) -> int:
+        """The index of a choice where all is written anew, and but one is heard: 0, or if another speaks before it, that one."""
+        if self._first is None and (speaks or index == 0):
+            self._first = index
+            if index in self.begun:
+                self.begun.add(0)
+        return index if self._first is None else 0 if index == self._first else self._first if index == 0 else index
+
+    def _settle(self, index: int, events: list[Event]) -> bool:
+        """Something is said that is no call: those that wait come in front of it. Whether none did."""
+        first = len(events)
+        if index in self.calls:
+            events += self.calls[index].settle()
+        if index in self._runs:
+            put_seal(self._runs, index, events, first, whole=False)
+        return len(events) == first
+
+    def _said(self, choice: Mapping[str, Any], delta: Any, index: int, key: str, events: list[Event]) -> bool:
+        """What a choice says: in its delta, or in a message that stands in a chunk, if need be behind a beginning."""
+        message = choice.get("message")
+        silent = self._patient and index not in self._told  # so far
+        behind = silent and _speaks({}, message) and not _speaks({}, delta)
+        if silent and (_speaks({}, delta) or _speaks({}, message)):
+            self._told.add(index)
+        if isinstance(delta, dict) and not behind:
+            return self._delta(delta, index, key, events)
+        if isinstance(message, dict) and (behind or index not in self.begun):
+            regular = self._mended("delta")
+            self._delta(message, index, "message", events)
+            return regular
+        return not (delta is None and key == "delta" and "text" not in choice) or self._mended("delta")
+
+    def _ended(self, choice: Mapping[str, Any], delta: Any, index: int, key: str, events: list[Event]) -> bool:
+        """Why a choice ends, if it does."""
+        reason = choice.get("finish_reason")
+        if reason is None and key == "delta":  # it goes on
+            return True
+        regular = reason != "" or self._mended("finish_reason")
+        reason = reason if isinstance(reason, str) else ""
+        means = meant(reason) or reason
+        if index in self.calls and (reason or key == "message"):
+            tells = isinstance(delta, dict) and "tool_calls" in delta  # as where each chunk has a reason
+            ends, as_sent = self.calls[index].close(means, wait=key == "delta" and (self._patient or tells))
+            events += ends
+            regular &= as_sent
+        if reason == "function_call" and not self.legacy:
+            reason = "tool_calls"
+            regular = self._mended("finish_reason")
+        if reason:
+            self._finished.add(index)
+            reason = means if self._patient else reason  # else the client's to understand, as it came
+            events.append(Finish(reason, index, stop_sequence_of(choice) if reason == "stop" else None))
+        return regular
+
+    def _delta(self, delta: Mapping[str, Any], index: int, key: str, events: list[Event]) -> bool:
+        regular = True
+        if index not in self.begun and delta:
+            self.begun.add(index)
+            events.append(MessageStart(index))
+            if not delta.get("role"):
+                regular = self._mended("role")
+        if self._patient:
+            tell_fields(delta, self._reply.note)
+        details = delta.get("reasoning_details")
+        for name in _HEARD if self._patient else REASONING:
+            reasoning = delta.get(name)
+            if isinstance(reasoning, str) and reasoning:
+                self.reasoning_field = name
+                events.append(ReasoningDelta(reasoning, index))
+                break  # the two fields say the same
+        else:
+            if details and (text := text_of(details)):
+                events.append(ReasoningDelta(text, index))
+        if details:
+            self._runs.setdefault(index, Run()).add(details)
+            self.waits = True  # what comes next may end the run
+        content = delta.get("content")
+        if isinstance(content, str) and content:
+            events.append(TextDelta(content, index))
+        elif isinstance(content, list | dict):
+            events += parts_of(content, index)
+        refusal = delta.get("refusal")
+        if isinstance(refusal, str) and refusal:
+            events.append(RefusalDelta(refusal, index))
+        entries = delta.get("tool_calls")
+        legacy = delta.get("function_call")
+        if entries and not isinstance(entries, list):
+            entries = entries_of(entries)
+            regular = self._mended("tool_calls")
+        if entries:
+            if key == "message":  # here they stand in order, without index
+                entries = [{**entry, "index": n} for n, entry in enumerate(entries) if isinstance(entry, dict)]
+        elif legacy and isinstance(legacy, dict) and not self.legacy:
+            entries = [entry_of_legacy(legacy)]
+            regular = self._mended("function_call")
+        else:
+            return regular
+        calls, as_sent = self._calls_of(index).feed(entries)
+        events += calls
+        self.waits |= not as_sent
+        return regular and as_sent
+
+    def _calls_of(self, choice: int) -> Calls:
+        if choice not in self.calls:
+            reply = self._reply
+            self.calls[choice] = Calls(reply.tools, choice, reply.new_id, self._fired, patient=self._patient)
+        return self.calls[choice]
+
+    def _mended(self, rule: str) -> bool:
+        """A rule fires; what it is about is not regular."""
+        self._fired(rule)
+        return False
+
+
+def _speaks(choice: Mapping[str, Any], delta: Any) -> bool:
+    """Whether a choice says more than that it begins."""
+    if choice.get("finish_reason") or choice.get("text") or choice.get("message"):
+        return True
+    return isinstance(delta, dict) and any(delta.get(name) for name in (*_SAYS, "tool_calls", "function_call"))
