@@ -343,6 +343,18 @@ def test_what_has_all_passes(name: str) -> None:
     assert mended(body) == body
 
 
+@pytest.mark.parametrize("output", [[], None, "nothing"])
+def test_an_end_without_items_passes_where_clients_do_without(output: Any) -> None:
+    """Of ChatGPT's own backend, to Codex: of each item that has its end. What was left open is ended there, too."""
+    bare = body_of(less(output=output))
+    assert mended(bare, lambda: pipeline(host="chatgpt.com")) == bare
+    assert mended(bare) != bare
+    made = pipeline(host="chatgpt.com")
+    open_ = body_of(less("item.done", output=output))
+    assert heard(made.feed(open_) + made.close())["calls"] == TOLD["calls"]
+    assert made.rules == ["item_done", "response_output"]
+
+
 @pytest.mark.parametrize("name", [name for name in WHOLE if "other ids" in name])
 def test_what_is_called_otherwise_at_the_end_is_told_once(name: str) -> None:
     made = Pipeline(asked("chat", ("task", {})), source="responses", target="chat", new_id=lambda: "call_new")

@@ -14,6 +14,7 @@ from .apis.codec import Codec, Counting, Decoder, Reply, Writer, counts, flows
 from .config.settings import Settings
 from .dialects import REASONING_TAGS, Dialect
 from .events import Frame
+from .hosts import provider
 from .keep_alive import KeepAlives
 from .lanes import Lanes
 from .leaving import Leaving
@@ -120,6 +121,7 @@ def assemble(
         tokens(request, answer.target) if answer.translates else 0,
         answer.translates,
         note if answer.translates else lambda _: None,
+        bare_end=provider(answer.host) == "chatgpt",  # Codex's own backend
     )
     codec = Leaving(api.codec, reply, off) if off else api.codec(reply)
     make_writer = APIS[answer.target].writer if answer.translates else None

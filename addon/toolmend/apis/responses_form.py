@@ -23,11 +23,12 @@ from .responses_shapes import CALLS, PARTS, Shape
 
 
 class Form:
-    """One response. `mended` is told what is missing; nothing is looked at unless `watching`."""
+    """One response. `mended` is told what is missing; nothing is looked at unless `watching`. `bare_end`: see codec.Reply."""
 
-    def __init__(self, mended: Callable[[str], None], *, watching: bool) -> None:
+    def __init__(self, mended: Callable[[str], None], *, watching: bool, bare_end: bool = False) -> None:
         self._mended = mended
         self.watching = watching
+        self._bare_end = bare_end
 
     def begins(self, number: Any) -> None:
         """The first event of the response has this number."""
@@ -75,10 +76,11 @@ class Form:
             return
         self.watching = False
         told = [item for item in items if item.added]
-        if all(item.over for item in told) and [item.type for item in told] == [wire["type"] for wire in wires]:
+        ended = all(item.over for item in told)
+        if ended and ([item.type for item in told] == [wire["type"] for wire in wires] or (self._bare_end and not wires)):
             return
         holds = Counter(wire["type"] for wire in wires)
-        if not all(item.over for item in told):
+        if not ended:
             self._mended("item_done")
         if Counter(wire["type"] for wire in wires if _says(wire)) - Counter(item.type for item in told):
             self._mended("item_added")

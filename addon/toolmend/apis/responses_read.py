@@ -57,7 +57,7 @@ class Reading:
         self._new_id = reply.new_id
         self._fired = reply.fired
         self._note = reply.note
-        self._form = Form(self._mended, watching=not reply.translates)
+        self._form = Form(self._mended, watching=not reply.translates, bare_end=reply.bare_end)
         self._known = Known()
         self._unclaimed = Unclaimed()
         self._seals: set[str] = set()
