@@ -33,7 +33,7 @@ MENDING = (
     "sse:Decoder.take",
     "sse:Decoder._event",
     "apis.chat:Chat.decode",
-    "apis.chat:Chat._decode_delta",
+    "apis.chat_read:Reading._delta",
     "apis.chat:Chat.course",
     "apis.chat:Chat.encode",
     "transformers.markup:Markup.feed",
