@@ -35,10 +35,10 @@ GATHER, SHARE, AT_MOST = 0.25, 50, 1.0
 """Seconds of events that are written in one go; so many times as much as the processor had to do for the last ones, where there
 are many streams; but at most: a crash may cost a second of a stream."""
 
-GATHERED = 256 * 1024
+GATHERED = 1024 * 1024
 """Bytes that are written without waiting for more."""
 
-LAGGING = 1024 * 1024
+LAGGING = 2 * 1024 * 1024
 """Bytes that wait, as of which the event loop lets the writer thread have the interpreter first."""
 
 MAX_WAITING = 16 * 1024 * 1024
