@@ -76,17 +76,17 @@ def tables(
     progress: Callable[[str], None],
 ) -> list[Table]:
     """All of it. `proxies` starts a generation of them; `port` is the load's, `ca` what a client without a proxy trusts."""
-    floods = {(what, per_chunk): _Flood(what, per_chunk, extent) for what in FLOODS for per_chunk in (1, MANY)}
+    floods = [_Flood(what, per_chunk, extent) for what in FLOODS for per_chunk in (1, MANY)]
     for generation in range(extent.generations):
         with proxies() as running:
             paths: Paths = {"direct": None, **running}
-            for flood in floods.values():
+            for flood in floods:
                 progress(f"{flood.name} ({generation + 1} of {extent.generations})")
                 flood.run(paths, port, ca, extent.rounds)
     with proxies() as running:
         paths = {"direct": None, **running}
         delay, crowd = _delay(paths, port, ca, extent, progress), _crowd(paths, port, ca, extent, progress)
-    return [_throughput(floods.values()), delay, crowd]
+    return [_throughput(floods), delay, crowd]
 
 
 def _api(name: str, api: str) -> str:

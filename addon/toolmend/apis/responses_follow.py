@@ -43,7 +43,7 @@ class Followed(Output):
         """An event that the client gets as it came."""
         number, place, type_ = data.get("sequence_number"), data.get("output_index"), data.get("type")
         self.sequence = number + 1 if type(number) is int else self.sequence + 1
-        item = self._places.get(place) if type(place) is int else self._of(data)
+        item = self._of(data)
         if type_ in LIFE:
             self._note_response(data)
         elif type_ == "response.output_item.added":
@@ -104,8 +104,7 @@ class Followed(Output):
                 item.wire[kind.holder] = [*item.wire.get(kind.holder, ()), data["part"]]
         elif shape and (item.part is None or item.part.shape is shape):
             if item.part is None:  # some do not tell the parts of reasoning
-                at = data.get(f"{shape.holder}_index")
-                if shape.item != item.wire.get("type") or len(item.wire.get(shape.holder, ())) > (at if type(at) is int else 0):
+                if shape.item != item.wire.get("type") or len(item.wire.get(shape.holder, ())) > shape.index_in(data):
                     return
                 item.part = Part(shape, framed=False)
             text = data.get("delta" if type_.endswith("delta") else shape.member)
