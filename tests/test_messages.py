@@ -82,7 +82,7 @@ class Loop:
         out = self._take(self._decoder.close())
         for at, transformer in enumerate(self._transformers):
             out += b"".join(map(self._codec.encode, self._through(transformer.close(), at + 1)))
-        return out
+        return out + self._codec.held()
 
     def message(self, body: bytes) -> bytes:
         frame = self._codec.decode_message(body)
@@ -359,7 +359,6 @@ def untyped(stream: list[dict[str, Any]], member: str) -> list[dict[str, Any]]:
 
 
 SIGNED = messages(thinking("Hm", signature="s"))
-SEARCH_BEHIND = [{**event, "index": 1} for event in SEARCH]
 A, TWO = messages(text("a", "b")), messages(text("a"), tool("t0", "f", "{}"), stop="tool_use")
 PLAINLY = ["(", ".", "+0 text", "0 a", "0 b", "-0", "end_turn", ")"]
 BOTH = ["(", ".", "+0 text", "0 a", "-0", "+1 tool_use t0 f", "1 {}", "-1", "tool_use", ")"]
@@ -441,9 +440,11 @@ IRREGULAR: dict[str, tuple[bytes, list[str], set[str]]] = {
     "end_turn with a call": (sse(messages(text("a"), tool("t0", "f", "{}"))), BOTH, {"finish_reason"}),
     "tool_use without a call": (sse(messages(text("a", "b"), stop="tool_use")), PLAINLY, {"finish_reason"}),
     "no message_delta": (sse(without(TWO, 8)), BOTH, {"finish_reason"}),
-    "blocks behind message_delta": (sse([*A[:1], A[0], *A[1:-1], *SEARCH_BEHIND, *TWO[5:8], A[-1]]), PLAINLY,
-                                    {"message_start", "block_index", "finish_order", "finish_reason"}),
-    "a second message_delta": (sse([*TWO[:-1], *TWO[-2:]]), BOTH, {"finish_repeated"}),
+    "a call behind message_delta": (sse([*A[:1], A[0], *A[1:-1], *TWO[5:8], A[-1]]), [*PLAINLY[:-2], "+1 tool_use t0 f", "1 {}", "-1", *BOTH[-2:]],
+                                    {"message_start", "finish_order", "finish_reason"}),
+    "all blocks behind message_delta": (sse([A[-2], *A[1:-2], A[-1]]), PLAINLY, {"message_start", "finish_order"}),
+    "message_delta within a block": (sse([A[0], *A[:4], A[-2], *A[4:-2], A[-1]]), [*PLAINLY[:4], "-0", "+1 text", "1 b", "-1", *PLAINLY[-2:]], {"message_start", "block_index", "block_stop", "finish_order"}),
+    "a message_delta at both ends": (sse([A[-2], *A[1:]]), PLAINLY, {"message_start", "finish_order", "finish_repeated"}),
 }  # fmt: skip
 
 
@@ -454,6 +455,25 @@ def test_irregular_streams(name: str) -> None:
     whole = loop.feed(body) + loop.close()
     assert (told(whole), set(loop.rules)) == (expected, rules)
     assert [fault for fault in judge.read(whole).faults if "in front of message_start" not in fault] == []
+    for chunks in cuts(body, 20):
+        assert play(Loop, chunks) == whole
+
+
+WHY = {
+    # name: the stream, what is told of it
+    "the body is over": ([A[0], *A[:-1]], PLAINLY[:-1]),
+    "an error is the end": ([A[0], *A[:-1], {"type": "error", "error": {"type": "api_error", "message": "gone"}}], [*PLAINLY[:-1], "api_error: gone"]),
+    "it was told as it came, and a call came behind it": ([*A[:-1], *TWO[5:8], A[-1]], [*PLAINLY[:-1], *BOTH[5:]]),
+}
+
+
+@pytest.mark.parametrize("name", WHY)
+def test_why_a_message_stopped_is_told_however_it_ends(name: str) -> None:
+    stream, expected = WHY[name]
+    body = sse(stream)
+    loop = Loop()
+    whole = loop.feed(body) + loop.close()
+    assert told(whole) == expected
     for chunks in cuts(body, 20):
         assert play(Loop, chunks) == whole
 

@@ -9,8 +9,8 @@ knows. What the client has been sent already is never said again, and no block i
 waits for what the text begins with: if that is a call, there is no text.
 
 A thinking block of the upstream's is over when it says so, and calls that were found in it come behind it: so it is one, and
-its signature is in it. Text has none, and is divided where a call was. Content behind `message_delta`, which no client
-expects, is left out.
+its signature is in it. Text has none, and is divided where a call was. Why the message stopped is told behind all content, some
+of which may come behind it: so it waits for the end, which is on its heels. Where it went out as it came, it is told once more.
 """
 
 from collections.abc import Mapping
@@ -40,7 +40,9 @@ class Encoder:
         self._next = 0  # index of the next block then
         self._open: tuple[Block, int | None] | None = None  # the open block then, and the index of its call
         self._at: dict[Any, Block] = {}  # blocks by the upstream's index
-        self._started = self._finished = self._over = False
+        self._started = self._over = False
+        self._finished: Finish | None = None  # it is to be told at the end
+        self._told = False  # it was told, and no content came behind it
         self._said: dict[str, Any] = {}  # the last message_delta
         self._usage: dict[str, Any] = {}
         self._waiting: list[tuple[ServerSentEvent, Frame]] = []  # the start of a text, and pings behind it
@@ -89,14 +91,15 @@ class Encoder:
                 self._start(data)
             case "content_block_start" if isinstance(index, int) and isinstance(content, dict):
                 call = next((each.index for each in frame.events if isinstance(each, ToolCallStart)), None)
-                self._next = index + 1
+                self._next, self._told = index + 1, False
                 self._open = Block(content, lasts=content.get("type") != "text", index=index), call
             case "content_block_delta" if self._open:
                 self._open[0].signed |= _delta_of(data).get("type") == "signature_delta"
             case "content_block_stop":
                 self._open = None
             case "message_delta":
-                self._finished |= bool(_delta_of(data).get("stop_reason"))
+                self._said = {**self._said, **data}
+                self._told |= bool(_delta_of(data).get("stop_reason"))
             case "message_stop" | "error":
                 self._over = True
             case _:
@@ -114,9 +117,9 @@ class Encoder:
         if frame.events and not self._started and name != "error":
             out.append(event("message_start", json_text.dumps(self._start(data))))
         match name:
-            case "content_block_start" if not self._finished:
+            case "content_block_start":
                 self._begin(data, blocks)
-            case "content_block_delta" if not (self._finished or frame.events):
+            case "content_block_delta" if not frame.events:
                 self._pass(data, blocks)
             case "message_delta":
                 self._said = {**self._said, **data}
@@ -125,7 +128,7 @@ class Encoder:
                     self._event(each, data, blocks, out)
                 self._over = True
                 return self._broken_off(blocks) + event("error", json_text.dumps({**data, "type": "error"}))
-            case "message_start" | "content_block_start" | "content_block_delta" | "content_block_stop" | "message_stop":
+            case "message_start" | "content_block_delta" | "content_block_stop" | "message_stop":
                 pass
             case _ if sse is not None:
                 if frame.touched and name.isascii() and name.isprintable():
@@ -168,25 +171,26 @@ class Encoder:
     def _event(self, each: Event, data: Mapping[str, Any], blocks: Blocks, out: list[str]) -> None:
         match each:
             case Finish():
-                self._finish(each, blocks, out)
+                self._finished = each
+                blocks.finish(cut=each.finish_reason in BROKEN_OFF)
             case MessageEnd():
-                self._finish(None, blocks, out)
+                blocks.finish(cut=self._finished is not None and self._finished.finish_reason in BROKEN_OFF)
+                self._sent(blocks, out)
+                if self._over:
+                    return
                 self._over = True
-                out.append(event("message_stop", '{"type":"message_stop"}'))
-            case ToolCallStart() if not self._finished:
+                out += (self._why(blocks), event("message_stop", '{"type":"message_stop"}'))
+            case ToolCallStart():
                 content = _content_of(data)
                 blocks.feed(each, content if content.get("id") == each.id else None)
-            case _ if not self._finished:
+            case _:
                 blocks.feed(each)
 
-    def _finish(self, finish: Finish | None, blocks: Blocks, out: list[str]) -> None:
-        if self._finished:
-            return
-        self._finished = True
-        blocks.finish(cut=finish is not None and finish.finish_reason in BROKEN_OFF)
-        self._sent(blocks, out)
-        if self._over:
-            return
+    def _why(self, blocks: Blocks) -> str:
+        """The event that tells why the message stopped, if it must be told."""
+        finish = self._finished
+        if self._told and finish is None:
+            return ""
         said = _delta_of(self._said)
         called = blocks.called or (finish is not None and finish.finish_reason == "tool_calls")
         usage = self._said.get("usage")
@@ -196,11 +200,13 @@ class Encoder:
             "delta": {**said, **same_stop(said, finish, called=called)},
             "usage": {"output_tokens": 0, **self._usage, **(usage if isinstance(usage, dict) else {})},
         }
-        out.append(event("message_delta", json_text.dumps(data)))
+        return event("message_delta", json_text.dumps(data))
 
     def _sent(self, blocks: Blocks, out: list[str]) -> str:
         """All that goes out; where too much waits, an error is the last of it."""
-        out.append(blocks.take())
+        if content := blocks.take():
+            out.append(content)
+            self._told = False
         if blocks.error and not self._over:
             self._over = True
             error = event("error", error_body("api_error", blocks.error))
@@ -208,9 +214,9 @@ class Encoder:
         return "".join(out)
 
     def _broken_off(self, blocks: Blocks) -> str:
-        """What waits for a call that never ends."""
+        """What waits for a call that never ends, or for the end of the message."""
         blocks.break_off()
-        return blocks.take()
+        return blocks.take() + (self._why(blocks) if self._finished else "")
 
     def _start(self, data: Mapping[str, Any]) -> dict[str, Any]:
         """A message_start, whole."""
