@@ -45,6 +45,26 @@ def test_base64_in_text_is_no_language() -> None:
     assert of_text("a" * 2000) == pytest.approx(600)  # a ruler
 
 
+ROWS = "".join(f"{number:013d}\n" for number in range(100)) + "words, words\n" * 100
+LONG = {
+    **{name: text * 2000 for name, (text, *_) in MEASURED.items()},
+    "one after the other": "".join(text * 200 for text, *_ in MEASURED.values()),
+    "in turns": "".join(text for text, *_ in MEASURED.values()) * 200,
+    "rows of the same width": ROWS * 100,
+    "rows as wide as a block": ("1" * 128 + "a" * 127 + "\n") * 1000,
+    "base64 in prose": (ENGLISH * 20 + base64.b64encode(bytes(range(1, 250)) * 8).decode()) * 50,
+}
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_of_a_long_text_a_part_tells(name: str) -> None:
+    text = LONG[name]
+    piece = estimate.SEEN // 4  # characters, of four bytes at most
+    exact = sum(of_text(text[at : at + piece]) for at in range(0, len(text), piece))
+    assert len(text.encode()) > 4 * estimate.SEEN
+    assert of_text(text) == pytest.approx(exact, rel=0.05)
+
+
 def test_half_a_surrogate_pair_is_counted() -> None:
     assert of_text("\ud83d") > 0
 

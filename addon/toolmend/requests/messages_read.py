@@ -90,8 +90,8 @@ def _turns(messages: Any, notes: list[str]) -> list[Turn]:
         parts = _parts(message.get("content"), "content", notes)
         match role:
             case "user":
-                results = tuple(part for part in parts if isinstance(part, ToolResult))
-                others = tuple(part for part in parts if not isinstance(part, ToolResult))
+                results = tuple([part for part in parts if isinstance(part, ToolResult)])
+                others = tuple([part for part in parts if not isinstance(part, ToolResult)] if results else parts)
                 turns += [Turn("tool", results)] if results else []
                 turns += [Turn("user", others)] if others or not results else []
             case "assistant" | "system":

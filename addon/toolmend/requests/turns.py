@@ -8,8 +8,8 @@ without a result gets one that says so; a result without a call is the user's te
 
 from collections.abc import Iterable
 from dataclasses import replace
-from itertools import groupby, pairwise
-from operator import attrgetter
+from itertools import groupby
+from operator import attrgetter, eq
 
 from .conversation import Conversation, Document, Image, Part, Text, ToolResult, ToolUse, Turn
 from .fields import tell
@@ -43,7 +43,8 @@ def _reminders(turns: Iterable[Turn]) -> Iterable[Turn]:
 def _merged(turns: Iterable[Turn]) -> Iterable[Turn]:
     """Neighbours of the same role as one; those of the system stay, and so do those of different names. Empty ones go."""
     said = [turn for turn in turns if turn.parts]
-    if all(turn.role != following.role for turn, following in pairwise(said)):  # most often
+    roles = [turn.role for turn in said]
+    if not any(map(eq, roles, roles[1:])):  # most often
         yield from said
         return
     for (role, _), group in groupby(said, _SPEAKER):
