@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from token_shapes import masked
+from toolmend import redaction
 from toolmend.json_text import MANY, SMALL
 from toolmend.recorder import Exchange
 from toolmend.redaction import BLOCK, KEPT_HEADERS, MAX_NAMED, MAX_SECRET, MAX_SECRETS, REDACTED, Redactor, secrets_of
@@ -378,6 +379,16 @@ def test_headers_are_kept_by_a_list() -> None:
 )
 def test_no_credential_is_on_the_list(name: str) -> None:
     assert not KEPT_HEADERS.fullmatch(name)
+
+
+def test_texts_without_a_key_are_remembered_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(redaction, "MOST_KEYLESS", 3)
+    monkeypatch.setattr(redaction, "_keyless", known := set[int]())
+    key = "sk-" + "a1B2" * 8
+    for number in range(10):
+        assert Redactor(()).text(f"text {number}") == f"text {number}"
+        assert Redactor(()).text(f"text {number} {key}") == f"text {number} {REDACTED}"
+        assert 0 < len(known) <= 3
 
 
 def test_of_two_secrets_the_longer_goes_first() -> None:
