@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from .apis import APIS
 from .apis.codec import Codec, Counting, Decoder, Reply, Writer, counts, flows
+from .apis.responses_object import ECHOED
 from .config.settings import Settings
 from .dialects import REASONING_TAGS, Dialect
 from .events import Frame
@@ -35,9 +36,8 @@ from .vocabulary import vocabulary
 _WATCHED = (Markup, Duplicates, FinishReason, Naming)
 """Transformers to which a run of deltas is what one is: if all are, lanes may open."""
 
-
-CONVERSATION = ("messages", "input", "contents")
-"""Members of a request that no answer needs: parsed, they are ten times their text, and a stream may take an hour."""
+_REPEATED = frozenset({"model", "stream_options", *ECHOED})
+"""Members of a request that answers go by or say again, and all that is kept of it meanwhile: a stream may take an hour."""
 
 
 class Transformer(Protocol):
@@ -116,7 +116,7 @@ def assemble(
         offered,
         new_id,
         fired,
-        without_conversation(request),
+        {name: request[name] for name in _REPEATED if name in request},
         profile.reasoning_field or "reasoning_content",
         tokens(request, answer.target) if answer.translates else 0,
         answer.translates,
@@ -157,11 +157,6 @@ def assemble(
         lanes=lanes,
         counting=[box for box in (codec, writer) if counts(box)],
     )
-
-
-def without_conversation(request: Mapping[str, Any]) -> dict[str, Any]:
-    """What is kept of a request while it is answered."""
-    return {name: value for name, value in request.items() if name not in CONVERSATION}
 
 
 def looked_for(answer: Answer, offered: Tools, profile: Profile) -> tuple[list[Dialect], list[Dialect]]:

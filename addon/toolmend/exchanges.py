@@ -20,7 +20,6 @@ from mitmproxy import ctx, http
 
 from . import facts
 from .apis import APIS
-from .assembly import without_conversation
 from .calls import Call
 from .codings import Decoder
 from .config.settings import Settings, recorded
@@ -40,6 +39,9 @@ logger = logging.getLogger(__name__)
 
 MAX_SAID = 2000
 """Characters of what a line of the log says of a call: notes quote the request."""
+
+CONVERSATION = ("messages", "input", "contents")
+"""Members of a request that nothing needs once a pipeline is made of it: parsed, they are ten times their text."""
 
 _SET_UP = "not all could be set up"
 
@@ -90,7 +92,7 @@ class Exchanges:
         given = self._given(call)
         if given.policy == "mixed" and self._mended(call, given):
             call.pipeline = self._pipeline(call, request, given)
-            call.request = without_conversation(request)
+            call.request = {name: value for name, value in request.items() if name not in CONVERSATION}
 
     def begin(
         self, call: Call, about: About, request: Mapping[str, Any] | None, flow_id: str, *, mend: bool, let_go: bool = False

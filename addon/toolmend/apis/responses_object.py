@@ -16,7 +16,7 @@ from .counts import count
 from .error_words import stream_error
 from .messages_errors import overflows
 
-_ECHOED: dict[str, tuple[tuple[type, ...], Any]] = {
+ECHOED: dict[str, tuple[tuple[type, ...], Any]] = {
     "instructions": ((str, list), None),
     "max_output_tokens": ((int,), None),
     "max_tool_calls": ((int,), None),
@@ -75,7 +75,7 @@ def begun(reply: Reply) -> dict[str, Any]:
     """The response as it begins."""
     id_ = reply.new_id()
     echoed = {}
-    for name, (types, missing) in _ECHOED.items():
+    for name, (types, missing) in ECHOED.items():
         value = reply.request.get(name)
         fits = isinstance(value, types) and (bool in types or not isinstance(value, bool))
         echoed[name] = value if fits else missing
