@@ -21,6 +21,7 @@ from typing import Any
 import pytest
 
 from toolmend import __version__
+from toolmend import recorder as recorder_module
 from toolmend.recorder import (
     AT_MOST,
     AT_ONCE,
@@ -789,8 +790,9 @@ def test_a_disk_that_hangs_costs_data_and_not_memory(tmp_path: Path) -> None:
     assert log[1:] == [f"recording incomplete: the disk did not keep up: {recording.folder}"]
 
 
-def test_a_long_one_that_ends_does_not_keep_others_waiting(recorder: Recorder) -> None:
-    """What comes meanwhile is written before the long one is over."""
+def test_a_long_one_that_ends_does_not_keep_others_waiting(recorder: Recorder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What comes meanwhile is written before the long one is over, but for events of a moment."""
+    monkeypatch.setattr(recorder_module, "GATHER", 0.001)
     long, other = recorder.start(EXCHANGE), recorder.start(EXCHANGE)
     for _ in range(30):
         long.passed(b"", event("x") * 1000)

@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 
 GATHER, SHARE, AT_MOST = 0.25, 50, 1.0
 """Seconds of events that are written in one go; so many times as much as the processor had to do for the last ones, where there
-are many streams; but at most: a crash may cost a second of a stream."""
+are many streams; but at most: a crash may cost a second of a stream. An end waits as events do: the client's next request is on
+its heels, and the first byte of the answer would wait for what ends."""
 
 GATHERED = 1024 * 1024
 """Bytes that are written without waiting for more."""
@@ -190,7 +191,7 @@ class Recorder:
         size += OVERHEAD
         self._queue.put((folder, step, size))
         self._put += size  # what there was no memory for is not waited for
-        if last or waiting > GATHERED:
+        if waiting > GATHERED:
             self._hurry.set()
         if not self._thread:
             thread = threading.Thread(target=self._run, name="toolmend-recorder", daemon=True)
@@ -253,7 +254,7 @@ class Recorder:
         self._sweeper.run(self.keep, mine, lambda: self._queue.empty() or time.monotonic() < until, self._done)
 
     def _waiting(self, pause: float) -> "deque[Step | None]":
-        """What is to be done now, and came in so many seconds. Waits no longer if something ends meanwhile."""
+        """What is to be done now, and came in so many seconds. Waits no longer if much comes meanwhile."""
         steps: deque[Step | None] = deque()
         if not self._ends:
             steps.append(self._queue.get())
