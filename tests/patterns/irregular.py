@@ -1,5 +1,6 @@
 """Native calls that are not as they should be, in each way that was seen in the wild (wire-apis.md 9, dialects.md R12 to R17)."""
 
+import json
 from typing import Any
 
 from streams import META, chunk, request, tool
@@ -171,6 +172,14 @@ PATTERNS = {
         [{"tool_calls": {"0": entry(0, "call_a", "get_weather", "")}}, {"tool_calls": {"0": {"function": {"arguments": CITY}}}}],
         "tool_calls", "tool_call_index",
     ),
+    "calls-in-a-list-of-lists": mended([{"tool_calls": [[entry(0, "call_a", "get_weather", CITY)]]}], "tool_calls"),
+    "calls-as-json-text": mended([{"tool_calls": json.dumps([entry(0, "call_a", "get_weather", CITY)])}], "tool_calls"),
+    "a-function-as-json-text": mended(
+        [calls({**entry(0, "call_a"), "function": json.dumps({"name": "get_weather", "arguments": CITY})})], "tool_calls"
+    ),
+    "a-function-that-is-its-name": mended(
+        [calls({**entry(0, "call_a"), "function": "get_weather", "arguments": CITY})], "tool_calls"
+    ),
     "name-and-arguments-beside-the-function": mended(
         [calls({"index": 0, "id": "call_a", "type": "function", **CALL}), calls({"index": 0, "arguments": CITY})], "tool_calls"
     ),
@@ -238,6 +247,9 @@ PATTERNS = {
         "delta", finish=None,
     ),
     "no-delta": mended([first(CITY), {**META, "choices": [{"index": 0, "finish_reason": "tool_calls"}]}], "delta", finish=None),
+    "calls-beside-the-delta": mended(
+        [{**META, "choices": [{"index": 0, "delta": {}, "finish_reason": None, **delta}]} for delta in (first(CITY[:9]), more(CITY[9:]))], "delta",
+    ),
     "chunks-without-their-fields": mended(
         [{"choices": chunk(delta)["choices"]} for delta in (first(CITY[:4]), more(CITY[4:]), {"content": "Done."})],
         "chunk_fields", content="Done.",

@@ -114,6 +114,14 @@ PATTERNS = {
         WEATHER, pieces(f'{S}{B}functions.task:0{A}{{"description": "\\d+\\.py C:\\Temp \\$x \\\n\\n\\u00e9 \\\\d"}}{C}{E}', 24),
         [("functions.task:0", "task", r'{"description": "\\d+\\.py C:\\Temp \\$x \\\n\n\u00e9 \\d"}')], rules=RULES,
     ),
+    "commas-in-front-of-nothing": Pattern(
+        WEATHER, pieces(f'{S}{B}functions.task:0{A}{{"description": "a,]", "n": [1, 2 , ],\n"m": {{"k": 0,}} ,\n}}{C}{E}', 7),
+        [("functions.task:0", "task", '{"description": "a,]", "n": [1, 2  ],\n"m": {"k": 0} \n}')], rules=RULES,
+    ),
+    "pythons-words": Pattern(
+        WEATHER, pieces(f'{S}{B}functions.task:0{A}{{"description": "None, True", "n": [True,False, None], "m":None}}{C}{E}', 5),
+        [("functions.task:0", "task", '{"description": "None, True", "n": [true,false, null], "m":null}')], rules=RULES,
+    ),
     "markers-inside-a-string": Pattern(
         WEATHER, pieces(f'{S}{B}functions.task:0{A}{{"description": "a {C} b {E} {B} \\" {{"}}{C}{E}', 21),
         [("functions.task:0", "task", f'{{"description": "a {C} b {E} {B} \\" {{"}}')], rules=RULES,

@@ -53,7 +53,11 @@ class Call:
 
 
 def entries_of(calls: Any) -> list[Any]:
-    """The entries of calls that are no list: one alone, or all under their places, as PHP writes a list with gaps."""
+    """The entries of calls that are no list of objects: lists in one, JSON text, one alone, or all by their places (PHP)."""
+    if isinstance(calls, str):
+        calls = _read(calls)
+    if isinstance(calls, list):
+        return [inner for entry in calls for inner in (entry if isinstance(entry, list) else [entry])]
     if isinstance(calls, Mapping) and all(key.isdecimal() for key in calls):
         return [{"index": key, **entry} if isinstance(entry, Mapping) else entry for key, entry in calls.items()]
     return [calls]
@@ -61,15 +65,32 @@ def entries_of(calls: Any) -> list[Any]:
 
 def inner_of(entry: Mapping[str, Any], kind: str) -> tuple[Mapping[str, Any], bool]:
     """What an entry has of a call's name and arguments, and whether it stands where it should."""
-    inner = entry.get(kind)
-    inner = inner if isinstance(inner, Mapping) else {}
-    if "arguments" in inner and ("name" in inner or "name" not in entry):  # nearly all
+    given = entry.get(kind)
+    inner = given if isinstance(given, Mapping) else _told(given)
+    if inner is given and "arguments" in inner and ("name" in inner or "name" not in entry):  # nearly all
         return inner, True
     found = {**{name: entry[name] for name in INNER if name in entry}, **inner}
     for other in ("parameters", "input") if kind == "function" else ():
         if other in found:
             found.setdefault("arguments", found[other])
-    return found, all(name in inner for name in ("name", "arguments") if name in found)
+    stands = all(name in inner for name in ("name", "arguments") if name in found)
+    return found, stands and not isinstance(given, str)
+
+
+def _told(function: Any) -> Mapping[str, Any]:
+    """What a text tells in the place of a function: JSON of it, or its name."""
+    if not isinstance(function, str) or not function:
+        return {}
+    read = _read(function)
+    return read if isinstance(read, Mapping) else {"name": function}
+
+
+def _read(text: str) -> Any:
+    """The value of a JSON text; None where it is none."""
+    try:
+        return json_text.loads(text.encode())
+    except ValueError:  # half a surrogate pair has no UTF-8, either
+        return None
 
 
 def latest(calls: Sequence[Call], key: int | None) -> Call | None:

@@ -102,6 +102,9 @@ class Reading:
         if self._patient and isinstance(said := choice.get("text"), str) and not (delta or choice.get("message")):
             delta = {"role": "assistant", "content": said}  # it answers as completions did that are no chat
             regular = self._mended("delta")
+        if (beside := choice.get("tool_calls")) and not (isinstance(delta, dict) and delta.get("tool_calls")):
+            delta = {**(delta if isinstance(delta, dict) else {}), "tool_calls": beside}
+            regular = self._mended("delta")
         if isinstance(delta, dict) and any(delta.get(name) for name in _SAYS):
             regular &= self._settle(index, events)
         first = len(events)
@@ -197,7 +200,7 @@ class Reading:
             events.append(RefusalDelta(refusal, index))
         entries = delta.get("tool_calls")
         legacy = delta.get("function_call")
-        if entries and not isinstance(entries, list):
+        if entries and (not isinstance(entries, list) or any(isinstance(entry, list) for entry in entries)):
             entries = entries_of(entries)
             regular = self._mended("tool_calls")
         if entries:

@@ -2,7 +2,8 @@ r"""Arguments that stand in the text as JSON, passed on as they come.
 
 Rule of this file: R3 of dialects.md. The text of the arguments is the model's own: it is not parsed and written anew, only
 followed, to find the brace that closes it. What JSON forbids inside a string is escaped: raw control characters, and backslashes
-in front of what JSON has no escape for (`"\d+"`, `"echo \$HOME"`).
+in front of what JSON has no escape for (`"\d+"`, `"echo \$HOME"`). Of what it forbids elsewhere, a comma that nothing comes
+behind goes, and Python's words become its own.
 """
 
 import re
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
 _IN_STRING = re.compile(r'["\\\x00-\x1f]')
 _ESCAPED = frozenset('"\\/bfnrtu')
 """What JSON has behind a backslash. XX: that `u` has its four digits behind it is not looked at."""
-_OUTSIDE = re.compile(r'["{}\[\]<]')
+_BLANKS = re.compile(r"\s{0,64}+")
+_OUTSIDE = re.compile(rf'["{{}}\[\]<TFN]|,(?={_BLANKS.pattern}(?:[}}\]]|\Z))')
+_WORDS = {"True": "true", "False": "false", "None": "null"}
 _SCALAR = re.compile(r"[^\s,;{}\[\]\"<]*")
 MAX_SCALAR = 4096
 """Characters of a number or a word."""
@@ -77,7 +80,7 @@ def follow_object(scanner: Scanner, stops: tuple[str, ...], emit: Callable[[str]
         text, at = scanner.text, scanner.pos
         sent, size = at, len(text)
         pieces: list[str] = []
-        done = False
+        done = cut = False
         while at < size and not done:
             match = (_IN_STRING if in_string else _OUTSIDE).search(text, at)
             if match is None:
@@ -91,6 +94,13 @@ def follow_object(scanner: Scanner, stops: tuple[str, ...], emit: Callable[[str]
                 if character in begins:
                     at -= 1
                     break
+                if character in ",TFN":
+                    mended, at = _as_json(text, at - 1, ended=scanner.ended)
+                    if cut := mended is None:
+                        break
+                    pieces += text[sent : match.start()], mended
+                    sent = at
+                    continue
                 depth += 1 if character in "{[" else -1
                 done = depth == 0
             elif character != "\\":
@@ -108,7 +118,7 @@ def follow_object(scanner: Scanner, stops: tuple[str, ...], emit: Callable[[str]
         emit("".join((*pieces, text[sent:at])))
         if done:
             return True
-        if at < size and not in_string:  # a "<", which JSON has no use for here, or a "[" that may be one of `stops`
+        if at < size and not (in_string or cut):  # a "<", which JSON has no use for here, or a "[" that may be one of `stops`
             if (yield from scanner.ahead(stops)):
                 return False
             begin = scanner.text[scanner.pos]
@@ -121,6 +131,22 @@ def follow_object(scanner: Scanner, stops: tuple[str, ...], emit: Callable[[str]
             scanner.course = IN_LEAKED_STRING if in_string and at == size else None
             yield
             scanner.course = None
+
+
+def _as_json(text: str, at: int, *, ended: bool) -> tuple[str | None, int]:
+    """What begins here, be it a comma or a word of Python's, as JSON has it, and where it ends; None: it is not told yet."""
+    if text[at] == ",":
+        behind = _BLANKS.match(text, at + 1)
+        assert behind
+        if behind.end() < len(text):
+            return "", at + 1
+        return ("," if ended else None), at + ended
+    word = next(word for word in _WORDS if word[0] == text[at])
+    if text.startswith(word, at):
+        return _WORDS[word], at + len(word)
+    if word.startswith(text[at:]) and not ended:
+        return None, at
+    return text[at], at + 1
 
 
 def surplus(reader: "Reader", stops: tuple[str, ...]) -> Reading[None]:
@@ -142,7 +168,7 @@ def follow_value(scanner: Scanner, stops: tuple[str, ...], emit: Callable[[str],
         return (yield from follow_object(scanner, stops, emit))
     text = (yield from _string(scanner)) if begin == '"' else (yield from scanner.run(_SCALAR, MAX_SCALAR))
     if text:
-        emit(text)
+        emit(_WORDS.get(text, text))
     return bool(text)
 
 
