@@ -365,6 +365,7 @@ BOTH = ["(", ".", "+0 text", "0 a", "-0", "+1 tool_use t0 f", "1 {}", "-1", "too
 IRREGULAR: dict[str, tuple[bytes, list[str], set[str]]] = {
     "no event lines": (sse(A).replace(b"event: ", b": "), PLAINLY, {"event_name"}),
     "another event line": (sse(A).replace(b"event: content_block_stop", b"event: message"), PLAINLY, {"event_name"}),
+    "another event line of the end": (sse(A).replace(b"event: message_stop", b"event: message"), PLAINLY, {"event_name"}),
     "the type in the event line alone": (b"".join(b"event: %s\ndata: %s\n\n" % (e["type"].encode(), json.dumps({k: v for k, v in e.items() if k != "type"}).encode()) for e in A),
                                          PLAINLY, {"event_name"}),
     "no index": (sse(unindexed(TWO)), BOTH, {"block_index"}),
@@ -534,6 +535,8 @@ def test_too_much_waits_for_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
     said = told(Messages(reply()).encode(Frame(None, at_once, touched=True)))
     assert (said[:3], said[-1]) == (["(", "+0 tool_use t0 f", "0 {"], words[-1])
     assert f"1 {'x' * 50}" in said
+    at_once = (ToolCallStart(0, "t0", "f"), ToolCallDelta(0, "{"), *[TextDelta("x" * 50)] * 9, MessageEnd())
+    assert told(Messages(reply()).encode(Frame(None, at_once, touched=True)))[-1] == words[-1]
 
 
 def test_blocks_without_end() -> None:

@@ -288,6 +288,12 @@ def renamed(events: Events) -> Events:
     return [*begun, {**last, "response": {**last["response"], "output": output}}]
 
 
+def output_of(events: Events) -> Events:
+    """The items of the last event."""
+    output: Events = events[-1]["response"]["output"]
+    return output
+
+
 def changing(events: Events) -> Events:
     """Copilot: an item has another id in each event."""
     given = [{**event, "item_id": f"id_{n}"} if "item_id" in event else event for n, event in enumerate(events)]
@@ -301,6 +307,9 @@ def at_the_end(*parts: Events) -> Events:
 
 EMPTY = message(0, [])
 NO_WORD = [EMPTY[0], {**EMPTY[-1], "item": {**EMPTY[-1]["item"], "content": []}}]
+EQUAL = turn(call(0, HALVES), call(1, HALVES))
+STRANGE = [{"type": f"response.output_item.{event}", "output_index": 0, "item": {"type": "dream"}} for event in ("added", "done")]
+STRAY = {"type": "response.output_text.delta", "output_index": 0, "item_id": "rs_0", "content_index": 0, "delta": ""}
 WHOLE: dict[str, Events] = {
     "all": turn(*ALL),
     "text around a call": turn([*message(0, ["Hi"])[:3]], call(1, HALVES), message(0, ["Hi"])[3:]),
@@ -308,7 +317,8 @@ WHOLE: dict[str, Events] = {
     "ended at the end, backwards": turn([event for part in ALL for event in part[:-1]], [part[-1] for part in ALL[::-1]]),
     "in turns": turn([event for pair in zip(call(0, HALVES), call(1, HALVES), strict=True) for event in pair]),
     "other ids at the end": renamed(turn(*ALL)),
-    "other ids at the end, equal calls": renamed(turn(call(0, HALVES), call(1, HALVES))),
+    "other ids at the end, equal calls": renamed(EQUAL),
+    "other ids at the end, the second of equal calls": [*renamed(EQUAL)[:-1], {"type": "response.completed", "response": {**DONE, "output": [output_of(EQUAL)[0], output_of(renamed(EQUAL))[1]]}}],
     "all at place 0": turn(*moved(ALL, 0, 0, 0, 0)),
     "all at place 0, other ids at the end": renamed(turn(*moved(ALL, 0, 0, 0, 0))),
     "changing ids": changing(turn(*ALL)),
@@ -328,6 +338,8 @@ WHOLE: dict[str, Events] = {
     "a message without a word, which the output has not": [*turn(NO_WORD)[:-1], {"type": "response.completed", "response": DONE}],
     "a search": turn(SEARCH, message(1, ["Hi"])),
     "a search that the output has not": [*turn(SEARCH)[:-1], {"type": "response.completed", "response": DONE}],
+    "an item that nobody knows, without an id": turn(STRANGE, message(1, ["Hi"])),
+    "an empty delta of another kind": turn([reasoning(0, ["Hm"])[0], STRAY, *reasoning(0, ["Hm"])[1:]]),
     "no arguments": turn(call(0, []), call(1, [], custom=True)),
     "failed": less("item.done", end=FAILED),
     "failed, and no output": less(output=[], end=FAILED),

@@ -106,6 +106,9 @@ PATTERNS = {
     "arguments-in-a-string": Pattern(
         WEATHER, pieces(f'{S}{B}functions.get_weather:0{A}"{{\\"city\\": \\"Beijing\\"}}"{C}{E}', 19), [GET], rules=RULES,
     ),
+    "arguments-in-a-string-that-is-no-json": Pattern(
+        WEATHER, pieces(text := f'{S}{B}functions.get_weather:0{A}"{{\\u12}}"{C}{E}', 19), content=text, expected_finish="stop",
+    ),
     "raw-newlines-in-a-string": Pattern(
         WEATHER, pieces(f'{S}{B}functions.task:0{A}{{\n "description": "a\n\tb"\n}}{C}{E}', 20),
         [("functions.task:0", "task", '{\n "description": "a\\n\\tb"\n}')], rules=RULES,
@@ -121,6 +124,18 @@ PATTERNS = {
     "pythons-words": Pattern(
         WEATHER, pieces(f'{S}{B}functions.task:0{A}{{"description": "None, True", "n": [True,False, None], "m":None}}{C}{E}', 5),
         [("functions.task:0", "task", '{"description": "None, True", "n": [true,false, null], "m":null}')], rules=RULES,
+    ),
+    "words-of-nobody": Pattern(
+        WEATHER, pieces(f'{S}{B}functions.task:0{A}{{"n": NaN, "t": Truth, "f": F}}{C}{E}', 3),
+        [("functions.task:0", "task", '{"n": NaN, "t": Truth, "f": F}')], rules=RULES,
+    ),
+    "cut-behind-a-comma": Pattern(
+        WEATHER, pieces(f'{S}{B}functions.task:0{A}{{"description": "a", ', 9), [("functions.task:0", "task", '{"description": "a", ')],
+        finish="length", expected_finish="length", rules=RULES[:1],
+    ),
+    "cut-in-a-word": Pattern(
+        WEATHER, pieces(f'{S}{B}functions.task:0{A}{{"description": Non', 9), [("functions.task:0", "task", '{"description": Non')],
+        finish="length", expected_finish="length", rules=RULES[:1],
     ),
     "markers-inside-a-string": Pattern(
         WEATHER, pieces(f'{S}{B}functions.task:0{A}{{"description": "a {C} b {E} {B} \\" {{"}}{C}{E}', 21),
