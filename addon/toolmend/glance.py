@@ -211,8 +211,8 @@ def waiting(shape: Shape, course: Course, several: Glance, wait: Glance) -> Glan
                 if len(known) == WORDS:
                     known.clear()
                 begins = known[text] = _begins(course, text)
-            if begins and (given := wait(data)) is not None:
-                return given
+            if begins:  # in one line: behind `wait` nothing can fail
+                return several(data) if (given := wait(data)) is None else given
         return several(data)
 
     return glance

@@ -137,10 +137,9 @@ class Pipeline:
         """`glance`, of an event that is told with what comes behind it: nothing goes out for it now."""
         if self._lane is None or self.glance is not self._lane.glance:  # it is read
             return None
-        goes_on = self._goes_on
-        self._ledger.begin(b"" if self._writer else data, [])
-        self._waiting, self.glance = data, goes_on
-        return b""
+        self._waiting, self.glance = data, self._goes_on
+        # in one line: what fails in front of it has taken nothing in, and nothing can fail behind it
+        return self._ledger.begin(b"" if self._writer else data, []) or b""  # type: ignore[func-returns-value]
 
     def _goes_on(self, data: bytes) -> bytes | None:
         """`glance`, where something waits: it is told with what comes behind it."""

@@ -125,10 +125,6 @@ PATTERNS = {
         WEATHER, pieces(f'{S}{B}functions.task:0{A}{{"description": "None, True", "n": [True,False, None], "m":None}}{C}{E}', 5),
         [("functions.task:0", "task", '{"description": "None, True", "n": [true,false, null], "m":null}')], rules=RULES,
     ),
-    "words-of-nobody": Pattern(
-        WEATHER, pieces(f'{S}{B}functions.task:0{A}{{"n": NaN, "t": Truth, "f": F}}{C}{E}', 3),
-        [("functions.task:0", "task", '{"n": NaN, "t": Truth, "f": F}')], rules=RULES,
-    ),
     "cut-behind-a-comma": Pattern(
         WEATHER, pieces(f'{S}{B}functions.task:0{A}{{"description": "a", ', 9), [("functions.task:0", "task", '{"description": "a", ')],
         finish="length", expected_finish="length", rules=RULES[:1],
