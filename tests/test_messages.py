@@ -464,6 +464,10 @@ WHY = {
     # name: the stream, what is told of it
     "the body is over": ([A[0], *A[:-1]], PLAINLY[:-1]),
     "an error is the end": ([A[0], *A[:-1], {"type": "error", "error": {"type": "api_error", "message": "gone"}}], [*PLAINLY[:-1], "api_error: gone"]),
+    "a block of the upstream's own came behind it": (
+        [A[0], *A[:-1], *({**event, "index": 1} for event in SEARCH), *TWO[5:8], A[-1]],
+        [*PLAINLY[:-2], "+1 server_tool_use srvtoolu_1 web_search", "1 ", '1 {"query": "Bonn"}', "-1", "+2 tool_use t0 f", "2 {}", "-2", *BOTH[-2:]],
+    ),
     "it was told as it came, and a call came behind it": ([*A[:-1], *TWO[5:8], A[-1]], [*PLAINLY[:-1], *BOTH[5:]]),
 }
 

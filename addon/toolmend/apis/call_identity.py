@@ -55,7 +55,7 @@ class Call:
 def entries_of(calls: Any) -> list[Any]:
     """The entries of calls that are no list of objects: lists in one, JSON text, one alone, or all by their places (PHP)."""
     if isinstance(calls, str):
-        calls = _read(calls)
+        calls = value_of(calls)
     if isinstance(calls, list):
         return [inner for entry in calls for inner in (entry if isinstance(entry, list) else [entry])]
     if isinstance(calls, Mapping) and all(key.isdecimal() for key in calls):
@@ -81,16 +81,8 @@ def _told(function: Any) -> Mapping[str, Any]:
     """What a text tells in the place of a function: JSON of it, or its name."""
     if not isinstance(function, str) or not function:
         return {}
-    read = _read(function)
+    read = value_of(function)
     return read if isinstance(read, Mapping) else {"name": function}
-
-
-def _read(text: str) -> Any:
-    """The value of a JSON text; None where it is none."""
-    try:
-        return json_text.loads(text.encode())
-    except ValueError:  # half a surrogate pair has no UTF-8, either
-        return None
 
 
 def latest(calls: Sequence[Call], key: int | None) -> Call | None:

@@ -172,9 +172,9 @@ class Encoder:
         match each:
             case Finish():
                 self._finished = each
-                blocks.finish(cut=each.finish_reason in BROKEN_OFF)
+                self._finish(blocks)
             case MessageEnd():
-                blocks.finish(cut=self._finished is not None and self._finished.finish_reason in BROKEN_OFF)
+                self._finish(blocks)
                 self._sent(blocks, out)
                 if self._over:
                     return
@@ -185,6 +185,10 @@ class Encoder:
                 blocks.feed(each, content if content.get("id") == each.id else None)
             case _:
                 blocks.feed(each)
+
+    def _finish(self, blocks: Blocks) -> None:
+        """What was said so far is over."""
+        blocks.finish(cut=self._finished is not None and self._finished.finish_reason in BROKEN_OFF)
 
     def _why(self, blocks: Blocks) -> str:
         """The event that tells why the message stopped, if it must be told."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from .. import json_text
 from ..course import IN_LEAKED_STRING
 from ..scanner import Reading, Scanner
+from .literals import WORDS
 
 if TYPE_CHECKING:
     from ..reader import Reader
@@ -22,7 +23,6 @@ _ESCAPED = frozenset('"\\/bfnrtu')
 """What JSON has behind a backslash. XX: that `u` has its four digits behind it is not looked at."""
 _BLANKS = re.compile(r"\s{0,64}+")
 _OUTSIDE = re.compile(rf'["{{}}\[\]<TFN]|,(?={_BLANKS.pattern}(?:[}}\]]|\Z))')
-_WORDS = {"True": "true", "False": "false", "None": "null"}
 _SCALAR = re.compile(r"[^\s,;{}\[\]\"<]*")
 MAX_SCALAR = 4096
 """Characters of a number or a word."""
@@ -140,10 +140,10 @@ def _as_json(text: str, at: int, *, ended: bool) -> tuple[str | None, int]:
         assert behind
         if behind.end() < len(text):
             return "", at + 1
-        return ("," if ended else None), at + ended
-    word = next(word for word in _WORDS if word[0] == text[at])
+        return (",", at + 1) if ended else (None, at)
+    word = next(word for word in WORDS if word[0] == text[at])
     if text.startswith(word, at):
-        return _WORDS[word], at + len(word)
+        return WORDS[word], at + len(word)
     if word.startswith(text[at:]) and not ended:
         return None, at
     return text[at], at + 1
@@ -168,7 +168,7 @@ def follow_value(scanner: Scanner, stops: tuple[str, ...], emit: Callable[[str],
         return (yield from follow_object(scanner, stops, emit))
     text = (yield from _string(scanner)) if begin == '"' else (yield from scanner.run(_SCALAR, MAX_SCALAR))
     if text:
-        emit(_WORDS.get(text, text))
+        emit(WORDS.get(text, text))
     return bool(text)
 
 
