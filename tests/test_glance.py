@@ -13,7 +13,7 @@ from toolmend.apis.shape import Shape, text_of
 from toolmend.course import ANYTHING, IN_LEAKED_STRING, IN_STRING, Course
 from toolmend.events import TextDelta
 from toolmend.glance import LONGEST, MOST, ROW
-from toolmend.lane import Lane
+from toolmend.lane import MOST_JOINED, Lane
 from toolmend.providers import armed, profile_for
 from toolmend.sse import parse
 from toolmend.vocabulary import vocabulary
@@ -167,7 +167,7 @@ def test_words_that_are_known_are_bounded() -> None:
 def test_beginnings_that_are_known_are_bounded() -> None:
     shape, openers = shape_of(FORMS["a text"]), COURSES["openers"]
     known = glance._beginnings(openers)
-    lane = Lane(shape, openers, None, wait=lambda _: b"")
+    lane = Lane(shape, openers, None, wait=lambda _, given: given)
     for n in range(glance.WORDS + 9):
         assert lane.glance(said(FORMS["a text"], b"%d<" % n, 0)) == b"", "it waits"
         assert 0 < len(known) <= glance.WORDS
@@ -183,11 +183,41 @@ def test_an_event_that_comes_again_while_one_is_in_doubt() -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_of_a_full_run_nothing_more_is_told(form: str) -> None:
-    lane, data = Lane(shape_of(FORMS[form]), ANYTHING, None), said(FORMS[form], b"a", 3)
+def test_a_full_run_becomes_one_text(form: str) -> None:
+    lane, data = Lane(shape_of(FORMS[form]), ANYTHING, None, counts=True), said(FORMS[form], b"ab", 3)
+    assert lane.run(data, 0, []) == (len(data), False)
+    for n in range(3 * MOST):
+        assert lane.glance(data) is data, n
+        assert len(lane._run) <= MOST
+    many = 2 * (MOST + 1)  # where it is full again
+    assert all(lane.glance(data * 2) for _ in range(many))
+    sse, count, _ = lane.read()
+    assert count == 1 + 3 * MOST + 2 * many
+    assert lane._shape.text(sse.raw) == "ab" * (1 + 3 * MOST + 2 * many)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_of_a_full_run_of_long_texts_nothing_more_is_told(form: str) -> None:
+    text = b"a" * (MOST_JOINED // MOST + 1)
+    lane, data = Lane(shape_of(FORMS[form]), ANYTHING, None), said(FORMS[form], text, 3)
     assert lane.run(data, 0, []) == (len(data), False)
     for _ in range(MOST - 1):
         assert lane.glance(data) is data
     for many in (1, 2):
         assert lane.glance(data * many) is None
     assert lane.read()[1] == MOST
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("many", [0, 2, 20])
+def test_what_is_cut_waits(many: int, form: str) -> None:
+    """Wherever an event behind others is cut: those pass, and it waits; it does not where it is over."""
+    waits: list[bytes] = []
+    data = said(FORMS[form], b"Hi", 1)
+    for cut in range(1, len(data)):
+        lane = Lane(shape_of(FORMS[form]), ANYTHING, None, wait=lambda rest, given: (waits.append(rest), given)[1])
+        assert lane.run(data, 0, []) == (len(data), False)
+        given = lane.glance(data * many + data[:cut])
+        assert (given, waits) == ((None, []) if data[:cut].endswith(b"\n") else (data * many, [data[:cut]])), cut
+        waits.clear()
+        assert lane.glance(data * many + data[:cut] + b"x") is None or waits.pop() == data[:cut] + b"x"

@@ -43,6 +43,12 @@ type Texts = tuple[Sequence[bytes], Sequence[bytes], int, int]
 type Last = deque[bytes]
 """The last event, where more than the text varies; at most this one."""
 
+type Wait = Callable[[bytes, bytes], bytes]
+"""Has an event wait for what comes behind it; gives back what goes out for those in front of it."""
+
+type Join = Callable[[], bool]
+"""Makes one text of those of a run, and room for MOST; whether it did."""
+
 type Row = Callable[[bytes, int], Texts]
 """The quiet events from a place of a chunk on."""
 
@@ -58,7 +64,7 @@ def nothing(_: bytes) -> bytes | None:
     return None
 
 
-def same(shape: Shape, course: Course, several: Glance, run: list[bytes]) -> Glance:
+def same(shape: Shape, course: Course, several: Glance, run: list[bytes], join: Join) -> Glance:
     """Of events in which nothing but the text varies, and that pass as they are. Their texts go into `run`."""
     head, tail = shape.head, shape.rest[0][1]
     start, length, most = len(head), len(tail), shape.least + LONGEST
@@ -77,7 +83,7 @@ def same(shape: Shape, course: Course, several: Glance, run: list[bytes]) -> Gla
         return text != b"" and course.goes_on(run, text) and (text.isascii() or is_utf8(text))
 
     def glance(data: bytes) -> bytes | None:
-        if len(data) < most and data.endswith(tail) and data.startswith(head) and len(run) < MOST:
+        if len(data) < most and data.endswith(tail) and data.startswith(head) and (len(run) < MOST or join()):
             text = data[start:-length]
             if is_quiet_behind(text) if cuts and run and run[-1].endswith(HALF) else text in known or is_quiet(text):
                 run.append(text)
@@ -93,6 +99,7 @@ def varying(
     several: Glance,
     run: list[bytes],
     last: Last,
+    join: Join,
     around: Around | None = None,
     *,
     once: bool = False,
@@ -112,7 +119,7 @@ def varying(
         nonlocal match
         if once and data == last[-1]:
             return b""
-        if len(data) < most and 0 < len(run) < MOST:
+        if len(data) < most and run and (len(run) < MOST or join()):
             if match is None:
                 match = re.compile(shape.pattern(ANY_TEXT if cuts else course.quiet)).match
             if (
@@ -132,7 +139,7 @@ def varying(
     return glance
 
 
-def passing(shape: Shape, row: Row, run: list[bytes], last: Last, around: Around | None = None) -> Glance:
+def passing(shape: Shape, row: Row, run: list[bytes], last: Last, join: Join, around: Around | None = None) -> Glance:
     """Of several events that pass as they are, or of any where more than the text goes out `around` as it varies.
 
     The last one becomes the `last`.
@@ -141,7 +148,7 @@ def passing(shape: Shape, row: Row, run: list[bytes], last: Last, around: Around
     most, tail = ROW * (shape.least + LONGEST), shape.rest[-1][1]
 
     def glance(data: bytes) -> bytes | None:
-        if not least < len(data) < most or len(run) >= MOST or not data.endswith(tail):
+        if not least < len(data) < most or not data.endswith(tail) or not (len(run) < MOST or join()):
             return None
         texts, parts, first, end = row(data, 0)
         if end != len(data):
@@ -154,7 +161,7 @@ def passing(shape: Shape, row: Row, run: list[bytes], last: Last, around: Around
     return glance
 
 
-def together(shape: Shape, course: Course, run: list[bytes], last: Last, *, counts: bool) -> Glance:
+def together(shape: Shape, course: Course, run: list[bytes], last: Last, join: Join, *, counts: bool) -> Glance:
     """`passing`, where texts need not be quiet without those behind them. They go into `run` as one, unless it `counts` them."""
     tail, form, varies = shape.rest[-1][1], shape.form, shape.varies
     place, again = shape.place, shape.again
@@ -163,7 +170,7 @@ def together(shape: Shape, course: Course, run: list[bytes], last: Last, *, coun
 
     def glance(data: bytes) -> bytes | None:
         nonlocal cut
-        if not least < len(data) < most or not 0 < len(run) < MOST or not data.endswith(tail):
+        if not least < len(data) < most or not run or not data.endswith(tail) or not (len(run) < MOST or join()):
             return None
         if cut is None:  # not before a run has begun: shapes may be others in each event
             cut = Cut(shape.head, shape.rest)
@@ -186,11 +193,11 @@ def together(shape: Shape, course: Course, run: list[bytes], last: Last, *, coun
     return glance
 
 
-def wrapped(take: Glance, run: list[bytes], around: Around) -> Glance:
+def wrapped(take: Glance, run: list[bytes], join: Join, around: Around) -> Glance:
     """Of events that `take` takes in, where something else goes out around the text."""
 
     def glance(data: bytes) -> bytes | None:
-        before = len(run)
+        before = 1 if len(run) >= MOST and join() else len(run)
         if take(data) is None:
             return None
         return around(run[before:], before + 1) if len(run) > before else b""
@@ -198,7 +205,7 @@ def wrapped(take: Glance, run: list[bytes], around: Around) -> Glance:
     return glance
 
 
-def waiting(shape: Shape, course: Course, several: Glance, wait: Glance) -> Glance:
+def waiting(shape: Shape, course: Course, several: Glance, wait: Wait) -> Glance:
     """Of an event whose text is no more than the beginning of what may stop the run: it waits for the next."""
     span, most = shape.span, shape.least + BEGINNING
     known = _beginnings(course)
@@ -211,8 +218,8 @@ def waiting(shape: Shape, course: Course, several: Glance, wait: Glance) -> Glan
                 if len(known) == WORDS:
                     known.clear()
                 begins = known[text] = _begins(course, text)
-            if begins:  # in one line: behind `wait` nothing can fail
-                return several(data) if (given := wait(data)) is None else given
+            if begins:
+                return wait(data, b"")  # nothing can fail behind it
         return several(data)
 
     return glance

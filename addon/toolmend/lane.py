@@ -28,6 +28,7 @@ from .glance import (
     Glance,
     Last,
     Row,
+    Wait,
     nothing,
     passing,
     rows,
@@ -65,7 +66,7 @@ class Lane:
         *,
         holds: bool = False,
         counts: bool = False,
-        wait: Glance | None = None,
+        wait: Wait | None = None,
         behind: bytes = b"",
     ) -> None:
         self.holds = holds
@@ -84,23 +85,27 @@ class Lane:
         self._kept: list[bytes] = []  # the events that are held
         self._joins = not holds and (wrap is None or wrap.number < 0)
         self._joined = 0  # deltas that are in no text of their own
-        self._takes: Glance = nothing  # takes in a chunk that is held
         run, last = self._run, self._last
         # a reader that looks for the end of a text may keep some of a piece for the next: it is not known how much
         alone = holds or (wrap is not None and not (course.cuts or course.moves))
         row = rows(shape, course, run, last if self._once else None, alone=alone)
-        self._row: Row | None = row
-        holed = self._around if self._holed else None
-        several = passing(shape, row, run, last, holed) if wrap or holds else together(shape, course, run, last, counts=counts)
+        self._row: Row | None = None if holds else row
+        several = together(shape, course, run, last, self.join, counts=counts)
+        if wrap or holds:
+            several = passing(shape, row, run, last, self.join, self._around if self._holed else None)
+        self._takes = self._seen(several)  # a chunk that is held
+        self.whole = self.glance = nothing if holds else self._takes  # the first has no event wait
         if wait:
-            several = waiting(shape, course, several, wait)
-        self.glance: Glance = same(shape, course, several, run)
-        if shape.varies:
-            self.glance = varying(shape, course, several, run, last, holed, once=self._once)
-        if self._around and not holed:
-            self.glance = wrapped(self.glance, run, self._around)
-        if holds:
-            self._takes, self.glance, self._row = self.glance, nothing, None
+            self.glance = self._seen(waiting(shape, course, several if wrap else self._cut(several, wait), wait))
+
+    def _seen(self, several: Glance) -> Glance:
+        """`glance`, of one event or of `several`."""
+        shape, course, run, join = self._shape, self._course, self._run, self.join
+        if not shape.varies:
+            take = same(shape, course, several, run, join)
+        else:
+            take = varying(shape, course, several, run, self._last, join, self._around if self._holed else None, once=self._once)
+        return wrapped(take, run, join, self._around) if self._around and not self._holed else take
 
     def begin(self, shape: Shape, course: Course) -> bool:
         """Whether another run can begin here: it is of the same shape, and on the same course."""
@@ -114,11 +119,13 @@ class Lane:
         """Whether there is nothing to be read."""
         return not self._run
 
-    def join(self) -> None:
-        """Makes one text of many, if that spares reading them now."""
-        if self._joins and len(self._run) >= MOST and len(joined := b"".join(self._run)) <= MOST_JOINED:
-            self._joined += len(self._run) - 1
-            self._run[:] = (joined,)
+    def join(self) -> bool:
+        """Makes one text of many, if that spares reading them now; whether it did."""
+        if not self._joins or len(self._run) < MOST or len(joined := b"".join(self._run)) > MOST_JOINED:
+            return False
+        self._joined += len(self._run) - 1
+        self._run[:] = (joined,)
+        return True
 
     def skip(self, data: bytes, at: int, out: list[bytes]) -> int:
         """Takes in the quiet events of the run that begin at `at`, and puts what goes out for them into `out`: where they end."""
@@ -192,6 +199,20 @@ class Lane:
             undecided.clear()
             said = ""
         return sure, waits if at == len(data) else self._is_cut(data[at : at + self._most])
+
+    def _cut(self, several: Glance, wait: Wait) -> Glance:
+        """`glance`, of events that pass as they are, and the beginning of another: that waits for the rest."""
+        tail = self._shape.rest[-1][1]
+
+        def glance(data: bytes) -> bytes | None:
+            if (given := several(data)) is not None or data.endswith(b"\n"):
+                return given
+            end = at + len(tail) if (at := data.rfind(tail)) >= 0 else 0
+            if not self._is_cut(data[end:]) or (end and several(data[:end]) is None):
+                return None
+            return wait(data[end:], data[:end])  # nothing can fail behind it
+
+        return glance
 
     def _is_cut(self, rest: bytes) -> bool:
         """Whether this is the beginning of an event, likely of the run: who passes a stream on cuts it anywhere."""

@@ -5,8 +5,8 @@ what they are between was seen to let such a delta pass, or to put the same arou
 """
 
 import re
-from collections.abc import Callable, Sequence
-from typing import Protocol
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
 
 from .apis.codec import Flowing, counts
 from .apis.learning import plain
@@ -15,6 +15,9 @@ from .course import Course
 from .lane import Lane
 from .sse import ServerSentEvent
 from .wrap import Wrap, quoted, wrap_of
+
+if TYPE_CHECKING:
+    from .glance import Wait
 
 _NUMBERED = re.compile(rb'"sequence_number"\s*:\s*\d')
 
@@ -47,7 +50,7 @@ class Lanes:
         self._markup = markup
         self._others = others
         self._translates = translates
-        self.wait: Callable[[bytes], bytes | None] | None = None
+        self.wait: Wait | None = None
         self._known: tuple[Shape, Shape | None] | None = None  # the codec's, and that of whole events
         self._wrapped: tuple[Shape, Wrap] | None = None  # the last delta's shape, and what was around it
         self._passing: Lane | None = None  # the last one that let events pass as they are

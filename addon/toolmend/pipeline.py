@@ -112,7 +112,7 @@ class Pipeline:
         if self._lane:
             self._lane.join()
             end = data.rfind(b"\n\n", 0, -2) + 2  # where the last event begins: it may be cut, or end as a call begins
-            if end > 1 and (given := self._lane.glance(data[:end])) is not None:
+            if end > 1 and (given := self._lane.whole(data[:end])) is not None:
                 out.append(given)
                 at = end
                 self._ledger.goes(out, at)
@@ -133,17 +133,15 @@ class Pipeline:
         if self._lane:
             self.glance = self._lane.glance
 
-    def _wait(self, data: bytes) -> bytes | None:
-        """`glance`, of an event that is told with what comes behind it: nothing goes out for it now."""
-        if self._lane is None or self.glance is not self._lane.glance:  # it is read
-            return None
+    def _wait(self, data: bytes, given: bytes) -> bytes:
+        """`glance`, of an event that is told with what comes behind it: `given` goes out for those in front of it."""
         self._waiting, self.glance = data, self._goes_on
         # in one line: what fails in front of it has taken nothing in, and nothing can fail behind it
-        return self._ledger.begin(b"" if self._writer else data, []) or b""  # type: ignore[func-returns-value]
+        return self._ledger.begin(b"" if self._writer else data, []) or given  # type: ignore[func-returns-value]
 
     def _goes_on(self, data: bytes) -> bytes | None:
         """`glance`, where something waits: it is told with what comes behind it."""
-        if self._lane is None or (given := self._lane.glance(self._waiting + data)) is None:
+        if self._lane is None or (given := self._lane.whole(self._waiting + data)) is None:
             self.glance = nothing
             return None
         self._waiting, self.glance = b"", self._lane.glance
