@@ -75,6 +75,8 @@ ANSWERS: dict[str, tuple[list[bytes], list[str], list[str]]] = {
     "an error behind text behind it": (
         [end("stop"), say("b"), event({"error": {"message": "x"}})], ["stop"], ["finish_order"],
     ),
+    "none, but an error in a call": ([say(first('{"ci')), event({"error": {"message": "x"}}), DONE], [], []),
+    "none, but an error behind a call": ([say(first(CITY)), event({"error": {"message": "x"}}), DONE], [], []),
 }  # fmt: skip
 
 

@@ -42,6 +42,7 @@ class FinishReason:
         self._finished: dict[int, Finish] = {}
         self._waiting: Frame | None = None
         self._late: dict[int, Finish] = {}  # reasons that are to be said behind what came after them
+        self._failed = False  # the upstream told an error: why the answer ended is known
 
     def feed(self, frame: Frame) -> Sequence[Frame]:
         said: set[int] = set()
@@ -53,6 +54,8 @@ class FinishReason:
                     self._called.add(event.choice)
             elif isinstance(event, Finish | MessageEnd):
                 plain = False
+            elif isinstance(event, StreamError):
+                self._failed = True
         if plain:
             self._spoke |= said
             return (frame,)
@@ -132,10 +135,13 @@ class FinishReason:
         return [Frame(None, tuple(events), touched=True)] if events else []
 
     def _end(self, frame: Frame) -> Frame:
-        """The end of the message: late reasons stand right in front of it, and those of calls that have none."""
+        """The end of the message: late reasons stand right in front of it, and those of calls that have none.
+
+        Behind an error there are none: the call that it broke off would look complete.
+        """
         events = [self._right(event) if isinstance(event, Finish) else event for event in frame.events]
         behind = self._put_behind()
-        missing = sorted(self._called - self._finished.keys())
+        missing = () if self._failed else sorted(self._called - self._finished.keys())
         if missing and "finish_reason" not in self._off:
             self._fired("finish_reason")
             behind += (Finish("tool_calls", choice) for choice in missing)
