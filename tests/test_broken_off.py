@@ -123,3 +123,25 @@ def test_responses(end: list[legal.Data]) -> None:
     assert b'"output_text","text":"Hi "' in out
     assert b'"arguments":"{\\"city\\": \\"Beijing\\"}"' in out
     assert out.count(b"event: response.failed") + out.count(b"event: error") == len(end)
+
+
+PLAIN = b"event: error\ndata: Gone.\n\ndata: [DONE]\n\n"
+ENDED = {"chat": (b'"finish_reason":"',), "messages": (b"message_delta", b"message_stop"), "responses": (b"response.completed",)}
+
+
+@pytest.mark.parametrize("behind", ["", "in the middle"])
+@pytest.mark.parametrize("api", APIS)
+def test_an_error_in_plain_words(api: str, behind: str) -> None:
+    """They go out, also where all is written anew, and nothing that tells of a good end behind them."""
+    leak = f"{ONE} so" if not behind else ONE[:-60]
+    if api == "chat":
+        body = event(chunk({"role": "assistant"})) + event(chunk({"content": leak}))
+    elif api == "messages":
+        body = legal.sse(legal.messages(legal.text(leak), stop=None)[:-1])
+    else:
+        body = legal.sse([each for each in legal.responses(legal.say(leak), status=None) if "done" not in each["type"]])
+    out = heard(api, body + PLAIN)
+    assert b"get_weather" in out
+    assert b"Gone." in out[out.rindex(b"event: error") :]
+    for word in ENDED[api]:
+        assert word not in out

@@ -53,7 +53,8 @@ class Chain:
             return self._read(sse)
         except json_text.NotJSON:
             if sse.event == b"error" and (error := last_words(sse.data or b"")):
-                return Frame(sse, (error,))
+                told = {"type": "error", "error": {"type": "api_error", "message": error.message}}
+                return self._codec.decode(replace(sse, data=json_text.dumps(told).encode()))
             self._note("data that is no JSON passed as it came")
             return Frame(sse)
 
