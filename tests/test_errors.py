@@ -146,6 +146,7 @@ SHAPES = [
     (b'{"message":"a"}', "a"),
     (b'{"object":"error","message":"a","code":40303}', "a"),
     (b'{"detail":"a"}', "a"),
+    (b'{"success":false,"errors":[{"message":"a","code":3040}],"messages":[]}', "a"),
     (b'{"detail":[{"loc":["body"],"msg":"a","type":"missing"}]}', "a"),
     (b'[{"error":{"code":400,"message":"a","status":"INVALID_ARGUMENT"}}]', "a"),
     (b'{"error":{"message":"Provider returned error","code":502,"metadata":{"raw":"a"}}}', "Provider returned error: a"),

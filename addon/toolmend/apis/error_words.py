@@ -4,6 +4,7 @@
     {"error": {"message": "Provider returned error", "metadata": {"raw": "…"}}}                      OpenRouter
     {"object": "error", "message": "…", "code": 429}                  vLLM
     {"detail": "…"}                                                   FastAPI
+    {"success": false, "errors": [{"message": "…", "code": 3040}]}    Cloudflare
     {"code": 1302, "message": "…"}                                    gateways, with a number of their own
     {"base_resp": {"status_code": 1002, "status_msg": "…"}}           MiniMax, with status 200
     {"error_code": 336003, "error_msg": "…"}                          Qianfan
@@ -27,7 +28,8 @@ _FINE = (None, "", "0", 0, 200, "200", "success", "Success")
 
 def error_in(value: Mapping[str, Any]) -> Any:
     """The part of a body, or of an event's data, that tells an error; None if there is none."""
-    for found in (value.get("error"), of_choice(value), None if _answers(value) else value.get("detail")):
+    others = (None,) if _answers(value) else (value.get("detail"), value.get("errors"))
+    for found in (value.get("error"), of_choice(value), *others):
         if found:
             return found[0] if isinstance(found, list) else found
     reply = value.get("base_resp")
