@@ -300,10 +300,24 @@ def renamed(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [*begun, {**last, "response": {**last["response"], "output": [{"type": "unheard_of"}] * 2 + at_the_end}}]
 
 
+def counted_from(first: int, events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The parts of items have these places."""
+    return [{**event, **{name: event[name] + first for name in ("content_index", "summary_index") if name in event}} for event in events]
+
+
+def parts(*deltas: str, first: int = 0) -> list[dict[str, Any]]:
+    """A message of several parts, a delta each."""
+    inner = [counted_from(first + at, said("msg_0", 0, "text", [delta])) for at, delta in enumerate(deltas)]
+    return item(0, {**TEXT[0]["item"]}, [event for part in inner for event in part], content=[part[-1]["part"] for part in inner])
+
+
 @pytest.mark.parametrize(
     ("events", "text", "thoughts"),
     [
         (turn(TEXT), "Hi you", ""),
+        *((turn(counted_from(first, [*reasoning(0, ["Hm", "!"]), *message(1, ["a"])])), "a", "Hm!") for first in (1, -1, 10**20)),
+        *((turn(parts("a", "b", "a", "a", first=first)), "abaa", "") for first in (0, 1, 2, -1)),
+        (turn([each for each in parts("a", "b", "a", first=1) if "delta" not in each["type"]]), "aba", ""),
         (turn(TEXT[:-4]), "Hi", ""),
         (turn([event for event in TEXT if not event["type"].endswith("delta")]), "Hi you", ""),
         (turn([TEXT[0], TEXT[1], TEXT[2], TEXT[4]]), "Hi you", ""),
@@ -776,6 +790,18 @@ def test_what_comes_behind_a_leak_that_breaks_off_is_said() -> None:
     final = accumulate(iter([body]))
     told = [(wire.name, wire.arguments, wire.status) for wire in final.output]
     assert told == [("task", '{"a": "', "incomplete"), ("get_weather", '{"b":2}', "completed")]
+
+
+@pytest.mark.parametrize("odd", [[], {}, ["x"], 7, None, True])
+@pytest.mark.parametrize("member", ["id", "call_id", "name", "arguments", "status", "type"])
+def test_what_the_last_event_has_of_an_item_is_of_any_type(member: str, odd: Any) -> None:
+    *begun, last = turn(call(0, ['{"a":', "1}"]), message(1, ["a"]))
+    output = [{**wire, member: odd} for wire in last["response"]["output"]]
+    renamed = [{**wire, "id": "other", "call_id": "", member: odd} for wire in output]
+    for wires in (output, renamed):
+        told = folded([*begun, {**last, "response": {**last["response"], "output": wires}}])
+        assert told.text == "a"
+        assert [each.arguments for each in told.calls.values()] == ['{"a":1}']
 
 
 KEYS = ["type", "item", "output_index", "item_id", "delta", "text", "part", "response", "output", "status", "id", "call_id", "name", "arguments", "content", "summary", "error", "code", "usage", "content_index", "annotation", "encrypted_content"]  # fmt: skip

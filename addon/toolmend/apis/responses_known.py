@@ -5,9 +5,10 @@ by its place; vLLM has put all items at place 0, so a new item takes a place ove
 call an item by another id and place at the end: what was told so is known by its words.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from io import SEEK_END, StringIO
+from itertools import chain, count
 from typing import Any
 
 from .arguments import Arguments
@@ -38,6 +39,12 @@ class Heard:
     part: Shape | None = None
     said: bool = False
     over: bool = False
+
+    def strays(self, parts: int) -> dict[str, Iterator[int]]:
+        """The places of each kind of part, in order, where some were told outside of what the item has: not counted from 0."""
+        kinds = {kind for kind, at in self.told if not 0 <= at < parts}
+        told = {kind: sorted(at for each, at in self.told if each == kind) for kind in kinds}
+        return {kind: chain(places, count(places[-1] + 1)) for kind, places in told.items()}
 
 
 class Unclaimed:
@@ -116,17 +123,18 @@ class Known:
             if item.type == wire["type"] and not item.name and isinstance(said, str) and said.startswith("".join(item.sent)):
                 self._unplaced.remove(item)
                 return item
-        if wire.get("id") not in self._by_id:  # vLLM calls all of a call otherwise in the end, but for what it says
+        id_, name = wire.get("id"), wire.get("name")
+        if not isinstance(id_, str) or id_ not in self._by_id:  # vLLM calls all of a call otherwise, but for what it says
             said = wire.get("arguments", wire.get("input"))
             if self._by_words is None:
                 self._by_words = {}
                 for item in reversed([item for item in self.items if item.name]):
                     self._by_words.setdefault((item.type, item.name, "".join(item.told.get(("", 0), ()))), []).append(item)
-            same = self._by_words.get((wire["type"], wire.get("name"), said), []) if isinstance(said, str) else []
+            same = self._by_words.get((wire["type"], name, said), []) if isinstance(said, str) and isinstance(name, str) else []
             while same:
                 if id(item := same.pop()) not in others:
                     return item
-        return self.find(wire.get("id"), place, wire["type"])
+        return self.find(id_, place, wire["type"])
 
     def name(self, item: Heard, wire: Mapping[str, Any]) -> None:
         """Takes in the call id and the name that a call has."""

@@ -256,12 +256,15 @@ class Reading:
             return
         for holder in ("summary", "content"):
             parts = wire.get(holder)
-            for index, part in enumerate(parts if isinstance(parts, list) else ()):
+            parts = parts if isinstance(parts, list) else []
+            strays = item.strays(len(parts)) if parts else {}
+            for index, part in enumerate(parts):
                 shape = PARTS.get(str(part.get("type"))) if isinstance(part, dict) else None
                 if shape and (shape.item, shape.holder) == (item.type, holder):
                     if part.get("annotations"):
                         self._note(CITED)
-                    self._rest(item, shape, index, part.get(shape.member))
+                    place = next(strays[shape.part]) if shape.part in strays else index
+                    self._rest(item, shape, place, part.get(shape.member))
         content = wire.get("encrypted_content")
         if item.type == "reasoning" and isinstance(content, str) and content and not (item.sealed or content in self._seals):
             item.sealed = True
