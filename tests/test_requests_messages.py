@@ -492,6 +492,14 @@ def test_ids(host: str, model: str, given: list[str], expected: list[str | None]
     assert [id_ if wanted else None for id_, wanted in zip(ids, expected, strict=True)] == expected
 
 
+def test_a_result_in_the_turn_of_its_call() -> None:
+    """It is the turn behind it, once, whatever API it goes to."""
+    request = {"model": "m", "max_tokens": 90, "messages": [HI, assistant(use(), result(), text("ok"))]}
+    assert translate(request, "messages", "chat").request["messages"] == [HI, {**CALLED, "content": "ok"}, told("Sunny")]
+    items = translate(request, "messages", "responses").request["input"]
+    assert [item.get("type") for item in items] == ["message", "function_call", "message", "function_call_output"]
+
+
 WRONG: list[tuple[dict[str, Any], str]] = [
     ({"messages": "Hi"}, "`messages` is no list"),
     ({"messages": ["Hi"]}, "holds something that is no object"),
@@ -502,6 +510,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"messages": [assistant({"type": "tool_use", "id": "a", "name": "b", "input": "[]"})]}, "`input`"),
     ({"messages": [user(result([use()]))]}, "cannot stand there"),
     ({"messages": [assistant({"type": "tool_use", "id": "a", "input": {}})]}, "no `name`"),
+    ({"messages": [user(use())]}, "in a message of the role 'user'"),
     ({"max_tokens": "many"}, "`max_tokens` is no number"),
     ({"max_tokens": 1.5}, "`max_tokens` is no whole number"),
     ({"max_tokens": float("nan")}, "`max_tokens` is no whole number"),

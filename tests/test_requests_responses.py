@@ -170,7 +170,10 @@ FIELDS: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"text": {"format": {"type": "json_schema", "name": "n", "schema": SCHEMA, "description": "d", "strict": True}}}, {"format": Format("json_schema", SCHEMA, "n", strict=True, description="d")}),
     ({"reasoning": {"effort": "high", "summary": "auto"}, "include": ["reasoning.encrypted_content"]}, {"reasoning": Reasoning(effort="high", summary="auto")}),
     ({"reasoning": {"effort": "none"}}, {"reasoning": Reasoning(enabled=False)}),
-    ({"instructions": "Be short."}, {"turns": (Turn("system", (Text("Be short."),)),)}),
+    (
+        {"instructions": "Be short.", "input": [{"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Read a.py"}]}]},
+        {"turns": (Turn("system", (Text("Be short."),)), USER)},
+    ),
     *(
         ({"tools": [tool]}, {"tools": (read,)})
         for tool, read in [
@@ -375,6 +378,10 @@ def test_what_the_system_says_first_is_the_instructions() -> None:
     written, _ = write(Conversation(turns=(Turn("developer", (Text("d"),)), system("a"))))
     assert "instructions" not in written
     assert written["input"] == [said("developer", put("d")), said("system", put("a"))]
+    for turns, instructions in (((system("a"), system("b")), "a"), ((system("b"),), None)):  # one of them is asked
+        written, _ = write(Conversation(turns=turns))
+        assert (written.get("instructions"), written["input"]) == (instructions, [said("system", put("b"))])
+    assert write(Conversation(turns=()))[0]["input"] == []
 
 
 @pytest.mark.parametrize(

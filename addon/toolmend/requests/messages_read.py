@@ -88,14 +88,18 @@ def _turns(messages: Any, notes: list[str]) -> list[Turn]:
     for message in objects(messages, "messages"):
         role = message.get("role")
         parts = _parts(message.get("content"), "content", notes)
+        kinds = set(map(type, parts))
+        if ToolUse in kinds and role != "assistant":
+            raise RequestError(f"a tool_use block stands in a message of the role {role!r}: it is the assistant's to call")
+        results = tuple([part for part in parts if isinstance(part, ToolResult)]) if ToolResult in kinds else ()
+        others = tuple([part for part in parts if not isinstance(part, ToolResult)] if results else parts)
         match role:
             case "user":
-                results = tuple([part for part in parts if isinstance(part, ToolResult)])
-                others = tuple([part for part in parts if not isinstance(part, ToolResult)] if results else parts)
                 turns += [Turn("tool", results)] if results else []
                 turns += [Turn("user", others)] if others or not results else []
             case "assistant" | "system":
-                turns.append(Turn(role, tuple(parts)))
+                turns.append(Turn(role, others))
+                turns += [Turn("tool", results)] if results else []
             case _:
                 raise RequestError(f"a message has the role {role!r}: write user, assistant or system")
     return turns

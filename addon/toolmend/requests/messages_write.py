@@ -3,6 +3,7 @@
 Rule of this file: the turns are in order (turns.py), the names and ids legal. What Messages cannot say is told in the notes.
 """
 
+from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
@@ -19,12 +20,16 @@ LEAST_BUDGET = 1024
 MAX_USER = 256
 """Characters of `metadata.user_id`."""
 
+BEGINNING = "(The beginning is left out.)"
+"""What the user says in front of an assistant that speaks first, as where a client cut the conversation: Messages refuses it
+(langchain4j#940, chatbot-ui#1656). It refuses a system alone, too (langchain#30764)."""
+
 _MODES = {"auto": "auto", "required": "any", "none": "none", "tool": "tool"}
 
 
 def write(conversation: Conversation, quirks: Quirks, notes: list[str]) -> dict[str, Any]:
     """The request. Raises RequestError."""
-    leading, turns = _leading(conversation.turns)
+    leading, turns = _leading(conversation.turns, notes)
     request: dict[str, Any] = {"model": conversation.model, "max_tokens": _max_tokens(conversation, quirks, notes)}
     if system := [block for turn in leading for block in blocks_of(turn, quirks, notes)]:
         request["system"] = short(system)
@@ -56,9 +61,12 @@ def write(conversation: Conversation, quirks: Quirks, notes: list[str]) -> dict[
     return request
 
 
-def _leading(turns: tuple[Turn, ...]) -> tuple[tuple[Turn, ...], tuple[Turn, ...]]:
-    """What the system says before anybody else, and the rest."""
+def _leading(turns: tuple[Turn, ...], notes: list[str]) -> tuple[tuple[Turn, ...], tuple[Turn, ...]]:
+    """What the system says before anybody else, and the rest; the last of it where there is no rest."""
     count = next((at for at, turn in enumerate(turns) if turn.role not in ("system", "developer")), len(turns))
+    if count and count == len(turns):
+        tell(notes, "The last message of the system is the user's: Messages takes none of the system alone")
+        return turns[:-1], (replace(turns[-1], role="user"),)
     return turns[:count], turns[count:]
 
 
@@ -73,6 +81,9 @@ def _messages(turns: tuple[Turn, ...], quirks: Quirks, notes: list[str]) -> list
             messages[-1]["content"] += blocks
         elif blocks:
             messages.append({"role": role, "content": blocks})
+    if messages and messages[0]["role"] == "assistant":
+        tell(notes, "A message of the user is put in front of the assistant's: Messages begins with the user")
+        messages.insert(0, {"role": "user", "content": [{"type": "text", "text": BEGINNING}]})
     return [{**message, "content": short(message["content"])} for message in messages]
 
 

@@ -80,13 +80,13 @@ def _at_hand[P: Part](parts: Iterable[P], notes: list[str]) -> Iterable[P]:
 
 
 def _leading(turns: tuple[Turn, ...]) -> tuple[str, tuple[Turn, ...]]:
-    """What the system says before anybody else, as one text, and the rest."""
+    """What the system says before anybody else, as one text, and the rest: without any, OpenAI refuses it (pydantic-ai#3369)."""
     texts: list[str] = []
     for at, turn in enumerate(turns):
-        if turn.role != "system" or not all(isinstance(part, Text) for part in turn.parts):
+        if turn is turns[-1] or turn.role != "system" or not all(isinstance(part, Text) for part in turn.parts):
             return "\n\n".join(texts), turns[at:]
         texts += [part.text for part in turn.parts if isinstance(part, Text)]
-    return "\n\n".join(texts), ()
+    return "", ()
 
 
 def _items(turn: Turn, notes: list[str]) -> list[dict[str, Any]]:
