@@ -477,7 +477,7 @@ def test_what_only_looks_like_an_error_is_none(target: str) -> None:
     translated("chat", target, bare(ROLE, *HARMLESS, SAID, *HARMLESS, STOP, *HARMLESS, done=False), HI)
 
 
-@pytest.mark.parametrize("cut", [b"d", b"dat", b"data: {", b"event", b"event: er", b": still th", b"<html>502</html>", b'data: {"id": "c1", "cho'])
+@pytest.mark.parametrize("cut", [b"d", b"dat", b"data: {", b"event", b"event: er", b": still th", b"<html>502</html>", b'data: {"id": "c1", "cho', b"\x1f\x8b\x08\x00\x04\xf4i"])
 def test_an_event_that_is_cut_is_no_word_of_the_upstreams(cut: bytes) -> None:
     out = play(lambda: pipeline("chat", "messages"), [bare(ROLE, SAID, done=False, usage=False) + cut])
     assert (JUDGES["messages"].read(out).error or {})["message"] == "the upstream's answer was cut off"

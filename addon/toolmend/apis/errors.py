@@ -59,6 +59,9 @@ GOOGLE_STATUS = {
 _FIELDS = ("data", "event", "retry")
 """A line of an event begins with one of these, and may have been cut in it."""
 
+_BINARY = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+"""Controls that no text has: of those, terminals' colours need the escape alone."""
+
 _OVERLOADED = re.compile(r"overloaded|\bcapacity\b", re.IGNORECASE)
 
 
@@ -112,6 +115,8 @@ def _value(body: bytes) -> Any:
     try:
         return json_text.loads(body)
     except json_text.NotJSON:
+        with suppress(json_text.NotJSON):
+            return json_text.loads(json_text.readable(body))
         decoder = Decoder()
         for event in (*decoder.feed(body), *decoder.close()):
             with suppress(json_text.NotJSON):
@@ -124,9 +129,8 @@ def fault_of(status: int, body: bytes) -> Fault:
     try:
         value = _value(body)
     except json_text.NotJSON:
-        text = body[:MAX_TEXT].decode(errors="replace").strip()
-        plain = "" if text.startswith("<") else text
-        return Fault(status if status >= 400 else 502, plain or f"the upstream answered with status {status} and no explanation")
+        words = _plain(body) or f"the upstream answered with status {status} and no explanation"
+        return Fault(status if status >= 400 else 502, words)
     if isinstance(value, list) and value:  # Google
         value = value[0]
     error: Any = (_error(value) if isinstance(value, dict) else None) or value
@@ -191,10 +195,16 @@ def last_words(data: bytes) -> StreamError | None:
             return None
         error = _error(value) if isinstance(value, dict) else None
         return stream_error(error, value) if error else None
-    text = data[:MAX_TEXT].decode(errors="replace").strip()
-    if not text or text.startswith("<") or any(name.startswith(text) for name in _FIELDS):
+    text = _plain(data)
+    if not text or any(name.startswith(text) for name in _FIELDS):
         return None
     return StreamError("error", text)
+
+
+def _plain(data: bytes) -> str:
+    """The words that a body or an event is; "" where it is a page, or no text: compressed, and not called so, or in UTF-16."""
+    text = data[:MAX_TEXT].decode(errors="replace").strip()
+    return "" if text.startswith("<") or _BINARY.search(text) else text
 
 
 def _error(value: Mapping[str, Any]) -> Any:
