@@ -90,9 +90,10 @@ class Lane:
         alone = holds or (wrap is not None and not (course.cuts or course.moves))
         row = rows(shape, course, run, last if self._once else None, alone=alone)
         self._row: Row | None = None if holds else row
-        several = together(shape, course, run, last, self.join, counts=counts)
         if wrap or holds:
             several = passing(shape, row, run, last, self.join, self._around if self._holed else None)
+        else:
+            several = together(shape, course, run, last, self.join, counts=counts)
         self._takes = self._seen(several)  # a chunk that is held
         self.whole = self.glance = nothing if holds else self._takes  # the first has no event wait
         if wait:
