@@ -11,6 +11,7 @@ from dataclasses import replace
 from . import json_text
 from .apis.codec import Codec
 from .apis.errors import last_words
+from .apis.messages_errors import error_body
 from .assembly import Transformer
 from .events import Event, Frame, StreamError
 from .sse import BOM, ServerSentEvent, parse
@@ -53,8 +54,7 @@ class Chain:
             return self._read(sse)
         except json_text.NotJSON:
             if sse.event == b"error" and (error := last_words(sse.data or b"")):
-                told = {"type": "error", "error": {"type": "api_error", "message": error.message}}
-                return self._codec.decode(replace(sse, data=json_text.dumps(told).encode()))
+                return self._codec.decode(replace(sse, data=error_body("api_error", error.message).encode()))
             self._note("data that is no JSON passed as it came")
             return Frame(sse)
 

@@ -209,9 +209,11 @@ class Lane:
             if (given := several(data)) is not None or data.endswith(b"\n"):
                 return given
             end = at + len(tail) if (at := data.rfind(tail)) >= 0 else 0
-            if not self._is_cut(data[end:]) or (end and several(data[:end]) is None):
+            rest = data[end:]
+            if not self._is_cut(rest):
                 return None
-            return wait(data[end:], data[:end])  # nothing can fail behind it
+            given = several(data[:end]) if end else b""
+            return None if given is None else wait(rest, given)  # nothing can fail behind it
 
         return glance
 

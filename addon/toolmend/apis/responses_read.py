@@ -255,9 +255,8 @@ class Reading:
             self._guess(item, complete=wire.get("status") != "incomplete")
             return
         for holder in ("summary", "content"):
-            parts = wire.get(holder)
-            parts = parts if isinstance(parts, list) else []
-            strays = item.strays(len(parts)) if parts else {}
+            parts = found if isinstance(found := wire.get(holder), list) else []
+            strays = item.strays(len(parts))
             for index, part in enumerate(parts):
                 shape = PARTS.get(str(part.get("type"))) if isinstance(part, dict) else None
                 if shape and (shape.item, shape.holder) == (item.type, holder):
