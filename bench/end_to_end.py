@@ -156,6 +156,7 @@ DELAYS = {
     "toolmend, nothing to mend": (TOOLMEND, "prose", "chat"),
     "… recording": (RECORDING, "prose", "chat"),
     "toolmend, mending": (TOOLMEND, "markup", "chat"),
+    "… mending and recording": (RECORDING, "markup", "chat"),
     "toolmend, translating": (TOOLMEND, "prose", "messages"),
 }
 

@@ -30,6 +30,7 @@ from toolmend.recorder import (
     GATHERED,
     LAGGING,
     MAX_WAITING,
+    PRESSING,
     REST,
     TURN,
     Exchange,
@@ -918,6 +919,35 @@ def test_who_takes_long_to_write_waits_longer_for_more(
     recording.finish("complete")
     recorder.close()
     assert {round(each, 3) for each in asked} == pauses
+
+
+def test_how_much_has_to_come_until_the_thread_waits_for_no_more_and_until_it_rests_no_more(tmp_path: Path, log: list[str]) -> None:
+    """What is enough to be written at once is no reason to keep the interpreter from forty streams."""
+    asked = list[int]()
+
+    class Hurry(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            return super().wait(None if timeout == GATHER else timeout)
+
+        def set(self) -> None:
+            asked.append(recorder._put - recorder._done)
+            super().set()
+
+    recorder = Recorder(tmp_path, log.append)
+    recorder._hurry = Hurry()
+    at_work, go_on = threading.Event(), threading.Event()
+    recording, piece = recorder.start(EXCHANGE), bytes(GATHERED // 16)
+    recorder.put(recording._folder, lambda: (at_work.set(), go_on.wait())[0])
+    wait_for(lambda: recorder._enough == GATHERED)
+    while not asked:
+        recording.passed(piece, b"")
+    at_work.wait()
+    while len(asked) == 1:
+        recording.passed(piece, b"")
+    go_on.set()
+    recorder.close()
+    for waited, enough in zip(asked, (GATHERED, PRESSING), strict=False):
+        assert enough < waited < enough + 2 * len(piece)
 
 
 @pytest.mark.parametrize(("hurry", "closed"), [(False, False), (True, False), (False, True)])

@@ -39,7 +39,11 @@ its heels, and the first byte of the answer would wait for what ends."""
 GATHERED = 1024 * 1024
 """Bytes that are written without waiting for more."""
 
-LAGGING = 2 * 1024 * 1024
+PRESSING = 2560 * 1024
+"""Bytes that wait, as of which the writer thread rests no more: then events come tens of milliseconds late. It is more than forty
+mended streams have it wait while they all begin, and those before them end."""
+
+LAGGING = 3 * 1024 * 1024
 """Bytes that wait, as of which the event loop lets the writer thread have the interpreter first."""
 
 MAX_WAITING = 16 * 1024 * 1024
@@ -58,7 +62,7 @@ As long again is for what goes: who is last in line still gets on while the even
 ENDING = 32 * 1024
 """Bytes that one which ends counts as: hundreds of them wait for a thread that hangs, as bytes do."""
 
-TURN, REST = 0.0002, 4
+TURN, REST = 0.0002, 3
 """Seconds of work behind which the writer thread lets the event loop go ahead, and so many times as long, unless something is
 to be written at once. Python takes it from a thread only after 0.005 s, and no short call of the system hands it over."""
 
@@ -146,6 +150,7 @@ class Recorder:
         self._queue: SimpleQueue[Step | None] = SimpleQueue()
         self._ends: deque[tuple[Folder, Iterator[None], Callable[[], None]]] = deque()  # what is left of each, and its last step
         self._hurry = threading.Event()  # something is to be written at once
+        self._enough = PRESSING  # bytes that wait, as of which that is so
         self._thread: threading.Thread | None = None
         self._closed = False
         self._names: set[str] = set()  # of the folders begun in this second
@@ -191,7 +196,7 @@ class Recorder:
         size += OVERHEAD
         self._queue.put((folder, step, size))
         self._put += size  # what there was no memory for is not waited for
-        if waiting > GATHERED:
+        if waiting > self._enough:
             self._hurry.set()
         if not self._thread:
             thread = threading.Thread(target=self._run, name="toolmend-recorder", daemon=True)
@@ -207,7 +212,7 @@ class Recorder:
         waiting = self._put - self._done
         if waiting + len(self._ends) * ENDING > LAGGING or folder.lost or self._closed:
             return False
-        if waiting > GATHERED and not self._hurry.is_set():
+        if waiting > self._enough and not self._hurry.is_set():
             self._hurry.set()
         run.chunks.append(chunk)
         if not run.waits:  # the thread says that it does not wait, and looks for chunks then
@@ -258,7 +263,9 @@ class Recorder:
         steps: deque[Step | None] = deque()
         if not self._ends:
             steps.append(self._queue.get())
+            self._enough = GATHERED
             self._hurry.wait(pause)
+            self._enough = PRESSING
         self._hurry.clear()
         steps.extend(self._queue.get() for _ in range(self._queue.qsize()))
         return steps
