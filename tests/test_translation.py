@@ -433,6 +433,7 @@ ERRORS = {
     ("chat", b'data: [{"error": {"message": "gone", "code": 429, "status": "RESOURCE_EXHAUSTED"}}]\n\n'): 429,
     ("chat", b'data: {"detail": "gone"}\n\ndata: [DONE]\n\n'): 0,
     ("chat", b'data: {"success": false, "result": {}, "errors": [{"message": "gone", "code": 3040}], "messages": []}\n\n'): 0,
+    ("chat", b'data: {"fault": {"faultstring": "gone", "detail": {"errorcode": "steps.Timeout"}}}\n\n'): 0,
     ("chat", b'data: {"code": 1302, "message": "gone"}\n\ndata: [DONE]\n\n'): 0,
     ("chat", b'data: {"choices": null, "base_resp": {"status_code": 1002, "status_msg": "gone"}}\n\n'): 0,
     ("chat", b'data: {"error_code": 336003, "error_msg": "gone"}\n\n'): 0,

@@ -5,6 +5,7 @@
     {"object": "error", "message": "…", "code": 429}                  vLLM
     {"detail": "…"}                                                   FastAPI
     {"success": false, "errors": [{"message": "…", "code": 3040}]}    Cloudflare
+    {"fault": {"faultstring": "…", "detail": {"errorcode": "…"}}}     Apigee
     {"code": 1302, "message": "…"}                                    gateways, with a number of their own
     {"base_resp": {"status_code": 1002, "status_msg": "…"}}           MiniMax, with status 200
     {"error_code": 336003, "error_msg": "…"}                          Qianfan
@@ -21,14 +22,14 @@ from ..events import StreamError
 
 _STATUS = re.compile("[45][0-9]{2}")
 _STATUSES = ("code", "status", "status_code", "http_code")
-_MESSAGES = ("message", "msg", "error_msg", "status_msg")
+_MESSAGES = ("message", "msg", "error_msg", "status_msg", "faultstring", "error_message", "Message")
 _FINE = (None, "", "0", 0, 200, "200", "success", "Success")
 """Codes that tell of no error."""
 
 
 def error_in(value: Mapping[str, Any]) -> Any:
     """The part of a body, or of an event's data, that tells an error; None if there is none."""
-    others = (None,) if _answers(value) else (value.get("detail"), value.get("errors"))
+    others = (None,) if _answers(value) else (value.get("detail"), value.get("errors"), value.get("fault"))
     for found in (value.get("error"), of_choice(value), *others):
         if found:
             return found[0] if isinstance(found, list) else found
