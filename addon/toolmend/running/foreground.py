@@ -13,6 +13,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from types import FrameType, TracebackType
 from typing import Any, Self
 
@@ -69,7 +70,8 @@ class Foreground:
             self._early.append(number)
 
     def _send(self, number: int) -> None:
-        os.kill(self._child, number)  # it is not waited for yet, so the id is its own
+        with suppress(ProcessLookupError):  # what another thread was given is told late: it may have been waited for
+            os.kill(self._child, number)
 
 
 def in_foreground() -> bool:
