@@ -40,8 +40,8 @@ GATHERED = 1024 * 1024
 """Bytes that are written without waiting for more."""
 
 PRESSING = 2560 * 1024
-"""Bytes that wait, as of which the writer thread rests no more: then events come tens of milliseconds late. Forty mended streams have
-2 MiB and more wait while they all begin and those before them end; on a machine that is slow just then, as much as this."""
+"""Bytes that wait, as of which the writer thread rests no more: then events come tens of milliseconds late. Forty mended streams
+have 2 MiB and more wait while they all begin and those before them end; on a machine that is slow just then, as much as this."""
 
 LAGGING = 3 * 1024 * 1024
 """Bytes that wait, as of which the event loop lets the writer thread have the interpreter first."""
