@@ -37,12 +37,6 @@ def closes(response: http.Response) -> bool:
     return "close" in tokens or (response.http_version == "HTTP/1.0" and "keep-alive" not in tokens)
 
 
-def drop_trailers(flow: http.HTTPFlow, response: http.Response) -> None:
-    """At the end: mitmproxy fails on them where the client speaks HTTP/1, and leaves it waiting for the end for ever."""
-    if flow.client_conn.alpn not in (b"h2", b"h3"):
-        response.trailers = None
-
-
 def drop_stale(response: http.Response) -> None:
     """For a body that mitmproxy has whole: it tells the length itself."""
     for name in STALE.intersection(name.decode("latin-1").lower() for name, _ in response.headers.fields):

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import httpx
 import pytest
-from clients import LEAK, PROSE, Reply, Serve, Start, ask, chunks, recording
+from clients import LEAK, PROSE, Serve, ask, chunks, recording
 from test_broken import H1, H2, READ, arrived, mended
-from test_threats_smuggling import Wire
 from test_whole import message
 from test_wire import MENDED, check
 
@@ -189,26 +188,3 @@ def test_a_coding_that_is_cut(
     assert ours.body.startswith(mended(((0.0, came),)))
     assert read(ours.body).only.calls[0].arguments in '{"city": "Beijing"}'
     assert not read(ours.body).only.finish_reasons
-
-
-# trailers
-
-
-@pytest.mark.parametrize("body", [LEAK, PROSE], ids=["a leak", "nothing to mend"])
-def test_trailers_over_http1(
-    start: Start, plain: Mitmdump, certificate: tuple[Path, Path], tmp_path: Path, path: str, body: bytes
-) -> None:
-    """mitmproxy knows none, and fails at them, behind all of the body: that the client has."""
-    pieces = b"".join(b"%x\r\n%b\r\n" % (len(data), data) for _, data in chunks(body))
-    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n"
-    replies: list[Reply] = []
-    for through in (start(), plain):
-        with Wire(head + pieces + b"0\r\nX-Sum: 1\r\n\r\n", certificate) as wire:
-            replies.append(ask(through, f"https://{wire.host}", path=path))
-    ours, theirs = replies
-    assert (ours.status, ours.terminated) == (theirs.status, theirs.terminated) == ("HTTP/1.1 200 OK", False)
-    assert theirs.body == body
-    assert ours.body == (MENDED if body == LEAK else PROSE)
-    kept = recording(tmp_path / "flows", path)
-    assert kept.meta["state"] == "upstream_error"
-    assert kept.read("upstream.sse") == body

@@ -2,10 +2,11 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import httpx
 import pytest
-from clients import CALL, CHAT, LEAK, Raw, Serve, ask, chunks, parse, request_bytes
+from clients import CALL, CHAT, LEAK, Raw, Serve, ask, chunks, parse, recording, request_bytes
 
 from judge import events, read
 from streams import WEATHER, play
@@ -110,10 +111,13 @@ def test_an_empty_frame(proxy: Mitmdump, serve: Serve, http2: httpx.Client, clie
 
 @pytest.mark.parametrize("kind", ["text/event-stream", "application/json"])
 @pytest.mark.parametrize("client", ["1.1", "2"])
-def test_trailers(proxy: Mitmdump, serve: Serve, http2: httpx.Client, client: str, kind: str) -> None:
-    """mitmproxy cannot write them in HTTP/1, and would leave the client waiting for an end."""
+@pytest.mark.parametrize("alpn", [H1, H2], ids=["from HTTP/1", "from HTTP/2"])
+def test_trailers(
+    proxy: Mitmdump, serve: Serve, http2: httpx.Client, flows: Path, alpn: tuple[str, ...], client: str, kind: str
+) -> None:
+    """mitmproxy can neither read nor write them in HTTP/1, and would leave the client waiting for an end."""
     body = LEAK if kind == "text/event-stream" else b"{}"
-    upstream = serve(Script(chunks(body), headers=(("content-type", kind),), trailers=(("x-took", "1"),)), alpn=H2)
+    upstream = serve(Script(chunks(body), headers=(("content-type", kind),), trailers=(("x-took", "1"),)), alpn=alpn)
     if client == "2":
         answer = http2.post(f"{upstream.url}{CHAT}", json=WEATHER)
         assert answer.headers["content-type"] == kind
@@ -123,6 +127,18 @@ def test_trailers(proxy: Mitmdump, serve: Serve, http2: httpx.Client, client: st
         assert reply.terminated
         got = reply.body
     assert events(got) == events(MENDED) if body == LEAK else got == chunks(body)[0][1]
+    assert recording(flows, CHAT).meta["state"] == "complete"
+
+
+@pytest.mark.parametrize("body", [LEAK, b"data: .\n\n"], ids=["a leak", "nothing to mend"])
+def test_trailers_that_come_with_all_the_rest(proxy: Mitmdump, serve: Serve, body: bytes) -> None:
+    """mitmproxy reads on to the end before the response's headers are told of."""
+    data = b"".join(data for _, data in chunks(body))
+    head = (("content-type", "text/event-stream"), ("transfer-encoding", "chunked"))
+    upstream = serve(Script(((0.0, b"%x\r\n%b\r\n0\r\nX-Took: 1\r\n\r\n" % (len(data), data)),), headers=head, framing="eof"))
+    reply = ask(proxy, upstream.url)
+    assert reply.terminated
+    assert reply.body == (MENDED if body == LEAK else body)
 
 
 @pytest.mark.parametrize("coding", ["identity", "gzip", "deflate", "br", "zstd"])

@@ -64,8 +64,7 @@ class _Response:
         if self.framing == "chunked":
             headers.append(("transfer-encoding", "chunked"))
         start = f"{self.script.http_version} {self.script.status} {http.client.responses.get(self.script.status, '')}"
-        lines = [start, *(f"{name}: {value}" for name, value in headers), "", ""]
-        await self._write("\r\n".join(lines).encode("latin-1"))
+        await self._lines(start, *(f"{name}: {value}" for name, value in headers))
 
     async def body(self, data: bytes) -> None:
         await self._write(b"%x\r\n%b\r\n" % (len(data), data) if self.framing == "chunked" else data)
@@ -78,7 +77,10 @@ class _Response:
         elif how == "drop" or self.framing == "eof":
             self.writer.close()
         elif self.framing == "chunked":
-            await self._write(b"0\r\n\r\n")
+            await self._lines("0", *(f"{name}: {value}" for name, value in self.script.trailers))
+
+    async def _lines(self, *lines: str) -> None:
+        await self._write("\r\n".join((*lines, "", "")).encode("latin-1"))
 
     async def _write(self, data: bytes) -> None:
         self.writer.write(data)

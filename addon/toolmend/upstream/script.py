@@ -46,7 +46,8 @@ class Script:
     cleanly. A body that is cut promises, where there is a content-length, one byte more than it sends.
 
     `empty_frame` is HTTP/2's: the number of the chunk behind which comes a DATA frame of no bytes, which ends nothing.
-    `trailers` are, too: headers that come behind the body.
+
+    `trailers` are headers that come behind a body; over HTTP/1, one in chunks.
     """
 
     chunks: tuple[tuple[float, bytes], ...] = ()
