@@ -9,7 +9,7 @@ from toolmend.pipeline import Pipeline
 MODELS = [
     "moonshotai/kimi-k2.5", "qwen/qwen3-coder", "qwen2.5-coder-7b", "deepseek/deepseek-v3.2", "z-ai/glm-4.6", "minimax/minimax-m2",
     "openai/gpt-oss-120b", "mistralai/devstral", "meta-llama/llama-3.3-70b", "google/gemma-4", "ibm-granite/granite-4", "xlam-2-8b",
-    "nousresearch/hermes-4", "acme-1",
+    "nousresearch/hermes-4", "anthropic/claude-opus-4.8", "acme-1",
 ]  # fmt: skip
 
 TEXTS = {

@@ -22,7 +22,7 @@ MODELS = {
         accounts/fireworks/models/kimi-k2p6 moonshotai.kimi-k2-thinking moonshot-v1-128k kimi-qwen-deepseek
         kimi-for-coding moonshot/a-qwen""",
     "standard": """claude-3-opus gpt-4 gpt-4.1-mini gpt-5.3-codex-spark o3 gemini-2.5-pro grok-4 openai/gpt-5
-        anthropic/claude-sonnet-4.5 ollama/my-model mk2 yak2 phind dolphin step nova-pro reka-flash""",
+        claude-opus-4-8 ollama/my-model mk2 yak2 phind dolphin step nova-pro reka-flash""",
     # the rest of the arming table
     "k2-horizon": """k2-horizon llm360/k2-v2-instruct LLM360/K2-Think mbzuai-ifm/k2-think-v2 k2-think:free
         k2-horizon-32b""",
@@ -59,13 +59,14 @@ MODELS = {
     "plamo": "pfnet/plamo-3-nict-8b",
     "llama": """meta-llama/Llama-4-Scout llama3.1-8b codellama:7b meta.llama3-1-70b-instruct-v1:0
         Team-ACE/ToolACE-8B""",
+    "claude": "anthropic/claude-sonnet-4.5 us.anthropic.claude-opus-4-8-v1:0 openrouter/anthropic/claude-opus-4.8",
 }
 
 ARMED = {
     # beside those that cannot be mistaken
     "my-model": "",
-    "kimi-k2": "",
-    "deepseek-chat": "",
+    "kimi-k2": "invoke",
+    "deepseek-chat": "invoke",
     "qwen3-8b": "hermes qwen3_coder",
     "qwen2.5-coder:7b": "hermes qwen3_coder json_array json_object fence",
     "hermes-4-405b": "hermes qwen3_coder",
@@ -79,8 +80,10 @@ ARMED = {
     "devstral": "json_array",
     "gemma-4": "gemma_stripped",
     "gpt-oss:20b": "harmony_stripped",
-    "minimax-m2": "minimax_invoke",
+    "minimax-m2": "invoke",
     "seed-oss": "qwen3_coder",
+    "anthropic/claude-opus-4.8": "invoke",
+    "claude-opus-4-8": "",
 }
 
 UNOPENED = """deepseek-r1 deepseek/deepseek-r1-0528 deepseek-r1-distill-qwen-7b deepseek.r1-v1:0 qwq-32b minimax-m2
@@ -124,6 +127,7 @@ def test_dialects_of_the_table_exist() -> None:
         ("api.z.ai", "glm"),
         ("api.minimaxi.com", "minimax"),
         ("api.mistral.ai", "mistral"),
+        ("api.anthropic.com", "claude"),
         ("openrouter.ai", "standard"),
         ("", "standard"),
     ],

@@ -38,6 +38,11 @@ def invoke(calls: Calls, prefix: str = "", wrapper: str = "") -> str:
     return f"<{wrapper}>{inner}</{wrapper}>"
 
 
+def bare(markup: str) -> str:
+    """Without what is around its first and last tag."""
+    return markup[markup.index(">") + 1 : markup.rindex("<")]
+
+
 def step3(calls: Calls) -> str:
     inner = "\n".join(
         f'<｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name="{name}">'
@@ -91,6 +96,7 @@ def _type(value: Any) -> str:
 BOTH: Calls = [("read_file", {"path": "a.md", "limit": 20}), ("get_time", {"zone": "UTC"})]
 EXPECTED = [(None, name, dumps(given)) for name, given in BOTH]
 GLM = request(*TOOLS, model="z-ai/glm-4.6")
+CLAUDE = request(*TOOLS, model="anthropic/claude-opus-4.8")
 ENDS = "a <|close|>call<|sep|><|close|>tools<|sep|> b"
 K3 = request(*TOOLS, model="moonshotai/kimi-k3")
 
@@ -173,4 +179,14 @@ PATTERNS: dict[str, Pattern] = {
         "muse", lambda calls: invoke(calls, "atem:", "atem:function_calls"), "a </atem:parameter> b </atem:invoke> c",
         model="muse", prose="<atem:function_calls> begins; <atem:invoke what.",
     ),
+    **family(
+        "invoke", lambda calls: invoke(calls, "", "function_calls"), "a </parameter> b </invoke> c </function_calls> d",
+        model="anthropic/claude-opus-4.8", prose='Claude writes <invoke name="get_time"> or `<function_calls>`, then </invoke>.',
+    ),
+    "invoke-behind-a-stray-word": wild(CLAUDE, "court\n" + bare(invoke(BOTH)), "invoke", 60, content="court\n"),
+    "invoke-with-a-prefix": wild(CLAUDE, invoke(BOTH, "antml:", "antml:function_calls"), "invoke", 61),
+    "invoke-block-not-opened": wild(CLAUDE, "call " + invoke(BOTH, "", "function_calls")[len("<function_calls>") :], "invoke", 62, content="call "),
+    "invoke-by-deepseek": wild(request(*TOOLS, model="deepseek/deepseek-v4-flash"), bare(invoke(BOTH)), "invoke", 63),
+    "invoke-by-kimi": wild(request(*TOOLS, model="moonshotai/kimi-k2.5"), bare(invoke(BOTH)), "invoke", 64),
+    "invoke-in-a-fence": Pattern(CLAUDE, [f"So:\n```xml\n{bare(invoke(BOTH))}\n```\n"], content=f"So:\n```xml\n{bare(invoke(BOTH))}\n```\n", expected_finish="stop"),
 }  # fmt: skip

@@ -20,6 +20,7 @@ from .hermes import HERMES
 from .hunyuan import HUNYUAN
 from .inkling import INKLING
 from .internlm import INTERNLM
+from .invoke import INVOKE
 from .jamba import JAMBA
 from .k2_horizon import K2_HORIZON
 from .kimi_k2 import KIMI_K2
@@ -27,7 +28,7 @@ from .kimi_k3 import KIMI_K3
 from .llama import LLAMA
 from .longcat import LONGCAT
 from .minicpm import MINICPM
-from .minimax_m2 import MINIMAX_INVOKE, MINIMAX_M2
+from .minimax_m2 import MINIMAX_M2
 from .minimax_m3 import MINIMAX_M3
 from .mistral import MISTRAL
 from .muse import MUSE
@@ -55,7 +56,7 @@ DIALECTS: Mapping[str, Dialect] = {
         LONGCAT,
         SEED_OSS,
         MINIMAX_M2,
-        MINIMAX_INVOKE,
+        INVOKE,
         MINIMAX_M3,
         HARMONY,
         HARMONY_STRIPPED,

@@ -5,14 +5,14 @@
 Source: the dots chat template.
 """
 
-from .minimax_m2 import INVOKE, PARAMETER
+from .invoke import CALL, PARAMETER
 from .tag import Tag
 from .tags import TagDialect
 
 DOTS = TagDialect(
     "dots",
     wrapper=Tag(("<dots_function_call>",), end=("</dots_function_call>",)),
-    call=INVOKE,
+    call=CALL,
     arguments="parameters",
     parameter=PARAMETER,
     bare=False,

@@ -7,20 +7,19 @@
     </invoke>
     </minimax:tool_call>
 
-Values are raw text: no entity is decoded. The wrapper may be missing, which only a profile can tell from other XML. Source:
-MiniMax-M2 chat template and docs/tool_calling_guide.md.
+Values are raw text: no entity is decoded. Without the wrapper it is what invoke.py reads. Source: MiniMax-M2 chat template and
+docs/tool_calling_guide.md.
 """
 
-from .tag import ATTRIBUTE, Tag
+from .invoke import CALL, PARAMETER
+from .tag import Tag
 from .tags import TagDialect
 
-INVOKE = Tag(("<invoke",), (">",), ("</invoke>",), ATTRIBUTE)
-PARAMETER = Tag(("<parameter",), (">",), ("</parameter>",), ATTRIBUTE)
-_WRAPPER = Tag(("<minimax:tool_call>",), end=("</minimax:tool_call>",))
-
 MINIMAX_M2 = TagDialect(
-    "minimax_m2", wrapper=_WRAPPER, call=INVOKE, arguments="parameters", parameter=PARAMETER, bare=False
-)
-MINIMAX_INVOKE = TagDialect(
-    "minimax_invoke", wrapper=_WRAPPER, call=INVOKE, arguments="parameters", parameter=PARAMETER, ambiguous=True
+    "minimax_m2",
+    wrapper=Tag(("<minimax:tool_call>",), end=("</minimax:tool_call>",)),
+    call=CALL,
+    arguments="parameters",
+    parameter=PARAMETER,
+    bare=False,
 )

@@ -1,0 +1,35 @@
+"""The markup of Anthropic's prompts: `<invoke>` and its parameters, in a block or bare.
+
+    <invoke name="Bash">
+    <parameter name="command">npm test</parameter>
+    </invoke>
+
+Claude itself lets it slip in long sessions, behind a stray word where the block's tag should be (`court`, `count`, `call`:
+claude-code#74063 counts 1.8 % of Opus 4.8's messages); so do DeepSeek V4 (vellum-assistant#42234), Kimi K2.5 and MiniMax M2.7
+(hermes-agent#7332). Values are raw text: no entity is decoded. Only a profile can tell it from other XML.
+"""
+
+from .tag import ATTRIBUTE, Tag
+from .tags import TagDialect
+
+CALL = Tag(("<invoke",), (">",), ("</invoke>",), ATTRIBUTE)
+PARAMETER = Tag(("<parameter",), (">",), ("</parameter>",), ATTRIBUTE)
+
+_PREFIXES = ("", "antml:")
+
+
+def _spelt(tag: str) -> tuple[str, ...]:
+    return tuple(tag.format(prefix) for prefix in _PREFIXES)
+
+
+INVOKE = TagDialect(
+    "invoke",
+    wrapper=Tag(
+        (*_spelt("<{}function_calls>"), "<minimax:tool_call>"),
+        end=(*_spelt("</{}function_calls>"), "</minimax:tool_call>"),
+    ),
+    call=Tag(_spelt("<{}invoke"), (">",), _spelt("</{}invoke>"), ATTRIBUTE),
+    arguments="parameters",
+    parameter=Tag(_spelt("<{}parameter"), (">",), _spelt("</{}parameter>"), ATTRIBUTE),
+    ambiguous=True,
+)
