@@ -53,13 +53,11 @@ def read_parameters(
     `kind`: how a value is read. Whether there was a call.
     """
     scanner = reader.scanner
-    tag, stops = tags.parameter, tags.ends + tags.begins
+    stops = tags.ends + tags.begins
     values = (kind or Values)(reader, tags, name)
     yield from scanner.blanks()
     if (yield from scanner.peek()) == "{":  # the body may be one JSON object
         return (yield from read_arguments(reader, commit, stops))
-    if not (yield from scanner.ahead(tag.begin)) and not (yield from scanner.ahead(stops)):
-        return False
     first = yield from values.header()
     if first is None and not (yield from scanner.ahead(stops)):
         return False
