@@ -214,6 +214,9 @@ READ = {  # what is read all the same: the arguments of the calls, and whether t
     "a colon behind no name": ("kimi_k2", f'{B}:3{A}{{"zone": "UTC"}}{C}', ['{"zone": "UTC"}'], True),
     "no name at all": ("kimi_k2", f'{B}functions.{A}{{"zone": "UTC"}}{C}', ['{"zone": "UTC"}'], True),
     "words of nobody's": ("kimi_k2", f'{B}functions.get_time:0{A}{{"n": NaN, "t": Truth, "f": F}}{C}', ['{"n": NaN, "t": Truth, "f": F}'], True),
+    "strings as Python has them": ("kimi_k2", f"{B}functions.get_time:0{A}{{'zone': 'it\\'s', \"n\": '\"'}}{C}", ['{"zone": "it\'s", "n": "\\""}'], True),
+    "a string as Python has it, cut": ("kimi_k2", f"{B}functions.get_time:0{A}{{'zone': 'it", ['{"zone": "it'], False),
+    "arguments in two strings": ("kimi_k2", f'{B}functions.get_time:0{A}"\\"{{}}\\""{C}', ["{}"], True),
     "no token between name and arguments": ("kimi_k2", f'{B}get_time{{"zone": "UTC"}}{C}', ['{"zone": "UTC"}'], True),
     "elements that cross": (
         "minimax_m3", f'{P}<invoke name="get_time">{P}<deep>{P}<a>{P}<b>1{P}</a>{P}</deep>{P}</invoke>', [f'{{"deep": {{"a": "{P}<b>1"}}}}'], True,

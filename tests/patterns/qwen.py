@@ -92,6 +92,27 @@ PATTERNS = {
     "hermes-arguments-first-backslashes": hermes(
         '<tool_call>{"arguments": {"zone": "\\w"}, "name": "get_time"}</tool_call>', [(None, "get_time", r'{"zone": "\\w"}')], 25
     ),
+    "hermes-as-python-has-it": hermes(
+        """<tool_call>{'id': 'c8', 'name': 'read_file', 'arguments': {'path': 'it\\'s "x"\\\\', 'all': True, 'deep': {'a': [None, 'é\\n']},}}</tool_call>""",
+        [("c8", "read_file", r"""{"path": "it's \"x\"\\", "all": true, "deep": {"a": [null, "é\n"]}}""")], 49,
+    ),
+    "hermes-arguments-as-python-has-them-first": hermes(
+        """<tool_call>{"arguments": {'zone': 'isn't'}, 'x': 'y', "name": 'get_time'}</tool_call>""", [(None, "get_time", """{"zone": "isn't"}""")], 50,
+    ),
+    "hermes-python-in-a-string": hermes(
+        """<tool_call>{"name": "read_file", "arguments": "{'path': 'a', 'all': True}"}</tool_call>""", [(None, "read_file", '{"path":"a","all":true}')], 51,
+    ),
+    "hermes-arguments-in-two-strings": hermes(
+        '<tool_call>{"name": "get_time", "arguments": ' + json.dumps(json.dumps(json.dumps({"zone": 'a"b'}))) + "}</tool_call>",
+        [(None, "get_time", '{"zone": "a\\"b"}')], 52,
+    ),
+    "hermes-python-broken-off": Pattern(
+        REQUEST, pieces("<tool_call>{'name': 'get_time', 'arguments': {'zone': 'U", 53), [(None, "get_time", '{"zone": "U')],
+        finish="length", expected_finish="length", rules=("hermes",),
+    ),
+    "hermes-function-as-a-tag": hermes('<tool_call>\n{"function=get_time", "arguments": ' + TIME + "}\n</tool_call>", [BOTH[1]], 54),
+    "hermes-name-as-a-tag": hermes('<tool_call>\n{"name="get_time", "arguments": ' + TIME + "}\n</tool_call>", [BOTH[1]], 55),
+    "hermes-as-a-tag-of-no-tool": prose('<tool_call>\n{"function=rm", "arguments": {}}\n</tool_call> {"name="rm", "name" "function=get_time"', 56),
     "hermes-end-tag-in-a-string": hermes(
         '<tool_call>{"name": "get_time", "arguments": {"zone": "</tool_call>"}}</tool_call>', [(None, "get_time", '{"zone": "</tool_call>"}')], 14
     ),

@@ -5,6 +5,9 @@
 Rule of this file: R6 of dialects.md. The members come in any order. Once the name is known and may be called, the arguments
 stream as they come; arguments in front of the name are held until it is known. Where no member is called arguments, they are
 those members that the tool declares, or an object of such.
+
+Qwen3.5 and 3.6 mix in how they write a tag: `{"function=read_file", "arguments": …}` (qvac#2677), `{"name="read_file", …`
+(maclocal-api#141). Some write the envelope as Python does.
 """
 
 import re
@@ -15,7 +18,7 @@ from typing import TYPE_CHECKING
 from .. import json_text
 from ..scanner import Reading
 from ..value import value
-from .json_body import follow_value, read_string, surplus
+from .json_body import follow_value, object_in, read_string, surplus
 from .names import bare_name
 
 if TYPE_CHECKING:
@@ -32,6 +35,8 @@ MOST_NESTED = 4
 """Objects called "function" within another: there is one."""
 
 _SEPARATORS = re.compile(r"[\s,;]*")
+_AS_A_TAG = re.compile(r"(?:function|name)=(.*)")
+_NAME = re.compile(r"[\w.-]*")
 _NEXT = (",", ";", "{", "]")
 """What may follow an envelope."""
 
@@ -53,6 +58,8 @@ class Form:
 
 _FIRST = frozenset({*NAMES, *ARGUMENTS, "id", "type", "tool_call_id", "index"})
 """What the first member of an envelope in the open may be called."""
+
+_QUOTES = ('"', "'")
 
 _NEVER = frozenset({"description"})
 """What a tool has, but no call of it."""
@@ -123,10 +130,12 @@ def _read_members(reader: "Reader", dialect: "Dialect", form: Form, envelope: _E
         behind = scanner.pos - scanner.start
         if (yield from scanner.literal(("}",))):
             return True
-        key = yield from read_string(scanner)
+        key = yield from read_string(scanner, python=not form.strict)
         if key is not None:
             yield from scanner.blanks()
         if key is None or not (yield from scanner.literal((":",))):
+            if not form.strict and key and (yield from _named_as_a_tag(reader, dialect, envelope, key)):
+                continue
             scanner.pos = scanner.start + (behind if not envelope.called else 0)
             return False
         if form.strict and (key in _NEVER or (envelope.first and key not in _FIRST)):
@@ -144,16 +153,14 @@ def _read_member(reader: "Reader", dialect: "Dialect", form: Form, envelope: _En
     begin = yield from scanner.peek()
     if envelope.called:
         yield from follow_value(scanner, form.ends, lambda _: None)
-    elif key in NAMES and envelope.name is None and begin == '"':
-        name = bare_name(reader, ((yield from read_string(scanner)) or "").strip())
-        envelope.name = name
-        envelope.wrong = not reader.accepts(dialect, name)
+    elif key in NAMES and envelope.name is None and begin in _QUOTES:
+        _named(reader, dialect, envelope, (yield from read_string(scanner, python=True)) or "")
     elif key == "function" and begin == "{" and envelope.depth < MOST_NESTED:
         envelope.depth += 1
         yield from _read_members(reader, dialect, form, envelope)
         envelope.depth -= 1
-    elif key in form.ids and begin == '"':
-        envelope.id = (yield from read_string(scanner)) or ""
+    elif key in form.ids and begin in _QUOTES:
+        envelope.id = (yield from read_string(scanner, python=True)) or ""
     elif key in ARGUMENTS and envelope.arguments is None:
         if form.strict and begin == "{" and (yield from _is_schema(reader, envelope)):
             envelope.wrong = True
@@ -171,6 +178,24 @@ def _read_member(reader: "Reader", dialect: "Dialect", form: Form, envelope: _En
         pieces: list[str] = []
         envelope.wrong = not (yield from _follow(reader, form, pieces.append))
         envelope.others[key] = "".join(pieces)
+
+
+def _named(reader: "Reader", dialect: "Dialect", envelope: _Envelope, name: str) -> None:
+    envelope.name = bare_name(reader, name.strip())
+    envelope.wrong = not reader.accepts(dialect, envelope.name)
+
+
+def _named_as_a_tag(reader: "Reader", dialect: "Dialect", envelope: _Envelope, key: str) -> Reading[bool]:
+    """Whether a key without a value tells the name as a tag does; its quotes may end before the name or behind it."""
+    match = _AS_A_TAG.fullmatch(key)
+    if not match or envelope.name is not None:
+        return False
+    name = match[1]
+    if not name:
+        name = (yield from reader.scanner.run(_NAME, 128)) or ""
+        yield from reader.scanner.literal(('"',))
+    _named(reader, dialect, envelope, name)
+    return not envelope.wrong
 
 
 def _is_schema(reader: "Reader", envelope: _Envelope) -> Reading[bool]:
@@ -204,13 +229,9 @@ def _held_arguments(reader: "Reader", form: Form) -> Reading[str | None]:
     if text.startswith("{"):
         return text
     try:
-        value = json_text.loads(text.encode())
-        if isinstance(value, str):
-            text = value.strip() or "null"
-            value = json_text.loads(text.encode())
+        return object_in(json_text.loads(text.encode()))
     except ValueError:
         return None
-    return text if isinstance(value, dict) else "{}" if value is None else None
 
 
 def _declared(reader: "Reader", envelope: _Envelope) -> str:

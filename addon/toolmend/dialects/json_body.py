@@ -3,16 +3,18 @@ r"""Arguments that stand in the text as JSON, passed on as they come.
 Rule of this file: R3 of dialects.md. The text of the arguments is the model's own: it is not parsed and written anew, only
 followed, to find the brace that closes it. What JSON forbids inside a string is escaped: raw control characters, and backslashes
 in front of what JSON has no escape for (`"\d+"`, `"echo \$HOME"`). Of what it forbids elsewhere, a comma that nothing comes
-behind goes, and Python's words become its own.
+behind goes, and Python's words and strings become its own.
 """
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .. import json_text
 from ..course import IN_LEAKED_STRING
 from ..scanner import Reading, Scanner
+from ..values import to_json
+from . import quoted
 from .literals import WORDS
 
 if TYPE_CHECKING:
@@ -22,12 +24,16 @@ _IN_STRING = re.compile(r'["\\\x00-\x1f]')
 _ESCAPED = frozenset('"\\/bfnrtu')
 """What JSON has behind a backslash. XX: that `u` has its four digits behind it is not looked at."""
 _BLANKS = re.compile(r"\s{0,64}+")
-_OUTSIDE = re.compile(rf'["{{}}\[\]<TFN]|,(?={_BLANKS.pattern}(?:[}}\]]|\Z))')
+_OUTSIDE = re.compile(rf'["\'{{}}\[\]<TFN]|,(?={_BLANKS.pattern}(?:[}}\]]|\Z))')
 _SCALAR = re.compile(r"[^\s,;{}\[\]\"<]*")
 MAX_SCALAR = 4096
 """Characters of a number or a word."""
 
 _BRACES = re.compile(r"[}\s]*")
+
+_OBJECT = frozenset({"object"})
+MOST_STRINGS = 4
+"""Strings within one another, the innermost an object: nobody was seen to put it in more than two."""
 
 
 def read_arguments(reader: "Reader", commit: Callable[[], None], stops: tuple[str, ...]) -> Reading[bool]:
@@ -49,7 +55,8 @@ def read_arguments(reader: "Reader", commit: Callable[[], None], stops: tuple[st
                 reader.broken()
             return True
         case '"':
-            held = yield from _object_in_string(scanner)
+            value = yield from read_string(scanner)
+            held = object_in(value) if value else None
             if held is None:
                 return False
             arguments = held
@@ -80,7 +87,7 @@ def follow_object(scanner: Scanner, stops: tuple[str, ...], emit: Callable[[str]
         text, at = scanner.text, scanner.pos
         sent, size = at, len(text)
         pieces: list[str] = []
-        done = cut = False
+        done = cut = pythons = False
         while at < size and not done:
             match = (_IN_STRING if in_string else _OUTSIDE).search(text, at)
             if match is None:
@@ -91,7 +98,7 @@ def follow_object(scanner: Scanner, stops: tuple[str, ...], emit: Callable[[str]
             if character == '"':
                 in_string = not in_string
             elif not in_string:
-                if character in begins:
+                if character in begins or (pythons := character == "'"):
                     at -= 1
                     break
                 if character in ",TFN":
@@ -118,7 +125,11 @@ def follow_object(scanner: Scanner, stops: tuple[str, ...], emit: Callable[[str]
         emit("".join((*pieces, text[sent:at])))
         if done:
             return True
-        if at < size and not (in_string or cut):  # a "<", which JSON has no use for here, or a "[" that may be one of `stops`
+        if pythons:
+            scanner.pos += 1
+            if not (yield from quoted.read_string(scanner, "'", emit, escapes=True)):
+                return False
+        elif at < size and not (in_string or cut):  # a "<", which JSON has no use for here, or a "[" that may be one of `stops`
             if (yield from scanner.ahead(stops)):
                 return False
             begin = scanner.text[scanner.pos]
@@ -166,15 +177,18 @@ def follow_value(scanner: Scanner, stops: tuple[str, ...], emit: Callable[[str],
     begin = yield from scanner.peek()
     if begin and begin in "{[":
         return (yield from follow_object(scanner, stops, emit))
-    text = (yield from _string(scanner)) if begin == '"' else (yield from scanner.run(_SCALAR, MAX_SCALAR))
+    if begin and begin in "\"'":
+        text = yield from _string(scanner, python=True)
+    else:
+        text = yield from scanner.run(_SCALAR, MAX_SCALAR)
     if text:
         emit(WORDS.get(text, text))
     return bool(text)
 
 
-def read_string(scanner: Scanner) -> Reading[str | None]:
-    """The value of the JSON string that begins here; None if none does, or it is broken off."""
-    text = yield from _string(scanner)
+def read_string(scanner: Scanner, *, python: bool = False) -> Reading[str | None]:
+    """The value of a JSON string that begins here, or of one in Python's quotes; None if none does, or it breaks off."""
+    text = yield from _string(scanner, python=python)
     if text is None:
         return None
     try:
@@ -184,12 +198,15 @@ def read_string(scanner: Scanner) -> Reading[str | None]:
     return value if isinstance(value, str) else None
 
 
-def _string(scanner: Scanner) -> Reading[str | None]:
+def _string(scanner: Scanner, *, python: bool) -> Reading[str | None]:
     """The text of a JSON string, quotes and all, what JSON forbids in it escaped."""
-    if (yield from scanner.peek()) != '"':
+    begin = yield from scanner.peek()
+    if begin != '"' and not (python and begin == "'"):
         return None
     pieces: list[str] = []
     scanner.pos += 1
+    if begin == "'":
+        return "".join(pieces) if (yield from quoted.read_string(scanner, begin, pieces.append, escapes=True)) else None
     while True:
         match = _IN_STRING.search(scanner.text, scanner.pos)
         end = match.start() if match else len(scanner.text)
@@ -211,11 +228,16 @@ def _string(scanner: Scanner) -> Reading[str | None]:
             yield
 
 
-def _object_in_string(scanner: Scanner) -> Reading[str | None]:
-    """Reads a JSON string; the text of the object that it holds, or None."""
-    value = yield from read_string(scanner)
-    try:
-        inner = json_text.loads(value.encode()) if value else None
-    except ValueError:
-        return None
-    return value if isinstance(inner, dict) else None
+def object_in(value: Any) -> str | None:
+    """The JSON of the object that a string holds: as JSON or Python has it, or in a string again. `{}` for null or nothing."""
+    text = "{}"
+    for _ in range(MOST_STRINGS):
+        if not isinstance(value, str):
+            break
+        text = value.strip() or "null"
+        try:
+            value = json_text.loads(text.encode())
+        except ValueError:
+            text = to_json(text, _OBJECT)
+            return text if text.startswith("{") else None
+    return text if isinstance(value, dict) else "{}" if value is None else None
