@@ -1,5 +1,6 @@
 """Every dialect against generated calls: what is written as a model would write it is read back, however it is cut."""
 
+import re
 from typing import Any
 
 import pytest
@@ -78,6 +79,7 @@ WRITERS = {
     "kimi_k2": kimi,
     "hermes": hermes,
     "qwen3_coder": coder,
+    "qwen3_named": lambda calls: re.sub(r"<(function|parameter)=(\w+)>", r'<\1 name="\2">', coder(calls)),
     "dsml": dsml,
     "deepseek_v3": v3,
     "deepseek_v31": v31,
@@ -107,7 +109,7 @@ WRITERS = {
     "fence": lambda calls: f"```json\n{enveloped.array(calls)}\n```",
 }
 FAMILIES = {"deepseek_v31": "deepseek_v3", "glm_47": "glm", "mistral_old": "mistral", "mistral_new": "mistral"}
-XML = frozenset({"qwen3_coder", "dsml", "minimax_m2", "minimax_m3", "glm", "kimi_k3", "seed_oss", "step3", "minicpm", "hunyuan",
+XML = frozenset({"qwen3_coder", "qwen3_named", "dsml", "minimax_m2", "minimax_m3", "glm", "kimi_k3", "seed_oss", "step3", "minicpm", "hunyuan",
                  "k2_horizon", "dots", "muse"})  # fmt: skip
 
 MARKS = sorted({mark for dialect in DIALECTS.values() for mark in (*dialect.openers, *dialect.closers)})[::7]

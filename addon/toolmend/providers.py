@@ -62,13 +62,13 @@ PROFILES = (
     Profile(  # its template asks for tags, it writes bare JSON (ollama#12174, omlx#2565) or a fence (kronk#950)
         "qwen2.5-coder",
         ("qwen/qwen*2.5-coder*", "*qwen2[.p]5-coder*", "*qwen-2.5-coder*", "qwen-coder*"),
-        dialects=("hermes", "qwen3_coder", "fence", "json_array", "json_object"),
+        dialects=("hermes", "qwen3_coder", "qwen3_named", "fence", "json_array", "json_object"),
     ),
     Profile(
         "qwen",
         ("qwen/*", "*qwen*", "*qwq*", "*qvq*"),
         ("dashscope*.aliyuncs.com", "*.dashscope.aliyuncs.com", "portal.qwen.ai"),
-        ("hermes", "qwen3_coder"),
+        ("hermes", "qwen3_coder", "qwen3_named"),
         think_tags=True,
     ),
     Profile(
@@ -82,24 +82,24 @@ PROFILES = (
     Profile(
         "hermes",  # and others that write its envelope
         ("nousresearch/*", "*hermes*", "nous-*", "*nanbeige*", "*exaone*", "*smollm3*"),
-        dialects=("hermes", "qwen3_coder"),
+        dialects=("hermes", "qwen3_coder", "qwen3_named"),
         think_tags=True,
     ),
     Profile(
         "step",
         ("stepfun/*", "stepfun-ai/*", "step-*", "step[0-9]*"),
         ("api.stepfun.com",),
-        ("step3", "hermes", "qwen3_coder"),
+        ("step3", "hermes", "qwen3_coder", "qwen3_named"),
         think_tags=True,
     ),
     Profile(
         "mimo",
         ("xiaomi/*", "xiaomimimo/*", "mimo*"),
         ("api.xiaomimimo.com",),
-        ("hermes", "qwen3_coder"),
+        ("hermes", "qwen3_coder", "qwen3_named"),
         think_tags=True,
     ),
-    Profile("nemotron", ("*nemotron*",), dialects=("hermes", "qwen3_coder"), think_tags=True),
+    Profile("nemotron", ("*nemotron*",), dialects=("hermes", "qwen3_coder", "qwen3_named"), think_tags=True),
     Profile("gpt-oss", ("*gpt-oss*", "*gpt_oss*", "*gptoss*"), dialects=("harmony", "harmony_stripped")),
     Profile(
         "glm",  # Ling 3, Spark 2.5 and Poolside write the same; gpt-5.3-codex-spark is another thing
@@ -119,7 +119,7 @@ PROFILES = (
         "seed",
         ("bytedance-seed/*", "*seed-oss*", "*doubao*", "seed-[0-9]*"),
         ("ark.*.volces.com", "ark.*.bytepluses.com"),
-        ("seed_oss", "qwen3_coder"),
+        ("seed_oss", "qwen3_coder", "qwen3_named"),
         think_tags=True,
     ),
     Profile("granite", ("ibm-granite/*", "*granite*"), dialects=("granite", "hermes")),

@@ -1,6 +1,7 @@
 """Qwen: Hermes envelopes and the XML of Qwen3-Coder (dialects.md 4.3 and 4.4)."""
 
 import json
+import re
 
 from streams import META, pieces, request, tool
 
@@ -36,7 +37,12 @@ UTC
 </tool_call>"""
 
 HERMES = ("hermes", "finish_reason")
+NAMED = ("qwen3_named", "finish_reason")
 XML = ("qwen3_coder", "finish_reason")
+
+
+def named(markup: str, tags: str = "function|parameter") -> str:
+    return re.sub(rf"<({tags})=(\w+)>", r'<\1 name="\2">', markup)
 
 
 def write(content: str) -> str:
@@ -156,6 +162,23 @@ PATTERNS = {
         "</function></function>", "</tool_call>\n</tool_call>", "a </function></tool_call> b </function></tool_call> c",
         "say <parameter= and <parameter=x", f"x\n{X}\ny",
     ))},
+    "coder-end-tags-of-another-time": xml(
+        X.replace("</function>\n</tool_call>", "</function>\n</function>\n</function_invocation>\n</tool_call>") + " ok", BOTH, 77, content=" ok",
+    ),
+    "coder-equals-for-the-end-of-a-tag": xml(X.replace("=path>\na.md\n", "=path=a.md").replace("=limit>\n20\n", "=limit=20"), BOTH, 78),
+    "coder-name-attributes": Pattern(REQUEST, pieces(named(X), 79), BOTH, rules=NAMED),
+    "coder-name-attributes-and-equals": Pattern(REQUEST, pieces(named(X, "function"), 80), BOTH, rules=NAMED),
+    "coder-name-attributes-no-wrapper": Pattern(
+        REQUEST, pieces(f"So:\n{named(X).removeprefix('<tool_call>')}", 81), BOTH, content="So:\n\n", rules=NAMED
+    ),
+    "coder-name-attributes-no-ends": Pattern(
+        REQUEST, pieces(named(X).replace("\n</parameter>", "").replace("</function>\n", ""), 82), BOTH, rules=NAMED
+    ),
+    "coder-name-attributes-in-a-value": xml(  # other XML has them, too: there they begin no parameter
+        '<tool_call>\n<function=read_file>\n<parameter=path>\n<parameter name="limit">5</parameter>\n</parameter>\n</function>\n</tool_call>',
+        [(None, "read_file", json.dumps({"path": '<parameter name="limit">5</parameter>'}))], 83,
+    ),
+    "coder-name-attributes-in-prose": prose('A <function name="read_file"> or <function name="rm"></function>, `' + named(X).replace("\n", "") + "` <function", 84),
     "coder-openers-without-end": prose("<tool_call>" * 20, 76),
     "coder-in-prose": prose("Use `<function=read_file>` or <function=rm> or <function=get_time> hm", 36),
 }  # fmt: skip

@@ -36,7 +36,7 @@ from .open_json import FENCE, JSON_ARRAY, JSON_OBJECT
 from .phi import PHI
 from .plamo3 import PLAMO3
 from .python_list import LFM2, LLAMA_PYTHON, OLMO3, PYTHON_LIST
-from .qwen3_coder import QWEN3_CODER
+from .qwen3_coder import QWEN3_CODER, QWEN3_NAMED
 from .reasoning_tags import REASONING_TAGS
 from .seed_oss import SEED_OSS
 from .step3 import STEP3
@@ -52,6 +52,7 @@ DIALECTS: Mapping[str, Dialect] = {
         DSML,
         KIMI_K2,
         QWEN3_CODER,
+        QWEN3_NAMED,
         HERMES,
         LONGCAT,
         SEED_OSS,

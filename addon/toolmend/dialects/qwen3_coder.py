@@ -9,19 +9,36 @@
     </tool_call>
 
 The opening `<tool_call>` is often missing (3 of 16 turns). One newline before and one behind each value is markup. Source:
-the Qwen3-Coder chat template.
+the Qwen3-Coder chat template. Models drift from it: `<parameter=path=a.md</parameter>` (Qwen3-Coder#457), the end of a block that
+an earlier model had (Qwen3.8#178), and attributes, which many clients' readers know:
+
+    <tool_call><function name="read_file"><parameter name="path">a.md</parameter></function></tool_call>
 """
+
+import re
 
 from .tag import QUOTED, Tag
 from .tags import TagDialect
 
 CALL = Tag(("<function=",), (">",), ("</function>",), QUOTED)
+_WRAPPER = Tag(("<tool_call>",), end=("</tool_call>", "</function_invocation>"))
+_BEFORE = (">\n", ">\r\n", ">")
+_BEHIND = ("\n</parameter>", "\r\n</parameter>", "</parameter>")
+_NAMED = re.compile(r"""(?:name\s*+)?=\s*+["']?\s*+(?P<name>[^\s<>{}"'=]++)\s*+["']?(?:(?<!\w)\s.*)?""")
 
 QWEN3_CODER = TagDialect(
     "qwen3_coder",
-    wrapper=Tag(("<tool_call>",), end=("</tool_call>",)),
+    wrapper=_WRAPPER,
     call=CALL,
     arguments="parameters",
-    parameter=Tag(("<parameter=",), (">\n", ">\r\n", ">"), ("\n</parameter>", "\r\n</parameter>", "</parameter>"), QUOTED),
+    parameter=Tag(("<parameter=",), (*_BEFORE, "="), _BEHIND, QUOTED, re.compile(r"[^<>{}=]*")),
+    ambiguous=True,
+)
+QWEN3_NAMED = TagDialect(
+    "qwen3_named",
+    wrapper=_WRAPPER,
+    call=Tag(("<function ",), (">",), ("</function>",), _NAMED),
+    arguments="parameters",
+    parameter=Tag(("<parameter",), _BEFORE, _BEHIND, _NAMED),
     ambiguous=True,
 )
