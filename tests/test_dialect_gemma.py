@@ -111,6 +111,7 @@ FORMS = {  # one call: the text, its arguments
     "<|tool_call>call:g{a:[one, two {3}, 4]}": '{"a": ["one", "two {3}", 4]}',
     '<|tool_call>call:g{a:["x",\'y\\n\',' + Q + "z" + Q + "]}": '{"a": ["x", "y\\n", "z"]}',
     "<|tool_call>call:g(a=[1], b={c: None})": '{"a": [1], "b": {"c": null}}',
+    "<|tool_call>f{a:1}": '{"a": 1}',
     "<|tool_call>call:g{a:1 <tool_call|>": '{"a": 1}',
     "<start_function_call>call:g{a:<escape>{}, }<escape>,b:[<escape><esc<escape>]}<end_function_call>": '{"a": "{}, }", "b": ["<esc"]}',
     "call:f{a:12,n:12}": '{"a": "12", "n": 12}',
@@ -141,7 +142,7 @@ def test_forms(text: str) -> None:
 
 
 TEXTS = [  # text that is no call
-    "<|tool_call>", "<|tool_call>call:", "<|tool_call>call:f", "<|tool_call>call:f x", "<|tool_call>f{a:1}", "<|tool_call>call:f{…}<tool_call|>",
+    "<|tool_call>", "<|tool_call>call:", "<|tool_call>call:f", "<|tool_call>call:f x", "<|tool_call>rm{a:1}", "<|tool_call>f", "<|tool_call>call:f{…}<tool_call|>",
     "<|tool_call>call:{a:1}", "<|tool_call>call:é{a:1}", "<|tool_call>call:f(x)", "<|tool_call>call:f[1]", "<|tool_call|>[1]", "<tool_call|>",
     "call:f", "call:f x", "call: f{a:1}", "call:f {a:1}", "call:rm{a:1}", "call:f{x}", "- call:f{a:1}", "`call:f{a:1}`", "recall:f{a:1}",
     "call:f<tool_call|>", "<start_function_call>call:f", "<escape>",

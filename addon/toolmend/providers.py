@@ -134,7 +134,9 @@ PROFILES = (
         ("mistral", "json_array"),
         think_tags=True,
     ),
-    Profile("gemma", ("*gemma*",), dialects=("gemma4", "functiongemma", "gemma_stripped"), think_tags=True),
+    Profile(  # templates of others' make Gemma 3 write Hermes envelopes (ollama#18357)
+        "gemma", ("*gemma*",), dialects=("gemma4", "functiongemma", "gemma_stripped", "hermes"), think_tags=True
+    ),
     Profile("phi", ("microsoft/phi*", "phi[-0-9]*"), dialects=("phi",), think_tags=True),
     Profile("internlm", ("internlm/*", "*internlm*", "*intern-s1*"), dialects=("internlm",), think_tags=True),
     Profile("jamba", ("ai21/*", "ai21labs/*", "*jamba*"), dialects=("jamba", "hermes"), think_tags=True),
@@ -155,7 +157,7 @@ PROFILES = (
     Profile(  # last, for its name is in those of many others; `ollama` is none
         "llama",
         ("meta-llama/*", "llama*", "*[!o]llama*", "*toolace*"),
-        dialects=("llama", "json_array", "json_object", "python_list"),
+        dialects=("llama", "json_array", "json_object", "python_list", "qwen3_coder", "hermes"),
     ),
     Profile(  # by the vendor or the host alone: others give their models Claude's names for the sake of Claude Code
         "claude", ("anthropic/*", "*anthropic.claude*"), ("api.anthropic.com",), dialects=("invoke",)

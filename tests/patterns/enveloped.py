@@ -2,8 +2,10 @@
 
 from typing import Any
 
+from streams import pieces, request
+
 from . import Pattern
-from .family import dumps, family
+from .family import TOOLS, dumps, family
 
 type Calls = list[tuple[str, dict[str, Any]]]
 
@@ -33,10 +35,26 @@ def plamo3(call: tuple[str, dict[str, Any]]) -> str:
     return f"{begin}{name}{call[0]}{named}\n{arguments}{dumps(call[1])}{argued}{end}"
 
 
+EXPECTED: list[tuple[str | None, str, str]] = [(None, "read_file", '{"path": "a.md", "limit": 20}'), (None, "get_time", '{"zone": "UTC"}')]
+
 PATTERNS: dict[str, Pattern] = {
     **family(
         "llama", lambda calls: "<|python_tag|>" + "; ".join(envelopes(calls, "parameters")), "a <|python_tag|> b; {c",
         model="meta-llama/llama-3.3-70b", prose="It writes <|python_tag|> first, then {json}; or <|python_",
+    ),
+    "llama-functions": Pattern(
+        request(*TOOLS, model="meta-llama/llama-3.3-70b"),
+        pieces('I look.\n<function=read_file>{"path": "a.md", "limit": 20}</function>\n<function=get_time {"zone": "UTC"}</function>', 1),
+        EXPECTED, content="I look.\n", rules=("qwen3_coder", "finish_reason"),
+    ),
+    "llama-functions-in-prose": Pattern(
+        request(*TOOLS, model="meta-llama/llama-3.3-70b"), [text := "It is <function=read_file> or <function=rm>{}</function>, <function={x}>."],
+        content=text, expected_finish="stop",
+    ),
+    "phi-tokens": Pattern(
+        request(*TOOLS, model="microsoft/phi-4-mini"),
+        pieces('<|tool_call|>[{"name": "read_file", "arguments": {"path": "a.md", "limit": 20}}, {"name": "get_time", "arguments": {"zone": "UTC"}}]<|/tool_call|> ok', 1),
+        EXPECTED, content=" ok", rules=("granite", "finish_reason"),
     ),
     **family(
         "granite", lambda calls: "<|tool_call|>" + array(calls), "a <|tool_call|>[ b ]",

@@ -100,6 +100,17 @@ PATTERNS: dict[str, Pattern] = {
         f"<|tool_call>call:read_file(limit=20, path={Q}a.md{Q})<tool_call|>\n<|tool_call>call:get_time(zone='UTC')\n", 10
     ),
     "equals-for-colon": wild("<|tool_call>call:read_file{limit:20,path='a.md'}<tool_call|>", 11, BOTH[:1]),
+    "an-envelope": wild(
+        '<|tool_call>{"name": "read_file", "arguments": {"limit": 20, "path": "a.md"}}<tool_call|><|tool_call>[{"name": "get_time", "args": {"zone": "UTC"}}]'
+        "<|/tool_call|> ok", 18, content=" ok",
+    ),
+    "call-missing": wild(
+        f"<|tool_call>read_file{{limit:20,path:{Q}a.md{Q}}}<tool_call|><|tool_call|>get_time(zone='UTC')<|/tool_call|>", 19
+    ),
+    "call-missing-of-no-tool": Pattern(REQUEST, [text := "<|tool_call>rm{path:/}<tool_call|>"], content=text, expected_finish="stop"),
+    "hermes": wild(  # as templates have it that others made for Gemma 3
+        '<tool_call>\n{"name": "get_time", "args": {"zone": "UTC"}}\n</tool_call>', 20, BOTH[1:], rules=("hermes", "finish_reason"),
+    ),
     "other-tool": wild("<|tool_call>call:rm-all.now{}<tool_call|>", 12, [(None, "rm-all.now", "{}")]),
     "not-closed-string": wild(
         f"<|tool_call>call:get_time{{zone:{Q}UTC{Q} now}}<tool_call|>", 13, [(None, "get_time", '{"zone": "UTC"')],

@@ -86,6 +86,8 @@ PATTERNS = {
         '<tool_call>\n{"name": "read_file", "arguments": ' + READ + '}\n{"name": "get_time", "arguments": ' + TIME + "}\n</tool_call> ok",
         BOTH, 9, content=" ok",
     ),
+    "hermes-in-a-fence-in-the-tags": hermes(H.replace("<tool_call>", "<tool_call>\n```json").replace("</tool_call>", "```\n</tool_call>") + " ok", BOTH, 57, content=" ok"),
+    "hermes-in-a-fence-in-the-tags-no-call": prose("<tool_call>\n```json\n{}\n```\n</tool_call>", 58),
     "hermes-brace-missing": hermes('<tool_call>{"name": "get_time", "arguments": ' + TIME + "</tool_call>", [BOTH[1]], 10),
     "hermes-brace-surplus": hermes('<tool_call>{"name": "get_time", "arguments": ' + TIME + "}}</tool_call>", [BOTH[1]], 11),
     "hermes-opener-twice": hermes('<tool_call>\n<tool_call>{"name": "get_time", "arguments": ' + TIME + "}</tool_call>", [BOTH[1]], 12),

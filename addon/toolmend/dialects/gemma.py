@@ -5,8 +5,9 @@
 
 Keys are bare, a string stands unescaped between two of its tokens. Models drift from that: quotes like Python's or JSON's
 (vllm#51284), `call:N(key="x")` in long contexts (omlx#1846), `=` for `:` (ollama#17882), `<|tool_call|>call:N({"key": "x"})`
-(vmlx-swift#61). A detokenizer that skips special tokens leaves `call:read_file{limit:20,path:a.md}` (unsloth#8437): there a text
-goes up to the next key that the tool declares. Source: the chat templates of gemma-4 and functiongemma.
+(vmlx-swift#61), an envelope, or a name without `call:`. A detokenizer that skips special tokens leaves
+`call:read_file{limit:20,path:a.md}` (unsloth#8437): there a text goes up to the next key that the tool declares. Source: the chat
+templates of gemma-4 and functiongemma.
 """
 
 import re
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING
 from ..scanner import Reading
 from ..values import is_string
 from .between import Between
+from .envelope import Form, read_envelopes
 from .json_body import surplus
 from .literals import MAX_KEY, Literals, Notation
 from .names import bare_name
@@ -43,12 +45,15 @@ class Gemma(Between):
     def read(self, reader: "Reader") -> Reading[bool]:
         scanner = reader.scanner
         yield from self.begins(scanner)
-        if not (yield from scanner.literal(_CALL)):
+        if self.begin and (yield from scanner.ahead(("{", "["))):
+            return (yield from read_envelopes(reader, self, Form(ends=self.end)))
+        called = yield from scanner.literal(_CALL)
+        if not (called or self.begin):
             return False
         if self.begin:
             yield from scanner.blanks()
         name = bare_name(reader, (yield from scanner.run(_NAME, 128)) or "")
-        if not reader.accepts(self, name):
+        if not reader.accepts(self, name) or not (called or name in reader.tools.schemas):
             return False
         if self.begin:
             yield from scanner.blanks()
@@ -95,7 +100,7 @@ class Gemma(Between):
         return brackets if found else None
 
 
-GEMMA4 = Gemma("gemma4", ("<|tool_call>", "<|tool_call|>"), ("<tool_call|>", "<|tool_response>"))
+GEMMA4 = Gemma("gemma4", ("<|tool_call>", "<|tool_call|>"), ("<tool_call|>", "<|/tool_call|>", "<|tool_response>"))
 FUNCTIONGEMMA = Gemma(
     "functiongemma", ("<start_function_call>",), ("<end_function_call>", "<start_function_response>")
 )

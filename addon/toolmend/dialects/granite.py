@@ -2,6 +2,7 @@
 
     <|tool_call|>[{"name": "read_file", "arguments": {"path": "a.md"}}]          no end token
     <function_call> {"name": "read_file", "arguments": {"path": "a.md"}}         granite-20b
+    <|tool_call|>[{"name": "read_file", "arguments": {…}}]<|/tool_call|>          Phi-4-mini, in its template
 
 Granite 3.1 also writes `<tool_call>[…]`, which the reader of Hermes envelopes reads. Source: the Granite chat templates.
 """
@@ -10,5 +11,5 @@ from .tag import Tag
 from .tags import TagDialect
 
 GRANITE = TagDialect(
-    "granite", call=Tag(("<|tool_call|>", "<function_call>"), end=("</function_call>",)), arguments="envelope"
+    "granite", call=Tag(("<|tool_call|>", "<function_call>"), end=("</function_call>", "<|/tool_call|>")), arguments="envelope"
 )

@@ -4,12 +4,19 @@
     {"name": "read_file", "arguments": {"path": "a.md", "limit": 20}}
     </tool_call>
 
-Source: the chat templates of Qwen and NousResearch.
+Some put the envelope in a fence, within the tags. Source: the chat templates of Qwen and NousResearch.
 """
 
 from .tag import Tag
 from .tags import TagDialect
 
+_FENCES = ("", "\n```json\n", "\n```\n", "```json\n", "```\n")
+
 HERMES = TagDialect(
-    "hermes", call=Tag(("<tool_call>",), end=("</tool_call>",)), arguments="envelope", ambiguous=True
+    "hermes",
+    call=Tag(
+        tuple(f"<tool_call>{fence}" for fence in _FENCES), end=("</tool_call>", "```</tool_call>", "```\n</tool_call>")
+    ),
+    arguments="envelope",
+    ambiguous=True,
 )

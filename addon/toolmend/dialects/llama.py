@@ -2,6 +2,7 @@
 
     <|python_tag|>{"name": "read_file", "parameters": {"path": "a.md"}}; {"name": "get_time", "parameters": {"zone": "UTC"}}
 
+Also `<function=read_file>{"path": "a.md"}</function>`, as Meta's prompts of Llama 3.1 ask for it, which qwen3_coder.py reads.
 Separated by `;` or a newline, or a tag for each. Source: the Llama 3 model cards, and vLLM's and SGLang's readers.
 """
 
