@@ -197,6 +197,11 @@ PATTERNS: dict[str, Pattern] = {
     "invoke-with-a-prefix": wild(CLAUDE, invoke(BOTH, "antml:", "antml:function_calls"), "invoke", 61),
     "invoke-block-not-opened": wild(CLAUDE, "call " + invoke(BOTH, "", "function_calls")[len("<function_calls>") :], "invoke", 62, content="call "),
     "invoke-by-deepseek": wild(request(*TOOLS, model="deepseek/deepseek-v4-flash"), bare(invoke(BOTH)), "invoke", 63),
+    "invoke-is-dsml-without-its-mark": wild(  # a special token that the detokenizer skips
+        request(*TOOLS, model="deepseek/deepseek-v4-flash"),
+        invoke(BOTH, "", "tool_calls").replace('path"', 'path" string="true"').replace('limit"', 'limit" string="false"') + " ok", "invoke", 66,
+        content=" ok",
+    ),
     "invoke-by-kimi": wild(request(*TOOLS, model="moonshotai/kimi-k2.5"), bare(invoke(BOTH)), "invoke", 64),
     "invoke-in-a-fence": Pattern(CLAUDE, [f"So:\n```xml\n{bare(invoke(BOTH))}\n```\n"], content=f"So:\n```xml\n{bare(invoke(BOTH))}\n```\n", expected_finish="stop"),
 }  # fmt: skip

@@ -5,8 +5,9 @@
     </invoke>
 
 Claude itself lets it slip in long sessions, behind a stray word where the block's tag should be (`court`, `count`, `call`:
-claude-code#74063 counts 1.8 % of Opus 4.8's messages); so do DeepSeek V4 (vellum-assistant#42234), Kimi K2.5 and MiniMax M2.7
-(hermes-agent#7332). Values are raw text: no entity is decoded. Only a profile can tell it from other XML.
+claude-code#74063 counts 1.8 % of Opus 4.8's messages); so do Kimi K2.5 and MiniMax M2.7 (hermes-agent#7332) and DeepSeek V4
+(vellum-assistant#42234), whose DSML looks the same where its mark is lost (opencode#34676). Values are raw text: no entity is
+decoded. Only a profile can tell it from other XML.
 """
 
 from .tag import ATTRIBUTE, Tag
@@ -25,8 +26,8 @@ def _spelt(tag: str) -> tuple[str, ...]:
 INVOKE = TagDialect(
     "invoke",
     wrapper=Tag(
-        (*_spelt("<{}function_calls>"), "<minimax:tool_call>"),
-        end=(*_spelt("</{}function_calls>"), "</minimax:tool_call>"),
+        (*_spelt("<{}function_calls>"), "<tool_calls>", "<minimax:tool_call>"),
+        end=(*_spelt("</{}function_calls>"), "</tool_calls>", "</minimax:tool_call>"),
     ),
     call=Tag(_spelt("<{}invoke"), (">",), _spelt("</{}invoke>"), ATTRIBUTE),
     arguments="parameters",
