@@ -193,9 +193,16 @@ PATTERNS: dict[str, Pattern] = {
         "invoke", lambda calls: invoke(calls, "", "function_calls"), "a </parameter> b </invoke> c </function_calls> d",
         model="anthropic/claude-opus-4.8", prose='Claude writes <invoke name="get_time"> or `<function_calls>`, then </invoke>.',
     ),
+    "invoke-in-reasoning": Pattern(
+        CLAUDE, pieces("So:\n" + bare(invoke(BOTH)), 67), EXPECTED, reasoning="So:\n", field="reasoning_content", rules=("invoke", "finish_reason"),
+    ),
     "invoke-behind-a-stray-word": wild(CLAUDE, "court\n" + bare(invoke(BOTH)), "invoke", 60, content="court\n"),
     "invoke-with-a-prefix": wild(CLAUDE, invoke(BOTH, "antml:", "antml:function_calls"), "invoke", 61),
-    "invoke-block-not-opened": wild(CLAUDE, "call " + invoke(BOTH, "", "function_calls")[len("<function_calls>") :], "invoke", 62, content="call "),
+    "invoke-block-not-opened": wild(CLAUDE, "call\n" + invoke(BOTH, "", "function_calls")[len("<function_calls>") :], "invoke", 62, content="call\n"),
+    "invoke-in-a-line": Pattern(
+        CLAUDE, [text := 'Say <invoke name="get_time"><parameter name="zone">UTC</parameter></invoke>, as in <function_calls>.'], content=text,
+        expected_finish="stop",
+    ),
     "invoke-by-deepseek": wild(request(*TOOLS, model="deepseek/deepseek-v4-flash"), bare(invoke(BOTH)), "invoke", 63),
     "invoke-is-dsml-without-its-mark": wild(  # a special token that the detokenizer skips
         request(*TOOLS, model="deepseek/deepseek-v4-flash"),

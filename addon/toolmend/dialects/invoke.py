@@ -7,7 +7,7 @@
 Claude itself lets it slip in long sessions, behind a stray word where the block's tag should be (`court`, `count`, `call`:
 claude-code#74063 counts 1.8 % of Opus 4.8's messages); so do Kimi K2.5 and MiniMax M2.7 (hermes-agent#7332) and DeepSeek V4
 (vellum-assistant#42234), whose DSML looks the same where its mark is lost (opencode#34676). Values are raw text: no entity is
-decoded. Only a profile can tell it from other XML.
+decoded. Only a profile can tell it from other XML, and where it leaks it begins a line: in one it is what somebody writes about.
 """
 
 from .tag import ATTRIBUTE, Tag
@@ -33,4 +33,5 @@ INVOKE = TagDialect(
     arguments="parameters",
     parameter=Tag(_spelt("<{}parameter"), (">",), _spelt("</{}parameter>"), ATTRIBUTE),
     ambiguous=True,
+    place="line",
 )
