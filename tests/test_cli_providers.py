@@ -39,7 +39,7 @@ def write(folder: Path, text: str) -> str:
             ["qwen/qwen3-coder-480b"],
             [
                 "profile    qwen: the model matches qwen/*",
-                f"dialects   qwen3_coder, hermes, and {PLAIN} that cannot be mistaken, as for every model",
+                f"dialects   qwen3_coder, qwen3_named, hermes, and {PLAIN} that cannot be mistaken, as for every model",
                 "reasoning  in reasoning_content",
                 "<think>    is reasoning",
                 "tools      the model's own",
@@ -49,7 +49,7 @@ def write(folder: Path, text: str) -> str:
             ["deepseek/deepseek-r1", "--host", "openrouter.ai"],
             [
                 "profile    deepseek: the model matches deepseek/*",
-                f"dialects   dsml, deepseek_v3, and {PLAIN - 2} that cannot be mistaken, as for every model",
+                f"dialects   dsml, anthropic, deepseek_v3, and {PLAIN - 2} that cannot be mistaken, as for every model",
                 "reasoning  in reasoning",
                 "<think>    is reasoning, and the text begins inside it",
                 "tools      the model's own",

@@ -65,8 +65,8 @@ MODELS = {
 ARMED = {
     # beside those that cannot be mistaken
     "my-model": "",
-    "kimi-k2": "invoke",
-    "deepseek-chat": "invoke",
+    "kimi-k2": "anthropic",
+    "deepseek-chat": "anthropic",
     "qwen3-8b": "hermes qwen3_coder qwen3_named",
     "qwen2.5-coder:7b": "hermes qwen3_coder qwen3_named json_array json_object fence",
     "hermes-4-405b": "hermes qwen3_coder qwen3_named",
@@ -80,9 +80,9 @@ ARMED = {
     "devstral": "json_array",
     "gemma-4": "gemma_stripped hermes",
     "gpt-oss:20b": "harmony_stripped",
-    "minimax-m2": "invoke",
+    "minimax-m2": "anthropic",
     "seed-oss": "qwen3_coder qwen3_named",
-    "anthropic/claude-opus-4.8": "invoke",
+    "anthropic/claude-opus-4.8": "anthropic",
     "claude-opus-4-8": "",
 }
 

@@ -56,7 +56,7 @@ PROFILES = (
         "kimi",
         ("moonshot/*", "moonshotai/*", "*kimi*", "*moonshot*", "k2*", "*[-_.]k2*"),
         ("api.moonshot.ai", "api.moonshot.cn", "api.kimi.com"),
-        ("kimi_k2", "kimi_k3", "invoke"),
+        ("kimi_k2", "kimi_k3", "anthropic"),
         think_tags=True,
     ),
     Profile(  # its template asks for tags, it writes bare JSON (ollama#12174, omlx#2565) or a fence (kronk#950)
@@ -75,7 +75,7 @@ PROFILES = (
         "deepseek",
         ("deepseek/*", "deepseek-ai/*", "*deepseek*", "r1-1776*", "*mai-ds-r1*"),
         ("api.deepseek.com",),
-        ("deepseek_v3", "dsml", "invoke"),
+        ("deepseek_v3", "dsml", "anthropic"),
         think_tags=True,
     ),
     # before Llama and Mistral, whose names their fine-tunes keep
@@ -112,7 +112,7 @@ PROFILES = (
         "minimax",
         ("minimax/*", "minimaxai/*", "*minimax*"),
         ("api.minimax.io", "api.minimaxi.com"),
-        ("minimax_m2", "minimax_m3", "invoke"),
+        ("minimax_m2", "minimax_m3", "anthropic"),
         think_tags=True,
     ),
     Profile(
@@ -160,7 +160,7 @@ PROFILES = (
         dialects=("llama", "json_array", "json_object", "python_list", "qwen3_coder", "hermes"),
     ),
     Profile(  # by the vendor or the host alone: others give their models Claude's names for the sake of Claude Code
-        "claude", ("anthropic/*", "*anthropic.claude*"), ("api.anthropic.com",), dialects=("invoke",)
+        "claude", ("anthropic/*", "*anthropic.claude*"), ("api.anthropic.com",), dialects=("anthropic",)
     ),
     Profile("standard"),  # all others
 )

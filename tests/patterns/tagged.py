@@ -191,24 +191,24 @@ PATTERNS: dict[str, Pattern] = {
     ),
     **family(
         "invoke", lambda calls: invoke(calls, "", "function_calls"), "a </parameter> b </invoke> c </function_calls> d",
-        model="anthropic/claude-opus-4.8", prose='Claude writes <invoke name="get_time"> or `<function_calls>`, then </invoke>.',
+        model="anthropic/claude-opus-4.8", rule="anthropic", prose='Claude writes <invoke name="get_time"> or `<function_calls>`, then </invoke>.',
     ),
     "invoke-in-reasoning": Pattern(
-        CLAUDE, pieces("So:\n" + bare(invoke(BOTH)), 67), EXPECTED, reasoning="So:\n", field="reasoning_content", rules=("invoke", "finish_reason"),
+        CLAUDE, pieces("So:\n" + bare(invoke(BOTH)), 67), EXPECTED, reasoning="So:\n", field="reasoning_content", rules=("anthropic", "finish_reason"),
     ),
-    "invoke-behind-a-stray-word": wild(CLAUDE, "court\n" + bare(invoke(BOTH)), "invoke", 60, content="court\n"),
-    "invoke-with-a-prefix": wild(CLAUDE, invoke(BOTH, "antml:", "antml:function_calls"), "invoke", 61),
-    "invoke-block-not-opened": wild(CLAUDE, "call\n" + invoke(BOTH, "", "function_calls")[len("<function_calls>") :], "invoke", 62, content="call\n"),
+    "invoke-behind-a-stray-word": wild(CLAUDE, "court\n" + bare(invoke(BOTH)), "anthropic", 60, content="court\n"),
+    "invoke-with-a-prefix": wild(CLAUDE, invoke(BOTH, "antml:", "antml:function_calls"), "anthropic", 61),
+    "invoke-block-not-opened": wild(CLAUDE, "call\n" + invoke(BOTH, "", "function_calls")[len("<function_calls>") :], "anthropic", 62, content="call\n"),
     "invoke-in-a-line": Pattern(
         CLAUDE, [text := 'Say <invoke name="get_time"><parameter name="zone">UTC</parameter></invoke>, as in <function_calls>.'], content=text,
         expected_finish="stop",
     ),
-    "invoke-by-deepseek": wild(request(*TOOLS, model="deepseek/deepseek-v4-flash"), bare(invoke(BOTH)), "invoke", 63),
+    "invoke-by-deepseek": wild(request(*TOOLS, model="deepseek/deepseek-v4-flash"), bare(invoke(BOTH)), "anthropic", 63),
     "invoke-is-dsml-without-its-mark": wild(  # a special token that the detokenizer skips
         request(*TOOLS, model="deepseek/deepseek-v4-flash"),
-        invoke(BOTH, "", "tool_calls").replace('path"', 'path" string="true"').replace('limit"', 'limit" string="false"') + " ok", "invoke", 66,
+        invoke(BOTH, "", "tool_calls").replace('path"', 'path" string="true"').replace('limit"', 'limit" string="false"') + " ok", "anthropic", 66,
         content=" ok",
     ),
-    "invoke-by-kimi": wild(request(*TOOLS, model="moonshotai/kimi-k2.5"), bare(invoke(BOTH)), "invoke", 64),
+    "invoke-by-kimi": wild(request(*TOOLS, model="moonshotai/kimi-k2.5"), bare(invoke(BOTH)), "anthropic", 64),
     "invoke-in-a-fence": Pattern(CLAUDE, [f"So:\n```xml\n{bare(invoke(BOTH))}\n```\n"], content=f"So:\n```xml\n{bare(invoke(BOTH))}\n```\n", expected_finish="stop"),
 }  # fmt: skip

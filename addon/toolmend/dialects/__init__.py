@@ -5,6 +5,7 @@ Where two begin with the same token, they are tried in this order; what follows 
 
 from collections.abc import Mapping, Sequence
 
+from .anthropic import ANTHROPIC
 from .apertus import APERTUS
 from .cohere import COHERE
 from .deepseek_v3 import DEEPSEEK_V3
@@ -20,7 +21,6 @@ from .hermes import HERMES
 from .hunyuan import HUNYUAN
 from .inkling import INKLING
 from .internlm import INTERNLM
-from .invoke import INVOKE
 from .jamba import JAMBA
 from .k2_horizon import K2_HORIZON
 from .kimi_k2 import KIMI_K2
@@ -57,7 +57,7 @@ DIALECTS: Mapping[str, Dialect] = {
         LONGCAT,
         SEED_OSS,
         MINIMAX_M2,
-        INVOKE,
+        ANTHROPIC,
         MINIMAX_M3,
         HARMONY,
         HARMONY_STRIPPED,

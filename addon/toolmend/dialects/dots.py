@@ -5,7 +5,7 @@
 Source: the dots chat template.
 """
 
-from .invoke import CALL, PARAMETER
+from .anthropic import CALL, PARAMETER
 from .tag import Tag
 from .tags import TagDialect
 

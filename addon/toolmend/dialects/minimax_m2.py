@@ -7,11 +7,11 @@
     </invoke>
     </minimax:tool_call>
 
-Values are raw text: no entity is decoded. Without the wrapper it is what invoke.py reads. Source: MiniMax-M2 chat template and
+Values are raw text: no entity is decoded. Without the wrapper it is what anthropic.py reads. Source: MiniMax-M2 chat template and
 docs/tool_calling_guide.md.
 """
 
-from .invoke import CALL, PARAMETER
+from .anthropic import CALL, PARAMETER
 from .tag import Tag
 from .tags import TagDialect
 

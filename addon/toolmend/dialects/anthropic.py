@@ -23,8 +23,8 @@ def _spelt(tag: str) -> tuple[str, ...]:
     return tuple(tag.format(prefix) for prefix in _PREFIXES)
 
 
-INVOKE = TagDialect(
-    "invoke",
+ANTHROPIC = TagDialect(
+    "anthropic",
     wrapper=Tag(
         (*_spelt("<{}function_calls>"), "<tool_calls>", "<minimax:tool_call>"),
         end=(*_spelt("</{}function_calls>"), "</tool_calls>", "</minimax:tool_call>"),
