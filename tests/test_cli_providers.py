@@ -39,7 +39,7 @@ def write(folder: Path, text: str) -> str:
             ["qwen/qwen3-coder-480b"],
             [
                 "profile    qwen: the model matches qwen/*",
-                f"dialects   qwen3_coder, qwen3_named, hermes, and {PLAIN} that cannot be mistaken, as for every model",
+                f"dialects   qwen3_coder, qwen3_named, hermes, json_tools, and {PLAIN} that cannot be mistaken, as for every model",
                 "reasoning  in reasoning_content",
                 "<think>    is reasoning",
                 "tools      the model's own",

@@ -106,6 +106,7 @@ WRITERS = {
     "inkling": enveloped.inkling,
     "longcat": lambda calls: "\n".join(f"<longcat_tool_call>\n{c}\n</longcat_tool_call>" for c in enveloped.envelopes(calls)),
     "json_array": enveloped.array,
+    "json_tools": lambda calls: f"<tools>\n{chr(10).join(enveloped.envelopes(calls))}\n</tools>",
     "fence": lambda calls: f"```json\n{enveloped.array(calls)}\n```",
 }
 FAMILIES = {"deepseek_v31": "deepseek_v3", "glm_47": "glm", "mistral_old": "mistral", "mistral_new": "mistral"}

@@ -62,13 +62,13 @@ PROFILES = (
     Profile(  # its template asks for tags, it writes bare JSON (ollama#12174, omlx#2565) or a fence (kronk#950)
         "qwen2.5-coder",
         ("qwen/qwen*2.5-coder*", "*qwen2[.p]5-coder*", "*qwen-2.5-coder*", "qwen-coder*"),
-        dialects=("hermes", "qwen3_coder", "qwen3_named", "fence", "json_array", "json_object"),
+        dialects=("hermes", "qwen3_coder", "qwen3_named", "json_tools", "fence", "json_array", "json_object"),
     ),
     Profile(
         "qwen",
         ("qwen/*", "*qwen*", "*qwq*", "*qvq*"),
         ("dashscope*.aliyuncs.com", "*.dashscope.aliyuncs.com", "portal.qwen.ai"),
-        ("hermes", "qwen3_coder", "qwen3_named"),
+        ("hermes", "qwen3_coder", "qwen3_named", "json_tools"),
         think_tags=True,
     ),
     Profile(

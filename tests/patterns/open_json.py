@@ -87,6 +87,12 @@ PATTERNS: dict[str, Pattern] = {
     "fence-of-four": calls(f"````json\n{LIST}\n````", 23, "fence"),
     "fence-xlam": calls(fenced(LIST), 24, "fence", model="xlam-2-8b"),
     "array-coder": calls(LIST, 25, "json_array"),
+    "tools": calls(f"Let me see.\n<tools>\n{LIST}\n</tools>\nDone.", 28, "json_tools", content="Let me see.\n\nDone."),
+    "tools-one-by-one": calls(f"<tools>{ONE}</tools>\n<tools>\n{ONE}\n{ONE}", 29, "json_tools", [BOTH[1]] * 3, "qwen/qwen3-8b"),
+    "tools-as-they-are-told": prose(
+        '<tools>\n{"type": "function", "function": {"name": "get_time", "description": "t", "parameters": {"type": "object"}}}\n'
+        '{"name": "get_time", "parameters": {"type": "object", "properties": {}}}\n{"name": "rm", "arguments": {}}\n</tools>', 30, "qwen2.5-coder-7b",
+    ),
     "surplus-brace": calls(ONE + "}", 26, "json_object", BOTH[1:], "meta-llama/llama-3.2-3b"),
     "surplus-brace-between": calls(
         f'<|python_tag|>{{"name": "read_file", "parameters": {READ}}}}}; {ONE}}}', 27, "llama", model="meta-llama/llama-3.2-3b"

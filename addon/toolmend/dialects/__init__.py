@@ -32,7 +32,7 @@ from .minimax_m2 import MINIMAX_M2
 from .minimax_m3 import MINIMAX_M3
 from .mistral import MISTRAL
 from .muse import MUSE
-from .open_json import FENCE, JSON_ARRAY, JSON_OBJECT
+from .open_json import FENCE, JSON_ARRAY, JSON_OBJECT, JSON_TOOLS
 from .phi import PHI
 from .plamo3 import PLAMO3
 from .python_list import LFM2, LLAMA_PYTHON, OLMO3, PYTHON_LIST
@@ -90,6 +90,7 @@ DIALECTS: Mapping[str, Dialect] = {
         GEMMA_STRIPPED,
         JSON_ARRAY,
         JSON_OBJECT,
+        JSON_TOOLS,
         FENCE,
     )
 }

@@ -2,6 +2,8 @@
 
     [{"name": "read_file", "arguments": {"path": "a.md"}}]          {"name": "get_time", "parameters": {"zone": "UTC"}}
 
+Qwen's put it between the tags that tools are told to them in: <tools>{"name": "get_time", "arguments": {}}</tools> (vllm#32926).
+
 It is a call only if it names an offered tool and has arguments that are an object or null; data that merely looks like it stays
 text, and is held no longer than its first member that an envelope does not have. Source: xLAM, Llama 3 and Qwen2.5-Coder
 templates; replies as listed in kronk#950.
@@ -29,6 +31,14 @@ class OpenJSON(Door):
         return (yield from read_envelopes(reader, self, _FORM))
 
 
+class Tools(OpenJSON):
+    """Between the tags that have the tools in the prompt; where they have tools, it is no call."""
+
+    def read(self, reader: "Reader") -> Reading[bool]:
+        yield from reader.scanner.literal(self.openers)
+        return (yield from read_envelopes(reader, self, _FORM))
+
+
 class Fence(OpenJSON):
     """JSON that is all there is in a fence; the fence goes with the calls."""
 
@@ -53,4 +63,7 @@ class Fence(OpenJSON):
 
 JSON_ARRAY = OpenJSON("json_array", ("[",), ambiguous=True, offered_only=True, in_reasoning="never")
 JSON_OBJECT = OpenJSON("json_object", ("{",), ambiguous=True, offered_only=True, in_reasoning="never")
+JSON_TOOLS = Tools(
+    "json_tools", ("<tools>",), closers=("</tools>",), ambiguous=True, offered_only=True, place="line", in_reasoning="never"
+)
 FENCE = Fence("fence", ("```", "~~~"), ambiguous=True, offered_only=True, place="line", in_reasoning="never")
