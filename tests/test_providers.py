@@ -82,7 +82,7 @@ ARMED = {
     "gpt-oss:20b": "harmony_stripped",
     "minimax-m2": "anthropic",
     "seed-oss": "qwen3_coder qwen3_named",
-    "anthropic/claude-opus-4.8": "anthropic",
+    "anthropic/claude-opus-4.8": "claude",
     "claude-opus-4-8": "",
 }
 

@@ -160,7 +160,7 @@ PROFILES = (
         dialects=("llama", "json_array", "json_object", "python_list", "qwen3_coder", "hermes"),
     ),
     Profile(  # by the vendor or the host alone: others give their models Claude's names for the sake of Claude Code
-        "claude", ("anthropic/*", "*anthropic.claude*"), ("api.anthropic.com",), dialects=("anthropic",)
+        "claude", ("anthropic/*", "*anthropic.claude*"), ("api.anthropic.com",), dialects=("claude",)
     ),
     Profile("standard"),  # all others
 )

@@ -97,6 +97,7 @@ BOTH: Calls = [("read_file", {"path": "a.md", "limit": 20}), ("get_time", {"zone
 EXPECTED = [(None, name, dumps(given)) for name, given in BOTH]
 GLM = request(*TOOLS, model="z-ai/glm-4.6")
 CLAUDE = request(*TOOLS, model="anthropic/claude-opus-4.8")
+DEEPSEEK = request(*TOOLS, model="deepseek/deepseek-v4-flash")
 ENDS = "a <|close|>call<|sep|><|close|>tools<|sep|> b"
 K3 = request(*TOOLS, model="moonshotai/kimi-k3")
 
@@ -189,23 +190,26 @@ PATTERNS: dict[str, Pattern] = {
         "muse", lambda calls: invoke(calls, "atem:", "atem:function_calls"), "a </atem:parameter> b </atem:invoke> c",
         model="muse", prose="<atem:function_calls> begins; <atem:invoke what.",
     ),
-    **family(
+    **{name: pattern for name, pattern in family(
         "invoke", lambda calls: invoke(calls, "", "function_calls"), "a </parameter> b </invoke> c </function_calls> d",
-        model="anthropic/claude-opus-4.8", rule="anthropic", prose='Claude writes <invoke name="get_time"> or `<function_calls>`, then </invoke>.',
-    ),
+        model="anthropic/claude-opus-4.8", rule="claude", prose='Claude writes <invoke name="get_time"> or `<function_calls>`, then </invoke>.',
+    ).items() if name != "invoke-in-reasoning"},
     "invoke-in-reasoning": Pattern(
-        CLAUDE, pieces("So:\n" + bare(invoke(BOTH)), 67), EXPECTED, reasoning="So:\n", field="reasoning_content", rules=("anthropic", "finish_reason"),
+        DEEPSEEK, pieces("So:\n" + bare(invoke(BOTH)), 67), EXPECTED, reasoning="So:\n", field="reasoning_content", rules=("anthropic", "finish_reason"),
     ),
-    "invoke-behind-a-stray-word": wild(CLAUDE, "court\n" + bare(invoke(BOTH)), "anthropic", 60, content="court\n"),
-    "invoke-with-a-prefix": wild(CLAUDE, invoke(BOTH, "antml:", "antml:function_calls"), "anthropic", 61),
-    "invoke-block-not-opened": wild(CLAUDE, "call\n" + invoke(BOTH, "", "function_calls")[len("<function_calls>") :], "anthropic", 62, content="call\n"),
+    "invoke-in-signed-reasoning": Pattern(
+        CLAUDE, pieces(bare(invoke(BOTH)), 67), reasoning=bare(invoke(BOTH)), field="reasoning_content", expected_finish="stop",
+    ),
+    "invoke-behind-a-stray-word": wild(CLAUDE, "court\n" + bare(invoke(BOTH)), "claude", 60, content="court\n"),
+    "invoke-with-a-prefix": wild(CLAUDE, invoke(BOTH, "antml:", "antml:function_calls"), "claude", 61),
+    "invoke-block-not-opened": wild(CLAUDE, "call\n" + invoke(BOTH, "", "function_calls")[len("<function_calls>") :], "claude", 62, content="call\n"),
     "invoke-in-a-line": Pattern(
         CLAUDE, [text := 'Say <invoke name="get_time"><parameter name="zone">UTC</parameter></invoke>, as in <function_calls>.'], content=text,
         expected_finish="stop",
     ),
-    "invoke-by-deepseek": wild(request(*TOOLS, model="deepseek/deepseek-v4-flash"), bare(invoke(BOTH)), "anthropic", 63),
+    "invoke-by-deepseek": wild(DEEPSEEK, bare(invoke(BOTH)), "anthropic", 63),
     "invoke-is-dsml-without-its-mark": wild(  # a special token that the detokenizer skips
-        request(*TOOLS, model="deepseek/deepseek-v4-flash"),
+        DEEPSEEK,
         invoke(BOTH, "", "tool_calls").replace('path"', 'path" string="true"').replace('limit"', 'limit" string="false"') + " ok", "anthropic", 66,
         content=" ok",
     ),

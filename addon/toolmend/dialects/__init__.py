@@ -5,7 +5,7 @@ Where two begin with the same token, they are tried in this order; what follows 
 
 from collections.abc import Mapping, Sequence
 
-from .anthropic import ANTHROPIC
+from .anthropic import ANTHROPIC, CLAUDE
 from .apertus import APERTUS
 from .cohere import COHERE
 from .deepseek_v3 import DEEPSEEK_V3
@@ -58,6 +58,7 @@ DIALECTS: Mapping[str, Dialect] = {
         SEED_OSS,
         MINIMAX_M2,
         ANTHROPIC,
+        CLAUDE,
         MINIMAX_M3,
         HARMONY,
         HARMONY_STRIPPED,

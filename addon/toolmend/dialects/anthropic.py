@@ -10,6 +10,7 @@ claude-code#74063 counts 1.8 % of Opus 4.8's messages); so do Kimi K2.5 and Mini
 decoded. Only a profile can tell it from other XML, and where it leaks it begins a line: in one it is what somebody writes about.
 """
 
+from .dialect import InReasoning
 from .tag import ATTRIBUTE, Tag
 from .tags import TagDialect
 
@@ -23,15 +24,20 @@ def _spelt(tag: str) -> tuple[str, ...]:
     return tuple(tag.format(prefix) for prefix in _PREFIXES)
 
 
-ANTHROPIC = TagDialect(
-    "anthropic",
-    wrapper=Tag(
-        (*_spelt("<{}function_calls>"), "<tool_calls>", "<minimax:tool_call>"),
-        end=(*_spelt("</{}function_calls>"), "</tool_calls>", "</minimax:tool_call>"),
-    ),
-    call=Tag(_spelt("<{}invoke"), (">",), _spelt("</{}invoke>"), ATTRIBUTE),
-    arguments="parameters",
-    parameter=Tag(_spelt("<{}parameter"), (">",), _spelt("</{}parameter>"), ATTRIBUTE),
-    ambiguous=True,
-    place="line",
+class Claude(TagDialect):
+    """Its thoughts are signed: one that comes back without a part of it is refused."""
+
+    @property
+    def in_reasoning(self) -> InReasoning:
+        return "never"
+
+
+_WRAPPER = Tag(
+    (*_spelt("<{}function_calls>"), "<tool_calls>", "<minimax:tool_call>"),
+    end=(*_spelt("</{}function_calls>"), "</tool_calls>", "</minimax:tool_call>"),
 )
+_CALL = Tag(_spelt("<{}invoke"), (">",), _spelt("</{}invoke>"), ATTRIBUTE)
+_PARAMETER = Tag(_spelt("<{}parameter"), (">",), _spelt("</{}parameter>"), ATTRIBUTE)
+
+ANTHROPIC = TagDialect("anthropic", _CALL, _WRAPPER, "parameters", _PARAMETER, ambiguous=True, place="line")
+CLAUDE = Claude("claude", _CALL, _WRAPPER, "parameters", _PARAMETER, ambiguous=True, place="line")
