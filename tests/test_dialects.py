@@ -173,9 +173,19 @@ DSML = '<｜DSML｜function_calls><｜DSML｜invoke name="get_time"><｜DSML｜p
 
 LFM = "<|tool_call_start|>["
 
+
+def five(text: str) -> str:
+    """It in five strings within one another."""
+    for _ in range(5):
+        text = dumps(text)
+    return text
+
+
 NONE = {  # what begins like a call and is none stays the text it is
     "no colon behind a name": ("apertus", '<|tools_prefix|>[{"get_time" {}}]<|tools_suffix|>'),
     "a member without a value": ("hermes", '<tool_call>\n{"x": , "name": "get_time", "arguments": {}}\n</tool_call>'),
+    "a member without a colon": ("hermes", '<tool_call>\n{"x" {}, "name": "get_time", "arguments": {}}\n</tool_call>'),
+    "two names, one as a tag has it": ("hermes", '<tool_call>\n{"name": "task", "function=get_time", "arguments": {}}\n</tool_call>'),
     "arguments that are no JSON": ("hermes", '<tool_call>\n{"name": "get_time", "arguments": nope}\n</tool_call>'),
     "a key that is cut": ("hermes", '<tool_call>\n{"name'),
     "an escape that is none": ("hermes", '<tool_call>\n{"name": "\\q", "arguments": {}}\n</tool_call>'),
@@ -183,6 +193,7 @@ NONE = {  # what begins like a call and is none stays the text it is
     "a name and no call": ("inkling", "<|message_model|>get_time is one"),
     "arguments that are a text": ("kimi_k2", f'{B}functions.get_time:0{A}"no object"{C}'),
     "arguments that are a text of half an object": ("kimi_k2", f'{B}functions.get_time:0{A}"{{"{C}'),
+    "arguments in strings without end": ("kimi_k2", f"{B}functions.get_time:0{A}{five('{}')}{C}"),
     "arguments that are a word": ("kimi_k2", f"{B}functions.get_time:0{A}nope{C}"),
     "null, and more": ("kimi_k2", f"{B}functions.get_time:0{A}null and more{C}"),
     "a bare counter and no object": ("kimi_k2", f"{B}3{A}none{C}"),

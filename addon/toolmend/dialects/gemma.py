@@ -48,8 +48,6 @@ class Gemma(Between):
         if self.begin and (yield from scanner.ahead(("{", "["))):
             return (yield from read_envelopes(reader, self, Form(ends=self.end)))
         called = yield from scanner.literal(_CALL)
-        if not (called or self.begin):
-            return False
         if self.begin:
             yield from scanner.blanks()
         name = bare_name(reader, (yield from scanner.run(_NAME, 128)) or "")
