@@ -8,7 +8,7 @@ from judge import read
 from patterns.irregular import CITY, REQUEST, first, more
 from patterns.kimi import ONE
 from streams import META, chunk, cuts, event, play
-from toolmend.events import Finish, Frame, MessageEnd, TextDelta, ToolCallStart
+from toolmend.events import Finish, Frame, MessageEnd, TextDelta, ToolCallEnd, ToolCallStart
 from toolmend.pipeline import Pipeline
 from toolmend.transformers.finish import FinishReason
 
@@ -66,6 +66,10 @@ ANSWERS: dict[str, tuple[list[bytes], list[str], list[str]]] = {
     ),
     "empty": ([say("a", ""), end(""), DONE], [], ["finish_reason"]),
     "none, but a call": ([say(first(CITY)), DONE], ["tool_calls"], ["finish_reason"]),
+    "none, but half a call": ([say(first('{"ci')), DONE], [], []),
+    "none, but half a call behind a whole one": (
+        [say(first(CITY)), say({"tool_calls": [{**first('{"ci')["tool_calls"][0], "index": 1, "id": "call_b"}]}), DONE], [], [],
+    ),
     "none, no call": ([say("a"), DONE], [], []),
     "none, nothing more": ([say(first(CITY))], [], []),
     "no end behind it": ([say(first(CITY)), end("stop")], ["tool_calls"], ["finish_reason"]),
@@ -177,6 +181,12 @@ def test_a_call_behind_a_reason_that_has_gone_gets_one_of_its_own() -> None:
 
 def test_what_is_missing_is_put_right_in_front_of_the_end() -> None:
     finish = FinishReason(lambda _: None)
-    start = ToolCallStart(0, "a", "x")
-    ended = Frame(None, (start, Finish("tool_calls"), MessageEnd()), touched=True)
-    assert finish.feed(Frame(None, (start, MessageEnd()))) == [ended]
+    call = ToolCallStart(0, "a", "x"), ToolCallEnd(0)
+    ended = Frame(None, (*call, Finish("tool_calls"), MessageEnd()), touched=True)
+    assert finish.feed(Frame(None, (*call, MessageEnd()))) == [ended]
+
+
+def test_half_a_call_that_leaked_has_no_reason_either() -> None:
+    made = pipeline()
+    answer = read(made.feed(ROLE + say(ONE[: ONE.index("Bei")]) + DONE)).only
+    assert ([call.arguments for call in answer.calls], answer.finish_reasons) == (['{"city": "'], [])

@@ -142,6 +142,7 @@ class Blocks:
         if block.kind == "thinking":
             self._thinking = block
         if call is not None:
+            self.called = True
             self._calls[call] = block
             block.size = MAX_CHECKED  # what has gone out is not known any more
 

@@ -22,6 +22,7 @@ from ..events import (
     StreamError,
     TextDelta,
     ToolCallDelta,
+    ToolCallEnd,
     ToolCallStart,
     Usage,
 )
@@ -39,6 +40,7 @@ class FinishReason:
         self._off = off  # names of rules that do nothing
         self._spoke: set[int] = set()
         self._called: set[int] = set()
+        self._open: set[tuple[int, int]] = set()  # calls that are not complete
         self._finished: dict[int, Finish] = {}
         self._waiting: Frame | None = None
         self._late: dict[int, Finish] = {}  # reasons that are to be said behind what came after them
@@ -52,6 +54,9 @@ class FinishReason:
                 said.add(event.choice)
                 if isinstance(event, ToolCallStart):
                     self._called.add(event.choice)
+                    self._open.add((event.choice, event.index))
+            elif isinstance(event, ToolCallEnd):
+                self._open.discard((event.choice, event.index))
             elif isinstance(event, Finish | MessageEnd):
                 plain = False
             elif isinstance(event, StreamError):
@@ -137,11 +142,12 @@ class FinishReason:
     def _end(self, frame: Frame) -> Frame:
         """The end of the message: late reasons stand right in front of it, and those of calls that have none.
 
-        Behind an error there are none: the call that it broke off would look complete.
+        A call that was broken off has none, and neither has any behind an error: it would look complete.
         """
         events = [self._right(event) if isinstance(event, Finish) else event for event in frame.events]
         behind = self._put_behind()
-        missing = () if self._failed else sorted(self._called - self._finished.keys())
+        broken = {choice for choice, _ in self._open}
+        missing = () if self._failed else sorted(self._called - self._finished.keys() - broken)
         if missing and "finish_reason" not in self._off:
             self._fired("finish_reason")
             behind += (Finish("tool_calls", choice) for choice in missing)
