@@ -72,8 +72,8 @@ _QUIET = re.compile(rb'[^"\\\x00-\x1f]*+(?:(?:\\["\\/bfnrt]|%b)[^"\\\x00-\x1f]*+
 ANYTHING = Course(_NOTHING.search, _QUIET)
 """Whatever comes is more of it."""
 
-_LEAVES = re.compile(r'[^"\\\x00-\x1f]*+(?:\\[^\x00-\x1f][^"\\\x00-\x1f]*+)*+\\?+(?!\Z)')
-_STAYS = re.compile(rb'[^"\\\x00-\x1f]*+(?:(?:\\\\(?:[^"\\\x00-\x1f]|\\["\\])|%b)[^"\\\x00-\x1f]*+)*+(?:\\\\(?="))?+' % _TOLD)
+_LEAVES = re.compile(r'[^"\\\x00-\x1f]*+(?:\\["\\/bfnrtu][^"\\\x00-\x1f]*+)*+\\?+(?!\Z)')
+_STAYS = re.compile(rb'[^"\\\x00-\x1f]*+(?:(?:\\\\(?:[/bfnrtu]|\\["\\])|%b)[^"\\\x00-\x1f]*+)*+(?:\\\\(?="))?+' % _TOLD)
 
 IN_STRING = Course(_LEAVES.match, _STAYS, cuts=True)
 """JSON text inside a string: what ends it, or is illegal in it, is more than that."""

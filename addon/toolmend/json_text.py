@@ -43,6 +43,9 @@ _BLANKS = re.compile(r"[ \t\n\r]*")
 _NUMBERS = {"Infinity": "1e999", "-Infinity": "-1e999", "NaN": "null"}
 """What the standard library writes and no JSON has, and what every reader takes for the same, as far as there is such a thing."""
 
+WORDS = {"None": "null", "null": "null", "True": "true", "true": "true", "False": "false", "false": "false"}
+"""The words that are literals, and those that are in Python, in JSON."""
+
 _STRING_OR_WORD = re.compile(r'"(?:[^"\\]|\\.)*+"|-?Infinity|NaN')
 _BETWEEN = re.compile(r"(?:[ \t\n\r,\[\]]|data:)*")
 _scan = json.JSONDecoder().raw_decode

@@ -3,9 +3,10 @@
     feed('```json\\n{"a": "') → ('{"a": "', "")        feed('x"}') → ('x"}', "")        feed("\\n```") → ("", "\\n```")
 
 Rule of this file: a regular text passes at once, as it is and in its pieces, at a cost that does not grow with its
-length. Held is only what does not begin with `{`: a fence or a tag, `null`, a string (R5, R17 of dialects.md). Raw
-control characters inside a string become escapes (R3). A first brace that comes twice, `{` and then `{"a": 1}` (vLLM#51697),
-is one.
+length. Held is only what does not begin with `{`: a fence or a tag, `null`, a string (R5, R17 of dialects.md), and what may be
+a word of Python's, which becomes JSON's. Inside a string what JSON forbids becomes an escape, as in leaked calls: raw control
+characters (R3), and a backslash in front of what JSON has no escape for (`"\\d+"`). A first brace that comes twice, `{` and then
+`{"a": 1}` (vLLM#51697), is one.
 """
 
 import re
@@ -19,8 +20,10 @@ MAX_STRING = 1024 * 1024
 """Characters of arguments that are one JSON string, held up to its end."""
 
 _OPENING = re.compile(r"(?:(?:```[ \t]*\w*|<[^<>{}\s]{1,64}>)\s*)+\{")
-_OUTSIDE = re.compile(r'["{}\[\]]')
-_INSIDE = re.compile(r'[^"\\\x00-\x1f]*+(?:\\[^\x00-\x1f][^"\\\x00-\x1f]*+)*+')
+_OUTSIDE = re.compile(r'["{}\[\]TFN]')
+_INSIDE = re.compile(r'[^"\\\x00-\x1f]*+(?:\\["\\/bfnrtu][^"\\\x00-\x1f]*+)*+')
+_ESCAPED = frozenset('"\\/bfnrtu')
+"""What JSON has behind a backslash. XX: that `u` has its four digits behind it is not looked at."""
 
 
 class Arguments:
@@ -134,6 +137,8 @@ class Arguments:
         return first + sent, behind
 
     def _object(self, text: str) -> tuple[str, str]:
+        if self._held:  # what may be a word
+            text = self._release() + text
         sent, end = self._follow(text)
         if end is None:
             return sent, ""
@@ -150,14 +155,14 @@ class Arguments:
         return text, ""
 
     def _follow(self, text: str) -> tuple[str, int | None]:
-        """The text up to the end of the value, control characters in strings escaped; and that end, if it is in it."""
+        """The text up to the end of the value, as JSON has it; and that end, if it is in it. A word that is cut is held."""
         at = sent = 0
         size, depth, in_string = len(text), self._depth, self._in_string
         pieces: list[str] = []
         end = None
         if self._escaped:
             self._escaped = False
-            if text[0] >= " ":
+            if text[0] in _ESCAPED:
                 at = 1
             else:
                 pieces.append("\\")
@@ -174,7 +179,7 @@ class Arguments:
                     in_string = False
                 elif character == "\\":
                     self._escaped = at == size
-                    if not self._escaped:  # in front of a control character: it was to be one itself
+                    if not self._escaped:  # it escapes nothing: it was to be one itself
                         pieces += text[sent:at], "\\"
                         sent = at
                     continue
@@ -190,6 +195,16 @@ class Arguments:
                 character = match.group()
                 if character == '"':
                     in_string = True
+                    continue
+                if character in "TFN":
+                    word = next(word for word in json_text.WORDS if word[0] == character)
+                    if text.startswith(word, at - 1):
+                        pieces += text[sent : at - 1], json_text.WORDS[word]
+                        at = sent = at - 1 + len(word)
+                    elif word.startswith(text[at - 1 :]):
+                        self._hold(text[at - 1 :])
+                        text = text[: at - 1]
+                        break
                     continue
                 depth += 1 if character in "{[" else -1
             if depth <= 0:

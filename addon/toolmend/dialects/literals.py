@@ -22,8 +22,7 @@ MAX_KEY = 256
 MAX_WORD = 4096
 """Characters of a key without quotes, and of a number or a word."""
 
-WORDS = {"None": "null", "null": "null", "True": "true", "true": "true", "False": "false", "false": "false"}
-"""The words that are literals, in JSON."""
+WORDS = json_text.WORDS
 
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?")
 _IDENTIFIER = re.compile(r"[\w-]+")
