@@ -92,11 +92,12 @@ def test_every_dialect(name: str, framing: str) -> None:
         ["It is ", "sunny <| ", "today."],
         [{"text": "Hm", "thought": True}, "Let me look.", NATIVE],
         [NATIVE, {"functionCall": {"id": "f1", "name": "task"}}, {"text": "", "thoughtSignature": "c2ln"}],
+        [NATIVE, {"functionCall": {"name": "task", "args": {"a": 1}}}],
         [{"inlineData": {"mimeType": "image/png", "data": "AA=="}}, {"executableCode": {"code": "1", "language": "PYTHON"}}],
         [{"functionCall": {"name": "task", "willContinue": True}}, {"functionCall": {"partialArgs": [{"jsonPath": "$.a"}]}}],
         ['a \\" } ] [ { " b', "\u2028 {]"],
     ],
-    ids=["prose", "native", "native-ids", "other-parts", "streamed-arguments", "brackets-in-text"],
+    ids=["prose", "native", "native-ids", "two-natives", "other-parts", "streamed-arguments", "brackets-in-text"],
 )
 def test_what_needs_no_mending_is_the_same_bytes(deltas: list[Delta], framing: str) -> None:
     answer = mended(gemini_chunks(deltas), [], framing)

@@ -76,6 +76,7 @@ def test_every_dialect(name: str) -> None:
     [
         ollama_lines(["It is ", "sunny <| ", "today."]),
         ollama_lines([{"thinking": "Hm"}, "Look.", NATIVE]),
+        ollama_lines([NATIVE, NATIVE]).replace(b":", b": "),
         ollama_lines([NATIVE]).replace(b"\n", b"\r\n"),
         ollama_lines(["a"]).rstrip(b"\n"),
         ollama_lines(["a"], done_reason="load"),
@@ -87,7 +88,7 @@ def test_every_dialect(name: str) -> None:
         b"no JSON\n",
         b"[]\n1\n",
     ],
-    ids=["prose", "native", "crlf", "no-last-line-end", "load", "no-calls", "no-counts", "error", "empty", "blank-lines", "no-json", "no-objects"],
+    ids=["prose", "native", "two-natives", "crlf", "no-last-line-end", "load", "no-calls", "no-counts", "error", "empty", "blank-lines", "no-json", "no-objects"],
 )
 def test_what_needs_no_mending_is_the_same_bytes(body: bytes) -> None:
     for pieces in cuts(body, splits=60):

@@ -205,7 +205,7 @@ class Markup:
 
     def _native_id(self, event: ToolCallStart, reader: Reader) -> ToolCallStart:
         """One of the upstream's own calls; another id if a call in the text has that one, and none in the text will have it."""
-        if event.id in reader.ids:
+        if event.id and event.id in reader.ids:  # Gemini's and Ollama's have none
             event = replace(event, id=reader.new_id())
         reader.ids.add(event.id)
         return event
