@@ -106,6 +106,12 @@ CHUNKS: dict[str, tuple[list[Any], list[Any], list[str]]] = {
         [chunk(HI), chunk({"content": "!"})],
         ["chunk_fields"],
     ),
+    "choices that are null, or not there": (
+        [chunk(HI), {**META, "choices": None, "usage": {"prompt_tokens": 1}}, {**META, "usage": {"prompt_tokens": 2}}],
+        [chunk(HI), {**META, "choices": [], "usage": {"prompt_tokens": 1}}, {**META, "usage": {"prompt_tokens": 2}, "choices": []}],
+        ["chunk_fields"],
+    ),
+    "choices that are null, and nothing beside": ([{**META, "choices": None}, chunk(HI)], [chunk(HI)], ["chunk_fields"]),
     "fields that no chunk has": (
         [{"choices": chunk(HI)["choices"]}, {"choices": [], "usage": {"prompt_tokens": 1}}],
         [

@@ -149,6 +149,9 @@ class Chat:
     def _is_complete(self, chunk: Mapping[str, Any]) -> bool:
         """Whether a chunk has what all have, and clients ask for. If not, it gets what the first had that had it."""
         choices = chunk.get("choices")
+        if choices is None and ("choices" in chunk or chunk.get("object") == _COMMON["object"]) and not chunk.get("error"):
+            self._reply.fired("chunk_fields")  # an empty list in Go, as most clients go through it
+            return False
         if not isinstance(choices, list) or chunk.get("error"):
             return True
         speaks = any(isinstance(choice, dict) and "delta" in choice for choice in choices)

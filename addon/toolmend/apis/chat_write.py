@@ -75,7 +75,7 @@ def rewrite(
     for name, value in common.items():
         if chunk.get(name) is None:
             text = json_text.replace_member(text, name, json_text.dumps(value))
-    if not choices and not sources:
+    if not choices and not sources and chunk.get("choices") is not None:
         return text
     return json_text.replace_member(text, "choices", json_text.dumps(choices))
 

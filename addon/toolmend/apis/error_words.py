@@ -2,7 +2,7 @@
 
     {"error": {"message": "…", "code": 429}}                          OpenAI, Anthropic, Google; OpenRouter in a choice, too
     {"error": {"message": "Provider returned error", "metadata": {"raw": "…"}}}                      OpenRouter
-    {"object": "error", "message": "…", "code": 429}                  vLLM
+    {"object": "error", "message": "…", "code": 429}                  vLLM; of others it is the type, or the status
     {"detail": "…"}                                                   FastAPI
     {"success": false, "errors": [{"message": "…", "code": 3040}]}    Cloudflare
     {"fault": {"faultstring": "…", "detail": {"errorcode": "…"}}}     Apigee
@@ -37,7 +37,7 @@ def error_in(value: Mapping[str, Any]) -> Any:
     if isinstance(reply, Mapping) and reply.get("status_code") not in _FINE:
         return reply
     coded = any(value.get(name) not in _FINE for name in ("code", "error_code"))
-    named = "error" in (value.get("object"), value.get("type"))
+    named = "error" in (value.get("object"), value.get("type"), value.get("status"))
     return value if (coded or named) and _said(value) and not _answers(value) else None
 
 
