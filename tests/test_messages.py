@@ -432,6 +432,15 @@ IRREGULAR: dict[str, tuple[bytes, list[str], set[str]]] = {
     "arguments an object": (sse([*TWO[:6], {**TWO[6], "delta": {"type": "input_json_delta", "partial_json": {"a": 1}}}, *TWO[7:]]),
                             [word.replace("{}", '{"a":1}') for word in BOTH], {"arguments_type"}),
     "an input that is text": (sse([*TWO[:5], {**TWO[5], "content_block": {**TWO[5]["content_block"], "input": "{}"}}, *TWO[7:]]), BOTH, {"arguments"}),
+    "an input that comes at once": (
+        sse([*TWO[:5], {**TWO[5], "content_block": {**TWO[5]["content_block"], "input": {"a": 1}}}, *TWO[7:]]),
+        [word.replace("{}", '{"a":1}') for word in BOTH], {"arguments"},
+    ),
+    "an input that comes twice": (sse([*TWO[:5], {**TWO[5], "content_block": {**TWO[5]["content_block"], "input": {"a": 1}}}, *TWO[6:]]), BOTH, {"arguments"}),
+    "arguments with what JSON has no escape for": (
+        sse(messages(text("a"), tool("t0", "f", r'{"a": "\d', "+\\", '.", "b": Tr', "ue}"), stop="tool_use")),
+        [*BOTH[:6], r'1 {"a": "\\d', "1 +\\", '1 \\.", "b": ', "1 true}", *BOTH[7:]], {"arguments"},
+    ),
     "a signature at another index": (
         sse([{**event, "index": 1} if "signature" in event.get("delta", {}) else event for event in messages(thinking("t", signature="s"), text("a"))]),
         ["(", ".", "+0 thinking", "0 t", "0 ~s", "-0", "+1 text", "1 a", "-1", "end_turn", ")"], {"block_index"},
@@ -458,6 +467,14 @@ def test_irregular_streams(name: str) -> None:
     assert [fault for fault in judge.read(whole).faults if "in front of message_start" not in fault] == []
     for chunks in cuts(body, 20):
         assert play(Loop, chunks) == whole
+
+
+def test_what_comes_behind_the_end_is_not_ours() -> None:
+    """Clients that stop there never see it, and to others it is what the upstream says."""
+    again = [*({**event, "index": 1} for event in tool("t0", "get_weather", CITY)), *messages(stop="tool_use")[-2:]]
+    body = sse([*A, *again])
+    for chunks in cuts(body, 20):
+        assert play(Loop, chunks) == body
 
 
 WHY = {

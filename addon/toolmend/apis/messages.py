@@ -41,7 +41,7 @@ class Messages:
     def __init__(self, reply: Reply) -> None:
         self._encoder = Encoder(reply)
         self._content = Content(reply)
-        self._started = False
+        self._started = self._over = False
         self._translates = reply.translates
         self._announced: Any = None  # the content that the message starts with, as long as no block comes
         self._shape: Shape | None = None  # of the deltas of the block that is open
@@ -62,7 +62,7 @@ class Messages:
 
     def decode(self, sse: ServerSentEvent) -> Frame:
         """One server-sent event → its frame. Raises json_text.NotJSON where the data is no JSON."""
-        if not sse.data or sse.ends:
+        if not sse.data or sse.ends or self._over:
             return Frame(sse)
         if (shape := self._shape) is not None and sse.event == self._named and (text := shape.text(sse.data)) is not None:
             self._learning.misses = 0
@@ -143,7 +143,7 @@ class Messages:
     def _whole(self, message: Mapping[str, Any], events: list[Event]) -> None:
         """A whole message as the only event."""
         if not self._started:
-            self._started = True
+            self._started = self._over = True
             self._message(message, events)
             events.append(MessageEnd())
 
@@ -205,6 +205,7 @@ class Messages:
             self._content.mended("usage")
 
     def _stop(self, data: Mapping[str, Any], events: list[Event]) -> None:
+        self._over = True
         self._close(events, broken=False)
         events.append(MessageEnd())
 

@@ -198,7 +198,7 @@ class Content:
             self.mended("tool_call_name")
             return
         self._begin_call(block, id_, name, events)
-        if block.input and isinstance(block.input, str):
+        if block.input:  # Claude Code begins anew with the deltas
             self.mended("arguments")
 
     def _begin_call(self, block: _Block, id_: str, name: str, events: list[Event]) -> None:
