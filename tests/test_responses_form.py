@@ -115,7 +115,6 @@ LACKING: dict[str, tuple[Events, dict[str, Any], list[str]]] = {
     "the text, in the end": (saying("message", content=[]), {}, ["item_done"]),
     "numbers": (bare(less("item.done"), "sequence_number"), {}, ["item_done"]),
     "ids": (bare(less("item.done"), "item_id"), {}, ["item_done"]),
-    "places": (bare(less("item.done"), "output_index"), {}, ["item_done"]),
     "parts and ids": (bare(less("part.added"), "item_id"), {}, ["item_added"]),
     "too long": (
         less(".done", parts=[message(0, ["Hi"])], end={**INCOMPLETE, "incomplete_details": {"reason": "max_output_tokens"}}, output=[]),
@@ -220,7 +219,7 @@ def test_any_kinds_of_events_may_be_missing(gone: set[Any], output: Any, ids: bo
 
 
 def test_what_is_off_leaves_as_it_came() -> None:
-    off = Settings(off=Off(frozenset({"item_added", "item_done", "response_output"})))
+    off = Settings(off=Off(frozenset({"item_added", "item_done", "item_index", "response_output"})))
     for name, (events, _, _) in LACKING.items():
         body = body_of(events)
         assert mended(body, lambda: pipeline(settings=off), splits=5) == body, name
@@ -300,6 +299,35 @@ def changing(events: Events) -> Events:
     return [{**event, "item": {**event["item"], "id": f"id_{n}"}} if "item" in event else event for n, event in enumerate(given)]
 
 
+MISPLACED: dict[str, tuple[Events, dict[str, Any], list[str]]] = {
+    # as LACKING
+    "no place": (bare(turn(*ALL), "output_index"), {}, ["item_index"]),
+    "no place, and no end": (
+        bare(less("item.done"), "output_index"), {"seals": ["", "gAAA"], "order": [*ITEMS, "reasoning"]}, ["item_index", "item_done"],
+    ),
+    "the same place": (turn(*moved(ALL, 0, 0, 0, 0)), {}, ["item_index"]),
+    "the same place, other ids at the end": (renamed(turn(*moved(ALL, 0, 0, 0, 0))), {}, ["item_index"]),
+    "the same place as one before": (turn(*moved(ALL, 0, 1, 2, 1)), {}, ["item_index"]),
+    "a place that is text": (
+        [{**event, "output_index": str(event["output_index"])} if "output_index" in event else event for event in turn(*ALL)], {}, ["item_index"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MISPLACED)
+def test_items_are_counted_anew(name: str) -> None:
+    events, expected, rules = MISPLACED[name]
+    fired: list[list[str]] = []
+
+    def make() -> Pipeline:
+        made = pipeline()
+        fired.append(made.rules)
+        return made
+
+    assert heard(mended(body_of(events), make)) == TOLD | expected
+    assert all(names == rules for names in fired)
+
+
 def at_the_end(*parts: Events) -> Events:
     """All items are ended once all is said, as by who makes them of Chat Completions."""
     return turn([event for part in parts for event in part[:-1]], [part[-1] for part in parts])
@@ -319,11 +347,8 @@ WHOLE: dict[str, Events] = {
     "other ids at the end": renamed(turn(*ALL)),
     "other ids at the end, equal calls": renamed(EQUAL),
     "other ids at the end, the second of equal calls": [*renamed(EQUAL)[:-1], {"type": "response.completed", "response": {**DONE, "output": [output_of(EQUAL)[0], output_of(renamed(EQUAL))[1]]}}],
-    "all at place 0": turn(*moved(ALL, 0, 0, 0, 0)),
-    "all at place 0, other ids at the end": renamed(turn(*moved(ALL, 0, 0, 0, 0))),
     "changing ids": changing(turn(*ALL)),
     "no ids": bare(turn(*ALL), "item_id"),
-    "no places": bare(turn(*ALL), "output_index"),
     "no numbers": bare(turn(*ALL), "sequence_number"),
     "numbers from 1": [{**event, "sequence_number": n} for n, event in enumerate(turn(*ALL), 1)],
     "each twice": [event for each in turn(*ALL) for event in (each, each)],

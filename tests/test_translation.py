@@ -434,6 +434,7 @@ ERRORS = {
     ("chat", b'data: {"detail": "gone"}\n\ndata: [DONE]\n\n'): 0,
     ("chat", b'data: {"success": false, "result": {}, "errors": [{"message": "gone", "code": 3040}], "messages": []}\n\n'): 0,
     ("chat", b'data: {"fault": {"faultstring": "gone", "detail": {"errorcode": "steps.Timeout"}}}\n\n'): 0,
+    ("chat", b'data: {"status": "error", "message": "gone"}\n\ndata: [DONE]\n\n'): 0,
     ("chat", b'data: {"code": 1302, "message": "gone"}\n\ndata: [DONE]\n\n'): 0,
     ("chat", b'data: {"choices": null, "base_resp": {"status_code": 1002, "status_msg": "gone"}}\n\n'): 0,
     ("chat", b'data: {"error_code": 336003, "error_msg": "gone"}\n\n'): 0,
@@ -872,6 +873,9 @@ ITEMS = legal.responses(legal.think("Hm", encrypted="s"), legal.say("Hi ", "ther
 TOLD = Heard("Hi there", "Hm", ONE_CALL.calls, "tool_calls", R_USAGE)
 
 
+ONE_AND_ANOTHER = legal.call("call_a", "get_weather", '{"city":', '"Beijing"}'), legal.call("call_b", "task", "{", "}")
+
+
 def r(change: Callable[[list[dict[str, Any]]], object]) -> bytes:
     """ITEMS, changed."""
     events = json.loads(json.dumps(ITEMS))
@@ -884,9 +888,14 @@ def kept(*types: str) -> Callable[[list[dict[str, Any]]], object]:
     return lambda e: e.__setitem__(slice(None), [each for each in e if not each["type"].endswith(types)])
 
 
+def renamed(e: list[dict[str, Any]]) -> None:
+    """Both calls under one id."""
+    e[2:] = json.loads(re.sub(r'"item_\d"', '"item"', json.dumps(legal.responses(*ONE_AND_ANOTHER)[2:])))
+
+
 def concurrent(e: list[dict[str, Any]]) -> None:
     """Both calls at once, their deltas taking turns."""
-    one, two = legal.call("call_a", "get_weather", '{"city":', '"Beijing"}'), legal.call("call_b", "task", "{", "}")
+    one, two = ONE_AND_ANOTHER
     place = [
         [{**each, "item_id": f"item_{at}", "output_index": at} for each in item.events] for at, item in enumerate((one, two))
     ]
@@ -931,6 +940,7 @@ RESPONSES: dict[str, tuple[bytes, Heard]] = {
         r(lambda e: [each["item"].pop("call_id", None) for each in e if "item" in each] and e[-1]["response"]["output"][2].pop("call_id")),
         Heard("Hi there", "Hm", [("item_2", "get_weather", BEIJING)], "tool_calls", R_USAGE),
     ),
+    "one id for two items": (r(renamed), Heard(calls=TWO_CALLS.calls, stop="tool_calls", counts=R_USAGE)),
     "concurrent calls": (r(concurrent), Heard(calls=TWO_CALLS.calls, stop="tool_calls", counts=R_USAGE)),
     "cut": (r(lambda e: e.pop()), ERROR),
     "cut in a call": (r(lambda e: e.__delitem__(slice(-3, None))), ERROR),

@@ -119,6 +119,10 @@ RULES = {
         "An item of the output, or a part of its text, was announced that the provider did not announce.",
         "SDKs fail at a delta of what they do not know, and Codex does not show it.",
     ),
+    "item_index": Rule(
+        "The items of the output were counted anew.",
+        "SDKs tell items by their place, and fail where one has none, or another's.",
+    ),
     "item_done": Rule(
         "An item of the output, or a part of it, was ended that was left open, or whose end did not say all of it.",
         "Codex and others take a message and a call only from the end of its item: they would run no tool.",

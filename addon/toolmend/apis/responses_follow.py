@@ -60,8 +60,8 @@ class Followed(Output):
     def _of(self, data: Mapping[str, Any]) -> Item | None:
         """The item that an event is of, if the client has it: told by its place, else by its id, else the last that is open."""
         place, wire = data.get("output_index"), data.get("item")
-        if type(place) is int:
-            return self._places.get(place)
+        if type(place) is int and place in self._places:
+            return self._places[place]
         id_ = data.get("item_id") or (wire.get("id") if isinstance(wire, dict) else None)
         if isinstance(id_, str) and id_:
             return self._ids.get(id_)

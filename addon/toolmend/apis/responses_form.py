@@ -1,13 +1,14 @@
 """What a Responses stream owes its client, and what of it is missing: the names of the rules, by the events.
 
     item_added         output_item.added, content_part.added
+    item_index         an output_index that no other item has
     item_done          output_text.done, content_part.done, function_call_arguments.done, output_item.done
     response_output    completed with all items
 
 Servers leave out any of them: output_item.done (hermes-agent#92764, opencode#37159), text.done (ogx#5309), content_part.done
 (opencode-llm-proxy#48), content_part.added (sub2api#4468), all in front of a delta (litellm#22102), calls in the output
-(bifrost#2120), all of the output (litellm#41009). Clients take calls from output_item.done alone, texts where a part was
-announced, and the answer from the last event.
+(bifrost#2120), all of the output (litellm#41009); vLLM has put all items at place 0, and OpenAI's SDKs refuse the second one.
+Clients take calls from output_item.done alone, texts where a part was announced, and the answer from the last event.
 
 Rule of this file: what is missing is told once it is missing for certain: a beginning where something is said without it, the
 end of an item at the last event, for some close all items there, in any order. Nobody asks for the parts of reasoning, and vLLM
@@ -29,14 +30,19 @@ class Form:
         self._mended = mended
         self.watching = watching
         self._bare_end = bare_end
+        self._places: set[int] = set()
 
     def begins(self, number: Any) -> None:
         """The first event of the response has this number."""
         if type(number) is int and number > 1:
             self.watching = False  # a stream that was asked for from there on
 
-    def added(self, item: Heard) -> None:
-        """An item is announced."""
+    def added(self, item: Heard, place: Any) -> None:
+        """An item is announced, at this place."""
+        if self.watching and not item.added and (type(place) is not int or place in self._places):
+            self._mended("item_index")
+        if type(place) is int:
+            self._places.add(place)
         item.added = True
         if not item.over:
             item.part = CALLS.get(item.type, item.part)

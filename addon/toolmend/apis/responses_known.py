@@ -85,12 +85,17 @@ class Known:
         self._by_words: dict[tuple[Any, Any, str], list[Heard]] | None = None  # calls, once one is looked for so
         self._unplaced: list[Heard] = []  # at most one of each type: what follows goes on with it
 
-    def find(self, id_: Any, place: Any, type_: str, *, new: bool = False) -> Heard:
-        """The item with this id, else at this place, else the last of this type; a new one if there is none."""
+    def find(self, id_: Any, place: Any, type_: str, *, new: bool = False, call_id: Any = "") -> Heard:
+        """The item with this id, else at this place, else the last of this type; a new one if there is none.
+
+        `call_id`: of one that is announced, and so is another than one of that id that is over.
+        """
         id_ = id_ if isinstance(id_, str) else ""
         place = place if type(place) is int else None
         item = self._by_id.get(id_)
         self.anew = item is None and id_ != ""
+        if new and item is not None and item.over and call_id and item.call_id != call_id:
+            item = None
         if item is None and not new:
             if place is not None:
                 item = self._by_place.get(place)

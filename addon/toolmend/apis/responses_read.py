@@ -94,8 +94,9 @@ class Reading:
             wire = data.get("item")
             if understood(wire):
                 new = type_.endswith("added")
-                item = self._known.find(wire.get("id"), data.get("output_index"), wire["type"], new=new)
-                self._announced(item, wire) if new else self._done_with(item, wire)
+                call_id = wire.get("call_id", "")
+                item = self._known.find(wire.get("id"), data.get("output_index"), wire["type"], new=new, call_id=call_id)
+                self._announced(item, wire, data.get("output_index")) if new else self._done_with(item, wire)
             elif isinstance(wire, dict) and wire.get("type"):
                 self._note(OTHER)
         elif type_ in TERMINAL:
@@ -229,9 +230,9 @@ class Reading:
 
     # items
 
-    def _announced(self, item: Heard, wire: Mapping[str, Any]) -> None:
+    def _announced(self, item: Heard, wire: Mapping[str, Any], place: Any) -> None:
         self._start()
-        self._form.added(item)
+        self._form.added(item, place)
         if item.type not in CALLS:
             return
         self._names(item, wire)
@@ -306,7 +307,7 @@ class Reading:
             complete = False
         if shape is not INPUT:
             self._argue(item, item.arguments.end(broken=not complete))
-            complete = complete and _value("".join(item.sent)) is not None
+            complete = complete and (item.arguments.complete or _value("".join(item.sent)) is not None)
         item.ended = True
         if complete:
             self._events.append(ToolCallEnd(item.index))
