@@ -317,6 +317,7 @@ def parts(*deltas: str, first: int = 0) -> list[dict[str, Any]]:
         (turn(TEXT), "Hi you", ""),
         *((turn(counted_from(first, [*reasoning(0, ["Hm", "!"]), *message(1, ["a"])])), "a", "Hm!") for first in (1, -1, 10**20)),
         *((turn(parts("a", "b", "a", "a", first=first)), "abaa", "") for first in (0, 1, 2, -1)),
+        (turn([counted_from(1, [each])[0] if "delta" in each["type"] else each for each in parts("a", "b", "a", "a")]), "abaa", ""),
         (turn([each for each in parts("a", "b", "a", first=1) if "delta" not in each["type"]]), "aba", ""),
         (turn(TEXT[:-4]), "Hi", ""),
         (turn([event for event in TEXT if not event["type"].endswith("delta")]), "Hi you", ""),
@@ -428,7 +429,6 @@ REGULAR = {
     "comments": [*turn(TEXT)[:3], ": keep-alive\n\n", *turn(TEXT)[3:5], ": x\n\n", *turn(TEXT)[5:], "data: [DONE]\n\n"],
     "a response that is none": [{**turn(TEXT)[0], "response": None}, *turn(TEXT)[1:]],
     "an item that is none": turn([{**TEXT[0], "item": None}], TEXT),
-    "a delta that is none": turn([*TEXT[:3], {**TEXT[2], "delta": None}, *TEXT[3:]]),
     "garbage": ["data: {\n\n", "data: 7\n\n", 'data: {"type": 3}\n\n', *turn(TEXT)],
 }
 

@@ -1,6 +1,8 @@
 """responses_form.py, and what the client of the same API gets where its upstream leaves out events: as servers are known to do."""
 
 import json
+import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -299,7 +301,13 @@ def changing(events: Events) -> Events:
     return [{**event, "item": {**event["item"], "id": f"id_{n}"}} if "item" in event else event for n, event in enumerate(given)]
 
 
-MISPLACED: dict[str, tuple[Events, dict[str, Any], list[str]]] = {
+def changed(member: str, change: Callable[[int], Any], of: str = "") -> Events:
+    """The turn with another value in a member of events whose type ends so."""
+    events = turn(*ALL)
+    return [{**event, member: change(event[member])} if member in event and event["type"].endswith(of) else event for event in events]
+
+
+ODD: dict[str, tuple[Events, dict[str, Any], list[str]]] = {
     # as LACKING
     "no place": (bare(turn(*ALL), "output_index"), {}, ["item_index"]),
     "no place, and no end": (
@@ -308,15 +316,28 @@ MISPLACED: dict[str, tuple[Events, dict[str, Any], list[str]]] = {
     "the same place": (turn(*moved(ALL, 0, 0, 0, 0)), {}, ["item_index"]),
     "the same place, other ids at the end": (renamed(turn(*moved(ALL, 0, 0, 0, 0))), {}, ["item_index"]),
     "the same place as one before": (turn(*moved(ALL, 0, 1, 2, 1)), {}, ["item_index"]),
-    "a place that is text": (
-        [{**event, "output_index": str(event["output_index"])} if "output_index" in event else event for event in turn(*ALL)], {}, ["item_index"],
+    "a place that is text": (changed("output_index", str), {}, ["item_index"]),
+    "the same place, and the same id": (
+        json.loads(re.sub(r'"(item_id|id)": "(fc|ctc)_\d"', r'"\1": "item"', json.dumps(turn(*moved(ALL, 0, 0, 0, 0))))), {}, ["item_index"],
+    ),
+    "no place of a part": (bare(turn(*ALL), "content_index"), {}, ["item_index"]),
+    "the places of parts from 1": (changed("content_index", lambda at: at + 1), {}, ["item_index"]),
+    "the places of deltas from 1": (changed("content_index", lambda at: at + 1, ".delta"), {}, ["item_index"]),
+    "no place in a delta": (changed("content_index", lambda _: None, ".delta"), {}, ["item_index"]),
+    "a null delta": (
+        [*turn(*ALL)[:9], {"type": "response.output_text.delta", "item_id": "msg_1", "output_index": 1, "content_index": 0, "delta": None}, *turn(*ALL)[9:]],
+        {}, ["block_text"],
+    ),
+    "the arguments, in the end, an object": (saying("function_call", arguments={"city": 1}), {}, ["arguments_type"]),
+    "no id, in the end": (
+        [*turn(*ALL)[:-1], {**turn(*ALL)[-1], "response": {**turn(*ALL)[-1]["response"], "id": None}}], {}, ["response_output"],
     ),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", MISPLACED)
-def test_items_are_counted_anew(name: str) -> None:
-    events, expected, rules = MISPLACED[name]
+@pytest.mark.parametrize("name", ODD)
+def test_what_is_odd_is_put_right(name: str) -> None:
+    events, expected, rules = ODD[name]
     fired: list[list[str]] = []
 
     def make() -> Pipeline:

@@ -1,14 +1,15 @@
 """What a Responses stream owes its client, and what of it is missing: the names of the rules, by the events.
 
     item_added         output_item.added, content_part.added
-    item_index         an output_index that no other item has
+    item_index         an output_index that no other item has; a content_index, from 0
     item_done          output_text.done, content_part.done, function_call_arguments.done, output_item.done
-    response_output    completed with all items
+    response_output    completed with all items, and the id of the response
 
 Servers leave out any of them: output_item.done (hermes-agent#92764, opencode#37159), text.done (ogx#5309), content_part.done
 (opencode-llm-proxy#48), content_part.added (sub2api#4468), all in front of a delta (litellm#22102), calls in the output
-(bifrost#2120), all of the output (litellm#41009); vLLM has put all items at place 0, and OpenAI's SDKs refuse the second one.
-Clients take calls from output_item.done alone, texts where a part was announced, and the answer from the last event.
+(bifrost#2120), all of the output (litellm#41009); vLLM has put all items at place 0, and OpenAI's SDKs refuse the second one,
+and parts at places that they do not have (vLLM#45742); Lemonade has no places (lemonade#3607), and others no id in the end, which
+Codex needs. Clients take calls from output_item.done alone, texts where a part was announced, and the answer from the last event.
 
 Rule of this file: what is missing is told once it is missing for certain: a beginning where something is said without it, the
 end of an item at the last event, for some close all items there, in any order. Nobody asks for the parts of reasoning, and vLLM
@@ -31,6 +32,8 @@ class Form:
         self.watching = watching
         self._bare_end = bare_end
         self._places: set[int] = set()
+        self._id: Any = None
+        self.counting = True  # the parts of messages
 
     def begins(self, number: Any) -> None:
         """The first event of the response has this number."""
@@ -47,13 +50,26 @@ class Form:
         if not item.over:
             item.part = CALLS.get(item.type, item.part)
 
-    def part_added(self, item: Heard, shape: Shape, index: int) -> None:
+    def part_added(self, item: Heard, shape: Shape, data: Mapping[str, Any]) -> None:
         """A part is announced."""
-        if item.over or (shape.part, index) in item.told:
+        if item.over or (shape.part, shape.index_in(data)) in item.told:
             return
+        index = data.get(shape.index)
+        if index not in item.parts:
+            item.parts.append(len(item.parts))
+        self._counts(item, shape, index)
         if self.watching and (not item.added or self._unended(item)):
             self._mended("item_done" if item.added else "item_added")
         item.added, item.part, item.said = True, shape, False
+
+    def said_in(self, item: Heard, shape: Shape, data: Mapping[str, Any]) -> None:
+        """Something is said of a part."""
+        if item.parts:
+            self._counts(item, shape, data.get(shape.index))
+
+    def _counts(self, item: Heard, shape: Shape, index: Any) -> None:
+        if self.watching and self.counting and shape.item == "message" and (type(index) is not int or index not in item.parts):
+            self._mended("item_index")
 
     def tells(self, item: Heard, shape: Shape) -> None:
         """Something is said that is not known to be announced."""
@@ -75,6 +91,15 @@ class Form:
         elif self.watching and not item.over and (self._unended(item) or _says_less(item, wire)):
             self._mended("item_done")
         item.added, item.part, item.over = True, None, True
+
+    def names(self, response: Any) -> None:
+        """The response begins, and has its id."""
+        self._id = self._id or (response.get("id") if isinstance(response, dict) else None)
+
+    def named(self, response: Mapping[str, Any]) -> None:
+        """The response is over, and has its id again."""
+        if self.watching and self._id and not response.get("id"):
+            self._mended("response_output")
 
     def last(self, items: Iterable[Heard], wires: Sequence[Mapping[str, Any]]) -> None:
         """The last event, which holds these items."""

@@ -176,6 +176,8 @@ class Mending(Followed):
     def _last(self, type_: str, data: Mapping[str, Any], events: Sequence[Event]) -> None:
         response = data.get("response")
         response = response if isinstance(response, dict) else self._response
+        if not response.get("id") and "id" in self._response:
+            response = {**response, "id": self._response["id"]}
         if not self.sequence:  # an upstream that sends nothing else
             first = {**response, "status": "in_progress", "output": [], "usage": None, "incomplete_details": None}
             self.event("response.created", response=first)
@@ -254,7 +256,9 @@ class Mending(Followed):
             item = super()._announce(type_, call_id, members)
             self._ids[item.wire["id"]] = item
             return item
-        gone = ("content", "summary", "encrypted_content", "id" if announced.told else "")
+        id_ = announced.wire.get("id")
+        again = announced.told or (isinstance(id_, str) and id_ in self._ids)
+        gone = ("content", "summary", "encrypted_content", "id" if again else "")
         wire = {name: value for name, value in announced.wire.items() if name not in gone}
         announced.told = True
         item = super()._announce(type_, call_id, {**wire, **(members or {})})

@@ -109,6 +109,7 @@ class Reading:
             self._events.append(error_of(error_in(data) or data, data))
         elif type_ in ("response.created", "response.in_progress", "response.queued"):
             self._start()
+            self._form.names(data.get("response"))
         elif data.get("object") == "response":  # a whole one as the only event
             self._form.watching = False
             self._last(data.get("status"), data)
@@ -147,8 +148,12 @@ class Reading:
 
     def _delta(self, shape: Shape, data: Mapping[str, Any]) -> None:
         delta = data.get("delta")
-        if isinstance(delta, str) and delta:
-            self._tell(self._item(data, shape), shape, shape.index_in(data), delta)
+        if delta is None:
+            self._mended("block_text")
+        elif isinstance(delta, str) and delta:
+            item = self._item(data, shape)
+            self._form.said_in(item, shape, data)
+            self._tell(item, shape, shape.index_in(data), delta)
 
     def _tell(self, item: Heard, shape: Shape, index: int, text: str) -> None:
         if item.ended or item.arguments.complete:  # some upstreams say it twice
@@ -187,7 +192,7 @@ class Reading:
         """Tells what a text says and the deltas did not. Whether they say the same."""
         if not isinstance(text, str):
             return True
-        told = item.told.setdefault((shape.part, index), [])
+        told = item.told_at(shape.part, index, text)
         told[:] = ["".join(told)]
         if not told[0] and item.placed and shape.part:
             told[0] = self._unclaimed.claim(shape.part, text)
@@ -209,6 +214,7 @@ class Reading:
         self._begin(item)
         if text is not None and not isinstance(text, str):
             text = json_text.dumps(text)  # some send the object
+            self._mended("arguments_type")
         self._end(item, shape, text, complete=complete)
 
     def _framed(self, data: Mapping[str, Any], *, ended: bool) -> None:
@@ -216,13 +222,14 @@ class Reading:
         part = data.get("part")
         shape = PARTS.get(str(part.get("type"))) if isinstance(part, dict) else None
         if not shape or not isinstance(part, dict):
+            self._form.counting = False  # it is counted, too
             return
         item, index = self._item(data, shape), shape.index_in(data)
         if ended:
             self._rest(item, shape, index, part.get(shape.member))
             self._form.part_done(item, shape)
         else:
-            self._form.part_added(item, shape, index)
+            self._form.part_added(item, shape, data)
 
     def _mended(self, rule: str) -> None:
         self._fired(rule)
@@ -335,6 +342,7 @@ class Reading:
             self._events.append(error_of(told, response))
             return
         output = response.get("output")
+        self._form.named(response)
         self._output(output if isinstance(output, list) else [], complete=status != "incomplete")
         self._start()
         if status in ("completed", "incomplete"):
