@@ -34,6 +34,8 @@ ROWS = {
     "no data, CRLF": (b"data: 1\r\n\r\ndata:\r\n\r\ndata: 1\r\n\r\n", b"data: 1\r\n\r\n:\r\ndata: 1\r\n\r\n"),
     "no data, CR": (b"data: 1\r\rdata: \r\rdata: 1\r\r", b"data: 1\r\r:\rdata: 1\r\r"),
     "no data at the end": (b"data: 1\n\ndata:\n", b"data: 1\n\ndata:\n"),
+    "null": (b"data: null\n\ndata: 1\n\ndata:null\r\n\r\n", b":\ndata: 1\n\n:\r\n"),
+    "null, CR": (b"data: 1\r\rdata: null\r\rdata: 1\r\r", b"data: 1\r\r:\rdata: 1\r\r"),
     "with a field": (b"data: : x\nid: 1\n\n", b": x\nid: 1\n\n"),
     "at the end": (b"data: 1\n\ndata: : x", b"data: 1\n\ndata: : x"),
     "at the end of a line": (b"data: 1\n\ndata: : x\n", b"data: 1\n\n: x\n"),
@@ -46,6 +48,7 @@ SAME = {
     "another field": b"datadata: : x\n\nxdata: : y\n\n",
     "no colon": b"data: x : y\n\ndata\n\nd\n\n",
     "no data in a line": b"data:\ndata: 1\n\ndata: 1\ndata:\n\nevent: ping\ndata:\n\ndata:\nid: 1\n\n",
+    "what is not null": b"data: nullable\n\ndata: nu\n\ndata: null\ndata: 1\n\ndata: null\nid: 1\n\n",
     "too long": b"data: : " + b"x" * (MAX_LINE + 1) + b"\n\n",
     "too many blanks": b"data: " + b" " * 99 + b": x\n\n",
     "nothing": b"",
@@ -121,16 +124,17 @@ def lines(text: bytes) -> list[bytes]:
 
 
 @pytest.mark.parametrize("tools", [WEATHER, ()], ids=["tools", "no tools"])
+@pytest.mark.parametrize(("ping", "comment"), [(ONE, b": keepalive\n"), (b"data:\n\n", b":\n"), (b"data: null\n\n", b":\n")], ids=["comment", "nothing", "null"])
 @pytest.mark.parametrize("api", APIS)
-def test_in_a_stream(api: str, tools: Any) -> None:
+def test_in_a_stream(api: str, ping: bytes, comment: bytes, tools: Any) -> None:
     body = speak(api, [Text("Let me look at it. " * 9)])
     events = [part + b"\n\n" for part in body.split(b"\n\n") if part]
     at = len(events) // 2
-    broken = b"".join([ONE, *events[:at], ONE, *events[at:]])
+    broken = b"".join([ping, *events[:at], ping, *events[at:]])
     for chunks in cuts(broken, splits=40):
         made = Pipeline(asked(api, *tools), source=api, target=api)
         out = b"".join([made.feed(data) for data in chunks]) + made.close()
-        assert lines(out) == lines(b"".join([b": keepalive\n", *events[:at], b": keepalive\n", *events[at:]]))
+        assert lines(out) == lines(b"".join([comment, *events[:at], comment, *events[at:]]))
         assert made.rules == ["keep_alive"]
         assert made.notes == []
         assert made.error is None

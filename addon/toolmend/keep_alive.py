@@ -2,11 +2,13 @@
 
     data: : keepalive\\n\\n     →     : keepalive\\n
     data:\\n\\n                 →     :\\n
+    data: null\\n\\n            →     :\\n              of which OpenAI's SDKs make no object (pi#2466, hermes-agent#75525)
 
 The blank line goes with it: behind an `id` some clients dispatch an empty event at any. (recording-and-agents.md, section 1)
 
 Rule of this file: it works on bytes, however they are cut, and what holds no such event passes, the very object that came in.
-Held is only what may become one: at the beginning of an event, `data:` and a colon or nothing, and that line up to the blank one.
+Held is only what may become one: at the beginning of an event, `data:` and a colon, `null` or nothing, and that line up to the
+blank one.
 """
 
 import re
@@ -15,10 +17,10 @@ from collections.abc import Callable
 MAX_LINE = 256
 """Bytes of such a comment: those that were seen have ten."""
 
-_SUSPECT = re.compile(rb"data:[ \t]{0,8}[:\r\n]")
+_SUSPECT = re.compile(rb"data:[ \t]{0,8}(?:[:\r\n]|null)")
 _BEGIN = rb"data:(?:(?<=\Adata:)|(?<=\n\ndata:)|(?<=\r\rdata:)|(?<=\n\r\ndata:))[ \t]{0,8}"  # it is found by its first bytes
-_WHOLE = re.compile(_BEGIN + rb"(:[^\r\n]{0,%d})?(\r\n|\n|\r(?!\n))(?(1)(?:\2)?|\2)" % MAX_LINE)
-_CUT = re.compile(_BEGIN + rb"(?::[^\r\n]{0,%d})?(?:\r\n|\n|\r)?\r?\Z" % MAX_LINE)
+_WHOLE = re.compile(_BEGIN + rb"(?:(:[^\r\n]{0,%d})|null)?(\r\n|\n|\r(?!\n))(?(1)(?:\2)?|\2)" % MAX_LINE)
+_CUT = re.compile(_BEGIN + rb"(?::[^\r\n]{0,%d}|n(?:u(?:ll?)?)?)?(?:\r\n|\n|\r)?\r?\Z" % MAX_LINE)
 _NAME = b"data:"
 _BLANK_LINE = (b"\n\n", b"\r\r", b"\n\r\n")
 
