@@ -56,6 +56,7 @@ def through(data: list[Any], asked: dict[str, Any] | None = REQUEST) -> tuple[li
 
 
 ROLE = chunk({"role": "assistant"})
+GONE = {"message": "gone", "type": "error", "param": None, "code": None}
 
 CHUNKS: dict[str, tuple[list[Any], list[Any], list[str]]] = {
     "delta is null": (
@@ -112,6 +113,20 @@ CHUNKS: dict[str, tuple[list[Any], list[Any], list[str]]] = {
         ["chunk_fields"],
     ),
     "choices that are null, and nothing beside": ([{**META, "choices": None}, chunk(HI)], [chunk(HI)], ["chunk_fields"]),
+    "an error that is text": ([chunk(HI), {"error": "gone"}], [chunk(HI), {"error": GONE}], ["error_form"]),
+    "an error of its own form": (
+        [chunk(HI), {"code": 1302, "message": "gone", "x": 1}], [chunk(HI), {"code": 1302, "message": "gone", "x": 1, "error": GONE}], ["error_form"],
+    ),
+    "vLLM's older errors": (
+        [{"object": "error", "message": "gone", "type": "BadRequestError", "param": None, "code": 400}],
+        [{"object": "error", "message": "gone", "type": "BadRequestError", "param": None, "code": 400, "error": {**GONE, "type": "BadRequestError"}}],
+        ["error_form"],
+    ),
+    "an error beside choices that are null": (
+        [{**META, "choices": None, "base_resp": {"status_code": 1002, "status_msg": "gone"}}],
+        [{**META, "choices": None, "base_resp": {"status_code": 1002, "status_msg": "gone"}, "error": GONE}],
+        ["error_form"],
+    ),
     "fields that no chunk has": (
         [{"choices": chunk(HI)["choices"]}, {"choices": [], "usage": {"prompt_tokens": 1}}],
         [
@@ -390,9 +405,6 @@ TOLD: dict[str, tuple[list[Any], list[Event]]] = {
     "a reason that is one": ([chunk(HI), chunk({}, "error")], [*SAID, UPSTREAM_ERROR, Finish("error")]),
     "an error, and its reason": (
         [chunk(HI), {"error": {"message": "m"}}, chunk({}, "error")], [*SAID, StreamError("error", "m"), Finish("error")],
-    ),
-    "vLLM's older errors": (
-        [{"object": "error", "message": "m", "type": "BadRequestError", "param": None, "code": 400}], [StreamError("BadRequestError", "m", 400)],
     ),
 }  # fmt: skip
 

@@ -132,6 +132,10 @@ RULES = {
         "SDKs take the answer from there, and Codex takes one without it for broken off.",
     ),
     # between events
+    "error_form": Rule(
+        "An error that the provider told in a form of its own was told in the one that clients know.",
+        "They would take it for a chunk that lacks its choices, and fail at that or pass it over.",
+    ),
     "keep_alive": Rule(
         "A keep-alive that came as data was made a comment.",
         "Clients parse all data as JSON, and fail at this; a comment keeps the connection just as well.",

@@ -8,18 +8,19 @@ in chat_read.py, how it is written in chat_write.py. Source: the openai SDK's ty
 the wild (missing index or role, `delta: null`, empty finish reasons …).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from .. import json_text
 from ..course import IN_STRING, Course
 from ..events import Event, Frame, MessageEnd, ReasoningDelta, StreamError, TextDelta, ToolCallDelta
-from ..sse import ServerSentEvent
+from ..sse import BOM, ServerSentEvent, parse
 from .chat_read import Reading
 from .chat_shape import Learnt, learn_chunk, may_vary, with_arguments
 from .chat_write import rewrite
 from .codec import Reply
+from .errors import Fault, write_error
 from .learning import Learning
 from .shape import Shape
 
@@ -55,7 +56,7 @@ class Chat:
         if not isinstance(chunk, dict):
             return Frame(sse)
         events, regular = self._reading.feed(chunk, "delta", named=sse.event == b"error")
-        regular &= self._is_complete(chunk)
+        regular &= not self._hides_error(sse, chunk, events) and self._is_complete(chunk)
         if chunk.get("choices"):
             self._last = sse
         if text is None:
@@ -106,7 +107,7 @@ class Chat:
         if frame.events and _is_alone(frame.events[-1], sse):  # in front of it a chunk for what came with it
             events = frame.events[:-1]
             before = self.encode(Frame(None, events, touched=True)) if events else b""
-            return before + (frame.sse.raw if frame.sse else sse.with_data(b"[DONE]"))
+            return before + (_alone(frame.events[-1], frame.sse) if frame.sse else sse.with_data(b"[DONE]"))
         data = self._of_text(frame)
         if data is None:
             data = self._write(sse.data, frame, "delta")
@@ -146,6 +147,15 @@ class Chat:
             wrap = learnt.wraps[event.index] = (head + '"arguments":', tail)
         return wrap[0] + json_text.quote(event.arguments) + wrap[1]
 
+    def _hides_error(self, sse: ServerSentEvent, chunk: Mapping[str, Any], events: Sequence[Event]) -> bool:
+        """Whether a chunk that says nothing else tells an error where clients do not look for one."""
+        if self._reply.translates or chunk.get("choices") or _tells_error(sse, chunk):
+            return False
+        hidden = any(isinstance(event, StreamError) for event in events)
+        if hidden:
+            self._reply.fired("error_form")
+        return hidden
+
     def _is_complete(self, chunk: Mapping[str, Any]) -> bool:
         """Whether a chunk has what all have, and clients ask for. If not, it gets what the first had that had it."""
         choices = chunk.get("choices")
@@ -166,6 +176,24 @@ class Chat:
         if missing:
             self._reply.fired("chunk_fields")
         return not missing
+
+
+def _alone(last: Event, sse: ServerSentEvent) -> bytes:
+    """The event that says but that the message is over, or an error, in the member where clients look for that."""
+    chunk = json_text.loads(sse.data or b"") if isinstance(last, StreamError) else None
+    if not isinstance(chunk, dict) or not isinstance(last, StreamError) or _tells_error(sse, chunk):
+        return sse.raw
+    fault = Fault(last.status or 500, last.message, last.type)
+    body = json_text.loads(write_error(fault, "chat", "")[1])
+    return sse.with_data(json_text.dumps(chunk if isinstance(chunk.get("error"), dict) else {**chunk, **body}).encode())
+
+
+def _tells_error(sse: ServerSentEvent, chunk: Mapping[str, Any]) -> bool:
+    """Whether an event has data that has an error, as it came: it may have been read as what it is meant to be."""
+    if not isinstance(chunk.get("error"), dict):
+        return False
+    block = sse.raw.removeprefix(BOM)
+    return any(line.startswith(b"data:") for line in block.splitlines()) and parse(sse.raw, block).data == sse.data
 
 
 def _is_alone(last: Event, sse: ServerSentEvent) -> bool:
