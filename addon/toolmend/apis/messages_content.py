@@ -70,7 +70,9 @@ class Content:
             self._stop(before, events)
         self._settle(events, broken=False)
         self._next = max(self._next, index + 1)
-        self._open[index] = self._begin(content if isinstance(content, dict) else {}, events)
+        block = self._open[index] = self._begin(content if isinstance(content, dict) else {}, events)
+        if block.input and block.call is not None:  # Claude Code takes what the deltas say
+            self.mended("arguments")
         if len(self._open) > MAX_OPEN:
             del self._open[next(iter(self._open))]
 
@@ -198,7 +200,7 @@ class Content:
             self.mended("tool_call_name")
             return
         self._begin_call(block, id_, name, events)
-        if block.input:  # Claude Code begins anew with the deltas
+        if block.input and isinstance(block.input, str):
             self.mended("arguments")
 
     def _begin_call(self, block: _Block, id_: str, name: str, events: list[Event]) -> None:
