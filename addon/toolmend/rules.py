@@ -61,8 +61,8 @@ RULES = {
     ),
     "tool_call_type": Rule("The type of a call was added.", "Strict clients refuse the first delta of a call without it."),
     "arguments": Rule(
-        "The arguments of a call were made one JSON object: without a fence, tags or text around it, and with line breaks "
-        "escaped.",
+        "The arguments of a call were made one JSON object: without a fence, tags or text around it, with line breaks and lone "
+        "backslashes escaped, and Python's words in JSON; or they came at once, and were told in deltas.",
         "The client parses them, and fails at anything else.",
     ),
     "arguments_type": Rule(
@@ -71,7 +71,7 @@ RULES = {
     ),
     # the form of chunks
     "chunk_fields": Rule(
-        "A chunk got the id, object, created or model that it lacked, as the others have it.",
+        "A chunk got the id, object, created, model or list of choices that it lacked.",
         "SDKs with types refuse a chunk without them.",
     ),
     "choice_index": Rule("A choice got the index that it lacked.", "Clients tell choices by it."),

@@ -194,6 +194,10 @@ PATTERNS = {
     "parameters-beside-arguments": mended(
         [calls({**entry(0, "call_a"), "function": {"name": "get_weather", "arguments": CITY, "parameters": {"city": "Rome"}}})]
     ),
+    "a-type-that-becomes-null": mended(
+        [first(""), *(calls({"index": 0, "id": None, "type": None, "function": {"name": None, "arguments": CITY[n : n + 3]}}) for n in range(0, len(CITY), 3))],
+        "tool_call_type",
+    ),
     "an-entry-that-is-none": mended([calls(None, *first(CITY)["tool_calls"])], "tool_call_type"),  # type: ignore[arg-type]
     "an-entry-that-says-nothing": mended([calls(entry(0, None, None, "")), first(CITY)], "tool_call_name"),
     # arguments

@@ -185,6 +185,8 @@ class Calls:
             regular &= self._start(call, events) and new
             if new and entry.get("type") != kind:
                 regular = self._mended("tool_call_type")
+        elif entry.get("type", kind) != kind:  # null, of who writes all members
+            regular = self._mended("tool_call_type")
         regular &= self._take(call, arguments, events)
         return regular if is_index(index) and index == call.index else self._mended("tool_call_index")
 
