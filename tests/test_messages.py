@@ -131,7 +131,7 @@ CITED = block(
 HEAD, MORE = [MessageStart(), Usage(25, 1, 5)], Usage(25, 9, 5)
 
 SPELT = (
-    b'event:message_start\r\ndata:{"message": {"usage": {"input_tokens": 3}, "id": "msg_1"}, "type": "message_start"}\r\n\r\n'
+    b'event:message_start\r\ndata:{"message": {"usage": {"input_tokens": 3}, "content": [], "id": "msg_1"}, "type": "message_start"}\r\n\r\n'
     b': keep-alive\r\n\r\nevent: ping\r\ndata: {"type": "ping"}\r\n\r\n'
     b'event: content_block_start\r\ndata: {"index": 0, "content_block": {"text": "", "type": "text"}, "type": "content_block_start"}\r\n\r\n'
     b'event: content_block_delta\r\ndata: {"delta": {"text": "a\\u003cb", "type": "text_delta"},\r\ndata: "index": 0, "type": "content_block_delta"}\r\n\r\n'
@@ -384,6 +384,10 @@ IRREGULAR: dict[str, tuple[bytes, list[str], set[str]]] = {
     "no message_start": (sse(without(A, 0, 1)), ["(", *PLAINLY[2:]], {"message_start"}),
     "message_start twice": (sse([A[0], *A]), PLAINLY, {"message_start"}),
     "message_start without usage": (sse([{"type": "message_start", "message": {"id": "msg_1"}}, *A[1:]]), PLAINLY, {"message_start"}),
+    "message_start without content": (
+        sse([{"type": "message_start", "message": {k: v for k, v in A[0]["message"].items() if k != "content"}}, *A[1:]]), PLAINLY, {"message_start"},
+    ),
+    "message_start with a null content": (sse([{**A[0], "message": {**A[0]["message"], "content": None}}, *A[1:]]), PLAINLY, {"message_start"}),
     "message_delta without usage": (sse([*A[:-2], {"type": "message_delta", "delta": A[-2]["delta"]}, A[-1]]), PLAINLY, {"usage"}),
     "a null text": (sse([*A[:3], {**A[3], "delta": {"type": "text_delta", "text": None}}, *A[3:]]), PLAINLY, {"block_text"}),
     "a null delta": (sse([*A[:3], {**A[3], "delta": None}, *A[3:]]), PLAINLY, {"delta"}),

@@ -167,8 +167,8 @@ class Messages:
     def _start(self, data: Mapping[str, Any], events: list[Event]) -> None:
         """A message_start; without data, one that did not come."""
         message = data.get("message")
-        usage = message.get("usage") if isinstance(message, dict) else None
-        if self._started or not isinstance(usage, dict):
+        usage, content = (message.get("usage"), message.get("content")) if isinstance(message, dict) else (None, None)
+        if self._started or not (isinstance(usage, dict) and isinstance(content, list)):
             self._content.mended("message_start")
         if self._started:
             return

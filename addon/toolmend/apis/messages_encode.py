@@ -241,6 +241,8 @@ class Encoder:
             **message,
             "usage": self._usage,
         }
+        if not isinstance(whole["content"], list):
+            whole["content"] = []
         if not whole["id"]:
             whole["id"] = "msg_" + self._reply.new_id().removeprefix("call_")
         return {"type": "message_start", "message": whole}
