@@ -14,6 +14,7 @@ from toolmend.dialects import DIALECTS
 from toolmend.pipeline import Pipeline
 from toolmend.recordings.event_diff import diff
 from toolmend.recordings.verification import check
+from toolmend.unreadable import UNREADABLE
 
 FLOWS = Path(__file__).parent.parent / "flows"
 RECORDINGS = {str(folder.relative_to(FLOWS)): folder for folder in replay.find(FLOWS)}
@@ -82,6 +83,14 @@ def test_what_the_index_misses_is_one_chunk_more(broken: Path) -> None:
     recording = replay.load(broken)
     assert len(recording.chunks) == 3
     assert b"".join(recording.chunks) == (broken / "upstream.sse").read_bytes()
+
+
+def test_what_was_told_of_a_coding_that_broke_is_told_again(broken: Path) -> None:
+    meta = json.loads((broken / "meta.json").read_text())
+    (broken / "meta.json").write_text(json.dumps(meta | {"unreadable": True}))
+    with (broken / "client.sse").open("ab") as client:
+        client.write(UNREADABLE[meta["api"]])
+    assert check(broken).passed
 
 
 def test_what_cannot_be_mended_is_no_replay(broken: Path, monkeypatch: pytest.MonkeyPatch) -> None:

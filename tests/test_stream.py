@@ -15,8 +15,8 @@ from streams import WEATHER, chunk, event, stream
 from toolmend.codings import WHOLE, CodingError, decoder
 from toolmend.config.settings import Settings
 from toolmend.pipeline import Pipeline
-from toolmend.stream import UNREADABLE as BROKEN
 from toolmend.stream import Mend, Stream, Tee, reason
+from toolmend.unreadable import UNREADABLE as BROKEN
 from toolmend.upstream import Script
 
 UNREADABLE = BROKEN["chat"]

@@ -30,7 +30,8 @@ from streams import WEATHER, stream
 from toolmend.codings import decoder
 from toolmend.pipeline import Pipeline
 from toolmend.stall import PIECE
-from toolmend.stream import UNREADABLE, Mend
+from toolmend.stream import Mend
+from toolmend.unreadable import UNREADABLE
 
 PACKAGE = str(Path(toolmend.__file__).parent)
 TOOL = 4  # of sys.monitoring: none of those that have a name

@@ -27,6 +27,7 @@ from .observers import Observers
 from .observing import Observe, Observed
 from .pipeline import Pipeline
 from .recorder import Exchange, Recorder
+from .recordings.folder import Words
 from .stream import Callback, Mend, Stream, Tee, reason
 from .telemetry.meter import NO_ERROR
 from .telemetry.metering import Metering
@@ -179,7 +180,9 @@ class Exchanges:
             if call.recording:
                 rules = call.pipeline.rules if call.pipeline else ()
                 wrong = _wrong(call, None)
-                call.recording.finish(state, rules=rules, ids=call.ids, error=wrong, end=message, fault=call.fault)
+                unreadable = call.stream is not None and call.stream.unreadable
+                words = Words(error=wrong, end=message, fault=call.fault, unreadable=unreadable)
+                call.recording.finish(state, rules=rules, ids=call.ids, **words)
 
     def lend(self, before: "Exchanges") -> None:
         """What those that are closed still have to record goes where ours does."""

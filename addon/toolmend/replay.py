@@ -19,6 +19,7 @@ from .observing import Observed
 from .pipeline import Pipeline
 from .recordings.regular_file import read
 from .requests.translate import translate
+from .unreadable import unreadable
 from .value import value
 
 _TEXTS = ("api", "host", "http_version", "method", "path", "recorded_at", "state")
@@ -141,7 +142,8 @@ def _played(recording: Recording, chunks: Sequence[bytes] | None) -> tuple[bytes
     for chunk in recording.chunks if chunks is None else chunks:
         clock.fed += len(chunk)
         out.append(pipeline.feed(chunk))
-    return b"".join(out) + (pipeline.close() if ended(recording) else b""), pipeline
+    client = b"".join(out) + (pipeline.close() if ended(recording) else b"")
+    return client + (unreadable(target, client) if meta.get("unreadable") else b""), pipeline
 
 
 def ended(recording: Recording) -> bool:

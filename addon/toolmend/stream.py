@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from time import thread_time
 
-from .apis import APIS
 from .codings import CodingError, Decoder
 from .decoded import events_of
 from .ends import breaks_off, goes_on
@@ -26,23 +25,11 @@ from .pipeline import Pipeline
 from .recorder import Recording
 from .stall import LONG, PIECE, StalledError, Watched
 from .telemetry.meter import Meter
+from .unreadable import unreadable
 
 type Callback = Callable[[bytes], bytes | Iterable[bytes]]
 
-_WRONG = b"the provider's stream is broken: its content coding cannot be undone any further"
-
 _SWELLS = "a line of the stream is out of all proportion to what came of it"
-
-_EVENTS = {
-    "chat": b'data: {"error":{"message":"%s","type":"upstream_error","param":null,"code":"undecodable_stream"}}\n\n',
-    "messages": b'event: error\ndata: {"type":"error","error":{"type":"api_error","message":"%s"}}\n\n',
-    "responses": b'event: error\ndata: {"type":"error","code":"undecodable_stream","message":"%s","param":null}\n\n',
-    "gemini": b'data: {"error":{"code":502,"message":"%s","status":"UNAVAILABLE"}}\n\n',
-    "ollama": b'{"error":"%s"}\n',
-}
-UNREADABLE = {api: event % _WRONG for api, event in _EVENTS.items()}
-"""What a client gets, in its API, for the rest of a body whose coding broke. The headers, which say that there is none, are
-out: coded bytes would be garbage to it, and a silent end would pass for a short answer. SDKs raise on this event."""
 
 
 def reason(error: Exception) -> str:
@@ -55,12 +42,13 @@ class Stream:
 
     `state` is what the recording is to end with if the message ends well. `ended`: it did, before the upstream's end.
     `over`: the upstream's end came; it does not, where the headers ended the message: then nothing was called at all.
-    `watcher` is told what the client gets, `meter` counts it.
+    `unreadable`: the client was told so, in place of what followed. `watcher` is told what the client gets, `meter` counts it.
     """
 
     state = "complete"
     ended = False
     over = False
+    unreadable = False
     watcher: Watcher | None = None
     meter: Meter | None = None
 
@@ -266,14 +254,10 @@ class Mend(Stream):
             self._errors.append(f"the content coding is broken: {reason(error)}")
             self.state = "upstream_error"
             if not self._pipeline.translates:  # where it does, it has told the client that the message was cut off
-                out += self._unreadable(out or self._last)
+                self.unreadable = True
+                out += unreadable(self._pipeline.api, self._last + out)
         self._out.append(out)
         self._record(decoded, out)
-
-    def _unreadable(self, before: bytes) -> bytes:
-        api = self._pipeline.api
-        ended = not before or before.endswith(APIS[api].ends)
-        return (b"" if ended else APIS[api].ends[0]) + UNREADABLE[api]
 
 
 def _ends(api: str, data: bytes) -> bool:

@@ -17,7 +17,9 @@ from test_wire import MENDED, check
 from judge import read
 from patterns.kimi import ONE
 from streams import WEATHER
+from toolmend.recordings.verification import check as verified
 from toolmend.running.proxy import Mitmdump
+from toolmend.unreadable import UNREADABLE
 from toolmend.upstream import Coding, Script
 
 SSE, JSON, TEXT = "text/event-stream", "application/json", "text/plain"
@@ -188,3 +190,20 @@ def test_a_coding_that_is_cut(
     assert ours.body.startswith(mended(((0.0, came),)))
     assert read(ours.body).only.calls[0].arguments in '{"city": "Beijing"}'
     assert not read(ours.body).only.finish_reasons
+
+
+@pytest.mark.parametrize("coding", CODINGS)
+def test_a_coding_that_breaks(proxy: Mitmdump, serve: Serve, flows: Path, path: str, coding: Coding, alpn: tuple[str, ...]) -> None:
+    """In the middle, and all comes: the client is told, and what its recording has is what is played again."""
+    coded, _ = Script(chunks(LEAK), coding=coding).coded()
+    good, broken = coded[: len(coded) // 2], ((0.0, b"\xff" * 200), *coded[len(coded) // 2 :])
+    upstream = serve(Script((*good, *broken), headers=(("content-type", SSE), ("content-encoding", coding))), alpn=alpn)
+    reply = ask(proxy, upstream.url, path=path)
+    assert reply.terminated
+    assert reply.body.endswith(UNREADABLE["chat"])
+    kept = recording(flows, path)
+    assert kept.meta["state"] == "upstream_error"
+    assert kept.read("client.sse") == reply.body
+    assert LEAK.startswith(kept.read("upstream.sse"))
+    result = verified(kept.folder)
+    assert result.passed, (result.problem, result.how, result.got)

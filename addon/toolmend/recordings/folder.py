@@ -59,12 +59,13 @@ class Words(TypedDict, total=False):
     """What is told of an end.
 
     `error`: what went wrong of ours; `end`: why it ended, in mitmproxy's words; `fault`: what the client of a route was told in
-    place of an answer.
+    place of an answer; `unreadable`: that was told in place of the rest of a stream, see unreadable.py.
     """
 
     error: str | None
     end: str | None
     fault: str
+    unreadable: bool
 
 
 class Folder:
@@ -244,6 +245,7 @@ class Folder:
             self._meta["state"] = "partial" if self.broken else state
             self._meta["error"] = "; ".join(filter(None, (end, words.get("error"), self.broken))) or None
             self._meta |= {"rules": rules, "ids": ids} | ({"fault": fault} if fault else {})
+            self._meta |= {"unreadable": True} if words.get("unreadable") else {}
             self._write_meta(durable=True)
 
     def _write_meta(self, *, durable: bool = False) -> None:
