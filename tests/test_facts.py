@@ -200,3 +200,5 @@ def test_who_ended_it(message: str, client: str, server: str, is_open: bool, sta
     flow.client_conn.alpn, flow.server_conn.alpn = client.encode(), server.encode()
     flow.client_conn.state = connection.ConnectionState.OPEN if is_open else connection.ConnectionState.CLOSED
     assert facts.end_state(flow, message) == state
+    known = ("partial", "partial") if state == "partial" else ("client_closed", "upstream_error")
+    assert tuple(facts.end_state(flow, message, left) for left in (True, False)) == known

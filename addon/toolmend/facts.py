@@ -148,13 +148,15 @@ def printable(text: str, length: int = 200) -> str:
     return "".join(char if char.isprintable() else "?" for char in _KEYS.cut(text, length))
 
 
-def end_state(flow: http.HTTPFlow, message: str) -> str:
-    """The state of a recording whose flow ended in an error: who ended it.
+def end_state(flow: http.HTTPFlow, message: str, left: bool | None = None) -> str:
+    """The state of a recording whose flow ended in an error: who ended it. `left`: whether it was the client; None if not known.
 
-    mitmproxy's `message` is all there is, and for HTTP/2 it is the same for both sides; then the connections tell.
+    Then mitmproxy's `message` is all there is, and for HTTP/2 it is the same for both sides: the connections tell.
     """
     if message == Error.KILLED_MESSAGE or message.startswith(EARLY):
         return "partial"
+    if left is not None:
+        return "client_closed" if left else "upstream_error"
     if message.startswith("stream reset"):  # "by client", it says in either case
         by_client = flow.client_conn.alpn == b"h2" and (flow.server_conn.alpn != b"h2" or "CANCEL" in message)
     else:

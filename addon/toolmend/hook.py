@@ -23,6 +23,7 @@ from .config import options
 from .config.conflicts import conflicts, loops
 from .config.settings import Settings, spelled
 from .exchanges import Exchanges, stream_of, warm
+from .layers import client_left
 from .reloads import by_whom_it_was_asked, claim, release
 from .stream import Mend, reason
 
@@ -176,7 +177,7 @@ class Toolmend:
         if call and call.stream and call.stream.ended:
             self._close(call, flow, call.stream.state)
         elif call and flow.response and flow.error:
-            state = facts.end_state(flow, flow.error.msg)
+            state = facts.end_state(flow, flow.error.msg, client_left(flow))
             if call.routed and not flow.response.stream and state == "upstream_error":  # the client is told: unanswered.py
                 why = replying.no_answer(call.routed, flow.error.msg, reached=True)
                 call.fault, out = replying.fail(call.routed, http.Response.make(502), why)

@@ -1,6 +1,7 @@
 """The layer of mitmproxy's that a flow comes by, which mitmproxy does not tell.
 
     layer_of(flow, HttpStream)        what hands its answer on, or None
+    client_left(flow)                 when its answer has ended in an error: whether that was the client
 
 Rule of this file: it reads alone. What is done with a layer, and what becomes of a flow without one, is its caller's to say.
 """
@@ -9,6 +10,7 @@ from types import MethodType
 
 from mitmproxy import ctx, http
 from mitmproxy.proxy.layer import Layer
+from mitmproxy.proxy.layers.http import HttpStream
 from mitmproxy.proxy.server import ConnectionHandler
 
 MAX_LAYERS = 200
@@ -36,6 +38,12 @@ def layer_of[T: Layer](flow: http.HTTPFlow, kind: type[T]) -> T | None:
                 known.add(part)
                 found.append(part)
     return None
+
+
+def client_left(flow: http.HTTPFlow) -> bool | None:
+    """Whether it is the client that ended it, as mitmproxy has it while it tells of an error; None where that is not known."""
+    layer = layer_of(flow, HttpStream)
+    return None if layer is None else layer.client_state == layer.state_errored
 
 
 def _parts(layer: Layer) -> list[Layer]:

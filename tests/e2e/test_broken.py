@@ -7,14 +7,19 @@ import json
 import os
 import re
 import signal
+import socket
+import time
 from dataclasses import replace
 from pathlib import Path
 
 import httpx
 import pytest
+from bare_upstream import BareUpstream
 from clients import LEAK, PROSE, Raw, Serve, Start, ask, chunks, eventually, parse, recording, request_bytes
+from h2.config import H2Configuration
 from h2.connection import H2Connection
 from h2.errors import ErrorCodes
+from h2.events import StreamEnded
 from mixed import PATHS
 
 from judge import read as read_chat
@@ -94,6 +99,49 @@ def test_the_upstream_breaks_off(
         assert kept.read("upstream.sse") == arrived(sent)
         assert kept.read("client.sse") == body
         assert replay(load(kept.folder))[0] == body
+
+
+class Cancels(BareUpstream):
+    """Takes back the one stream of a connection, as Node's servers do: by the code that a client leaves by."""
+
+    def __init__(self, tls: tuple[Path, Path], data: bytes) -> None:
+        super().__init__(tls, "h2")
+        self.data = data
+
+    def serve(self, connection: socket.socket) -> None:
+        http2 = H2Connection(H2Configuration(client_side=False))
+        http2.initiate_connection()
+        asked = False
+        while not asked:
+            connection.sendall(http2.data_to_send())
+            asked = any(isinstance(event, StreamEnded) for event in http2.receive_data(connection.recv(65536)))
+        http2.send_headers(1, [(":status", "200"), ("content-type", "text/event-stream")])
+        http2.send_data(1, self.data)
+        connection.sendall(http2.data_to_send())
+        time.sleep(0.1)
+        http2.reset_stream(1, ErrorCodes.CANCEL)
+        connection.sendall(http2.data_to_send())
+        time.sleep(0.1)
+
+
+@pytest.mark.parametrize("sent", CUTS.values(), ids=CUTS)
+def test_the_upstream_cancels(
+    certificate: tuple[Path, Path], http2: httpx.Client, flows: Path, path: str, sent: tuple[tuple[float, bytes], ...]
+) -> None:
+    """mitmproxy's words for it are those of a client that leaves."""
+    got: list[bytes] = []
+    with (
+        Cancels(certificate, arrived(sent)) as upstream,
+        pytest.raises(httpx.RemoteProtocolError),
+        http2.stream("POST", f"https://{upstream.host}{path}", json=WEATHER) as answer,
+    ):
+        got.extend(answer.iter_raw())
+    kept = recording(flows, path)
+    assert kept.meta["state"] == "upstream_error"
+    assert kept.read("upstream.sse") == arrived(sent)
+    assert kept.read("client.sse").startswith(b"".join(got))
+    assert kept.read("client.sse") == broken_off(sent)
+    assert check(kept.folder).passed
 
 
 @pytest.mark.parametrize("alpn", [H1, H2], ids=["from HTTP/1", "from HTTP/2"])
