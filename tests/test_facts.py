@@ -100,6 +100,26 @@ def test_headers_are_text_whatever_they_hold() -> None:
 
 
 @pytest.mark.parametrize(
+    ("transfer", "content", "codings"),
+    [
+        ("chunked", "br", "br"),
+        ("Chunked", "", ""),
+        ("gzip, chunked", "", "gzip"),
+        ("gzip,chunked", "br, zstd", "br, zstd,gzip"),
+        ("deflate, gzip , chunked", "", "deflate, gzip "),
+        ("gzip, chunked, chunked", "", "gzip"),
+        ("identity", "gzip", "gzip,identity"),
+    ],
+)
+def test_a_coding_of_the_transfer(transfer: str, content: str, codings: str) -> None:
+    """Of an answer: what a request has is mitmproxy's to hand on."""
+    given = {"transfer-encoding": transfer} | ({"content-encoding": content} if content else {})
+    headers = http.Headers([(name.encode(), value.encode()) for name, value in given.items()])
+    assert facts.encoding(tutils.tresp(headers=headers)) == codings
+    assert facts.encoding(tutils.treq(headers=headers)) == content
+
+
+@pytest.mark.parametrize(
     ("host", "header", "sni", "names"),
     [
         ("a.example", "a.example", "a.example", ["a.example"]),

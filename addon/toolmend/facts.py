@@ -97,8 +97,16 @@ def _media(response: http.Response) -> str:
 
 
 def encoding(message: http.Message) -> str:
-    """The content-encoding, as `codings` takes it; empty if there is none."""
-    return header(message, b"content-encoding")
+    """The content-encoding, as `codings` takes it; empty if there is none.
+
+    Of an answer, with what the transfer put around it: mitmproxy undoes the chunks alone.
+    """
+    content = header(message, b"content-encoding")
+    transfer = header(message, b"transfer-encoding") if isinstance(message, http.Response) else ""
+    if transfer in ("", "chunked"):
+        return content
+    around = (name for name in transfer.split(",") if name.strip().lower() != "chunked")
+    return ",".join(filter(None, (content, *around)))
 
 
 def header(message: http.Message, name: bytes) -> str:

@@ -207,3 +207,20 @@ def test_a_coding_that_breaks(proxy: Mitmdump, serve: Serve, flows: Path, path: 
     assert LEAK.startswith(kept.read("upstream.sse"))
     result = verified(kept.folder)
     assert result.passed, (result.problem, result.how, result.got)
+
+
+@pytest.mark.parametrize("body", [LEAK, PROSE], ids=["a leak", "nothing to mend"])
+@pytest.mark.parametrize("coding", ["identity", "br"])
+def test_a_coding_of_the_transfer(proxy: Mitmdump, serve: Serve, flows: Path, path: str, body: bytes, coding: Coding) -> None:
+    """Alone, or around one of the content: mitmproxy hands it on as it came, and where a stream is mended it is undone."""
+    inner, end = Script(chunks(body), coding=coding).coded()
+    coded, tail = Script((*inner, (0.0, end)), coding="gzip").coded()
+    pieces = b"".join(b"%x\r\n%b\r\n" % (len(data), data) for _, data in (*coded, (0.0, tail)) if data)
+    content = () if coding == "identity" else (("content-encoding", coding),)
+    headers = (("content-type", SSE), ("transfer-encoding", "gzip, chunked"), *content)
+    upstream = serve(Script(((0.0, pieces + b"0\r\n\r\n"),), headers=headers, framing="eof"))
+    reply = ask(proxy, upstream.url, path=path)
+    assert reply.terminated
+    assert (reply.header("transfer-encoding"), reply.header("content-encoding")) == ("chunked", None)
+    assert reply.body == (MENDED if body == LEAK else PROSE)
+    assert recording(flows, path).read("upstream.sse") == body
