@@ -76,10 +76,16 @@ def _given(layer: HttpStream, command: object, instead: Instead) -> Sequence[Sen
         if isinstance(fault, ResponseProtocolError) and nothing and fault.code is not ErrorCode.KILL:
             response = instead(fault.message, fault.code is not ErrorCode.CONNECT_FAILED)
             _forget(layer)
+            _is_over(layer)
             id_, body = layer.stream_id, response.raw_content or b""
             events = (ResponseHeaders(id_, response), ResponseData(id_, body), ResponseEndOfMessage(id_))
             return [SendHttp(event, layer.context.client) for event in events]
     return ()
+
+
+def _is_over(layer: HttpStream) -> None:
+    """The client has its answer, and may have asked again. That the upstream closes as well is told to nobody."""
+    layer.handle_protocol_error = lambda _: iter(())  # type: ignore[method-assign, assignment, return-value]
 
 
 def _forget(layer: HttpStream) -> None:

@@ -4,6 +4,7 @@ Where there is no route, the client has what mitmproxy says.
 """
 
 import socket
+import ssl
 import struct
 import threading
 from collections.abc import Callable, Iterator
@@ -50,7 +51,7 @@ def asked(connection: socket.socket) -> bool:
 
 
 def says(answer: bytes, *, then: str = "closes") -> Serving:
-    """Reads a request and answers it; then it `closes`, `resets`, or `waits` until the other side closes."""
+    """Reads a request and answers it; then it `closes`, `resets`, or `waits` until the other side closes; or it `ends`, as TLS does."""
 
     def serve(connection: socket.socket) -> None:
         if not asked(connection):
@@ -59,6 +60,9 @@ def says(answer: bytes, *, then: str = "closes") -> Serving:
         if then == "waits":
             while connection.recv(65536):
                 pass
+        elif then == "ends":
+            assert isinstance(connection, ssl.SSLSocket)
+            connection.unwrap()
         elif then == "resets":
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
@@ -83,6 +87,7 @@ def resets(code: ErrorCodes) -> Serving:
 
 GOOD = says(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: %d\r\n\r\n%b" % (len(HELLO), HELLO))
 WHOLE = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+CHUNKED = WHOLE + b"Transfer-Encoding: chunked\r\n\r\n"
 SWITCHING = b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: "
 FAULTS: dict[str, tuple[str, Serving, str]] = {
     # the route's model, what its upstream does, and some of the words
@@ -92,6 +97,9 @@ FAULTS: dict[str, tuple[str, Serving, str]] = {
     "closes": ("broken", says(b""), "gave no whole answer (server closed connection)"),
     "resets": ("broken", says(b"", then="resets"), "gave no whole answer (server closed connection)"),
     "no HTTP": ("broken", says(b"SSH-2.0-x\r\n"), "gave no whole answer"),
+    "no HTTP, and a blank line": ("broken", says(b"SSH-2.0-x\r\n\r\n", then="ends"), "gave no whole answer"),
+    "a line that is no header": ("broken", says(b"HTTP/1.1 200 OK\r\nhello\r\n\r\n", then="ends"), "Invalid header line"),
+    "a chunk that is none": ("broken", says(CHUNKED + b"2\r\n{}\r\nx\r\n", then="ends"), "illegal chunk header"),
     "half a head": ("broken", says(b"HTTP/1.1 200 OK\r\nContent-Ty"), "gave no whole answer"),
     "a head that smuggles": ("broken", says(WHOLE + b"Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n"), "smuggling"),
     "half a body": ("broken", says(WHOLE + b'Content-Length: 99\r\n\r\n{"id":'), "gave no whole answer"),
