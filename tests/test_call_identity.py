@@ -19,6 +19,7 @@ LONG = tools.of_chat(request(tool("get"), tool("get_weather", city={}), tool("fu
 NAMES = {
     "get": "get", " get\n": "get", "functions.get": "get", "functions.odd": "functions.odd", "functions.other": "functions.other",
     "get<|channel|>commentary": "get", "functions.a-b.c <|end|>": "a-b.c", "<|x|>": "", "": "",
+    "get\n<function=get": "get", "a-b.c<arg_key>x</arg_key>": "a-b.c", "other<br>": "other<br>",
     "default_api.get": "get", "default_api:a-b.c": "a-b.c", "default_api.functions.get": "default_api.functions.get",
 }  # fmt: skip
 
@@ -55,7 +56,7 @@ INDICES = {
     CALLS,
     st.sampled_from(sorted(INDICES)),
     st.sampled_from(["whole", "missing", "empty", "late", "on each"]),
-    st.sampled_from(["whole", "split", "on each", "residue"]),
+    st.sampled_from(["whole", "split", "on each", "residue", "markup"]),
     st.sampled_from(["pieces", "object", "fence", "twice", "tail", "at once"]),
     st.integers(1, 12),
     st.booleans(),
@@ -74,7 +75,7 @@ def test_any_calls_in_any_spelling(
         parts = [written] if form == "at once" else parts
         said = f"id{number}"
         key = INDICES[index](number)
-        spoken = {"split": [name[:2], name[2:]], "residue": [name + "<|channel|>x"]}.get(names, [name])
+        spoken = {"split": [name[:2], name[2:]], "residue": [name + "<|channel|>x"], "markup": [f"{name}\n<function={name}"]}.get(names, [name])
         deltas += [entry(key, {"whole": said, "on each": said, "empty": ""}.get(ids) if not at else None, part, "")
                    for at, part in enumerate(spoken)]  # fmt: skip
         if ids == "late":

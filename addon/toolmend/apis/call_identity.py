@@ -120,11 +120,10 @@ def find(
 
 
 def bare(name: str, tools: Tools) -> str:
-    """A name without what models and their parsers leave around it (R2, R17)."""
+    """A name without what models and their parsers leave around it (R2, R17): `bash\\n<function=bash` (llxprt-code#69), too."""
     name = name.partition("<|")[0].strip()
-    if name in tools.schemas:
-        return name
-    return next((inner for inner in map(name.removeprefix, _PREFIXES) if inner in tools.schemas), name)
+    meant = (name, *map(name.removeprefix, _PREFIXES), name.partition("<")[0].strip())
+    return next((inner for inner in meant if inner in tools.schemas), name)
 
 
 def joined(name: str, piece: str, tools: Tools) -> str:
