@@ -4,22 +4,17 @@ Rule of this file: numbers in, numbers out; what growth is too much is said else
 """
 
 import statistics
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import batched
 
 WINDOWS = 12
 
 
-def windows(
-    samples: Sequence[Mapping[str, float]],
-    name: str,
-    figure: Callable[[Iterable[float]], float] = statistics.median,
-    count: int = WINDOWS,
-) -> list[tuple[float, float]]:
-    """(hours, the figure) of each window."""
-    size = max(1, len(samples) // count)
+def windows(samples: Sequence[Mapping[str, float]], name: str) -> list[tuple[float, float]]:
+    """(hours, the median) of each window."""
+    size = max(1, len(samples) // WINDOWS)
     return [
-        (statistics.median(look["at"] for look in some) / 3600, figure(look[name] for look in some))
+        (statistics.median(look["at"] for look in some) / 3600, statistics.median(look[name] for look in some))
         for some in batched(samples, size)
     ]
 

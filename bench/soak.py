@@ -7,7 +7,7 @@ above the limit by twice its error is called growth. What is counted (files, tas
 
 The memory of a process is the most that it ever took, more or less: mitmproxy's flows and connections are garbage that is collected
 now and then, and what lay there at once is a matter of chance, so it rises ever more slowly for a quarter of an hour. Therefore it
-is waited for, which is told; and the blocks that are in use are counted beside it, at their lowest, which is behind a collection.
+is waited for, which is told; and the blocks and objects that are in use are counted beside it, each time behind a collection.
 """
 
 import http.client
@@ -51,9 +51,6 @@ SLOPE = 1.0
 BLOCKS = 13.0
 """Thousands an hour at most: of 80 bytes, that is a MiB."""
 
-LOWS = 6
-"""Windows of half an hour; in each of them garbage is collected several times."""
-
 KEEP = "10MB"
 """Little, so that recordings are pruned all the while; that is looked at once a minute."""
 
@@ -63,18 +60,26 @@ SETTLE = 30.0
 PROBE = """
 import asyncio, gc, json, os, sys, threading, time
 
+behind = {{}}
+
+def count(phase, info):
+    if phase == "stop" and info["generation"] == 2:
+        behind.update(blocks=sys.getallocatedblocks(), objects=len(gc.get_objects()))
+
 async def watch():
     with open({path!r}, "a", buffering=1) as file:
         while True:
             pages = int(open("/proc/self/statm").read().split()[1])
-            seen = {{"at": time.monotonic(), "memory": pages * os.sysconf("SC_PAGE_SIZE"), "objects": len(gc.get_objects()),
-                     "blocks": sys.getallocatedblocks(), "files": len(os.listdir("/proc/self/fd")), "tasks": len(asyncio.all_tasks()),
+            seen = {{"at": time.monotonic(), "memory": pages * os.sysconf("SC_PAGE_SIZE"), **behind,
+                     "files": len(os.listdir("/proc/self/fd")), "tasks": len(asyncio.all_tasks()),
                      "threads": sum(not thread.name.startswith("asyncio_") for thread in threading.enumerate())}}
             file.write(json.dumps(seen) + "\\n")
             await asyncio.sleep({every})
 
 def running():
     global task
+    gc.callbacks.append(count)
+    gc.collect()
     task = asyncio.create_task(watch())
 """
 """A script beside the addon, which looks from inside. The threads of asyncio's pool, which is bounded, do not count."""
@@ -266,8 +271,8 @@ def _table(samples: Sequence[dict[str, Any]], before: dict[str, Any], after: dic
     )
     for name, unit, limit, points, title in (
         ("memory", 2**20, SLOPE, windows(samples, "memory"), "memory, MiB"),
-        ("blocks", 1000, BLOCKS, windows(samples, "blocks", min, LOWS), "blocks in use, thousands"),
-        ("objects", 1000, None, windows(samples, "objects", min, LOWS), "objects, thousands"),
+        ("blocks", 1000, BLOCKS, windows(samples, "blocks"), "blocks in use, thousands"),
+        ("objects", 1000, None, windows(samples, "objects"), "objects, thousands"),
     ):
         slope, error = line(points)
         most = None if limit is None else limit + 2 * error / unit
