@@ -319,6 +319,7 @@ def parts(*deltas: str, first: int = 0) -> list[dict[str, Any]]:
         *((turn(parts("a", "b", "a", "a", first=first)), "abaa", "") for first in (0, 1, 2, -1)),
         (turn([counted_from(1, [each])[0] if "delta" in each["type"] else each for each in parts("a", "b", "a", "a")]), "abaa", ""),
         (turn([each for each in parts("a", "b", "a", first=1) if "delta" not in each["type"]]), "aba", ""),
+        *((turn([each for each in parts("a", "a", first=first) if "delta" not in each["type"]]), "aa", "") for first in (0, 1)),
         (turn(TEXT[:-4]), "Hi", ""),
         (turn([event for event in TEXT if not event["type"].endswith("delta")]), "Hi you", ""),
         (turn([TEXT[0], TEXT[1], TEXT[2], TEXT[4]]), "Hi you", ""),

@@ -55,8 +55,8 @@ class Form:
         if item.over or (shape.part, shape.index_in(data)) in item.told:
             return
         index = data.get(shape.index)
-        if index not in item.parts:
-            item.parts.append(len(item.parts))
+        if type(index) is not int or index >= item.parts:
+            item.parts += 1
         self._counts(item, shape, index)
         if self.watching and (not item.added or self._unended(item)):
             self._mended("item_done" if item.added else "item_added")
@@ -68,7 +68,7 @@ class Form:
             self._counts(item, shape, data.get(shape.index))
 
     def _counts(self, item: Heard, shape: Shape, index: Any) -> None:
-        if self.watching and self.counting and shape.item == "message" and (type(index) is not int or index not in item.parts):
+        if self.watching and self.counting and shape.item == "message" and not (type(index) is int and 0 <= index < item.parts):
             self._mended("item_index")
 
     def tells(self, item: Heard, shape: Shape) -> None:

@@ -39,17 +39,17 @@ class Heard:
     part: Shape | None = None
     said: bool = False
     over: bool = False
-    parts: list[int] = field(default_factory=list)  # the indices of those that were announced
-    whole: set[tuple[str, int]] = field(default_factory=set)  # those of `told` of which all was said
+    parts: int = 0  # so many were announced
+    last: tuple[str, int] = ("", -1)  # what the last delta was told of, until all of it was said
 
     def told_at(self, part: str, index: int, text: str) -> list[str]:
         """What was told of a part whose text is this; by deltas that count it otherwise, too."""
-        at = (part, index)
-        if at not in self.told:
-            others = (key for key in self.told.keys() - self.whole if key[0] == part and "".join(self.told[key]) == text)
-            if other := min(others, default=None):
-                self.told[at] = self.told.pop(other)
-        self.whole.add(at)
+        at, last = (part, index), self.last
+        if at not in self.told and last[0] == part and last in self.told:
+            self.told[last] = ["".join(self.told[last])]
+            if self.told[last] == [text]:
+                self.told[at] = self.told.pop(last)
+        self.last = ("", -1)
         return self.told.setdefault(at, [])
 
     def strays(self, parts: int) -> dict[str, Iterator[int]]:

@@ -153,7 +153,8 @@ class Reading:
         elif isinstance(delta, str) and delta:
             item = self._item(data, shape)
             self._form.said_in(item, shape, data)
-            self._tell(item, shape, shape.index_in(data), delta)
+            item.last = (shape.part, shape.index_in(data))
+            self._tell(item, shape, item.last[1], delta)
 
     def _tell(self, item: Heard, shape: Shape, index: int, text: str) -> None:
         if item.ended or item.arguments.complete:  # some upstreams say it twice
