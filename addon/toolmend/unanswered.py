@@ -44,7 +44,9 @@ def attach(flow: http.HTTPFlow, instead: Instead) -> None:
 
 
 def leave(flow: http.HTTPFlow) -> None:
-    """Has the connection to the upstream closed: what may still be said there is an answer to nobody."""
+    """Has the connection to the upstream closed: what may still be said there, or has been, is an answer to nobody."""
+    if layer := layer_of(flow, HttpStream):
+        layer._handle_event = _nothing  # noqa: SLF001  as mitmproxy does where a protocol changes
     handler = handler_of(flow)
     if handler and flow.server_conn in handler.transports:
         handler.close_connection(flow.server_conn)
@@ -85,7 +87,11 @@ def _given(layer: HttpStream, command: object, instead: Instead) -> Sequence[Sen
 
 def _is_over(layer: HttpStream) -> None:
     """The client has its answer, and may have asked again. That the upstream closes as well is told to nobody."""
-    layer.handle_protocol_error = lambda _: iter(())  # type: ignore[method-assign, assignment, return-value]
+    layer.handle_protocol_error = _nothing  # type: ignore[method-assign]
+
+
+def _nothing(event: object) -> CommandGenerator[None]:  # noqa: ARG001
+    yield from ()
 
 
 def _forget(layer: HttpStream) -> None:

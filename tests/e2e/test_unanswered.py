@@ -108,6 +108,7 @@ FAULTS: dict[str, tuple[str, Serving, str]] = {
     "wants HTTP/1.1": ("broken-h2", resets(ErrorCodes.HTTP_1_1_REQUIRED), "(HTTP_1_1_REQUIRED)"),
     "switches protocols": ("broken", says(SWITCHING + b"other\r\n\r\n", then="waits"), "answers with status 101"),
     "switches to a socket": ("broken", says(SWITCHING + b"websocket\r\n\r\n", then="waits"), "answers with status 101"),
+    "switches, and goes on at once": ("broken", says(SWITCHING + b"other\r\n\r\nHello", then="waits"), "answers with status 101"),
     "hints": ("broken", says(b"HTTP/1.1 103 Early Hints\r\n\r\n", then="waits"), "announces its answer by a status 103"),
     "nothing has changed": ("broken", says(b"HTTP/1.1 304 Not Modified\r\nConnection: close\r\n\r\n"), "answers with status 304"),
 }
