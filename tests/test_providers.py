@@ -80,7 +80,7 @@ ARMED = {
     "devstral": "json_array",
     "gemma-4": "gemma_stripped hermes",
     "gpt-oss:20b": "harmony_stripped",
-    "minimax-m2": "anthropic",
+    "minimax-m2": "minimax_invoke anthropic",
     "seed-oss": "qwen3_coder qwen3_named",
     "anthropic/claude-opus-4.8": "claude",
     "claude-opus-4-8": "",

@@ -112,7 +112,7 @@ PROFILES = (
         "minimax",
         ("minimax/*", "minimaxai/*", "*minimax*"),
         ("api.minimax.io", "api.minimaxi.com"),
-        ("minimax_m2", "minimax_m3", "anthropic"),
+        ("minimax_m2", "minimax_m3", "minimax_invoke", "anthropic"),
         think_tags=True,
     ),
     Profile(

@@ -51,11 +51,6 @@ PATTERNS: dict[str, Pattern] = {
         request(*TOOLS, model="meta-llama/llama-3.3-70b"), [text := "It is <function=read_file> or <function=rm>{}</function>, <function={x}>."],
         content=text, expected_finish="stop",
     ),
-    "phi-tokens": Pattern(
-        request(*TOOLS, model="microsoft/phi-4-mini"),
-        pieces('<|tool_call|>[{"name": "read_file", "arguments": {"path": "a.md", "limit": 20}}, {"name": "get_time", "arguments": {"zone": "UTC"}}]<|/tool_call|> ok', 1),
-        EXPECTED, content=" ok", rules=("granite", "finish_reason"),
-    ),
     **family(
         "granite", lambda calls: "<|tool_call|>" + array(calls), "a <|tool_call|>[ b ]",
         model="ibm-granite/granite-3.0-8b", prose="Granite writes <|tool_call|> and a list [1].",
@@ -63,6 +58,11 @@ PATTERNS: dict[str, Pattern] = {
     **family(
         "granite-20b", lambda calls: "\n".join(f"<function_call> {call}" for call in envelopes(calls)), "a <function_call> {b",
         model="ibm-granite/granite-20b", rule="granite", prose="Or <function_call> as in `<function_call> {`.",
+    ),
+    "phi-tokens": Pattern(
+        request(*TOOLS, model="microsoft/phi-4-mini"),
+        pieces('<|tool_call|>[{"name": "read_file", "arguments": {"path": "a.md", "limit": 20}}, {"name": "get_time", "arguments": {"zone": "UTC"}}]<|/tool_call|> ok', 1),
+        EXPECTED, content=" ok", rules=("granite", "finish_reason"),
     ),
     **family(
         "phi", lambda calls: "functools" + array(calls), 'a functools[{"b]',

@@ -72,7 +72,7 @@ PATTERNS = {
     "m2-no-newlines-two-wrappers": m2(
         M2.replace("\n", "").replace("</invoke><invoke", "</invoke></minimax:tool_call><minimax:tool_call><invoke"), BOTH, 3
     ),
-    "m2-wrapper-missing": m2(M2[20 : M2.index("</minimax")], BOTH, 4, rules=("anthropic", "finish_reason")),
+    "m2-wrapper-missing": m2(M2[20 : M2.index("</minimax")], BOTH, 4, rules=("minimax_invoke", "finish_reason")),
     "m2-wrapper-not-closed": m2(M2.removesuffix("\n</minimax:tool_call>"), BOTH, 5),
     "m2-in-reasoning": m2(f"So.{M2}", BOTH, 6, reasoning="So.", field="reasoning_content"),
     "m2-text-between": m2(

@@ -28,7 +28,7 @@ from .kimi_k3 import KIMI_K3
 from .llama import LLAMA
 from .longcat import LONGCAT
 from .minicpm import MINICPM
-from .minimax_m2 import MINIMAX_M2
+from .minimax_m2 import MINIMAX_INVOKE, MINIMAX_M2
 from .minimax_m3 import MINIMAX_M3
 from .mistral import MISTRAL
 from .muse import MUSE
@@ -57,6 +57,7 @@ DIALECTS: Mapping[str, Dialect] = {
         LONGCAT,
         SEED_OSS,
         MINIMAX_M2,
+        MINIMAX_INVOKE,
         ANTHROPIC,
         CLAUDE,
         MINIMAX_M3,

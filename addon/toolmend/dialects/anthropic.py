@@ -33,8 +33,8 @@ class Claude(TagDialect):
 
 
 _WRAPPER = Tag(
-    (*_spelt("<{}function_calls>"), "<tool_calls>", "<minimax:tool_call>"),
-    end=(*_spelt("</{}function_calls>"), "</tool_calls>", "</minimax:tool_call>"),
+    (*_spelt("<{}function_calls>"), "<tool_calls>"),
+    end=(*_spelt("</{}function_calls>"), "</tool_calls>"),
 )
 _CALL = Tag(_spelt("<{}invoke"), (">",), _spelt("</{}invoke>"), ATTRIBUTE)
 _PARAMETER = Tag(_spelt("<{}parameter"), (">",), _spelt("</{}parameter>"), ATTRIBUTE)

@@ -7,19 +7,15 @@
     </invoke>
     </minimax:tool_call>
 
-Values are raw text: no entity is decoded. Without the wrapper it is what anthropic.py reads. Source: MiniMax-M2 chat template and
-docs/tool_calling_guide.md.
+Values are raw text: no entity is decoded. The wrapper may be missing, which only a profile can tell from other XML. Source:
+MiniMax-M2 chat template and docs/tool_calling_guide.md.
 """
 
 from .anthropic import CALL, PARAMETER
 from .tag import Tag
 from .tags import TagDialect
 
-MINIMAX_M2 = TagDialect(
-    "minimax_m2",
-    wrapper=Tag(("<minimax:tool_call>",), end=("</minimax:tool_call>",)),
-    call=CALL,
-    arguments="parameters",
-    parameter=PARAMETER,
-    bare=False,
-)
+_WRAPPER = Tag(("<minimax:tool_call>",), end=("</minimax:tool_call>",))
+
+MINIMAX_M2 = TagDialect("minimax_m2", CALL, _WRAPPER, "parameters", PARAMETER, bare=False)
+MINIMAX_INVOKE = TagDialect("minimax_invoke", CALL, _WRAPPER, "parameters", PARAMETER, ambiguous=True)
