@@ -47,6 +47,9 @@ META = ("meta.json", "meta.json.new")
 BLOCK = 256 * 1024
 """Bytes that are read at a time."""
 
+MOST_WRITTEN = 1024 * 1024
+"""Bytes that are written at once: while they are, there are several of each."""
+
 MOST_OWED = 64 * 1024
 """Bytes that the client has not had yet, and that are taken for what it gets next: what is held is less, most often."""
 
@@ -80,6 +83,7 @@ class Folder:
         self._redactor = Redactor(())
         self._client_api = ""
         self._bodies: dict[str, _Body] = {}
+        self._gathered = 0  # bytes that are not written yet
         self._first = 0.0  # when the first byte came
         self._offset = 0
         self._alike = True  # so far the client got what came, but for what it is
@@ -141,7 +145,7 @@ class Folder:
         if self.broken:
             return
         upstream, client, index = self._bodies["upstream"], self._bodies["client"], self._bodies.get("index")
-        for received, when, sent, _ in chunks:
+        for received, when, sent, size in chunks:
             if self._alike:
                 self._compare(received, sent)
             if received:
@@ -153,6 +157,9 @@ class Folder:
                 self._offset += len(received)
             if sent and not self._alike:
                 client.add(sent)
+            self._gathered += size
+            if self._gathered > MOST_WRITTEN:
+                self.flush()
 
     def _compare(self, received: bytes, sent: bytes) -> None:
         """Whether the client goes on to get what came: an event that is cut goes out with the chunk that ends it."""
@@ -191,6 +198,7 @@ class Folder:
 
     def _written(self, *, last: bool = False) -> Iterator[None]:
         """In steps."""
+        self._gathered = 0
         for side, body in self._bodies.items():
             if not (self._alike and side == "client"):  # it stands behind "upstream", whose bytes are its own
                 masked = body.masked(len(self._owed) if side == "upstream" else 0, last=last)

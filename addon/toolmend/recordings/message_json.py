@@ -21,8 +21,8 @@ from ..fold import Answer, Message
 MAX_READ = 64 * 1024 * 1024
 """Bytes of a body that are read: the longest answers have 128,000 tokens, and an event of a stream takes some 250 bytes."""
 
-MAX_KEPT = 2 * 1024 * 1024
-"""Characters of a response that are kept: four times the longest answers. While the file is written there are four of each."""
+MAX_KEPT = 1024 * 1024
+"""Characters of a response that are kept: twice the longest answers. While the file is written there are four of each."""
 
 STEP = 8
 """Events that are read in one step, after which the event loop gets its turn; deltas in a row may be one."""
