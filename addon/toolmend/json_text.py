@@ -46,6 +46,9 @@ _NUMBERS = {"Infinity": "1e999", "-Infinity": "-1e999", "NaN": "null"}
 WORDS = {"None": "null", "null": "null", "True": "true", "true": "true", "False": "false", "false": "false"}
 """The words that are literals, and those that are in Python, in JSON."""
 
+ESCAPED = frozenset('"\\/bfnrtu')
+"""What JSON has behind a backslash. XX: that `u` has its four digits behind it is not looked at."""
+
 _STRING_OR_WORD = re.compile(r'"(?:[^"\\]|\\.)*+"|-?Infinity|NaN')
 _BETWEEN = re.compile(r"(?:[ \t\n\r,\[\]]|data:)*")
 _scan = json.JSONDecoder().raw_decode

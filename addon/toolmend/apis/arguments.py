@@ -22,8 +22,6 @@ MAX_STRING = 1024 * 1024
 _OPENING = re.compile(r"(?:(?:```[ \t]*\w*|<[^<>{}\s]{1,64}>)\s*)+\{")
 _OUTSIDE = re.compile(r'["{}\[\]TFN]')
 _INSIDE = re.compile(r'[^"\\\x00-\x1f]*+(?:\\["\\/bfnrtu][^"\\\x00-\x1f]*+)*+')
-_ESCAPED = frozenset('"\\/bfnrtu')
-"""What JSON has behind a backslash. XX: that `u` has its four digits behind it is not looked at."""
 
 
 class Arguments:
@@ -162,7 +160,7 @@ class Arguments:
         end = None
         if self._escaped:
             self._escaped = False
-            if text[0] in _ESCAPED:
+            if text[0] in json_text.ESCAPED:
                 at = 1
             else:
                 pieces.append("\\")

@@ -180,8 +180,10 @@ class Chat:
 
 def _alone(last: Event, sse: ServerSentEvent) -> bytes:
     """The event that says but that the message is over, or an error, in the member where clients look for that."""
-    chunk = json_text.loads(sse.data or b"") if isinstance(last, StreamError) else None
-    if not isinstance(chunk, dict) or not isinstance(last, StreamError) or _tells_error(sse, chunk):
+    if not isinstance(last, StreamError):
+        return sse.raw
+    chunk = json_text.loads(sse.data or b"")
+    if not isinstance(chunk, dict) or _tells_error(sse, chunk):
         return sse.raw
     fault = Fault(last.status or 500, last.message, last.type)
     body = json_text.loads(write_error(fault, "chat", "")[1])

@@ -15,14 +15,11 @@ from ..course import IN_LEAKED_STRING
 from ..scanner import Reading, Scanner
 from ..values import to_json
 from . import quoted
-from .literals import WORDS
 
 if TYPE_CHECKING:
     from ..reader import Reader
 
 _IN_STRING = re.compile(r'["\\\x00-\x1f]')
-_ESCAPED = frozenset('"\\/bfnrtu')
-"""What JSON has behind a backslash. XX: that `u` has its four digits behind it is not looked at."""
 _BLANKS = re.compile(r"\s{0,64}+")
 _OUTSIDE = re.compile(rf'["\'{{}}\[\]<TFN]|,(?={_BLANKS.pattern}(?:[}}\]]|\Z))')
 _SCALAR = re.compile(r"[^\s,;{}\[\]\"<]*")
@@ -113,7 +110,7 @@ def follow_object(scanner: Scanner, stops: tuple[str, ...], emit: Callable[[str]
             elif character != "\\":
                 pieces += text[sent : at - 1], json_text.inside(character)
                 sent = at
-            elif at < size and text[at] in _ESCAPED:
+            elif at < size and text[at] in json_text.ESCAPED:
                 at += 1
             elif at < size:  # it escapes nothing: it was to be one itself
                 pieces += text[sent:at], "\\"
@@ -152,9 +149,9 @@ def _as_json(text: str, at: int, *, ended: bool) -> tuple[str | None, int]:
         if behind.end() < len(text):
             return "", at + 1
         return (",", at + 1) if ended else (None, at)
-    word = next(word for word in WORDS if word[0] == text[at])
+    word = next(word for word in json_text.WORDS if word[0] == text[at])
     if text.startswith(word, at):
-        return WORDS[word], at + len(word)
+        return json_text.WORDS[word], at + len(word)
     if word.startswith(text[at:]) and not ended:
         return None, at
     return text[at], at + 1
@@ -182,7 +179,7 @@ def follow_value(scanner: Scanner, stops: tuple[str, ...], emit: Callable[[str],
     else:
         text = yield from scanner.run(_SCALAR, MAX_SCALAR)
     if text:
-        emit(WORDS.get(text, text))
+        emit(json_text.WORDS.get(text, text))
     return bool(text)
 
 
@@ -214,7 +211,7 @@ def _string(scanner: Scanner, *, python: bool) -> Reading[str | None]:
         scanner.pos = end
         character = match.group() if match else ""
         if character == "\\" and end + 1 < len(scanner.text):
-            known = scanner.text[end + 1] in _ESCAPED
+            known = scanner.text[end + 1] in json_text.ESCAPED
             pieces.append(scanner.text[end : end + 2] if known else "\\\\")
             scanner.pos = end + 1 + known
         elif character and character != "\\":

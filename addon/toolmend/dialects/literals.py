@@ -22,8 +22,6 @@ MAX_KEY = 256
 MAX_WORD = 4096
 """Characters of a key without quotes, and of a number or a word."""
 
-WORDS = json_text.WORDS
-
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?")
 _IDENTIFIER = re.compile(r"[\w-]+")
 _WORD = re.compile(r"[^\s,;=()\[\]{}\"']*")
@@ -242,8 +240,8 @@ class Literals:
 
 def scalar(word: str) -> str | None:
     """The JSON of a number or of a word like None; None if it is neither. A JSON number stays as it is written."""
-    if word in WORDS:
-        return WORDS[word]
+    if word in json_text.WORDS:
+        return json_text.WORDS[word]
     if _NUMBER.fullmatch(word):
         return word
     if word[:1].isdigit() or word[:1] in ("+", "-", "."):

@@ -12,10 +12,11 @@ positional arguments and names are code. Source: vLLM's and SGLang's pythonic pa
 import re
 from typing import TYPE_CHECKING
 
+from .. import json_text
 from ..scanner import Reading
 from .between import Between
 from .envelope import Form, read_envelopes
-from .literals import WORDS, Literals, Notation
+from .literals import Literals, Notation
 from .names import bare_name
 from .quoted import PYTHON_QUOTES
 
@@ -102,7 +103,7 @@ class PythonList(Between):
         begin = yield from scanner.peek()
         if not self.ambiguous or begin in tuple("[{(+-.0123456789"):
             return True
-        return bool((yield from scanner.ahead(PYTHON_QUOTES))) or (yield from scanner.run(_WORD, 8)) in WORDS
+        return bool((yield from scanner.ahead(PYTHON_QUOTES))) or (yield from scanner.run(_WORD, 8)) in json_text.WORDS
 
 
 PYTHON_LIST = PythonList("python_list", end=("<|python_end|>",), opener="[")
