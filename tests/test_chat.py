@@ -113,6 +113,9 @@ CHUNKS: dict[str, tuple[list[Any], list[Any], list[str]]] = {
         ["chunk_fields"],
     ),
     "choices that are null, and nothing beside": ([{**META, "choices": None}, chunk(HI)], [chunk(HI)], ["chunk_fields"]),
+    "a word of a gateway's own": (
+        [chunk(HI), {"warning": "no usage"}, {"type": "x"}, {}], [chunk(HI), {"warning": "no usage", **META, "choices": []}, {"type": "x"}], ["chunk_fields"],
+    ),
     "an error that is text": ([chunk(HI), {"error": "gone"}], [chunk(HI), {"error": GONE}], ["error_form"]),
     "an error of its own form": (
         [chunk(HI), {"code": 1302, "message": "gone", "x": 1}], [chunk(HI), {"code": 1302, "message": "gone", "x": 1, "error": GONE}], ["error_form"],

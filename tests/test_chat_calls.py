@@ -1,9 +1,12 @@
 """apis/chat_calls.py: entries of `tool_calls` in, events out. The ways calls go wrong: patterns/irregular.py."""
 
+import itertools
 import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from patterns.irregular import CITY, REQUEST, entry
 from toolmend import tools
@@ -193,11 +196,11 @@ def test_what_is_held_for_a_name_has_a_bound(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(chat_calls, "MAX_KEPT", 100)
     told = Told()
     for _ in range(11):
-        told.feed(entry(0, "a", None, "{123456789"))
-    assert told.events == [TextDelta("{123456789" * 11)]
+        told.feed(entry(0, "a", None, "[123456789"))
+    assert told.events == [TextDelta("[123456789" * 11)]
     told.feed(entry(0, "a", "get_weather", "}"))
     told.close()
-    assert told.events == [TextDelta("{123456789" * 11), TextDelta("}")]
+    assert told.events == [TextDelta("[123456789" * 11), TextDelta("}")]
     assert "hold_limit" in told.rules
 
 
@@ -218,3 +221,26 @@ def test_many_calls_and_objects_cost_little() -> None:
     told = Told()
     told.feed(entry(0, "a", "task", "".join(f'{{"a": {n}}}' for n in range(20_000))))
     assert sum(isinstance(event, ToolCallStart) for event in told.events) == 1 + MAX_BEHIND
+
+
+# pieces that say all so far
+
+WORDS = st.text('{":a, []}\\', max_size=4)
+NESTED = st.recursive(WORDS, lambda inner: st.dictionaries(WORDS, inner, max_size=3) | st.lists(inner, max_size=3), max_leaves=8)
+
+
+@given(st.dictionaries(WORDS, NESTED, max_size=3), st.lists(st.integers(1, 9), min_size=1), st.booleans())
+def test_whether_pieces_say_all_so_far_is_certain(value: dict[str, Any], sizes: list[int], again: bool) -> None:
+    """No JSON is taken for such pieces, however it is cut; and of such pieces one is told, but where JSON could go on like that."""
+    text, told, end = json.dumps(value), Told(), 0
+    told.feed(entry(0, "a", "get_weather", ""))
+    for size in itertools.cycle(sizes):
+        begun, end = end, end + size
+        told.feed({"index": 0, "function": {"arguments": text[:end] if again else text[begun:end]}})
+        if end >= len(text):
+            break
+    told.close()
+    arguments = "".join(event.arguments for event in told.events if isinstance(event, ToolCallDelta) and event.index == 0)
+    if not again or sizes[0] == 1:  # behind a brace, JSON cannot go on with another
+        assert arguments == text
+    assert again or told.rules == []

@@ -41,6 +41,10 @@ class Tools:
         properties = self.schemas.get(name, {}).get("properties")
         return properties if isinstance(properties, Mapping) else {}
 
+    def requires(self, name: str) -> bool:
+        """Whether a tool takes no call without parameters."""
+        return any(_strings(self.schemas.get(name, {}).get("required")))
+
     def fitting(self, arguments: Mapping[str, Any]) -> list[str]:
         """The tools that declare every one of these arguments, and that miss none they require."""
         return [

@@ -1,6 +1,7 @@
 """Native calls that are not as they should be, in each way that was seen in the wild (wire-apis.md 9, dialects.md R12 to R17)."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 from streams import META, chunk, request, tool
@@ -14,6 +15,7 @@ REQUEST = request(
     model="some-model",
 )
 CITY, ZONE = '{"city": "Beijing"}', '{"zone": "UTC"}'
+LISTED = '{"city": ["Beijing", {"of": "x", "in": [1, 2]}], "more": {"so": "on"}}'
 GET, TIME = ("call_a", "get_weather", CITY), ("call_b", "get_time", ZONE)
 NONE: Any = object()
 
@@ -47,6 +49,16 @@ def whole(arguments: str, name: str = "get_weather") -> list[dict[str, Any]]:
 def mended(deltas: list[Any], *rules: str, told: list[tuple[str | None, str, str]] | None = None, **more: Any) -> Pattern:
     """A pattern with the call `GET`, unless it says otherwise."""
     return Pattern(REQUEST, deltas, [GET] if told is None else told, **{"finish": "tool_calls", "rules": rules, **more})
+
+
+def needing(deltas: list[Any], *rules: str, **more: Any) -> Pattern:
+    """The same, of tools that require what they declare."""
+    offered = [{**each, "function": {**each["function"], "parameters": required(each["function"]["parameters"])}} for each in REQUEST["tools"]]
+    return replace(mended(deltas, *rules, **more), request={**REQUEST, "tools": offered})
+
+
+def required(parameters: dict[str, Any]) -> dict[str, Any]:
+    return {**parameters, "required": list(parameters["properties"])}
 
 
 MADE = (None, "get_weather", CITY)
@@ -208,6 +220,17 @@ PATTERNS = {
     "arguments-null-at-first": mended([first(None), more(CITY)], "arguments_type"),
     "arguments-first-brace-twice": mended([first(""), more("{"), more(CITY)], "arguments"),
     "arguments-an-empty-object-at-first": mended([first({}), more(CITY)], "arguments_type"),
+    "arguments-all-so-far-in-each": mended(
+        [first(), *(more(LISTED[:n]) for n in range(1, len(LISTED), 3)), more(LISTED)], "arguments", told=[("call_a", "get_weather", LISTED)]
+    ),
+    "arguments-all-so-far-with-id-and-name": mended(
+        [first(CITY[:n]) for n in (1, 4, 9, 9, len(CITY))], "tool_call_id", "tool_call_name", "arguments"
+    ),
+    "arguments-that-repeat-their-beginning": mended(
+        [first(), more('{"a":'), more('{"a":{"city": '), more('"{\\"a\\":{'), more('{\\"a\\":"}}}')],
+        told=[("call_a", "get_weather", '{"a":{"a":{"city": "{\\"a\\":{{\\"a\\":"}}}')],
+    ),
+    "an-empty-object-that-may-be-all": mended([calls(entry(0, "call_a", "list_files", "{}"))], told=[("call_a", "list_files", "{}")]),
     "arguments-a-list-of-pieces": mended([first([CITY[:5], CITY[5:]])], "arguments_type"),
     "no-arguments": mended([calls(entry(0, "call_a", "get_weather"))], "arguments", told=[EMPTY]),
     "the-word-null": mended([*whole("null")], "arguments", told=[EMPTY]),
@@ -262,4 +285,12 @@ PATTERNS = {
         [{**META, "choices": [{"delta": first(CITY), "finish_reason": None}]}, {**META, "choices": [{"delta": {"content": "!"}}]}],
         "choice_index", content="!",
     ),
+    # a tool that takes no call without parameters
+    "an-empty-object-and-then-the-call": needing([first("{}"), more(" "), more("{}"), *whole(CITY)[1:]], "arguments"),
+    "an-empty-object-and-nothing-behind": needing(
+        [first("{}"), calls(entry(1, "call_b", "get_time", "{}"))], "arguments", told=[EMPTY, ("call_b", "get_time", "{}")]
+    ),
+    "an-empty-object-and-what-is-none": needing([first("{}"), more("</tool_call>")], "arguments", told=[EMPTY]),
+    "an-empty-object-and-then-text": needing([first("{}"), "Done."], "arguments", told=[EMPTY], content="Done."),
+    "an-empty-object-broken-off": needing([first("{}")], "arguments", told=[EMPTY], finish="length", expected_finish="length"),
 }  # fmt: skip

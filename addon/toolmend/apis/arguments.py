@@ -47,6 +47,16 @@ class Arguments:
         """Whether the text ends inside a string of the object, so that course.IN_STRING tells what passes."""
         return self._in_string and not self._escaped and self._read == self._object
 
+    @property
+    def empty(self) -> bool:
+        """Whether nothing but blanks came yet."""
+        return self._read == self._begin
+
+    @property
+    def within_string(self) -> bool:
+        """Whether the text ends inside a string, if need be in the middle of an escape."""
+        return self._in_string
+
     def end(self, *, broken: bool) -> str:
         """Nothing more will come. The rest for the client: if nothing or `null` came, it is `{}`; not if broken off."""
         held = self._release()

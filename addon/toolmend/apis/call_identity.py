@@ -4,6 +4,7 @@ Rule of this file: the offered tools decide. A name that is offered is whole; pi
 one name.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from io import StringIO
@@ -18,6 +19,9 @@ INNER = ("name", "arguments", "parameters", "input")
 
 _PREFIXES = ("functions.", "default_api.", "default_api:")
 """Modules that a model was shown its tools in: OpenAI's and Moonshot's templates, and Google's."""
+
+_NO_END = re.compile(r'\s*\{\s*"\s*[^\s:,}\]]')
+"""The beginning of an object whose first quote cannot end a string: nothing that comes behind one comes behind it."""
 
 
 @dataclass(slots=True)
@@ -37,6 +41,8 @@ class Call:
     renamed: bool = False  # its name was said again
     repeated: bool = False  # it may be nothing but the name of the call before, said again
     lost: bool = False  # its name is missing, and too much is held for it
+    again: bool = False  # each piece of its arguments says all of them so far
+    empty: bool = False  # `{}` came, and waits: what its tool requires may come behind it
     twin: "Call | None" = None  # what comes behind the arguments
 
     @property
@@ -46,6 +52,21 @@ class Call:
     @property
     def arguments(self) -> str:
         return self.text.getvalue()
+
+    def unsaid(self, arguments: str) -> str:
+        """A piece of the arguments without what came before, where it says that again (hermes-agent#35592).
+
+        That is certain where JSON cannot go on like it, or was before.
+        """
+        size = self.text.tell()
+        if not size or len(arguments) < size or self.body.complete:  # nearly all
+            return arguments
+        said = self.arguments
+        if not said.lstrip().startswith("{") or not arguments.startswith(said):
+            return arguments
+        may_go_on = not _NO_END.match(arguments) if self.body.within_string else said.rstrip()[-1] in ":[,"
+        self.again = self.again or not may_go_on
+        return arguments[size:] if self.again else arguments
 
     def forget(self) -> None:
         """Lets go of the arguments."""

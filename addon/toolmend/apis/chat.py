@@ -56,7 +56,7 @@ class Chat:
         if not isinstance(chunk, dict):
             return Frame(sse)
         events, regular = self._reading.feed(chunk, "delta", named=sse.event == b"error")
-        regular &= not self._hides_error(sse, chunk, events) and self._is_complete(chunk)
+        regular &= not self._hides_error(sse, chunk, events) and self._is_complete(chunk, named=bool(sse.event))
         if chunk.get("choices"):
             self._last = sse
         if text is None:
@@ -156,11 +156,16 @@ class Chat:
             self._reply.fired("error_form")
         return hidden
 
-    def _is_complete(self, chunk: Mapping[str, Any]) -> bool:
-        """Whether a chunk has what all have, and clients ask for. If not, it gets what the first had that had it."""
+    def _is_complete(self, chunk: Mapping[str, Any], *, named: bool) -> bool:
+        """Whether a chunk has what all have, and clients ask for. If not, it gets what the first had that had it.
+
+        Most clients go through the choices of each event, whatever it says: an empty list in Go, or a word of a gateway's own
+        (langwatch#7421) fails there. What has a name, or a type, is an event of another kind.
+        """
         choices = chunk.get("choices")
-        if choices is None and ("choices" in chunk or chunk.get("object") == _COMMON["object"]) and not chunk.get("error"):
-            self._reply.fired("chunk_fields")  # an empty list in Go, as most clients go through it
+        is_chunk = "choices" in chunk or chunk.get("object") == _COMMON["object"] or not (named or "type" in chunk)
+        if choices is None and is_chunk and not chunk.get("error"):
+            self._reply.fired("chunk_fields")
             return False
         if not isinstance(choices, list) or chunk.get("error"):
             return True

@@ -35,6 +35,9 @@ MAX_BEHIND = 64
 BROKEN_OFF = ("length", "content_filter", "error")
 """Finish reasons behind which a call without arguments is not one that needs none."""
 
+EMPTY = "{}"
+"""Arguments that say nothing."""
+
 PROOF = "extra_content"
 """Where Gemini has what it wants back with a call: {"google": {"thought_signature": "…"}}, on Vertex {"vertex": …}."""
 
@@ -66,11 +69,13 @@ class Calls:
         self._started = 0
         self._ids: set[str] = set()
         self._kept = 0
+        self._last = False
 
-    def feed(self, entries: list[Any]) -> tuple[list[Event], bool]:
-        """One delta's `tool_calls`."""
+    def feed(self, entries: list[Any], *, last: bool = False) -> tuple[list[Event], bool]:
+        """One delta's `tool_calls`; `last`: nothing comes behind them."""
         events: list[Event] = []
         regular = True
+        self._last = last
         for entry in entries:
             if isinstance(entry, Mapping):
                 regular &= self._entry(entry, events)
@@ -107,6 +112,7 @@ class Calls:
         for call in self._calls:
             if call is before:
                 break
+            self._is_empty(call, events)
             waits = not (call.started or call.lost or call.repeated)
             whole = call.begun or not may_go_on(call.name, self._tools)
             if waits and whole and bare(call.name, self._tools):
@@ -139,6 +145,7 @@ class Calls:
         return events, all(isinstance(event, ToolCallEnd) for event in events)
 
     def _end(self, call: Call, events: list[Event], *, broken: bool) -> None:
+        self._is_empty(call, events)
         rest = call.body.end(broken=broken) if call.kind == "function" else ""
         if rest:
             self._fired("arguments")
@@ -253,7 +260,8 @@ class Calls:
         if call.lost:
             events.append(TextDelta(arguments, self._choice))
             return False
-        sent, behind = call.body.feed(arguments) if call.kind == "function" else (arguments, "")
+        fresh = self._fresh(call, arguments)
+        sent, behind = call.body.feed(fresh) if fresh and call.kind == "function" else (fresh, "")
         if sent:
             if call.started:
                 events.append(ToolCallDelta(call.index, sent, self._choice))
@@ -262,6 +270,33 @@ class Calls:
         if behind and call.started:
             self._behind(call, behind, events)
         return sent == arguments or self._mended("arguments")
+
+    def _fresh(self, call: Call, arguments: str) -> str:
+        """What is new in a piece of arguments; `{}` waits if the tool requires more, as that may come behind it.
+
+        Bedrock's and Gemini's calls begin so, behind some gateways (openai-agents-js#712, autogen#6843).
+        """
+        if call.kind == "custom" or call.body.complete:
+            return arguments
+        if call.empty:
+            if arguments.strip() in ("", EMPTY):
+                return ""
+            call.empty = False
+            return arguments if arguments.lstrip().startswith("{") else EMPTY + arguments
+        if not (call.body.empty and arguments.strip() == EMPTY) or self._last:
+            return call.unsaid(arguments)
+        call.empty = self._tools.requires(bare(call.name, self._tools))
+        return "" if call.empty else arguments
+
+    def _is_empty(self, call: Call, events: list[Event]) -> None:
+        """If `{}` came for it, that was all."""
+        if call.empty:
+            call.empty = False
+            call.body.feed(EMPTY)
+            if call.started:
+                events.append(ToolCallDelta(call.index, EMPTY, self._choice))
+            self._keep(call, EMPTY, events)
+            self._tell_end(call, events)
 
     def _behind(self, call: Call, text: str, events: list[Event]) -> None:
         """Something comes behind complete arguments: nothing counts there but an object."""

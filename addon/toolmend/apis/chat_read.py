@@ -139,10 +139,10 @@ class Reading:
         if silent and (_speaks({}, delta) or _speaks({}, message)):
             self._told.add(index)
         if isinstance(delta, dict) and not behind:
-            return self._delta(delta, index, key, events)
+            return self._delta(delta, index, key, events, last=key == "message" or bool(choice.get("finish_reason")))
         if isinstance(message, dict) and (behind or index not in self.begun):
             regular = self._mended("delta")
-            self._delta(message, index, "message", events)
+            self._delta(message, index, "message", events, last=True)
             return regular
         return not (delta is None and key == "delta" and "text" not in choice) or self._mended("delta")
 
@@ -168,7 +168,7 @@ class Reading:
             events.append(Finish(reason, index, stop_sequence_of(choice) if reason == "stop" else None))
         return regular
 
-    def _delta(self, delta: Mapping[str, Any], index: int, key: str, events: list[Event]) -> bool:
+    def _delta(self, delta: Mapping[str, Any], index: int, key: str, events: list[Event], *, last: bool) -> bool:
         regular = True
         if index not in self.begun and delta:
             self.begun.add(index)
@@ -211,7 +211,7 @@ class Reading:
             regular = self._mended("function_call")
         else:
             return regular
-        calls, as_sent = self._calls_of(index).feed(entries)
+        calls, as_sent = self._calls_of(index).feed(entries, last=last)
         events += calls
         self.waits |= not as_sent
         return regular and as_sent
