@@ -145,3 +145,43 @@ def test_an_error_in_plain_words(api: str, behind: str) -> None:
     assert b"Gone." in out[out.rindex(b"event: error") :]
     for word in ENDED[api]:
         assert word not in out
+
+
+GONE = b'{"type":"error","error":{"type":"upstream_error","message":"Gone."}}'
+CUT_BY = {
+    "a line of its own": b"\n" + GONE,
+    "data of its own": b"\ndata: " + GONE,
+    "a name of its own": b"\r\nevent: error\r\ndata:" + GONE,
+    "in the same line": b"data: " + GONE,
+    "a line without data, in lines": b"\n" + GONE.replace(b",", b",\n "),
+}
+
+
+@pytest.mark.parametrize("cut", CUT_BY)
+@pytest.mark.parametrize("target", APIS)
+@pytest.mark.parametrize("source", APIS)
+def test_an_error_that_cuts_an_event(source: str, target: str, cut: str) -> None:
+    """It is told as the error that it is, in place of the event, and no JSON goes out that is none."""
+    if source == "chat":
+        events = [event(chunk(delta)) for delta in ({"role": "assistant"}, {"content": "Hi"}, {"content": "so it"})]
+    else:
+        told = legal.messages(legal.text("Hi", "so it")) if source == "messages" else legal.responses(legal.say("Hi", "so it"))
+        events = [legal.sse([each]) for each in told]
+    events = events[: next(at for at, each in enumerate(events) if b"so it" in each) + 1]
+    body = b"".join(events[:-1]) + events[-1][:-20] + CUT_BY[cut] + b"\n\n"
+    for parts in cuts(body, 40):
+        made = Pipeline(asked(target, *WEATHER), source=source, target=target)
+        out = b"".join([*map(made.feed, parts), made.close()])
+        assert b"Gone." in out
+        assert b"so i" not in out
+        told = [json.loads(line[5:]) for line in out.splitlines() if line.startswith(b"data:") and line != b"data: [DONE]"]
+        assert "Hi" in json.dumps(told)
+        assert "Gone." in json.dumps(told[-1])
+        assert "error_form" in made.rules
+
+
+def test_what_only_looks_like_an_error_behind_a_cut() -> None:
+    """Another object, an error that is no JSON, and one within a text: all pass as they came."""
+    for behind in (b'\n{"error":null}', b'data: {"choices":[]}', b'\n{"error":{"message":"Gone."}', b"\n" + b'{"a":' * 100 + GONE):
+        body = event(chunk({"role": "assistant"})) + b'data: {"choices":[{"delta":{"content":"a' + behind + b"\n\n"
+        assert heard("chat", body) == body

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from . import json_text
 from .apis.codec import Codec
-from .apis.errors import last_words
+from .apis.errors import error_behind, last_words
 from .apis.messages_errors import error_body
 from .assembly import Transformer
 from .events import Event, Frame, StreamError
@@ -18,12 +18,19 @@ from .sse import BOM, ServerSentEvent, parse
 
 
 class Chain:
-    """One response. `note` takes what is to be told of it."""
+    """One response. `note` takes what is to be told of it, `fired` the rule that an error is told by that cut an event."""
 
-    def __init__(self, codec: Codec, transformers: Sequence[Transformer], note: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        codec: Codec,
+        transformers: Sequence[Transformer],
+        note: Callable[[str], None],
+        fired: Callable[[str], None] | None = None,
+    ) -> None:
         self._codec = codec
         self._transformers = transformers
         self._note = note
+        self._fired = fired
         self._unread: ServerSentEvent | None = None  # the last one, if it told nothing
 
     def take(self, sse: ServerSentEvent) -> Sequence[Frame]:
@@ -67,7 +74,14 @@ class Chain:
         wrapped = parse(data, data)  # an event in an event, as frameworks make it of what is one already
         if wrapped.data is not None:
             return self._codec.decode(replace(sse, data=wrapped.data, event=wrapped.event))
-        return self._codec.decode(replace(sse, data=json_text.readable(data)))
+        try:
+            return self._codec.decode(replace(sse, data=json_text.readable(data)))
+        except json_text.NotJSON:
+            error = error_behind(sse.raw) if self._fired and data.startswith(b"{") else None
+            if error is None or self._fired is None:
+                raise
+        self._fired("error_form")
+        return replace(self._codec.decode(replace(sse, data=error, event=b"error")), touched=True)
 
     def _apart(self, sse: ServerSentEvent) -> Sequence[Frame]:
         """What the objects of a list tell, or those of one line; nothing where it holds anything else."""

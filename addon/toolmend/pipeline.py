@@ -76,7 +76,8 @@ class Pipeline:
         answer = Answer(request or {}, translated, source, target, settings, host)
         boxes = assemble(answer, self._id, self._fired, self._note, let_go=let_go, now=now)
         self._decoder, self._codec, self._writer = boxes.decoder, boxes.codec, boxes.writer
-        self._chain = Chain(boxes.codec, boxes.transformers, self._note)
+        errors = None if "error_form" in settings.off.rules else self._fired
+        self._chain = Chain(boxes.codec, boxes.transformers, self._note, errors)
         self._markup, self._policy = boxes.markup, boxes.policy
         self._alive, self._counting = boxes.alive, boxes.counting
         self._lanes = boxes.lanes

@@ -11,6 +11,7 @@ the client's API's.
 """
 
 import re
+from collections import deque
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime
@@ -58,6 +59,12 @@ GOOGLE_STATUS = {
 
 _FIELDS = ("data", "event", "retry")
 """A line of an event begins with one of these, and may have been cut in it."""
+
+_BEHIND = re.compile(rb"(?:[\r\n]|data: ?)(\{)")
+"""Where an object begins behind a cut."""
+
+MAX_BEHIND = 8
+"""Such places, the last ones, that are looked at."""
 
 _BINARY = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 """Controls that no text has: of those, terminals' colours need the escape alone."""
@@ -184,6 +191,16 @@ def _anthropic(fault: Fault) -> tuple[int, str, str]:
     # the status decides: OpenAI calls a wrong key an invalid_request_error
     kind = error_type(fault.status, "", f"{fault.type} {fault.message}")
     return status_of(kind), kind, fault.message
+
+
+def error_behind(event: bytes) -> bytes | None:
+    """The JSON of an error at the end of an event that it cut: who passed that on did not end its line first (sub2api#1471)."""
+    for place in deque(_BEHIND.finditer(event, 1), maxlen=MAX_BEHIND):
+        data = event[place.start(1) :]
+        with suppress(json_text.NotJSON):
+            value = json_text.loads(data)
+            return data.strip() if isinstance(value, dict) and error_in(value) else None
+    return None
 
 
 def last_words(data: bytes) -> StreamError | None:
