@@ -32,6 +32,7 @@ class Chain:
         self._note = note
         self._fired = fired
         self._unread: ServerSentEvent | None = None  # the last one, if it told nothing
+        self._cut: Frame | None = None  # of the last one, if it is JSON that was cut
 
     def take(self, sse: ServerSentEvent) -> Sequence[Frame]:
         """What becomes of an event, or of several that came as one, where nothing has to leave as it came."""
@@ -55,6 +56,18 @@ class Chain:
         sse = self._unread
         return None if sse is None else last_words(sse.raw if sse.data is None else sse.data)
 
+    def next(self, sse: ServerSentEvent) -> tuple[Frame, Sequence[Frame]]:
+        """The frame of an event, and those that may leave now.
+
+        One that was cut waits for the next: if that is an error, the client is to hear of it, and not to fail in front of it.
+        """
+        before, self._cut = self._cut, None
+        frame = self.decode(sse)
+        if before and self._fired and any(isinstance(event, StreamError) for event in frame.events):
+            self._fired("error_form")
+            return frame, [frame]
+        return frame, [each for each in (before, frame) if each and each is not self._cut]
+
     def decode(self, sse: ServerSentEvent) -> Frame:
         """What an event tells; nothing where that is no JSON."""
         try:
@@ -63,7 +76,10 @@ class Chain:
             if sse.event == b"error" and (error := last_words(sse.data or b"")):
                 return self._codec.decode(replace(sse, data=error_body("api_error", error.message).encode()))
             self._note("data that is no JSON passed as it came")
-            return Frame(sse)
+            frame = Frame(sse)
+            if self._fired and sse.data and sse.data.startswith(b"{"):
+                self._cut = frame
+            return frame
 
     def _read(self, sse: ServerSentEvent) -> Frame:
         try:
@@ -100,9 +116,10 @@ class Chain:
         return frames
 
     def ended(self) -> Sequence[Frame]:
-        """What the codec tells of the end of the body."""
+        """What the codec tells of the end of the body, behind an event that was cut."""
+        cut, self._cut = self._cut, None
         last = self._codec.close()
-        return self.through([last]) if last.events else ()
+        return self.through([*([cut] if cut else []), *([last] if last.events else [])])
 
     def released(self) -> Iterator[Frame]:
         """What the transformers hold, once nothing more comes: of each in turn, through those behind it."""

@@ -256,9 +256,9 @@ class Pipeline:
         if sse.data is None and (self._markup.in_call or (self._policy and self._policy.silent)):
             self._go_ahead(sse, sse.raw, out)
             return
-        frame = self._chain.decode(sse)
+        frame, leaving = self._chain.next(sse)
         self._ledger.enter(frame.sse or sse)
-        self._send(self._chain.through([frame]), out)
+        self._send(self._chain.through(leaving), out)
 
     def _go_ahead(self, sse: ServerSentEvent, given: bytes, out: list[bytes]) -> None:
         """The upstream's keep-alive goes ahead of what is held, or the client may give up."""
