@@ -417,8 +417,10 @@ def test_what_is_told(name: str) -> None:
     data, expected = TOLD[name]
     assert told(data) == expected
     body = b"".join(map(event, data))
+    told_why = any(isinstance(each, Finish | StreamError) for each in expected) or "[DONE]" not in data
     for chunks in cuts(body, splits=40):
-        assert play(pipeline, chunks) == body
+        out = play(pipeline, chunks)
+        assert out == body if told_why else out.startswith(body.removesuffix(event("[DONE]")))
 
 
 WHOLE: dict[str, tuple[dict[str, Any], list[Event]]] = {

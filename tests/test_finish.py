@@ -64,13 +64,14 @@ ANSWERS: dict[str, tuple[list[bytes], list[str], list[str]]] = {
     "with usage, and text behind it": (
         [say("a", "stop", usage={"prompt_tokens": 1}), say("b", usage={"prompt_tokens": 2}), DONE], ["stop"], ["finish_order"],
     ),
-    "empty": ([say("a", ""), end(""), DONE], [], ["finish_reason"]),
+    "empty": ([say("a", ""), end(""), DONE], ["stop"], ["finish_reason"]),
     "none, but a call": ([say(first(CITY)), DONE], ["tool_calls"], ["finish_reason"]),
     "none, but half a call": ([say(first('{"ci')), DONE], [], []),
     "none, but half a call behind a whole one": (
         [say(first(CITY)), say({"tool_calls": [{**first('{"ci')["tool_calls"][0], "index": 1, "id": "call_b"}]}), DONE], [], [],
     ),
-    "none, no call": ([say("a"), DONE], [], []),
+    "none, no call": ([say("a"), USAGE, DONE], ["stop"], ["finish_reason"]),
+    "none, nothing said": ([DONE], [], []),
     "none, nothing more": ([say(first(CITY))], [], []),
     "no end behind it": ([say(first(CITY)), end("stop")], ["tool_calls"], ["finish_reason"]),
     "text behind it, no end": ([end("stop"), say("b")], ["stop"], ["finish_order"]),

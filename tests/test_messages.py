@@ -395,7 +395,7 @@ IRREGULAR: dict[str, tuple[bytes, list[str], set[str]]] = {
     "a null block that says nothing": (
         sse([*TWO[:5], {**TWO[5], "content_block": None}, TWO[7], *({**event, "index": 2} for event in TWO[5:8]), *TWO[8:]]), BOTH, {"delta"},
     ),
-    "message_delta with a null delta": (sse([*A[:-2], {**A[-2], "delta": None}, A[-1]]), PLAINLY, {"delta"}),
+    "message_delta with a null delta": (sse([*A[:-2], {**A[-2], "delta": None}, A[-1]]), PLAINLY, {"delta", "finish_reason"}),
     "calls in turns": (sse(mixed()), ["(", ".", "+0 tool_use t0 f", '0 {"a": ', "0 1}", "-0", "+1 tool_use t1 g", '1 {"b": ', "1 2}", "-1", "tool_use", ")"], {"block_index"}),
     "text in a thinking block": (
         sse(messages(block({"type": "thinking", "thinking": "", "signature": ""}, {"type": "thinking_delta", "thinking": "t"}, {"type": "text_delta", "text": "a"}))),

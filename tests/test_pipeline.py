@@ -247,7 +247,7 @@ def test_role_and_index_are_added() -> None:
     body = event({**META, "choices": [{"delta": {"content": "Hi"}, "finish_reason": None}]}) + event("[DONE]")
     made = pipeline()
     answer = read(made.feed(body) + made.close())
-    assert (answer.all_faults, answer.only.content, made.rules) == ([], "Hi", ["choice_index", "role"])
+    assert (answer.all_faults, answer.only.content, made.rules) == ([], "Hi", ["choice_index", "role", "finish_reason"])
 
 
 def test_comments_overtake_a_call_that_is_held_but_not_prose() -> None:
@@ -294,7 +294,7 @@ def test_where_the_bytes_are_no_use_a_translation_goes_on_though_it_is_slow() ->
 
 
 def test_what_is_given_up_twice_was_given_up_for_the_first_reason() -> None:
-    body = stream(["a <|tool_call_begin|>"], finish=None)
+    body = stream(["a <|tool_call_begin|>"])
     made = pipeline()
     out = made.feed(body) + made.give_up("the first") + made.give_up("the second") + made.close()
     assert (out, made.error) == (body, "the first")

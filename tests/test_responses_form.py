@@ -451,7 +451,7 @@ DONE_LINE = "data: [DONE]\n\n"
     [
         (less()[:-1], {}, ["response_output", "finish_reason", "usage_estimated"]),
         (less("item.done")[:-1], {"seals": [""]}, ["response_output", "finish_reason", "usage_estimated"]),
-        (less(".done", parts=ALL[:2])[:-1], {"seals": [""], "calls": [], "order": ITEMS[:2]}, ["response_output", "usage_estimated"]),
+        (less(".done", parts=ALL[:2])[:-1], {"seals": [""], "calls": [], "order": ITEMS[:2]}, ["response_output", "finish_reason", "usage_estimated"]),
     ],
     ids=["all", "no item.done", "no done"],
 )

@@ -81,8 +81,9 @@ RULES = {
     ),
     "role": Rule("The first delta got its role, assistant.", "SDKs make the message of it."),
     "finish_reason": Rule(
-        "The finish reason was set right: tool_calls if there was a call, and only then.",
-        "Agents go by it: after `stop` they end their turn and run no tool; after `tool_calls` without a call they wait.",
+        "The finish reason was set right: tool_calls if there was a call, and only then; or made, where there was none.",
+        "Agents go by it: after `stop` they end their turn and run no tool; after `tool_calls` without a call they wait; without "
+        "any they try again.",
     ),
     "finish_order": Rule(
         "A finish reason that came too early was put behind the text and calls that followed it.",

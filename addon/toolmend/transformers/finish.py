@@ -1,5 +1,7 @@
 """The finish reason: `tool_calls` if and only if there was a call; once, and behind everything that is said.
 
+A message that ends well without any gets one: agents take it for broken off (opencode#43379).
+
 Rule of this file: a reason that can be believed leaves at once, as it came: the next event may never come, and nobody can
 send behind an upstream that drops the connection. One in doubt waits for the next event, which is on its heels (usage,
 `[DONE]`, the end of the body): it came with text, as from upstreams that put a reason on each chunk; or nothing was said
@@ -140,16 +142,16 @@ class FinishReason:
         return [Frame(None, tuple(events), touched=True)] if events else []
 
     def _end(self, frame: Frame) -> Frame:
-        """The end of the message: late reasons stand right in front of it, and those of calls that have none.
+        """The end of the message: late reasons stand right in front of it, and those of choices that have none.
 
-        A call that was broken off has none, and neither has any behind an error: it would look complete.
+        A call that was broken off has none, and neither has anything behind an error: it would look complete.
         """
         events = [self._right(event) if isinstance(event, Finish) else event for event in frame.events]
         behind = self._put_behind()
         broken = {choice for choice, _ in self._open}
-        missing = () if self._failed else sorted(self._called - self._finished.keys() - broken)
+        missing = () if self._failed else sorted(self._spoke - self._finished.keys() - broken)
         if missing and "finish_reason" not in self._off:
             self._fired("finish_reason")
-            behind += (Finish("tool_calls", choice) for choice in missing)
+            behind += (Finish("tool_calls" if choice in self._called else "stop", choice) for choice in missing)
         at = events.index(MessageEnd())
         return with_events(frame, [*events[:at], *behind, *events[at:]])
