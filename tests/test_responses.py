@@ -428,7 +428,6 @@ REGULAR = {
     "almost": turn(message(0, ["a <|tool", "_calls are x <", "|"])),
     "no numbers": turn(TEXT, numbered=False),
     "comments": [*turn(TEXT)[:3], ": keep-alive\n\n", *turn(TEXT)[3:5], ": x\n\n", *turn(TEXT)[5:], "data: [DONE]\n\n"],
-    "a response that is none": [{**turn(TEXT)[0], "response": None}, *turn(TEXT)[1:]],
     "an item that is none": turn([{**TEXT[0], "item": None}], TEXT),
     "garbage": ["data: {\n\n", "data: 7\n\n", 'data: {"type": 3}\n\n', *turn(TEXT)],
 }

@@ -116,8 +116,8 @@ LACKING: dict[str, tuple[Events, dict[str, Any], list[str]]] = {
     "the call_id, in the end": (saying("custom_tool_call", call_id=None), {}, ["item_done"]),
     "the text, in the end": (saying("message", content=[]), {}, ["item_done"]),
     "numbers": (bare(less("item.done"), "sequence_number"), {}, ["item_done"]),
-    "ids": (bare(less("item.done"), "item_id"), {}, ["item_done"]),
-    "parts and ids": (bare(less("part.added"), "item_id"), {}, ["item_added"]),
+    "ids": (bare(less("item.done"), "item_id"), {"seals": ["", "gAAA"], "order": [*ITEMS, "reasoning"]}, ["item_id", "item_done"]),
+    "parts and ids": (bare(less("part.added"), "item_id"), {}, ["item_id", "item_added"]),
     "too long": (
         less(".done", parts=[message(0, ["Hi"])], end={**INCOMPLETE, "incomplete_details": {"reason": "max_output_tokens"}}, output=[]),
         {"text": "Hi", "reasoning": "", "seals": [], "calls": [], "order": ["message"], "stop_reason": "incomplete/max_output_tokens"}, ["item_done", "response_output"],
@@ -221,7 +221,7 @@ def test_any_kinds_of_events_may_be_missing(gone: set[Any], output: Any, ids: bo
 
 
 def test_what_is_off_leaves_as_it_came() -> None:
-    off = Settings(off=Off(frozenset({"item_added", "item_done", "item_index", "response_output"})))
+    off = Settings(off=Off(frozenset({"item_added", "item_id", "item_done", "item_index", "response_output"})))
     for name, (events, _, _) in LACKING.items():
         body = body_of(events)
         assert mended(body, lambda: pipeline(settings=off), splits=5) == body, name
@@ -307,8 +307,83 @@ def changed(member: str, change: Callable[[int], Any], of: str = "") -> Events:
     return [{**event, member: change(event[member])} if member in event and event["type"].endswith(of) else event for event in events]
 
 
-ODD: dict[str, tuple[Events, dict[str, Any], list[str]]] = {
+def item_changed(of: str, **members: Any) -> Events:
+    """The turn with other members in the items of events whose type ends so; ... is none."""
+    def other(item: dict[str, Any]) -> dict[str, Any]:
+        return {name: value for name, value in {**item, **members}.items() if value is not ...}
+
+    return [{**event, "item": other(event["item"])} if "item" in event and event["type"].endswith(of) else event for event in turn(*ALL)]
+
+
+def response_changed(*names: str, **members: Any) -> Events:
+    """The turn with other members in the response of the events of this name; ... is none."""
+    events = turn(*ALL)
+    for event in events:
+        if event["type"].endswith(names):
+            event["response"] = {name: value for name, value in {**event["response"], **members}.items() if value is not ...}
+    return events
+
+
+def untyped(of: str = "") -> list[str]:
+    """The turn, as text, with the type in the event line alone."""
+    turned = [(event["type"], bare([event], "type")[0] if event["type"].endswith(of) else event) for event in turn(*ALL)]
+    return [f"event: {name}\ndata: {json.dumps(event)}\n\n" for name, event in turned]
+
+
+CALLED = turn(*ALL)[-1]["response"]["output"][2:]
+BEGIN = (".created", ".in_progress")
+COUNTS = {"input_tokens": 25, "output_tokens": 9, "total_tokens": 34}
+USED = {**COUNTS, "input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 0}}
+ODD: dict[str, tuple[list[Any], dict[str, Any], list[str]]] = {
     # as LACKING
+    "changing ids": (changing(turn(*ALL)), {}, ["item_id"]),
+    "changing ids, and no end": (
+        changing(less("item.done")), {"seals": ["", "gAAA"], "order": [*ITEMS, "reasoning"]}, ["item_id", "item_done"],
+    ),
+    "no ids in events": (bare(turn(*ALL), "item_id"), {}, ["item_id"]),
+    "no ids of items": (item_changed(".added", id=...), {}, ["item_id"]),
+    "null ids of items": (item_changed("item.added", id=None), {}, ["item_id"]),
+    "no ids at the end of items": (item_changed("item.done", id=..., item_id="x", output_index=0), {}, ["item_id"]),
+    "no places but of items": (
+        [bare([event], "output_index")[0] if "item_id" in event else event for event in turn(*ALL)], {}, ["item_index"],
+    ),
+    "no reasoning in parts": ([event for event in turn(*ALL) if "summary_part" not in event["type"]], {}, ["item_added"]),
+    "no place of a summary": (bare(turn(*ALL), "summary_index"), {}, ["item_index"]),
+    "vLLM's reasoning": (
+        [{**event, "type": event["type"].replace("content_part", "reasoning_part")} if event.get("output_index") == 0 else event
+         for event in turn(reasoning(0, ["H", "m"], "thought"), *ALL[1:])],
+        {}, ["event_name"],
+    ),
+    "no content to begin with": (item_changed("item.added", content=..., summary=None, arguments=..., input=None), {}, ["item_added"]),
+    "parts without a text": (
+        [{**event, "part": {"type": event["part"]["type"]}} if event["type"].endswith("part.added") else event for event in turn(*ALL)], {}, ["item_added"],
+    ),
+    "a text, empty at its end": (changed("text", lambda _: "", "text.done"), {}, ["item_done"]),
+    "no text at its end": (bare(turn(*ALL), "text"), {}, ["item_done"]),
+    "no arguments at their end": (bare(turn(*ALL), "arguments", "input"), {}, ["item_done"]),
+    "no place of the end of a text": (
+        [bare([event], "content_index")[0] if event["type"].endswith(("text.done", "part.done")) else event for event in turn(*ALL)], {}, ["item_index"],
+    ),
+    "no status in the end": (item_changed("item.done", status=...), {}, ["item_done"]),
+    "no role in the end": (saying("message", role=None), {}, ["item_done"]),
+    "no summary in the end": (saying("reasoning", summary=None), {}, ["item_done"]),
+    "types in the event lines alone": (untyped(), {}, ["event_name"]),
+    "one type in the event line alone": (untyped("arguments.done"), {}, ["event_name"]),
+    "a response without members": ([*({**event, "response": {}} for event in turn(*ALL)[:2]), *turn(*ALL)[2:]], {}, ["response_fields"]),
+    "a response that is none": ([*({**event, "response": None} for event in turn(*ALL)[:2]), *turn(*ALL)[2:]], {}, ["response_fields"]),
+    "a response in the event": ([{**event, **event.get("response", {}), "response": None} for event in turn(*ALL)], {}, ["response_fields"]),
+    "no output to begin with": (response_changed(*BEGIN, output=None), {}, ["response_fields"]),
+    "no time and no model to begin with": (response_changed(*BEGIN, created_at=..., model=...), {}, ["response_fields"]),
+    "another id in the second event": (response_changed(".in_progress", id="resp_2"), {}, ["response_fields"]),
+    "no details of usage": (response_changed(".completed", usage=COUNTS), {}, ["usage"]),
+    "no counts in the details of usage": (
+        response_changed(".completed", usage={**COUNTS, "input_tokens_details": {"text_tokens": 1}, "output_tokens_details": {"reasoning_tokens": None}}), {}, ["usage"],
+    ),
+    "no total of usage": (response_changed(".completed", usage={name: count for name, count in USED.items() if name != "total_tokens"}), {}, ["usage"]),
+    "usage as in Chat Completions": (
+        response_changed(".completed", usage={"prompt_tokens": 25, "completion_tokens": 9, "prompt_tokens_details": None}), {}, ["usage"],
+    ),
+    "usage of nothing": (response_changed(".completed", usage={}), {}, ["usage"]),
     "no place": (bare(turn(*ALL), "output_index"), {}, ["item_index"]),
     "no place, and no end": (
         bare(less("item.done"), "output_index"), {"seals": ["", "gAAA"], "order": [*ITEMS, "reasoning"]}, ["item_index", "item_done"],
@@ -345,8 +420,13 @@ def test_what_is_odd_is_put_right(name: str) -> None:
         fired.append(made.rules)
         return made
 
-    assert heard(mended(body_of(events), make)) == TOLD | expected
-    assert all(names == rules for names in fired)
+    body = mended(body_of(events), make)
+    assert heard(body) == TOLD | expected
+    assert all(names == rules for names in fired), fired[0]
+    if name not in ("a response without members", "a response that is none"):  # its id is known in the end alone
+        final = accumulate(iter([body]))
+        assert final.output_text == TOLD["text"]
+        assert [wire.call_id for wire in final.output if hasattr(wire, "call_id")] == [each.id for each in TOLD["calls"]]
 
 
 def at_the_end(*parts: Events) -> Events:
@@ -368,17 +448,10 @@ WHOLE: dict[str, Events] = {
     "other ids at the end": renamed(turn(*ALL)),
     "other ids at the end, equal calls": renamed(EQUAL),
     "other ids at the end, the second of equal calls": [*renamed(EQUAL)[:-1], {"type": "response.completed", "response": {**DONE, "output": [output_of(EQUAL)[0], output_of(renamed(EQUAL))[1]]}}],
-    "changing ids": changing(turn(*ALL)),
-    "no ids": bare(turn(*ALL), "item_id"),
     "no numbers": bare(turn(*ALL), "sequence_number"),
     "numbers from 1": [{**event, "sequence_number": n} for n, event in enumerate(turn(*ALL), 1)],
     "each twice": [event for each in turn(*ALL) for event in (each, each)],
     "from the middle on": turn(*ALL)[5:],
-    "no reasoning in parts": [event for event in turn(*ALL) if "summary_part" not in event["type"]],
-    "vLLM's reasoning": [
-        {**event, "type": event["type"].replace("content_part", "reasoning_part")} if event.get("output_index") == 0 else event
-        for event in turn(reasoning(0, ["Hm"], "thought", ""), message(1, ["Hi"]))
-    ],
     "sealed without a word": turn([reasoning(0, ["Hm"])[0], {**reasoning(0, ["Hm"])[-1], "item": {"id": "rs_0", "type": "reasoning", "summary": [], "encrypted_content": "gAAA"}}]),
     "a message without a word": turn(NO_WORD, call(1, HALVES)),
     "a message without a word, which the output has not": [*turn(NO_WORD)[:-1], {"type": "response.completed", "response": DONE}],
@@ -424,6 +497,17 @@ def test_a_whole_response_has_no_form() -> None:
     body = json.dumps(turn(*ALL)[-1]["response"]).encode()
     made = pipeline()
     assert (made.message(body), made.rules) == (body, [])
+
+
+def test_a_whole_response_gets_ids_and_counts() -> None:
+    response = turn(*ALL)[-1]["response"]
+    bare_output = [{name: value for name, value in wire.items() if name != "id"} for wire in response["output"]]
+    made = pipeline()
+    out = json.loads(made.message(json.dumps({**response, "output": bare_output, "usage": COUNTS}).encode()))
+    assert made.rules == ["usage", "item_id"]
+    assert out["usage"] == {**USED, "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0}}
+    assert all(isinstance(wire["id"], str) and wire["id"] for wire in out["output"])
+    assert [{name: value for name, value in wire.items() if name != "id"} for wire in out["output"][2:]] == bare_output[2:]
 
 
 # what breaks off, or ends with [DONE]

@@ -94,7 +94,10 @@ RULES = {
         "The answer was ended at a stop sequence of the request, and tells which it was.",
         "The upstream knows no such sequences, or not so many; the client relies on it that nothing comes behind one.",
     ),
-    "usage": Rule("An event got the usage that it lacked.", "SDKs look into it without asking."),
+    "usage": Rule(
+        "The usage got the counts that it lacked, or was added; one that was no number became one.",
+        "SDKs look into it without asking, and Codex takes an answer that lacks one for broken off.",
+    ),
     "usage_estimated": Rule(
         "The tokens were estimated.",
         "The upstream told none, and the client needs them to know when its context is full.",
@@ -120,6 +123,10 @@ RULES = {
         "An item of the output, or a part of its text, was announced that the provider did not announce.",
         "SDKs fail at a delta of what they do not know, and Codex does not show it.",
     ),
+    "item_id": Rule(
+        "An item of the output got the id that it lacked, and all of its events the one that it was announced by.",
+        "SDKs find an item by its id, and fail where an event has none, or one that they do not know.",
+    ),
     "item_index": Rule(
         "The items of the output were counted anew.",
         "SDKs tell items by their place, and fail where one has none, or another's.",
@@ -127,6 +134,10 @@ RULES = {
     "item_done": Rule(
         "An item of the output, or a part of it, was ended that was left open, or whose end did not say all of it.",
         "Codex and others take a message and a call only from the end of its item: they would run no tool.",
+    ),
+    "response_fields": Rule(
+        "The response got the id, time, model or list of output that it lacked where it began.",
+        "SDKs make their answer of it, and fail without.",
     ),
     "response_output": Rule(
         "The last event of the response was made, or got the items that its output lacked.",

@@ -21,7 +21,7 @@ from .leaves import Path
 from .responses_items import MAX_KEPT
 from .responses_mend import Mending, mended
 from .responses_read import Reading
-from .responses_shapes import DELTAS, newer, understood
+from .responses_shapes import DELTAS, OTHERWISE, newer, understood
 from .shape import ROOM, Shape
 
 _SAYS = frozenset({"type", "item_id", "output_index", "content_index", "summary_index", "delta"})
@@ -48,11 +48,15 @@ class Responses:
         if sse.ends:
             events = self._reading.done()
             return Frame(sse, events, touched=not self._reading.regular)
-        data = _data(sse) if sse.data else {}
+        said = _said(sse)
+        data = _typed(sse, said)
         if not data or self._is_again(sse, data):
             return Frame(sse)
         self._last = sse, data
         events = self._reading.feed(*(newer(data) if self._reply.translates else (data["type"], data)))
+        if data is not said and data["type"].startswith("response."):
+            self._reply.fired("event_name")
+            self._reading.regular = False
         self._learn(sse, data, events)
         return Frame(sse, events, touched=not self._reading.regular)
 
@@ -165,17 +169,23 @@ class Responses:
         if self._last[0] is sse:
             return self._last[1]
         try:
-            return _data(sse)
+            return _typed(sse, _said(sse))
         except json_text.NotJSON:
             return {}
 
 
-def _data(sse: ServerSentEvent) -> dict[str, Any]:
-    """The object that an event holds, with its type; an empty one if there is none."""
+def _said(sse: ServerSentEvent) -> dict[str, Any]:
+    """The object that an event holds; an empty one if there is none."""
     data = json_text.loads(sse.data) if sse.data else None
-    if not isinstance(data, dict):
-        return {}
-    return data if isinstance(data.get("type"), str) else {**data, "type": sse.event.decode(errors="replace")}
+    return data if isinstance(data, dict) else {}
+
+
+def _typed(sse: ServerSentEvent, said: dict[str, Any]) -> dict[str, Any]:
+    """The same with its type, as OpenAI calls it: where the data have none, the event is named by it."""
+    type_ = said.get("type")
+    name = type_ if isinstance(type_, str) and type_ else sse.event.decode(errors="replace")
+    name = OTHERWISE.get(name, name)
+    return said if not said or name == type_ else {**said, "type": name}
 
 
 def _announces(data: dict[str, Any]) -> bool:

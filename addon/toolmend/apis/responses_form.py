@@ -1,27 +1,34 @@
 """What a Responses stream owes its client, and what of it is missing: the names of the rules, by the events.
 
-    item_added         output_item.added, content_part.added
-    item_index         an output_index that no other item has; a content_index, from 0
+    item_added         output_item.added, content_part.added, reasoning_summary_part.added
+    item_id            an id of each item, and the same one in all of its events
+    item_index         an output_index that no other item has, and the same one in all of its events; a content_index, from 0
     item_done          output_text.done, content_part.done, function_call_arguments.done, output_item.done
     response_output    completed with all items, and the id of the response
+    response_fields    the id, time, model and list of output of the response, from its first event on
 
 Servers leave out any of them: output_item.done (hermes-agent#92764, opencode#37159), text.done (ogx#5309), content_part.done
 (opencode-llm-proxy#48), content_part.added (sub2api#4468), all in front of a delta (litellm#22102), calls in the output
 (bifrost#2120), all of the output (litellm#41009); vLLM has put all items at place 0, and OpenAI's SDKs refuse the second one,
 and parts at places that they do not have (vLLM#45742); Lemonade has no places (lemonade#3607), and others no id in the end, which
-Codex needs. Clients take calls from output_item.done alone, texts where a part was announced, and the answer from the last event.
+Codex needs. llama.cpp has calls without an id, and no time and model when it begins (llama.cpp#20607); Bedrock has no id where
+a call ends (opencode#46885), and Copilot another in each event (litellm#30071): the Vercel AI SDK fails at all of them, and
+OpenAI's at most. Clients take calls from output_item.done alone, texts where a part was announced, and the answer from the last
+event; some take a text from its `done` (CliRelay#1053).
 
 Rule of this file: what is missing is told once it is missing for certain: a beginning where something is said without it, the
-end of an item at the last event, for some close all items there, in any order. Nobody asks for the parts of reasoning, and vLLM
-calls them otherwise. XX Without a `created` the response has no id to be announced by; SDKs refuse it, and Codex does not.
+end of an item at the last event, for some close all items there, in any order. The id of an item is the one that it was announced
+by. XX Without a `created` the response has no id to be announced by; SDKs refuse it, and Codex does not.
 """
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import inf
 from typing import Any
 
 from .responses_known import Heard
-from .responses_shapes import CALLS, PARTS, Shape
+from .responses_object import lacks
+from .responses_shapes import CALLS, PARTS, Shape, understood
 
 
 class Form:
@@ -33,22 +40,42 @@ class Form:
         self._bare_end = bare_end
         self._places: set[int] = set()
         self._id: Any = None
+        self._same = {"item_id": True, "item_index": True}  # so far, in all events of an item
         self.counting = True  # the parts of messages
+
+    def whole(self, output: Iterable[Any]) -> None:
+        """The answer is no stream, and holds these items: all that it owes is their ids."""
+        if self.watching and any(understood(wire) and not wire.get("id") for wire in output):
+            self._mended("item_id")
+        self.watching = False
 
     def begins(self, number: Any) -> None:
         """The first event of the response has this number."""
         if type(number) is int and number > 1:
             self.watching = False  # a stream that was asked for from there on
 
-    def added(self, item: Heard, place: Any) -> None:
+    def added(self, item: Heard, place: Any, wire: Mapping[str, Any]) -> None:
         """An item is announced, at this place."""
-        if self.watching and not item.added and (type(place) is not int or place in self._places):
-            self._mended("item_index")
+        if self.watching and not item.added:
+            if type(place) is not int or place in self._places:
+                self._mended("item_index")
+            if not item.id:
+                self._mended("item_id")
+            if not _begins(wire):
+                self._mended("item_added")
         if type(place) is int:
             self._places.add(place)
         item.added = True
         if not item.over:
             item.part = CALLS.get(item.type, item.part)
+
+    def placed(self, item: Heard, id_: Any, place: Any) -> None:
+        """An event of an item calls it so. Where they differ once, all is told anew, and nobody looks any more."""
+        if self.watching and item.added:
+            for rule, same in (("item_id", id_ == item.id), ("item_index", place == item.place)):
+                if self._same[rule] and not same:
+                    self._same[rule] = False
+                    self._mended(rule)
 
     def part_added(self, item: Heard, shape: Shape, data: Mapping[str, Any]) -> None:
         """A part is announced."""
@@ -60,6 +87,8 @@ class Form:
         self._counts(item, shape, index)
         if self.watching and (not item.added or self._unended(item)):
             self._mended("item_done" if item.added else "item_added")
+        elif self.watching and not isinstance(data["part"].get(shape.member), str):
+            self._mended("item_added")
         item.added, item.part, item.said = True, shape, False
 
     def said_in(self, item: Heard, shape: Shape, data: Mapping[str, Any]) -> None:
@@ -67,13 +96,22 @@ class Form:
         if item.parts:
             self._counts(item, shape, data.get(shape.index))
 
+    def told(self, item: Heard, shape: Shape, data: Mapping[str, Any], text: Any) -> None:
+        """The whole of a text, or of arguments, is told."""
+        if shape.part:
+            self.said_in(item, shape, data)
+        lacking = text is None or (text == "" and any(item.told.get((shape.part, shape.index_in(data)), ())))
+        if lacking and self.watching and item.added and not item.over:
+            self._mended("item_done")
+
     def _counts(self, item: Heard, shape: Shape, index: Any) -> None:
-        if self.watching and self.counting and shape.item == "message" and not (type(index) is int and 0 <= index < item.parts):
+        parts = item.parts if shape.item == "message" else inf  # reasoning may be counted anyhow
+        if self.watching and self.counting and not (type(index) is int and (0 <= index < parts)):
             self._mended("item_index")
 
     def tells(self, item: Heard, shape: Shape) -> None:
         """Something is said that is not known to be announced."""
-        if self.watching and not (item.added and shape.item == "reasoning"):
+        if self.watching:
             self._mended("item_added")
         item.added, item.part, item.said = True, shape, False
 
@@ -94,6 +132,8 @@ class Form:
 
     def names(self, response: Any) -> None:
         """The response begins, and has its id."""
+        if self.watching and lacks(response, self._id):
+            self._mended("response_fields")
         self._id = self._id or (response.get("id") if isinstance(response, dict) else None)
 
     def named(self, response: Mapping[str, Any]) -> None:
@@ -126,6 +166,14 @@ class Form:
         return _told(item) if part.part else not item.said
 
 
+def _begins(wire: Mapping[str, Any]) -> bool:
+    """Whether the announcement of an item has what is to become of it."""
+    call = CALLS.get(wire["type"])
+    if call:
+        return isinstance(wire.get(call.member), str)
+    return isinstance(wire.get("content" if wire["type"] == "message" else "summary"), list)
+
+
 def _told(item: Heard) -> bool:
     return any(piece for pieces in item.told.values() for piece in pieces)
 
@@ -137,10 +185,12 @@ def _says(wire: Mapping[str, Any]) -> bool:
 def _says_less(item: Heard, wire: Mapping[str, Any]) -> bool:
     """Whether the end of an item leaves out what was told of it."""
     if item.type in CALLS:
-        told = (_told(item), item.name, item.call_id not in ("", item.id))
-        tells = (wire.get(CALLS[item.type].member), wire.get("name"), wire.get("call_id"))
+        told = (_told(item), item.name, item.call_id not in ("", item.id), True)
+        tells = (wire.get(CALLS[item.type].member), wire.get("name"), wire.get("call_id"), wire.get("status"))
         return any(before and not now for before, now in zip(told, tells, strict=True))
+    if item.type == "reasoning":
+        return not isinstance(wire.get("summary"), list)
     parts = wire.get("content") if item.type == "message" else None
     parts = [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
     said = [part.get(shape.member) for part in parts if (shape := PARTS.get(str(part.get("type"))))]
-    return item.type == "message" and _told(item) and not any(said)
+    return _told(item) and not (wire.get("role") and wire.get("status") and any(said))

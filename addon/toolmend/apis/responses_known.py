@@ -25,6 +25,7 @@ class Heard:
 
     type: str
     id: str
+    place: int | None
     placed: bool
     told: dict[tuple[str, int], list[str]] = field(default_factory=dict)
     call_id: str = ""
@@ -114,7 +115,7 @@ class Known:
             elif not id_:
                 item = next((item for item in reversed(self.items) if item.type == type_), None)
         if item is None or item.type != type_:
-            item = Heard(type_, id_, id_ != "" or place is not None)
+            item = Heard(type_, id_, place, id_ != "" or place is not None)
             self.items.append(item)
             if not (item.placed or new):
                 self._unplaced.append(item)

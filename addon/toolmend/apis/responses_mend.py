@@ -18,7 +18,7 @@ from ..sse import ServerSentEvent
 from .codec import Reply
 from .responses_follow import FRAMES, LIFE, TEXTS, Announced, Followed, announced_as
 from .responses_items import Output
-from .responses_object import ENDS, begun, estimate, failed, usage_object
+from .responses_object import ENDS, begun, counted, estimate, failed, filled, lacks, miscounted, response_in, usage_object
 from .responses_shapes import CALLS, TERMINAL, Item, Shape, understood
 from .responses_whole import Wires
 
@@ -123,7 +123,8 @@ class Mending(Followed):
         if item.part and member and wire.get(member) and isinstance(wire[member], str):
             item.part.pieces = [wire[member]]
         self._cite(item, wire)
-        own = {name: value for name, value in wire.items() if name not in (*_TOLD, member)}
+        kept = (*_TOLD, member, *(name for name, value in wire.items() if value is None and name in item.wire))
+        own = {name: value for name, value in wire.items() if name not in kept}
         status = wire.get("status")
         self.finish(item, status if isinstance(status, str) else "completed", own)
         self._drain()
@@ -142,7 +143,11 @@ class Mending(Followed):
         place = data.get("output_index")
         changed = {**data, "sequence_number": self.sequence}
         if data.get("type") in LIFE:
-            self._note_response(data)
+            told = response_in(data)
+            if lacks(told, self._response.get("id")):
+                told = filled(told, self._response, begun(self._reply))
+            changed["response"] = told
+            self._note_response(changed)
         elif type(place) is int:
             if item is None and place in self._places:
                 return
@@ -174,7 +179,7 @@ class Mending(Followed):
             item.part.annotations.append(changed["annotation"])
 
     def _last(self, type_: str, data: Mapping[str, Any], events: Sequence[Event]) -> None:
-        response = data.get("response")
+        response = response_in(data)
         response = response if isinstance(response, dict) else self._response
         if not response.get("id") and "id" in self._response:
             response = {**response, "id": self._response["id"]}
@@ -279,4 +284,6 @@ def mended(response: Mapping[str, Any], finish_reason: str | None, output: Outpu
         if response.get("status") != status:
             changed |= {"status": status, "incomplete_details": {"reason": reason} if reason else None}
     changed["output"] = output.output()
+    if miscounted(changed.get("usage")):
+        changed["usage"] = counted(changed["usage"])
     return changed

@@ -6,7 +6,7 @@
 Rule of this file: values only, nothing is remembered. What the request does not say is null or the API's default.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .. import ids
@@ -134,15 +134,71 @@ def estimate(reply: Reply, size: int) -> Usage:
 
 
 def usage_of(usage: Mapping[str, Any]) -> Usage:
-    """The counts of a usage object; what is missing counts 0."""
-    read, written = (_object(usage.get(name)) for name in ("input_tokens_details", "output_tokens_details"))
+    """The counts of a usage object; what is missing counts 0. Some have them as Chat Completions does."""
+    names = ("input_tokens", "output_tokens", "input_tokens_details", "output_tokens_details")
+    others = ("prompt_tokens", "completion_tokens", "prompt_tokens_details", "completion_tokens_details")
+    given, made, read, written = (usage.get(name) or usage.get(other) for name, other in zip(names, others, strict=True))
     return Usage(
-        count(usage.get("input_tokens")),
-        count(usage.get("output_tokens")),
-        count(read.get("cached_tokens")),
-        count(read.get("cache_write_tokens")),
-        count(written.get("reasoning_tokens")),
+        count(given),
+        count(made),
+        count(_object(read).get("cached_tokens")),
+        count(_object(read).get("cache_write_tokens")),
+        count(_object(written).get("reasoning_tokens")),
     )
+
+
+_TOTALS = ("input_tokens", "output_tokens", "total_tokens")
+_DETAILS = (("input_tokens_details", "cached_tokens"), ("output_tokens_details", "reasoning_tokens"))
+
+
+def miscounted(usage: Any) -> bool:
+    """Whether a usage lacks a count, or has one that is no number: Codex takes an answer with such a one for broken off."""
+    if usage is None:
+        return False
+    told = _object(usage)
+    details = [_object(told.get(name)).get(member) for name, member in _DETAILS]
+    return any(type(value) is not int for value in (*(told.get(name) for name in _TOTALS), *details))
+
+
+def counted(usage: Any) -> dict[str, Any] | None:
+    """A usage with all counts; 0 where the upstream says nothing of one. None where it is none at all."""
+    if not isinstance(usage, dict):
+        return None
+    counts = usage_object(usage_of(usage))
+    for name, member in _DETAILS:
+        told = _object(usage.get(name))
+        counts[name] = {**counts[name], **told, member: counts[name][member]}
+    total = count(usage.get("total_tokens")) or counts["total_tokens"]
+    return {**usage, **counts, "total_tokens": total}
+
+
+def response_in(data: Mapping[str, Any]) -> Any:
+    """The response that an event tells of; some have its members in the event itself."""
+    response = data.get("response")
+    return data if response is None and data.get("object") == "response" else response
+
+
+_FIELDS: dict[str, Callable[[Any], object]] = {
+    "id": lambda value: isinstance(value, str) and value,
+    "object": lambda value: isinstance(value, str),
+    "created_at": lambda value: type(value) in (int, float),
+    "model": lambda value: isinstance(value, str),
+    "output": lambda value: isinstance(value, list),
+}
+"""What SDKs look into without asking, of a response that is not over."""
+
+
+def lacks(response: Any, id_: Any) -> bool:
+    """Whether a response lacks any of it. `id_`: that it has had, if any."""
+    given = _object(response)
+    return not all(fits(given.get(name)) for name, fits in _FIELDS.items()) or bool(id_ and given["id"] != id_)
+
+
+def filled(response: Any, before: Mapping[str, Any], first: Mapping[str, Any]) -> dict[str, Any]:
+    """A response with what it lacks: as it was told before, or else as it is in the `first` event of one."""
+    given, known = _object(response), {**first, **before}
+    whole = {name: given[name] if fits(given.get(name)) else known[name] for name, fits in _FIELDS.items()}
+    return {**given, **whole, "id": before.get("id") or whole["id"]}
 
 
 def finish_reason(status: str, response: Mapping[str, Any], *, called: bool) -> str:

@@ -39,7 +39,7 @@ from .lost import CITED, OTHER
 from .responses_form import Form
 from .responses_items import MAX_KEPT
 from .responses_known import Heard, Known, Unclaimed
-from .responses_object import error_of, finish_reason, usage_of
+from .responses_object import error_of, finish_reason, miscounted, response_in, usage_of
 from .responses_shapes import CALLS, DELTAS, DONES, ENDS, FRAMES, INPUT, PARTS, TERMINAL, Shape, understood
 
 _SPOKEN: dict[str, type[TextDelta | RefusalDelta | ReasoningDelta]] = {"output_text": TextDelta, "refusal": RefusalDelta}
@@ -86,6 +86,7 @@ class Reading:
             self._delta(delta, data)
         elif done:
             item = self._item(data, done)
+            self._form.told(item, done, data, data.get(done.member))
             self._done(done, item, data)
             item.said = True
         elif type_ in FRAMES:
@@ -96,11 +97,15 @@ class Reading:
                 new = type_.endswith("added")
                 call_id = wire.get("call_id", "")
                 item = self._known.find(wire.get("id"), data.get("output_index"), wire["type"], new=new, call_id=call_id)
-                self._announced(item, wire, data.get("output_index")) if new else self._done_with(item, wire)
+                if new:
+                    self._announced(item, wire, data.get("output_index"))
+                else:
+                    self._form.placed(item, wire.get("id"), data.get("output_index"))
+                    self._done_with(item, wire)
             elif isinstance(wire, dict) and wire.get("type"):
                 self._note(OTHER)
         elif type_ in TERMINAL:
-            response = data.get("response")
+            response = response_in(data)
             status = response.get("status") if isinstance(response, dict) else None
             # some upstreams have one event for every end, and the response tells which it is
             self._last(status if status in ENDS else type_.partition(".")[2], response)
@@ -134,9 +139,16 @@ class Reading:
         """A whole response."""
         if response.get("error"):
             return (error_of(response["error"]),)
-        self._form.watching = False
+        self._counts(response)
+        output = response.get("output")
+        self._form.whole(output if isinstance(output, list) else [])
         self._last(response.get("status"), response)
         return tuple(event for event in self._events if not isinstance(event, MessageEnd))
+
+    def _counts(self, response: Mapping[str, Any]) -> None:
+        """The tokens that it tells."""
+        if self._form.watching and miscounted(response.get("usage")):
+            self._mended("usage")
 
     def _start(self) -> None:
         if not self._started:
@@ -144,7 +156,9 @@ class Reading:
             self._events.append(MessageStart())
 
     def _item(self, data: Mapping[str, Any], shape: Shape) -> Heard:
-        return self._known.find(data.get("item_id"), data.get("output_index"), shape.item)
+        item = self._known.find(data.get("item_id"), data.get("output_index"), shape.item)
+        self._form.placed(item, data.get("item_id"), data.get("output_index"))
+        return item
 
     def _delta(self, shape: Shape, data: Mapping[str, Any]) -> None:
         delta = data.get("delta")
@@ -227,6 +241,7 @@ class Reading:
             return
         item, index = self._item(data, shape), shape.index_in(data)
         if ended:
+            self._form.told(item, shape, data, part.get(shape.member))
             self._rest(item, shape, index, part.get(shape.member))
             self._form.part_done(item, shape)
         else:
@@ -240,7 +255,7 @@ class Reading:
 
     def _announced(self, item: Heard, wire: Mapping[str, Any], place: Any) -> None:
         self._start()
-        self._form.added(item, place)
+        self._form.added(item, place, wire)
         if item.type not in CALLS:
             return
         self._names(item, wire)
@@ -343,6 +358,7 @@ class Reading:
             self._events.append(error_of(told, response))
             return
         output = response.get("output")
+        self._counts(response)
         self._form.named(response)
         self._output(output if isinstance(output, list) else [], complete=status != "incomplete")
         self._start()

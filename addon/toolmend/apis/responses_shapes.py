@@ -73,6 +73,9 @@ ENDS = ("completed", "incomplete", "failed", "cancelled")
 TERMINAL = frozenset({f"response.{end}" for end in (*ENDS, "done")})
 """The statuses of a response that is over, and what its last event may be called."""
 
+OTHERWISE = {f"response.reasoning_part.{end}": f"{THOUGHT.frame}.{end}" for end in ("added", "done")}
+"""What events are called by vLLM alone, and by OpenAI; its SDK in JavaScript fails at a name that it does not know."""
+
 _OLDER = {
     f"response.{older}.{end}": f"{shape.events}.{end}"
     for older, shape in (("reasoning", THOUGHT), ("reasoning_summary", SUMMARY))
