@@ -80,6 +80,8 @@ class Loop:
 
     def close(self) -> bytes:
         out = self._take(self._decoder.close())
+        last = self._codec.close()
+        out += b"".join(map(self._codec.encode, self._through([last], 0))) if last.events else b""
         for at, transformer in enumerate(self._transformers):
             out += b"".join(map(self._codec.encode, self._through(transformer.close(), at + 1)))
         return out + self._codec.held()
@@ -358,6 +360,8 @@ SIGNED = messages(thinking("Hm", signature="s"))
 A, TWO = messages(text("a", "b")), messages(text("a"), tool("t0", "f", "{}"), stop="tool_use")
 PLAINLY = ["(", ".", "+0 text", "0 a", "0 b", "-0", "end_turn", ")"]
 BOTH = ["(", ".", "+0 text", "0 a", "-0", "+1 tool_use t0 f", "1 {}", "-1", "tool_use", ")"]
+CALL = messages(text("a"), tool("t0", "f", '{"a":', "1}"), stop="tool_use")
+ASKED = [*BOTH[:6], '1 {"a":', "1 1}", *BOTH[7:]]
 IRREGULAR: dict[str, tuple[bytes, list[str], set[str]]] = {
     "no event lines": (sse(A).replace(b"event: ", b": "), PLAINLY, {"event_name"}),
     "another event line": (sse(A).replace(b"event: content_block_stop", b"event: message"), PLAINLY, {"event_name"}),
@@ -454,6 +458,39 @@ IRREGULAR: dict[str, tuple[bytes, list[str], set[str]]] = {
                                     {"message_start", "finish_order", "finish_reason"}),
     "all blocks behind message_delta": (sse([A[-2], *A[1:-2], A[-1]]), PLAINLY, {"message_start", "finish_order"}),
     "message_delta within a block": (sse([A[0], *A[:4], A[-2], *A[4:-2], A[-1]]), [*PLAINLY[:4], "-0", "+1 text", "1 b", "-1", *PLAINLY[-2:]], {"message_start", "block_index", "block_stop", "finish_order"}),
+    "arguments behind the stop of their block": (sse([*CALL[:7], CALL[8], CALL[7], *CALL[9:]]), ASKED, {"block_index"}),
+    "all arguments behind the stop of their block": (sse([*CALL[:6], CALL[8], *CALL[6:8], *CALL[9:]]), ASKED, {"block_index"}),
+    "arguments behind the stop of their block, and a stop": (sse([*CALL[:6], CALL[8], *CALL[6:]]), ASKED, {"block_index"}),
+    "arguments behind the stop of their block, and a ping": (sse([*CALL[:7], CALL[8], {"type": "ping"}, CALL[7], *CALL[9:]]), [*ASKED[:7], ".", *ASKED[7:]], {"block_index"}),
+    "message_delta within a call": (sse([*CALL[:7], CALL[9], *CALL[7:9], CALL[10]]), ASKED, {"block_stop"}),
+    "message_delta within a call that has no stop": (sse([*CALL[:7], CALL[9], CALL[7], CALL[10]]), ASKED, {"block_stop"}),
+    "message_delta in front of all arguments": (sse([*CALL[:6], CALL[9], *CALL[6:9], CALL[10]]), ASKED, {"block_stop"}),
+    "a text that its block begins with": (sse(messages(block({"type": "text", "text": "a"}, {"type": "text_delta", "text": "b"}))), PLAINLY, {"block_text"}),
+    "a text that its block begins with, and no more": (sse(messages(block({"type": "text", "text": "a"}))), [*PLAINLY[:4], *PLAINLY[5:]], {"block_text"}),
+    "a text that its block begins with, said again": (
+        sse(messages(block({"type": "text", "text": "a"}, {"type": "text_delta", "text": "a"}, {"type": "text_delta", "text": "b"}))), PLAINLY, {"block_text"},
+    ),
+    "thinking that its block begins with": (
+        sse(messages(block({"type": "thinking", "thinking": "Hm", "signature": "s"}))), ["(", ".", "+0 thinking", "0 Hm", "0 ~s", "-0", "end_turn", ")"], {"block_text"},
+    ),
+    "a signature that its block begins with": (
+        sse(messages(block({"type": "thinking", "thinking": "", "signature": "s"}, {"type": "thinking_delta", "thinking": "Hm"}))),
+        ["(", ".", "+0 thinking", "0 Hm", "0 ~s", "-0", "end_turn", ")"], {"block_text"},
+    ),
+    "no input to begin with": (sse([*TWO[:5], {**TWO[5], "content_block": {"type": "tool_use", "id": "t0", "name": "f"}}, *TWO[6:]]), BOTH, {"arguments"}),
+    "an empty delta": (sse([*A[:3], {**A[3], "delta": {}}, *A[3:]]), PLAINLY, {"delta"}),
+    "an empty block": (sse([*A[:2], {**A[2], "content_block": {}}, *A[3:]]), PLAINLY, {"delta", "block_index"}),
+    "tool_calls": (sse(messages(text("a"), tool("t0", "f", "{}"), stop="tool_calls")), BOTH, {"finish_reason"}),
+    "stop": (sse(messages(text("a", "b"), stop="stop")), PLAINLY, {"finish_reason"}),
+    "length": (sse(messages(text("a", "b"), stop="length")), [*PLAINLY[:-2], "max_tokens", ")"], {"finish_reason"}),
+    "counts that are text": (
+        sse([{**A[0], "message": {**A[0]["message"], "usage": {"input_tokens": "20", "output_tokens": None}}}, *A[1:-2], {**A[-2], "usage": {"output_tokens": "9"}}, A[-1]]),
+        PLAINLY, {"usage"},
+    ),
+    "no counts": (sse([{**A[0], "message": {**A[0]["message"], "usage": {}}}, *A[1:-2], {**A[-2], "usage": {"output_tokens": None}}, A[-1]]), PLAINLY, {"usage"}),
+    "an error that is text": (sse([*A[:-2], {"type": "error", "error": '{"message": "gone"}'}]), [*PLAINLY[:-2], "api_error: gone"], {"error_form"}),
+    "an error without a type": (sse([*A[:-2], {"type": "error", "error": {"message": "gone"}}]), [*PLAINLY[:-2], "api_error: gone"], {"error_form"}),
+    "an error of words": (sse([*A[:-2], {"type": "error", "message": "Overloaded"}]), [*PLAINLY[:-2], "overloaded_error: Overloaded"], {"error_form"}),
     "a message_delta at both ends": (sse([A[-2], *A[1:]]), PLAINLY, {"message_start", "finish_order", "finish_repeated"}),
 }  # fmt: skip
 
@@ -469,6 +506,37 @@ def test_irregular_streams(name: str) -> None:
         assert play(Loop, chunks) == whole
 
 
+AGAIN = {"type": "message_delta", "delta": {"stop_reason": None, "stop_sequence": None}, "usage": {"output_tokens": 12}}
+
+
+@pytest.mark.parametrize("delta", [{"stop_reason": None}, {}])
+@pytest.mark.parametrize("leaks", [True, False])
+def test_a_later_message_delta_takes_no_reason_back(delta: dict[str, Any], leaks: bool) -> None:
+    """SDKs forget the reason where one says none (anthropic-sdk-python#1940). Its counts are the last ones."""
+    stream = messages(text(LEAK), stop="tool_use") if leaks else CALL
+    body = sse([*stream[:-1], {**AGAIN, "delta": delta}, stream[-1]])
+    loop = Loop()
+    whole = loop.feed(body) + loop.close()
+    last = [json.loads(each.data or b"") for each in Decoder().feed(whole)][-2:]
+    assert (last[0]["delta"]["stop_reason"], last[0]["usage"]["output_tokens"], last[1]["type"]) == ("tool_use", 12, "message_stop")
+    assert "finish_repeated" in loop.rules
+    for chunks in cuts(body, 20):
+        assert play(Loop, chunks) == whole
+
+
+def test_arguments_of_a_call_that_stopped_behind_another_block() -> None:
+    """They are its own, and pass: clients that take them from there go by the index, too."""
+    one, two = messages(tool("t0", "f", '{"a":', "1}"), tool("t1", "g", "{}"), stop="tool_use"), messages()
+    body = sse([*one[:4], one[5], one[6], one[4], *one[7:]])
+    events, rules = decoded(body)
+    arguments = [(event.index, event.arguments) for event in events if isinstance(event, ToolCallDelta)]
+    assert (arguments, rules) == ([(0, '{"a":'), (0, "1}"), (1, "{}")], [])
+    assert {event.index for event in events if isinstance(event, ToolCallEnd)} == {0, 1}
+    for chunks in cuts(body, 20):
+        assert play(Loop, chunks) == body
+    assert play(Loop, [sse(two)]) == sse(two)
+
+
 def test_what_comes_behind_the_end_is_not_ours() -> None:
     """Clients that stop there never see it, and to others it is what the upstream says."""
     again = [*({**event, "index": 1} for event in tool("t0", "get_weather", CITY)), *messages(stop="tool_use")[-2:]]
@@ -480,6 +548,7 @@ def test_what_comes_behind_the_end_is_not_ours() -> None:
 WHY = {
     # name: the stream, what is told of it
     "the body is over": ([A[0], *A[:-1]], PLAINLY[:-1]),
+    "the body is over, and it was told within a call": ([*CALL[:7], CALL[9], *CALL[7:9]], ASKED[:-1]),
     "an error is the end": ([A[0], *A[:-1], {"type": "error", "error": {"type": "api_error", "message": "gone"}}], [*PLAINLY[:-1], "api_error: gone"]),
     "a block of the upstream's own came behind it": (
         [A[0], *A[:-1], *({**event, "index": 1} for event in SEARCH), *TWO[5:8], A[-1]],
@@ -619,6 +688,8 @@ MESSAGES: dict[str, tuple[list[Any], str, list[Any], str]] = {
     "a call without a name, and no tool fits": ([used("t", "", {"x": 1})], "tool_use", [said('{"x":1}')], "end_turn"),
     "broken off": ([said("Look. " + LEAK[: LEAK.index("}")])], "max_tokens", [said("Look. ")], "max_tokens"),
     "broken off, and nobody said so": ([said("Look. " + LEAK[: LEAK.index("}")])], "end_turn", [said("Look. ")], "end_turn"),
+    "a reason of another API": ([said("a"), OWN], "tool_calls", [said("a"), OWN], "tool_use"),
+    "a limit of another API": ([said("a")], "length", [said("a")], "max_tokens"),
     "thoughts beside what is not ours": ([thought("t"), SERVER, RESULT, said(LEAK), OWN], "tool_use", [thought("t"), SERVER, RESULT, FOUND_CALL, OWN], "tool_use"),
 }  # fmt: skip
 
@@ -629,6 +700,13 @@ def test_whole_messages(name: str) -> None:
     body = json.dumps(message(*content, stop=stop, context_management={"applied_edits": []}), indent=1).encode()
     out = Loop().message(body)
     assert json.loads(out) == message(*expected, stop=reason, context_management={"applied_edits": []})
+
+
+@pytest.mark.parametrize("usage", [None, {}, {"input_tokens": "3", "output_tokens": "4", "cache_read_input_tokens": None}])
+def test_a_whole_message_has_counts(usage: Any) -> None:
+    out = json.loads(Loop().message(json.dumps(message(said("a"), usage=usage)).encode()))
+    counts = {"input_tokens": 3, "output_tokens": 4} if usage else {"input_tokens": 0, "output_tokens": 0}
+    assert out == message(said("a"), usage=counts)
 
 
 @pytest.mark.parametrize(

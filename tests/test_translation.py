@@ -518,7 +518,9 @@ def test_no_arguments_are_made_up_for_a_call_that_a_limit_in_other_words_broke_o
 def test_a_reason_of_chat_in_a_messages_stream_is_told_as_what_it_means(target: str, word: str) -> None:
     body = legal.sse(legal.messages(legal.text("Hi there"), stop=word))
     translated("messages", target, body, Heard("Hi there", stop=word, counts=M_USAGE))
-    assert play(lambda: pipeline("messages", "messages"), [body]) == body
+    same = play(lambda: pipeline("messages", "messages"), [body])
+    assert (same == body) == (word == "error")  # which has no word there
+    assert JUDGES["messages"].read(same).stop_reason == {"length": "max_tokens", "content_filter": "refusal"}.get(word, word)
 
 
 @pytest.mark.parametrize("target", ["messages", "responses"])

@@ -89,7 +89,9 @@ RULES = {
         "A finish reason that came too early was put behind the text and calls that followed it.",
         "Clients stop reading there.",
     ),
-    "finish_repeated": Rule("A finish reason that was said again was left out.", "A message ends once."),
+    "finish_repeated": Rule(
+        "A finish reason that was said again was left out, or one that was taken back stands.", "A message ends once."
+    ),
     "stop_sequence": Rule(
         "The answer was ended at a stop sequence of the request, and tells which it was.",
         "The upstream knows no such sequences, or not so many; the client relies on it that nothing comes behind one.",
@@ -117,7 +119,10 @@ RULES = {
     ),
     "block_stop": Rule("A content block was ended that was left open.", "Clients take a call as complete only then."),
     "block_type": Rule("A content block, or a delta of one, got the type that it lacked.", "Clients tell by it what it is."),
-    "block_text": Rule("A text that was none was left out.", "Clients join texts there."),
+    "block_text": Rule(
+        "A text that was none was left out, or one that came with the start of its block was told in deltas.",
+        "Clients join texts there, and some begin with nothing.",
+    ),
     # the form of Responses
     "item_added": Rule(
         "An item of the output, or a part of its text, was announced that the provider did not announce.",
@@ -146,7 +151,7 @@ RULES = {
     # between events
     "error_form": Rule(
         "An error that the provider told in a form of its own was told in the one that clients know.",
-        "They would take it for a chunk that lacks its choices, and fail at that or pass it over.",
+        "They would take it for something else that lacks what it needs, and fail at that or pass it over.",
     ),
     "keep_alive": Rule(
         "A keep-alive that came as data was made a comment.",

@@ -9,7 +9,9 @@ MAX = 2**53 - 1
 
 
 def count(value: Any) -> int:
-    """The number; 0 where it is none (`true` is none, though Python takes it for one)."""
+    """The number, also of a text that is one; 0 where it is none (`true` is none, though Python takes it for one)."""
+    if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 17:
+        value = int(value)
     value = int(value) if isinstance(value, float) and value.is_integer() else value
     return value if type(value) is int and 0 < value <= MAX else 0
 

@@ -51,7 +51,7 @@ def of_choice(value: Mapping[str, Any]) -> Any:
 def words_of(error: Any) -> str:
     """The message of an error; JSON text where it has none."""
     if isinstance(error, str) and error:
-        return error
+        return (_said(_object(error)) if error.startswith("{") else "") or error
     if not isinstance(error, Mapping):
         return json_text.dumps(error)
     metadata = error.get("metadata")
@@ -73,6 +73,15 @@ def stream_error(error: Any, around: Mapping[str, Any] | None = None) -> StreamE
 
 def _said(error: Mapping[str, Any]) -> str:
     return next((text for name in _MESSAGES if isinstance(text := error.get(name), str) and text), "")
+
+
+def _object(text: str) -> Mapping[str, Any]:
+    """The object that a text holds: Bedrock's errors are told in one (vercel/ai#17124)."""
+    try:
+        value = json_text.loads(text.encode(errors="surrogatepass"))
+    except json_text.NotJSON:
+        return {}
+    return value if isinstance(value, dict) else {}
 
 
 def _answers(value: Mapping[str, Any]) -> bool:

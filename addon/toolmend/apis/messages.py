@@ -17,7 +17,7 @@ from typing import Any
 
 from .. import json_text
 from ..course import IN_STRING, Course
-from ..events import Event, Frame, MessageEnd, MessageStart, ReasoningDelta, TextDelta, ToolCallDelta
+from ..events import Event, Finish, Frame, MessageEnd, MessageStart, ReasoningDelta, TextDelta, ToolCallDelta
 from ..sse import ServerSentEvent
 from .codec import Reply
 from .error_words import error_in, stream_error
@@ -25,7 +25,7 @@ from .learning import Learning
 from .messages_content import Content
 from .messages_encode import Encoder, type_of
 from .messages_errors import status_of
-from .messages_reports import BROKEN_OFF, finish_of, usage_of
+from .messages_reports import BROKEN_OFF, counted, finish_of, is_foreign, miscounted, uncounted, usage_of
 from .messages_whole import in_order, rewrite_message
 from .shape import Shape
 
@@ -44,6 +44,8 @@ class Messages:
         self._started = self._over = False
         self._translates = reply.translates
         self._announced: Any = None  # the content that the message starts with, as long as no block comes
+        self._reason: Finish | None = None  # why it stopped, told within a call that is not complete
+        self._stopped = False  # it was told
         self._shape: Shape | None = None  # of the deltas of the block that is open
         self._regular = True  # they are; if not, it is not for their text
         self._named = b""  # their event
@@ -57,7 +59,7 @@ class Messages:
             "message_delta": self._delta,
             "message_stop": self._stop,
             "message": self._whole,
-            "error": _error,
+            "error": self._error,
         }
 
     def decode(self, sse: ServerSentEvent) -> Frame:
@@ -117,10 +119,14 @@ class Messages:
             raise json_text.NotJSON("no JSON object")
         events: list[Event] = []
         if message.get("error"):
-            _error(message, events)
+            self._error(message, events)
             return Frame(ServerSentEvent(body, body), tuple(events))
         self._content.regular = True
         self._message(message, events)
+        if is_foreign(message):
+            self._content.mended("finish_reason")
+        if isinstance(message.get("content"), list) and uncounted(message.get("usage")):
+            self._content.mended("usage")
         return Frame(ServerSentEvent(body, body), tuple(events), touched=not self._content.regular)
 
     def _message(self, message: Mapping[str, Any], events: list[Event]) -> None:
@@ -148,8 +154,11 @@ class Messages:
             events.append(MessageEnd())
 
     def close(self) -> Frame:
-        """Nothing: a call is over when its block is."""
-        return Frame(None)
+        """What waited for the end of the message; else nothing, for a call is over when its block is."""
+        events: list[Event] = []
+        if self._reason:
+            self._close(events, broken=False)
+        return Frame(None, tuple(events), touched=bool(events))
 
     def encode(self, frame: Frame) -> bytes:
         """A frame → the bytes for the client: its own as long as nothing was touched."""
@@ -170,13 +179,15 @@ class Messages:
         usage, content = (message.get("usage"), message.get("content")) if isinstance(message, dict) else (None, None)
         if self._started or not (isinstance(usage, dict) and isinstance(content, list)):
             self._content.mended("message_start")
+        elif miscounted(usage, "input_tokens"):
+            self._content.mended("usage")
         if self._started:
             return
         self._started = True
         events.append(MessageStart())
         if isinstance(usage, dict):
-            self._usage = dict(usage)
-            events.append(usage_of(usage))
+            self._usage = counted(usage)
+            events.append(usage_of(self._usage))
         if self._translates and isinstance(message, dict):
             self._announced = message.get("content")
 
@@ -185,6 +196,9 @@ class Messages:
         announced, self._announced = self._announced, None
         self._blocks(announced, events)
         self._content.close(events, broken=broken)
+        if reason := self._reason:
+            self._reason = None
+            events.append(reason)
 
     def _delta(self, data: Mapping[str, Any], events: list[Event]) -> None:
         said = data.get("delta")
@@ -192,24 +206,34 @@ class Messages:
             self._content.mended("delta")
             said = {}
         finish = finish_of(said)
-        if finish:
+        if finish and is_foreign(said):
+            self._content.mended("finish_reason")
+        if self._stopped and not finish:  # SDKs forget it
+            self._content.mended("finish_repeated")
+        self._stopped |= finish is not None
+        if finish and self._content.unfinished and finish.finish_reason not in BROKEN_OFF:
+            self._content.mended("block_stop")
+            self._reason = finish
+        elif finish:
             self._close(events, broken=finish.finish_reason in BROKEN_OFF)
             events.append(finish)
         usage = data.get("usage")
+        if miscounted(usage, "output_tokens"):
+            self._content.mended("usage")
         if isinstance(usage, dict):
-            told = {name: count for name, count in usage.items() if count is not None}
+            told = {name: count for name, count in counted(usage).items() if count is not None}
             again = any(told.get(name) for name in _INPUT)  # some have 0 for all that the start has told
             self._usage |= {name: count for name, count in told.items() if again or name not in _INPUT}
             events.append(usage_of(self._usage))
-        else:
-            self._content.mended("usage")
 
     def _stop(self, data: Mapping[str, Any], events: list[Event]) -> None:
         self._over = True
         self._close(events, broken=False)
         events.append(MessageEnd())
 
-
-def _error(data: Mapping[str, Any], events: list[Event]) -> None:
-    told = stream_error(error_in(data) or data, data)
-    events.append(replace(told, status=told.status or status_of(told.type)))
+    def _error(self, data: Mapping[str, Any], events: list[Event]) -> None:
+        told = stream_error(error_in(data) or data, data)
+        events.append(replace(told, status=told.status or status_of(told.type)))
+        error = data.get("error")
+        if not (isinstance(error, dict) and all(isinstance(error.get(name), str) for name in ("type", "message"))):
+            self._content.mended("error_form")

@@ -6,7 +6,8 @@
 
 Rule of this file: calls count from 0, whatever the index of their block. A call is complete where its block stops, if its
 arguments are: the block of a call that is broken off for the length of the answer stops, too. One without any needs none,
-unless the message breaks off right behind it; that is told by what follows.
+unless the message breaks off right behind it; that is told by what follows. More of it may come behind its stop
+(agentgateway#2147), or behind the reason why the message stopped.
 """
 
 from collections.abc import Mapping
@@ -43,9 +44,11 @@ class _Block:
     nameless: str | None = None  # the id of a call that lacks its name
     held: list[str] = field(default_factory=list)  # its arguments
     size: int = 0  # of them
+    said: str = ""  # its text or thinking, as it was told when the block began
     begun: bool = False  # arguments came
     body: Arguments = field(default_factory=Arguments)
     signature: list[str] = field(default_factory=list)
+    place: int = -1  # where it stopped, while its call is not complete
 
 
 class Content:
@@ -58,28 +61,31 @@ class Content:
         self._next = 0  # index of the next block
         self._calls = 0
         self._stopped: _Block | None = None  # of a call that is not complete, and no other began since
+        self._short: dict[int, _Block] = {}  # all such, by their places
 
     def start(self, data: Mapping[str, Any], events: list[Event]) -> None:
         """A content_block_start."""
         index, content = index_of(data.get("index"), self._next), data.get("content_block")
         if not is_index(data.get("index")) or index != self._next or self._open:
             self.mended("block_index")
-        if not isinstance(content, dict):
+        if not (isinstance(content, dict) and content):
             self.mended("delta")
         if before := self._open.pop(index, None):
             self._stop(before, events)
         self._settle(events, broken=False)
         self._next = max(self._next, index + 1)
         block = self._open[index] = self._begin(content if isinstance(content, dict) else {}, events)
-        if block.input and block.call is not None:  # Claude Code takes what the deltas say
+        if block.call is not None and block.input != {}:  # Claude Code takes what the deltas say; others fail where it is none
             self.mended("arguments")
+        if block.said or block.signature:  # so do it, and the Vercel AI SDK
+            self.mended("block_text")
         if len(self._open) > MAX_OPEN:
             del self._open[next(iter(self._open))]
 
     def delta(self, data: Mapping[str, Any], events: list[Event]) -> None:
         """A content_block_delta."""
         delta = data.get("delta")
-        if not isinstance(delta, dict):
+        if not (isinstance(delta, dict) and delta):
             self.mended("delta")
             return
         kind = self._kind(delta, DELTAS)
@@ -93,10 +99,10 @@ class Content:
             block = self._open[index] = _Block(FITS[kind], nameless="" if kind == "input_json_delta" else None)
         match kind:
             case "text_delta":
-                if text := self._text(delta.get("text")):
+                if text := self._new(block, self._text(delta.get("text"))):
                     events.append(TextDelta(text))
             case "thinking_delta":
-                if text := self._text(delta.get("thinking")):
+                if text := self._new(block, self._text(delta.get("thinking"))):
                     events.append(ReasoningDelta(text))
             case "signature_delta" if block:
                 block.signature.append(self._text(delta.get("signature")))
@@ -108,6 +114,11 @@ class Content:
                 self._reply.note(CITED)
             case _:
                 pass
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether a call is open whose arguments are not complete."""
+        return any(block.call is not None and not block.body.complete for block in self._open.values())
 
     def place(self, call: int) -> int | None:
         """Where the block of a call is open."""
@@ -133,8 +144,11 @@ class Content:
         if block is None:
             self.mended("block_index")
             return
+        block.place = next(index for index, other in self._open.items() if other is block)
         self._open = {index: other for index, other in self._open.items() if other is not block}
         self._stop(block, events)
+        if self._stopped is block and len(self._short) < MAX_OPEN:
+            self._short[block.place] = block
 
     def close(self, events: list[Event], *, broken: bool) -> None:
         """The content is over: so is every block, though nobody said so."""
@@ -170,11 +184,13 @@ class Content:
         match block.kind:
             case "text":
                 if text := self._text(content.get("text")):
+                    block.said = text
                     events.append(TextDelta(text))
                 if content.get("citations"):
                     self._reply.note(CITED)
             case "thinking":
                 if text := self._text(content.get("thinking")):
+                    block.said = text
                     events.append(ReasoningDelta(text))
                 if signature := content.get("signature"):
                     block.signature.append(self._text(signature))
@@ -242,8 +258,8 @@ class Content:
             events.append(ToolCallDelta(call, sent))
         if sent != text:
             self.mended("arguments")
-        if block is self._stopped and block.body.complete:
-            self._stopped = None
+        if block.body.complete and self._short.pop(block.place, None) is block:
+            self._stopped = None if self._stopped is block else self._stopped
             events.append(ToolCallEnd(call))
 
     def _stop(self, block: _Block, events: list[Event]) -> None:
@@ -268,6 +284,7 @@ class Content:
         """Whether a call without arguments needs none is told by what follows it."""
         block, self._stopped = self._stopped, None
         if block and block.call is not None and not (block.begun or broken):
+            self._short.pop(block.place, None)
             events += (ToolCallDelta(block.call, "{}"), ToolCallEnd(block.call))
 
     def _json(self, value: Any) -> str:
@@ -291,11 +308,20 @@ class Content:
         self.mended("block_text")
         return ""
 
+    def _new(self, block: _Block | None, text: str) -> str:
+        """A piece of a text; "" where it is what the block began with, said again, which Claude Code reckons with."""
+        if block is None or not block.said:
+            return text
+        said, block.said = block.said, ""
+        return "" if said == text else text
+
     def _fitting(self, index: Any, kind: str) -> _Block | None:
         """The block that a delta of this kind is of: where that at its index does not fit, the only one that does."""
         block, fits = self._at(index), FITS.get(kind, "")
         if block and (not fits or block.kind == fits):
             return block
+        if block is None and self._stopped is None and fits == "tool_use" and (late := self._short.get(index_of(index, -1))):
+            return late  # another block began since: clients that take it from here go by its index, too
         others = [other for other in (self._stopped, *self._open.values()) if other and other.kind == fits]
         if block and fits == "tool_use" and (block.kind not in _WITHOUT_INPUT or len(others) != 1):
             return block

@@ -13,19 +13,19 @@ its signature is in it. Text has none, and is divided where a call was. Why the 
 of which may come behind it: so it waits for the end, which is on its heels. Where it went out as it came, it is told once more.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .. import json_text
-from ..events import Event, Finish, Frame, MessageEnd, ToolCallStart
+from ..events import Event, Finish, Frame, MessageEnd, StreamError, ToolCallEnd, ToolCallStart
 from ..sse import ServerSentEvent
 from .codec import Reply
 from .error_words import error_in
 from .indices import index_of
 from .messages_blocks import Block, Blocks, event
-from .messages_errors import error_body
+from .messages_errors import error_body, error_type
 from .messages_kinds import BLOCKS, DELTAS, typed
-from .messages_reports import BROKEN_OFF, same_stop
+from .messages_reports import BROKEN_OFF, counted, same_stop
 
 _TOLD = ("text_delta", "thinking_delta", "signature_delta")
 """Deltas that events tell, the signature's when its block stops."""
@@ -55,7 +55,7 @@ class Encoder:
         before = ""
         if self._blocks is None:
             if sse is not None and not frame.touched:
-                if _begins_text(sse) or (self._waiting and sse.event == b"ping"):
+                if _begins_text(sse) or (self._waiting and sse.event == b"ping") or self._stops_short(sse, frame):
                     self._waiting.append((sse, frame))
                     return b""
                 out = self._waited()
@@ -64,7 +64,8 @@ class Encoder:
             self._blocks = Blocks(self._reply.new_id, self._next)
             if self._open:
                 self._blocks.adopt(*self._open)
-                self._at[self._open[0].index] = self._open[0]
+                if self._open[1] is None:  # a call is over when its events say so
+                    self._at[self._open[0].index] = self._open[0]
             waiting, self._waiting = self._waiting, []
             before = "".join([self._rewrite(frame, self._blocks) for _, frame in waiting])
         return (before + self._rewrite(frame, self._blocks)).encode(errors="surrogateescape")
@@ -79,6 +80,12 @@ class Encoder:
         for sse, frame in waiting:
             self._watch(sse, frame)
         return b"".join([sse.raw for sse, _ in waiting])
+
+    def _stops_short(self, sse: ServerSentEvent, frame: Frame) -> bool:
+        """Whether the block of a call stops that is not complete. What comes next tells whether more of it does."""
+        if sse.event != b"content_block_stop" or self._open is None or self._open[1] is None:
+            return False
+        return not any(isinstance(each, ToolCallEnd) for each in frame.events)
 
     def _watch(self, sse: ServerSentEvent, frame: Frame) -> None:
         """A frame leaves as it came: what the client knows then."""
@@ -98,7 +105,7 @@ class Encoder:
             case "content_block_stop":
                 self._open = None
             case "message_delta":
-                self._said = {**self._said, **data}
+                self._say(data)
                 self._told |= bool(_delta_of(data).get("stop_reason"))
             case "message_stop" | "error":
                 self._over = True
@@ -122,12 +129,13 @@ class Encoder:
             case "content_block_delta" if not frame.events:
                 self._pass(data, blocks)
             case "message_delta":
-                self._said = {**self._said, **data}
+                self._say(data)
+                self._told &= bool(_delta_of(data).get("stop_reason"))
             case "error":
                 for each in frame.events:  # what waited for the end
                     self._event(each, data, blocks, out)
                 self._over = True
-                return self._broken_off(blocks) + event("error", json_text.dumps({**data, "type": "error"}))
+                return self._broken_off(blocks) + event("error", json_text.dumps(_legal(data, frame.events)))
             case "message_start" | "content_block_delta" | "content_block_stop" | "message_stop":
                 pass
             case _ if sse is not None:
@@ -139,6 +147,14 @@ class Encoder:
         if name == "content_block_stop" and (block := self._at.pop(_index(data), None)):
             blocks.end(block)
         return self._sent(blocks, out)
+
+    def _say(self, data: dict[str, Any]) -> None:
+        """A message_delta. One that says no reason takes none back."""
+        before, delta = _delta_of(self._said), _delta_of(data)
+        told = {**before, **{name: value for name, value in delta.items() if value is not None or name not in before}}
+        usage = data.get("usage")
+        counts = counted(usage) if isinstance(usage, dict) else {}
+        self._said = {**self._said, **data, "delta": told, "usage": {**self._said.get("usage", {}), **counts}}
 
     def _begin(self, data: Mapping[str, Any], blocks: Blocks) -> None:
         """A block of the upstream's. It opens when it says something; those that are not ours do so at once."""
@@ -197,12 +213,11 @@ class Encoder:
             return ""
         said = _delta_of(self._said)
         called = blocks.called or (finish is not None and finish.finish_reason == "tool_calls")
-        usage = self._said.get("usage")
         data = {
             **self._said,
             "type": "message_delta",
             "delta": {**said, **same_stop(said, finish, called=called)},
-            "usage": {"output_tokens": 0, **self._usage, **(usage if isinstance(usage, dict) else {})},
+            "usage": {"output_tokens": 0, **self._usage, **self._said.get("usage", {})},
         }
         return event("message_delta", json_text.dumps(data))
 
@@ -229,7 +244,7 @@ class Encoder:
         message = message if isinstance(message, dict) else {}
         self._usage = {"input_tokens": max(1, self._reply.input_tokens), "output_tokens": 0}
         if isinstance(message.get("usage"), dict):
-            self._usage = message["usage"]
+            self._usage |= counted(message["usage"])
         whole = {
             "id": "",
             "type": "message",
@@ -246,6 +261,17 @@ class Encoder:
         if not whole["id"]:
             whole["id"] = "msg_" + self._reply.new_id().removeprefix("call_")
         return {"type": "message_start", "message": whole}
+
+
+def _legal(data: Mapping[str, Any], events: Sequence[Event]) -> dict[str, Any]:
+    """The data of an error, as the API has it: of a form of the upstream's own, what it says."""
+    given = data.get("error")
+    error = given if isinstance(given, dict) else {}
+    told = next((each for each in events if isinstance(each, StreamError)), None)
+    if told is None or all(isinstance(error.get(name), str) for name in ("type", "message")):
+        return {**data, "type": "error"}
+    error = {**error, "type": error_type(told.status, told.type, told.message), "message": told.message}
+    return {"type": "error", "error": error, **({"request_id": data["request_id"]} if "request_id" in data else {})}
 
 
 def _begins_text(sse: ServerSentEvent) -> bool:

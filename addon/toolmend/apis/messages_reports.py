@@ -14,6 +14,11 @@ from .reasons import meant
 BROKEN_OFF = ("length", "content_filter")
 """Finish reasons in front of which a call may be broken off, and one without arguments is not one that needs none."""
 
+_REASONS = frozenset(
+    {"end_turn", "max_tokens", "model_context_window_exceeded", "pause_turn", "refusal", "stop_sequence", "tool_use"}
+)
+"""Anthropic's own words."""
+
 _STOP = {"length": "max_tokens", "content_filter": "refusal"}
 """Finish reason → stop reason, where it says more than that there was a call, or none."""
 
@@ -25,6 +30,12 @@ def finish_of(said: Mapping[str, Any]) -> Finish | None:
         return None
     # it has stopped, for whatever reason
     return Finish(meant(reason) or "stop", stop_sequence=sequence if isinstance(sequence, str) else None)
+
+
+def is_foreign(said: Mapping[str, Any]) -> bool:
+    """Whether the reason is a word of another API for what has one here: of `tool_calls` agents do not know what to do."""
+    reason = said.get("stop_reason")
+    return isinstance(reason, str) and reason not in _REASONS and meant(reason) not in (None, "error")
 
 
 def stop_of(finish: Finish | None, *, called: bool, refused: bool = False) -> dict[str, Any]:
@@ -39,9 +50,31 @@ def stop_of(finish: Finish | None, *, called: bool, refused: bool = False) -> di
 def same_stop(said: Mapping[str, Any], finish: Finish | None, *, called: bool) -> dict[str, Any]:
     """As `stop_of`, in the upstream's own words where they say the same: `pause_turn` is lost in a finish reason."""
     own = finish_of(said)
-    if own and (finish is None or own.finish_reason == finish.finish_reason):
+    if own and not is_foreign(said) and (finish is None or own.finish_reason == finish.finish_reason):
         return {"stop_reason": said["stop_reason"], "stop_sequence": said.get("stop_sequence")}
     return stop_of(finish, called=called)
+
+
+_COUNTS = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+
+
+def miscounted(usage: Any, needed: str) -> bool:
+    """Whether a `usage` lacks the count that is needed, or has one that is no number; null says nothing of a cache."""
+    if not isinstance(usage, dict):
+        return True
+    told = [usage[name] for name in _COUNTS if name in usage and (usage[name] is not None or not name.startswith("cache"))]
+    return needed not in usage or any(type(count) not in (int, float) for count in told)
+
+
+def uncounted(usage: Any) -> bool:
+    """Whether the `usage` of a whole message is no such thing."""
+    return miscounted(usage, "input_tokens") or miscounted(usage, "output_tokens")
+
+
+def counted(usage: Mapping[str, Any]) -> dict[str, Any]:
+    """A `usage` whose counts are numbers, without those that are null."""
+    numbers = {name: count(usage[name]) for name in _COUNTS if isinstance(usage.get(name), str)}
+    return {name: numbers.get(name, value) for name, value in usage.items() if value is not None or name not in _COUNTS}
 
 
 def usage_of(usage: Mapping[str, Any]) -> Usage:

@@ -3,8 +3,8 @@
     {"id":"msg_1","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":"Hi"}],
      "stop_reason":"end_turn","stop_sequence":null,"usage":{"input_tokens":9,"output_tokens":2}}
 
-Rule of this file: it is the upstream's own text with nothing but `content`, `stop_reason` and `stop_sequence` written anew, and
-of `content` nothing but what events speak for. Order stays, but calls that were found in a thought come behind it.
+Rule of this file: it is the upstream's own text with nothing but `content`, why it stopped, and counts that are none written
+anew, and of `content` nothing but what events speak for. Order stays, but calls that were found in a thought come behind it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,7 +25,7 @@ from ..events import (
 )
 from ..seals import Seal, envelope
 from .messages_input import input_of
-from .messages_reports import same_stop
+from .messages_reports import counted, same_stop, uncounted
 
 _OURS = ("text", "thinking", "redacted_thinking", "tool_use")
 
@@ -56,6 +56,10 @@ def rewrite_message(body: bytes, events: Iterable[Event]) -> bytes:
     text = json_text.replace_member(body.decode(), "content", json_text.dumps(built))
     for name, value in same_stop(message, finish, called=called).items():
         text = json_text.replace_member(text, name, json_text.dumps(value))
+    usage = message.get("usage")
+    if uncounted(usage):
+        usage = {"input_tokens": 0, "output_tokens": 0, **(counted(usage) if isinstance(usage, dict) else {})}
+        text = json_text.replace_member(text, "usage", json_text.dumps(usage))
     return text.encode()
 
 

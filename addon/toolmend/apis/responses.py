@@ -54,7 +54,7 @@ class Responses:
             return Frame(sse)
         self._last = sse, data
         events = self._reading.feed(*(newer(data) if self._reply.translates else (data["type"], data)))
-        if data is not said and data["type"].startswith("response."):
+        if data is not said and data["type"].startswith(("response.", "error")):
             self._reply.fired("event_name")
             self._reading.regular = False
         self._learn(sse, data, events)

@@ -18,7 +18,21 @@ from ..sse import ServerSentEvent
 from .codec import Reply
 from .responses_follow import FRAMES, LIFE, TEXTS, Announced, Followed, announced_as
 from .responses_items import Output
-from .responses_object import ENDS, begun, counted, estimate, failed, filled, lacks, miscounted, response_in, usage_object
+from .responses_object import (
+    ENDS,
+    begun,
+    counted,
+    error_object,
+    estimate,
+    failed,
+    fails_badly,
+    filled,
+    lacks,
+    miscounted,
+    response_in,
+    tells_error,
+    usage_object,
+)
 from .responses_shapes import CALLS, TERMINAL, Item, Shape, understood
 from .responses_whole import Wires
 
@@ -60,7 +74,11 @@ class Mending(Followed):
             if item and not item.done:
                 self.close_part(item)
         elif shape is None and sse is not None and not announced:
-            self._keep(sse, data, item)
+            error = next((event for event in events if isinstance(event, StreamError)), None)
+            if error and not tells_error(data):
+                self.event("error", **error_object(error), param=None)
+            else:
+                self._keep(sse, data, item)
         return self.take()
 
     def _note_announced(self, wire: Mapping[str, Any], place: int | None) -> None:
@@ -187,6 +205,9 @@ class Mending(Followed):
             first = {**response, "status": "in_progress", "output": [], "usage": None, "incomplete_details": None}
             self.event("response.created", response=first)
             self.event("response.in_progress", response=first)
+        for event in events:
+            if isinstance(event, StreamError) and fails_badly(response):
+                response = {**response, "status": "failed", "error": error_object(event)}
         self._find_left(response)
         self.whole(events, response)
         if self.reason is not None:

@@ -106,14 +106,18 @@ def failed(
     response: Mapping[str, Any], error: StreamError, output: Sequence[Mapping[str, Any]], usage: Usage | None
 ) -> dict[str, Any]:
     """The response as it fails."""
-    told = {"code": _code(error), "message": error.message or "The upstream reports an error."}
     return {
         **response,
         "status": "failed",
-        "error": told,
+        "error": error_object(error),
         "output": output,
         "usage": usage_object(usage) if usage else None,
     }
+
+
+def error_object(error: StreamError) -> dict[str, Any]:
+    """The two members."""
+    return {"code": _code(error), "message": error.message or "The upstream reports an error."}
 
 
 def usage_object(usage: Usage) -> dict[str, Any]:
@@ -199,6 +203,19 @@ def filled(response: Any, before: Mapping[str, Any], first: Mapping[str, Any]) -
     given, known = _object(response), {**first, **before}
     whole = {name: given[name] if fits(given.get(name)) else known[name] for name, fits in _FIELDS.items()}
     return {**given, **whole, "id": before.get("id") or whole["id"]}
+
+
+def tells_error(data: Mapping[str, Any]) -> bool:
+    """Whether an `error` event tells it as OpenAI does, or as its SDKs read it, too: in a member."""
+    told = (data, _object(data.get("error")))
+    return data.get("type") == "error" and any(isinstance(each.get("message"), str) for each in told)
+
+
+def fails_badly(response: Mapping[str, Any]) -> bool:
+    """Whether a response that failed does not tell why as others do, or lacks its output."""
+    error = _object(response.get("error"))
+    tells = all(isinstance(error.get(name), str) for name in ("code", "message"))
+    return not (tells and isinstance(response.get("output"), list))
 
 
 def finish_reason(status: str, response: Mapping[str, Any], *, called: bool) -> str:

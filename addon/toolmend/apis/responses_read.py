@@ -39,7 +39,7 @@ from .lost import CITED, OTHER
 from .responses_form import Form
 from .responses_items import MAX_KEPT
 from .responses_known import Heard, Known, Unclaimed
-from .responses_object import error_of, finish_reason, miscounted, response_in, usage_of
+from .responses_object import error_of, fails_badly, finish_reason, miscounted, response_in, tells_error, usage_of
 from .responses_shapes import CALLS, DELTAS, DONES, ENDS, FRAMES, INPUT, PARTS, TERMINAL, Shape, understood
 
 _SPOKEN: dict[str, type[TextDelta | RefusalDelta | ReasoningDelta]] = {"output_text": TextDelta, "refusal": RefusalDelta}
@@ -106,12 +106,16 @@ class Reading:
                 self._note(OTHER)
         elif type_ in TERMINAL:
             response = response_in(data)
+            if not isinstance(response, dict) and error_in(data):
+                response = {"error": error_in(data)}
             status = response.get("status") if isinstance(response, dict) else None
             # some upstreams have one event for every end, and the response tells which it is
             self._last(status if status in ENDS else type_.partition(".")[2], response)
         elif type_ in ("error", "response.error") or (not type_ and error_in(data)):
             self._over = True
             self._events.append(error_of(error_in(data) or data, data))
+            if not tells_error(data):
+                self._mended("error_form")
         elif type_ in ("response.created", "response.in_progress", "response.queued"):
             self._start()
             self._form.names(data.get("response"))
@@ -356,6 +360,8 @@ class Reading:
             self._over = True
             told = response.get("error") or {"type": status, "message": f"The upstream's answer is {status}."}
             self._events.append(error_of(told, response))
+            if self._form.watching and fails_badly(response):
+                self._mended("error_form")
             return
         output = response.get("output")
         self._counts(response)
