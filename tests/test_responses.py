@@ -209,6 +209,9 @@ def without(events: Iterable[dict[str, Any]], *names: str) -> list[dict[str, Any
         (turn([ANNOUNCED, DELTAS[0], {**ARGS_DONE, "arguments": {"city": 1}}]), [("call_0", "task", '{"city":1}', "function", True)]),
         (turn([ANNOUNCED, {**ARGS_DONE, "arguments": {"city": 1}}]), [("call_0", "task", '{"city":1}', "function", True)]),
         (turn([ANNOUNCED, *DELTAS, {**ARGS_DONE, "arguments": '{"city":1}'}]), [GOOD]),  # the same, spelt otherwise
+        (turn([ANNOUNCED, *DELTAS, {**ARGS_DONE, "arguments": "{}"}]), [GOOD]),  # for want of better knowledge
+        *((turn([{**ANNOUNCED, "item": {**ANNOUNCED["item"], "arguments": first}}, *REST[at:]]), [GOOD])
+          for first, at in (('{"ci', 1), ('{"city": 1}', 0), ("{}", 0), ('{"ci', 0), ('{"city": 1', 0), ('{"city": 1', 2))),
         (turn([ANNOUNCED, DELTAS[1], ARGS_DONE]), [("call_0", "task", 'ty": 1}', "function", False)]),
         (turn([ANNOUNCED, *DELTAS, {**ARGS_DONE, "arguments": '{"city":2}'}]), [("call_0", "task", '{"city": 1}', "function", False)]),
         (turn(call(0, [])), [("call_0", "task", "{}", "function", True)]),

@@ -315,6 +315,13 @@ def item_changed(of: str, **members: Any) -> Events:
     return [{**event, "item": other(event["item"])} if "item" in event and event["type"].endswith(of) else event for event in turn(*ALL)]
 
 
+def at_last(place: int, **members: Any) -> Events:
+    """The turn whose last event has other members in an item of its output."""
+    *events, last = turn(*ALL)
+    output = [{**wire, **members} if at == place else wire for at, wire in enumerate(last["response"]["output"])]
+    return [*events, {**last, "response": {**last["response"], "output": output}}]
+
+
 def response_changed(*names: str, **members: Any) -> Events:
     """The turn with other members in the response of the events of this name; ... is none."""
     events = turn(*ALL)
@@ -365,6 +372,18 @@ ODD: dict[str, tuple[list[Any], dict[str, Any], list[str]]] = {
         [bare([event], "content_index")[0] if event["type"].endswith(("text.done", "part.done")) else event for event in turn(*ALL)], {}, ["item_index"],
     ),
     "no status in the end": (item_changed("item.done", status=...), {}, ["item_done"]),
+    "no arguments in the end, but an empty object": (saying("function_call", arguments="{}"), {}, ["item_done"]),
+    "no arguments at the end of all, but an empty object": (at_last(2, arguments="{}"), {}, ["response_output"]),
+    "no arguments at all in the end, but an empty object": (
+        [{**event, **({"arguments": "{}"} if event["type"].endswith("arguments.done") else {})} for event in saying("function_call", arguments="{}")],
+        {}, ["item_done"],
+    ),
+    "no name at the end of all": (at_last(2, name=""), {}, ["response_output"]),
+    "no text at the end of all": (at_last(1, content=[{"type": "output_text", "text": "", "annotations": []}]), {}, ["response_output"]),
+    "no content at the end of all": (at_last(1, content=[]), {}, ["response_output"]),
+    "response.done": ([*turn(*ALL)[:-1], {**turn(*ALL)[-1], "type": "response.done"}], {}, ["event_name"]),
+    "places from 1": ([{**event, "output_index": event["output_index"] + 1} if "output_index" in event else event for event in turn(*ALL)], {}, ["item_index"]),
+    "places with a gap": (changed("output_index", lambda at: at + (at > 1)), {}, ["item_index"]),
     "no role in the end": (saying("message", role=None), {}, ["item_done"]),
     "no summary in the end": (saying("reasoning", summary=None), {}, ["item_done"]),
     "types in the event lines alone": (untyped(), {}, ["event_name"]),

@@ -9,11 +9,14 @@ MAX = 2**53 - 1
 
 
 def count(value: Any) -> int:
-    """The number, also of a text that is one; 0 where it is none (`true` is none, though Python takes it for one)."""
-    if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 17:
-        value = int(value)
+    """The number; 0 where it is none (`true` is none, though Python takes it for one)."""
     value = int(value) if isinstance(value, float) and value.is_integer() else value
     return value if type(value) is int and 0 < value <= MAX else 0
+
+
+def number(value: Any) -> int:
+    """Likewise, and of a text that is one."""
+    return count(int(value) if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 17 else value)
 
 
 def told(usage: Usage | None) -> TypeGuard[Usage]:

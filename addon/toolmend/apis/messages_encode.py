@@ -242,9 +242,9 @@ class Encoder:
         self._started = True
         message = data.get("message") if data.get("type") == "message_start" else None
         message = message if isinstance(message, dict) else {}
-        self._usage = {"input_tokens": max(1, self._reply.input_tokens), "output_tokens": 0}
-        if isinstance(message.get("usage"), dict):
-            self._usage |= counted(message["usage"])
+        counts = counted(message["usage"]) if isinstance(message.get("usage"), dict) else {}
+        least = {"input_tokens": max(1, self._reply.input_tokens), "output_tokens": 0}
+        self._usage = {**counts, **{name: count for name, count in least.items() if name not in counts}}
         whole = {
             "id": "",
             "type": "message",

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..events import Finish, Usage
-from .counts import count
+from .counts import count, number
 from .reasons import meant
 
 BROKEN_OFF = ("length", "content_filter")
@@ -73,7 +73,7 @@ def uncounted(usage: Any) -> bool:
 
 def counted(usage: Mapping[str, Any]) -> dict[str, Any]:
     """A `usage` whose counts are numbers, without those that are null."""
-    numbers = {name: count(usage[name]) for name in _COUNTS if isinstance(usage.get(name), str)}
+    numbers = {name: number(usage[name]) for name in _COUNTS if isinstance(usage.get(name), str)}
     return {name: numbers.get(name, value) for name, value in usage.items() if value is not None or name not in _COUNTS}
 
 

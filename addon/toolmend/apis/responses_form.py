@@ -57,7 +57,7 @@ class Form:
     def added(self, item: Heard, place: Any, wire: Mapping[str, Any]) -> None:
         """An item is announced, at this place."""
         if self.watching and not item.added:
-            if type(place) is not int or place in self._places:
+            if place != len(self._places):
                 self._mended("item_index")
             if not item.id:
                 self._mended("item_id")
@@ -68,6 +68,11 @@ class Form:
         item.added = True
         if not item.over:
             item.part = CALLS.get(item.type, item.part)
+
+    def foreign(self, place: Any) -> None:
+        """An item of another kind is at this place."""
+        if type(place) is int:
+            self._places.add(place)
 
     def placed(self, item: Heard, id_: Any, place: Any) -> None:
         """An event of an item calls it so. Where they differ once, all is told anew, and nobody looks any more."""
@@ -100,8 +105,8 @@ class Form:
         """The whole of a text, or of arguments, is told."""
         if shape.part:
             self.said_in(item, shape, data)
-        lacking = text is None or (text == "" and any(item.told.get((shape.part, shape.index_in(data)), ())))
-        if lacking and self.watching and item.added and not item.over:
+        blank = text == "" and any(item.told.get((shape.part, shape.index_in(data)), ()))
+        if (blank or text is None or _emptied(item, text)) and self.watching and item.added and not item.over:
             self._mended("item_done")
 
     def _counts(self, item: Heard, shape: Shape, index: Any) -> None:
@@ -109,9 +114,9 @@ class Form:
         if self.watching and self.counting and not (type(index) is int and (0 <= index < parts)):
             self._mended("item_index")
 
-    def tells(self, item: Heard, shape: Shape) -> None:
-        """Something is said that is not known to be announced."""
-        if self.watching:
+    def tells(self, item: Heard, shape: Shape, *, live: bool) -> None:
+        """Something is said that is not known to be announced: in a delta, or when all of it is told."""
+        if self.watching and (live or not (item.added and shape.item == "reasoning")):
             self._mended("item_added")
         item.added, item.part, item.said = True, shape, False
 
@@ -148,7 +153,11 @@ class Form:
         self.watching = False
         told = [item for item in items if item.added]
         ended = all(item.over for item in told)
-        if ended and ([item.type for item in told] == [wire["type"] for wire in wires] or (self._bare_end and not wires)):
+        if ended and [item.type for item in told] == [wire["type"] for wire in wires]:
+            if any(_lacks(item, wire) for item, wire in zip(told, wires, strict=True)):
+                self._mended("response_output")
+            return
+        if ended and self._bare_end and not wires:
             return
         holds = Counter(wire["type"] for wire in wires)
         if not ended:
@@ -183,14 +192,28 @@ def _says(wire: Mapping[str, Any]) -> bool:
 
 
 def _says_less(item: Heard, wire: Mapping[str, Any]) -> bool:
-    """Whether the end of an item leaves out what was told of it."""
-    if item.type in CALLS:
-        told = (_told(item), item.name, item.call_id not in ("", item.id), True)
-        tells = (wire.get(CALLS[item.type].member), wire.get("name"), wire.get("call_id"), wire.get("status"))
-        return any(before and not now for before, now in zip(told, tells, strict=True))
+    """Whether the end of an item leaves out what was told of it, or that it is over."""
     if item.type == "reasoning":
         return not isinstance(wire.get("summary"), list)
+    if item.type == "message":
+        return _told(item) and not (wire.get("role") and wire.get("status") and not _lacks(item, wire))
+    return not wire.get("status") or _lacks(item, wire)
+
+
+def _emptied(item: Heard, text: Any) -> bool:
+    """Whether the arguments of a call are none in the end, for want of better knowledge, though they were told."""
+    emptied = item.arguments.complete and isinstance(text, str) and text.strip() == "{}"
+    return emptied and "".join(item.sent).strip() != "{}"
+
+
+def _lacks(item: Heard, wire: Mapping[str, Any]) -> bool:
+    """Whether an item, as it is told when all is over, lacks what was told of it."""
+    if item.type in CALLS:
+        whole = wire.get(CALLS[item.type].member)
+        told = (_told(item), item.name, item.call_id not in ("", item.id))
+        tells = (whole and not _emptied(item, whole), wire.get("name"), wire.get("call_id"))
+        return any(before and not now for before, now in zip(told, tells, strict=True))
     parts = wire.get("content") if item.type == "message" else None
     parts = [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
     said = [part.get(shape.member) for part in parts if (shape := PARTS.get(str(part.get("type"))))]
-    return _told(item) and not (wire.get("role") and wire.get("status") and any(said))
+    return item.type == "message" and _told(item) and not any(said)

@@ -12,7 +12,7 @@ from itertools import chain, count
 from typing import Any
 
 from .arguments import Arguments
-from .responses_shapes import CALLS, Shape
+from .responses_shapes import ARGUMENTS, CALLS, Shape
 
 
 @dataclass(slots=True)
@@ -42,6 +42,15 @@ class Heard:
     over: bool = False
     parts: int = 0  # so many were announced
     last: tuple[str, int] = ("", -1)  # what the last delta was told of, until all of it was said
+
+    def begins_with(self, delta: str) -> bool:
+        """Whether a call goes on with this delta where its announcement broke off; some say its arguments once more."""
+        first = self.first
+        if not first or self.told.get(("", 0)) or CALLS.get(self.type) is not ARGUMENTS:
+            return False
+        begun = Arguments()
+        begun.feed(first)
+        return not (begun.complete or first.startswith(delta) or delta.startswith(first))
 
     def told_at(self, part: str, index: int, text: str) -> list[str]:
         """What was told of a part whose text is this; by deltas that count it otherwise, too."""

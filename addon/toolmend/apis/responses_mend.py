@@ -139,7 +139,7 @@ class Mending(Followed):
             return
         member = CALLS[wire["type"]].member if wire["type"] in CALLS else ""
         if item.part and member and wire.get(member) and isinstance(wire[member], str):
-            item.part.pieces = [wire[member]]
+            item.part.pieces = item.part.pieces if any(item.part.pieces) and wire[member].strip() == "{}" else [wire[member]]
         self._cite(item, wire)
         kept = (*_TOLD, member, *(name for name, value in wire.items() if value is None and name in item.wire))
         own = {name: value for name, value in wire.items() if name not in kept}

@@ -12,7 +12,7 @@ from typing import Any
 from .. import ids
 from ..events import StreamError, Usage
 from .codec import Reply
-from .counts import count
+from .counts import number
 from .error_words import stream_error
 from .messages_errors import overflows
 
@@ -143,11 +143,11 @@ def usage_of(usage: Mapping[str, Any]) -> Usage:
     others = ("prompt_tokens", "completion_tokens", "prompt_tokens_details", "completion_tokens_details")
     given, made, read, written = (usage.get(name) or usage.get(other) for name, other in zip(names, others, strict=True))
     return Usage(
-        count(given),
-        count(made),
-        count(_object(read).get("cached_tokens")),
-        count(_object(read).get("cache_write_tokens")),
-        count(_object(written).get("reasoning_tokens")),
+        number(given),
+        number(made),
+        number(_object(read).get("cached_tokens")),
+        number(_object(read).get("cache_write_tokens")),
+        number(_object(written).get("reasoning_tokens")),
     )
 
 
@@ -172,7 +172,7 @@ def counted(usage: Any) -> dict[str, Any] | None:
     for name, member in _DETAILS:
         told = _object(usage.get(name))
         counts[name] = {**counts[name], **told, member: counts[name][member]}
-    total = count(usage.get("total_tokens")) or counts["total_tokens"]
+    total = number(usage.get("total_tokens")) or counts["total_tokens"]
     return {**usage, **counts, "total_tokens": total}
 
 

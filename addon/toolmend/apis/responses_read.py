@@ -103,8 +103,11 @@ class Reading:
                     self._form.placed(item, wire.get("id"), data.get("output_index"))
                     self._done_with(item, wire)
             elif isinstance(wire, dict) and wire.get("type"):
+                self._form.foreign(data.get("output_index"))
                 self._note(OTHER)
         elif type_ in TERMINAL:
+            if type_ == "response.done" and self._form.watching:
+                self._mended("event_name")
             response = response_in(data)
             if not isinstance(response, dict) and error_in(data):
                 response = {"error": error_in(data)}
@@ -172,13 +175,15 @@ class Reading:
             item = self._item(data, shape)
             self._form.said_in(item, shape, data)
             item.last = (shape.part, shape.index_in(data))
-            self._tell(item, shape, item.last[1], delta)
+            if item.begins_with(delta):
+                self._tell(item, shape, 0, item.first)
+            self._tell(item, shape, item.last[1], delta, live=True)
 
-    def _tell(self, item: Heard, shape: Shape, index: int, text: str) -> None:
+    def _tell(self, item: Heard, shape: Shape, index: int, text: str, *, live: bool = False) -> None:
         if item.ended or item.arguments.complete:  # some upstreams say it twice
             return
         if item.part is not shape:
-            self._form.tells(item, shape)
+            self._form.tells(item, shape, live=live)
         self.size += len(text)
         if self.size > MAX_KEPT:
             self._over = True
@@ -328,8 +333,8 @@ class Reading:
         same = self._rest(item, shape, 0, arguments) or not arguments
         if item.index < 0:
             return  # its name may come with output_item.done
-        told = "".join(item.told[("", 0)])
-        if not same and (shape is INPUT or _value(told) != _value(arguments)):
+        told, whole = _value("".join(item.told[("", 0)])), _value(arguments)
+        if not same and (shape is INPUT or (told != whole and not (told and whole == {}))):  # which says nothing
             self._fired("arguments")
             complete = False
         if shape is not INPUT:
