@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, cast
+from unittest.mock import Mock
 
 import pytest
 from mitmproxy.proxy.layers.http._events import ResponseData, ResponseEndOfMessage
@@ -544,3 +545,14 @@ def test_a_response_that_is_done_ends_before_its_upstream(then: Any) -> None:
     assert (callable_(event(chunk({"content": "and on"}))), callable_(b"")) == ([], b"")
     assert b"".join(kept.went).endswith(event("[DONE]"))
     assert (errors, callable_.state) == ([], "complete")
+
+
+def test_a_translation_that_fails_ends_with_its_upstream(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is ended earlier is ended twice, and the client takes the second one for its next answer, unless it has to leave."""
+    pipeline = Pipeline(TRANSLATED, target="messages")
+    callable_, _ = mend(pipeline)
+    monkeypatch.setattr(pipeline._chain, "take", Mock(side_effect=MemoryError))
+    given = [callable_(data) for data in EVENTS]
+    assert b"".join(map(_joined, given)).count(b"event: error") == 1
+    assert not any(b"" in pieces for pieces in given if isinstance(pieces, list))
+    assert (callable_.ended, callable_(b"")) == (False, b"")

@@ -184,7 +184,7 @@ class Mend(Stream):
             return self._rescue(data, error)
 
     def _leave(self) -> bytes | list[bytes]:
-        if not self._pipeline.done:
+        if not (self._pipeline.done and self._pipeline.lets_go):  # else the client may stay, and gets the upstream's end, too
             return self._out.pop() or []
         last = self._pass_on(self._then, b"", ended=True) if self._then else b""
         self.ended = True
