@@ -14,13 +14,14 @@ def test_spellings() -> None:
 
 
 def test_disguises() -> None:
-    """In percents, in escapes, and inside base64, wherever in it."""
+    """In percents, in escapes, in hex, and inside base64, wherever in it."""
     for secret in ("sk-Ab9Cd8Ef7Gh6Ij5Kl4", "p\u00e4ss/w+rd==?>", "abcdefgh", "\ud800bcdefgh", "😀😀😀"):
         found = disguises(secret)
         assert spellings(secret) <= found
         data = secret.encode(errors="surrogatepass")
         assert "".join(f"%{byte:02x}" for byte in data) in found
         assert "".join(f"\\u{unit:04X}" for unit in memoryview(secret.encode("utf-16", "surrogatepass")[2:]).cast("H")) in found
+        assert {data.hex(), data.hex().upper()} <= found
         for before, after, encode in itertools.product(range(6), range(6), (base64.b64encode, base64.urlsafe_b64encode)):
             coded = encode(b"u" * before + data + b"~" * after).decode()
             kept = Redactor((secret,)).text(coded).replace(REDACTED, " ").split()

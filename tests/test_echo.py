@@ -73,6 +73,7 @@ BASIC = "dXNlcjpzay1hbnQtYXBpMDMtQWJDXzkveFl6"
 """In base64: the key, and `user:` and the key."""
 PERCENTS = "".join(f"%{ord(char):02x}" for char in KEY)
 ESCAPES = "".join(f"\\u{ord(char):04x}" for char in KEY)
+HEX = KEY.encode().hex()
 CASES = {  # (what came in, what is to lie on the disk)
     "one piece": (chat(f"key: {KEY}!"), chat(f"key: {STARS}!")),
     "two deltas": (chat("is sk-an", f"{KEY[5:]}, ok"), chat("is *****", f"{STARS[5:]}, ok")),
@@ -165,6 +166,7 @@ data: {"output_index":1,"delta":"***************"}\n""",
     "in base64": (chat(*parts(f"it is {CODED}==")), chat(*parts(f"it is {'*' * 30}=="))),
     "inside of base64": (chat(*parts(BASIC)), chat(*parts("dXNlcjp" + "*" * 29))),
     "in percents": (chat(*parts("?q=" + PERCENTS)), chat(*parts("?q=" + "*" * 66))),
+    "in hex": (chat(*parts(f"it is {HEX}, {HEX.upper()}.")), chat(*parts(f"it is {'*' * 44}, {'*' * 44}."))),
     "in escapes of a text in a text": (chat(*parts(ESCAPES)), chat(*("*" * (len(json.dumps(part)) - 2) for part in parts(ESCAPES)))),
     "cut inside the last string": (
         chat("sk-ant-") + b'data: {"choices":[{"index":0,"delta":{"content":"api03-AbC_9/xYz',

@@ -1,7 +1,7 @@
 """Secrets that a request carries in every way there is, and an upstream that repeats them in every form: none is kept anywhere (R16).
 
 Rule of this file: what is looked at is everything that leaves the proxy for anybody but the two it stands between: the files, its
-log, its metrics, and what the commands write. It is read as a reader would: texts joined, escapes, percents and base64 undone.
+log, its metrics, and what the commands write. It is read as a reader would: texts joined, escapes, percents, hex and base64 undone.
 """
 
 import base64
@@ -72,6 +72,7 @@ def echo(key: str) -> bytes:
                 f"Basic {coded} ",
                 f"{quote(key, safe='')} ",
                 "".join(f"%{byte:02X}" for byte in key.encode()) + " ",
+                f"{key.encode().hex()} ",
             ),
         ),
         said(f"{escaped} "),
@@ -106,6 +107,7 @@ def forms(text: str) -> Iterator[str]:
     yield text
     yield re.sub(r"\\+u([0-9a-fA-F]{4})", lambda match: chr(int(match[1], 16)), text)
     yield unquote(text)
+    yield from (bytes.fromhex(run[: len(run) // 2 * 2]).decode("latin-1") for run in re.findall("[0-9a-f]{16,}", text))
     for run in re.findall(r"[A-Za-z0-9+/_-]{16,}", text):
         for skipped in range(4):
             data = run[skipped:].replace("-", "+").replace("_", "/")

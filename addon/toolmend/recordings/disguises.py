@@ -1,6 +1,6 @@
 r"""The forms in which a text may hold a secret: written as JSON and URLs have it, or so that a filter does not see it.
 
-    sk-A/1   "sk-A\/1"   sk-A%2F1   %73%6b%2d%41%2f%31   \u0073\u006b\u002d\u0041\u002f\u0031   c2stQS8x
+    sk-A/1   "sk-A\/1"   sk-A%2F1   %73%6b%2d%41%2f%31   \u0073\u006b\u002d\u0041\u002f\u0031   c2stQS8x   736b2d412f31
 
 Rule of this file: each form is a text to look for as it is; how JSON spells its characters is the reader's business.
 
@@ -23,7 +23,7 @@ def spellings(secret: str) -> frozenset[str]:
 
 
 def disguises(secret: str) -> frozenset[str]:
-    r"""Its spellings, and what is made of it to get it past a filter: in percents, in `\u0073`, and inside base64.
+    r"""Its spellings, and what is made of it to get it past a filter: in percents, in `\u0073`, in hex, and inside base64.
 
     In base64 each place has a form of its own, as three bytes become four characters; one that tells also of what stands in
     front of the secret is left out.
@@ -32,6 +32,7 @@ def disguises(secret: str) -> frozenset[str]:
     percents = "".join(f"%{byte:02x}" for byte in data)
     escapes = "".join(f"\\u{utf16[at : at + 4]}" for at in range(0, len(utf16), 4))
     found = {*spellings(secret), percents, percents.upper(), escapes, escapes.upper().replace("U", "u")}
+    found |= {data.hex(), data.hex().upper()}
     for behind, skipped in ((0, 0), (1, 2), (2, 3)):
         coded = base64.b64encode(b"\0" * behind + data).decode().rstrip("=")[skipped:]
         found |= {coded, coded.translate(_URL_SAFE)}

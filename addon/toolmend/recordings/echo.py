@@ -20,7 +20,7 @@ that may go on with a suspected text. That many deltas end as a secret begins do
 (alike.py) the texts are searched as one, which seldom is suspicious.
 
 XX: not seen are a secret in numbers (the `bytes` of logprobs), one cut into `top_logprobs` of another rank for each of its
-pieces, one in the escaped name of a member, in a coding that disguises.py does not know (hex, rot13, letters with blanks); and
+pieces, one in the escaped name of a member, in a coding that disguises.py does not know (rot13, letters with blanks); and
 half a surrogate pair in a delta.
 """
 
