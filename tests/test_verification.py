@@ -155,6 +155,13 @@ def test_an_answer_that_went_on_without_its_client(tmp_path: Path, state: str, t
     assert check(folder) == Result(folder)
 
 
+def test_a_crash_leaves_no_rules_to_compare(folder: Path) -> None:
+    change(folder, rules=[], state="partial", sha256={})
+    assert check(folder) == Result(folder)
+    change(folder, rules=["glm"])
+    assert not check(folder).passed
+
+
 def test_a_window_in_time_is_not_moved_by_cuts(tmp_path: Path) -> None:
     """`collect` looks at the clock when data arrives, so what came late may not come early."""
     folder = tmp_path / "x"
