@@ -50,7 +50,7 @@ def through(data: list[Any], asked: dict[str, Any] | None = REQUEST) -> tuple[li
     """What the codec alone makes of events, and the rules that fired."""
     rules: list[str] = []
     offered = tools.UNKNOWN if asked is None else tools.of_chat(asked)
-    codec = Chat(Reply(offered, lambda: "call_0", lambda rule: None if rule in rules else rules.append(rule)))
+    codec = Chat(Reply(offered, lambda: "call_0", lambda rule: None if rule in rules else rules.append(rule), asked or {}))
     out = b"".join(codec.encode(codec.decode(sse)) for sse in Decoder().feed(b"".join(map(event, data))))
     return [json.loads(sse.data) for sse in Decoder().feed(out) if sse.data], rules
 
@@ -69,9 +69,7 @@ CHUNKS: dict[str, tuple[list[Any], list[Any], list[str]]] = {
         [
             ROLE,
             choices(
-                {"index": 0, "content_filter_results": {"hate": {"filtered": False}}, "delta": {}, "finish_reason": None},
-                object="",
-                id="",
+                {"index": 0, "content_filter_results": {"hate": {"filtered": False}}, "delta": {}, "finish_reason": None}, id=""
             ),
         ],
         ["delta"],
@@ -83,17 +81,17 @@ CHUNKS: dict[str, tuple[list[Any], list[Any], list[str]]] = {
     ),
     "an empty finish reason": ([chunk(HI, "")], [chunk(HI)], ["finish_reason"]),
     "no index": (
-        [choices({"delta": HI}, {"delta": HI})],
-        [choices(*({"index": n, "delta": HI, "finish_reason": None} for n in range(2)))],
+        [choices({"delta": HI}, {"delta": {"content": "!"}})],
+        [choices({"index": 0, "delta": {**HI, "content": "Hi!"}, "finish_reason": None})],
         ["choice_index"],
     ),
     "indices that are no integers": (
-        [choices({"index": "1", "delta": HI}, {"index": 0.0, "delta": HI}), choices({"index": True, "delta": HI}, {"index": None, "delta": HI})],
+        [choices({"index": "1", "delta": HI}, {"index": 0.0, "delta": HI}), choices({"index": True, "delta": HI}, {"index": 1, "delta": HI})],
         [choices(*({"index": n, "delta": HI, "finish_reason": None} for n in order)) for order in ((1, 0), (0, 1))],
         ["choice_index"],
     ),
     "a choice that is none": (
-        [choices(None, {"delta": HI})], [choices({"index": 1, "delta": HI, "finish_reason": None})], ["choice_index"],
+        [choices(None, {"delta": HI})], [choices({"index": 0, "delta": HI, "finish_reason": None})], ["choice_index"],
     ),
     "no role": ([chunk({"content": "Hi"}), chunk({"content": "!"})], [chunk(HI), chunk({"content": "!"})], ["role"]),
     "a role that is null": ([chunk({"role": None, "content": "Hi"})], [chunk(HI)], ["role"]),
@@ -115,6 +113,81 @@ CHUNKS: dict[str, tuple[list[Any], list[Any], list[str]]] = {
     "choices that are null, and nothing beside": ([{**META, "choices": None}, chunk(HI)], [chunk(HI)], ["chunk_fields"]),
     "a word of a gateway's own": (
         [chunk(HI), {"warning": "no usage"}, {"type": "x"}, {}], [chunk(HI), {"warning": "no usage", **META, "choices": []}, {"type": "x"}], ["chunk_fields"],
+    ),
+    "members of another type": (
+        [{**chunk(HI), "id": 7, "created": "1760000000", "model": None}, {**chunk({"content": "!"}), "created": 1760000000.5, "object": "chat.completion"}],
+        [{**chunk(HI), "id": "7", "model": ""}, chunk({"content": "!"})],
+        ["chunk_fields"],
+    ),
+    "times that tell none": (
+        [{**chunk(HI), "created": "today"}, {**chunk({"content": "!"}), "created": 1.5}, {**chunk({"content": "?"}), "created": True}],
+        [{**chunk(said), "created": 0} for said in (HI, {"content": "!"}, {"content": "?"})],
+        ["chunk_fields"],
+    ),
+    "an error that is none": (
+        [{**chunk(HI), "error": None}, {**META, "choices": [], "error": {}, "usage": {"prompt_tokens": 1}}, {"error": None, **META, "choices": []}],
+        [chunk(HI), {**META, "choices": [], "usage": {"prompt_tokens": 1}}],
+        ["chunk_fields"],
+    ),
+    "counts that are no numbers": (
+        [
+            {**chunk(HI), "usage": {"prompt_tokens": "9", "completion_tokens": 3.0, "total_tokens": None, "cost": "0.1", "prompt_tokens_details": []}},
+            {**META, "choices": [], "usage": {"prompt_tokens": 9, "completion_tokens_details": {"reasoning_tokens": "1", "x": "2"}}},
+            {**META, "choices": [], "usage": [9]},
+            {**META, "choices": [], "usage": {}},
+        ],
+        [
+            {**chunk(HI), "usage": {"prompt_tokens": 9, "completion_tokens": 3, "total_tokens": None, "cost": "0.1", "prompt_tokens_details": None}},
+            {**META, "choices": [], "usage": {"prompt_tokens": 9, "completion_tokens_details": {"reasoning_tokens": 1, "x": "2"}}},
+            {**META, "choices": [], "usage": None},
+        ],
+        ["chunk_fields"],
+    ),
+    "roles that are none": (
+        [chunk({"role": "", "content": "Hi"}), chunk({"role": "", "content": "!", "reasoning_content": ""}), chunk({"role": "tool"}), chunk({"role": ""})],
+        [chunk(HI), chunk({"content": "!", "reasoning_content": ""}), chunk({})],
+        ["role"],
+    ),
+    "text that is a number": (
+        [ROLE, *(chunk({"content": said}) for said in (6, 0, 1.5, False, None)), chunk({"reasoning": 2}), chunk({"reasoning_content": 0})],
+        [ROLE, *(chunk({"content": said}) for said in ("6", "0", "1.5", "false", None)), chunk({"reasoning": "2"}), chunk({"reasoning_content": "0"})],
+        ["content_type"],
+    ),
+    "text in parts": (
+        [ROLE, chunk({"content": [{"type": "text", "text": "a"}, "b"]}), chunk({"content": {"type": "text", "text": "c", "annotations": []}}),
+         chunk({"content": [{"type": "thinking", "thinking": []}]}), chunk({"content": []})],
+        [ROLE, chunk({"content": "ab"}), chunk({"content": "c"}), chunk({"content": [{"type": "thinking", "thinking": []}]}), chunk({"content": []})],
+        ["content_type"],
+    ),
+    "messages in place of deltas": (
+        [choices({"index": 0, "message": {"role": "assistant", "content": said}, "finish_reason": why}) for said, why in (("Hi", None), ("", "stop"))],
+        [choices({"index": 0, "delta": HI, "finish_reason": None}), choices({"index": 0, "delta": {}, "finish_reason": "stop"})],
+        ["delta"],
+    ),
+    "a finish reason that is no text": ([chunk(HI, 0), chunk({}, False)], [chunk(HI), chunk({})], ["finish_reason"]),
+    "a choice in two pieces": (
+        [
+            ROLE,
+            choices({"index": 0, "delta": {"content": "a", "x": 1}, "finish_reason": None, "y": 2}, {"index": 0, "delta": {"content": "b", "x": None}}),
+            choices(
+                {"index": 0, "delta": {"tool_calls": first(CITY)["tool_calls"]}}, {"index": 1, "delta": HI}, {"index": 0, "delta": None},
+                {"index": 0, "delta": {"content": ""}, "finish_reason": "tool_calls"},
+            ),
+        ],
+        [
+            ROLE,
+            choices({"index": 0, "delta": {"content": "ab", "x": 1}, "finish_reason": None, "y": 2}),
+            choices(
+                {"index": 0, "delta": {"content": "", "tool_calls": first(CITY)["tool_calls"]}, "finish_reason": "tool_calls"},
+                {"index": 1, "delta": HI, "finish_reason": None},
+            ),
+        ],
+        ["choice_index", "delta"],
+    ),
+    "a call without a function": (
+        [ROLE, chunk(first(CITY[:5])), chunk({"tool_calls": [{"index": 0, "function": None}]}), chunk({"tool_calls": [{"index": 0}]}), chunk(more(CITY[5:]))],
+        [ROLE, chunk(first(CITY[:5])), chunk(more(CITY[5:]))],
+        ["tool_call_name"],
     ),
     "an error that is text": ([chunk(HI), {"error": "gone"}], [chunk(HI), {"error": GONE}], ["error_form"]),
     "an error of its own form": (
@@ -190,6 +263,13 @@ def test_chunks(name: str) -> None:
     assert through(given) == (expected, rules)
 
 
+@pytest.mark.parametrize("asked", [{**REQUEST, "n": 2}, None])
+def test_choices_without_index_are_counted_where_there_may_be_several(asked: dict[str, Any] | None) -> None:
+    given = choices({"delta": HI}, {"delta": HI}, None, {"delta": HI})
+    expected = choices(*({"index": n, "delta": HI, "finish_reason": None} for n in (0, 1, 3)))
+    assert through([given], asked) == ([expected], ["choice_index"])
+
+
 FUNCTION_CALL = stream(
     [{"function_call": CALL}, {"function_call": {"arguments": CITY}}, chunk({}, "function_call")], finish=None
 )
@@ -211,6 +291,8 @@ def whole(message: dict[str, Any], finish: str | None = "tool_calls") -> dict[st
 def entry(arguments: Any = CITY, **more: Any) -> dict[str, Any]:
     return {"id": "call_a", "type": "function", "function": {"name": "get_weather", "arguments": arguments}, **more}
 
+
+MADE_WHOLE = {"id": "chatcmpl-0", "object": "chat.completion", "created": 0, "model": ""}
 
 MESSAGES: dict[str, tuple[dict[str, Any], dict[str, Any] | None, list[str]]] = {
     "regular": (whole({"tool_calls": [entry(), entry(id="call_b")]}), None, []),
@@ -239,8 +321,26 @@ MESSAGES: dict[str, tuple[dict[str, Any], dict[str, Any] | None, list[str]]] = {
     ),
     "no role, no index": (
         {"choices": [{"message": {"content": "Hi"}, "finish_reason": "stop"}]},
-        {"choices": [{"index": 0, "message": {"role": "assistant", "content": "Hi"}, "finish_reason": "stop"}]},
-        ["choice_index", "role"],
+        {"choices": [{"index": 0, "message": {"role": "assistant", "content": "Hi"}, "finish_reason": "stop"}], **MADE_WHOLE},
+        ["choice_index", "role", "chunk_fields"],
+    ),
+    "text and calls in several choices": (
+        {**whole({}), "choices": [{"message": {"role": "assistant", **said}, "finish_reason": "tool_calls", "index": n} for n, said in
+                                  ((None, {"content": "Hi"}), (None, {"tool_calls": [entry()]}), (0, {"content": None, "tool_calls": [entry(id="b")]}))]},
+        whole({"content": "Hi", "tool_calls": [entry(), entry(id="b")]}),
+        ["choice_index", "tool_call_index", "finish_repeated"],
+    ),
+    "a delta in place of the message": (
+        {**whole({}), "choices": [{"index": 0, "delta": {"role": "assistant", "content": "Hi"}, "finish_reason": "stop"}]},
+        {**whole({}), "choices": [{"index": 0, "delta": {"role": "assistant", "content": "Hi"}, "finish_reason": "stop",
+                                   "message": {"role": "assistant", "content": "Hi"}}]},
+        ["delta"],
+    ),
+    "calls that are none": (whole({"content": "Hi", "tool_calls": {}}, "stop"), whole({"content": "Hi"}, "stop"), ["tool_calls"]),
+    "types that are wrong": (
+        {**whole({"role": "model", "content": 6}, "STOP"), "id": 7, "object": "text_completion", "created": "1760000000", "error": {}},
+        {**whole({"content": "6"}, "stop"), "id": "7"},
+        ["role", "content_type", "finish_reason", "chunk_fields"],
     ),
 }  # fmt: skip
 
@@ -435,13 +535,15 @@ WHOLE: dict[str, tuple[dict[str, Any], list[Event]]] = {
         {**whole({"refusal": "No."}, "stop"), "usage": {"prompt_tokens": 1}}, [MessageStart(), RefusalDelta("No."), Finish("stop"), Usage(1)],
     ),
     "stop sequence": (
-        {"choices": [{"index": 0, "message": {"role": "assistant", "content": "Hi"}, "finish_reason": "stop", "stop_reason": "#"}]},
+        {**META, "object": "chat.completion",
+         "choices": [{"index": 0, "message": {"role": "assistant", "content": "Hi"}, "finish_reason": "stop", "stop_reason": "#"}]},
         [*SAID, Finish("stop", stop_sequence="#")],
     ),
     "an error": ({"error": {"code": "503", "message": "m"}}, [StreamError("error", "m", 503)]),
     "vLLM's older error": ({"object": "error", "message": "m", "code": 400}, [StreamError("error", "m", 400)]),
     "an error in a choice": (
-        {"choices": [{"index": 0, "message": {"role": "assistant", "content": "Hi"}, "finish_reason": "error", "error": {"code": 502}}]},
+        {**META, "object": "chat.completion",
+         "choices": [{"index": 0, "message": {"role": "assistant", "content": "Hi"}, "finish_reason": "error", "error": {"code": 502}}]},
         [*SAID, StreamError("error", '{"code":502}', 502), Finish("error")],
     ),
 }  # fmt: skip
@@ -551,7 +653,10 @@ NAMES = st.sampled_from(["type", "index", "id", "text", "summary", "data", "sign
 DETAILS = JSON | st.lists(st.dictionaries(NAMES, JSON, max_size=5) | JSON, max_size=4)
 
 
-@given(st.lists(st.fixed_dictionaries({}, optional={"reasoning_details": DETAILS, "reasoning": JSON, "content": JSON, "refusal": JSON})))
+TEXT = st.none() | st.text(max_size=3) | st.just([]) | st.just([None])
+
+
+@given(st.lists(st.fixed_dictionaries({}, optional={"reasoning_details": DETAILS, "reasoning": TEXT, "content": TEXT, "refusal": JSON})))
 def test_any_details_pass(deltas: list[dict[str, Any]]) -> None:
     """As they came, whatever they are; what they let the user read is reasoning, unless another field says it."""
     events = told([ROLE, *map(chunk, deltas), "[DONE]"])

@@ -36,7 +36,7 @@ from .vocabulary import vocabulary
 _WATCHED = (Markup, Duplicates, FinishReason, Naming)
 """Transformers to which a run of deltas is what one is: if all are, lanes may open."""
 
-_REPEATED = frozenset({"model", "stream_options", *ECHOED})
+_REPEATED = frozenset({"model", "n", "stream_options", *ECHOED})
 """Members of a request that answers go by or say again, and all that is kept of it meanwhile: a stream may take an hour."""
 
 

@@ -172,6 +172,11 @@ def replace_member(text: str, key: str, value: str) -> str:
     return f"{text[:start]}{missing}{value}{text[end:]}"
 
 
+def without_member(text: str, key: str) -> str:
+    """The text of a JSON object without one of its members, wherever and as often as it is there; it is written anew."""
+    return dumps({name: value for name, value in loads(text.encode()).items() if name != key})
+
+
 def _member(text: str, key: str) -> tuple[int, int, str]:
     """Where the value of a member begins and ends, the last one of that name, and what to write in front of a new value."""
     found: tuple[int, int] | None = None

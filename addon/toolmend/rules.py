@@ -71,17 +71,27 @@ RULES = {
     ),
     # the form of chunks
     "chunk_fields": Rule(
-        "A chunk got the id, object, created, model or list of choices that it lacked.",
-        "SDKs with types refuse a chunk without them.",
+        "A chunk, or a whole message, got the id, object, created, model or list of choices that it lacked, or had in a wrong "
+        "type; counts of tokens that were text are numbers, and an `error` that is null is left out.",
+        "SDKs with types refuse a chunk without them, and some take any `error` for one.",
     ),
-    "choice_index": Rule("A choice got the index that it lacked.", "Clients tell choices by it."),
+    "choice_index": Rule(
+        "A choice got the index that it lacked, or what a chunk told of one choice in two was told in one.",
+        "Clients tell choices by it, and many hear the first alone.",
+    ),
+    "content_type": Rule(
+        "A text that came as a number or in parts was made a text.", "Clients join texts there: they lose it, or refuse it."
+    ),
     "delta": Rule(
         "A choice without a delta got an empty one; an event of Messages without its delta or block was left out.",
         "Clients look into it without asking.",
     ),
-    "role": Rule("The first delta got its role, assistant.", "SDKs make the message of it."),
+    "role": Rule(
+        "The first delta got its role, assistant, and one with another role lost that.",
+        "SDKs make the message of it, and refuse what is no role of an answer.",
+    ),
     "finish_reason": Rule(
-        "The finish reason was set right: tool_calls if there was a call, and only then; or made, where there was none.",
+        "The finish reason was set right: a word of this API, and tool_calls if there was a call, and only then; or it was made.",
         "Agents go by it: after `stop` they end their turn and run no tool; after `tool_calls` without a call they wait; without "
         "any they try again.",
     ),

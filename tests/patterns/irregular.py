@@ -266,7 +266,8 @@ PATTERNS = {
     "finish-twice": mended(
         [first(CITY), chunk({}, "tool_calls"), chunk({}, "tool_calls")], "finish_repeated"
     ),
-    "an-unknown-finish": mended([first(CITY)], finish="eos", expected_finish="eos"),
+    "an-unknown-finish": mended([first(CITY)], finish="enough", expected_finish="enough"),
+    "a-finish-in-another-word": mended([first(CITY)], "finish_reason", finish="eos"),
     "an-empty-finish": mended([chunk({"content": "Hi"}, ""), chunk(first(CITY), "")], "finish_reason", content="Hi"),
     "null-delta": mended(
         [{**META, "choices": [{"index": 0, "delta": None, "finish_reason": None}]}, first(CITY),

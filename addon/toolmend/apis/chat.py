@@ -16,6 +16,7 @@ from .. import json_text
 from ..course import IN_STRING, Course
 from ..events import Event, Frame, MessageEnd, ReasoningDelta, StreamError, TextDelta, ToolCallDelta
 from ..sse import BOM, ServerSentEvent, parse
+from .chat_form import COMMON, fits, meant_by, usage_of_types
 from .chat_read import Reading
 from .chat_shape import Learnt, learn_chunk, may_vary, with_arguments
 from .chat_write import rewrite
@@ -24,9 +25,6 @@ from .errors import Fault, write_error
 from .learning import Learning
 from .shape import Shape
 
-_COMMON = {"id": "", "object": "chat.completion.chunk", "created": 0, "model": ""}
-"""What every chunk of a stream has, and what it gets if none has it."""
-
 
 class Chat:
     """The codec of one response."""
@@ -34,6 +32,7 @@ class Chat:
     def __init__(self, reply: Reply) -> None:
         self._reply = reply
         self._reading = Reading(reply)
+        self._made = COMMON  # what nobody says
         self._common: dict[str, Any] = {}  # what chunks have that have nothing of their own there
         self._last: ServerSentEvent | None = None  # with choices: what goes out behind it is written as it is
         self._learning = Learning(may_vary)
@@ -90,7 +89,9 @@ class Chat:
         message = json_text.loads(body)
         if not isinstance(message, dict):
             raise json_text.NotJSON("no JSON object")
+        self._made = {**COMMON, "object": "chat.completion"}
         events, regular = self._reading.feed(message, "message")
+        regular &= self._is_complete(message, "message")
         return Frame(ServerSentEvent(body, body), tuple(events), touched=not regular)
 
     def close(self) -> Frame:
@@ -126,7 +127,8 @@ class Chat:
 
     def _write(self, data: bytes, frame: Frame, key: str) -> str:
         read = self._reading
-        return rewrite(data, frame, key, read.choices, self._common, read.reasoning_field, legacy=read.legacy)
+        common = self._common
+        return rewrite(data, frame, key, read.choices, common, read.reasoning_field, legacy=read.legacy, lone=read.lone)
 
     def _of_text(self, frame: Frame) -> str | None:
         """A chunk of text that became a piece of arguments, or nothing: nearly all that is ever mended."""
@@ -156,31 +158,34 @@ class Chat:
             self._reply.fired("error_form")
         return hidden
 
-    def _is_complete(self, chunk: Mapping[str, Any], *, named: bool) -> bool:
+    def _is_complete(self, chunk: Mapping[str, Any], key: str = "delta", *, named: bool = False) -> bool:
         """Whether a chunk has what all have, and clients ask for. If not, it gets what the first had that had it.
 
         Most clients go through the choices of each event, whatever it says: an empty list in Go, or a word of a gateway's own
         (langwatch#7421) fails there. What has a name, or a type, is an event of another kind.
         """
         choices = chunk.get("choices")
-        is_chunk = "choices" in chunk or chunk.get("object") == _COMMON["object"] or not (named or "type" in chunk)
+        is_chunk = "choices" in chunk or chunk.get("object") == COMMON["object"]
+        is_chunk |= key == "delta" and not (named or "type" in chunk)
         if choices is None and is_chunk and not chunk.get("error"):
             self._reply.fired("chunk_fields")
             return False
         if not isinstance(choices, list) or chunk.get("error"):
             return True
-        speaks = any(isinstance(choice, dict) and "delta" in choice for choice in choices)
-        if not speaks and not (self._reading.begun and chunk.get("usage")):
-            return True
-        missing = [name for name in _COMMON if chunk.get(name) is None]
-        if len(self._common) < len(_COMMON):
-            if "id" in missing and not self._common:
-                self._common["id"] = f"chatcmpl-{self._reply.new_id().removeprefix('call_')}"
-            for name, made in _COMMON.items():
-                self._common.setdefault(name, made if name in missing else chunk[name])
-        if missing:
+        usage = chunk.get("usage")
+        right = "error" not in chunk and (usage is None or usage_of_types(usage) is usage)
+        missing = []
+        speaks = any(isinstance(choice, dict) and key in choice for choice in choices)
+        if speaks or (self._reading.begun and usage):
+            missing = [name for name in COMMON if not fits(name, chunk.get(name), self._made)]
+            if len(self._common) < len(COMMON):
+                if chunk.get("id") is None and not self._common:
+                    self._common["id"] = f"chatcmpl-{self._reply.new_id().removeprefix('call_')}"
+                for name in COMMON:
+                    self._common.setdefault(name, meant_by(name, chunk.get(name), self._made))
+        if missing or not right:
             self._reply.fired("chunk_fields")
-        return not missing
+        return right and not missing
 
 
 def _alone(last: Event, sse: ServerSentEvent) -> bytes:

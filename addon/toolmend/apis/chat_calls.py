@@ -180,6 +180,8 @@ class Calls:
             before = latest(self._calls, key)
             call = Call(key, kind, id_, name, repeated=bool(before and not id_ and before.name == name))
             self._add(call)
+        elif not (id_ or name or arguments or isinstance(entry.get(kind), Mapping)) and entry.keys() <= _KNOWN_KEYS:
+            return self._mended("tool_call_name")  # nor does it
         else:
             regular &= self._said_again(call, id_, name)
         call.begun = call.begun or not (arguments.isspace() or not arguments)

@@ -15,6 +15,7 @@ from ..events import Event, Finish, MessageStart, ReasoningDelta, RefusalDelta, 
 from .call_identity import entries_of
 from .chat_calls import Calls
 from .chat_details import Run, put_seal, text_of
+from .chat_form import is_text, number_of, repeats, speaks_as_assistant
 from .chat_parts import parts_of
 from .chat_reports import put_errors, stop_sequence_of, usage_in
 from .chat_shape import REASONING, entry_of_legacy
@@ -35,7 +36,8 @@ class Reading:
 
     `calls`: of each choice that has any. `choices`: those that are read. `begun`: those that have begun. `waits`: what the last
     chunk said may wait for what is said next. `legacy`: a `function_call` stays one. `reasoning_field`: where reasoning goes that
-    came as content, until a chunk shows better.
+    came as content, until a chunk shows better. `lone`: one choice was asked for, so all without an index are that one: Copilot
+    puts text and calls into several (gptel#1284, mini-swe-agent#804).
     """
 
     def __init__(self, reply: Reply) -> None:
@@ -49,6 +51,7 @@ class Reading:
         # a client that offers `functions`, or of which nothing is known, may wait for a `function_call`
         self.legacy = reply.tools.legacy or not reply.tools.known
         self.reasoning_field = reply.reasoning_field
+        self.lone = self._patient or (reply.tools.known and reply.request.get("n") in (None, 1))
         self._told: set[int] = set()  # choices that said something; only the patient ask
         self._finished: set[int] = set()
         self._first: int | None = None  # the choice that is heard, where it is but one
@@ -62,9 +65,12 @@ class Reading:
         if self._patient:
             tell_fields(chunk, self._reply.note)
         choices = chunk.get("choices")
-        for place, choice in enumerate(choices if isinstance(choices, list) else ()):
+        choices = choices if isinstance(choices, list) else []
+        for place, choice in enumerate(choices):
             if isinstance(choice, dict):
-                regular &= self._choice(choice, place, key, events)
+                regular &= self._choice(choice, 0 if self.lone else place, key, events)
+        if len(choices) > 1 and repeats(choices, lone=self.lone):
+            regular = self._mended("choice_index")
         if usage := usage_in(chunk):
             events.append(usage)
         failed, self._failed = self._failed, put_errors(chunk, events, failed=self._failed, named=named)
@@ -90,6 +96,9 @@ class Reading:
     def _choice(self, choice: Mapping[str, Any], place: int, key: str, events: list[Event]) -> bool:
         regular = True
         delta = choice.get(key)
+        if delta is None and key == "message" and "delta" in choice:
+            delta = choice["delta"]
+            regular = self._mended("delta")
         index = index_of(choice.get("index"), place)
         if self._patient:
             index = self._heard(index, speaks=_speaks(choice, delta))
@@ -151,7 +160,7 @@ class Reading:
         reason = choice.get("finish_reason")
         if reason is None and key == "delta":  # it goes on
             return True
-        regular = reason != "" or self._mended("finish_reason")
+        regular = reason is None or (isinstance(reason, str) and reason != "") or self._mended("finish_reason")
         reason = reason if isinstance(reason, str) else ""
         means = meant(reason) or reason
         if index in self.calls and (reason or key == "message"):
@@ -162,9 +171,11 @@ class Reading:
         if reason == "function_call" and not self.legacy:
             reason = "tool_calls"
             regular = self._mended("finish_reason")
+        elif means != reason and (self._patient or means != "error"):  # for that the API has no word
+            regular &= self._patient or self._mended("finish_reason")
+            reason = means
         if reason:
             self._finished.add(index)
-            reason = means if self._patient else reason  # else the client's to understand, as it came
             events.append(Finish(reason, index, stop_sequence_of(choice) if reason == "stop" else None))
         return regular
 
@@ -173,13 +184,17 @@ class Reading:
         if index not in self.begun and delta:
             self.begun.add(index)
             events.append(MessageStart(index))
-            if not delta.get("role"):
+            if delta.get("role") is None:
                 regular = self._mended("role")
+        if not speaks_as_assistant(delta):
+            regular = self._mended("role")
         if self._patient:
             tell_fields(delta, self._reply.note)
         details = delta.get("reasoning_details")
         for name in _HEARD if self._patient else REASONING:
             reasoning = delta.get(name)
+            if (text := number_of(reasoning)) is not None:
+                reasoning, regular = text, self._mended("content_type")
             if isinstance(reasoning, str) and reasoning:
                 self.reasoning_field = name
                 events.append(ReasoningDelta(reasoning, index))
@@ -195,6 +210,11 @@ class Reading:
             events.append(TextDelta(content, index))
         elif isinstance(content, list | dict):
             events += parts_of(content, index)
+            if is_text(content):
+                regular = self._mended("content_type")
+        elif (text := number_of(content)) is not None:
+            events.append(TextDelta(text, index))
+            regular = self._mended("content_type")
         refusal = delta.get("refusal")
         if isinstance(refusal, str) and refusal:
             events.append(RefusalDelta(refusal, index))
@@ -210,7 +230,7 @@ class Reading:
             entries = [entry_of_legacy(legacy)]
             regular = self._mended("function_call")
         else:
-            return regular
+            return regular and (entries is None or entries == [] or self._mended("tool_calls"))
         calls, as_sent = self._calls_of(index).feed(entries, last=last)
         events += calls
         self.waits |= not as_sent

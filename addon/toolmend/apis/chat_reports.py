@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..events import Event, Finish, StreamError, Usage
+from .chat_form import usage_of_types
 from .counts import count
 from .error_words import error_in, stream_error
 
@@ -20,7 +21,8 @@ def usage_in(chunk: Mapping[str, Any]) -> Usage | None:
     told = [choice.get("usage") for choice in choices if isinstance(choice, dict)] if isinstance(choices, list) else []
     if isinstance(own := chunk.get("x_groq"), dict):
         told.append(own.get("usage"))
-    return next((usage_of(usage) for usage in (chunk.get("usage"), *told) if isinstance(usage, dict)), None)
+    counts = (usage_of_types(usage) for usage in (chunk.get("usage"), *told))
+    return next((usage_of(usage) for usage in counts if usage), None)
 
 
 def usage_of(usage: Mapping[str, Any]) -> Usage:

@@ -61,9 +61,11 @@ def _shape(learning: Learning, data: bytes, chunk: Mapping[str, Any], event: Eve
     if not isinstance(delta, Mapping):
         return None
     if isinstance(event, TextDelta):
+        if not isinstance(delta.get("content"), str):
+            return None
         return learning.learn(data, event.text, (*_DELTA, "content"), TextDelta, event.choice)
     if isinstance(event, ReasoningDelta):
-        told: list[Path] = [(*_DELTA, name) for name in REASONING if delta.get(name)]
+        told: list[Path] = [(*_DELTA, name) for name in REASONING if isinstance(said := delta.get(name), str) and said]
         details = delta.get("reasoning_details")
         if isinstance(details, list) and details and isinstance(details[0], dict):
             told.append((*_DELTA, "reasoning_details", 0, "summary" if details[0].get("summary") else "text"))

@@ -23,6 +23,7 @@ from ..events import (
     Usage,
 )
 from .chat_details import text_of, with_text
+from .chat_form import fits, joined, speaks_as_assistant, usage_of_types
 from .chat_shape import REASONING
 from .indices import index_of
 
@@ -33,13 +34,21 @@ _CHOICE = frozenset({"index", "delta", "finish_reason", "logprobs"})
 
 
 def rewrite(
-    data: bytes, frame: Frame, key: str, read: Container[int], common: Mapping[str, Any], reasoning_field: str, *, legacy: bool
+    data: bytes,
+    frame: Frame,
+    key: str,
+    read: Container[int],
+    common: Mapping[str, Any],
+    reasoning_field: str,
+    *,
+    legacy: bool,
+    lone: bool,
 ) -> str:
     """The JSON text of a frame; "" where nothing is left of it.
 
     `data` is the frame's own, or for a frame without any that of a chunk of the same stream. `key` is delta or message,
     `read` the choices whose events are told, others stay as they are; `common` what chunks have in common, `reasoning_field`
-    where reasoning goes, `legacy` that a `function_call` stays.
+    where reasoning goes, `legacy` that a `function_call` stays, `lone` that choices without an index are one.
     """
     text = data.decode()
     chunk = json_text.loads(data)
@@ -47,7 +56,8 @@ def rewrite(
     if frame.sse is not None:
         for place, choice in enumerate(chunk.get("choices") or ()):
             if isinstance(choice, dict):
-                sources[index_of(choice.get("index"), place)] = choice
+                index = index_of(choice.get("index"), 0 if lone else place)
+                sources[index] = joined(sources[index], choice, key) if index in sources else choice
     by_choice: dict[int, list[Event]] = {index: [] for index in sources}
     for event in frame.events:
         if not isinstance(event, Usage | StreamError | MessageEnd):
@@ -65,6 +75,8 @@ def rewrite(
         own = own if isinstance(own, dict) else {}
         delta = _build(own, events, key, reasoning_field, legacy=legacy)
         built: dict[str, Any] = {"index": index, **source} | {"index": index, key: delta}
+        if key == "delta" and not own and _is_told(source.get("message"), events):
+            del built["message"]  # OpenAI's SDK for JavaScript puts it in place of what deltas said
         built["finish_reason"] = next((e.finish_reason for e in events if isinstance(e, Finish)), None)
         if source.get("logprobs") and own.get("content") != built[key].get("content"):
             built["logprobs"] = None  # they tell the text that was taken out
@@ -73,11 +85,25 @@ def rewrite(
     if not choices and (frame.sse is None or not rest):
         return ""
     for name, value in common.items():
-        if chunk.get(name) is None:
+        if not fits(name, chunk.get(name), common):
             text = json_text.replace_member(text, name, json_text.dumps(value))
+    if frame.sse is not None:
+        usage = chunk.get("usage")
+        if usage is not None and (right := usage_of_types(usage)) is not usage:
+            text = json_text.replace_member(text, "usage", json_text.dumps(right))
+        if "error" in chunk and not chunk["error"]:
+            text = json_text.without_member(text, "error")
     if not choices and not sources and chunk.get("choices") is not None:
         return text
     return json_text.replace_member(text, "choices", json_text.dumps(choices))
+
+
+def _is_told(message: Any, events: Iterable[Event]) -> bool:
+    """Whether a message in the place of a delta is all in what its delta says now."""
+    if not isinstance(message, dict):
+        return False
+    says = any(value for name, value in message.items() if name != "role")
+    return not says or any(isinstance(event, MessageStart) for event in events)
 
 
 def _stays(choice: Mapping[str, Any], source: Mapping[str, Any]) -> bool:
@@ -97,6 +123,8 @@ def _build(
 ) -> dict[str, Any]:
     """A delta (or message) from the upstream's own and the events that now speak for it."""
     delta = dict(source)
+    if not speaks_as_assistant(delta):
+        del delta["role"]
     text: list[str] = []
     reasoning: list[str] = []
     calls: dict[int, dict[str, Any]] = {}
@@ -107,7 +135,7 @@ def _build(
     for event in events:
         match event:
             case MessageStart():
-                delta = {"role": delta.pop("role", None) or "assistant", **delta}
+                delta = {**delta, "role": "assistant"} if "role" in delta else {"role": "assistant", **delta}
             case TextDelta():
                 text.append(event.text)
             case ReasoningDelta():
@@ -149,7 +177,7 @@ def _set(delta: dict[str, Any], name: str, text: str, *, null: bool) -> None:
     """Puts text in its field. A field that had text and lost it goes, or becomes `null`; one that was empty stays as it was."""
     if text:
         delta[name] = text
-    elif delta.get(name):
+    elif delta.get(name) not in (None, "", []):
         if null:
             delta[name] = None
         else:
