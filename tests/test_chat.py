@@ -64,6 +64,7 @@ CHUNKS: dict[str, tuple[list[Any], list[Any], list[str]]] = {
         [ROLE, choices({"index": 0, "delta": {}, "finish_reason": None})],
         ["delta"],
     ),
+    "delta is a list": ([ROLE, choices({"index": 0, "delta": [], "finish_reason": "stop"})], [ROLE, chunk({}, "stop")], ["delta"]),
     "no delta, but something else": (
         [ROLE, choices({"index": 0, "content_filter_results": {"hate": {"filtered": False}}}, object="", id="")],
         [
@@ -154,9 +155,9 @@ CHUNKS: dict[str, tuple[list[Any], list[Any], list[str]]] = {
         ["content_type"],
     ),
     "text in parts": (
-        [ROLE, chunk({"content": [{"type": "text", "text": "a"}, "b"]}), chunk({"content": {"type": "text", "text": "c", "annotations": []}}),
+        [ROLE, chunk({"content": [{"type": "text", "text": "a"}, "b"]}), chunk({"content": {"type": "text", "text": "c", "annotations": []}}), chunk({"content": {"text": "d"}}),
          chunk({"content": [{"type": "thinking", "thinking": []}]}), chunk({"content": []})],
-        [ROLE, chunk({"content": "ab"}), chunk({"content": "c"}), chunk({"content": [{"type": "thinking", "thinking": []}]}), chunk({"content": []})],
+        [ROLE, chunk({"content": "ab"}), chunk({"content": "c"}), chunk({"content": "d"}), chunk({"content": [{"type": "thinking", "thinking": []}]}), chunk({"content": []})],
         ["content_type"],
     ),
     "messages in place of deltas": (
@@ -307,7 +308,10 @@ MESSAGES: dict[str, tuple[dict[str, Any], dict[str, Any] | None, list[str]]] = {
     "arguments": (whole({"tool_calls": [entry({"a": 1})]}), whole({"tool_calls": [entry('{"a":1}')]}), ["arguments_type"]),
     "no arguments": (whole({"tool_calls": [entry("")]}), whole({"tool_calls": [entry("{}")]}), ["arguments"]),
     "no arguments, cut off": (whole({"tool_calls": [entry("")]}, "length"), None, []),
-    "no finish": (whole({"tool_calls": [entry("")]}, None), whole({"tool_calls": [entry("{}")]}, None), ["arguments"]),
+    "no finish": (whole({"tool_calls": [entry("")]}, None), whole({"tool_calls": [entry("{}")]}), ["arguments", "finish_reason"]),
+    "an empty finish": (whole({"tool_calls": [entry()]}, ""), whole({"tool_calls": [entry()]}), ["finish_reason"]),
+    "no finish, cut off": (whole({"tool_calls": [entry(CITY[:9])]}, None), None, []),
+    "no finish, and no call": (whole({"content": "Hi"}, None), None, []),
     "fence": (
         whole({"tool_calls": [entry(f"```\n{CITY}\n```")]}), whole({"tool_calls": [entry()]}), ["arguments"],
     ),

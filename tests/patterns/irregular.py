@@ -282,6 +282,19 @@ PATTERNS = {
         [{"choices": chunk(delta)["choices"]} for delta in (first(CITY[:4]), more(CITY[4:]), {"content": "Done."})],
         "chunk_fields", content="Done.",
     ),
+    "text-that-is-a-number": mended([{"content": "Hi "}, {"content": 6}, {"content": " "}, {"content": 0}, first(CITY)], "content_type", content="Hi 6 0"),
+    "roles-that-are-empty": mended(
+        [{"role": "", "content": "Hi"}, *({"role": "", **delta} for delta in (first(CITY[:9]), more(CITY[9:])))], "role", content="Hi"
+    ),
+    "choice-in-two-pieces": mended(
+        [{**META, "choices": [{"index": 0, "delta": {"content": "Hi"}}, {"index": 0, "delta": first(CITY[:9])}]},
+         {**META, "choices": [{"index": 0, "delta": more(CITY[9:])}, {"index": 0, "delta": {"content": ""}, "finish_reason": "tool_calls"}]}],
+        "choice_index", content="Hi", finish=None,
+    ),
+    "members-of-another-type": mended(
+        [{**chunk(delta), "created": 1760000000.5, "error": None, "usage": {}} for delta in (first(CITY[:4]), more(CITY[4:]), {"content": "Done."})],
+        "chunk_fields", content="Done.",
+    ),
     "choice-without-index": mended(
         [{**META, "choices": [{"delta": first(CITY), "finish_reason": None}]}, {**META, "choices": [{"delta": {"content": "!"}}]}],
         "choice_index", content="!",

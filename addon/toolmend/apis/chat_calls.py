@@ -106,6 +106,11 @@ class Calls:
         plain = call is not None and begun and not call.lost and call.kind == "function" and call.body.in_string
         return plain and self._kept + ROOM <= MAX_KEPT
 
+    @property
+    def complete(self) -> bool:
+        """Whether there are calls, and nothing more of them is to come."""
+        return bool(self._calls) and all(call.ended for call in self._calls)
+
     def settle(self, before: Call | None = None) -> list[Event]:
         """Something else is said, or the call `before`: calls that have their name wait no longer, for order's sake."""
         events: list[Event] = []

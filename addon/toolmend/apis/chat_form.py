@@ -75,7 +75,7 @@ def is_text(content: Any) -> bool:
 
 def _is_text(part: Mapping[str, Any]) -> bool:
     said = {name for name, value in part.items() if value not in (None, [], {})}
-    return said == {"type", "text"} and part["type"] in ("text", "output_text") and isinstance(part["text"], str)
+    return said <= {"type", "text"} and part.get("type", "text") in ("text", "output_text") and isinstance(part.get("text"), str)
 
 
 def repeats(choices: Iterable[Any], *, lone: bool) -> bool:

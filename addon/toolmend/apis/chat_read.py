@@ -153,7 +153,7 @@ class Reading:
             regular = self._mended("delta")
             self._delta(message, index, "message", events, last=True)
             return regular
-        return not (delta is None and key == "delta" and "text" not in choice) or self._mended("delta")
+        return bool(delta) or key != "delta" or "text" in choice or self._mended("delta")  # PHP's empty object is []
 
     def _ended(self, choice: Mapping[str, Any], delta: Any, index: int, key: str, events: list[Event]) -> bool:
         """Why a choice ends, if it does."""
@@ -174,6 +174,9 @@ class Reading:
         elif means != reason and (self._patient or means != "error"):  # for that the API has no word
             regular &= self._patient or self._mended("finish_reason")
             reason = means
+        elif not reason and key == "message" and index in self.calls and self.calls[index].complete:  # xAI
+            reason = "tool_calls"
+            regular = self._mended("finish_reason")
         if reason:
             self._finished.add(index)
             events.append(Finish(reason, index, stop_sequence_of(choice) if reason == "stop" else None))
