@@ -160,7 +160,7 @@ REGULAR = {
         for delta in (HI, {"tool_calls": [OPENING]}, *(more(part) for part in ARGUMENTS))
     ) + event(chunk({}, "tool_calls", 1)) + event(chunk({}, "tool_calls", 0)) + DONE,
     "text and finish in one chunk": event(chunk(HI, "stop")) + DONE,
-    "an unknown reason": event(chunk(HI)) + event(chunk({}, "eos_token")) + DONE,
+    "an unknown reason": event(chunk(HI)) + event(chunk({}, "enough")) + DONE,
     "an error in a choice": event(chunk(HI)) + event(choices(choice({}, finish_reason="error", error={"code": 502}))),
     "completions of the older kind": spoken({"index": 0, "text": "Hi", "finish_reason": None}, head='{"id":"c",') + DONE,
     "blanks around arguments": stream([first(f"\n{CITY}\n")], finish="tool_calls"),
