@@ -111,9 +111,13 @@ CHUNKS: dict[str, tuple[list[Any], list[Any], list[str]]] = {
         [chunk(HI), {**META, "choices": [], "usage": {"prompt_tokens": 1}}, {**META, "usage": {"prompt_tokens": 2}, "choices": []}],
         ["chunk_fields"],
     ),
-    "choices that are null, and nothing beside": ([{**META, "choices": None}, chunk(HI)], [chunk(HI)], ["chunk_fields"]),
+    "choices that are null, and nothing beside": (
+        [{**META, "choices": None}, chunk(HI)], [{**META, "choices": []}, chunk(HI)], ["chunk_fields"],
+    ),
     "a word of a gateway's own": (
-        [chunk(HI), {"warning": "no usage"}, {"type": "x"}, {}], [chunk(HI), {"warning": "no usage", **META, "choices": []}, {"type": "x"}], ["chunk_fields"],
+        [chunk(HI), {"warning": "no usage"}, {"type": "x"}, {"object": "ping"}, {}],
+        [chunk(HI), {"warning": "no usage", **META, "choices": []}, {"type": "x"}, {**META, "object": "ping", "choices": []}, {**META, "choices": []}],
+        ["chunk_fields"],
     ),
     "members of another type": (
         [{**chunk(HI), "id": 7, "created": "1760000000", "model": None}, {**chunk({"content": "!"}), "created": 1760000000.5, "object": "chat.completion"}],
@@ -127,7 +131,7 @@ CHUNKS: dict[str, tuple[list[Any], list[Any], list[str]]] = {
     ),
     "an error that is none": (
         [{**chunk(HI), "error": None}, {**META, "choices": [], "error": {}, "usage": {"prompt_tokens": 1}}, {"error": None, **META, "choices": []}],
-        [chunk(HI), {**META, "choices": [], "usage": {"prompt_tokens": 1}}],
+        [chunk(HI), {**META, "choices": [], "usage": {"prompt_tokens": 1}}, {**META, "choices": []}],
         ["chunk_fields"],
     ),
     "counts that are no numbers": (
@@ -140,7 +144,7 @@ CHUNKS: dict[str, tuple[list[Any], list[Any], list[str]]] = {
         [
             {**chunk(HI), "usage": {"prompt_tokens": 9, "completion_tokens": 3, "total_tokens": None, "cost": "0.1", "prompt_tokens_details": None}},
             {**META, "choices": [], "usage": {"prompt_tokens": 9, "completion_tokens_details": {"reasoning_tokens": 1, "x": "2"}}},
-            {**META, "choices": [], "usage": None},
+            *[{**META, "choices": [], "usage": None}] * 2,
         ],
         ["chunk_fields"],
     ),

@@ -28,7 +28,7 @@ from .chat_shape import REASONING
 from .indices import index_of
 
 _COMMON = frozenset({"id", "object", "created", "model", "system_fingerprint", "service_tier", "provider", "choices"})
-"""Members that every chunk of a stream carries: a chunk with nothing else says nothing."""
+"""Members that every chunk of a stream carries: a chunk with nothing else says nothing. One without choices is a sign of life."""
 
 _CHOICE = frozenset({"index", "delta", "finish_reason", "logprobs"})
 
@@ -82,7 +82,7 @@ def rewrite(
             built["logprobs"] = None  # they tell the text that was taken out
         if key == "message" or (rest and source) or _stays(built, source):
             choices.append(built)
-    if not choices and (frame.sse is None or not rest):
+    if not choices and (frame.sse is None or not (rest or chunk.get("choices") in (None, []))):
         return ""
     for name, value in common.items():
         if not fits(name, chunk.get(name), common):
