@@ -82,7 +82,7 @@ LACKING: dict[str, tuple[Events, dict[str, Any], list[str]]] = {
     "every added, and the output is empty": (less(".added", output=[]), {}, ["item_added", "response_output"]),
     "all but deltas and the end": (
         less(".added", ".done", ".created", ".in_progress"),
-        {"seals": ["", "gAAA"], "order": ["reasoning", "message", "reasoning", *ITEMS[2:]]}, ["item_added", "item_done"],
+        {"seals": ["", "gAAA"], "order": ["reasoning", "message", "reasoning", *ITEMS[2:]]}, ["response_fields", "item_added", "item_done"],
     ),
     "all but the items' ends": (
         less(".added", ".delta", "text.done", "part.done", "arguments.done", "input.done"), {}, ["item_added", "item_done"],
@@ -177,7 +177,7 @@ def test_what_is_missing_is_there(name: str) -> None:
     assert all(each == rules for each in fired), fired[0]
     told = heard(body)
     assert told == {**TOLD, **expected}
-    if told["stop_reason"] == "completed" and b"response.created" in body and name != "places":
+    if told["stop_reason"] == "completed" and b"response.created" in body and "response_fields" not in rules:
         final = accumulate(iter([body]))
         assert final.output_text == told["text"]
         assert [wire.call_id for wire in final.output if hasattr(wire, "call_id")] == [each.id for each in told["calls"]]
@@ -221,7 +221,7 @@ def test_any_kinds_of_events_may_be_missing(gone: set[Any], output: Any, ids: bo
 
 
 def test_what_is_off_leaves_as_it_came() -> None:
-    off = Settings(off=Off(frozenset({"item_added", "item_id", "item_done", "item_index", "response_output"})))
+    off = Settings(off=Off(frozenset({"item_added", "item_id", "item_done", "item_index", "response_fields", "response_output"})))
     for name, (events, _, _) in LACKING.items():
         body = body_of(events)
         assert mended(body, lambda: pipeline(settings=off), splits=5) == body, name
@@ -388,6 +388,8 @@ ODD: dict[str, tuple[list[Any], dict[str, Any], list[str]]] = {
     "no summary in the end": (saying("reasoning", summary=None), {}, ["item_done"]),
     "types in the event lines alone": (untyped(), {}, ["event_name"]),
     "one type in the event line alone": (untyped("arguments.done"), {}, ["event_name"]),
+    "no created": (less(".created"), {}, ["response_fields"]),
+    "no beginning": (less(".created", ".in_progress"), {}, ["response_fields"]),
     "a response without members": ([*({**event, "response": {}} for event in turn(*ALL)[:2]), *turn(*ALL)[2:]], {}, ["response_fields"]),
     "a response that is none": ([*({**event, "response": None} for event in turn(*ALL)[:2]), *turn(*ALL)[2:]], {}, ["response_fields"]),
     "a response in the event": ([{**event, **event.get("response", {}), "response": None} for event in turn(*ALL)], {}, ["response_fields"]),
@@ -442,7 +444,7 @@ def test_what_is_odd_is_put_right(name: str) -> None:
     body = mended(body_of(events), make)
     assert heard(body) == TOLD | expected
     assert all(names == rules for names in fired), fired[0]
-    if name not in ("a response without members", "a response that is none"):  # its id is known in the end alone
+    if name not in ("a response without members", "a response that is none", "no beginning"):  # its id is known in the end alone
         final = accumulate(iter([body]))
         assert final.output_text == TOLD["text"]
         assert [wire.call_id for wire in final.output if hasattr(wire, "call_id")] == [each.id for each in TOLD["calls"]]

@@ -18,7 +18,7 @@ event; some take a text from its `done` (CliRelay#1053).
 
 Rule of this file: what is missing is told once it is missing for certain: a beginning where something is said without it, the
 end of an item at the last event, for some close all items there, in any order. The id of an item is the one that it was announced
-by. XX Without a `created` the response has no id to be announced by; SDKs refuse it, and Codex does not.
+by. XX Without a `created` that has one, the response begins with an id that is not its own, which is known in the end alone.
 """
 
 from collections import Counter
@@ -28,7 +28,7 @@ from typing import Any
 
 from .responses_known import Heard
 from .responses_object import lacks
-from .responses_shapes import CALLS, PARTS, Shape, understood
+from .responses_shapes import CALLS, PARTS, SAYS, Shape, understood
 
 
 class Form:
@@ -49,10 +49,12 @@ class Form:
             self._mended("item_id")
         self.watching = False
 
-    def begins(self, number: Any) -> None:
-        """The first event of the response has this number."""
+    def begins(self, type_: str, number: Any) -> None:
+        """The first event of the response."""
         if type(number) is int and number > 1:
             self.watching = False  # a stream that was asked for from there on
+        elif self.watching and type_ in SAYS:
+            self._mended("response_fields")
 
     def added(self, item: Heard, place: Any, wire: Mapping[str, Any]) -> None:
         """An item is announced, at this place."""

@@ -33,7 +33,7 @@ from .responses_object import (
     tells_error,
     usage_object,
 )
-from .responses_shapes import CALLS, TERMINAL, Item, Shape, understood
+from .responses_shapes import CALLS, SAYS, TERMINAL, Item, Shape, understood
 from .responses_whole import Wires
 
 _BROKEN_CALL = "A tool call of the upstream's answer was broken off."
@@ -53,6 +53,9 @@ class Mending(Followed):
     def rewrite(self, sse: ServerSentEvent | None, data: Mapping[str, Any], events: Sequence[Event]) -> bytes:
         """An event, and what it says now."""
         type_, place, wire = data.get("type"), data.get("output_index"), data.get("item")
+        if type_ in SAYS and not (self.sequence or self._response):
+            self._response = filled(response_in(data), {}, begun(self._reply))
+            self.event("response.created", response=self._response)
         item = self._of(data)
         if type_ in TERMINAL:
             self._last(str(type_), data, events)

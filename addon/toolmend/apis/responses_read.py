@@ -78,7 +78,7 @@ class Reading:
             return ()
         if self._first:
             self._first = False
-            self._form.begins(data.get("sequence_number"))
+            self._form.begins(type_, data.get("sequence_number"))
         delta, done = DELTAS.get(type_), DONES.get(type_)
         if (shape := delta or done) and self._known.of_other_kind(data.get("item_id"), shape.item):
             self._mended("arguments_type")  # LiteLLM, of a custom call: its input in JSON, and as it is when the item ends

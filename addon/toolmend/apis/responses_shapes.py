@@ -69,6 +69,9 @@ DONES = {f"{shape.events}.done": shape for shape in SHAPES}
 FRAMES = frozenset({f"{shape.frame}.{end}" for shape in SHAPES if shape.frame for end in ("added", "done")})
 """What the events are called that say a text, that say all of it, and that announce and say its part."""
 
+SAYS = FRAMES | DELTAS.keys() | DONES.keys() | {"response.in_progress", "response.output_item.added", "response.output_item.done"}
+"""What no response begins with."""
+
 ENDS = ("completed", "incomplete", "failed", "cancelled")
 TERMINAL = frozenset({f"response.{end}" for end in (*ENDS, "done")})
 """The statuses of a response that is over, and what its last event may be called."""
