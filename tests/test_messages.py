@@ -524,6 +524,18 @@ def test_a_later_message_delta_takes_no_reason_back(delta: dict[str, Any], leaks
         assert play(Loop, chunks) == whole
 
 
+def test_no_more_than_one_ping_waits_for_what_follows_a_call() -> None:
+    body = sse([*CALL[:6], CALL[8]])
+    codec, ping = Messages(reply()), sse([{"type": "ping"}])
+    out = b"".join(codec.encode(codec.decode(each)) for each in Decoder().feed(body + ping))
+    stop = sse([CALL[8]])
+    assert out + stop == body
+    (second,) = Decoder().feed(ping)
+    assert codec.encode(codec.decode(second)) == stop + ping + ping
+    made = Messages(reply())
+    assert b"".join(made.encode(made.decode(each)) for each in Decoder().feed(body)) + made.held() == body
+
+
 def test_arguments_of_a_call_that_stopped_behind_another_block() -> None:
     """They are its own, and pass: clients that take them from there go by the index, too."""
     one, two = messages(tool("t0", "f", '{"a":', "1}"), tool("t1", "g", "{}"), stop="tool_use"), messages()

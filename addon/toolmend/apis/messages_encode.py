@@ -55,7 +55,7 @@ class Encoder:
         before = ""
         if self._blocks is None:
             if sse is not None and not frame.touched:
-                if _begins_text(sse) or (self._waiting and sse.event == b"ping") or self._stops_short(sse, frame):
+                if _begins_text(sse) or self._stops_short(sse, frame) or (sse.event == b"ping" and self._holds_pings):
                     self._waiting.append((sse, frame))
                     return b""
                 out = self._waited()
@@ -80,6 +80,11 @@ class Encoder:
         for sse, frame in waiting:
             self._watch(sse, frame)
         return b"".join([sse.raw for sse, _ in waiting])
+
+    @property
+    def _holds_pings(self) -> bool:
+        """Whether a ping waits with what does: behind the start of a text; one, behind the stop of a call, and no more."""
+        return len(self._waiting) == 1 or (len(self._waiting) > 1 and self._waiting[0][0].event == b"content_block_start")
 
     def _stops_short(self, sse: ServerSentEvent, frame: Frame) -> bool:
         """Whether the block of a call stops that is not complete. What comes next tells whether more of it does."""
