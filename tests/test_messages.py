@@ -458,6 +458,11 @@ IRREGULAR: dict[str, tuple[bytes, list[str], set[str]]] = {
                                     {"message_start", "finish_order", "finish_reason"}),
     "all blocks behind message_delta": (sse([A[-2], *A[1:-2], A[-1]]), PLAINLY, {"message_start", "finish_order"}),
     "message_delta within a block": (sse([A[0], *A[:4], A[-2], *A[4:-2], A[-1]]), [*PLAINLY[:4], "-0", "+1 text", "1 b", "-1", *PLAINLY[-2:]], {"message_start", "block_index", "block_stop", "finish_order"}),
+    "the start of a text, twice": (sse([*A[:3], A[2], A[3], A[2], *A[4:]]), PLAINLY, {"block_index"}),
+    "the start of thinking, twice": (
+        sse([*SIGNED[:3], *SIGNED[2:4], *SIGNED[2:]]), ["(", ".", "+0 thinking", "0 Hm", "0 Hm", "0 ~s", "-0", "end_turn", ")"], {"block_index"},
+    ),
+    "the start of a call, twice": (sse([*CALL[:6], *CALL[5:7], CALL[5], *CALL[7:]]), ASKED, {"block_index"}),
     "arguments behind the stop of their block": (sse([*CALL[:7], CALL[8], CALL[7], *CALL[9:]]), ASKED, {"block_index"}),
     "all arguments behind the stop of their block": (sse([*CALL[:6], CALL[8], *CALL[6:8], *CALL[9:]]), ASKED, {"block_index"}),
     "arguments behind the stop of their block, and a stop": (sse([*CALL[:6], CALL[8], *CALL[6:]]), ASKED, {"block_index"}),

@@ -40,6 +40,7 @@ class _Block:
 
     kind: str
     call: int | None = None
+    id: str = ""  # of the call
     input: Any = None
     nameless: str | None = None  # the id of a call that lacks its name
     held: list[str] = field(default_factory=list)  # its arguments
@@ -49,6 +50,12 @@ class _Block:
     body: Arguments = field(default_factory=Arguments)
     signature: list[str] = field(default_factory=list)
     place: int = -1  # where it stopped, while its call is not complete
+
+    def begins_again(self, content: Mapping[str, Any]) -> bool:
+        """Whether it is this block that is said to begin, once more (llama.cpp#18551)."""
+        if self.call is not None:
+            return self.id != "" and content.get("id") == self.id and not content.get("input")
+        return self.kind in ("text", "thinking") and content.get("type") == self.kind and not content.get(self.kind)
 
 
 class Content:
@@ -70,6 +77,9 @@ class Content:
             self.mended("block_index")
         if not (isinstance(content, dict) and content):
             self.mended("delta")
+        before = self._open.get(index)
+        if before and isinstance(content, dict) and before.begins_again(content):
+            return
         if before := self._open.pop(index, None):
             self._stop(before, events)
         self._settle(events, broken=False)
@@ -223,7 +233,7 @@ class Content:
         if not id_:
             id_ = "toolu_" + self._reply.new_id().removeprefix("call_")
             self.mended("tool_call_id")
-        block.call = self._calls
+        block.call, block.id = self._calls, id_
         self._calls += 1
         events.append(ToolCallStart(block.call, id_, name))
 

@@ -165,6 +165,9 @@ class Encoder:
         """A block of the upstream's. It opens when it says something; those that are not ours do so at once."""
         content = _content_of(data)
         kind = content.get("type")
+        known = self._at.get(_index(data))
+        if known and known.kind == kind and not (known.over or content.get(known.kind)):
+            return  # it is the same, said again
         match kind:
             case "tool_use" | "redacted_thinking":
                 return  # they are events
