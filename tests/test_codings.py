@@ -1,8 +1,10 @@
 """Content codings: undone in any chunks, at once, and never beyond their bounds."""
 
+import gc
 import gzip
 import random
 import tracemalloc
+import weakref
 import zlib
 from collections.abc import Callable, Iterator
 
@@ -283,3 +285,24 @@ def test_a_break_behind_whole_pieces_costs_only_the_last_one(encoding: str) -> N
     with pytest.raises(CodingError) as raised:
         undo.feed(body)
     assert raised.value.decoded == TEXT * 100
+
+
+@pytest.mark.parametrize("broken", [False, True])
+@pytest.mark.parametrize("encoding", ["gzip", "deflate", "br", "zstd", "gzip, br"])
+def test_windows_go_with_the_last_who_has_them(encoding: str, *, broken: bool) -> None:
+    """They are of up to 16 MiB, and not collected: gone as soon as nobody has the decoder, or it is of no more use."""
+    gc.disable()
+    try:
+        undo = decoder(encoding)
+        assert undo
+        stages = [weakref.ref(stage) for stage in undo._meters]
+        if broken:
+            with pytest.raises(CodingError):
+                undo.feed(b"\xff" * 100)
+        else:
+            undo.feed(CODERS[encoding](TEXT)[:20])
+            assert all(stage() for stage in stages)
+            del undo
+        assert not any(stage() for stage in stages)
+    finally:
+        gc.enable()

@@ -76,9 +76,9 @@ class Decoder:
 
     def __init__(self, codings: Sequence[str] = (), limit: int = BURST) -> None:
         self.coded = bool(codings)
-        self._plain = BytesIO()  # of one call; it hands its bytes on without copying them
+        self._plain = _Plain()
         self._meters: list[_Meter] = []
-        write: Write = self._keep
+        write: Write = self._plain.write
         for coding in codings:  # the last one applied is the first to undo, so it is the outermost writer
             meter = _Meter(write, limit)
             self._meters.append(meter)
@@ -102,23 +102,26 @@ class Decoder:
             for start in range(0, len(data), SLICE):
                 self._write(data[start : start + SLICE])
         except _BurstError:
-            self._plain = BytesIO()
+            self._plain.taken()
+            self._leave()
             raise
         except Exception as error:
             came = self._head + data if self._head else data
             if self._head is not None and _TEXT.fullmatch(came[:HEAD]):
                 self.coded = False
                 return came
-            raise CodingError(str(error) or type(error).__name__, self._plain.getvalue()) from error
-        plain, self._plain = self._plain.getvalue(), BytesIO()
+            self._leave()
+            raise CodingError(str(error) or type(error).__name__, self._plain.taken()) from error
+        plain = self._plain.taken()
         if self._head is not None:
             self._head = None if plain or len(self._head) + len(data) >= HEAD else self._head + data
         end = plain.rfind(b"\n") + 1
         self._came, self._line = self._came + len(data), len(plain) - end if end else self._line + len(plain)
         return plain
 
-    def _keep(self, piece: bytes) -> None:
-        self._plain.write(piece)
+    def _leave(self) -> None:
+        """Lets the windows go, of up to 16 MiB each: a flow keeps its decoder for a while."""
+        self._write, self._meters = _give_up, []
 
 
 def decoder(encoding: str, limit: int = BURST) -> Decoder | None:
@@ -139,6 +142,24 @@ def whole(body: bytes, encoding: str, limit: int) -> bytes:
     if undo is None:
         raise CodingError(f"no way to undo content-encoding {encoding!r}")
     return undo.feed(body)
+
+
+def _give_up(_: bytes) -> None:
+    raise CodingError("it is not undone any further")
+
+
+class _Plain:
+    """What a call makes readable. It does not know its decoder: in a circle, that would wait for the garbage collection."""
+
+    def __init__(self) -> None:
+        self._file = BytesIO()  # it hands its bytes on without copying them
+
+    def write(self, piece: bytes) -> None:
+        self._file.write(piece)
+
+    def taken(self) -> bytes:
+        plain, self._file = self._file.getvalue(), BytesIO()
+        return plain
 
 
 class _Meter:
