@@ -456,6 +456,18 @@ def test_events_of_carriage_returns_pass_wherever_they_are_cut() -> None:
         assert b"".join(made.feed(body[at : at + size]) for at in range(0, len(body), size)) + made.close() == body
 
 
+@pytest.mark.parametrize("target", ["messages", "responses"])
+def test_an_event_that_nobody_reads_is_missing_in_no_translation(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("toolmend.sse.MAX_EVENT", 1000)
+    monkeypatch.setattr("toolmend.pipeline.MAX_EVENT", 1000)
+    body = stream(["Hi", "x" * 2000, "there"])
+    for size in (1, 100, 900):
+        made = Pipeline(asked(target), target=target)
+        out = b"".join(made.feed(body[at : at + size]) for at in range(0, len(body), size)) + made.close()
+        assert (out.count(b"event: error") + out.count(b"event: response.failed"), out.count(b"there")) == (1, 0)
+        assert (made.error or "").startswith("TooLongError")
+
+
 def test_a_translated_answer_that_fails_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     made = Pipeline({**WEATHER, "stream": False}, target="messages")
 

@@ -25,7 +25,7 @@ from .ledger import Ledger
 from .providers import profile_for
 from .requests import Translated, translate
 from .requests.prompted import template_for
-from .sse import Decoder, ServerSentEvent, begins
+from .sse import MAX_EVENT, Decoder, ServerSentEvent, begins
 
 if TYPE_CHECKING:
     from .lane import Lane
@@ -34,6 +34,10 @@ _ENDS = (Finish, MessageEnd, StreamError)
 """One of these is in a stream that was not cut off."""
 _CUT_OFF = "the upstream's answer was cut off"
 _BROKEN = "toolmend failed on this answer, and cannot pass it on in the API that was asked for"
+
+
+class TooLongError(Exception):
+    """An event that nobody reads, and so nobody can translate."""
 
 
 class Pipeline:
@@ -248,6 +252,8 @@ class Pipeline:
                 return
         if self._writer:
             if not is_body(sse) and (sse.data is None or sse.event == b"ping"):
+                if len(sse.raw) > MAX_EVENT // 2:  # the first piece of it
+                    raise TooLongError
                 self._chain.pass_over(sse)
                 out.append(self._writer.ping())
             else:
