@@ -42,6 +42,9 @@ ANSWERS: dict[str, tuple[list[bytes], list[str], list[str]]] = {
     "MAX_TOKENS": ([say("a"), end("MAX_TOKENS"), DONE], ["length"], ["finish_reason"]),
     "a call and tool_use": ([say(first(CITY)), end("tool_use"), DONE], ["tool_calls"], ["finish_reason"]),
     "a call and TOOL_CALL": ([say(first(CITY)), end("TOOL_CALL"), DONE], ["tool_calls"], ["finish_reason"]),
+    "null in words": (
+        [say("a"), event(chunk({"content": "b"}, "null")), event(chunk({"content": "c"}, "None")), end("stop"), DONE], ["stop"], ["finish_reason"],
+    ),
     "phantom tool_use": ([say("a"), end("tool_use"), DONE], ["stop"], ["finish_reason"]),
     "a word for which there is none": ([say("a"), end("network_error"), DONE], ["network_error"], []),
     "phantom": ([say("a"), end("tool_calls"), DONE], ["stop"], ["finish_reason"]),

@@ -30,6 +30,9 @@ _HEARD = (*REASONING, "reasoning_text")
 _SAYS = (*_HEARD, "reasoning_details", "content", "refusal")
 """What a delta says that is no call."""
 
+_NO_REASON = ("", "null", "None")
+"""How it is told in texts that there is none yet: in Go and by xAI, in DashScope's own API, in Python."""
+
 
 class Reading:
     """One response. Its methods tell whether the upstream spells what they read as is regular.
@@ -160,8 +163,8 @@ class Reading:
         reason = choice.get("finish_reason")
         if reason is None and key == "delta":  # it goes on
             return True
-        regular = reason is None or (isinstance(reason, str) and reason != "") or self._mended("finish_reason")
-        reason = reason if isinstance(reason, str) else ""
+        regular = reason is None or (isinstance(reason, str) and reason not in _NO_REASON) or self._mended("finish_reason")
+        reason = reason if isinstance(reason, str) and reason not in _NO_REASON else ""
         means = meant(reason) or reason
         if index in self.calls and (reason or key == "message"):
             tells = isinstance(delta, dict) and "tool_calls" in delta  # as where each chunk has a reason
