@@ -194,6 +194,11 @@ CHUNKS: dict[str, tuple[list[Any], list[Any], list[str]]] = {
         [ROLE, chunk(first(CITY[:5])), chunk(more(CITY[5:]))],
         ["tool_call_name"],
     ),
+    "an error beside choices that are none": (
+        [ROLE, chunk(first(CITY, function={"arguments": CITY})), {**META, "choices": 1.5, "error": "gone"}],
+        [ROLE, {**chunk(first(CITY)), "error": "gone"}],
+        ["tool_call_name"],
+    ),
     "an error that is text": ([chunk(HI), {"error": "gone"}], [chunk(HI), {"error": GONE}], ["error_form"]),
     "an error of its own form": (
         [chunk(HI), {"code": 1302, "message": "gone", "x": 1}], [chunk(HI), {"code": 1302, "message": "gone", "x": 1, "error": GONE}], ["error_form"],

@@ -54,7 +54,8 @@ def rewrite(
     chunk = json_text.loads(data)
     sources: dict[int, Mapping[str, Any]] = {}
     if frame.sse is not None:
-        for place, choice in enumerate(chunk.get("choices") or ()):
+        listed = chunk.get("choices")
+        for place, choice in enumerate(listed if isinstance(listed, list) else ()):
             if isinstance(choice, dict):
                 index = index_of(choice.get("index"), 0 if lone else place)
                 sources[index] = joined(sources[index], choice, key) if index in sources else choice
