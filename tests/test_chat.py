@@ -350,6 +350,8 @@ MESSAGES: dict[str, tuple[dict[str, Any], dict[str, Any] | None, list[str]]] = {
         ["delta"],
     ),
     "calls that are none": (whole({"content": "Hi", "tool_calls": {}}, "stop"), whole({"content": "Hi"}, "stop"), ["tool_calls"]),
+    "no choices": ({**whole({}), "choices": None, "usage": []}, {**whole({}), "choices": [], "usage": None}, ["chunk_fields"]),
+    "choices that are none": ({**whole({}), "choices": [[]], "error": {}}, {**whole({}), "choices": [[]]}, ["chunk_fields"]),
     "types that are wrong": (
         {**whole({"role": "model", "content": 6}, "STOP"), "id": 7, "object": "text_completion", "created": "1760000000", "error": {}},
         {**whole({"content": "6"}, "stop"), "id": "7"},
