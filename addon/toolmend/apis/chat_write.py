@@ -83,7 +83,8 @@ def rewrite(
             built["logprobs"] = None  # they tell the text that was taken out
         if key == "message" or (rest and source) or _stays(built, source):
             choices.append(built)
-    if not choices and (frame.sse is None or not (rest or chunk.get("choices") in (None, []))):
+    silent = not (rest or chunk.get("choices") in (None, []))
+    if not choices and (frame.sse is None or silent) and key == "delta":
         return ""
     for name, value in common.items():
         if not fits(name, chunk.get(name), common):
