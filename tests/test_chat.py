@@ -115,8 +115,9 @@ CHUNKS: dict[str, tuple[list[Any], list[Any], list[str]]] = {
         [{**META, "choices": None}, chunk(HI)], [{**META, "choices": []}, chunk(HI)], ["chunk_fields"],
     ),
     "a word of a gateway's own": (
-        [chunk(HI), {"warning": "no usage"}, {"type": "x"}, {"object": "ping"}, {}],
-        [chunk(HI), {"warning": "no usage", **META, "choices": []}, {"type": "x"}, {**META, "object": "ping", "choices": []}, {**META, "choices": []}],
+        [chunk(HI), {"warning": "no usage"}, {"type": "x"}, {"type": "ping"}, {"object": "ping"}, {}],
+        [chunk(HI), {"warning": "no usage", **META, "choices": []}, {"type": "x"}, {"type": "ping", **META, "choices": []},
+         {**META, "object": "ping", "choices": []}, {**META, "choices": []}],
         ["chunk_fields"],
     ),
     "members of another type": (

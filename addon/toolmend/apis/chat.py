@@ -55,7 +55,7 @@ class Chat:
         if not isinstance(chunk, dict):
             return Frame(sse)
         events, regular = self._reading.feed(chunk, "delta", named=sse.event == b"error")
-        regular &= not self._hides_error(sse, chunk, events) and self._is_complete(chunk, named=bool(sse.event))
+        regular &= not self._hides_error(sse, chunk, events) and self._is_complete(chunk, named=sse.event not in (b"", b"ping"))
         if chunk.get("choices"):
             self._last = sse
         if text is None:
@@ -161,12 +161,12 @@ class Chat:
     def _is_complete(self, chunk: Mapping[str, Any], key: str = "delta", *, named: bool = False) -> bool:
         """Whether a chunk has what all have, and clients ask for. If not, it gets what the first had that had it.
 
-        Most clients go through the choices of each event, whatever it says: an empty list in Go, or a word of a gateway's own
-        (langwatch#7421) fails there. What has a name, or a type, is an event of another kind.
+        Most clients go through the choices of each event, whatever it says: an empty list in Go, a word of a gateway's own
+        (langwatch#7421) or a ping of Anthropic's (sub2api#7097) fails there. What has another name or type is another thing.
         """
         choices = chunk.get("choices")
         is_chunk = "choices" in chunk or chunk.get("object") == COMMON["object"]
-        is_chunk |= key == "delta" and not (named or "type" in chunk)
+        is_chunk |= key == "delta" and not named and chunk.get("type", "ping") == "ping"
         if choices is None and is_chunk and not chunk.get("error"):
             self._reply.fired("chunk_fields")
             return False
