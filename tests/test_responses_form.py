@@ -371,6 +371,9 @@ ODD: dict[str, tuple[list[Any], dict[str, Any], list[str]]] = {
     "no place of the end of a text": (
         [bare([event], "content_index")[0] if event["type"].endswith(("text.done", "part.done")) else event for event in turn(*ALL)], {}, ["item_index"],
     ),
+    "a part that ends as nothing": (
+        [{**event, "part": {**event["part"], "type": None}} if event["type"].endswith("content_part.done") else event for event in turn(*ALL)], {}, ["item_done"],
+    ),
     "no status in the end": (item_changed("item.done", status=...), {}, ["item_done"]),
     "no arguments in the end, but an empty object": (saying("function_call", arguments="{}"), {}, ["item_done"]),
     "no arguments at the end of all, but an empty object": (at_last(2, arguments="{}"), {}, ["response_output"]),
@@ -448,6 +451,13 @@ def test_what_is_odd_is_put_right(name: str) -> None:
         final = accumulate(iter([body]))
         assert final.output_text == TOLD["text"]
         assert [wire.call_id for wire in final.output if hasattr(wire, "call_id")] == [each.id for each in TOLD["calls"]]
+
+
+def test_what_is_said_twice_is_told_once_in_the_end() -> None:
+    """The last piece of the arguments; and nobody says that they are over."""
+    twice = [each for event in less("arguments.done") for each in [event] * (1 + (event.get("delta") == HALVES[1]))]
+    final = accumulate(iter([mended(body_of(twice))]))
+    assert [wire.arguments for wire in final.output if wire.type == "function_call"] == [TASK.arguments]
 
 
 def at_the_end(*parts: Events) -> Events:

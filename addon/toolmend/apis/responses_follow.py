@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..events import Event, ToolCallStart
+from ..events import Event, ToolCallDelta, ToolCallStart
 from .codec import Reply
 from .responses_items import Output
 from .responses_shapes import CALLS, PARTS, SHAPES, Item, Part, understood
@@ -49,7 +49,7 @@ class Followed(Output):
         elif type_ == "response.output_item.added":
             self._follow_added(data.get("item"), place)
         elif item is not None and not item.done:
-            self._follow_item(str(type_), item, data)
+            self._follow_item(str(type_), item, data, events)
         for event in events:
             if isinstance(event, ToolCallStart):
                 self._call_ids.add(event.id)
@@ -90,7 +90,7 @@ class Followed(Output):
             item.wire |= {"summary": []} if wire["type"] == "reasoning" else {"content": []}
             self._speaking = item
 
-    def _follow_item(self, type_: str, item: Item, data: Mapping[str, Any]) -> None:
+    def _follow_item(self, type_: str, item: Item, data: Mapping[str, Any], events: Sequence[Event]) -> None:
         shape = TEXTS.get(type_)
         if type_ == "response.output_item.done" and isinstance(data.get("item"), dict):
             item.wire, item.done, item.part = dict(data["item"]), True, None
@@ -98,16 +98,20 @@ class Followed(Output):
                 self._speaking = None
             self._open = {index: call for index, call in self._open.items() if call is not item}
         elif type_ in FRAMES and isinstance(data.get("part"), dict):
-            kind = PARTS.get(str(data["part"].get("type")))
+            kind, before = PARTS.get(str(data["part"].get("type"))), item.part
             item.part = Part(kind) if kind and type_.endswith("added") else None
             if kind and item.part is None:
                 item.wire[kind.holder] = [*item.wire.get(kind.holder, ()), data["part"]]
+            elif before and before.shape.part and not kind:  # it ends as what nobody knows
+                item.wire[before.shape.holder] = [*item.wire.get(before.shape.holder, ()), before.wire()]
         elif shape and (item.part is None or item.part.shape is shape):
             if item.part is None:  # some do not tell the parts of reasoning
                 if shape.item != item.wire.get("type") or len(item.wire.get(shape.holder, ())) > shape.index_in(data):
                     return
                 item.part = Part(shape, framed=False)
             text = data.get("delta" if type_.endswith("delta") else shape.member)
+            if shape.item in CALLS and type_.endswith("delta"):  # some are said twice
+                text = "".join(event.arguments for event in events if isinstance(event, ToolCallDelta))
             if isinstance(text, str):
                 self._follow_text(item.part, text, done=type_.endswith("done"))
         elif "annotation" in data and item.part:
