@@ -337,7 +337,7 @@ BROKEN = [
     # status, headers, body; the client's status, type, and some of the words
     (429, {"content_type": "application/json"}, b'{"error":{"message":"slow"}}', 429, "rate_limit_error", "slow"),
     (500, {"content_type": "text/html"}, b"<html>", 500, "api_error", "500"),
-    (401, {"content_type": "text/plain", "x_request_id": SECRET}, f"bad key {SECRET}".encode(), 401, "authentication_error", "bad key [REDACTED]"),
+    (401, {"content_type": "text/plain", "x_request_id": SECRET}, f"bad key {SECRET}".encode(), 401, "authentication_error", f"bad key {'*' * len(SECRET)}"),
     (200, {"content_type": "application/json"}, b'{"error":{"message":"busy","code":503}}', 529, "overloaded_error", "busy"),
     (200, {"content_type": "application/json"}, b"", 500, "api_error", "empty"),
     (204, {"content_type": "application/json"}, b"", 500, "api_error", "empty"),

@@ -206,6 +206,24 @@ def test_errors_in_a_stream(routed: Proxy, tmp_path: Path, client: str, upstream
     assert SECRET.encode() not in out
 
 
+@pytest.mark.parametrize(("stream", "called"), [(False, "text/event-stream"), (False, "application/json"), (True, "application/json")])
+@pytest.mark.parametrize(("upstream", "error"), [(upstream, error) for upstream, errors in ERRORS.items() for error in errors])
+@pytest.mark.parametrize("client", CLIENTS)
+def test_errors_in_a_stream_that_came_whole(
+    routed: Proxy, tmp_path: Path, client: str, upstream: str, error: bytes, stream: bool, called: str
+) -> None:
+    """To a client that asked for none, or under another name."""
+    flow = ask(routed, tmp_path, client, upstream, lambda body: body | {"stream": stream})
+    flow.response = http.Response.make(200, error % SECRET.encode(), {"content-type": called})
+    routed.addon.responseheaders(flow)
+    routed.addon.response(flow)
+    out = flow.response.content or b""
+    assert SECRET.encode() not in out
+    if client != upstream or stream:  # else it is told that there was a stream, and no more
+        assert b"*" * len(SECRET) in out
+    assert SECRET.encode() not in out
+
+
 @pytest.mark.parametrize("client", CLIENTS)
 def test_the_words_of_a_model_stay(routed: Proxy, tmp_path: Path, client: str) -> None:
     """Whatever the route's key is: of a local server it is a word."""

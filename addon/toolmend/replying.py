@@ -66,6 +66,7 @@ def whole(routed: Routed, pipeline: Pipeline | None, response: http.Response, ra
     else:
         out, streamed = pipeline.message(body), False
     relabel(routed, response, streamed=streamed)
+    out = (_lines_masked if streamed else _errors_masked)(out, routed.route.key.encode())
     if not streamed and is_error(out):  # the client's API cannot say the answer: it is empty, or arguments are no JSON
         _set_status(response, write_error(fault_of(response.status_code, out), routed.client, routed.id)[0])
     _set_body(response, out)
@@ -89,20 +90,28 @@ def keyless(routed: Routed, stream: Stream) -> Stream:
     """
     key = routed.route.key.encode()
 
-    def without(out: bytes) -> bytes:
-        return b"".join(_masked(line, key) for line in out.splitlines(keepends=True)) if key in out else out
-
     def call(data: bytes) -> bytes | list[bytes]:
         out = stream(data)
-        return without(out) if isinstance(out, bytes) else [without(part) for part in out]
+        return _lines_masked(out, key) if isinstance(out, bytes) else [_lines_masked(part, key) for part in out]
 
     return call if key else stream
 
 
-def _masked(line: bytes, key: bytes) -> bytes:
-    event = (facts.json_object(line.removeprefix(b"data:")) or {}) if key in line else {}
-    wrong = any(error_in(value) for value in (event, event.get("response")) if isinstance(value, dict))
-    return line.replace(key, b"*" * len(key)) if wrong else line
+def _lines_masked(out: bytes, key: bytes) -> bytes:
+    """Events, of which errors have no key."""
+    return b"".join(_errors_masked(line, key) for line in out.splitlines(keepends=True)) if key and key in out else out
+
+
+def _errors_masked(said: bytes, key: bytes) -> bytes:
+    """A line of data, or a body, that has no key if it tells an error."""
+    told = (facts.json_object(said.removeprefix(b"data:")) or {}) if key and key in said else {}
+    wrong = any(error_in(value) for value in (told, told.get("response")) if isinstance(value, dict))
+    return _masked(said, key) if wrong else said
+
+
+def _masked(said: bytes, key: bytes) -> bytes:
+    """As it lies in a recording, so that this can be played."""
+    return said.replace(key, b"*" * len(key)) if key else said
 
 
 def _error(routed: Routed, response: http.Response, body: bytes) -> bytes:
@@ -156,8 +165,7 @@ def _given(routed: Routed, response: http.Response) -> Headers:
 
 
 def _set(routed: Routed, response: http.Response, status: int, headers: Headers, body: bytes) -> bytes:
-    if routed.route.key:  # "Incorrect API key provided: …"
-        body = body.replace(routed.route.key.encode(), REDACTED.encode())
+    body = _masked(body, routed.route.key.encode())  # "Incorrect API key provided: …"
     _set_status(response, status)
     _set_headers(response, headers)
     _set_body(response, body)
