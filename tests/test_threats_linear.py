@@ -327,3 +327,31 @@ def test_parts(part: str) -> None:
             return time.process_time() - start
 
         assert growth(run) <= GROWTH, unit
+
+
+def used(id_: str) -> dict[str, Any]:
+    return {"role": "assistant", "tool_calls": [{"id": id_, "type": "function", "function": {"name": "task", "arguments": "{}"}}]}
+
+
+def result(id_: str) -> dict[str, Any]:
+    return {"role": "tool", "tool_call_id": id_, "content": "r"}
+
+
+TURNS: dict[str, Callable[[int], list[dict[str, Any]]]] = {
+    "results without a call": lambda n: [result(f"c{at}") for at in range(n)],
+    "calls without a result": lambda n: [used(f"c{at}") for at in range(n)],
+    "calls of one id": lambda n: [turn for _ in range(n) for turn in (used("c"), result("c"))],
+}
+"""Of a conversation that is not as an upstream wants it."""
+
+
+@pytest.mark.parametrize("target", ["messages", "responses"])
+@pytest.mark.parametrize("name", TURNS)
+def test_turns(name: str, target: str) -> None:
+    def run(size: int) -> float:
+        messages = [{"role": "user", "content": "Hi"}, *TURNS[name](size // 100)]
+        start = time.process_time()
+        translate({"model": "m", "messages": messages}, "chat", target)  # type: ignore[arg-type]
+        return time.process_time() - start
+
+    assert growth(run) <= GROWTH

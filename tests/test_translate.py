@@ -451,3 +451,9 @@ def test_the_request_is_not_changed() -> None:
     translated = translate(request, "messages", "chat")
     assert request == before
     assert replace(translated, request={}) == replace(translate(request, "messages", "chat"), request={})
+
+
+def test_of_much_that_is_left_out_a_hundred_things_are_told() -> None:
+    results = [{"role": "tool", "tool_call_id": f"c{at}", "content": "r"} for at in range(200)]
+    notes = translate({"model": "m", "messages": [{"role": "user", "content": "Hi"}, *results]}, "chat", "messages").notes
+    assert (len(notes), notes[-1]) == (100, "more is not told")

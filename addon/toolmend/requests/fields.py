@@ -80,10 +80,14 @@ def flag(fields: Object, key: str) -> bool | None:
     return value
 
 
+MOST_TOLD = 100
+"""Notes of a request: nobody reads more, and each is compared with all before it."""
+
+
 def tell(notes: list[str], note: str) -> None:
     """Tells what was left out, once."""
-    if note not in notes:
-        notes.append(note)
+    if len(notes) < MOST_TOLD and note not in notes:
+        notes.append(note if len(notes) < MOST_TOLD - 1 else "more is not told")
 
 
 def left_over(fields: Object, known: frozenset[str], what: str, notes: list[str]) -> None:

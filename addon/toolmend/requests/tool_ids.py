@@ -9,7 +9,7 @@ the id alone, Kimi's on its place; the results follow their calls, so that nothi
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
 
@@ -64,7 +64,7 @@ def with_ids(conversation: Conversation, style: str) -> Conversation:
             if isinstance(part, ToolUse):
                 id_ = part.id
                 if id_ not in kept or id_ in used:
-                    id_ = _made(row, part, number, used | kept)
+                    id_ = _made(row, part, number, (used, kept))
                 used.add(id_)
                 new.setdefault(part.id, []).append(id_)
                 number += 1
@@ -76,13 +76,13 @@ def with_ids(conversation: Conversation, style: str) -> Conversation:
     return replace(conversation, turns=tuple(turns))
 
 
-def _made(row: Style, use: ToolUse, number: int, taken: set[str]) -> str:
+def _made(row: Style, use: ToolUse, number: int, taken: Sequence[set[str]]) -> str:
     salt = ""
     while True:
         hashed = sha256((use.id + salt).encode(errors="surrogatepass")).digest()
         word = "".join(_DIGITS[byte % 62] for byte in hashed[:9])
         id_ = row.new.format(name=use.name, number=number, hex=hashed.hex()[:32], word=word)
-        if id_ not in taken:
+        if not any(id_ in ids for ids in taken):
             return id_
         number += 1
         salt = f"#{number}"
