@@ -15,6 +15,7 @@ import pytest
 from toolmend import replay
 from toolmend.cli import main
 from toolmend.recordings.event_diff import diff
+from toolmend.rules import rule
 
 ADDON = Path(__file__).parents[1] / "addon"
 FLOWS = Path(__file__).parents[1] / "flows"
@@ -196,8 +197,8 @@ def test_explain(capsys: pytest.CaptureFixture[str]) -> None:
         "  Why: The provider did not parse the model's own markup, so the client would have shown it as text and run no tool.",
         "",
         "finish_reason, at events 2 to 11 (0.00 s)",
-        "  The finish reason was set right: tool_calls if there was a call, and only then.",
-        "  Why: Agents go by it: after `stop` they end their turn and run no tool; after `tool_calls` without a call they wait.",
+        f"  {rule('finish_reason').what}",
+        f"  Why: {rule('finish_reason').why}",
         "",
         "events 2 to 11 (0.00 s): kimi_k2, finish_reason",
         """  came  text 'Now: <|tool_call_begin|>functions.get_weather:0<|tool_call_argument_begin|>{"city": "Beijing"}<|tool_call_end|>'; finish reason stop""",

@@ -42,7 +42,7 @@ ROWS = {
 }
 SAME = {
     "a comment": b": keepalive\n\ndata: 1\n\n",
-    "in a text": event({"choices": [], "a": "data: : x", "b": "\n\ndata: : x"}),
+    "in a text": event({"a": "data: : x", "b": "\n\ndata: : x"}),
     "behind a name": b"event: ping\ndata: : x\n\n",
     "a second line of data": b"data: 1\ndata: : x\n\n",
     "another field": b"datadata: : x\n\nxdata: : y\n\n",

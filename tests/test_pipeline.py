@@ -67,7 +67,7 @@ UNTOUCHED = {
     ),
     "an error": stream([]) + event({"error": {"message": "overloaded", "code": 529}}),
     "usage on each chunk": b"".join(event({**chunk({"role": "assistant", "content": c}), "usage": {"prompt_tokens": 1}}) for c in "ab<c"),
-    "no choices": event({**META, "choices": []}),
+    "no choices, nothing": event({**META, "choices": []}) + event({}),
     "deep and huge": event("[" * 100_000) + event('{"a":' + "9" * 5000 + "}"),
     "bytes that are no utf-8": event(chunk({"role": "assistant", "content": "~"})).replace(b"~", b"\xff\xfe"),
 }

@@ -154,7 +154,7 @@ class Counted:
         self.went += sent
 
 
-ALIKE = [data for data in stream(["a"] * 9, finish=None).splitlines(keepends=True) if data.strip()]
+ALIKE = [data for data in stream(["a"] * 9).splitlines(keepends=True) if data.strip()]
 ALIKE = [data + b"\n" for data in ALIKE]
 
 

@@ -222,7 +222,7 @@ ERRORS = {
     "overload": (Script(((0, b"<html>"),), 503, (("content-type", "text/html"),)), (529, "overloaded_error", "503")),
     "key": (
         Script(((0, f'{{"error":{{"message":"Incorrect API key: {OURS}","type":"x"}}}}'.encode()),), 401, ()),
-        (401, "authentication_error", "[REDACTED]"),
+        (401, "authentication_error", "*" * 8),
     ),
     "200": (
         Script(((0, b'{"error":{"message":"busy","code":429}}'),), 200, (("content-type", "application/json"),)),

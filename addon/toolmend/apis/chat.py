@@ -55,7 +55,7 @@ class Chat:
         if not isinstance(chunk, dict):
             return Frame(sse)
         events, regular = self._reading.feed(chunk, "delta", named=sse.event == b"error")
-        regular &= not self._hides_error(sse, chunk, events) and self._is_complete(chunk, named=sse.event not in (b"", b"ping"))
+        regular &= not self._hides_error(sse, chunk, events) and self._is_complete(chunk)
         if chunk.get("choices"):
             self._last = sse
         if text is None:
@@ -158,15 +158,15 @@ class Chat:
             self._reply.fired("error_form")
         return hidden
 
-    def _is_complete(self, chunk: Mapping[str, Any], key: str = "delta", *, named: bool = False) -> bool:
+    def _is_complete(self, chunk: Mapping[str, Any], key: str = "delta") -> bool:
         """Whether a chunk has what all have, and clients ask for. If not, it gets what the first had that had it.
 
-        Most clients go through the choices of each event, whatever it says: an empty list in Go, a word of a gateway's own
-        (langwatch#7421) or a ping of Anthropic's (sub2api#7097) fails there. What has another name or type is another thing.
+        XX an event of a gateway's own, `{"warning": …}` (langwatch#7421), passes as it came, and ends clients that go through the
+        choices of each: what is not understood is nobody's to change.
         """
         choices = chunk.get("choices")
-        is_chunk = "choices" in chunk or chunk.get("object") == COMMON["object"]
-        is_chunk |= key == "delta" and not named and chunk.get("type", "ping") == "ping"
+        is_chunk = "choices" in chunk or chunk.get("object") == COMMON["object"]  # an empty list in Go is null
+        is_chunk |= key == "delta" and chunk.get("type") == "ping"  # Anthropic's (sub2api#7097)
         if choices is None and is_chunk and not chunk.get("error"):
             self._reply.fired("chunk_fields")
             return False
