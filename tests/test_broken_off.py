@@ -12,6 +12,8 @@ import legal
 from patterns.kimi import ONE
 from spoken import APIS, WEATHER, asked
 from streams import chunk, cuts, event, pieces, play
+from toolmend.apis.messages_blocks import Blocks
+from toolmend.events import ToolCallDelta, ToolCallEnd, ToolCallStart
 from toolmend.ids import ids_for
 from toolmend.pipeline import Pipeline
 
@@ -200,3 +202,16 @@ def test_what_only_looks_like_an_error_behind_a_cut() -> None:
     for behind in (b'\n{"error":null}', b'data: {"choices":[]}', b'\n{"error":{"message":"Gone."}', b"\n" + b'{"a":' * 100 + GONE):
         body = event(chunk({"role": "assistant"})) + b'data: {"choices":[{"delta":{"content":"a' + behind + b"\n\n"
         assert heard("chat", body) == body
+
+
+def test_a_call_behind_one_that_was_broken_off() -> None:
+    """It is left out with it; what it still says ends nothing."""
+    blocks = Blocks(lambda: "call_0", 0)
+    blocks.feed(ToolCallStart(0, "a", "task"))
+    blocks.feed(ToolCallDelta(0, '{"a'))
+    blocks.finish(cut=True)
+    before = blocks.take()
+    for each in (ToolCallStart(1, "b", "task"), ToolCallDelta(1, "{}"), ToolCallEnd(1)):
+        blocks.feed(each)
+    assert before
+    assert blocks.take() == ""

@@ -224,7 +224,7 @@ class Blocks:
         while self._queue and not self.error:
             block = self._queue[0]
             if self._broken and block.kind == "tool_use" and not (block.bare and _is_whole(block)):
-                self._queue.popleft()
+                self._queue.popleft().over = True
                 continue
             if block.held or block.bare:
                 self._open(block)
