@@ -18,7 +18,7 @@ from .sse import BOM, ServerSentEvent, parse
 
 
 class Chain:
-    """One response. `note` takes what is to be told of it, `fired` the rule that an error is told by that cut an event."""
+    """One response. `note` takes what is to be told of it; `fired` the rule of errors that cut an event: None if it is off."""
 
     def __init__(
         self,
@@ -93,8 +93,8 @@ class Chain:
         try:
             return self._codec.decode(replace(sse, data=json_text.readable(data)))
         except json_text.NotJSON:
-            error = error_behind(sse.raw) if self._fired and data.startswith(b"{") else None
-            if error is None or self._fired is None:
+            error = error_behind(sse.raw) if data.startswith(b"{") else None
+            if not (self._fired and error):
                 raise
         self._fired("error_form")
         return replace(self._codec.decode(replace(sse, data=error, event=b"error")), touched=True)

@@ -269,11 +269,7 @@ class Calls:
             return False
         fresh = self._fresh(call, arguments)
         sent, behind = call.body.feed(fresh) if fresh and call.kind == "function" else (fresh, "")
-        if sent:
-            if call.started:
-                events.append(ToolCallDelta(call.index, sent, self._choice))
-            self._keep(call, sent, events)
-        self._tell_end(call, events)
+        self._tell(call, sent, events)
         if behind and call.started:
             self._behind(call, behind, events)
         return sent == arguments or self._mended("arguments")
@@ -299,11 +295,15 @@ class Calls:
         """If `{}` came for it, that was all."""
         if call.empty:
             call.empty = False
-            call.body.feed(EMPTY)
+            self._tell(call, call.body.feed(EMPTY)[0], events)
+
+    def _tell(self, call: Call, sent: str, events: list[Event]) -> None:
+        """Arguments that are the client's, once the call has started; and the end, if that was all."""
+        if sent:
             if call.started:
-                events.append(ToolCallDelta(call.index, EMPTY, self._choice))
-            self._keep(call, EMPTY, events)
-            self._tell_end(call, events)
+                events.append(ToolCallDelta(call.index, sent, self._choice))
+            self._keep(call, sent, events)
+        self._tell_end(call, events)
 
     def _behind(self, call: Call, text: str, events: list[Event]) -> None:
         """Something comes behind complete arguments: nothing counts there but an object."""

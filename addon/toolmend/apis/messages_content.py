@@ -155,7 +155,7 @@ class Content:
             self.mended("block_index")
             return
         block.place = next(index for index, other in self._open.items() if other is block)
-        self._open = {index: other for index, other in self._open.items() if other is not block}
+        del self._open[block.place]
         self._stop(block, events)
         if self._stopped is block and len(self._short) < MAX_OPEN:
             self._short[block.place] = block
