@@ -121,9 +121,10 @@ class Toolmend:
             self.calls[flow] = call
         if play and not flow.response:
             play.send(flow)
-        elif call and not (call.answered or flow.response):  # behind this hook the request leaves
+        elif call and not (call.answered or flow.response):
             with suppress(RuntimeError):  # where no loop runs, the answer begins as well
-                asyncio.get_running_loop().call_soon(self._prepare, call, flow)
+                loop = asyncio.get_running_loop()
+                loop.call_soon(loop.call_soon, self._prepare, call, flow)  # the request leaves in the loop's next turn
 
     @by_whom_it_was_asked
     def responseheaders(self, flow: http.HTTPFlow) -> None:
