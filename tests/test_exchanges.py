@@ -15,7 +15,7 @@ from toolmend.calls import Call
 from toolmend.config.settings import Settings
 from toolmend.exchanges import Exchanges
 from toolmend.observers import Observers, Watcher
-from toolmend.recorder import Exchange
+from toolmend.recordings.exchange import Exchange
 from toolmend.telemetry.meter import Meter
 from toolmend.teller import Teller
 

@@ -19,7 +19,7 @@ from toolmend.config.targets import Targets, parse
 from toolmend.events import Usage
 from toolmend.fold import Message
 from toolmend.metrics import About, Event, FailedOpen, RecordingLost, RuleFired, StreamFinished, StreamStarted
-from toolmend.recorder import Exchange
+from toolmend.recordings.exchange import Exchange
 from toolmend.running.process import free_port
 from toolmend.telemetry.meter import MAX_NAME, Meter, Reading
 from toolmend.telemetry.metering import MAX_UNREAD, Metering

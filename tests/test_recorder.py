@@ -33,10 +33,10 @@ from toolmend.recorder import (
     PRESSING,
     REST,
     TURN,
-    Exchange,
     Recorder,
     Recording,
 )
+from toolmend.recordings.exchange import Exchange
 from toolmend.recordings.folder import MOST_OWED, MOST_WRITTEN, Folder, _Body
 from toolmend.recordings.retention import Keep
 

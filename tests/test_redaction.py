@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from token_shapes import masked
 from toolmend import redaction
 from toolmend.json_text import MANY, SMALL
-from toolmend.recorder import Exchange
+from toolmend.recordings.exchange import Exchange
 from toolmend.redaction import BLOCK, KEPT_HEADERS, MAX_NAMED, MAX_SECRET, MAX_SECRETS, REDACTED, Redactor, secrets_of
 
 BODY = "Ab9Cd8Ef7Gh6Ij5Kl4Mn3Op2Qr1St0Uv9Wx8Yz7"

@@ -15,7 +15,8 @@ from .hosts import Api, provider
 from .observers import Watcher
 from .pipeline import Pipeline
 from .providers import Profile, profile_for
-from .recorder import REPLAYED_FROM, Exchange, Recording
+from .recorder import Recording
+from .recordings.exchange import REPLAYED_FROM, Exchange
 from .requests import Translated
 from .routing import Routed, told
 from .stream import Stream

@@ -26,7 +26,8 @@ from .config.settings import Settings, recorded
 from .observers import Observers
 from .observing import Observe, Observed
 from .pipeline import Pipeline
-from .recorder import Exchange, Recorder
+from .recorder import Recorder
+from .recordings.exchange import Exchange
 from .recordings.folder import Words
 from .stream import Callback, Mend, Stream, Tee, reason
 from .telemetry.meter import NO_ERROR

@@ -14,7 +14,7 @@ import re
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -23,10 +23,10 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Unpack
 
+from .recordings.exchange import Chunk, Exchange
 from .recordings.folder import Folder, Words
 from .recordings.pruning import Sweeper
 from .recordings.retention import Keep
-from .value import value
 
 if TYPE_CHECKING:
     from .recordings.spool import Spool
@@ -74,12 +74,6 @@ NO_LIMIT = Keep()
 type Step = tuple[Folder, Callable[[], None], int]
 """What is to be done for a folder, and the bytes that it keeps alive."""
 
-type Chunk = tuple[bytes, float, bytes, int]
-"""What came and when, what went to the client for it, and the bytes that it keeps alive."""
-
-REPLAYED_FROM = "replayed_from"
-"""The setting in meta.json of what was recorded while a recording was played. Beside that one it is not played: it is a copy."""
-
 _OVER = object()
 
 OVERHEAD = 256
@@ -92,40 +86,6 @@ class Run:
 
     chunks: deque[Chunk] = field(default_factory=deque)
     waits: bool = False
-
-
-@value
-class Exchange:
-    """A flow as it is known when the response headers are in. `path` has the query; bodies have no content coding.
-
-    `api` is the upstream's, `stream` whether it answers with one; `client_api` and `client_stream` are told where the client's
-    are others. `route` names the route taken, `notes` says what a translation left out. `wait_ms`: from the
-    request to the first byte of the answer, which is of its headers. `scheme` is what the client called `host` by. `transport` is
-    told where it is not HTTP's own: "websocket".
-    """
-
-    flow_id: str
-    provider: str
-    api: str
-    model: str
-    method: str
-    host: str
-    path: str
-    http_version: str
-    status: int
-    request_headers: tuple[tuple[str, str], ...]
-    response_headers: tuple[tuple[str, str], ...]
-    request: bytes
-    upstream_request: bytes | None
-    stream: bool
-    settings: Mapping[str, str]
-    client_api: str = ""
-    client_stream: bool | None = None
-    route: str = ""
-    notes: tuple[str, ...] = ()
-    wait_ms: float | None = None
-    scheme: str = ""
-    transport: str = ""
 
 
 class Recorder:

@@ -19,7 +19,7 @@ from .credentials import ANY, Types, are_headers, holds_credential, in_query, is
 from .recordings.disguises import disguises
 
 if TYPE_CHECKING:
-    from .recorder import Exchange
+    from .recordings.exchange import Exchange
 
 REDACTED = "[REDACTED]"
 

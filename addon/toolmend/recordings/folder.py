@@ -30,7 +30,7 @@ from .echo_frames import FrameMask, mask_of
 from .message_json import reading
 
 if TYPE_CHECKING:
-    from ..recorder import Chunk, Exchange
+    from .exchange import Chunk, Exchange
 
 FORMAT = 1
 """The version of meta.json and of the files beside it."""

@@ -22,12 +22,12 @@ from ..apis.errors import Fault, is_error, translate_error, write_error
 from ..hosts import anybodys, spoken
 from ..ids import new_call_id
 from ..local_answers import Asked, answer
-from ..recorder import REPLAYED_FROM
 from ..redaction import REDACTED
 from ..replay import Clock, Recording, RecordingError, load, pipeline_of
 from ..routes import Origin, Route
 from ..upstream import Request, Script
 from .asks import Ask, ask_of
+from .exchange import REPLAYED_FROM
 from .library import Entry
 from .matching import Miss, Shelf, Take
 from .regular_file import read

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from .. import json_text
-from ..recorder import Exchange
 from ..redaction import REDACTED, Redactor, secrets_of
 from ..replay import Recording, load
 from ..routes import STANDS_AT
@@ -20,6 +19,7 @@ from ..value import value
 from . import fixture
 from .echo import EchoMask
 from .echo_frames import FrameMask, mask_of
+from .exchange import Exchange
 from .folder import KNOWN
 from .minimise import minimise
 from .regular_file import read

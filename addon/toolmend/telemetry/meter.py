@@ -21,7 +21,7 @@ from ..fold import Answer, Message
 from ..metrics import About, FailedOpen, RuleFired, StreamFinished, StreamStarted
 from ..metrics import Event as Told
 from ..observers import MAX_KEPT
-from ..recorder import Exchange
+from ..recordings.exchange import Exchange
 from ..redaction import LONGEST_KEY, Redactor, secrets_of
 from ..teller import Teller
 

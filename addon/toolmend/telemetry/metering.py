@@ -14,7 +14,7 @@ from functools import partial
 
 from ..config.targets import Targets
 from ..metrics import Event, RecordingLost
-from ..recorder import Exchange
+from ..recordings.exchange import Exchange
 from ..teller import PATIENCE, Teller
 from .meter import Meter, Render
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from .. import json_text
 from ..fold import Message
-from ..recorder import Exchange
+from ..recordings.exchange import Exchange
 from ..redaction import Redactor, secrets_of
 from ..requests import RequestError
 from ..requests.conversation import Conversation, Part, Refusal, Text, Thinking, ToolResult, ToolUse

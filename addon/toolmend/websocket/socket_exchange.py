@@ -14,7 +14,7 @@ from .. import json_text
 from ..calls import Call
 from ..codings import Decoder
 from ..exchanges import Exchanges, stream_of
-from ..recorder import Exchange
+from ..recordings.exchange import Exchange
 from .socket_frames import event_of, frames_of
 
 

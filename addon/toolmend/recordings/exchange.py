@@ -1,0 +1,48 @@
+"""What a recording is told: the exchange that it is of, and the chunks of its answer.
+
+Rule of this file: values, which know neither files nor threads.
+"""
+
+from collections.abc import Mapping
+
+from ..value import value
+
+type Chunk = tuple[bytes, float, bytes, int]
+"""What came and when, what went to the client for it, and the bytes that it keeps alive."""
+
+REPLAYED_FROM = "replayed_from"
+"""The setting in meta.json of what was recorded while a recording was played. Beside that one it is not played: it is a copy."""
+
+
+@value
+class Exchange:
+    """A flow as it is known when the response headers are in. `path` has the query; bodies have no content coding.
+
+    `api` is the upstream's, `stream` whether it answers with one; `client_api` and `client_stream` are told where the client's
+    are others. `route` names the route taken, `notes` says what a translation left out. `wait_ms`: from the
+    request to the first byte of the answer, which is of its headers. `scheme` is what the client called `host` by. `transport` is
+    told where it is not HTTP's own: "websocket".
+    """
+
+    flow_id: str
+    provider: str
+    api: str
+    model: str
+    method: str
+    host: str
+    path: str
+    http_version: str
+    status: int
+    request_headers: tuple[tuple[str, str], ...]
+    response_headers: tuple[tuple[str, str], ...]
+    request: bytes
+    upstream_request: bytes | None
+    stream: bool
+    settings: Mapping[str, str]
+    client_api: str = ""
+    client_stream: bool | None = None
+    route: str = ""
+    notes: tuple[str, ...] = ()
+    wait_ms: float | None = None
+    scheme: str = ""
+    transport: str = ""
