@@ -126,9 +126,7 @@ class Chat:
         return self._write(frame.sse.raw, frame, "message").encode()
 
     def _write(self, data: bytes, frame: Frame, key: str) -> str:
-        read = self._reading
-        common = self._common
-        return rewrite(data, frame, key, read.choices, common, read.reasoning_field, legacy=read.legacy, lone=read.lone)
+        return rewrite(data, frame, key, self._reading, self._common)
 
     def _of_text(self, frame: Frame) -> str | None:
         """A chunk of text that became a piece of arguments, or nothing: nearly all that is ever mended."""

@@ -5,8 +5,8 @@ written anew (and what is missing beside it added), and of a choice nothing but 
 choice of a chunk goes only if all that it said was taken from it. Refusals and seals of reasoning stay where they are.
 """
 
-from collections.abc import Container, Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from .. import json_text
 from ..events import (
@@ -27,28 +27,20 @@ from .chat_form import fits, joined, speaks_as_assistant, usage_of_types
 from .chat_shape import REASONING
 from .indices import index_of
 
+if TYPE_CHECKING:
+    from .chat_read import Reading
+
 _COMMON = frozenset({"id", "object", "created", "model", "system_fingerprint", "service_tier", "provider", "choices"})
 """Members that every chunk of a stream carries: a chunk with nothing else says nothing. One without choices is a sign of life."""
 
 _CHOICE = frozenset({"index", "delta", "finish_reason", "logprobs"})
 
 
-def rewrite(
-    data: bytes,
-    frame: Frame,
-    key: str,
-    read: Container[int],
-    common: Mapping[str, Any],
-    reasoning_field: str,
-    *,
-    legacy: bool,
-    lone: bool,
-) -> str:
+def rewrite(data: bytes, frame: Frame, key: str, read: "Reading", common: Mapping[str, Any]) -> str:
     """The JSON text of a frame; "" where nothing is left of it.
 
-    `data` is the frame's own, or for a frame without any that of a chunk of the same stream. `key` is delta or message,
-    `read` the choices whose events are told, others stay as they are; `common` what chunks have in common, `reasoning_field`
-    where reasoning goes, `legacy` that a `function_call` stays, `lone` that choices without an index are one.
+    `data` is the frame's own, or for a frame without any that of a chunk of the same stream. `key` is delta or message, `common`
+    what chunks have in common. Choices that are not `read` stay as they are.
     """
     text = data.decode()
     chunk = json_text.loads(data)
@@ -57,7 +49,7 @@ def rewrite(
         listed = chunk.get("choices")
         for place, choice in enumerate(listed if isinstance(listed, list) else ()):
             if isinstance(choice, dict):
-                index = index_of(choice.get("index"), 0 if lone else place)
+                index = index_of(choice.get("index"), 0 if read.lone else place)
                 sources[index] = joined(sources[index], choice, key) if index in sources else choice
     by_choice: dict[int, list[Event]] = {index: [] for index in sources}
     for event in frame.events:
@@ -69,12 +61,12 @@ def rewrite(
     choices = []
     for index, events in by_choice.items():
         source = sources.get(index, {})
-        if source and index not in read:
+        if source and index not in read.choices:
             choices.append(source)
             continue
         own = source.get(key)
         own = own if isinstance(own, dict) else {}
-        delta = _build(own, events, key, reasoning_field, legacy=legacy)
+        delta = _build(own, events, key, read.reasoning_field, legacy=read.legacy)
         built: dict[str, Any] = {"index": index, **source} | {"index": index, key: delta}
         if key == "delta" and not own and _is_told(source.get("message"), events):
             del built["message"]  # OpenAI's SDK for JavaScript puts it in place of what deltas said
