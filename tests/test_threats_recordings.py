@@ -158,6 +158,40 @@ def test_what_is_no_file_is_not_waited_for(odd: str, file: str, tmp_path: Path, 
     check(root, tmp_path / "out", capfd)
 
 
+@pytest.mark.parametrize("file", [*FILES, "pinned"])
+def test_what_a_link_leads_to_is_in_nothing_that_is_made(file: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """What is made may be given away: a page, an export, a fixture. A file that is not there yet is not made, either."""
+    root, out = tmp_path / "flows", tmp_path / "out"
+    theirs, nowhere = tmp_path / "theirs", tmp_path / "nowhere"
+    for text in ('{"model":"CANARY","messages":[{"role":"user","content":"CANARY"}]}', "CANARY\n", 'data: {"a":"CANARY"}\n\n'):
+        theirs.write_text(text)
+        for leads in (theirs, nowhere):
+            keep(root / "one", [BODY], WEATHER)
+            (root / "one" / file).unlink(missing_ok=True)
+            (root / "one" / file).symlink_to(leads)
+            for command, words in COMMANDS.items():
+                out.mkdir()
+                main([*words(out), "--flows", str(root)])
+                made = [path.read_text(errors="replace") for path in out.rglob("*") if path.is_file()]
+                assert not any("CANARY" in text for text in (*made, *capfd.readouterr())), command
+                shutil.rmtree(out)
+            shutil.rmtree(root)
+    assert not nowhere.exists()
+
+
+@pytest.mark.usefixtures("in_time")
+def test_settings_of_a_recording_name_no_file(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """It would be waited for, or be quoted in what is wrong with it."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "theirs.toml").write_text("CANARY = 1\n")
+    for name in ("pipe", "theirs.toml"):
+        root = tmp_path / f"about {name}"
+        keep(root / "one", [BODY], WEATHER, settings={"dialects": "auto", "config": str(tmp_path / name)})
+        for words in (["verify", "one"], ["show", "one"], ["explain", "one"]):
+            assert main([*words, "--flows", str(root)]) == 0, words
+            assert "CANARY" not in "".join(capfd.readouterr())
+
+
 @pytest.mark.usefixtures("in_time")
 def test_a_pipe_does_not_hold_up_the_recorder(tmp_path: Path) -> None:
     """Whose thread looks whether a recording that another process may have made is open."""

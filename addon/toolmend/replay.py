@@ -173,7 +173,7 @@ def pipeline_of(
     if target not in APIS:
         raise RecordingError(f"{recording.folder}: meta.json: there is no API {target!r}")
     try:
-        given = parse(settings)
+        given = parse({name: text for name, text in settings.items() if name != "config"})  # no other file is read
         asked = _asked(recording, meta["api"], target)
     except (AttributeError, LookupError, TypeError, ValueError) as error:  # of another version, or written by somebody else
         raise RecordingError(f"{recording.folder}: meta.json: {error}") from None

@@ -6,6 +6,7 @@ Rule of this file: what goes is decided as the addon decides it, and never a que
 import json
 import os
 import shlex
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -89,7 +90,8 @@ def pin(flow: Entry, unpin: bool) -> None:
         if unpin:
             file.unlink(missing_ok=True)
         else:
-            file.touch(0o600)
+            with suppress(FileExistsError):  # whatever stands there, be it a link
+                file.touch(0o600, exist_ok=False)
     except OSError as error:
         wrong = f"{file} cannot be {'removed' if unpin else 'written'}: {error.strerror or error}"
         raise Problem(wrong, try_=look(file.parent)) from None

@@ -1,21 +1,29 @@
-"""The files of a recording, as they are read: in one that somebody else made may be a pipe, or a link to a device without end.
+"""The files of a recording, as they are read: in one that somebody else made may be a pipe, or a link to what is only yours.
 
     read(folder / "meta.json")      all of it            read(path, tail=256)      no more than the end of it
 
-Rule of this file: whatever stands there, it is read at once, or an OSError says why it is not.
+Rule of this file: whatever stands there, it is read at once, or an OSError says why it is not. A link is not followed: what it
+leads to would go into a page, an export or a fixture, and with these to others.
 """
 
 import os
-from errno import EFBIG, EINVAL
+from errno import EFBIG, EINVAL, ELOOP
 from pathlib import Path
 from stat import S_ISREG
 
-_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)  # each system has one of the two
+_FLAGS = os.O_RDONLY
+for _name in ("O_NONBLOCK", "O_NOFOLLOW", "O_BINARY"):  # the last is all that Windows has
+    _FLAGS |= getattr(os, _name, 0)
 
 
 def read(path: Path | str, tail: int = 0) -> bytes:
     """A file, or the last bytes of it. Raises OSError."""
-    number = os.open(path, _FLAGS)
+    try:
+        number = os.open(path, _FLAGS)
+    except OSError as error:
+        if error.errno == ELOOP:
+            raise OSError(ELOOP, "it is a link, and not followed", str(path)) from None
+        raise
     try:
         about = os.fstat(number)
         if not S_ISREG(about.st_mode):
