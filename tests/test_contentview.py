@@ -1,6 +1,7 @@
 """contentview.py: what mitmproxy shows of a stream."""
 
 import json
+import re
 from io import StringIO
 from typing import Any
 
@@ -111,6 +112,7 @@ def test_what_is_no_answer_is_shown_as_it_is() -> None:
 
 
 TEXTS = ["true", "a: b", "- a", "  indented\nmore", "'", '"', "#", "tab\there", "\n", "\n\nx", "ümläut 日本", "x" * 5000, "|", "{", "\ud800 half", "a\r\nb", " "]
+OBEYED = ["\x1b]52;c;aGk=\x07", "\x9b31m", "\x1b[2J\nmore", "a\rb", "a\r\nb\rc", "\u202etxt.\u2066", "a\nb\u2028c\u0085d", "\0\x7f\x08\v\f."]
 
 
 @pytest.mark.parametrize("text", TEXTS)
@@ -172,3 +174,15 @@ def test_it_comes_and_goes_with_the_addon() -> None:
         assert contentviews.registry[name] is new.view
         new.done()
     assert name not in contentviews.registry.available_views()
+
+
+@pytest.mark.parametrize("text", OBEYED)
+def test_nothing_in_it_steers_a_terminal(text: str) -> None:
+    """In the stream it was an escape, which steers none; mitmdump prints what it is given."""
+    call = {"index": 0, "id": text, "type": "function", "function": {"name": text, "arguments": json.dumps({text: text})}}
+    body = event(chunk({"content": text, "reasoning_content": text})) + event(chunk({"tool_calls": [call]}, text))
+    shown_text = shown(flow(body, api="chat", rules=[text], folder=text, error=text)).text
+    assert not re.search("[\0-\x08\v-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]", shown_text)
+    value = as_yaml("\n".join(line for line in shown_text.split("\n") if not line.startswith("mended by: ")))
+    assert [value[name] for name in ("text", "reasoning", "went wrong", "recorded in")] == [text] * 4
+    assert value["calls"] == [{"name": text, "id": text, "arguments": {text: text}}]

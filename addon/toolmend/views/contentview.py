@@ -11,10 +11,12 @@
     usage: {"input_tokens": 10, "output_tokens": 5}
 
 Rule of this file: it shows what the body says, and what toolmend noted in the flow, so a flow that was read from a file shows the
-same. It is YAML, as mitmproxy colours that; whatever a model writes is a quoted text in it.
+same. It is YAML, as mitmproxy colours that; whatever a model writes is a quoted text in it. mitmdump prints it as it is: no
+character is in it that a terminal obeys.
 """
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
@@ -30,6 +32,9 @@ from ..hosts import spoken
 
 MAX_SHOWN = 4 * 1024 * 1024
 """Characters of a response: eight times the longest answers."""
+
+_OBEYED = re.compile("[\\0-\\x08\\v\\f\\x0e-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]|\\r(?!\\n)")
+"""What steers a terminal, or turns the order of what it shows."""
 
 
 class LLMStream(contentviews.Contentview):
@@ -50,14 +55,15 @@ class LLMStream(contentviews.Contentview):
             raise ValueError("nothing in it is understood")
         lines = [f"api: {api}"]
         mended = "would be mended by" if noted.get("observed") else "mended by"
-        lines += [f"{mended}: {', '.join(noted['rules'])}"] if noted.get("rules") else []
+        lines += [f"{mended}: {' '.join(', '.join(noted['rules']).split())}"] if noted.get("rules") else []
         lines += _field("went wrong", noted.get("error"))
         lines += _field("recorded in", noted.get("folder"))
         messages = answer.known()
         for number, message in enumerate(messages):
             lines += [f"--- # choice {number}"] if len(messages) > 1 else []
             lines += _lines(message)
-        return "\n".join(lines).encode(errors="replace").decode()
+        text = "\n".join(lines).encode(errors="replace").decode()
+        return _OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)  # in JSON all of it is quoted
 
     def render_priority(self, data: bytes, metadata: contentviews.Metadata) -> float:
         api, _ = _noted(metadata)
@@ -143,10 +149,10 @@ def _call(call: Call) -> Iterator[str]:
 
 
 def _field(name: str, text: str | None, indent: str = "") -> Iterator[str]:
-    """A text as it can be read: of many lines, each on its own."""
+    """A text as it can be read: of many lines, each on its own, unless there is something in it that has to be an escape."""
     if not text:
         return
-    if "\n" not in text.strip("\n"):
+    if "\n" not in text.strip("\n") or _OBEYED.search(text):
         yield f"{indent}{name}: {text if _plain(text) else json.dumps(text, ensure_ascii=False)}"
         return
     deeper = " " * (len(indent) + 2)
