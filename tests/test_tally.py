@@ -21,6 +21,16 @@ LOGS = [
     (line(answers=1) + f"somebody says {MARK}5\n", 1),
     (line(answers=1) + f'{MARK}{{"answers": 5, "warnings": [], "other": 1}}\n', 1),
     (f"{MARK}\n", 0),
+    (line(answers=1) + line(rules=["kimi_k2"]), 1),
+    (line(answers=1) + line(rules={"\x1b]0;x\x07": 1}), 1),
+    (line(answers=1) + line(rules={"kimi_k2": "1"}), 1),
+    (line(answers=1) + line(warnings=["\x1b[2J"]), 1),
+    (line(answers=1) + line(warnings=[5]), 1),
+    (line(answers=1) + line(answers="5"), 1),
+    (line(answers=1) + line(folder=["x"]), 1),
+    (line(answers=1) + f"[12:00:00.000] {MARK}{'[' * 100_000}\n", 1),
+    (line(answers=1) + "WebSocket connection closed by server: 1000 " + line()[15:], 1),  # a server's own words
+    (line(answers=1) + "[12:00:00.000] WebSocket connection closed by server: 1000 " + line()[15:], 1),
 ]
 
 

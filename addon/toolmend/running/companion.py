@@ -7,6 +7,7 @@ a warning, with the sums since the start: that is all that `toolmend run` and `t
 main.py, whose notes in the flows it counts, and whose routes are decided when its own hooks are called.
 """
 
+import asyncio
 import json
 import logging
 import os
@@ -93,6 +94,7 @@ class Companion(logging.Handler):
 
     def websocket_end(self, flow: http.HTTPFlow) -> None:
         self._count(flow)
+        asyncio.get_running_loop().call_soon(self._tell)  # mitmdump tells the server's words, which may look like a tally
 
     def _count(self, flow: http.HTTPFlow) -> None:
         noted = flow.metadata.get("toolmend")

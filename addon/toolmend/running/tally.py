@@ -4,10 +4,12 @@
     after - before                        what was done in between
     tally.sentence()                      "mended 2 of 5 answers (kimi_k2, finish_reason)"
 
-Rule of this file: it reads, and a line that is torn or not ours counts as none.
+Rule of this file: it reads, and a line that is torn or not ours counts as none. mitmproxy's lines may quote a server, and what is
+read goes to a terminal: so a tally begins a line, behind its time, and has numbers and words that can be seen.
 """
 
 import json
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import field
@@ -17,6 +19,8 @@ from ..value import value
 
 MARK = "toolmend: tally "
 """What such a line begins with, behind the time."""
+
+_TIME = re.compile(r"\[[\d:.]+\] ")
 
 
 @value
@@ -38,12 +42,23 @@ class Tally:
         """From a proxy's log, or from the end of one."""
         while log:
             log, _, line = log.rpartition(MARK)
+            begun = log[log.rfind("\n") + 1 :]
             try:
                 said: dict[str, Any] = json.loads(line.partition("\n")[0])
-                return cls(**said | {"warnings": tuple(said["warnings"])})
-            except (ValueError, TypeError, KeyError):
+                read = cls(**said | {"warnings": tuple(said["warnings"])})
+            except (ValueError, TypeError, KeyError, RecursionError):
                 continue
+            if _TIME.fullmatch(begun) and read.is_one():
+                return read
         return cls()
+
+    def is_one(self) -> bool:
+        """Whether a tally can be so."""
+        if not (isinstance(self.rules, dict) and isinstance(self.folder, str | None)):
+            return False
+        numbers = (self.answers, self.mended, self.faults, *self.rules.values())
+        words = (*self.rules, *self.warnings)
+        return all(type(one) is int for one in numbers) and all(isinstance(one, str) and one.isprintable() for one in words)
 
     def __sub__(self, earlier: "Tally") -> "Tally":
         return Tally(
