@@ -10,7 +10,8 @@ from toolmend.redaction import REDACTED, Redactor
 def test_spellings() -> None:
     assert "\ud800bcdefgh" in spellings("\ud800bcdefgh")  # half a surrogate pair, which has no UTF-8
     assert spellings("plain-1") == {"plain-1"}
-    assert spellings('a/"é') == {'a/"é', 'a/\\"é', 'a/\\"\\u00e9', 'a\\/"é', "a%2F%22%C3%A9"}
+    assert spellings('a/"é') == {'a/"é', 'a/\\"é', 'a/\\"\\u00e9', 'a\\/"é', "a/\\u0022é", "a%2F%22%C3%A9"}
+    assert spellings("a+b=") == {"a+b=", "a\\u002Bb=", "a+b\\u003d", "a%2Bb%3D"}
 
 
 def test_disguises() -> None:

@@ -224,6 +224,36 @@ def test_errors_in_a_stream_that_came_whole(
     assert SECRET.encode() not in out
 
 
+SPELLED = {
+    # what writes it so: a key of base64
+    "PHP": lambda key: key.replace("/", "\\/"),
+    ".NET": lambda key: key.replace("+", "\\u002B"),
+    "Gson": lambda key: key.replace("=", "\\u003d"),
+}
+
+
+@pytest.mark.parametrize("kind", ["a stream", "an error", "an error behind 200", "no JSON"])
+@pytest.mark.parametrize("writer", SPELLED)
+@pytest.mark.parametrize(("client", "upstream"), [*((api, api) for api in CLIENTS), ("messages", "chat")])
+def test_a_key_that_json_spells_otherwise(
+    routed: Proxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, client: str, upstream: str, writer: str, kind: str
+) -> None:
+    key = "sk-aB+cd/efGh12345678=="
+    monkeypatch.setenv("ROUTE_KEY", key)
+    error = ERRORS[upstream][0] % SPELLED[writer](key).encode()
+    if kind == "a stream":
+        out = streamed(routed, ask(routed, tmp_path, client, upstream), error)
+    else:
+        flow = ask(routed, tmp_path, client, upstream, lambda body: body | {"stream": False})
+        body = error.partition(b"data: ")[2].strip().removeprefix(b"{" * (kind == "no JSON"))
+        flow.response = http.Response.make(200 if "200" in kind else 401, body, {"content-type": "application/json"})
+        routed.addon.responseheaders(flow)
+        routed.addon.response(flow)
+        out = flow.response.content or b""
+    assert b"efGh12345678" not in out
+    assert b"*" * len(key) in out
+
+
 @pytest.mark.parametrize("client", CLIENTS)
 def test_the_words_of_a_model_stay(routed: Proxy, tmp_path: Path, client: str) -> None:
     """Whatever the route's key is: of a local server it is a word."""

@@ -11,6 +11,7 @@ where an error repeats it. An error of ours names the route, by the file and lin
 import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from functools import lru_cache
 
 from mitmproxy import http
 from mitmproxy.net.http import status_codes
@@ -99,19 +100,36 @@ def keyless(routed: Routed, stream: Stream) -> Stream:
 
 def _lines_masked(out: bytes, key: bytes) -> bytes:
     """Events, of which errors have no key."""
-    return b"".join(_errors_masked(line, key) for line in out.splitlines(keepends=True)) if key and key in out else out
+    return b"".join(_errors_masked(line, key) for line in out.splitlines(keepends=True)) if _may_hold(out, key) else out
 
 
 def _errors_masked(said: bytes, key: bytes) -> bytes:
     """A line of data, or a body, that has no key if it tells an error."""
-    told = (facts.json_object(said.removeprefix(b"data:")) or {}) if key and key in said else {}
+    told = (facts.json_object(said.removeprefix(b"data:")) or {}) if _may_hold(said, key) else {}
     wrong = any(error_in(value) for value in (told, told.get("response")) if isinstance(value, dict))
     return _masked(said, key) if wrong else said
 
 
 def _masked(said: bytes, key: bytes) -> bytes:
     """As it lies in a recording, so that this can be played."""
-    return said.replace(key, b"*" * len(key)) if key else said
+    return _spelled(key)[1].sub(lambda found: b"*" * len(found[0]), said) if _may_hold(said, key) else said
+
+
+def _may_hold(said: bytes, key: bytes) -> bool:
+    """Whether a key may be in it: the most of it that nobody spells otherwise."""
+    return bool(key) and _spelled(key)[0] in said
+
+
+@lru_cache(64)
+def _spelled(key: bytes) -> tuple[bytes, re.Pattern[bytes]]:
+    r"""The longest run of letters and digits in a key, and all of it as JSON, or JSON in JSON, may have it.
+
+    PHP writes `\/`, .NET `\u002B`, Gson `\u003d`.
+    """
+    core = max(re.findall(rb"[A-Za-z0-9]*", key), key=len)
+    chars = (bytes([byte]) for byte in key)
+    parts = ((b"" if char.isalnum() else rb"\\{0,4}") + re.escape(char) + rb"|\\{1,4}u00(?i:%02x)" % ord(char) for char in chars)
+    return core, re.compile(b"".join(b"(?:%b)" % part for part in parts))
 
 
 def _error(routed: Routed, response: http.Response, body: bytes) -> bytes:

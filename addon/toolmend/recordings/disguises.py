@@ -16,9 +16,16 @@ from .. import json_text
 _URL_SAFE = str.maketrans("+/", "-_")
 
 
+_ESCAPED = (  # what JSON writers escape of what keys are made of, and the escapes
+    str.maketrans({char: f"\\u{ord(char):04X}" for char in "\"&'+<>`"}),  # System.Text.Json, of .NET
+    str.maketrans({char: f"\\u{ord(char):04x}" for char in "&'<=>"}),  # Gson
+    str.maketrans({char: f"\\u{ord(char):04x}" for char in "&<>"}),  # encoding/json, of Go
+)
+
+
 def spellings(secret: str) -> frozenset[str]:
-    """A secret as a text may hold it: as it is, inside a JSON string, with slashes escaped, in a URL."""
-    in_json = (json_text.inside(secret), json.dumps(secret)[1:-1])
+    """A secret as a text may hold it: as it is, inside a JSON string, with slashes and the like escaped, in a URL."""
+    in_json = (json_text.inside(secret), json.dumps(secret)[1:-1], *(secret.translate(table) for table in _ESCAPED))
     return frozenset((secret, *in_json, secret.replace("/", "\\/"), quote(secret, safe="", errors="surrogatepass")))
 
 
