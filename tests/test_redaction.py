@@ -2,6 +2,7 @@
 
 import base64
 import json
+import tracemalloc
 from dataclasses import replace
 
 import pytest
@@ -389,6 +390,19 @@ def test_texts_without_a_key_are_remembered_up_to_a_bound(monkeypatch: pytest.Mo
         assert Redactor(()).text(f"text {number}") == f"text {number}"
         assert Redactor(()).text(f"text {number} {key}") == f"text {number} {REDACTED}"
         assert 0 < len(known) <= 3
+
+
+def test_long_names_are_not_kept() -> None:
+    """A thousand of a stranger's: an answer may name the members of its arguments so."""
+
+    def kept(number: int) -> list[object]:
+        named = {f"{number}{'x' * 400_000}{end}": "a" for end in ("", "-api-key", "-user-id")}
+        return list(Redactor(()).value(named).values())
+
+    tracemalloc.start()
+    assert all(kept(number) == ["a", REDACTED, "a"] for number in range(20))
+    assert tracemalloc.get_traced_memory()[0] < 2_000_000
+    tracemalloc.stop()
 
 
 def test_of_two_secrets_the_longer_goes_first() -> None:

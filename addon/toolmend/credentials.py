@@ -38,6 +38,9 @@ IDENTITY = re.compile("(user|account|device|organi[sz]ation|org|session)(uu)?id"
 QUERY = re.compile("code|key|pass|pwd|sig|.*signature")
 """Names that hold a credential in a query only: ?key=AIza..."""
 
+MAX_NAME = 500
+"""Characters at the end of a name by which it is told: a thousand are kept, and a stranger's may have megabytes."""
+
 _PUNCTUATION = re.compile(r"[\W_]+")
 
 
@@ -45,9 +48,13 @@ def _plain(name: str) -> str:
     return _PUNCTUATION.sub("", unquote(name)).lower()
 
 
-@lru_cache(1000)  # a request says "role" and "content" a thousand times
 def is_credential(name: str) -> bool:
     """Whether the value of this name is a credential."""
+    return _is_credential(name[-MAX_NAME:])
+
+
+@lru_cache(1000)  # a request says "role" and "content" a thousand times
+def _is_credential(name: str) -> bool:
     plain = _plain(name)
     return bool(CREDENTIAL.fullmatch(plain)) and not NO_CREDENTIAL.fullmatch(plain)
 
@@ -66,9 +73,13 @@ def secret_types(name: str, owner: Mapping[str, Any]) -> Types:
     return TEXT if _plain(name).endswith("token") else ANY
 
 
-@lru_cache(1000)
 def is_identity(name: str) -> bool:
     """Whether the value of this name tells who somebody is."""
+    return _is_identity(name[-MAX_NAME:])
+
+
+@lru_cache(1000)
+def _is_identity(name: str) -> bool:
     return bool(IDENTITY.fullmatch(_plain(name)))
 
 
