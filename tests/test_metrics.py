@@ -403,6 +403,15 @@ def test_labels_are_bounded() -> None:
         prometheus.close()
 
 
+def test_a_host_that_is_no_utf8_costs_no_metrics() -> None:
+    """A client writes what it likes into its Host header, and the name stays among the labels."""
+    prometheus = Prometheus(("127.0.0.1", 0), lambda: 0)
+    for event in events(replace(EXCHANGE, host="\udcff.corp.example")):
+        prometheus(event)
+    assert fetch(prometheus.port)["toolmend_streams_started_total{api=chat,host=?.corp.example,profile=kimi}"] == 1
+    prometheus.close()
+
+
 def test_a_render_is_given_what_was_asked_and_said() -> None:
     reading = Reading("chat", EXCHANGE, lambda exchange, messages: (exchange, [type(one) for one in messages]))
     reading.feed(BODY, 1.0)

@@ -156,6 +156,15 @@ def test_of_a_real_stream_without_a_word_of_it(collector: Upstream) -> None:
     assert b"canary" not in sent
 
 
+def test_half_a_character_costs_no_span(collector: Upstream) -> None:
+    """One in a model's name ends the export of all that are sent with it."""
+    half = replace(EXCHANGE, model="\ud800-model", request=b'{"model":"\\ud800-model"}')
+    odd = b'data: {"id":"\\ud800","model":"\\udfff","choices":[{"index":0,"delta":{"content":"\\ud800"},"finish_reason":"\\ud800"}]}\n\n'
+    wrong = b'data: {"error":{"message":"x","type":"\\ud800"}}\n\n'
+    told = [*events(half, odd), *events(half, wrong), END]
+    assert [span.name for _, span in exported(collector, *told)] == ["chat ?-model", "chat ?-model", "chat m-1"]
+
+
 @pytest.mark.parametrize("value", ["", "false", "NO_CONTENT", "event_only"])
 def test_content_is_not_sent_unless_it_is_asked_for(value: str) -> None:
     spans = Spans({names.CAPTURE_CONTENT: value})

@@ -141,10 +141,10 @@ class Reading:
             "first_token": self._first_token,
             "calls": self._calls if self._readable else None,
             "usage": self._usage,
-            "finish_reasons": tuple(redactor.cut(reason, MAX_NAME) for reason in self._reasons),
-            "error_type": redactor.cut(self._error, MAX_NAME),
-            "response_id": redactor.cut(self._id, MAX_NAME),
-            "response_model": redactor.cut(self._model, MAX_NAME),
+            "finish_reasons": tuple(_name(reason, redactor) for reason in self._reasons),
+            "error_type": _name(self._error, redactor),
+            "response_id": _name(self._id, redactor),
+            "response_model": _name(self._model, redactor),
             "content": content,
         }
 
@@ -218,6 +218,6 @@ def about_of(exchange: Exchange, profile: str, at: float) -> About:
     )
 
 
-def _name(text: str) -> str:
-    """A stranger's word, without what looks like a key."""
-    return _KEYS.cut(text, MAX_NAME)
+def _name(text: str, redactor: Redactor = _KEYS) -> str:
+    """A stranger's word, without what looks like a key; what has no UTF-8 would cost all that is told with it."""
+    return redactor.cut(text, MAX_NAME).encode(errors="replace").decode()
