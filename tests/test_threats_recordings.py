@@ -54,6 +54,17 @@ HOSTILE: dict[str, dict[str, bytes]] = {
     "a deep event": {"upstream.sse": event('{"a":' + DEEP[:20_000].decode() + DEEP[-20_000:].decode() + "}") + BODY},
     "a number in an event": {"upstream.sse": b'data: {"choices":[{"index":0,"delta":{"content":"x"},"n":' + NUMBER[:20_000] + b"}]}\n\n" + BODY},
     "a long event": {"upstream.sse": event(chunk({"content": "ab \n" * 20_000})) + BODY},
+    "a time that is no number": {"upstream.idx": b'{"off":0,"len":20,"t_ms":NaN}\n'},
+    "a time without end": {"upstream.idx": b'{"off":0,"len":20,"t_ms":1e999}\n{"off":20,"len":900,"t_ms":-1e999}\n'},
+    "a time of many digits": {"upstream.idx": b'{"off":0,"len":20,"t_ms":1%b}\n' % (b"0" * 400)},
+    "a length that is none": {"upstream.idx": b'{"off":true,"len":20.5,"t_ms":true}\n'},
+    "a wait that is no number": {"meta.json": meta(wait_ms=float("nan"), error=float("inf"))},
+    "an error that is none": {"meta.json": meta(error=["x"], state="upstream_error")},
+    "a host of half a character": {"meta.json": meta(host="\ud800")},
+    "a method of half a character": {"meta.json": meta(method="\ud800", error="\ud800")},
+    "a path that is a port": {"meta.json": meta(path="9:59/x")},
+    "a path that is part of the host": {"meta.json": meta(path="9" * 5000)},
+    "no status, no fault": {"meta.json": meta(status=None, fault=None, route="x")},
     "no UTF-8": {"upstream.sse": b"data: \xff\xfe\x00\n\n" + BODY, "request.json": b"\xff\xfe"},
     "a deep message": {"message.json": DEEP},
     "a message that is a list": {"message.json": b"[1]"},
@@ -201,6 +212,10 @@ def test_a_pipe_does_not_hold_up_the_recorder(tmp_path: Path) -> None:
     assert [one.held for one in stored(tmp_path)] == [True]
 
 
+def no_number(name: str) -> None:
+    raise ValueError(f"a browser reads no {name}")
+
+
 def check(root: Path, out: Path, capfd: pytest.CaptureFixture[str]) -> None:
     out.mkdir()
     for command, words in COMMANDS.items():
@@ -210,5 +225,9 @@ def check(root: Path, out: Path, capfd: pytest.CaptureFixture[str]) -> None:
         assert "Traceback" not in told, (command, told[:2000])
         assert "--debug" not in told, (command, told[:300])  # what we say where we did not see it coming
         assert not CONTROL.search((said if "html" not in command else "") + told), command
+        documents = [said] * ("--json" in command) + [path.read_text() for path in out.glob("*.har")]
+        documents += [path.read_text().partition('id="data">')[2].partition("</script>")[0] for path in out.glob("*.html")]
+        for document in filter(None, documents):
+            json.loads(document, parse_constant=no_number)
         shutil.rmtree(out)
         out.mkdir()

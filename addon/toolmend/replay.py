@@ -29,6 +29,9 @@ _KINDS |= {"settings": dict, "status": int}
 _WORDS = {str: "text", list: "list", dict: "object", int: "number"}
 """What meta.json holds, as far as it is read."""
 
+LONGEST = 1e12
+"""Milliseconds that a stream may have taken. What is longer can be shown by nothing, as what is no number."""
+
 
 class RecordingError(ValueError):
     """A folder that is no recording, or one that cannot be read."""
@@ -94,10 +97,13 @@ def _chunks(body: bytes, index: Path) -> Iterator[tuple[bytes, float]]:
                 if line is lines[-1]:
                     break
                 raise
-            if row["off"] >= len(body):
+            off, size, ms = row["off"], row["len"], row["t_ms"]
+            if not (type(off) is type(size) is int and abs(ms) < LONGEST):
+                raise ValueError("upstream.idx: a line tells no chunk")
+            if off >= len(body):
                 break
-            end, time = row["off"] + row["len"], row["t_ms"] / 1000
-            yield body[row["off"] : end], time
+            end, time = off + size, ms / 1000
+            yield body[off:end], time
     if body[end:]:
         yield body[end:], time
 
@@ -126,9 +132,10 @@ def _played(recording: Recording, chunks: Sequence[bytes] | None) -> tuple[bytes
     whole = b"".join(recording.chunks if chunks is None else chunks)
     if meta.get("fault"):
         return write_error(Fault(502, meta["fault"]), target, _ids(meta)())[1], None
-    if meta.get("route") and (meta.get("status", 200) >= 400 or (not recording.stream and is_error(whole))):
+    status = meta.get("status") or 200
+    if meta.get("route") and (status >= 400 or (not recording.stream and is_error(whole))):
         now = datetime.fromtimestamp(0, UTC)  # it shows in headers alone
-        return translate_error(meta.get("status", 200), (), whole, source, target, now=now, new_id=_ids(meta)())[2], None
+        return translate_error(status, (), whole, source, target, now=now, new_id=_ids(meta)())[2], None
     if source not in APIS:
         return whole, None
     clock = Clock(recording)

@@ -51,13 +51,20 @@ def export(recordings: tuple[Entry, ...], form: str | None, output: Path | None,
     try:
         exchanges = [side for one in recordings for side in sides(one.folder)]
     except RecordingError as error:
-        raise Problem(f"this recording cannot be exported: {error}", try_="toolmend flows") from None
+        raise _unfit(error) from None
     if form == "flow":
         exchanges = [one for one in exchanges if one.kind == ("rewritten" if client else "raw")]
         if not output and sys.stdout.isatty():
             hint = shlex.join(["toolmend", "export", *(one.name for one in recordings), "-o", f"{recordings[0].name}.flow"])
             raise Problem("a flow file is nothing for a terminal", try_=hint, code=Exit.USAGE)
-    put(output, lambda file: _write(file, form, exchanges))
+    try:
+        put(output, lambda file: _write(file, form, exchanges))
+    except RecordingError as error:
+        raise _unfit(error) from None
+
+
+def _unfit(error: RecordingError) -> Problem:
+    return Problem(f"this recording cannot be exported: {error}", try_="toolmend flows")
 
 
 def _write(file: IO[bytes], form: str, exchanges: list[Side]) -> None:

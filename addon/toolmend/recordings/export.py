@@ -120,7 +120,7 @@ def _side(recording: Recording, kind: Kind) -> Side:
         recording.times[-1] if recording.times else 0.0,
         tuple(map(str, meta.get("rules") or ())),
         str(meta["state"]),
-        meta.get("error"),
+        str(meta["error"]) if meta.get("error") is not None else None,
     )
 
 

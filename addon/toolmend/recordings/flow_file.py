@@ -11,14 +11,18 @@ from mitmproxy import connection, http
 from mitmproxy.flow import Error
 from mitmproxy.io import FlowWriter
 
+from ..replay import RecordingError
 from .export import Headers, Side
 
 
 def write(file: IO[bytes], exchanges: Iterable[Side]) -> None:
-    """Writes the file."""
+    """Writes the file. Raises RecordingError for what mitmproxy cannot have, as a host that is none."""
     writer = FlowWriter(file)  # type: ignore[no-untyped-call]
     for one in exchanges:
-        writer.add(flow_of(one))
+        try:
+            writer.add(flow_of(one))
+        except (ValueError, OverflowError) as error:
+            raise RecordingError(f"{one.name}: {error}") from None
 
 
 def flow_of(one: Side) -> http.HTTPFlow:

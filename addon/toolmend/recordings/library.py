@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from datetime import UTC, datetime
+from math import isfinite
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -162,9 +163,9 @@ def entry_of(folder: Path, files: Files) -> Entry:
             stream=bool(meta.get("stream")),
             rules=tuple(map(str, meta.get("rules") or ())),
             notes=tuple(map(str, meta.get("notes") or ())),
-            error=meta.get("error"),
+            error=str(meta["error"]) if meta.get("error") is not None else None,
             tokens=_tokens(files),
-            wait_ms=float(wait) if isinstance(wait, int | float) else None,
+            wait_ms=float(wait) if isinstance(wait, int | float) and isfinite(wait) else None,
             last_ms=_last_ms(files),
             size=files.size,
             pinned=PINNED in files,
@@ -257,7 +258,8 @@ def _last_ms(files: Files) -> float | None:
     lines = files.read("upstream.idx", _TAIL).splitlines() if "upstream.idx" in files else []
     for line in reversed(lines):
         try:
-            return float(json.loads(line)["t_ms"])
+            last = float(json.loads(line)["t_ms"])
+            return last if isfinite(last) else None
         except (ValueError, KeyError, TypeError):
             continue  # torn by a crash
     return None

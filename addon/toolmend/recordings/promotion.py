@@ -89,7 +89,7 @@ def _redacted(recording: Recording, forwarded: Any) -> tuple[Recording, bytes | 
     clean |= {name: meta[name] for name in ("ids", "sha256") if name in meta}
     clean |= {f"{side}_headers": redactor.headers(pairs) for side, pairs in headers.items()}
     clean["path"] = redactor.path(str(meta.get("path") or ""))
-    if "fault" in clean:
+    if clean.get("fault"):
         clean["fault"] = clean["fault"].partition(STANDS_AT)[0]
     chunks, at = [], 0
     body = _masked(b"".join(recording.chunks), mask_of(exchange.api, secrets))
