@@ -162,6 +162,22 @@ def test_whatever_fails_nothing_goes_out(offline: Offline, caplog: pytest.LogCap
     assert "no recording could be looked for" in caplog.text
 
 
+def test_what_recordings_are_called_steers_no_terminal(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """They may be somebody else's, and mitmdump prints the log as it is."""
+    caplog.set_level(logging.INFO)
+    for name in ("whole", "torn"):
+        folder = make(tmp_path / "\x1b]0;x\x07", f"{name}\x9b31m\r\u202e")
+    (folder / "meta.json").write_text("{")
+    offline = Offline(tmp_path, Settings(replay=tmp_path))
+    flow = asked()
+    assert offline.play(flow, call_of(flow), ())
+    offline.close()
+    lines = [record.getMessage() for record in caplog.records]
+    assert any("not played" in line for line in lines)
+    assert any("played from" in line for line in lines)
+    assert all(line.isprintable() for line in lines)
+
+
 def test_it_is_switched_by_the_settings(root: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     (root / "torn").mkdir()

@@ -129,6 +129,7 @@ SAID: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "a header that is redacted": ({"response_headers": [["Retry-After", "7"], ["X-Request-Id", "[REDACTED]"]]}, {"headers": (SSE, RETRY)}),
     "those of a connection": ({"response_headers": [["content-length", "3"], ["alt-svc", "h3"], ["content-encoding", "br"]]}, {"headers": (SSE,)}),
     "a content type": ({"response_headers": [["Content-Type", "text/event-stream"]]}, {"headers": (("content-type", "text/event-stream"),)}),
+    "lines in a header": ({"response_headers": [["content-type", "text/event-stream\r\nX: y\r\n\r\nHTTP/1.1 200 OK"], ["retry-after", "7\nX: y"], ["retry-after\r\nX", "7"], ["x-request-id", "\u2028"]]}, {"headers": (SSE,)}),
     "a stream that broke off": ({"state": "upstream_error"}, {"end": "drop"}),
     "a client that left": ({"state": "client_closed"}, {"end": "drop"}),
 }

@@ -44,6 +44,9 @@ HEADER = "x-toolmend-take"
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
+MAX_SAID = 1000
+"""Characters of a line of the log that has a folder's name in it, or what is wrong with a recording."""
+
 
 def switch(running: "Offline | None", settings: Settings) -> "Offline | None":
     """What is right for the settings. Raises exceptions.OptionsError."""
@@ -83,7 +86,7 @@ class Offline:
         self.root, self.miss, self.globs = root, settings.replay_miss, settings.hosts
         self.shelf, left_out = shelf(entries(root), "client")
         for line in left_out:
-            logger.info("toolmend: not played: %s", line)
+            logger.info("toolmend: not played: %s", facts.printable(line, MAX_SAID))
         if not self.shelf.takes:
             raise exceptions.OptionsError(f"toolmend_replay: there is no recording to play in {root}")  # type: ignore[no-untyped-call]
         self._secret = secrets.token_hex(16)
@@ -126,7 +129,7 @@ class Offline:
         routed = route is not None and route[0].upstream == found.api
         side: Side = "upstream" if routed or found.api == found.client_api else "client"
         call.played = found.name
-        logger.info("toolmend: %s: played from %s", about, found.folder)
+        logger.info("toolmend: %s: played from %s", about, facts.printable(str(found.folder), MAX_SAID))
         return Play(self._server.port, f"{self._secret}/{self.shelf.takes.index(found)}/{side}", routed, side == "upstream")
 
     def _beside(self, flow: http.HTTPFlow, candidates: Sequence[Route]) -> None:

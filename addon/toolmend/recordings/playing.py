@@ -10,6 +10,7 @@ upstream's API; or the "client"'s, already mended (and translated, where it was)
 Rule of this file: it serves scripts and says words; it neither listens nor logs. What cannot be played is said, not guessed.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -41,6 +42,9 @@ PLAYED_HEADERS = frozenset(
     )
 )
 """Headers of a response that are played beside its content type. Others are of another connection or another day, or redacted."""
+
+_HARMLESS = re.compile(r"[ -~]{0,1000}")
+"""A header that is written as it is: a line end would begin another, or another answer."""
 
 JSON, EVENTS = "application/json", "text/event-stream; charset=utf-8"
 LIMIT = 64 * 1024 * 1024
@@ -85,7 +89,8 @@ def script(recording: Recording, side: Side, *, speed: float = 1.0, http2: bool 
     meta = recording.meta
     status, headers = int(meta["status"]), [(str(name).lower(), str(value)) for name, value in meta.get("response_headers", ())]
     sse, pieces = recording.stream, list(zip(recording.times, recording.chunks, strict=True))
-    kind = next((value for name, value in headers if name == "content-type" and REDACTED not in value), "")
+    headers = [(name, value) for name, value in headers if _HARMLESS.fullmatch(value) and REDACTED not in value]
+    kind = next((value for name, value in headers if name == "content-type"), "")
     body = b"".join(recording.chunks)
     if side == "client" and recording.client != body:
         sse = (recording.folder / "client.sse").exists()
@@ -95,7 +100,7 @@ def script(recording: Recording, side: Side, *, speed: float = 1.0, http2: bool 
             now, new_id = datetime.now(UTC), new_call_id()
             status, given, _ = translate_error(status, headers, body, meta["api"], meta["client_api"], now=now, new_id=new_id)
             headers = list(given)
-    kept = [(name, value) for name, value in headers if name in PLAYED_HEADERS and REDACTED not in value]
+    kept = [(name, value) for name, value in headers if name in PLAYED_HEADERS]
     return Script(
         tuple(_waits(pieces, float(meta.get("wait_ms") or 0) / 1000, speed)),
         status,
