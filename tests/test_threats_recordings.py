@@ -231,3 +231,23 @@ def check(root: Path, out: Path, capfd: pytest.CaptureFixture[str]) -> None:
             json.loads(document, parse_constant=no_number)
         shutil.rmtree(out)
         out.mkdir()
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_what_a_shell_completes_is_no_command(shell: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    """Bash puts it into the line as it is; and what tells of it is a line of its own, or one more completion."""
+    root = tmp_path / "flows"
+    keep(root / "2026-fine.one_1", [BODY], WEATHER, model="m\nplain\n$(id)\n_\x1b]0;x\x07")
+    for name in ("2026$(id)", "2026;id", "2026 id", "2026`id`", "2026\nplain,$(id)", "2026\x1b]0;x\x07", "2026*", "~root", "-rf"):
+        keep(root / name, [BODY], WEATHER)
+    given = {"_TOOLMEND_COMPLETE": f"{shell}_complete", "TOOLMEND_FLOWS": str(root), "COMP_WORDS": "toolmend show 2026", "COMP_CWORD": "2026" if shell == "fish" else "2"}
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr("sys.argv", ["toolmend"])
+    main()
+    told = capfd.readouterr().out
+    assert "2026-fine.one_1" in told
+    assert not CONTROL.search(told)
+    offered = {"bash": r"plain,(.*)", "fish": r"plain,(.*?)\t", "zsh": r"plain\n(.*)\n.*\n"}[shell]
+    assert re.findall(offered, told) == ["2026-fine.one_1"]
+    assert not re.search(offered, re.sub(offered, "", told))

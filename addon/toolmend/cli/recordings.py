@@ -11,6 +11,7 @@ but this file reads folders.
 """
 
 import os
+import re
 import shlex
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -26,7 +27,7 @@ from ..config.config_places import found, named
 from ..config.data_folder import data_folder, recordings_folder
 from ..config.store_url import MissingPackage, StoreUrl, is_url, store_url
 from ..recordings.library import Entry, NotFound, entries, find
-from . import Exit, Problem
+from . import Exit, Problem, visible
 from .hints import misset
 from .progress import watched
 
@@ -46,6 +47,9 @@ LOOK_INTO = {"s3": "aws s3 ls", "gs": "gcloud storage ls", "gcs": "gcloud storag
 
 
 VARIABLE = "TOOLMEND_FLOWS"
+
+_HARMLESS = re.compile(r"\w[\w.-]*")
+"""A name that means itself in every shell, and no option."""
 
 
 class Folder(click.Path):
@@ -154,10 +158,11 @@ class Flow(click.ParamType):  # type: ignore[type-arg]  # in old versions of cli
         return fetched(place, [found])[0]
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Names, newest first; `last` is one."""
+        """Names, newest first; `last` is one. The shell takes what it gets for a command's text: others are typed by hand."""
         place = folder_of(ctx)
         every = entries(place) if isinstance(place, Path) else []  # who presses a key waits for no network
-        found = [CompletionItem(one.name, help=f"{one.model} {one.state}") for one in every]
+        named = [one for one in every if _HARMLESS.fullmatch(one.name)]
+        found = [CompletionItem(one.name, help=visible(f"{one.model} {one.state}")) for one in named]
         last = [CompletionItem("last", help="the newest one")] if found else []
         return [item for item in (*last, *found) if item.value.startswith(incomplete)]
 

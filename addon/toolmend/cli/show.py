@@ -14,7 +14,7 @@ from ..recordings.library import Entry
 from ..recordings.regular_file import read
 from ..replay import RecordingError, load
 from ..view import document
-from . import Exit, Problem
+from . import Exit, Problem, visible
 from .files import put
 from .recordings import FLOW, flows_option
 
@@ -61,7 +61,7 @@ def show(flow: Entry | None, html: str | None, whole: bool, as_json: bool) -> No
         if html == "-":
             click.echo(page, nl=False)
         else:
-            click.echo(_written(page, html, flow.name))
+            click.echo(visible(str(_written(page, html, flow.name))))
 
 
 def _complete(html: str | None) -> str:
