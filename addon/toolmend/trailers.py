@@ -45,6 +45,16 @@ def expect_none() -> None:
 
 
 def drop(flow: http.HTTPFlow, response: http.Response) -> None:
-    """At the end: those of an upstream of HTTP/2, where the client speaks HTTP/1."""
-    if flow.client_conn.alpn not in (b"h2", b"h3"):
-        response.trailers = None
+    """At the end: those of an upstream of HTTP/2, where the client speaks HTTP/1.
+
+    Where they are the end, nobody has counted whether all came that the headers promised; the client would wait for the rest.
+    """
+    if response.trailers is None or flow.client_conn.alpn in (b"h2", b"h3"):
+        return
+    response.trailers = None
+    if "content-length" not in response.headers:
+        return
+    if response.raw_content is not None:
+        response.headers["content-length"] = str(len(response.raw_content))
+    else:  # it is on its way, and mitmproxy asks whether it closes the connection when it is over
+        response.headers["connection"] = "close"

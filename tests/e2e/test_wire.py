@@ -130,6 +130,19 @@ def test_trailers(
     assert recording(flows, CHAT).meta["state"] == "complete"
 
 
+@pytest.mark.parametrize(("kind", "status"), [("application/json", 200), ("text/event-stream", 503)], ids=["whole", "a stream"])
+def test_trailers_behind_less_than_was_promised(proxy: Mitmdump, serve: Serve, kind: str, status: int) -> None:
+    """HTTP/2 counts no bytes where trailers are the end. What is missing is not taken from the next answer."""
+    promise = (("content-type", kind), ("content-length", "9"))
+    short = Script(((0.0, b"{}"),), status=status, headers=promise, trailers=(("x-took", "1"),))
+    upstream = serve(short, Script(chunks(LEAK)), alpn=H2)
+    with Raw(proxy, upstream.url) as raw:
+        raw.send(request_bytes(CHAT, host=raw.host) + request_bytes(CHAT, host=raw.host, Connection="close"))
+        reply = parse(raw.read_to_end())
+    assert (reply.body, reply.terminated) == (b"{}", status == 200)
+    assert not reply.rest or parse(reply.rest).body == MENDED
+
+
 @pytest.mark.parametrize("body", [LEAK, b"data: .\n\n"], ids=["a leak", "nothing to mend"])
 def test_trailers_that_come_with_all_the_rest(proxy: Mitmdump, serve: Serve, body: bytes) -> None:
     """mitmproxy reads on to the end before the response's headers are told of."""
