@@ -116,11 +116,11 @@ def test_text_that_was_never_coded(encoding: str, text: bytes) -> None:
     assert [undo.feed(piece) for piece in (text, b"more", CODERS["gzip"](b"no coding"))][:2] == [text, b"more"]
 
 
-@pytest.mark.parametrize("encoding", ["gzip", "br", "zstd", "gzip, br"])
-@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize("encoding", ["gzip", "deflate", "br", "zstd", "gzip, br"])
+@pytest.mark.parametrize("text", [*TEXTS, b"retry: 3000\n\n", b'{\n  "candidates": []}', b'[{"candidates": []}]'])
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 20])
 def test_text_that_was_never_coded_and_comes_in_pieces(encoding: str, text: bytes, size: int) -> None:
-    """Deflate without a header may make something of the first of them."""
+    """Deflate without a header makes something of the first of them, but no text."""
     undo = decoder(encoding)
     assert undo
     assert b"".join(undo.feed(text[at : at + size]) for at in range(0, len(text), size)) == text

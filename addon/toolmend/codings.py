@@ -114,7 +114,11 @@ class Decoder:
             raise CodingError(str(error) or type(error).__name__, self._plain.taken()) from error
         plain = self._plain.taken()
         if self._head is not None:
-            self._head = None if plain or len(self._head) + len(data) >= HEAD else self._head + data
+            came = self._head + data
+            if plain and _TEXT.fullmatch(came[:HEAD]) and not _TEXT.fullmatch(plain[:HEAD]):  # text by chance, and then by none
+                self.coded = False
+                return came
+            self._head = None if plain or len(came) >= HEAD else came
         end = plain.rfind(b"\n") + 1
         self._came, self._line = self._came + len(data), len(plain) - end if end else self._line + len(plain)
         return plain

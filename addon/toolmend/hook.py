@@ -175,7 +175,7 @@ class Toolmend:
     @by_whom_it_was_asked
     def error(self, flow: http.HTTPFlow) -> None:  # mitmproxy may call response as well: the first one ends the call
         call = self.calls.pop(flow, None)
-        if call and call.stream and call.stream.ended:
+        if call and call.stream and (call.stream.ended or call.stream.state != "complete"):  # the client was told of that end
             self._close(call, flow, call.stream.state)
         elif call and flow.response and flow.error:
             state = facts.end_state(flow, flow.error.msg, client_left(flow))

@@ -40,7 +40,8 @@ def reason(error: Exception) -> str:
 class Stream:
     """`then` is the callable that another addon had set; it gets what we give. `errors` takes what went wrong.
 
-    `state` is what the recording is to end with if the message ends well. `ended`: it did, before the upstream's end.
+    `state` is what the recording is to end with if the message ends well; if it is not "complete", the client was told so.
+    `ended`: it ended well, before the upstream's end.
     `over`: the upstream's end came; it does not, where the headers ended the message: then nothing was called at all.
     `unreadable`: the client was told so, in place of what followed. `watcher` is told what the client gets, `meter` counts it.
     """

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from clients import LEAK, PROSE, Serve, ask, chunks, recording
+from clients import LEAK, PROSE, Raw, Serve, ask, chunks, parse, recording, request_bytes
 from test_broken import H1, H2, READ, arrived, mended
 from test_whole import message
 from test_wire import MENDED, check
@@ -146,6 +146,19 @@ def test_a_coding_that_the_body_has_not(
 
 
 @pytest.mark.parametrize("coding", CODINGS)
+def test_a_coding_that_the_body_has_not_in_pieces(proxy: Mitmdump, serve: Serve, flows: Path, path: str, coding: Coding) -> None:
+    """Deflate without a header makes something of the first of them, but no text."""
+    comment = b": PROCESSING\n\n"
+    pieces = tuple((0.0, comment[at : at + 2]) for at in range(0, len(comment), 2))
+    upstream = serve(Script(pieces + chunks(LEAK), headers=(("content-type", SSE), ("content-encoding", coding))))
+    reply = ask(proxy, upstream.url, path=path)
+    assert reply.terminated
+    assert reply.body == comment + MENDED
+    kept = recording(flows, path)
+    assert (kept.meta["state"], kept.meta["error"]) == ("complete", None)
+
+
+@pytest.mark.parametrize("coding", CODINGS)
 def test_a_coding_that_a_whole_body_has_not(proxy: Mitmdump, serve: Serve, coding: Coding) -> None:
     upstream = serve(Script(((0, WHOLE),), headers=(("content-type", JSON), ("content-encoding", coding)), framing="content-length"))
     reply = ask(proxy, upstream.url)
@@ -205,6 +218,27 @@ def test_a_coding_that_breaks(proxy: Mitmdump, serve: Serve, flows: Path, path: 
     assert kept.meta["state"] == "upstream_error"
     assert kept.read("client.sse") == reply.body
     assert LEAK.startswith(kept.read("upstream.sse"))
+    result = verified(kept.folder)
+    assert result.passed, (result.problem, result.how, result.got)
+
+
+@pytest.mark.parametrize("at", [4, 8], ids=["in held text", "in a call"])
+@pytest.mark.parametrize("coding", CODINGS)
+def test_a_client_that_leaves_behind_a_coding_that_broke(
+    proxy: Mitmdump, serve: Serve, flows: Path, path: str, coding: Coding, at: int
+) -> None:
+    """It was told, and need not wait for an end. It was not the client that broke off the answer."""
+    coded, _ = Script(chunks(LEAK), coding=coding).coded()
+    headers = (("content-type", SSE), ("content-encoding", coding))
+    upstream = serve(Script((*coded[:at], (0.0, b"\xff" * 200)), headers=headers, end="stall"))
+    with Raw(proxy, upstream.url) as raw:
+        raw.send(request_bytes(path, host=raw.host))
+        got = raw.read_until(UNREADABLE["chat"][-40:])
+    kept = recording(flows, path)
+    assert kept.meta["state"] == "upstream_error"
+    assert kept.meta["error"].startswith("the content coding is broken: ")
+    assert kept.read("client.sse").endswith(UNREADABLE["chat"])
+    assert parse(got).body == kept.read("client.sse")
     result = verified(kept.folder)
     assert result.passed, (result.problem, result.how, result.got)
 
