@@ -1,9 +1,11 @@
 """The addon, flow by flow as mitmproxy calls it; what a real proxy makes of it is e2e's business."""
 
 import asyncio
+import gc
 import gzip
 import json
 import logging
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -578,6 +580,19 @@ def test_a_message_that_another_addon_streams_is_left_alone(proxy: Proxy) -> Non
 
 
 # ends
+
+
+def test_a_flow_that_is_kept_keeps_no_pipeline(proxy: Proxy) -> None:
+    """mitmweb keeps all flows, and a pipeline has all tools of its request."""
+    flow = asked()
+    response = proxy.open(flow)
+    pipeline = weakref.ref(proxy.addon.calls[flow].pipeline)
+    assert pipeline()
+    assert sent(response, LEAK) + sent(response, b"")
+    proxy.addon.response(flow)
+    gc.collect()
+    assert pipeline() is None
+    assert response.stream is True
 
 
 @pytest.mark.parametrize(

@@ -171,6 +171,8 @@ class Toolmend:
             elif not call.stream and (call.routed or not call.streamed):
                 call.errors.append(UNREAD)
             self._close(call, flow, state)
+            if flow.response.stream is call.sent:  # nothing more comes, and some keep all flows, as mitmweb does
+                flow.response.stream = True
 
     @by_whom_it_was_asked
     def error(self, flow: http.HTTPFlow) -> None:  # mitmproxy may call response as well: the first one ends the call
