@@ -28,6 +28,7 @@ from patterns.kimi import CITY, ONE, B, C, E, S
 from streams import cuts, play
 from toolmend.apis.gemini_elements import ElementDecoder, GeminiDecoder
 from toolmend.apis.indices import MAX_CHOICES
+from toolmend.config.off import Off
 from toolmend.config.settings import Settings
 from toolmend.decoded import events_of
 from toolmend.events import Usage
@@ -236,6 +237,91 @@ def test_errors(body: bytes, expected: tuple[str, int]) -> None:
     message = fold(events_of("gemini", [body], stream=True))
     assert message.error
     assert (message.error.type, message.error.status) == expected
+
+
+LINES = [json.dumps(chunk).encode() for chunk in gemini_chunks(["Hi ", "there."])]
+LEAKED = [json.dumps(chunk).encode() for chunk in gemini_chunks(["Hi ", ONE])]
+SLOW = b'{"error": {"code": 503, "message": "slow", "status": "UNAVAILABLE"}}'
+
+
+@pytest.mark.parametrize(
+    ("form", "rule"),
+    [
+        (lambda lines: b"".join(b"data: %s\n\n" % line for line in lines) + b"data: [DONE]\n\n", "event_form"),
+        (lambda lines: b"".join(b"data:%s\n\n" % line for line in lines), "event_form"),
+        (lambda lines: b"".join(b"event:message\ndata:%s\n\n" % line for line in lines), "event_form"),
+        (lambda lines: b"".join(b"event: message\r\nid: 7\r\ndata: %s\r\n\r\n" % line for line in lines), "event_form"),
+        (lambda lines: b"".join(b": hm\ndata: %s\n\n" % line for line in lines), "event_form"),
+        (lambda lines: b"".join(b"data: [%s]\n\n" % line for line in lines), "event_form"),
+        (lambda lines: b"".join(b"data: data: %s\n\n" % line for line in lines), "event_form"),
+        (lambda lines: b"".join(b"data: %s\n" % line for line in lines), "event_form"),
+        (lambda lines: b"".join(b"data: %s\n\n" % line.replace(b", ", b",\ndata: ") for line in lines), "event_form"),
+        (lambda lines: b"\xef\xbb\xbf" + b"".join(b"data: %s\n\n" % line for line in lines), "event_form"),
+        (lambda lines: b"\r\n\r\n".join(b"data: " + line for line in lines), "event_form"),
+        (lambda lines: b"\n\n".join(b"data: " + line for line in lines) + b"\n", "event_form"),
+        (lambda lines: b": hm\n\n" + b"".join(b"data: %s\n\n: hm\n\n" % line for line in lines), "keep_alive"),
+        (lambda lines: b"retry: 3000\n\n" + b"".join(b"data: %s\n\n" % line for line in lines), "keep_alive"),
+    ],
+    ids=["done", "no-blank", "name", "id", "comment-beside", "list", "twice", "no-blank-lines", "lines", "bom", "not-ended", "half-ended", "comments", "retry"],
+)
+def test_events_that_googles_sdks_do_not_read(form: Callable[[list[bytes]], bytes], rule: str) -> None:
+    """They know `data: `, a line and a blank line; the JSON in it stays as it came."""
+    for lines, rules in ((LINES, [rule]), (LEAKED, [rule, "kimi_k2"])):
+        body = form(lines)
+        made = pipeline()
+        client = made.feed(body) + made.close()
+        assert sorted(made.rules) == sorted(rules)
+        assert read_gemini(client).faults == []
+        assert read_gemini(client).said == (("Hi there.", "", []) if lines is LINES else ("Hi ", "", [CALL]))
+        assert read_gemini(client).usage == COUNTS
+        end = b"\r\n\r\n" if b"\r" in body else b"\n\n"
+        assert client.split(end)[0].replace(b" ", b"") == b"data:" + lines[0].replace(b" ", b"")
+        for pieces in cuts(body, splits=80):
+            assert play(pipeline, pieces) == client
+
+
+def test_a_form_that_is_let_be() -> None:
+    body = b"event:message\ndata:" + LINES[0] + b"\n\ndata: [DONE]\n\n"
+    settings = Settings(off=Off(rules=frozenset({"event_form"})))
+    assert play(lambda: pipeline(settings=settings), [body]) == body
+    body = b": hm\n\ndata: " + LINES[0] + b"\n\n"
+    settings = Settings(off=Off(rules=frozenset({"keep_alive"})))
+    assert play(lambda: pipeline(settings=settings), [body]) == body
+
+
+@pytest.mark.parametrize(
+    ("error", "told", "rule"),
+    [
+        (b"%s\n\n" % SLOW, SLOW, "event_form"),
+        (json.dumps(json.loads(SLOW), indent=2).encode(), SLOW, "event_form"),
+        (b"data: [%s]\n\n" % SLOW, SLOW, "event_form"),
+        (b"event: error\ndata: %s\n\n" % SLOW, SLOW, "event_form"),
+        (b'data: {"error": "slow"}\n\n', b'{"error":{"code":500,"message":"slow","status":"INTERNAL"}}', "error_form"),
+        (
+            b'data: {"error": {"message": "slow", "status": "UNAVAILABLE", "details": [1]}}\n\n',
+            b'{"error":{"message":"slow","status":"UNAVAILABLE","details":[1],"code":503}}',
+            "error_form",
+        ),
+        (
+            b'data: {"responseId": "r1", "error": {"code": 429, "message": "slow", "status": "RESOURCE_EXHAUSTED"}}\n\n',
+            b'{"error": {"code": 429, "message": "slow", "status": "RESOURCE_EXHAUSTED"}}',
+            "error_form",
+        ),
+    ],
+    ids=["no-data", "over-lines", "list", "named", "text", "no-code", "not-first"],
+)
+def test_errors_that_googles_sdks_do_not_know(error: bytes, told: bytes, rule: str) -> None:
+    """They pass over an error without a code, or in a list, and one that is not first. What was held goes out in front of it."""
+    half = f"Look.{ONE[:60]}"
+    body = gemini_sse(gemini_chunks([half], finish=None)).replace(b"\r", b"") + error
+    made = pipeline()
+    client = made.feed(body) + made.close()
+    assert made.rules == [rule]
+    *before, last, rest = client.split(b"\n\n")
+    assert (json.loads(last.removeprefix(b"data: ")), rest) == (json.loads(told), b"")
+    assert read_gemini(b"\n\n".join(before)).content == half
+    for pieces in cuts(body, splits=80):
+        assert play(pipeline, pieces) == client
 
 
 def test_what_was_thought_is_put_out() -> None:

@@ -163,9 +163,14 @@ RULES = {
         "An error that the provider told in a form of its own was told in the one that clients know.",
         "They would take it for something else that lacks what it needs, and fail at that or pass it over.",
     ),
+    "event_form": Rule(
+        "An event, or a line, was told as clients of this API read it: with nothing beside its JSON, ended; and one that says "
+        "nothing to them, as [DONE], was left out.",
+        "They know one form, and fail at what is in another, or pass it over.",
+    ),
     "keep_alive": Rule(
-        "A keep-alive that came as data was made a comment.",
-        "Clients parse all data as JSON, and fail at this; a comment keeps the connection just as well.",
+        "A keep-alive that came as data was made a comment; where clients read no comments, it was left out, and so was one.",
+        "Clients parse all data as JSON, and fail at this; a comment keeps the connection just as well. Google's fail at either.",
     ),
     # what was asked for
     "policy_first": Rule(

@@ -19,8 +19,8 @@ from ..events import Event, Finish, Frame, MessageEnd, ReasoningDelta, TextDelta
 from ..sse import ServerSentEvent
 from .call_identity import bare, object_of
 from .codec import Reply
-from .gemini_elements import Element, behind, end
-from .gemini_reports import blocked, error_in, reason_of, usage_in
+from .gemini_elements import Bent, Element, behind, end, is_plain
+from .gemini_reports import blocked, error_in, known_error, reason_of, usage_in
 from .gemini_write import Builder, inner, is_call, is_text, parts_of
 from .indices import MAX_CHOICES, index_of
 
@@ -44,14 +44,36 @@ class Gemini:
             return Frame(sse, (*self._late_reasons(), MessageEnd()))
         if not sse.data:
             return Frame(sse)
+        if sse.ends and not isinstance(sse, Element):
+            self._fired("event_form")
+            return Frame(Bent(sse.raw), (*self._late_reasons(), MessageEnd()), touched=True)
         chunk = json_text.loads(sse.data)
+        if isinstance(chunk, list) and len(chunk) == 1 and not isinstance(sse, Element):
+            chunk = chunk[0]
         if not isinstance(chunk, dict):
             return Frame(sse)
         self._regular = True
-        events = list(self._decode(inner(chunk)))
+        events = tuple(self._decode(inner(chunk)))
+        if not isinstance(sse, Element):
+            sse = self._plain(sse, chunk, events)
         if inner(chunk).get("candidates"):
             self._last = sse
-        return Frame(sse, tuple(events), touched=not self._regular)
+        return Frame(sse, events, touched=not self._regular)
+
+    def _plain(self, sse: ServerSentEvent, chunk: dict[str, Any], events: tuple[Event, ...]) -> ServerSentEvent:
+        """An event, or what is to be written in its place."""
+        assert sse.data
+        told = events if self._regular else None
+        if error := known_error(chunk):
+            self._mended("error_form")
+            return Bent(sse.raw, json_text.dumps(error).encode(), told=told)
+        if sse.data.lstrip().startswith(b"["):
+            self._mended("event_form")
+            return Bent(sse.raw, json_text.dumps(chunk).encode(), told=told)
+        if is_plain(sse):
+            return sse
+        self._mended("event_form")
+        return Bent(sse.raw, sse.data, told=told)
 
     def decode_message(self, body: bytes) -> Frame:
         """A whole response → one frame, whose data is the body. Raises json_text.NotJSON."""
@@ -71,9 +93,10 @@ class Gemini:
         sse, events = frame.sse, frame.events
         if events and isinstance(events[-1], MessageEnd):  # in front of it a chunk for what is left
             before = self._behind(events[:-1]) + self.held()
-            return before + (sse.raw if sse else end(self._last) if self._last else b"")
-        if sse is not None and not (frame.touched or self._builder.belies(events)):
-            return sse.raw
+            return before + (_own(sse, touched=frame.touched) if sse else end(self._last) if self._last else b"")
+        same = not frame.touched or (isinstance(sse, Bent) and sse.told == events)
+        if sse is not None and same and not self._builder.belies(events):
+            return _own(sse, touched=frame.touched)
         if sse is None:
             return self._behind(events)
         assert sse.data is not None
@@ -165,3 +188,8 @@ class Gemini:
     def _mended(self, rule: str) -> None:
         self._fired(rule)
         self._regular = False
+
+
+def _own(sse: ServerSentEvent, *, touched: bool) -> bytes:
+    """An event that says what it said."""
+    return sse.plain if touched and isinstance(sse, Bent) else sse.raw

@@ -2,6 +2,10 @@
 
     [{"candidates": [ … ]}\\n,\\r\\n{"candidates": [ … ]}\\n]   →   `[{…}`   `\\n,\\r\\n{…}`   `\\n]`
 
+Google's SDKs read an event that is `data: `, one line and a blank one. Others, as gateways send them, are lost on them, or make
+them fail: with `event:` or a comment beside it, without the blank behind the colon (python-genai#2584), over several lines, not
+ended; and `[DONE]` (claude-relay-service#740, java-genai#1084).
+
 Rule of this file: the joined `raw` of the elements is the input, byte for byte, and where they are cut does not depend on the
 chunks. An element is whole with its last byte, so it waits for nothing behind it. Which of the two a body is tells its first
 byte that is no blank.
@@ -9,10 +13,12 @@ byte that is no blank.
 
 import re
 
+from ..events import Event
 from ..sse import MAX_EVENT, Decoder, ServerSentEvent
 from ..value import value
 
 _BLANKS = b" \t\r\n\xef\xbb\xbf"
+_ENDS = (b"\n\n", b"\r\n\r\n", b"\r\r")
 _OUTSIDE = re.compile(rb'["{}\[\]]')
 _INSIDE = re.compile(rb'["\\]')
 
@@ -35,6 +41,30 @@ class Element(ServerSentEvent):
     def with_data(self, data: bytes) -> bytes:
         """The element with another value."""
         return self.raw[: len(self.raw) - len(self.data or b"")] + data
+
+
+@value
+class Bent(ServerSentEvent):
+    """An event in a form that Google's SDKs do not read. `told`: what it says, unless that needs mending, too."""
+
+    told: tuple[Event, ...] | None = None
+
+    @property
+    def plain(self) -> bytes:
+        """It in theirs; nothing where it has no data."""
+        return self.with_data(self.data) if self.data else b""
+
+    def with_data(self, data: bytes) -> bytes:
+        """The event with other data, and nothing beside it."""
+        return b"data: " + data.replace(b"\n", b" ") + self.newline * 2
+
+
+def is_plain(sse: ServerSentEvent) -> bool:
+    """Whether Google's SDKs read an event as it came."""
+    data = sse.data or b""
+    beside = len(sse.raw) - len(data)
+    ended = sse.raw.endswith(_ENDS) and beside in (8, 10)
+    return ended and sse.raw.startswith(b"data: ") and sse.raw.startswith(data, 6)
 
 
 def behind(last: ServerSentEvent, data: bytes) -> bytes:
@@ -61,7 +91,7 @@ class GeminiDecoder:
             first = data.lstrip(_BLANKS)[:1]
             if not first:
                 return []
-            self._inner = ElementDecoder() if first in b"[{" else Decoder()
+            self._inner = ElementDecoder() if first in b"[{" else _Events()
             data = b"".join(self._head)
         return self._inner.feed(data)
 
@@ -71,6 +101,16 @@ class GeminiDecoder:
             head = b"".join(self._head)
             return [ServerSentEvent(head)] if head else []
         return self._inner.close()
+
+
+class _Events(Decoder):
+    """Server-sent events. What stands between them as a body of its own, an error most often, is the data of one."""
+
+    def _event(self, raw: bytes) -> ServerSentEvent:
+        event = super()._event(raw)
+        if event.data is None and (body := raw.strip(_BLANKS)).startswith((b"{", b"[")):
+            return ServerSentEvent(raw, body)
+        return event
 
 
 class ElementDecoder:

@@ -10,8 +10,10 @@ Rule of this file: what is missing counts 0. Sources: ai.google.dev/api/generate
 from collections.abc import Mapping
 from typing import Any
 
+from .. import json_text
 from ..events import StreamError, Usage
 from .counts import count
+from .errors import GOOGLE_STATUS, fault_of, write_error
 
 MALFORMED = ("MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL")
 """Reasons for a call that Google's parser made nothing of."""
@@ -21,6 +23,7 @@ _FILTERED = (
     *("BLOCKLIST", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION", "IMAGE_SAFETY", "LANGUAGE", "MODEL_ARMOR"),
     *("PROHIBITED_CONTENT", "RECITATION", "SAFETY", "SPII"),
 )
+_CODES = {name: code for code, name in GOOGLE_STATUS.items()}
 _UNSET = ("", "FINISH_REASON_UNSPECIFIED")
 
 
@@ -54,6 +57,25 @@ def error_in(chunk: Mapping[str, Any]) -> StreamError | None:
         return StreamError("error", str(error))
     code = error.get("code")
     return StreamError(str(error.get("status") or "error"), str(error.get("message") or ""), code if isinstance(code, int) else 0)
+
+
+def known_error(chunk: Mapping[str, Any]) -> dict[str, Any] | None:
+    """An error as Google's SDKs know one, where a chunk tells it in another form: they fail at it, or pass it over.
+
+    {"error":"boom"}   →   {"error":{"code":500,"message":"boom","status":"INTERNAL"}}
+    """
+    error = chunk.get("error")
+    if not error or chunk.get("candidates"):
+        return None
+    told: dict[str, Any] = error if isinstance(error, dict) else {}
+    if told.get("code") in range(400, 600) and next(iter(chunk)) == "error":
+        return None
+    made = json_text.loads(write_error(fault_of(200, json_text.body(chunk)), "gemini", "")[1])["error"]
+    status = str(told.get("status"))
+    if status not in _CODES:
+        status = made["status"]
+    code = made["code"] if told.get("code") == made["code"] else _CODES.get(status, made["code"])
+    return {"error": {**told, "code": code, "message": made["message"], "status": status}}
 
 
 def blocked(chunk: Mapping[str, Any]) -> bool:
