@@ -188,6 +188,24 @@ def test_a_malformed_call_that_was_read_after_all(framing: str) -> None:
 
 
 @pytest.mark.parametrize("framing", FRAMINGS)
+@pytest.mark.parametrize("reason", ["UNEXPECTED_TOOL_CALL", "MALFORMED_FUNCTION_CALL"])
+@pytest.mark.parametrize("name", ["default_api.get_weather", "default_api:get_weather"])
+def test_a_call_that_google_did_not_know_by_its_name(name: str, reason: str, framing: str) -> None:
+    """Clients give up an answer that ends so (ai-dial-adapter-vertexai#325, gemini-cli#26870): the call is right by now."""
+    part = {"functionCall": {"name": name, "args": {"city": "Beijing"}}}
+    unknown = {"functionCall": {"name": "unknown", "args": {}}}
+    behind = [*gemini_chunks([part], finish=None), {**candidate(finish=reason), **MODEL}]
+    for chunks in (gemini_chunks([part], finish=reason), behind):
+        answer = mended(chunks, ["tool_call_name"], framing)
+        assert (answer.calls, answer.finish, answer.faults) == ([CALL], ["STOP"], [])
+    assert mended(gemini_chunks([unknown], finish=reason), [], framing).finish == [reason]
+    assert mended(gemini_chunks([part, unknown], finish=reason), ["tool_call_name"], framing).finish == [reason]
+    assert mended(gemini_chunks([part], finish="SAFETY"), ["tool_call_name"], framing).finish == ["SAFETY"]
+    body = FRAMINGS[framing](behind)
+    assert play(lambda: pipeline(settings=Settings(off=Off(rules=frozenset({"tool_call_name"})))), [body]) == body
+
+
+@pytest.mark.parametrize("framing", FRAMINGS)
 @pytest.mark.parametrize("tail", ["", "half", "drop"])
 def test_a_call_that_breaks_off(framing: str, tail: str) -> None:
     """Its arguments are not invented: what there is of them is text."""

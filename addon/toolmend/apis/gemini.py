@@ -170,7 +170,11 @@ class Gemini:
 
     def _call(self, part: Mapping[str, Any], call: Mapping[str, Any], choice: int) -> Iterator[Event]:
         """A call of the upstream's own."""
-        name, args = self._name(call["name"]), call.get("args")
+        name, args = bare(call["name"], self._tools), call.get("args")
+        if name != call["name"]:
+            self._mended("tool_call_name")
+        if name not in self._tools:
+            self._builder.unknown(choice)
         if isinstance(args, str) and (value := object_of(args)) is not None:
             args = value
             self._mended("arguments")
@@ -178,12 +182,6 @@ class Gemini:
         yield ToolCallStart(index, str(call.get("id") or ""), name, choice, extra={"part": part})
         yield ToolCallDelta(index, args if isinstance(args, str) else json_text.dumps(args or {}), choice)
         yield ToolCallEnd(index, choice)
-
-    def _name(self, said: str) -> str:
-        name = bare(said, self._tools)
-        if name != said:
-            self._mended("tool_call_name")
-        return name
 
     def _mended(self, rule: str) -> None:
         self._fired(rule)

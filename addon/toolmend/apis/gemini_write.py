@@ -31,11 +31,17 @@ class Builder:
     def __init__(self, read: Container[int]) -> None:
         self._read = read
         self._calls = WholeCalls()
-        self._made: set[int] = set()  # choices with a call that was found in the text
+        self._made: set[int] = set()  # choices with a call that was found in the text, or whose name was set right
+        self._unknown: set[int] = set()  # choices with a call that names no tool
+
+    def unknown(self, choice: int) -> None:
+        """A call of the upstream's names no tool."""
+        self._unknown.add(choice)
 
     def belies(self, events: Sequence[Event]) -> bool:
-        """Whether a finish reason says that a call is malformed, and it was read after all."""
-        ends = (event for event in events if isinstance(event, Finish) and event.choice in self._made)
+        """Whether a finish reason says that a call is malformed, or of no tool, and it was read after all."""
+        read = self._made - self._unknown
+        ends = (event for event in events if isinstance(event, Finish) and event.choice in read)
         return any(event.finish_reason.upper() in MALFORMED for event in ends)
 
     def chunk(self, data: bytes, events: Iterable[Event], *, whole: bool) -> bytes:
@@ -98,7 +104,7 @@ class Builder:
         candidate: dict[str, Any] = {"index": choice} if source is None else dict(source)
         if parts or own or source is None:
             candidate["content"] = {**content, "parts": parts}
-        if choice in self._made and candidate.get("finishReason") in MALFORMED:
+        if choice in self._made - self._unknown and candidate.get("finishReason") in MALFORMED:
             candidate["finishReason"] = "STOP"
         return candidate
 
@@ -121,8 +127,9 @@ class Builder:
             _say(parts, call.text)
             return
         own = (call.start.extra or {}).get("part")
-        if own is None:
+        if own is None or own["functionCall"]["name"] != call.start.name:
             self._made.add(call.start.choice)
+        if own is None:
             parts.append({"functionCall": {"name": call.start.name, "args": call.arguments}})
         else:
             parts.append({**own, "functionCall": {**own["functionCall"], "name": call.start.name, "args": call.arguments}})
