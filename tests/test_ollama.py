@@ -23,6 +23,7 @@ from other_streams import (
 from patterns.kimi import ONE, B, S
 from streams import cuts, play
 from toolmend.apis.ollama_lines import LineDecoder
+from toolmend.config.off import Off
 from toolmend.config.settings import Settings
 from toolmend.decoded import events_of
 from toolmend.fold import fold
@@ -84,11 +85,10 @@ def test_every_dialect(name: str) -> None:
         b'{"message":{"role":"assistant","content":"a"},"done":true}\n',
         b'{"error":"model \\"x\\" not found"}\n',
         b"",
-        b"\n\n",
         b"no JSON\n",
         b"[]\n1\n",
     ],
-    ids=["prose", "native", "two-natives", "crlf", "no-last-line-end", "load", "no-calls", "no-counts", "error", "empty", "blank-lines", "no-json", "no-objects"],
+    ids=["prose", "native", "two-natives", "crlf", "no-last-line-end", "load", "no-calls", "no-counts", "error", "empty", "no-json", "no-objects"],
 )
 def test_what_needs_no_mending_is_the_same_bytes(body: bytes) -> None:
     for pieces in cuts(body, splits=60):
@@ -131,11 +131,89 @@ def test_a_call_that_ends_in_the_last_line() -> None:
         ([{"function": {"name": "functions.get_weather", "arguments": {"city": "Beijing"}}}], ["tool_call_name"], CALL),
         ([{"id": "c1", "function": {"index": 0, "name": "unknown", "arguments": {}}}], [], ("unknown", {})),
         ([{"function": {"name": "get_weather", "arguments": '{"city": "Beijing"}</tool_call>'}}], ["arguments"], CALL),
+        ([{"function": {"name": "get_weather", "parameters": {"city": "Beijing"}}}], ["tool_calls"], CALL),
+        ([{"name": "get_weather", "arguments": {"city": "Beijing"}}], ["tool_calls"], CALL),
+        ([{"type": "function", "name": "get_weather", "function": {"arguments": '{"city": "Beijing"}'}}], ["tool_calls", "arguments"], CALL),
+        (json.dumps(NATIVE["tool_calls"]), ["tool_calls"], CALL),
+        ([NATIVE["tool_calls"]], ["tool_calls"], CALL),
     ],
-    ids=["text", "empty-text", "null", "no-list", "functions", "not-offered", "end-tag"],
+    ids=["text", "empty-text", "null", "no-list", "functions", "not-offered", "end-tag", "parameters", "flat", "half-flat", "json", "nested"],
 )
 def test_irregular_calls(calls: Any, rules: list[str], call: Any) -> None:
     assert mended(ollama_lines([{"tool_calls": calls}]), rules).calls == [call]
+
+
+def ended(lines: Iterable[bytes], end: bytes = b"\n") -> bytes:
+    return b"".join(line + end for line in lines)
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        partial(ended, end=b"\n\n"),
+        partial(ended, end=b"\r\n\r\n"),
+        lambda lines: b"\n".join([lines[0], b"", b" ", *lines[1:], b""]),
+        lambda lines: b"".join(lines) + b"\n",
+        lambda lines: b"\xef\xbb\xbf" + ended(lines),
+        lambda lines: b"".join(b"data: %s\n\n" % line for line in lines) + b"data: [DONE]\n\n",
+        lambda lines: b"".join(b"event: message\ndata:%s\n\n" % line for line in lines),
+        lambda lines: b": hm\n" + ended(lines) + b"[DONE]\n",
+    ],
+    ids=["blank-lines", "crlf", "heartbeat", "one-line", "bom", "events", "named-events", "done"],
+)
+def test_lines_that_ollamas_sdks_do_not_read(form: Callable[[list[bytes]], bytes]) -> None:
+    """They take each line for JSON, an empty one, too (ollama-python#393, #689); what is in a line stays as it came."""
+    for deltas, rules, said in ((["Hi }{ ", "there."], [], ("Hi }{ there.", "", [])), (["Hi ", ONE], ["kimi_k2"], ("Hi ", "", [CALL]))):
+        lines = ollama_lines(deltas).splitlines()
+        body = form(lines)
+        made = pipeline()
+        client = made.feed(body) + made.close()
+        assert sorted(made.rules) == sorted(["event_form", *rules])
+        assert client.splitlines()[0] == lines[0]
+        answer = read_ollama(client)
+        assert (answer.said, answer.faults, answer.finish) == (said, [], ["stop"])
+        for pieces in cuts(body, splits=80):
+            assert play(pipeline, pieces) == client
+
+
+def test_a_form_that_is_let_be() -> None:
+    settings = Settings(off=Off(rules=frozenset({"event_form"})))
+    for body in (ended(ollama_lines(["Hi"]).splitlines(), b"\n\n"), b"".join(ollama_lines(["Hi"]).splitlines())):
+        assert play(lambda: pipeline(settings=settings), [body]) == body
+
+
+LAST = {**LINE, "done": True, "done_reason": "stop", **TIMES}
+
+
+@pytest.mark.parametrize(
+    ("line", "told", "rule"),
+    [
+        ({"error": {"message": "no memory", "code": 500}}, {"error": "no memory"}, "error_form"),
+        ({"error": {"x": 1}}, {"error": '{"x":1}'}, "error_form"),
+        ({**LAST, "message": {"role": "assistant", "content": ""}, "error": None}, {**LAST, "message": {"role": "assistant", "content": ""}}, "chunk_fields"),
+        (LAST, {**LAST, "message": {"role": "assistant", "content": ""}}, "chunk_fields"),
+        ({**LAST, "message": None}, {**LAST, "message": {"role": "assistant", "content": ""}}, "chunk_fields"),
+        ({**LAST, "message": {"content": "", "x": 1}}, {**LAST, "message": {"content": "", "x": 1, "role": "assistant"}}, "role"),
+    ],
+    ids=["error-object", "error-without-words", "error-null", "no-message", "message-null", "no-role"],
+)  # fmt: skip
+def test_what_ollamas_sdks_fail_at(line: dict[str, Any], told: dict[str, Any], rule: str) -> None:
+    """Python's at an error that is no text, and without a message or its role; Node's at any `error`."""
+    text = f"Look.{ONE[:60]}"
+    body = ended([*ollama_lines([text]).splitlines()[:1], json.dumps(line).encode()])
+    made = pipeline()
+    client = made.feed(body) + made.close()
+    assert made.rules == [rule]
+    *before, last = client.splitlines()
+    assert json.loads(last) == told
+    assert "".join(json.loads(each)["message"]["content"] for each in before) == text
+    for pieces in cuts(body):
+        assert play(pipeline, pieces) == client
+
+
+def test_a_last_line_of_generate_has_no_message() -> None:
+    body = ended([json.dumps({**LINE, "response": "Hi", "done": False}).encode(), json.dumps({**LAST, "response": ""}).encode()])
+    assert play(pipeline, [body]) == body
 
 
 def test_arguments_that_are_no_object_stay() -> None:

@@ -31,9 +31,11 @@ from ..events import (
     Usage,
 )
 from ..sse import ServerSentEvent
-from .call_identity import bare, object_of
+from .call_identity import INNER, bare, entries_of, inner_of, object_of
 from .codec import Reply
 from .counts import count
+from .error_words import words_of
+from .ollama_lines import Bent, is_plain, says_nothing
 from .ollama_write import Builder
 
 
@@ -43,20 +45,30 @@ class Ollama:
     def __init__(self, reply: Reply) -> None:
         self._tools, self._fired = reply.tools, reply.fired
         self._calls = 0
+        self._chat = False  # its lines have a message
         self._builder = Builder()
         self._last: ServerSentEvent | None = None
         self._regular = True
 
     def decode(self, sse: ServerSentEvent) -> Frame:
         """One line → its frame. Raises json_text.NotJSON where it is no JSON."""
-        if not sse.data:
+        if sse.data is None:
             return Frame(sse)
+        if says_nothing(sse.data):
+            self._fired("event_form")
+            return Frame(Bent(sse.raw, b"", told=()), touched=True)
         chunk = json_text.loads(sse.data)
         if not isinstance(chunk, dict):
             return Frame(sse)
         self._regular = True
         events = tuple(self._decode(chunk))
-        if "error" not in chunk:
+        told = events if self._regular else None
+        data = self._formed(sse.data, chunk)
+        if isinstance(sse, Bent) or not is_plain(sse):
+            self._mended("event_form")
+        if not self._regular:
+            sse = Bent(sse.raw, data, told=told)
+        if not chunk.get("error"):
             self._last = sse
         return Frame(sse, events, touched=not self._regular)
 
@@ -67,7 +79,8 @@ class Ollama:
             raise json_text.NotJSON("no JSON object")
         self._regular = True
         events = tuple(self._decode(message))
-        return Frame(ServerSentEvent(body, body), events, touched=not self._regular)
+        told = events if self._regular else None
+        return Frame(Bent(body, self._formed(body, message), told=told), events, touched=not self._regular)
 
     def close(self) -> Frame:
         """Nothing: the last line says that it is the last."""
@@ -80,6 +93,8 @@ class Ollama:
             return self._more(frame.events)
         if not frame.touched:
             return sse.raw
+        if isinstance(sse, Bent) and sse.told == frame.events:
+            return sse.plain
         assert sse.data is not None
         data = self._builder.chunk(sse.data, frame.events)
         return sse.with_data(data) if data else b""
@@ -90,10 +105,12 @@ class Ollama:
 
     def encode_message(self, frame: Frame) -> bytes:
         """A frame that `decode_message` made → the body."""
-        assert frame.sse is not None
+        sse = frame.sse
+        assert isinstance(sse, Bent)
         if not frame.touched:
-            return frame.sse.raw
-        return self._builder.chunk(frame.sse.raw, frame.events, whole=True)
+            return sse.raw
+        assert sse.data
+        return sse.data if sse.told == frame.events else self._builder.chunk(sse.data, frame.events, whole=True)
 
     def _more(self, events: tuple[Event, ...]) -> bytes:
         """Events for which the upstream has no line."""
@@ -109,18 +126,45 @@ class Ollama:
             yield ReasoningDelta(text)
         if isinstance(text := said.get("response" if said is chunk else "content"), str) and text:
             yield TextDelta(text)
-        entries = said.get("tool_calls")
-        if isinstance(entries, dict):
-            entries = [entries]
-            self._mended("tool_calls")
-        for entry in entries if isinstance(entries, list) else ():
-            function = entry.get("function") if isinstance(entry, dict) else None
-            if isinstance(function, dict) and isinstance(function.get("name"), str):
-                yield from self._call(entry, function)
+        if calls := said.get("tool_calls"):
+            yield from self._entries(calls)
         if error := chunk.get("error"):
             yield StreamError("error", error if isinstance(error, str) else json_text.dumps(error))
         if chunk.get("done") is True:
             yield from self._done(chunk)
+
+    def _entries(self, calls: Any) -> Iterator[Event]:
+        """Calls of the upstream's own, in whatever form."""
+        listed = isinstance(calls, list) and not any(isinstance(entry, list) for entry in calls)
+        for entry in entries_of(calls):
+            if not isinstance(entry, dict):
+                continue
+            function, stands = inner_of(entry, "function")
+            if not isinstance(function.get("name"), str):
+                continue
+            if not (stands and listed):
+                self._mended("tool_calls")
+            yield from self._call(entry if stands else {**_others(entry), "function": _others(entry.get("function"))}, function)
+
+    def _formed(self, data: bytes, chunk: Mapping[str, Any]) -> bytes:
+        """A line with what Ollama's SDKs fail without, or at: its message and the role, an error that is a text or none."""
+        error, message = chunk.get("error"), chunk.get("message")
+        self._chat = self._chat or isinstance(message, dict)
+        text = ""
+        if error and not isinstance(error, str):
+            self._mended("error_form")
+            text = json_text.replace_member(data.decode(), "error", json_text.dumps(words_of(error)))
+        elif not error and "error" in chunk:
+            self._mended("chunk_fields")
+            text = json_text.without_member(data.decode(), "error")
+        if isinstance(message, dict) and not isinstance(message.get("role"), str):
+            self._mended("role")
+            message = json_text.dumps({**message, "role": "assistant"})
+            text = json_text.replace_member(text or data.decode(), "message", message)
+        elif not message and not error and self._chat and chunk.get("done") is True:
+            self._mended("chunk_fields")
+            text = json_text.replace_member(text or data.decode(), "message", '{"role":"assistant","content":""}')
+        return text.encode() if text else data
 
     def _call(self, entry: Mapping[str, Any], function: Mapping[str, Any]) -> Iterator[Event]:
         """A call of the upstream's own."""
@@ -151,3 +195,8 @@ class Ollama:
     def _mended(self, rule: str) -> None:
         self._fired(rule)
         self._regular = False
+
+
+def _others(call: Any) -> dict[str, Any]:
+    """What an entry, or its function, has beside the name and the arguments."""
+    return {name: value for name, value in call.items() if name not in INNER} if isinstance(call, dict) else {}

@@ -2,13 +2,22 @@
 
     {"model":"qwen3","message":{"role":"assistant","content":"Hi"},"done":false}\\n
 
-Rule of this file: the joined `raw` of the lines is the input, byte for byte. A line ends with LF.
+Rule of this file: the joined `raw` of the lines is the input, byte for byte. A line ends with LF, or with its object
+where another follows.
 """
 
-from ..sse import MAX_EVENT, ServerSentEvent
+from json import JSONDecoder
+
+from .. import json_text
+from ..events import Event
+from ..sse import BOM, MAX_EVENT, ServerSentEvent
 from ..value import value
 
 _BLANKS = b" \t\r\n"
+_AROUND = _BLANKS + BOM
+_LOST = b"}{"
+_BESIDE = (b":", b"event:", b"id:", b"retry:")
+_scan = JSONDecoder().raw_decode
 
 
 @value
@@ -24,6 +33,30 @@ class Line(ServerSentEvent):
         return data + (b"\r\n" if self.raw.endswith(b"\r\n") else b"\n")
 
 
+@value
+class Bent(Line):
+    """A line in a form that Ollama's SDKs do not read. `told`: what it says, unless that needs mending, too."""
+
+    told: tuple[Event, ...] | None = None
+
+    @property
+    def plain(self) -> bytes:
+        """It in theirs; nothing where it has no data."""
+        return self.with_data(self.data) if self.data else b""
+
+
+def is_plain(sse: ServerSentEvent) -> bool:
+    """Whether a line is its data alone, as nearly all are."""
+    data = sse.data or b""
+    beside = len(sse.raw) - len(data)
+    return (beside <= 2 and sse.raw.startswith(data)) or sse.raw.strip(_BLANKS) == data
+
+
+def says_nothing(data: bytes) -> bool:
+    """Whether a line says nothing to clients, and they fail at it: no data, or what is around it in server-sent events."""
+    return not data or data.startswith(_BESIDE) or data.removeprefix(b"data:").strip() in (b"", b"[DONE]")
+
+
 class LineDecoder:
     """Bytes in any chunks → lines. Never raises."""
 
@@ -37,7 +70,7 @@ class LineDecoder:
         *lines, rest = data.split(b"\n")
         events = []
         for line in lines:
-            events.append(self._event(b"".join((*self._rest, line, b"\n"))))
+            events += self._events(b"".join((*self._rest, line, b"\n")))
             self._clear()
             self._oversize = False
         if rest:
@@ -45,19 +78,39 @@ class LineDecoder:
             self._size += len(rest)
         if self._oversize or self._size > MAX_EVENT:
             self._oversize = True
-            events += [self._event(b"".join(self._rest))] if self._rest else []
+            events += self._events(b"".join(self._rest)) if self._rest else []
             self._clear()
         return events
 
     def close(self) -> list[ServerSentEvent]:
         """The last line, if it has no end."""
-        events = [self._event(b"".join(self._rest))] if self._rest else []
+        events = self._events(b"".join(self._rest)) if self._rest else []
         self._clear()
         return events
 
-    def _event(self, raw: bytes) -> ServerSentEvent:
-        return ServerSentEvent(raw) if self._oversize else Line(raw, raw.strip(_BLANKS))
+    def _events(self, raw: bytes) -> list[ServerSentEvent]:
+        if self._oversize:
+            return [ServerSentEvent(raw)]
+        *others, last = _objects(raw) if raw.find(_LOST) >= 0 and len(raw) <= json_text.SMALL else [raw]
+        return [*(Bent(other, other.strip(_AROUND)) for other in others), Line(last, last.strip(_AROUND))]
 
     def _clear(self) -> None:
         self._rest.clear()
         self._size = 0
+
+
+def _objects(raw: bytes) -> list[bytes]:
+    """The objects of a line that is more than one, each with what stands in front of it; the line, if it is anything else."""
+    found: list[bytes] = []
+    at = 0
+    try:
+        text = raw.decode()
+        end = text.find("{")
+        while end < len(text.rstrip()):
+            _, end = _scan(text, end)
+            found.append(text[at:end].encode())
+            at = end
+    except (ValueError, RecursionError):
+        return [raw]
+    found[-1] += text[at:].encode()
+    return found
