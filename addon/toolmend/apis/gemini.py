@@ -44,36 +44,34 @@ class Gemini:
             return Frame(sse, (*self._late_reasons(), MessageEnd()))
         if not sse.data:
             return Frame(sse)
-        if sse.ends and not isinstance(sse, Element):
+        listed = sse.data.startswith(b"[") and not isinstance(sse, Element)
+        if listed and sse.ends:
             self._fired("event_form")
             return Frame(Bent(sse.raw), (*self._late_reasons(), MessageEnd()), touched=True)
         chunk = json_text.loads(sse.data)
-        if isinstance(chunk, list) and len(chunk) == 1 and not isinstance(sse, Element):
+        if listed and len(chunk) == 1:
             chunk = chunk[0]
         if not isinstance(chunk, dict):
             return Frame(sse)
         self._regular = True
         events = tuple(self._decode(inner(chunk)))
-        if not isinstance(sse, Element):
-            sse = self._plain(sse, chunk, events)
+        if not isinstance(sse, Element) and (listed or "error" in chunk or not is_plain(sse)):
+            sse = self._plain(sse, chunk, listed=listed, told=events if self._regular else None)
         if inner(chunk).get("candidates"):
             self._last = sse
         return Frame(sse, events, touched=not self._regular)
 
-    def _plain(self, sse: ServerSentEvent, chunk: dict[str, Any], events: tuple[Event, ...]) -> ServerSentEvent:
+    def _plain(
+        self, sse: ServerSentEvent, chunk: dict[str, Any], *, listed: bool, told: tuple[Event, ...] | None
+    ) -> ServerSentEvent:
         """An event, or what is to be written in its place."""
-        assert sse.data
-        told = events if self._regular else None
         if error := known_error(chunk):
             self._mended("error_form")
             return Bent(sse.raw, json_text.dumps(error).encode(), told=told)
-        if sse.data.lstrip().startswith(b"["):
-            self._mended("event_form")
-            return Bent(sse.raw, json_text.dumps(chunk).encode(), told=told)
-        if is_plain(sse):
+        if is_plain(sse) and not listed:
             return sse
         self._mended("event_form")
-        return Bent(sse.raw, sse.data, told=told)
+        return Bent(sse.raw, json_text.dumps(chunk).encode() if listed else sse.data, told=told)
 
     def decode_message(self, body: bytes) -> Frame:
         """A whole response → one frame, whose data is the body. Raises json_text.NotJSON."""

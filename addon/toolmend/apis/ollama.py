@@ -148,9 +148,12 @@ class Ollama:
 
     def _formed(self, data: bytes, chunk: Mapping[str, Any]) -> bytes:
         """A line with what Ollama's SDKs fail without, or at: its message and the role, an error that is a text or none."""
-        error, message = chunk.get("error"), chunk.get("message")
-        self._chat = self._chat or isinstance(message, dict)
-        text = ""
+        message = chunk.get("message")
+        if isinstance(message, dict):
+            self._chat = True
+            if "error" not in chunk and isinstance(message.get("role"), str):  # nearly all
+                return data
+        error, text = chunk.get("error"), ""
         if error and not isinstance(error, str):
             self._mended("error_form")
             text = json_text.replace_member(data.decode(), "error", json_text.dumps(words_of(error)))

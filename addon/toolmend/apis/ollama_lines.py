@@ -54,6 +54,8 @@ def is_plain(sse: ServerSentEvent) -> bool:
 
 def says_nothing(data: bytes) -> bool:
     """Whether a line says nothing to clients, and they fail at it: no data, or what is around it in server-sent events."""
+    if data.startswith(b"{"):  # nearly all
+        return False
     return not data or data.startswith(_BESIDE) or data.removeprefix(b"data:").strip() in (b"", b"[DONE]")
 
 
@@ -67,6 +69,8 @@ class LineDecoder:
 
     def feed(self, data: bytes) -> list[ServerSentEvent]:
         """The lines that `data` completes."""
+        if data.find(b"\n") == len(data) - 1 and data and not (self._rest or self._oversize):  # nearly all
+            return self._events(data)
         *lines, rest = data.split(b"\n")
         events = []
         for line in lines:
@@ -91,7 +95,9 @@ class LineDecoder:
     def _events(self, raw: bytes) -> list[ServerSentEvent]:
         if self._oversize:
             return [ServerSentEvent(raw)]
-        *others, last = _objects(raw) if raw.find(_LOST) >= 0 and len(raw) <= json_text.SMALL else [raw]
+        if raw.find(_LOST) < 0 or len(raw) > json_text.SMALL:
+            return [Line(raw, raw.strip(_AROUND))]
+        *others, last = _objects(raw)
         return [*(Bent(other, other.strip(_AROUND)) for other in others), Line(last, last.strip(_AROUND))]
 
     def _clear(self) -> None:
