@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from patterns.gemini_text import gemini
 from patterns.gemma import Q, functiongemma, gemma4, literal, stripped
 from test_reader import VALUES, Told, cut
 from toolmend.dialects import DIALECTS
@@ -16,7 +17,7 @@ from toolmend.reader import Reader
 from toolmend.tools import Tools
 from toolmend.vocabulary import vocabulary
 
-NAMES = ("gemma4", "functiongemma", "gemma_stripped")
+NAMES = ("gemma4", "functiongemma", "gemini", "gemma_stripped")
 STRING, NUMBER = {"type": "string"}, {"type": "integer"}
 TOOLS = Tools({"f": {"properties": {"a": STRING, "b": STRING, "n": NUMBER, "o": {"type": "object"}}}, "g": {}, "h-2.x": {}})
 
@@ -60,7 +61,7 @@ def test_it_agrees_with_the_oracle(calls: list[tuple[str, dict[str, Any]]], gap:
     assert found.content == f"Hm.{gap}{gap}ok"
 
 
-@pytest.mark.parametrize("write", [gemma4, functiongemma, stripped])
+@pytest.mark.parametrize("write", [gemma4, functiongemma, stripped, gemini])
 @given(calls=CALLS, sizes=st.lists(st.integers(1, 12), max_size=200))
 def test_what_is_written_is_read(write: Any, calls: list[tuple[str, dict[str, Any]]], sizes: list[int]) -> None:
     found = told(write(calls), sizes)
@@ -70,7 +71,8 @@ def test_what_is_written_is_read(write: Any, calls: list[tuple[str, dict[str, An
 
 FRAGMENTS = st.sampled_from([
     "<|tool_call>", "<|tool_call|>", "<tool_call|>", "<|tool_response>", "<|tool", "call:", "f", "f{", "call:f{", "call:g{a:", "h-2.x(", "rm{",
-    "<start_function_call>", "<end_function_call>", "<escape>", "<esc", Q, Q[:3], "{", "}", "[", "]", "(", ")", ",", ":", "=", "a", "a:", ",b:", "n:",
+    "<start_function_call>", "<end_function_call>", "<escape>", "<esc",
+    "call:default_api:", "<call:default_api:f{", "<ctrl46>", "/>", Q, Q[:3], "{", "}", "[", "]", "(", ")", ",", ":", "=", "a", "a:", ",b:", "n:",
     "1", "-2.5", "None", "true", "x y", '"', "'", "\\", "\\u00", "\n", " ", "é", "\ud83c", "`",
 ])  # fmt: skip
 
@@ -119,6 +121,10 @@ FORMS = {  # one call: the text, its arguments
     "call:f{a:n, x: 1, b :2}": '{"a": "n, x: 1", "b": "2"}',
     "call:f{n:1, x:2}": '{"n": 1, "x": 2}',
     "call:f{a:it's \"x\", 'b': y}": '{"a": "it\'s \\"x\\"", "b": "y"}',
+    "call:default_api:f{a:<ctrl46>x}, b:1<ctrl46>,n:2}": '{"a": "x}, b:1", "n": 2}',
+    "<call:default_api:f{a:x}/>": '{"a": "x"}',
+    "<call:default_api:f{a:x}": '{"a": "x"}',
+    "call:default_api:f{}": "{}",
     "call:f(a=x, b=y)": '{"a": "x", "b": "y"}',
     'call:f({"a": "x"})': '{"a": "x"}',
     'call:f{a:"}",b:x}': '{"a": "}", "b": "x"}',

@@ -21,7 +21,7 @@ MODELS = {
         k2-thinking k2-0905-preview my-k2-instruct hf:moonshotai/Kimi-K2.5 openrouter/moonshotai/latest kimi-k2-think
         accounts/fireworks/models/kimi-k2p6 moonshotai.kimi-k2-thinking moonshot-v1-128k kimi-qwen-deepseek
         kimi-for-coding moonshot/a-qwen""",
-    "standard": """claude-3-opus gpt-4 gpt-4.1-mini gpt-5.3-codex-spark o3 gemini-2.5-pro grok-4 openai/gpt-5
+    "standard": """claude-3-opus gpt-4 gpt-4.1-mini gpt-5.3-codex-spark o3 grok-4 openai/gpt-5
         claude-opus-4-8 ollama/my-model mk2 yak2 phind dolphin step nova-pro reka-flash""",
     # the rest of the arming table
     "k2-horizon": """k2-horizon llm360/k2-v2-instruct LLM360/K2-Think mbzuai-ifm/k2-think-v2 k2-think:free
@@ -59,6 +59,7 @@ MODELS = {
     "plamo": "pfnet/plamo-3-nict-8b",
     "llama": """meta-llama/Llama-4-Scout llama3.1-8b codellama:7b meta.llama3-1-70b-instruct-v1:0
         Team-ACE/ToolACE-8B""",
+    "gemini": "google/gemini-2.5-pro gemini-3.1-pro-preview models/gemini-flash-latest",
     "claude": "anthropic/claude-sonnet-4.5 us.anthropic.claude-opus-4-8-v1:0 openrouter/anthropic/claude-opus-4.8",
 }
 
@@ -78,7 +79,8 @@ ARMED = {
     "llama-3.2-3b": "json_array json_object python_list qwen3_coder hermes",
     "xlam-7b": "json_array json_object fence",
     "devstral": "json_array",
-    "gemma-4": "gemma_stripped hermes",
+    "gemma-4": "gemini gemma_stripped hermes",
+    "gemini-3.1-pro": "gemini",
     "gpt-oss:20b": "harmony_stripped",
     "minimax-m2": "minimax_invoke anthropic",
     "seed-oss": "qwen3_coder qwen3_named",

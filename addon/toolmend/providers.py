@@ -135,7 +135,13 @@ PROFILES = (
         think_tags=True,
     ),
     Profile(  # templates of others' make Gemma 3 write Hermes envelopes (ollama#18357)
-        "gemma", ("*gemma*",), dialects=("gemma4", "functiongemma", "gemma_stripped", "hermes"), think_tags=True
+        "gemma", ("*gemma*",), dialects=("gemma4", "functiongemma", "gemini", "gemma_stripped", "hermes"), think_tags=True
+    ),
+    Profile(  # its API names the model in the path
+        "gemini",
+        ("*gemini*",),
+        ("generativelanguage.googleapis.com", "cloudcode-pa.googleapis.com", "*aiplatform.googleapis.com"),
+        dialects=("gemini",),
     ),
     Profile("phi", ("microsoft/phi*", "phi[-0-9]*"), dialects=("phi",), think_tags=True),
     Profile("internlm", ("internlm/*", "*internlm*", "*intern-s1*"), dialects=("internlm",), think_tags=True),

@@ -12,7 +12,7 @@ from .deepseek_v3 import DEEPSEEK_V3
 from .dialect import Dialect
 from .dots import DOTS
 from .dsml import DSML
-from .gemma import FUNCTIONGEMMA, GEMMA4, GEMMA_STRIPPED
+from .gemma import FUNCTIONGEMMA, GEMINI, GEMMA4, GEMMA_STRIPPED
 from .gigachat import GIGACHAT
 from .glm import GLM
 from .granite import GRANITE
@@ -89,6 +89,7 @@ DIALECTS: Mapping[str, Dialect] = {
         OLMO3,
         LFM2,
         PYTHON_LIST,
+        GEMINI,
         GEMMA_STRIPPED,
         JSON_ARRAY,
         JSON_OBJECT,

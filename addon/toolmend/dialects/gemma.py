@@ -1,13 +1,16 @@
-"""Gemma 4 and FunctionGemma.
+"""Gemma 4, FunctionGemma, and Gemini's own.
 
     <|tool_call>call:read_file{limit:20,path:<|"|>a.md<|"|>}<tool_call|>                                    Gemma 4
     <start_function_call>call:read_file{limit:20,path:<escape>a.md<escape>}<end_function_call>              FunctionGemma
 
+    call:default_api:read_file{limit:20,path:<ctrl46>a.md<ctrl46>}                                          Gemini
+
 Keys are bare, a string stands unescaped between two of its tokens. Models drift from that: quotes like Python's or JSON's
 (vllm#51284), `call:N(key="x")` in long contexts (omlx#1846), `=` for `:` (ollama#17882), `<|tool_call|>call:N({"key": "x"})`
 (vmlx-swift#61), an envelope, or a name without `call:`. A detokenizer that skips special tokens leaves
-`call:read_file{limit:20,path:a.md}` (unsloth#8437): there a text goes up to the next key that the tool declares. Source: the chat
-templates of gemma-4 and functiongemma.
+`call:read_file{limit:20,path:a.md}` (unsloth#8437): there a text goes up to the next key that the tool declares. Gemini's
+reaches the text now and then, as `<call:default_api:N{…}/>` (bayes-platform#620) and `declaration:default_api:N{…}`
+(hermes-agent#74771), too, often without its tokens. Source: the chat templates of gemma-4 and functiongemma.
 """
 
 import re
@@ -16,6 +19,7 @@ from typing import TYPE_CHECKING
 from ..scanner import Reading
 from ..values import is_string
 from .between import Between
+from .dialect import Where
 from .envelope import Form, read_envelopes
 from .json_body import surplus
 from .literals import MAX_KEY, Literals, Notation
@@ -26,6 +30,10 @@ if TYPE_CHECKING:
 
 _NAME = re.compile(r"[^\s()\[\]{}:,<>\"']*")
 _CALL = ("call:",)
+_TAG = "<call:default_api:"
+_GEMINI = ("call:default_api:", _TAG, "declaration:default_api:", "<ctrl46>call:default_api:")
+_NEXT = tuple("}" + opener for opener in _GEMINI)
+"""What stands behind a value without tokens only where the call has ended."""
 _PAIRS = {"{": "}", "(": ")"}
 
 
@@ -33,7 +41,7 @@ _NOTATION = Notation(
     quotes=('"', "'"),
     brackets=("{", "["),
     separators=(":", "="),
-    raw=('<|"|>', "<escape>"),
+    raw=('<|"|>', "<escape>", "<ctrl46>"),
     free=True,
     key=re.compile(r"[^:={}\[\](),<>\"'\n]*"),
 )
@@ -71,9 +79,9 @@ class Gemma(Between):
         yield from surplus(reader, self.closers + self.openers)
         return True
 
-    def _arguments(self, reader: "Reader", name: str, brackets: str) -> Reading[bool]:
+    def _arguments(self, reader: "Reader", name: str, brackets: str, stops: tuple[str, ...] = ()) -> Reading[bool]:
         """Reads the arguments behind their brackets. False if they are broken off."""
-        arguments = Literals(reader.scanner, _NOTATION, reader.arguments, self.end + self.begin)
+        arguments = Literals(reader.scanner, _NOTATION, reader.arguments, (*stops, *self.end, *self.begin))
         if not self.begin:  # the tokens that make a string are lost, too
             schema = reader.tools.schemas.get(name, {})
             arguments.declared = declared = reader.tools.properties(name)
@@ -98,8 +106,40 @@ class Gemma(Between):
         return brackets if found else None
 
 
+class Gemini(Gemma):
+    """Calls that name the module that Gemini's tools are in, which no text does by itself: they may stand anywhere."""
+
+    @property
+    def openers(self) -> tuple[str, ...]:
+        return _GEMINI
+
+    @property
+    def place(self) -> Where:
+        return "any"
+
+    def read(self, reader: "Reader") -> Reading[bool]:
+        scanner = reader.scanner
+        tagged = (yield from scanner.literal(_GEMINI)) == _TAG
+        name = (yield from scanner.run(_NAME, 128)) or ""
+        if not reader.accepts(self, name):
+            return False
+        brackets = yield from self._brackets(reader)
+        if not brackets:
+            return False
+        reader.start(self, reader.new_id(), name)
+        if not (yield from self._arguments(reader, name, brackets, ("}/>", "}>", *_NEXT) if tagged else _NEXT)):
+            reader.broken()
+            return True
+        reader.end()
+        if tagged:
+            yield from scanner.literal(("/>", ">"))
+            reader.take()
+        return True
+
+
 GEMMA4 = Gemma("gemma4", ("<|tool_call>", "<|tool_call|>"), ("<tool_call|>", "<|/tool_call|>", "<|tool_response>"))
 FUNCTIONGEMMA = Gemma(
     "functiongemma", ("<start_function_call>",), ("<end_function_call>", "<start_function_response>")
 )
 GEMMA_STRIPPED = Gemma("gemma_stripped", end=("<tool_call|>", "<end_function_call>"), opener="call:")
+GEMINI = Gemini("gemini")
