@@ -18,7 +18,7 @@ from toolmend.reader import Reader
 from toolmend.tools import Tools
 from toolmend.vocabulary import vocabulary
 
-NAMES = ("python_list", "llama_python", "olmo3", "lfm2")
+NAMES = ("python_list", "llama_python", "olmo3", "lfm2", "tool_code")
 TOOLS = Tools({"f": {}, "g": {}, "h-2.x": {}})
 
 
@@ -104,6 +104,7 @@ FRAGMENTS = st.sampled_from([
     "[", "]", "(", ")", "{", "}", ",", ":", "=", "==", "f", "f(", "g(a=", "h-2.x(", "rm(", "[f(a=", "x", "a=", "1", "-2.5e3", ".5", "None",
     "true", '"', "'", '"""', "'''", "r'", "\\", "\\x4", "\\u00", "\\1", "\\\r", " ", "\n", "é", "\ud83c", "<|python_start|>", "<|python_end|>",
     "<function_calls>", "</function_calls>", "<|tool_call_start|>", "<|tool_call_end|>", "<|tool", "</fun", '{"name": "f"', '"arguments": {', "`",
+    "\n```tool_code\n", "```", "\n<tool_code>", "</tool_code>", "print(", "\nprint(default_api.", "default_api.", "f(a=1)",
 ])  # fmt: skip
 
 

@@ -162,7 +162,7 @@ def test_what_is_written_is_read(name: str, calls: Calls, sizes: list[int], text
 
 
 def test_every_dialect_is_covered() -> None:
-    own_tests = {"harmony", "harmony_stripped", "python_list", "olmo3", "lfm2", "gemma4", "functiongemma", "gemma_stripped", "gemini"}
+    own_tests = {"harmony", "harmony_stripped", "python_list", "olmo3", "lfm2", "gemma4", "functiongemma", "gemma_stripped", "gemini", "tool_code"}
     same_reader = {"anthropic", "minimax_invoke", "json_object", "claude", "apertus", "plamo3", "gigachat", "llama_python"}
     covered = {FAMILIES.get(name, name) for name in WRITERS} | own_tests | same_reader
     assert set(DIALECTS) <= covered

@@ -80,7 +80,7 @@ ARMED = {
     "xlam-7b": "json_array json_object fence",
     "devstral": "json_array",
     "gemma-4": "gemini gemma_stripped hermes",
-    "gemini-3.1-pro": "gemini",
+    "gemini-3.1-pro": "gemini tool_code",
     "gpt-oss:20b": "harmony_stripped",
     "minimax-m2": "minimax_invoke anthropic",
     "seed-oss": "qwen3_coder qwen3_named",

@@ -141,7 +141,7 @@ PROFILES = (
         "gemini",
         ("*gemini*",),
         ("generativelanguage.googleapis.com", "cloudcode-pa.googleapis.com", "*aiplatform.googleapis.com"),
-        dialects=("gemini",),
+        dialects=("gemini", "tool_code"),
     ),
     Profile("phi", ("microsoft/phi*", "phi[-0-9]*"), dialects=("phi",), think_tags=True),
     Profile("internlm", ("internlm/*", "*internlm*", "*intern-s1*"), dialects=("internlm",), think_tags=True),

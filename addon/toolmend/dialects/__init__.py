@@ -40,6 +40,7 @@ from .qwen3_coder import QWEN3_CODER, QWEN3_NAMED
 from .reasoning_tags import REASONING_TAGS
 from .seed_oss import SEED_OSS
 from .step3 import STEP3
+from .tool_code import TOOL_CODE
 
 __all__ = ["DIALECTS", "OPEN_JSON", "REASONING_TAGS", "Dialect"]
 
@@ -90,6 +91,7 @@ DIALECTS: Mapping[str, Dialect] = {
         LFM2,
         PYTHON_LIST,
         GEMINI,
+        TOOL_CODE,
         GEMMA_STRIPPED,
         JSON_ARRAY,
         JSON_OBJECT,
