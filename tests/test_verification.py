@@ -4,6 +4,7 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -153,6 +154,25 @@ def test_an_answer_that_went_on_without_its_client(tmp_path: Path, state: str, t
     (folder / "client.sse").write_bytes(client + (end if told else b""))
     change(folder, rules=pipeline.rules if told else rules)
     assert check(folder) == Result(folder)
+
+
+@pytest.mark.parametrize("state", ["client_closed", "partial"])
+@pytest.mark.parametrize(
+    "more", [{"stream": False}, {"stream": False, "status": 529}, {"stream": True, "client_stream": False}], ids=["whole", "error", "folded"]
+)
+def test_an_answer_that_came_whole_to_nobody(tmp_path: Path, state: str, more: dict[str, object]) -> None:
+    """Its client left before it was all there: nothing is recorded, of either side."""
+    route: dict[str, Any] = {"client_api": "messages", "route": "a", "state": state}
+    folder = keep(tmp_path / "x", [], asked("messages", *WEATHER), client=b"", **route, **more)
+    assert check(folder).passed
+
+
+@pytest.mark.parametrize("status", [404, 429, 529])
+def test_a_stream_that_is_an_error_is_not_mended(tmp_path: Path, status: int) -> None:
+    """By its status: hook.py has no pipeline for it, whatever it says."""
+    body = (KIMI / "upstream.sse").read_bytes()
+    folder = keep(tmp_path / "x", in_events(body), client=body, status=status)
+    assert check(folder).passed
 
 
 def test_a_crash_leaves_no_rules_to_compare(folder: Path) -> None:

@@ -126,17 +126,18 @@ def replay(recording: Recording, chunks: Sequence[bytes] | None = None) -> tuple
 
 
 def _played(recording: Recording, chunks: Sequence[bytes] | None) -> tuple[bytes, Pipeline | None]:
-    """The client's bytes, and what made them; None for an error, which is ours or translated alone, and for what is not read."""
+    """The client's bytes, and what made them; None where no pipeline was at work: an error, or what is not read."""
     meta = recording.meta
     source, target = meta["api"], meta.get("client_api") or meta["api"]
-    whole = b"".join(recording.chunks if chunks is None else chunks)
+    status, whole = meta.get("status") or 200, b"".join(recording.chunks if chunks is None else chunks)
+    if not (whole or ended(recording)):
+        return b"", None
     if meta.get("fault"):
         return write_error(Fault(502, meta["fault"]), target, _ids(meta)())[1], None
-    status = meta.get("status") or 200
     if meta.get("route") and (status >= 400 or (not recording.stream and is_error(whole))):
         now = datetime.fromtimestamp(0, UTC)  # it shows in headers alone
         return translate_error(status, (), whole, source, target, now=now, new_id=_ids(meta)())[2], None
-    if source not in APIS:
+    if source not in APIS or status >= 300:
         return whole, None
     clock = Clock(recording)
     pipeline = pipeline_of(recording, clock)

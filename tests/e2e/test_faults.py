@@ -9,11 +9,12 @@ from pathlib import Path
 
 import httpx
 import pytest
-from clients import LEAK, Raw, Serve, ask, chunks, http2_options, parse, recording, request_bytes
+from clients import LEAK, Raw, Serve, ask, chunks, eventually, http2_options, parse, recording, request_bytes
 from test_broken import H1, H2, READ, arrived, broken_off, mended
 
 import judge_messages
 from judge import read as read_chat
+from toolmend.recordings.verification import check
 from toolmend.replay import load, replay
 from toolmend.running.proxy import Mitmdump
 from toolmend.upstream import Script, Upstream
@@ -107,6 +108,23 @@ def test_a_stream_that_its_headers_end(routed: tuple[Mitmdump, dict[str, Upstrea
     assert (answer.status_code, answer.headers["content-type"]) == (500, "application/json")
     assert "the upstream's answer is empty" in answer.json()["error"]["message"]
     assert recording(flows, path).read("client.sse") == answer.content
+
+
+@pytest.mark.parametrize("status", [200, 429])
+def test_a_client_that_does_not_wait_for_a_whole_answer(routed: tuple[Mitmdump, dict[str, Upstream], Path], status: int) -> None:
+    """Nothing went to it, and so nothing is expected of the recording: neither an answer nor an error."""
+    proxy, upstreams, flows = routed
+    json_ = (("content-type", "application/json"),)
+    upstreams["HTTP/1"].scripts = [Script(((0.0, b'{"id":'),), end="stall", status=status, headers=json_)]
+    path, body = f"/v1/messages?leaves-{status}", json.dumps({**ASK, "stream": False}).encode()
+    asked = len(upstreams["HTTP/1"].requests)
+    with Raw(proxy, "https://1.invalid:443") as raw:
+        raw.send(f"POST {path} HTTP/1.1\r\nHost: 1.invalid\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body)
+        eventually(lambda: len(upstreams["HTTP/1"].requests) > asked)
+        eventually(lambda: any(f'"{path}"' in file.read_text() for file in flows.glob("*/*/meta.json")))
+    kept = recording(flows, path)
+    assert (kept.meta["state"], kept.meta["status"], kept.read("client.json")) == ("client_closed", status, b"")
+    assert check(kept.folder).passed
 
 
 def test_an_empty_frame_ends_no_translated_answer(routed: tuple[Mitmdump, dict[str, Upstream], Path]) -> None:
