@@ -278,9 +278,10 @@ SLOW = b'{"error": {"code": 503, "message": "slow", "status": "UNAVAILABLE"}}'
         (lambda lines: b"\r\n\r\n".join(b"data: " + line for line in lines), "event_form"),
         (lambda lines: b"\n\n".join(b"data: " + line for line in lines) + b"\n", "event_form"),
         (lambda lines: b": hm\n\n" + b"".join(b"data: %s\n\n: hm\n\n" % line for line in lines), "keep_alive"),
+        (lambda lines: b"".join(b"data: %s\n\n: hm\n\n\n\n: hm\n\n" % line for line in lines), "keep_alive"),
         (lambda lines: b"retry: 3000\n\n" + b"".join(b"data: %s\n\n" % line for line in lines), "keep_alive"),
     ],
-    ids=["done", "no-blank", "name", "id", "comment-beside", "list", "twice", "no-blank-lines", "lines", "bom", "not-ended", "half-ended", "comments", "retry"],
+    ids=["done", "no-blank", "name", "id", "comment-beside", "list", "twice", "no-blank-lines", "lines", "bom", "not-ended", "half-ended", "comments", "comments-and-blank-lines", "retry"],
 )
 def test_events_that_googles_sdks_do_not_read(form: Callable[[list[bytes]], bytes], rule: str) -> None:
     """They know `data: `, a line and a blank line; the JSON in it stays as it came."""
@@ -340,6 +341,13 @@ def test_errors_that_googles_sdks_do_not_know(error: bytes, told: bytes, rule: s
     assert read_gemini(b"\n\n".join(before)).content == half
     for pieces in cuts(body, splits=80):
         assert play(pipeline, pieces) == client
+
+
+def test_a_page_between_the_events_stays_behind_what_was_held() -> None:
+    """SDKs fail there, and read no further."""
+    body = gemini_sse(gemini_chunks([f"Look.{ONE[:60]}"], finish=None)) + b"<html>502 Bad Gateway</html>"
+    for pieces in cuts(body):
+        assert play(pipeline, pieces) == body
 
 
 def test_what_was_thought_is_put_out() -> None:

@@ -22,6 +22,7 @@ _BEGIN = rb"data:(?:(?<=\Adata:)|(?<=\n\ndata:)|(?<=\r\rdata:)|(?<=\n\r\ndata:))
 _WHOLE = re.compile(_BEGIN + rb"(?:(:[^\r\n]{0,%d})|null)?(\r\n|\n|\r(?!\n))(?(1)(?:\2)?|\2)" % MAX_LINE)
 _CUT = re.compile(_BEGIN + rb"(?::[^\r\n]{0,%d}|n(?:u(?:ll?)?)?)?(?:\r\n|\n|\r)?\r?\Z" % MAX_LINE)
 _NAME = b"data:"
+_COMMENT = re.compile(rb":[^\r\n]*(?:\n\n|\r\n\r\n)")
 _LINES = (b":", b"event:", b"id:", b"retry:")
 _BLANK_LINE = (b"\n\n", b"\r\r", b"\n\r\n")
 
@@ -38,12 +39,16 @@ class KeepAlives:
         self._before = b""  # the last bytes in front of what comes, which may end an event
         self._held = b""
 
-    def unread(self, raw: bytes) -> bool:
-        """Whether an event without data is none to clients that can read no comments: they fail at its lines."""
+    def read(self, raw: bytes) -> bytes:
+        """What of an event without data is read by clients that can read no comments: they fail at its lines.
+
+        Several may have come as one, and blank lines with them: these stay.
+        """
         if self._comments or not raw.lstrip(b"\r\n").startswith(_LINES):
-            return False
+            return raw
         self._fired("keep_alive")
-        return True
+        left = _COMMENT.sub(b"", raw)
+        return b"" if left.strip(b"\r\n") else left
 
     def passes(self, data: bytes) -> bool:
         """Whether a chunk is whole events without any, as most are, told at a glance; then it goes out as it came."""

@@ -250,8 +250,8 @@ class Pipeline:
             if comment != sse.raw:
                 self._go_ahead(sse, self._writer.ping() if self._writer else comment, out)
                 return
-        elif self._alive and sse.data is None and self._alive.unread(sse.raw):
-            self._go_ahead(sse, b"", out)
+        elif self._alive and sse.data is None and (given := self._alive.read(sse.raw)) != sse.raw:
+            self._go_ahead(sse, given, out)
             return
         if self._writer:
             if not is_body(sse) and (sse.data is None or sse.event == b"ping"):

@@ -19,6 +19,7 @@ from ..value import value
 
 _BLANKS = b" \t\r\n\xef\xbb\xbf"
 _ENDS = (b"\n\n", b"\r\n\r\n", b"\r\r")
+_FIELDS = (b":", b"data:", b"event:", b"id:", b"retry:")
 _OUTSIDE = re.compile(rb'["{}\[\]]')
 _INSIDE = re.compile(rb'["\\]')
 
@@ -104,11 +105,11 @@ class GeminiDecoder:
 
 
 class _Events(Decoder):
-    """Server-sent events. What stands between them as a body of its own, an error most often, is the data of one."""
+    """Server-sent events. What stands between them and is none, an error most often, is the data of one: it has its place."""
 
     def _event(self, raw: bytes) -> ServerSentEvent:
         event = super()._event(raw)
-        if event.data is None and (body := raw.strip(_BLANKS)).startswith((b"{", b"[")):
+        if event.data is None and (body := raw.strip(_BLANKS)) and not body.startswith(_FIELDS):
             return ServerSentEvent(raw, body)
         return event
 
