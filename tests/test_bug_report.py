@@ -110,9 +110,9 @@ def test_settings_that_are_wrong(box: Box) -> None:
 
 def test_secrets_are_taken_out(box: Box, capsys: pytest.CaptureFixture[str]) -> None:
     box.set(MY_API_KEY=SECRET)
-    log(box, f"one {SECRET} two sk-proj-abcdefghijklmnopqrstuvwx three\n")
+    log(box, f"one {SECRET} two sk-proj-abcdefghijklmnopqrstuvwx three\n4: GET https://me:hunter2h@h/x?key=hunter2h&a=1\n")
     say(capsys, "--yes", "-o", "report.zip")
-    assert contents(Path("report.zip"))["log.txt"] == b"one [REDACTED] two [REDACTED] three\n"
+    assert contents(Path("report.zip"))["log.txt"] == b"one [REDACTED] two [REDACTED] three\n4: GET https://[REDACTED]@h/x?key=[REDACTED]&a=1\n"
 
 
 def test_what_looks_like_a_secret_is_refused(box: Box, capsys: pytest.CaptureFixture[str]) -> None:

@@ -231,6 +231,13 @@ def unsecret(sentence: str) -> str:
     return Redactor(()).text(_PASSWORD.sub(lambda found: found[0].replace(f":{found[1]}@", f":{REDACTED}@"), sentence))
 
 
+def keyless(words: str) -> str:
+    """Words of others', as a line of a log, whose URLs have no credentials, and that have nothing that looks like a key."""
+    redactor = Redactor(())
+    return redactor.text(_IN_WORDS.sub(lambda found: redactor.path(found[0]), words))
+
+
+_IN_WORDS = re.compile(r"://\S+")
 _WORDS = re.compile("[a-z_-]*|[A-Z_-]*")
 _PASSWORD = re.compile(r"://[^\s/:@]*:([^\s/@]+)@")
 _URL = re.compile(r"\A([a-zA-Z][a-zA-Z0-9+.-]{0,20}://[^\s?]*\?)(\S+)\Z")

@@ -154,3 +154,21 @@ def test_its_end_while_a_command_runs_is_told(home: dict[str, str]) -> None:
     assert toolmend(home, "start", "--port", "0").returncode == 0
     run = toolmend(home, "run", "--", sys.executable, "-m", "toolmend", "stop")
     assert "toolmend: the proxy in the background ended while the command ran" in run.stderr
+
+
+def test_no_key_lies_in_its_log(home: dict[str, str], upstream: Upstream) -> None:
+    """mitmdump prints URLs, cut to a terminal's width: those that are short, and all where somebody exports COLUMNS."""
+    assert toolmend({**home, "COLUMNS": "300"}, "start", "--port", 0).returncode == 0
+    now = status(home)
+    for path in ("v1/x?alt=sse&key=hunter2hunter2", "v1/sk-Ab9Cd8Ef7Gh6Ij5Kl4Mn3Op2"):
+        with socket.create_connection(("127.0.0.1", int(str(now["port"])))) as client:
+            line = f"GET http://localhost:{upstream.port}/{path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+            client.sendall(line.encode())
+            while client.recv(65536):
+                pass
+    assert toolmend(home, "stop").returncode == 0
+    log = Path(str(now["log"])).read_text()
+    assert f"GET http://localhost:{upstream.port}/v1/x?alt=sse&key=[REDACTED]" in log
+    assert f"GET http://localhost:{upstream.port}/v1/[REDACTED]" in log
+    assert "hunter2" not in log
+    assert "Ab9Cd8" not in log

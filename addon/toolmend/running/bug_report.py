@@ -22,7 +22,7 @@ from .. import __version__
 from ..config import layers
 from ..config.checks import SettingsError
 from ..recordings.secret_scan import Finding, credentials, scan
-from ..redaction import Redactor
+from ..redaction import Redactor, keyless
 
 PACKAGES = ("mitmproxy", "cryptography", "h11", "h2", "brotli", "zstandard", "click", "rich", "orjson", "aioquic")
 """What a stream goes through, or a command."""
@@ -48,7 +48,7 @@ def collect(doctor: Mapping[str, Any], log: str, recording: Mapping[str, bytes],
     files = {name: _json(redactor.value(value)) for name, value in given.items()}
     if log:
         files["log.txt"] = "".join(log.splitlines(keepends=True)[-LINES:]).encode(errors="replace")
-        files["log.txt"] = redactor.text(files["log.txt"].decode()).encode()
+        files["log.txt"] = redactor.text(keyless(files["log.txt"].decode())).encode()
     home = str(Path.home()).encode()
     files = {name: data.replace(home, b"~") for name, data in files.items()}
     return files | {f"recording/{name}": data for name, data in recording.items()}

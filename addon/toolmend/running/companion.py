@@ -5,6 +5,7 @@
 Rule of this file: it changes nothing of what is said. It writes a line to the log when all is at work, for an LLM answer and for
 a warning, with the sums since the start: that is all that `toolmend run` and `toolmend status` read. It is loaded behind
 main.py, whose notes in the flows it counts, and whose routes are decided when its own hooks are called.
+What mitmdump prints has no key in it: the log of `toolmend start` lies on the disk.
 """
 
 import asyncio
@@ -14,6 +15,7 @@ import os
 import sys
 from collections import Counter
 from itertools import pairwise
+from typing import IO
 from weakref import WeakSet
 
 from mitmproxy import ctx, flow, http
@@ -21,6 +23,7 @@ from mitmproxy.proxy.mode_specs import UpstreamMode
 
 from toolmend import facts, framing
 from toolmend.config.checks import suggestion
+from toolmend.redaction import keyless
 from toolmend.running.company import UnusableError, company, is_direct
 from toolmend.running.tally import MARK
 
@@ -31,6 +34,19 @@ KEPT, LONG = 5, 300
 
 SAID = "Client TLS handshake failed"
 """What mitmproxy warns of, and interception.py says better."""
+
+
+class Keyless:
+    """Where mitmdump prints what passes, without keys."""
+
+    def __init__(self, out: IO[str]) -> None:
+        self.out = out
+
+    def write(self, text: str) -> int:
+        return self.out.write(keyless(text))
+
+    def flush(self) -> None:
+        self.out.flush()
 
 
 class Companion(logging.Handler):
@@ -54,6 +70,8 @@ class Companion(logging.Handler):
                 return
         logging.getLogger("mitmproxy.proxy.server").setLevel(logging.WARNING)  # two lines for each connection
         logging.getLogger().addHandler(self)
+        if dumper := ctx.master.addons.get("dumper"):  # type: ignore[no-untyped-call]
+            dumper.outfp = Keyless(dumper.outfp)
         try:
             found = company(os.environ)
         except UnusableError:
@@ -64,6 +82,9 @@ class Companion(logging.Handler):
 
     def done(self) -> None:
         logging.getLogger().removeHandler(self)
+        dumper = ctx.master.addons.get("dumper")  # type: ignore[no-untyped-call]
+        if dumper and isinstance(dumper.outfp, Keyless):
+            dumper.outfp = dumper.outfp.out
 
     def emit(self, record: logging.LogRecord) -> None:
         text = record.getMessage().removeprefix("toolmend: ").partition("\n")[0][:LONG]
