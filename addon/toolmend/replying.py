@@ -90,10 +90,13 @@ def keyless(routed: Routed, stream: Stream) -> Stream:
     XX: an error that comes in two chunks, or is no JSON, passes as it is, where the stream is one of the client's own API.
     """
     key = routed.route.key.encode()
+    core = _spelled(key)[0]
 
     def call(data: bytes) -> bytes | list[bytes]:
         out = stream(data)
-        return _lines_masked(out, key) if isinstance(out, bytes) else [_lines_masked(part, key) for part in out]
+        if isinstance(out, bytes):
+            return _lines_masked(out, key) if core in out else out
+        return [_lines_masked(part, key) for part in out]
 
     return call if key else stream
 
