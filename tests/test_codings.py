@@ -287,6 +287,15 @@ def test_a_break_behind_whole_pieces_costs_only_the_last_one(encoding: str) -> N
     assert raised.value.decoded == TEXT * 100
 
 
+@pytest.mark.parametrize("encoding", ["gzip", "deflate", "br", "zstd"])
+def test_what_broke_stays_broken(encoding: Coding) -> None:
+    undo = decoder(encoding)
+    assert undo
+    for _ in range(2):
+        with pytest.raises(CodingError):
+            undo.feed(b"\xff\x00 no coding at all")
+
+
 @pytest.mark.parametrize("broken", [False, True])
 @pytest.mark.parametrize("encoding", ["gzip", "deflate", "br", "zstd", "gzip, br"])
 def test_windows_go_with_the_last_who_has_them(encoding: str, *, broken: bool) -> None:

@@ -169,6 +169,8 @@ SHAPES = [
     (b"[]", "[]"),
     (b'{"error":{}}', '{"error":{}}'),
     (b'{"error_code":1,"error_msg":"a"}', "a"),
+    (b'{"error":"{a"}', "{a"),
+    (b'{"error":"{\\"message\\":\\"a\\"}"}', "a"),
     (b'{"base_resp":{"status_code":1002,"status_msg":"a"}}', "a"),
     (b"null", "null"),
     (b'"a"', "a"),

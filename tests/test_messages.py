@@ -554,6 +554,12 @@ def test_arguments_of_a_call_that_stopped_behind_another_block() -> None:
     assert play(Loop, [sse(two)]) == sse(two)
 
 
+def test_a_whole_message_within_a_stream_says_nothing() -> None:
+    """What it holds was said, or will be."""
+    whole = {"type": "message", "id": "msg_2", "role": "assistant", "content": [{"type": "text", "text": "Hi"}], "stop_reason": "end_turn"}
+    assert decoded(sse([*A[:-2], whole, *A[-2:]]))[0] == decoded(sse(A))[0]
+
+
 def test_what_comes_behind_the_end_is_not_ours() -> None:
     """Clients that stop there never see it, and to others it is what the upstream says."""
     again = [*({**event, "index": 1} for event in tool("t0", "get_weather", CITY)), *messages(stop="tool_use")[-2:]]

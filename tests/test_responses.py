@@ -395,6 +395,7 @@ INCOMPLETE = {**DONE, "status": "incomplete"}
         ({"type": "response.done", "response": DONE}, Finish("stop")),
         ({"type": "response.done", "response": INCOMPLETE}, Finish("length")),
         ({"type": "response.failed", "response": FAILED}, StreamError("rate_limit_exceeded", "Slow down.", 429)),
+        ({"type": "response.failed", "error": {"message": "no"}}, StreamError("error", "no")),
         ({"type": "response.failed", "response": {}}, StreamError("failed", "The upstream's answer is failed.")),
         ({"type": "error", "code": "server_error", "message": "no", "param": None}, StreamError("server_error", "no", 500)),
         ({"type": "error", "error": {"type": "overloaded", "message": "no", "code": 503}}, StreamError("overloaded", "no", 503)),
@@ -406,6 +407,40 @@ def test_ends(last: dict[str, Any], event: Event) -> None:
     events = events_of([*turn(TEXT, end=None), last, *turn(TEXT)])  # nothing counts behind the end
     assert event in events
     assert isinstance(events[-1], StreamError if isinstance(event, StreamError) else MessageEnd)
+
+
+AT = {"item_id": "msg_0", "output_index": 0, "content_index": 0}
+ODDITIES: dict[str, list[dict[str, Any]]] = {
+    "a delta that is a number": [{"type": "response.output_text.delta", **AT, "delta": 5}],
+    "a response that is not there": [{"type": "response.in_progress"}],
+    "a response that is a number": [{"type": "response.in_progress", "response": 5}, {"type": "response.queued", "response": 5}],
+    "an item of another kind without a place": [{"type": "response.output_item.added", "item": {"type": "x", "id": "x_1"}}],
+}
+
+
+@pytest.mark.parametrize("name", ODDITIES)
+@pytest.mark.parametrize("leaks", [False, True])
+def test_events_that_say_nothing(name: str, *, leaks: bool) -> None:
+    """Whether they stay is all one; what the others say is said."""
+    first, *rest = message(0, [*(LEAK if leaks else ()), "Hi", " you"])
+    at = len(rest) - 3
+    answer = read(mended(body_of(turn([first, *rest[:at], *ODDITIES[name], *rest[at:]]))))
+    assert (answer.text, answer.calls) == (("Look: Hi you", [GET]) if leaks else ("Hi you", []))
+
+
+@pytest.mark.parametrize("kept", [2, 3])
+def test_thoughts_whose_part_nobody_announced_are_ended_as_they_began(kept: int) -> None:
+    """`kept`: of the events of their item: all but its end, or its `done` as well."""
+    added, *rest = without(reasoning(0, ["Hm"]), "nothing")
+    bare = [added, *(event for event in rest if "_part." not in event["type"])][:kept]
+    answer = read(mended(body_of([*turn(bare, message(1, [*LEAK]), end=None), "data: [DONE]\n\n"])))
+    assert (answer.reasoning, answer.text, answer.calls) == ("Hm", "Look: ", [GET])
+
+
+def test_what_is_said_of_another_part_is_said_beside_it() -> None:
+    first, *rest = TEXT
+    other = {"type": "response.output_text.done", **AT, "content_index": 3, "text": "Bye"}
+    assert folded(turn([first, *rest[:-3], other, *rest[-3:]])).text == "Hi youBye"
 
 
 def test_done_ends_a_stream_without_a_last_event() -> None:
