@@ -65,7 +65,7 @@ def _bug(box: Box) -> None:
 
 
 def _no_disk(box: Box) -> None:
-    box.patch.setattr("pathlib.Path.touch", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+    box.patch.setattr("pathlib.Path.touch", lambda *_, **__: (_ for _ in ()).throw(OSError(28, "No space left on device")))
 
 
 def _deaf(box: Box) -> None:

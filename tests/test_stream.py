@@ -438,7 +438,7 @@ def test_a_coding_that_breaks_is_told_in_the_clients_api(api: str) -> None:
 
 def test_lines_are_never_empty() -> None:
     """Ollama's clients fail at one."""
-    body = b'{"message": {"content": "Hi"}}\n{"mess'
+    body = b'{"message": {"role": "assistant", "content": "Hi"}}\n{"mess'
     tool = {"type": "function", "function": {"name": "x"}}
     callable_, _ = mend(Pipeline({"tools": [tool]}, source="ollama", target="ollama"), "gzip")
     assert play(callable_, [coded(body), b"\xff" * 50]) == body + b"\n" + BROKEN["ollama"]
