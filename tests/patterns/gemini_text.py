@@ -41,23 +41,24 @@ def wild(text: str, seed: int, calls: list[tuple[str | None, str, str]] = BOTH, 
     return Pattern(REQUEST, pieces(text, seed), calls, **{"rules": RULES, **more})
 
 
+FAMILIES = (
+    (
+        "gemini", gemini, HARD,
+        ("It is `call:default_api:get_time{zone:UTC}`, call:default_api:rm{path:/}, call:default_api:get_time, call:get_time{}, "
+        "<call:default_api: and declaration:default_api:get_time; print(default_api.get_time(zone='UTC')) <call:default_ap"),
+    ),
+    (
+        "tool_code", tool_code, HARD_CODE,
+        ("So: print(default_api.get_time(zone='UTC')), or\nprint(default_api.rm(path='/'))\n```tool_code\nzone = 1\n```\n"
+        "print(default_api.get_time(\"UTC\"))\n`<tool_code>`\n```python\nprint(default_api.get_time(zone='UTC'))\n```\n<tool_co"),
+    ),
+)  # fmt: skip
+
 PATTERNS: dict[str, Pattern] = {
     **{
         name: pattern
-        for name, pattern in family(
-            "gemini", gemini, HARD, model=GEMINI,
-            prose="It is `call:default_api:get_time{zone:UTC}`, call:default_api:rm{path:/}, call:default_api:get_time, call:get_time{}, "
-            "<call:default_api: and declaration:default_api:get_time; print(default_api.get_time(zone='UTC')) <call:default_ap",
-        ).items()
-        if not name.endswith("-in-reasoning")
-    },
-    **{
-        name: pattern
-        for name, pattern in family(
-            "tool_code", tool_code, HARD_CODE, model=GEMINI,
-            prose="So: print(default_api.get_time(zone='UTC')), or\nprint(default_api.rm(path='/'))\n```tool_code\nzone = 1\n```\n"
-            "print(default_api.get_time(\"UTC\"))\n`<tool_code>`\n```python\nprint(default_api.get_time(zone='UTC'))\n```\n<tool_co",
-        ).items()
+        for dialect, write, hard, said in FAMILIES
+        for name, pattern in family(dialect, write, hard, model=GEMINI, prose=said).items()
         if not name.endswith("-in-reasoning")
     },
     "code-in-tags": code("<tool_code>\nprint(read_file(limit=20, path='a.md'))\nget_time(zone = \"UTC\")\n</tool_code> ok", 9, content=" ok"),
