@@ -13,9 +13,9 @@ byte that is no blank.
 
 import re
 
-from ..events import Event
 from ..sse import MAX_EVENT, Decoder, ServerSentEvent
 from ..value import value
+from .bent import BentEvent
 
 _BLANKS = b" \t\r\n\xef\xbb\xbf"
 _ENDS = (b"\n\n", b"\r\n\r\n", b"\r\r")
@@ -45,15 +45,8 @@ class Element(ServerSentEvent):
 
 
 @value
-class Bent(ServerSentEvent):
-    """An event in a form that Google's SDKs do not read. `told`: what it says, unless that needs mending, too."""
-
-    told: tuple[Event, ...] | None = None
-
-    @property
-    def plain(self) -> bytes:
-        """It in theirs; nothing where it has no data."""
-        return self.with_data(self.data) if self.data else b""
+class Bent(BentEvent):
+    """An event in a form that Google's SDKs do not read."""
 
     def with_data(self, data: bytes) -> bytes:
         """The event with other data, and nothing beside it."""

@@ -9,9 +9,9 @@ where another follows.
 from json import JSONDecoder
 
 from .. import json_text
-from ..events import Event
 from ..sse import BOM, MAX_EVENT, ServerSentEvent
 from ..value import value
+from .bent import BentEvent
 
 _BLANKS = b" \t\r\n"
 _AROUND = _BLANKS + BOM
@@ -34,15 +34,8 @@ class Line(ServerSentEvent):
 
 
 @value
-class Bent(Line):
-    """A line in a form that Ollama's SDKs do not read. `told`: what it says, unless that needs mending, too."""
-
-    told: tuple[Event, ...] | None = None
-
-    @property
-    def plain(self) -> bytes:
-        """It in theirs; nothing where it has no data."""
-        return self.with_data(self.data) if self.data else b""
+class Bent(BentEvent, Line):
+    """A line in a form that Ollama's SDKs do not read."""
 
 
 def is_plain(sse: ServerSentEvent) -> bool:
