@@ -234,7 +234,7 @@ class Toolmend:
             call.coding = encoding
             framing.reframe(flow, response, last=call.pipeline.lets_go)
         # a method is called faster than an object that has one
-        sent = replying.keyless(call.routed, call.stream.__call__) if call.routed else call.stream.__call__
+        sent = replying.without_key(call.routed, call.stream.__call__) if call.routed else call.stream.__call__
         call.sent = response.stream = self.bodies.keep(sent) if bodies.wanted() else sent
         _let_go_at_a_break(call, flow)
 

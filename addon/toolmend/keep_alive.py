@@ -22,7 +22,7 @@ _BEGIN = rb"data:(?:(?<=\Adata:)|(?<=\n\ndata:)|(?<=\r\rdata:)|(?<=\n\r\ndata:))
 _WHOLE = re.compile(_BEGIN + rb"(?:(:[^\r\n]{0,%d})|null)?(\r\n|\n|\r(?!\n))(?(1)(?:\2)?|\2)" % MAX_LINE)
 _CUT = re.compile(_BEGIN + rb"(?::[^\r\n]{0,%d}|n(?:u(?:ll?)?)?)?(?:\r\n|\n|\r)?\r?\Z" % MAX_LINE)
 _NAME = b"data:"
-_COMMENT = re.compile(rb":[^\r\n]*(?:\n\n|\r\n\r\n)")
+_COMMENT = re.compile(rb"(?<![^\r\n]):[^\r\n]*+(?:\n\n|\r\n\r\n)")  # at the beginning of a line, or each colon is one
 _LINES = (b":", b"event:", b"id:", b"retry:")
 _BLANK_LINE = (b"\n\n", b"\r\r", b"\n\r\n")
 

@@ -83,7 +83,7 @@ def relabel(routed: Routed, response: http.Response, *, streamed: bool) -> None:
     _set_headers(response, [("content-type", kind), *_passed(routed, response), *kept])
 
 
-def keyless(routed: Routed, stream: Stream) -> Stream:
+def without_key(routed: Routed, stream: Stream) -> Stream:
     """A stream's callable whose errors have `*` for the route's key, as the recording has it.
 
     What a model says stays: it knows no key, and that of a local server is a word such as `lm-studio`.
