@@ -51,6 +51,8 @@ def assistant(*blocks: Any) -> dict[str, Any]:
 
 
 HI = user("Hi")
+AGAIN = f"call_{sha256(b'a').hexdigest()[:32]}"
+"""What becomes of a second call `a`."""
 
 type Row = tuple[str, list[dict[str, Any]], list[dict[str, Any]], list[str]]
 CALLED = {"role": "assistant", "content": None, "tool_calls": [call()]}
@@ -165,6 +167,15 @@ MESSAGES: list[Row] = [
         [assistant(use()), HI],
         [CALLED, told("Error: there is no result of this call."), HI],
         ["toolu_1 of get_weather had no result"],
+    ),
+    (
+        "the result of a call whose id an earlier one has that had none",
+        [assistant(use("a")), HI, assistant(use("a")), user(result("A", "a"))],
+        [
+            *({"role": "assistant", "content": None, "tool_calls": [call("a")]}, told("Error: there is no result of this call.", "a")),
+            *(HI, {"role": "assistant", "content": None, "tool_calls": [call(AGAIN)]}, told("A", AGAIN)),
+        ],
+        ["a of get_weather had no result"],
     ),
     ("a result without a call", [HI, user(result())], [user(text("Hi"), text("Result of a tool:"), text("Sunny"))], ["has no call"]),
     (

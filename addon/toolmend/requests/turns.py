@@ -6,6 +6,7 @@ Rule of this file: the results of an assistant's calls are the turn behind it, o
 without a result gets one that says so; a result without a call is the user's text. Turns of the same role are one.
 """
 
+from collections import deque
 from collections.abc import Iterable
 from dataclasses import replace
 from itertools import groupby
@@ -57,16 +58,17 @@ def _merged(turns: Iterable[Turn]) -> Iterable[Turn]:
 
 def _adjacent(turns: tuple[Turn, ...], notes: list[str]) -> Iterable[Turn]:
     results: dict[int, ToolResult] = {}  # by the identity of the call
-    waiting: dict[str, list[ToolUse]] = {}
+    waiting: dict[str, deque[ToolUse]] = {}  # those of the last turn in front: the ids of many count anew from 0
     orphans: set[int] = set()
     for turn in turns:
-        for part in turn.parts:
+        for part in reversed(turn.parts):
             if isinstance(part, ToolUse):
-                waiting.setdefault(part.id, []).append(part)
-            elif isinstance(part, ToolResult):
+                waiting.setdefault(part.id, deque()).appendleft(part)
+        for part in turn.parts:
+            if isinstance(part, ToolResult):
                 calls = waiting.get(part.id)
                 if calls:
-                    results[id(calls.pop(0))] = part
+                    results[id(calls.popleft())] = part
                 else:
                     orphans.add(id(part))
     for turn in turns:
