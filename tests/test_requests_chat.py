@@ -56,6 +56,7 @@ MESSAGES: list[tuple[str, list[dict[str, Any]], list[dict[str, Any]], list[str]]
     ("breakpoints", [says("user", [text("a", cache_control={"type": "ephemeral"})])], [says("user", [text("a", cache_control={"type": "ephemeral"})])], []),
     ("an image's data", [says("user", [{"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0K"}}])], [says("user", [PNG])], []),
     ("an image's data, with a charset", [says("user", [{"type": "image_url", "image_url": {"url": "data:image/png;charset=x;base64,iVBORw0K", "detail": "auto"}}])], [says("user", [PNG])], []),
+    ("an image's type by another name", [says("user", [{"type": "image_url", "image_url": {"url": "data:image/jpg;base64,/9j/"}}])], [says("user", [{"type": "image", "source": {"type": "base64", "media_type": "image/jpeg", "data": "/9j/"}}])], []),
     ("an image's address", [says("user", [{"type": "image_url", "image_url": "https://e.com/a.png"}])], [says("user", [{"type": "image", "source": {"type": "url", "url": "https://e.com/a.png"}}])], []),
     ("an image's detail", [says("user", [{"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0K", "detail": "high"}}])], [says("user", [PNG])], ["detail"]),
     ("a PDF", [says("user", [{"type": "file", "file": {"filename": "A", "file_data": PDF}}])], [says("user", [{"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": "JVBERi0x"}, "title": "A"}])], []),

@@ -227,9 +227,21 @@ MESSAGES: list[Row] = [
     ),
     (
         "what else a tool may give",
-        [assistant(use()), user(result([{"type": "tool_reference", "tool_name": "x"}, {"type": "search_result", "title": "T", "content": []}]))],
+        [assistant(use()), user(result([{"type": "hologram"}, {"type": "search_result", "title": "T", "content": []}]))],
         [CALLED, told("T")],
-        ["tool_reference"],
+        ["hologram"],
+    ),
+    (
+        "tools that a search for tools has found",
+        [assistant(use()), user(result([{"type": "tool_reference", "tool_name": "x"}, {"type": "tool_reference", "tool_name": "y"}]))],
+        [CALLED, {**told(""), "content": [text("Found the tool: x"), text("Found the tool: y")]}],
+        [],
+    ),
+    (
+        "what is left of a conversation that was compacted",
+        [assistant({"type": "compaction", "content": "They said Hi."}, text("Ok")), HI],
+        [assistant(text("They said Hi."), text("Ok")), HI],
+        [],
     ),
     (
         "what the provider's own tools did",

@@ -35,6 +35,10 @@ INVALID = "INVALID_JSON"
 """The member for it, by Anthropic's documentation of fine-grained tool streaming."""
 
 
+_OTHER_NAMES = {"image/jpg": "image/jpeg"}
+"""Of types of images, that OpenAI takes and Anthropic refuses."""
+
+
 def short(blocks: list[dict[str, Any]]) -> str | list[dict[str, Any]]:
     """A text alone is a string."""
     return str(blocks[0]["text"]) if len(blocks) == 1 and blocks[0].keys() == {"type", "text"} else blocks
@@ -86,7 +90,7 @@ def _image(image: Image, notes: list[str]) -> list[dict[str, Any]]:
     if image.detail not in ("", "auto"):
         tell(notes, "`detail` of an image is left out: Messages has no such field")
     if image.data:
-        source = {"type": "base64", "media_type": image.media_type, "data": image.data}
+        source = {"type": "base64", "media_type": _OTHER_NAMES.get(image.media_type, image.media_type), "data": image.data}
     elif image.url:
         source = {"type": "url", "url": image.url}
     else:

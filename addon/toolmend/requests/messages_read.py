@@ -174,12 +174,17 @@ def _result(content: Any, notes: list[str]) -> tuple[Text | Image | Document, ..
 
 def as_text(block: Object) -> str:
     """A block that only Messages has, as text; empty where it cannot be told."""
-    if block.get("type") != "search_result":
-        return ""
-    content = block.get("content")
-    texts = [entry.get("text") for entry in content if isinstance(entry, Mapping)] if isinstance(content, list) else []
-    lines = [block.get("title"), block.get("source"), *texts]
-    return "\n".join(line for line in lines if isinstance(line, str) and line)
+    match block:
+        case {"type": "tool_reference", "tool_name": str(name)}:
+            return f"Found the tool: {name}"
+        case {"type": "compaction", "content": str(summary)}:
+            return summary
+        case {"type": "search_result"}:
+            content = block.get("content")
+            texts = [entry.get("text") for entry in content if isinstance(entry, Mapping)] if isinstance(content, list) else []
+            lines = [block.get("title"), block.get("source"), *texts]
+            return "\n".join(line for line in lines if isinstance(line, str) and line)
+    return ""
 
 
 def _image(block: Object, notes: list[str]) -> Part:

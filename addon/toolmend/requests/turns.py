@@ -66,9 +66,9 @@ def _adjacent(turns: tuple[Turn, ...], notes: list[str]) -> Iterable[Turn]:
                 waiting.setdefault(part.id, deque()).appendleft(part)
         for part in turn.parts:
             if isinstance(part, ToolResult):
-                calls = waiting.get(part.id)
-                if calls:
-                    results[id(calls.popleft())] = part
+                unanswered = waiting.get(part.id)
+                if unanswered:
+                    results[id(unanswered.popleft())] = part
                 else:
                     orphans.add(id(part))
     for turn in turns:
