@@ -71,8 +71,8 @@ def forwarded(client: str, upstream: str) -> Iterator[tuple[str, list[str]]]:
                 yield f"{name} ({host})", [str(error)]
             else:
                 more = {"custom": sorted(made.custom), "names": dict(made.names), "stop": made.stop}
-                request = json.dumps({**made.request, **{key: value for key, value in more.items() if value}})
-                yield f"{name} ({host})", [request, *made.notes]
+                said = json.dumps({**made.request, **{key: value for key, value in more.items() if value}})
+                yield f"{name} ({host})", [said, *made.notes]
 
 
 # answers
