@@ -286,6 +286,17 @@ FIELDS: list[tuple[str, str, str, dict[str, Any], dict[str, Any], list[str]]] = 
     ("system blocks", OPENAI, "m", {"system": [text("a"), text("b")]}, {"messages": [{"role": "system", "content": [text("a"), text("b")]}, HI]}, []),
     ("system blocks joined", VLLM, "m", {"system": [text("a"), text("b")]}, {"messages": [{"role": "system", "content": "a\n\nb"}, HI]}, []),
     (
+        "what Claude Code is billed by",
+        VLLM, "m", {"system": [text("x-anthropic-billing-header: cc_version=2.1.177.01c; cc_entrypoint=cli; cch=36ee5;"), text("Be", cache_control=CACHE)]},
+        {"messages": [{"role": "system", "content": "Be"}, HI]}, ["billing", "cache_control"],
+    ),
+    (
+        "what Claude Code is billed by, in front of its prompt",
+        VLLM, "m", {"system": "x-anthropic-billing-header: cch=36ee5;\nBe"}, {"messages": [{"role": "system", "content": "Be"}, HI]}, ["billing"],
+    ),
+    ("what Claude Code is billed by, alone", VLLM, "m", {"system": "x-anthropic-billing-header: cch=36ee5;"}, {"messages": [HI]}, ["billing"]),
+    ("what is said of it stays", VLLM, "m", {"system": "An x-anthropic-billing-header: is one"}, {"messages": [{"role": "system", "content": "An x-anthropic-billing-header: is one"}, HI]}, []),
+    (
         "the system only leads",
         VLLM, "m", {"messages": [HI, {"role": "system", "content": "Be"}]},
         {"messages": [user("Hi\n\n<system-reminder>\nBe\n</system-reminder>")]}, [],

@@ -479,6 +479,18 @@ def test_the_same_api_at_another_host_is_mended_as_ever(routed: Routes) -> None:
     assert "set-cookie" not in flow.response.headers
 
 
+@pytest.mark.parametrize("to", ["https://api.anthropic.com/v1/messages", "https://llm.invalid/anthropic/v1/messages"])
+def test_what_claude_code_is_billed_by_goes_to_anthropic_alone(routed: Routes, to: str) -> None:
+    """Where it comes to others, the beginning of the prompt is another one each time."""
+    be = {"type": "text", "text": "Be"}
+    system = [{"type": "text", "text": "x-anthropic-billing-header: cc_version=2.1.177; cc_entrypoint=cli; cch=36ee5;"}, be]
+    body = json.loads(BODY) | {"system": system}
+    flow = post(json.dumps(body).encode())
+    routed(to=to).ask(flow)
+    assert flow.request.url == to
+    assert json.loads(flow.request.content or b"")["system"] == (system if "anthropic.com" in to else [be])
+
+
 def test_an_upstream_that_breaks_off(routed: Routes) -> None:
     flow = post()
     proxy = routed()

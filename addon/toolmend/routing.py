@@ -21,6 +21,7 @@ from .ids import new_call_id
 from .local_answers import Answer, Asked, answer
 from .providers import PROFILES, Profile, profile_for
 from .requests import RequestError, Translated
+from .requests.billing import unbilled
 from .requests.prompted import template_for
 from .requests.translate import translate
 from .routes import Api, Origin, Route, match
@@ -119,7 +120,7 @@ def redirect(
     to = route.to
     profile = profile_for(route.use_model or request.get("model"), to.netloc, providers)
     translated = translate(
-        request,
+        unbilled(request, to.netloc) if client == route.upstream == "messages" else request,
         client,
         route.upstream,
         model=route.use_model,

@@ -12,6 +12,7 @@ from typing import Any
 
 from .. import tools
 from . import RequestError, Translated, chat, messages, responses
+from .billing import unbilled
 from .conversation import Conversation, Tool
 from .custom import as_functions
 from .fields import tell
@@ -67,11 +68,14 @@ def _translate(
     request: Mapping[str, Any], client: str, upstream: str, model: str, host: str, template: str, *, system_role: bool
 ) -> Translated:
     same = client == upstream
+    notes: list[str] = []
     if same and not (template and client in APIS):
         return _same(request, upstream, model, host)
+    if client == "messages" and not same and (bare := unbilled(request, host)) is not request:
+        tell(notes, "`x-anthropic-billing-header` in front of the system's text is left out: it is for Anthropic alone")
+        request = bare
     if client == "chat" and not same and request.get("n") not in (None, 1):
         raise RequestError("`n` is more than 1: this upstream gives one answer")
-    notes: list[str] = []
     conversation = APIS[client][0](request, notes)
     conversation = replace(conversation, model=model or conversation.model)
     quirks = quirks_for(upstream, host, conversation.model)
