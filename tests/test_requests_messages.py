@@ -302,6 +302,11 @@ FIELDS: list[tuple[str, str, str, dict[str, Any], dict[str, Any], list[str]]] = 
         {"messages": [user("Hi\n\n<system-reminder>\nBe\n</system-reminder>")]}, [],
     ),
     (
+        "the system only leads Qwen, wherever it is served",
+        ROUTER, "qwen/qwen3.6-35b-a3b", {"system": "a", "messages": [{"role": "system", "content": "b"}, HI, {"role": "system", "content": "Be"}]},
+        {"messages": [{"role": "system", "content": [text("a"), text("b")]}, user(text("Hi"), text("<system-reminder>\nBe\n</system-reminder>"))]}, [],
+    ),
+    (
         "breakpoints go",
         OPENAI, "m", {"system": [text("a", cache_control=CACHE)], "tools": [{**TOOL, "cache_control": CACHE}], "cache_control": CACHE},
         {"messages": [{"role": "system", "content": "a"}, HI], "tools": [FUNCTION], "cache_control": None}, ["cache_control"],

@@ -478,6 +478,27 @@ CODEX = {
 }
 
 
+@pytest.mark.parametrize("upstream", ["chat", "messages"])
+def test_codex_where_the_system_speaks_once(upstream: str) -> None:
+    """The templates of Qwen, Mistral and others refuse a second message of the system, or pass over it."""
+    request = translate(CODEX, "responses", upstream, model="qwen3.6", host="127.0.0.1:8000").request
+    roles = [message["role"] for message in request["messages"]]
+    if upstream == "chat":
+        assert request["messages"][0] == {"role": "system", "content": "You are a coding agent.\n\n<permissions>"}
+        assert roles[1:] == ["user", "assistant", "tool", "tool", "user", "assistant", "tool", "user"]
+    else:
+        assert request["system"] == [{"type": "text", "text": "You are a coding agent."}, {"type": "text", "text": "<permissions>"}]
+        assert "system" not in roles
+
+
+def test_what_the_system_shows_later_on_is_shown_by_the_user() -> None:
+    given = [said("user", put("Hi")), said("developer", put("Look"), PNG_PART)]
+    request = translate({"model": "m", "input": given}, "responses", "chat", host="127.0.0.1:8000").request
+    shown = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBO"}}
+    reminder = "<system-reminder>\nLook\n</system-reminder>"
+    assert request["messages"] == [{"role": "user", "content": [*({"type": "text", "text": text} for text in ("Hi", reminder)), shown]}]
+
+
 def test_codex_at_a_chat_upstream() -> None:
     translated = translate(CODEX, "responses", "chat", model="deepseek-chat", host="api.deepseek.com")
     messages = translated.request["messages"]

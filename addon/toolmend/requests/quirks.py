@@ -115,6 +115,7 @@ ROWS = (
     _row(api="responses", parts=True, system_inside=True, custom_tools=True, tool_name=_ANY_NAME, tool_id="64"),
     # models, wherever they are served
     _row(models="*kimi*", tool_id="kimi"),
+    _row(api=_OPENAI_APIS, models="*qwen*", system_inside=False),  # its template refuses others (dynamo#10206, inspect_ai#3842)
     _row(api=_OPENAI_APIS, models=_REASONING_MODELS, max_tokens_field="max_completion_tokens", temperature=False, top_p=False,
          stops=0, thinking="reasoning_effort"),
     _row(api=_OPENAI_APIS, models="gpt-5 gpt-5-*", efforts=("minimal", "low", "medium", "high")),

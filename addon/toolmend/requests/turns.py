@@ -3,13 +3,14 @@
     assistant [a, b] · user · tool [b] · system        →    assistant [a, b] · tool [b's, a's: missing] · user [… reminder]
 
 Rule of this file: the results of an assistant's calls are the turn behind it, one for each call and in their order. A call
-without a result gets one that says so; a result without a call is the user's text. Turns of the same role are one.
+without a result gets one that says so; a result without a call is the user's text. Turns of the same role are one; those of
+the system, which only some upstreams take anywhere, are one where it has to come first.
 """
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import groupby
+from itertools import groupby, takewhile
 from operator import attrgetter, eq
 
 from .conversation import Conversation, Document, Image, Part, Text, ToolResult, ToolUse, Turn
@@ -21,7 +22,7 @@ _REMINDER = "<system-reminder>\n{}\n</system-reminder>"
 
 
 def tidied(conversation: Conversation, notes: list[str], *, system_inside: bool) -> Conversation:
-    """The conversation in order. Without `system_inside`, what the system says later on is the user's text."""
+    """The conversation in order. Without `system_inside`, the system speaks once; what it says later on is the user's text."""
     turns = conversation.turns
     if not system_inside:
         turns = tuple(_reminders(turns))
@@ -29,16 +30,24 @@ def tidied(conversation: Conversation, notes: list[str], *, system_inside: bool)
     return replace(conversation, turns=turns)
 
 
-def _reminders(turns: Iterable[Turn]) -> Iterable[Turn]:
-    leading = True
-    for turn in turns:
-        system = turn.role in ("system", "developer")
-        leading = leading and system
-        if system and not leading:
-            texts = tuple(Text(_REMINDER.format(part.text), part.cache) for part in turn.parts if isinstance(part, Text))
-            yield Turn("user", texts)
+def _reminders(turns: Sequence[Turn]) -> Iterable[Turn]:
+    """The templates of Qwen 3.5, Mistral and others refuse a second turn of the system, or pass over it."""
+    leading = list(takewhile(_is_system, turns))
+    if leading:
+        yield replace(leading[0], parts=tuple(part for turn in leading for part in turn.parts))
+    for turn in turns[len(leading) :]:
+        if _is_system(turn):
+            yield Turn("user", tuple(map(_reminder, turn.parts)))
         else:
             yield turn
+
+
+def _reminder(part: Part) -> Part:
+    return Text(_REMINDER.format(part.text), part.cache) if isinstance(part, Text) else part
+
+
+def _is_system(turn: Turn) -> bool:
+    return turn.role in ("system", "developer")
 
 
 def _merged(turns: Iterable[Turn]) -> Iterable[Turn]:
