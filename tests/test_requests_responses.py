@@ -409,6 +409,17 @@ def test_what_the_system_says_first_is_the_instructions() -> None:
         (Conversation(user="u" * 100), {"user": sha256(b"u" * 100).hexdigest()}, ""),
         (Conversation(format=Format("json_schema", SCHEMA)), {"text": {"format": {"type": "json_schema", "name": "answer", "schema": SCHEMA, "strict": False}}}, ""),
         (Conversation(tool_choice=ToolChoice("required"), parallel=False), {}, ""),  # nothing to choose from
+        *(
+            (Conversation(tools=(Tool("now", schema=given),)), {"tools": [{"type": "function", "name": "now", "parameters": taken, "strict": False}]}, "")
+            for given, taken in (  # OpenAI refuses an object that does not tell its properties
+                (None, None),
+                ({}, {"type": "object", "properties": {}}),
+                ({"type": "object"}, {"type": "object", "properties": {}}),
+                ({"type": "object", "additionalProperties": False}, {"type": "object", "additionalProperties": False, "properties": {}}),
+                ({"properties": {"a": {"type": "object"}}}, {"type": "object", "properties": {"a": {"type": "object"}}}),
+                ({"type": ["object", "null"]}, {"type": ["object", "null"]}),
+            )
+        ),
     ],
 )
 def test_what_is_written_for_others(conversation: Conversation, fields: dict[str, Any], note: str) -> None:

@@ -14,6 +14,7 @@ from . import RequestError
 from .conversation import Conversation, Other, Tool, ToolChoice
 from .fields import Object, an_object, flag, left_over, objects, string, tell
 from .quirks import Quirks
+from .schemas import of_object
 
 API = "responses"
 _FUNCTION = frozenset({"type", "name", "description", "parameters", "strict"})
@@ -111,7 +112,7 @@ def _tool(tool: Tool) -> dict[str, Any]:
             form = {"type": "grammar", **inner}
         return {**said, "format": dict(form)} if form else said
     # without `strict`, Responses would try to be
-    return {**said, "parameters": None if tool.schema is None else dict(tool.schema), "strict": bool(tool.strict)}
+    return {**said, "parameters": None if tool.schema is None else of_object(tool.schema), "strict": bool(tool.strict)}
 
 
 def _choice(choice: ToolChoice, kinds: Mapping[str, str]) -> str | dict[str, Any]:

@@ -16,8 +16,13 @@ _BY_NAME = ("properties", "$defs", "definitions", "patternProperties")
 
 def cleaned(schema: Object | None, formats: frozenset[str], notes: list[str]) -> dict[str, Any]:
     """The schema of a tool's parameters: that of an object in any case."""
-    node = _cleaned(schema or {}, formats, notes)
-    return node if "type" in node else {"type": "object", "properties": {}, **node}
+    return of_object(_cleaned(schema or {}, formats, notes))
+
+
+def of_object(schema: Object) -> dict[str, Any]:
+    """The schema as that of an object that tells its properties: OpenAI refuses any other for a tool."""
+    given = schema if "type" in schema else {"type": "object", "properties": {}, **schema}
+    return {**given, "properties": given.get("properties", {})} if given["type"] == "object" else dict(given)
 
 
 def _cleaned(node: Any, formats: frozenset[str], notes: list[str]) -> Any:
