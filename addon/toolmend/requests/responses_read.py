@@ -118,6 +118,9 @@ def _item(item: Object, names: Mapping[tuple[str, str], str], notes: list[str]) 
     match kind:
         case "message":
             return _message(item)
+        case "agent_message":  # of another agent of Codex', to this one
+            head = f"Message from {string(item, 'author')} to {string(item, 'recipient')}:"
+            return "user", [Text(head), *_parts(item.get("content"))]
         case "reasoning":
             return "assistant", [_thinking(item)]
         case "function_call":
