@@ -25,6 +25,7 @@ ITEMS: dict[str, dict[str, Any]] = {
     "function_call": {"arguments": ""},
     "custom_tool_call": {"input": ""},
     "reasoning": {"summary": []},
+    "tool_search_call": {"arguments": {}, "execution": "client"},
 }
 """What an item begins with, by its type."""
 
@@ -328,6 +329,10 @@ def _item(answer: Answer, item: dict[str, Any], *, broken: bool = False) -> None
         case "custom_tool_call":
             answer.check(isinstance(item.get("input"), str), f"a custom_tool_call with input {item.get('input')!r}")
             answer.calls.append(Call(item.get("call_id", ""), item.get("name", ""), str(item.get("input")), "custom"))
+        case "tool_search_call":
+            answer.check(isinstance(item.get("arguments"), dict) or status != "completed", f"a search for {item.get('arguments')!r}")
+            answer.check(item.get("execution") == "client", f"a search by {item.get('execution')!r}")
+            answer.calls.append(Call(item.get("call_id", ""), "tool_search", json.dumps(item.get("arguments")), "search"))
         case _:
             answer.faults.append(f"unknown item {kind}")
 

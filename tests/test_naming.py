@@ -27,7 +27,7 @@ CUSTOM = frozenset({"apply_patch", "sh"})
 
 def through(events: Sequence[Event], sizes: int = 1) -> list[Event]:
     """What comes out of frames of so many events."""
-    naming = Naming(NAMES, CUSTOM, SPACES)
+    naming = Naming(NAMES, CUSTOM, SPACES, search="tool_search")
     frames = [Frame(None, tuple(events[at : at + sizes])) for at in range(0, len(events), sizes)]
     out = [made for frame in frames for made in naming.feed(frame)]
     assert len(out) == len(frames)
@@ -55,6 +55,14 @@ CASES: dict[str, tuple[list[Event], list[Event]]] = {
     ),
     "the name of a custom tool, by the client": (
         call(ToolCallStart(0, "a", "sh"), '{"input":"ls"}'), call(ToolCallStart(0, "a", "sh", kind="custom"), "ls"),
+    ),
+    "a search for tools": (
+        call(ToolCallStart(0, "a", "tool_search"), '{"query"', ':"x"}'),
+        call(ToolCallStart(0, "a", "tool_search", kind="search"), '{"query":"x"}'),
+    ),
+    "a search that is broken off": (
+        [ToolCallStart(0, "a", "tool_search"), ToolCallDelta(0, '{"que'), MessageEnd()],
+        [ToolCallStart(0, "a", "tool_search", kind="search"), ToolCallDelta(0, '{"que'), MessageEnd()],
     ),
     "no arguments": (call(ToolCallStart(0, "a", "sh"), "{}"), call(ToolCallStart(0, "a", "sh", kind="custom"))),
     "what is held comes before the end": (

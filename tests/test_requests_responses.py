@@ -356,6 +356,38 @@ def test_tools_that_come_later_are_offered_too() -> None:
     assert read.turns == ()
 
 
+SEARCH = {"type": "tool_search", "execution": "client", "description": "Finds tools.", "parameters": SCHEMA}
+SEARCHED: list[dict[str, Any]] = [
+    {"type": "tool_search_call", "call_id": "call_1", "execution": "client", "status": "completed", "arguments": {"query": "files"}},
+    {"type": "tool_search_output", "call_id": "call_1", "execution": "client", "status": "completed", "tools": [NAMESPACE]},
+]
+
+
+@pytest.mark.parametrize("upstream", ["chat", "messages"])
+def test_a_search_for_tools_is_a_function(upstream: str) -> None:
+    """Codex keeps the tools of MCP servers back, and what it finds is offered from then on."""
+    nothing = [{**SEARCHED[0], "call_id": "call_2", "arguments": '{"query": "mail"}'}, {**SEARCHED[1], "call_id": "call_2", "tools": []}]
+    translated = translate({"model": "m", "tools": [SEARCH], "input": [said("user", put("Hi")), *SEARCHED, *nothing]}, "responses", upstream)
+    assert list(translated.tools.schemas) == ["tool_search", "mcp__files__read", "mcp__files__write"]
+    assert translated.notes == ()
+    messages = json.dumps(translated.request["messages"])
+    for words in ('\\"query\\":' if upstream == "chat" else '"query":', "Found the tools: mcp__files__read, mcp__files__write", "No tools were found."):
+        assert words in messages
+    assert "There is no result" not in messages
+
+
+@pytest.mark.parametrize("tool", [{**SEARCH, "execution": "server"}, {"type": "tool_search"}])
+def test_a_search_of_openai_is_left_out(tool: dict[str, Any]) -> None:
+    translated = translate({"model": "m", "tools": [tool], "input": "Hi"}, "responses", "chat")
+    assert "tools" not in translated.request and ["tool_search" in note for note in translated.notes] == [True]
+
+
+def test_a_search_gives_way_to_a_tool_of_its_name() -> None:
+    own = {"type": "function", "name": "tool_search", "parameters": SCHEMA, "strict": False}
+    translated = translate({"model": "m", "tools": [SEARCH, own], "input": "Hi"}, "responses", "chat")
+    assert len(translated.request["tools"]) == 1 and ["tool_search" in note for note in translated.notes] == [True]
+
+
 def test_what_is_left_out_is_told() -> None:
     notes: list[str] = []
     tool = {"type": "function", "name": "a", "parameters": None, "defer_loading": True, "allowed_callers": ["direct"]}

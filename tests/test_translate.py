@@ -17,6 +17,7 @@ from pydantic_core import to_jsonable_python
 import test_requests_chat
 import test_requests_messages
 from toolmend.requests import RequestError, translate
+from toolmend.requests.billing import unbilled
 from toolmend.requests.names import fitted
 from toolmend.requests.prompted import DEFAULT
 from toolmend.tools import of_chat, of_messages
@@ -37,6 +38,23 @@ def test_the_same_api_is_left_alone(api: str) -> None:
     assert list(translated.request.items()) == [*{**before, "model": "b"}.items()]
     assert (translated.names, translated.custom, translated.notes, translated.prompted) == ({}, frozenset(), (), False)
     assert request == before
+
+
+BILLED = {"type": "text", "text": "x-anthropic-billing-header: cch=1;"}
+
+
+@pytest.mark.parametrize("system", [None, 7, "Be", ["Be"], [], [{"type": "text", "text": 7}], [{"type": "text", "text": ""}]])
+def test_what_bills_nobody_is_the_very_request(system: Any) -> None:
+    request = {"model": "m", "system": system}
+    assert unbilled(request, "llm.example") is request
+
+
+def test_only_what_bills_goes() -> None:
+    """Whatever else is there is for the upstream to refuse."""
+    rest = [7, {"type": "text", "text": 7}, {"type": "text", "text": "Be"}]
+    assert unbilled({"system": [BILLED, *rest]}, "llm.example") == {"system": rest}
+    assert unbilled({"system": [BILLED]}, "llm.example") == {"system": []}
+    assert unbilled({"system": BILLED["text"]}, "llm.example") == {"system": ""}
 
 
 def test_the_tools_are_those_of_the_upstream() -> None:

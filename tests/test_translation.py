@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from openai.types.responses import ResponseToolSearchCall
 
 import legal
 from answers import is_object
@@ -523,6 +524,34 @@ def test_a_reason_of_chat_in_a_messages_stream_is_told_as_what_it_means(target: 
     same = play(lambda: pipeline("messages", "messages"), [body])
     assert (same == body) == (word == "error")  # which has no word there
     assert JUDGES["messages"].read(same).stop_reason == {"length": "max_tokens", "content_filter": "refusal"}.get(word, word)
+
+
+SEARCHING = {"model": "m", "input": "Hi", "tools": [{"type": "tool_search", "execution": "client", "parameters": {"type": "object"}}]}
+"""As Codex offers its search for tools."""
+
+
+@pytest.mark.parametrize("query", ['{"query":"calendar 日本","limit":2}', "{}"])
+@pytest.mark.parametrize("source", ["chat", "messages"])
+def test_a_search_for_tools_is_told_in_its_own_item(source: str, query: str) -> None:
+    """Codex ends its turn at a function call of that name."""
+    parts = [SAY, Asked("call_a", "tool_search", query), Asked("call_b", "tool_search", '{"query":"mail"}')]
+    translated(source, "responses", speak(source, parts, "tool_calls", SPENT), heard(parts, "tool_calls", SPENT), SEARCHING)
+    for make in ("message", "as_stream"):
+        out = getattr(pipeline(source, "responses", SEARCHING), make)(tell(source, parts, "tool_calls", SPENT))
+        answer = JUDGES["responses"].whole(out) if make == "message" else JUDGES["responses"].read(out)
+        check("responses", answer, heard(parts, "tool_calls", SPENT))
+        assert [call.kind for call in answer.calls] == ["search", "search"]
+    item = json.loads(pipeline(source, "responses", SEARCHING).message(tell(source, parts, "tool_calls", SPENT)))["output"][1]
+    assert item["arguments"] == json.loads(query) and item["id"].startswith("tsc_")
+    ResponseToolSearchCall.model_validate(item, strict=True)
+
+
+def test_a_search_for_tools_that_is_no_json_stays_text() -> None:
+    """The client tells the model that it is none."""
+    body = speak("chat", [Asked("call_a", "tool_search", '{"query"')], "length", SPENT)
+    answer = JUDGES["responses"].read(play(lambda: pipeline("chat", "responses", SEARCHING), [body]))
+    assert [(call.kind, call.value) for call in answer.calls] == [("search", '{"query"')]
+    assert (answer.stop_reason, answer.faults) == ("incomplete/max_output_tokens", [])
 
 
 @pytest.mark.parametrize("target", ["messages", "responses"])

@@ -23,7 +23,7 @@ from .providers import STANDARD, Profile, armed, profile_for
 from .reader import Reader
 from .requests import Translated
 from .requests.estimate import tokens
-from .tools import UNKNOWN, Tools, freeform, namespaces
+from .tools import SEARCH, UNKNOWN, Tools, freeform, namespaces, searches
 from .transformers.duplicates import Duplicates
 from .transformers.finish import FinishReason
 from .transformers.markup import Markup
@@ -176,7 +176,8 @@ def _naming(answer: Answer, *, written: bool) -> list[Naming]:
     """What puts calls by the client's names, if that may be needed."""
     spaces = namespaces(answer.request) if answer.target == "responses" else {}
     if answer.translated and written:
-        return [Naming(answer.translated.names, answer.translated.custom, spaces)]
+        search = SEARCH if answer.target == "responses" and searches(answer.request) else ""
+        return [Naming(answer.translated.names, answer.translated.custom, spaces, search=search)]
     if answer.target == "responses":
         return [Naming({}, freeform(answer.request), spaces, native=False)]
     return []

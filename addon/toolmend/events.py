@@ -55,6 +55,10 @@ class RefusalDelta:
     choice: int = 0
 
 
+type Kind = Literal["function", "custom", "search"]
+"""Of a call: its arguments are JSON, or bare text, or JSON by which the client of Responses searches for tools."""
+
+
 @value
 class ToolCallStart:
     """A call begins. `index` counts the calls of the choice, from 0; `extra` holds the provider's own fields."""
@@ -63,7 +67,7 @@ class ToolCallStart:
     id: str
     name: str
     choice: int = 0
-    kind: Literal["function", "custom"] = "function"
+    kind: Kind = "function"
     extra: Mapping[str, Any] | None = None
     in_text: bool = False
     in_reasoning: bool = False

@@ -174,6 +174,22 @@ def namespaces(request: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
     return found
 
 
+SEARCH = "tool_search"
+"""The type of the tool by which a client of Responses (Codex) finds those that it does not offer at once, and the name of the
+function that stands for it at an upstream of another API."""
+
+
+def is_search(tool: Mapping[str, Any]) -> bool:
+    """Whether it is such a tool, or a call or a result of it, of the client's: OpenAI has one of its own."""
+    return str(tool.get("type")).startswith(SEARCH) and tool.get("execution") == "client"
+
+
+def searches(request: Mapping[str, Any]) -> bool:
+    """Whether a Responses request offers it, and no other tool by its name."""
+    tools = [tool for _, tool in each_tool(request)]
+    return any(map(is_search, tools)) and not any(tool.get("name") == SEARCH for tool in tools)
+
+
 def joined(namespace: str, name: str) -> str:
     """A name with its namespace: `mcp__files` and `read` are `mcp__files__read`, as clients join them themselves."""
     return name if namespace in ("", "functions") else f"{namespace.removesuffix('__')}__{name}"

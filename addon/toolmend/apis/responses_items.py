@@ -15,6 +15,7 @@ from typing import Any
 from .. import json_text
 from ..events import (
     Event,
+    Kind,
     ReasoningDelta,
     ReasoningSeal,
     RefusalDelta,
@@ -24,11 +25,14 @@ from ..events import (
     ToolCallStart,
 )
 from ..seals import Seal
-from .responses_shapes import ARGUMENTS, CALLS, INPUT, PREFIXES, REFUSAL, SUMMARY, TEXT, Item, Part, Shape, encrypted
+from .responses_shapes import ARGUMENTS, CALLS, INPUT, PREFIXES, REFUSAL, SEARCHED, SUMMARY, TEXT, Item, Part, Shape, encrypted
 
 MAX_KEPT = 64 * 1024 * 1024
 """Characters of one response that are kept, for the `done` events and the last event say all of it again. The longest
 answer a model can give, some 10⁵ tokens, has less than one MiB."""
+
+
+_CALL: Mapping[Kind, Shape] = {"function": ARGUMENTS, "custom": INPUT, "search": SEARCHED}
 
 
 @dataclass(slots=True)
@@ -155,6 +159,9 @@ class Output:
         part, item.part = item.part, None
         if part is None:
             return
+        if part.shape is SEARCHED:
+            item.wire[SEARCHED.member] = _object("".join(part.pieces))
+            return
         shape, text, at = part.shape, "".join(part.pieces), item.at(part.shape)
         if not part.said:
             self.event(f"{shape.events}.done", **at, **{shape.member: text}, **shape.beside)
@@ -225,10 +232,12 @@ class Output:
         if not call_id or call_id in self._call_ids:
             call_id = self._new_id()
         self._call_ids.add(call_id)
-        shape = INPUT if start.kind == "custom" else ARGUMENTS
+        shape = _CALL[start.kind]
         namespace = (start.extra or {}).get("namespace")
-        extra = {"namespace": namespace} if isinstance(namespace, str) else {}
-        item = self._announce(shape.item, start.id, {"call_id": call_id, "name": start.name, **extra})
+        members = {"name": start.name, **({"namespace": namespace} if isinstance(namespace, str) else {})}
+        if shape is SEARCHED:
+            members = {"execution": "client"}
+        item = self._announce(shape.item, start.id, {"call_id": call_id, **members})
         item.part = Part(shape)
         self._open[start.index] = item
         self._delta(item, "".join(waiting.pieces))
@@ -248,8 +257,10 @@ class Output:
             blank = {"summary": []}
         elif type_ in CALLS:
             blank = {CALLS[type_].member: ""}
+        elif type_ == SEARCHED.item:
+            blank = {SEARCHED.member: {}}
         members = members or {}
-        id_ = members.get("id") or PREFIXES[type_] + self._new_id().removeprefix("call_")
+        id_ = members.get("id") or PREFIXES.get(type_, "tsc_") + self._new_id().removeprefix("call_")
         wire = {**members, "id": id_, "type": type_, "status": "in_progress", **blank}
         item = Item(self.place, wire)
         self.place += 1
@@ -261,9 +272,20 @@ class Output:
         part = item.part
         if not text or part is None:
             return
+        if part.shape is SEARCHED:
+            part.pieces.append(text)
+            return
         type_ = f"{part.shape.events}.delta"
         if not part.head:
             members = {"type": type_, **item.at(part.shape), **part.shape.beside}
             part.head = f'{json_text.dumps(members)[:-1]},"delta":'
         part.pieces.append(text)
         self._write(type_, part.head + json_text.quote(text))
+
+
+def _object(text: str) -> Any:
+    """The arguments of a search; what is no JSON stays text, and the client tells the model so."""
+    try:
+        return json_text.loads((text.strip() or "{}").encode(errors="surrogatepass"))
+    except json_text.NotJSON:
+        return text

@@ -58,6 +58,9 @@ THOUGHT = Shape(
 ARGUMENTS = Shape("function_call", "", "response.function_call_arguments", "", "arguments", "", "")
 INPUT = Shape("custom_tool_call", "", "response.custom_tool_call_input", "", "input", "", "")
 
+SEARCHED = Shape("tool_search_call", "", "", "", "arguments", "", "")
+"""The client's search for tools, as it is written: its arguments are an object, and no event tells a piece of them."""
+
 SHAPES = (TEXT, REFUSAL, SUMMARY, THOUGHT, ARGUMENTS, INPUT)
 PARTS = {shape.part: shape for shape in SHAPES if shape.part}
 CALLS = {shape.item: shape for shape in SHAPES if not shape.part}

@@ -22,7 +22,7 @@ from typing import Any
 
 from .. import json_text
 from ..seals import Seal, opened
-from ..tools import namespaces
+from ..tools import SEARCH, each_tool, is_search, namespaces
 from . import RequestError
 from .conversation import (
     Conversation,
@@ -133,6 +133,10 @@ def _item(item: Object, names: Mapping[tuple[str, str], str], notes: list[str]) 
             return "tool", [ToolResult(_id(item), _output(item.get("output"), notes), kind="custom")]
         case "item_reference":
             raise RequestError(f"`input` refers to the item {item.get('id')!r}, which this upstream does not keep: send the item")
+        case "tool_search_call" if is_search(item):
+            return "assistant", [ToolUse(_id(item), SEARCH, _searched(item.get("arguments")))]
+        case "tool_search_output" if is_search(item):
+            return "tool", [ToolResult(_id(item), (Text(_found(item, names)),))]
         case "additional_tools" | "tool_search_output":
             return "", []  # its tools are read with the others
     said_by_model = not str(kind).endswith(("_output", "_response"))
@@ -199,6 +203,16 @@ def _output(output: Any, notes: list[str]) -> tuple[Text | Image | Document, ...
             case _:
                 raise RequestError("a tool's output holds a part that cannot stand there")
     return tuple(found)
+
+
+def _searched(arguments: Any) -> str:
+    return arguments if isinstance(arguments, str) else json_text.dumps(arguments or {})
+
+
+def _found(item: Object, names: Mapping[tuple[str, str], str]) -> str:
+    """What a search for tools gave, by the names under which they are offered from here on."""
+    tools = [flat({**tool, "namespace": space.get("name")}, names) for space, tool in each_tool({"tools": item.get("tools")})]
+    return f"Found the tools: {', '.join(tools)}" if tools else "No tools were found."
 
 
 def _thinking(item: Object) -> Thinking:

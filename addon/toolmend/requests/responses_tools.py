@@ -3,13 +3,14 @@
     {"type": "function", "name": "read", "description", "parameters", "strict"}        {"type": "custom", "name", "format"}
     {"type": "namespace", "name": "mcp__files", "description", "tools": [{"type": "function", …}]}      → mcp__files__read
 
-Rule of this file: a tool of a namespace goes by its flat name (tools.py). Tools that only OpenAI runs are kept for it.
+Rule of this file: a tool of a namespace goes by its flat name (tools.py), the client's search for tools as a function. Tools that
+only OpenAI runs are kept for it.
 """
 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ..tools import each_tool, joined
+from ..tools import SEARCH, each_tool, is_search, joined, searches
 from . import RequestError
 from .conversation import Conversation, Other, Tool, ToolChoice
 from .fields import Object, an_object, flag, left_over, objects, string, tell
@@ -41,7 +42,9 @@ def read_tools(request: Object, names: Mapping[tuple[str, str], str], notes: lis
     objects(request.get("tools"), "tools")
     told: Object = {}
     seen: set[str] = set()
-    for space, tool in each_tool(request):
+    searched = searches(request)
+    for space, given in each_tool(request):
+        tool = _function(given) if searched and is_search(given) else given
         left_over(space, _NAMESPACE, "a namespace", notes)
         kind = tool.get("type")
         if kind not in ("function", "custom"):
@@ -63,6 +66,10 @@ def read_tools(request: Object, names: Mapping[tuple[str, str], str], notes: lis
             left_over(tool, _FUNCTION, "a tool", notes)
             schema = tool.get("parameters")
             yield Tool(name, description, None if schema is None else an_object(schema, "parameters"), flag(tool, "strict"))
+
+
+def _function(search: Object) -> Object:
+    return {"type": "function", "name": SEARCH, **{name: search.get(name) for name in ("description", "parameters")}}
 
 
 def read_choice(choice: Any, names: Mapping[tuple[str, str], str]) -> ToolChoice | None:

@@ -3,23 +3,41 @@
     mcp__files__read  →  read, in the namespace mcp__files, as a client of Responses has it
     get_weather_1f3a  →  a name of over 64 characters that the upstream would not take
     apply_patch({"input": "*** Begin Patch …"})  →  apply_patch, custom, *** Begin Patch …          and the other way around
+    tool_search({"query": "calendar"})  →  the client's search for tools, whose arguments are told in one piece
 
 Rule of this file: a call that needs neither passes as it is.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Literal
 
 from ..apis.freeform import Unwrap, Wrap
-from ..events import Event, Finish, Frame, MessageEnd, StreamError, ToolCallDelta, ToolCallEnd, ToolCallStart
+from ..events import Event, Finish, Frame, Kind, MessageEnd, StreamError, ToolCallDelta, ToolCallEnd, ToolCallStart
 from .held import with_events
+
+
+class _Gathered:
+    """Arguments that go out when they are complete."""
+
+    def __init__(self) -> None:
+        self._pieces: list[str] = []
+
+    def feed(self, text: str) -> str:
+        self._pieces.append(text)
+        return ""
+
+    def end(self, *, broken: bool = False) -> str:
+        return "".join(self._pieces)
+
+
+_AS: Mapping[Kind, Callable[[], Unwrap | Wrap | _Gathered]] = {"function": Wrap, "custom": Unwrap, "search": _Gathered}
 
 
 class Naming:
     """`names`: the upstream's name of a tool → the client's, where they differ. `custom`: the client's freeform tools.
 
-    `spaces`: the client's flat name of a tool → its namespace and its name there, as tools.namespaces tells.
+    `spaces`: the client's flat name of a tool → its namespace and its name there, as tools.namespaces tells. `search`: what the
+    client calls its search for tools, if it offers one.
     `native`: calls that the upstream sent as such are meant, too; where it speaks the client's API, they are right.
     """
 
@@ -29,13 +47,15 @@ class Naming:
         custom: frozenset[str],
         spaces: Mapping[str, tuple[str, str]],
         *,
+        search: str = "",
         native: bool = True,
     ) -> None:
         self._names = names
         self._custom = custom
         self._spaces = spaces
+        self._search = search
         self._native = native
-        self._open: dict[tuple[int, int], Unwrap | Wrap] = {}  # calls of the other kind, by choice and index
+        self._open: dict[tuple[int, int], Unwrap | Wrap | _Gathered] = {}  # calls of the other kind, by choice and index
 
     @property
     def busy(self) -> bool:
@@ -74,12 +94,12 @@ class Naming:
 
     def _start(self, event: ToolCallStart) -> ToolCallStart:
         name = self._names.get(event.name, event.name)
-        kind: Literal["function", "custom"] = "custom" if name in self._custom else "function"
+        kind: Kind = "custom" if name in self._custom else "search" if name and name == self._search else "function"
         self._open.pop((event.choice, event.index), None)
         if not (self._native or event.in_text):
             return event
         if kind != event.kind:
-            self._open[event.choice, event.index] = Unwrap() if kind == "custom" else Wrap()
+            self._open[event.choice, event.index] = _AS[kind]()
         extra = event.extra
         if place := self._spaces.get(name):
             name, extra = place[1], {**(extra or {}), "namespace": place[0]}
