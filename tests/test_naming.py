@@ -27,7 +27,7 @@ CUSTOM = frozenset({"apply_patch", "sh"})
 
 def through(events: Sequence[Event], sizes: int = 1) -> list[Event]:
     """What comes out of frames of so many events."""
-    naming = Naming(NAMES, CUSTOM, SPACES, search="tool_search")
+    naming = Naming(NAMES, CUSTOM, SPACES, "tool_search")
     frames = [Frame(None, tuple(events[at : at + sizes])) for at in range(0, len(events), sizes)]
     out = [made for frame in frames for made in naming.feed(frame)]
     assert len(out) == len(frames)

@@ -54,6 +54,8 @@ CASES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("responses", {"input": "hi", "tools": [READ]}, {"read": SCHEMA}),
     ("responses", {"input": [{"type": "additional_tools", "role": "developer", "tools": [READ]}]}, {"read": SCHEMA}),
     ("responses", {"input": [{"type": "tool_search_output", "tools": [space("crm", READ)]}]}, {"crm__read": SCHEMA}),
+    ("responses", {"tools": [{"type": "tool_search", "execution": "client", "parameters": SCHEMA}, READ]}, {"tool_search": SCHEMA, "read": SCHEMA}),
+    ("responses", {"tools": [{"type": "tool_search"}, READ]}, {"read": SCHEMA}),  # OpenAI's own
     ("responses", {"tools": [space("crm"), {"type": "namespace", "name": 7, "tools": 7}, {"type": "function", "name": []}]}, {}),
 ]
 

@@ -546,6 +546,18 @@ def test_a_search_for_tools_is_told_in_its_own_item(source: str, query: str) -> 
     ResponseToolSearchCall.model_validate(item, strict=True)
 
 
+@pytest.mark.parametrize("source", APIS)
+def test_a_search_for_tools_that_leaks_is_one(source: str) -> None:
+    leak = '<tool_call>\n{"name": "tool_search", "arguments": {"query": "mail"}}\n</tool_call>'
+    parts = [Text("Look. "), Text(leak)]
+    request = {**SEARCHING, "model": "qwen3"}
+    out = play(lambda: pipeline(source, "responses", request), [speak(source, parts)])
+    whole = pipeline(source, "responses", request).message(tell(source, parts))
+    for answer in (JUDGES["responses"].read(out), JUDGES["responses"].whole(whole)):
+        assert [(call.kind, call.value) for call in answer.calls] == [("search", {"query": "mail"})]
+        assert (answer.text.strip(), answer.faults) == ("Look.", [])
+
+
 def test_a_search_for_tools_that_is_no_json_stays_text() -> None:
     """The client tells the model that it is none."""
     body = speak("chat", [Asked("call_a", "tool_search", '{"query"')], "length", SPENT)

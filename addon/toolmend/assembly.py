@@ -174,10 +174,11 @@ def looked_for(answer: Answer, offered: Tools, profile: Profile) -> tuple[list[D
 
 def _naming(answer: Answer, *, written: bool) -> list[Naming]:
     """What puts calls by the client's names, if that may be needed."""
-    spaces = namespaces(answer.request) if answer.target == "responses" else {}
-    if answer.translated and written:
-        search = SEARCH if answer.target == "responses" and searches(answer.request) else ""
-        return [Naming(answer.translated.names, answer.translated.custom, spaces, search=search)]
+    spaces, search = {}, ""
     if answer.target == "responses":
-        return [Naming({}, freeform(answer.request), spaces, native=False)]
+        spaces, search = namespaces(answer.request), SEARCH * searches(answer.request)
+    if answer.translated and written:
+        return [Naming(answer.translated.names, answer.translated.custom, spaces, search)]
+    if answer.target == "responses":
+        return [Naming({}, freeform(answer.request), spaces, search, native=False)]
     return []

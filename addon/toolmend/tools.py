@@ -90,8 +90,11 @@ def of_responses(request: Mapping[str, Any]) -> Tools:
     """The functions and freeform tools of a Responses request, those of a namespace by their flat names."""
     flat = {place: name for name, place in namespaces(request).items()}
     schemas: dict[str, Schema] = {}
+    searched = searches(request)
     for space, tool in each_tool(request):
-        if tool.get("type") in _CALLED and isinstance(tool.get("name"), str):
+        if searched and is_search(tool):
+            schemas[SEARCH] = _object(tool.get("parameters"))
+        elif tool.get("type") in _CALLED and isinstance(tool.get("name"), str):
             name = flat.get((_name(space), tool["name"]), tool["name"])
             schemas[name] = FREEFORM if tool["type"] == "custom" else _object(tool.get("parameters"))
     calls = sum(item.get("type") in ("function_call", "custom_tool_call") for item in _objects(request.get("input")))

@@ -46,8 +46,8 @@ class Naming:
         names: Mapping[str, str],
         custom: frozenset[str],
         spaces: Mapping[str, tuple[str, str]],
-        *,
         search: str = "",
+        *,
         native: bool = True,
     ) -> None:
         self._names = names
