@@ -56,7 +56,7 @@ _USERINFO = re.compile(r"://[^/\s:@]*:([^/\s@]+)@")
 _IN_URL = re.compile(r"://[^/\s:@]*:([A-Za-z0-9+=_~!%^&*.-]{8,200})@")
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{20,}")
 _BREAK = re.compile("\n")
-_ESCAPED = re.compile(r"\\+u([0-9a-fA-F]{4})")
+_ESCAPED = re.compile(r"(?<!\\)\\++u([0-9a-fA-F]{4})")  # a run of them is one beginning, or each is read to its end
 
 
 @value

@@ -14,13 +14,13 @@ from collections.abc import Mapping
 from typing import Any
 
 _LINE = re.compile(r"x-anthropic-billing-header:[^\n]*\n*")
-_HOST = "anthropic.com"
+_HOST = ".anthropic.com"
 
 
 def unbilled(request: Mapping[str, Any], host: str) -> Mapping[str, Any]:
     """The request of Messages as the upstream at `host` is to have it."""
     system = request.get("system")
-    if host.endswith(_HOST):
+    if f".{host.partition(':')[0]}".endswith(_HOST):
         return request
     if isinstance(system, str) and (line := _LINE.match(system)):
         return {**request, "system": system[line.end() :]}
