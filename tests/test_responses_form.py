@@ -177,7 +177,7 @@ def test_what_is_missing_is_there(name: str) -> None:
     assert all(each == rules for each in fired), fired[0]
     told = heard(body)
     assert told == {**TOLD, **expected}
-    if told["stop_reason"] == "completed" and b"response.created" in body and "response_fields" not in rules:
+    if told["stop_reason"] == "completed" and b"response.created" in body:
         final = accumulate(iter([body]))
         assert final.output_text == told["text"]
         assert [wire.call_id for wire in final.output if hasattr(wire, "call_id")] == [each.id for each in told["calls"]]
@@ -398,6 +398,8 @@ ODD: dict[str, tuple[list[Any], dict[str, Any], list[str]]] = {
     "a response in the event": ([{**event, **event.get("response", {}), "response": None} for event in turn(*ALL)], {}, ["response_fields"]),
     "no output to begin with": (response_changed(*BEGIN, output=None), {}, ["response_fields"]),
     "no time and no model to begin with": (response_changed(*BEGIN, created_at=..., model=...), {}, ["response_fields"]),
+    "another id of a call at the end of all": (at_last(2, id="x_2"), {}, ["item_id"]),
+    "another id in the last event": (response_changed(".completed", id="resp_2"), {}, ["response_output"]),
     "another id in the second event": (response_changed(".in_progress", id="resp_2"), {}, ["response_fields"]),
     "no details of usage": (response_changed(".completed", usage=COUNTS), {}, ["usage"]),
     "no counts in the details of usage": (
@@ -447,10 +449,9 @@ def test_what_is_odd_is_put_right(name: str) -> None:
     body = mended(body_of(events), make)
     assert heard(body) == TOLD | expected
     assert all(names == rules for names in fired), fired[0]
-    if name not in ("a response without members", "a response that is none", "no beginning"):  # its id is known in the end alone
-        final = accumulate(iter([body]))
-        assert final.output_text == TOLD["text"]
-        assert [wire.call_id for wire in final.output if hasattr(wire, "call_id")] == [each.id for each in TOLD["calls"]]
+    final = accumulate(iter([body]))
+    assert final.output_text == TOLD["text"]
+    assert [wire.call_id for wire in final.output if hasattr(wire, "call_id")] == [each.id for each in TOLD["calls"]]
 
 
 def test_what_is_said_twice_is_told_once_in_the_end() -> None:

@@ -4,7 +4,7 @@
     item_id            an id of each item, and the same one in all of its events
     item_index         an output_index that no other item has, and the same one in all of its events; a content_index, from 0
     item_done          output_text.done, content_part.done, function_call_arguments.done, output_item.done
-    response_output    completed with all items, and the id of the response
+    response_output    completed with all items, and the id that the response began with
     response_fields    the id, time, model and list of output of the response, from its first event on
 
 Servers leave out any of them: output_item.done (hermes-agent#92764, opencode#37159), text.done (ogx#5309), content_part.done
@@ -17,8 +17,9 @@ OpenAI's at most. Clients take calls from output_item.done alone, texts where a 
 event; some take a text from its `done` (CliRelay#1053).
 
 Rule of this file: what is missing is told once it is missing for certain: a beginning where something is said without it, the
-end of an item at the last event, for some close all items there, in any order. The id of an item is the one that it was announced
-by. XX Without a `created` that has one, the response begins with an id that is not its own, which is known in the end alone.
+end of an item at the last event, for some close all items there, in any order. The id of an item, and of the response, is the one
+that it was announced by: OpenAI's SDKs refuse another one in the end. XX Without a `created` that has one, that is made up, and the
+response's own, which is known in the end alone, is not told (opencode#40325).
 """
 
 from collections import Counter
@@ -145,7 +146,7 @@ class Form:
 
     def named(self, response: Mapping[str, Any]) -> None:
         """The response is over, and has its id again."""
-        if self.watching and self._id and not response.get("id"):
+        if self.watching and self._id and response.get("id") != self._id:
             self._mended("response_output")
 
     def last(self, items: Iterable[Heard], wires: Sequence[Mapping[str, Any]]) -> None:
@@ -158,6 +159,8 @@ class Form:
         if ended and [item.type for item in told] == [wire["type"] for wire in wires]:
             if any(_lacks(item, wire) for item, wire in zip(told, wires, strict=True)):
                 self._mended("response_output")
+            elif any(_is_renamed(item, wire) for item, wire in zip(told, wires, strict=True)):
+                self._mended("item_id")
             return
         if ended and self._bare_end and not wires:
             return
@@ -200,6 +203,11 @@ def _says_less(item: Heard, wire: Mapping[str, Any]) -> bool:
     if item.type == "message":
         return _told(item) and not (wire.get("role") and wire.get("status") and not _lacks(item, wire))
     return not wire.get("status") or _lacks(item, wire)
+
+
+def _is_renamed(item: Heard, wire: Mapping[str, Any]) -> bool:
+    """Whether a call has another id in the end, but the call_id that it had, by which OpenAI's SDKs find it there."""
+    return bool(item.id and wire.get("id") not in (None, item.id) and item.call_id and item.call_id == wire.get("call_id"))
 
 
 def _emptied(item: Heard, text: Any) -> bool:

@@ -202,8 +202,8 @@ class Mending(Followed):
     def _last(self, type_: str, data: Mapping[str, Any], events: Sequence[Event]) -> None:
         response = response_in(data)
         response = response if isinstance(response, dict) else self._response
-        if not response.get("id") and "id" in self._response:
-            response = {**response, "id": self._response["id"]}
+        if (told := self._response.get("id")) and response.get("id") != told:
+            response = {**response, "id": told}
         if not self.sequence:  # an upstream that sends nothing else
             first = {**response, "status": "in_progress", "output": [], "usage": None, "incomplete_details": None}
             self.event("response.created", response=first)
