@@ -453,6 +453,9 @@ IRREGULAR: dict[str, tuple[bytes, list[str], set[str]]] = {
                                     [*BOTH[:-2], "+2 tool_use t1 f", "2 {}", "-2", *BOTH[-2:]], {"block_index"}),
     "end_turn with a call": (sse(messages(text("a"), tool("t0", "f", "{}"))), BOTH, {"finish_reason"}),
     "tool_use without a call": (sse(messages(text("a", "b"), stop="tool_use")), PLAINLY, {"finish_reason"}),
+    "no message_stop": (sse(TWO[:-1]), BOTH, {"message_stop"}),
+    "no message_stop, and pings": (sse([*TWO[:-1], {"type": "ping"}]), [*BOTH[:-1], ".", ")"], {"message_stop"}),
+    "no message_stop, and no stop of the last block": (sse(without(TWO, 7)[:-1]), BOTH, {"block_stop", "message_stop"}),
     "no message_delta": (sse(without(TWO, 8)), BOTH, {"finish_reason"}),
     "a call behind message_delta": (sse([*A[:1], A[0], *A[1:-1], *TWO[5:8], A[-1]]), [*PLAINLY[:-2], "+1 tool_use t0 f", "1 {}", "-1", *BOTH[-2:]],
                                     {"message_start", "finish_order", "finish_reason"}),
@@ -568,10 +571,24 @@ def test_what_comes_behind_the_end_is_not_ours() -> None:
         assert play(Loop, chunks) == body
 
 
+def test_the_end_is_made_behind_done() -> None:
+    done = b"data: [DONE]\n\n"
+    for body in (sse(A[:-1]) + done, sse(TWO[:-1]) + done):
+        for chunks in cuts(body, 20):
+            assert play(Loop, chunks) == body + b'event: message_stop\ndata: {"type":"message_stop"}\n\n'
+
+
+def test_no_end_is_made_of_what_is_cut() -> None:
+    """Nobody said why it stopped, or a call is not complete; or an error did."""
+    half = messages(text("a"), tool("t0", "f", '{"a'), stop="tool_use")
+    for stream in (A[:-2], A[:4], TWO[:7], [*half[:7], half[8]], [*A[:-1], {"type": "error", "error": {"type": "api_error", "message": "gone"}}]):
+        assert b"message_stop" not in play(Loop, [sse(stream)])
+
+
 WHY = {
     # name: the stream, what is told of it
-    "the body is over": ([A[0], *A[:-1]], PLAINLY[:-1]),
-    "the body is over, and it was told within a call": ([*CALL[:7], CALL[9], *CALL[7:9]], ASKED[:-1]),
+    "the body is over": ([A[0], *A[:-1]], PLAINLY),
+    "the body is over, and it was told within a call": ([*CALL[:7], CALL[9], *CALL[7:9]], ASKED),
     "an error is the end": ([A[0], *A[:-1], {"type": "error", "error": {"type": "api_error", "message": "gone"}}], [*PLAINLY[:-1], "api_error: gone"]),
     "a block of the upstream's own came behind it": (
         [A[0], *A[:-1], *({**event, "index": 1} for event in SEARCH), *TWO[5:8], A[-1]],

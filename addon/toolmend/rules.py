@@ -119,6 +119,9 @@ RULES = {
         "The beginning of the message was made, or left out where it came again.",
         "SDKs refuse a stream that begins with anything else, and begin anew at a second one.",
     ),
+    "message_stop": Rule(
+        "The end of the message was made.", "SDKs take a message without it for broken off, and agents ask again, or wait for it."
+    ),
     "event_name": Rule(
         "The name of an event and the type in its data were made the same.",
         "Some clients go by the one, some by the other.",

@@ -41,7 +41,7 @@ class Messages:
     def __init__(self, reply: Reply) -> None:
         self._encoder = Encoder(reply)
         self._content = Content(reply)
-        self._started = self._over = False
+        self._started = self._over = self._failed = False
         self._translates = reply.translates
         self._announced: Any = None  # the content that the message starts with, as long as no block comes
         self._reason: Finish | None = None  # why it stopped, told within a call that is not complete
@@ -154,10 +154,14 @@ class Messages:
             events.append(MessageEnd())
 
     def close(self) -> Frame:
-        """What waited for the end of the message; else nothing, for a call is over when its block is."""
+        """What waited for the end of the message, and that, if why it stopped was told (better-ccflare#307): nothing else is to come."""
         events: list[Event] = []
+        whole = self._stopped and not (self._over or self._failed or self._content.unfinished)
         if self._reason:
             self._close(events, broken=False)
+        if whole and not self._translates:
+            self._content.mended("message_stop")
+            events.append(MessageEnd())
         return Frame(None, tuple(events), touched=bool(events))
 
     def encode(self, frame: Frame) -> bytes:
@@ -232,6 +236,7 @@ class Messages:
         events.append(MessageEnd())
 
     def _error(self, data: Mapping[str, Any], events: list[Event]) -> None:
+        self._failed = True
         told = stream_error(error_in(data) or data, data)
         events.append(replace(told, status=told.status or status_of(told.type)))
         error = data.get("error")
