@@ -18,8 +18,8 @@ event; some take a text from its `done` (CliRelay#1053).
 
 Rule of this file: what is missing is told once it is missing for certain: a beginning where something is said without it, the
 end of an item at the last event, for some close all items there, in any order. The id of an item, and of the response, is the one
-that it was announced by: OpenAI's SDKs refuse another one in the end. XX Without a `created` that has one, that is made up, and the
-response's own, which is known in the end alone, is not told (opencode#40325).
+that it was announced by: OpenAI's SDKs refuse another one in the end. XX Without a `created` that has one, that is made up, and
+the response's own, which is known in the end alone, is not told (opencode#40325).
 """
 
 from collections import Counter
