@@ -67,6 +67,13 @@ ANSWERS: dict[str, tuple[list[bytes], list[str], list[str]]] = {
         [say("a"), end("stop"), say(ONE), USAGE, DONE], ["stop", "tool_calls"], ["kimi_k2", "finish_order", "finish_reason"],
     ),
     "on each chunk": ([say("a", "stop"), say("b", "stop"), say("c", "stop"), DONE], ["stop"], ["finish_order"]),
+    "behind each chunk": ([end("stop"), *(each for text in "abc" for each in (say(text), end("stop"))), DONE], ["stop"], ["finish_order"]),
+    "behind each chunk but the first": ([each for text in "abc" for each in (say(text), end("stop"))] + [DONE], ["stop", "stop"], ["finish_order"]),
+    "behind each piece of a call": (
+        [*(each for piece in (first('{"ci'), more('ty": "Bei'), more('jing"}')) for each in (say(piece), end("stop"))), DONE],
+        ["tool_calls"], ["finish_order", "finish_reason"],
+    ),
+    "behind half a call": ([say(first('{"ci')), end("stop"), USAGE, DONE], ["tool_calls"], ["finish_reason"]),
     "with text": ([say("a", "stop"), USAGE, DONE], ["stop"], []),
     "with a call": ([say(first(CITY), "tool_calls"), USAGE, DONE], ["tool_calls"], []),
     "with usage, and text behind it": (
@@ -112,6 +119,19 @@ def test_answers(name: str) -> None:
         assert b'"finish_reason":null' not in told[-1].replace(b": null", b":null")
     for chunks in cuts(body, splits=60):
         assert play(pipeline, chunks) == client
+
+
+@pytest.mark.parametrize("arguments", [["", CITY[:5], CITY[5:]], [CITY[:5], CITY[5:]], [""]])
+@pytest.mark.parametrize("said", [[], ["Hi"]])
+def test_a_reason_behind_each_piece_of_a_call_that_needs_arguments(arguments: list[str], said: list[str]) -> None:
+    """OpenWebUI in front of vLLM (jcode#1326): the call got none."""
+    request = {**REQUEST, "tools": [{"type": "function", "function": {"name": "get_weather", "parameters": {"required": ["city"]}}}]}
+    pieces = [*map(say, said), say(first(arguments[0])), *(say(more(piece)) for piece in arguments[1:])]
+    body = ROLE + b"".join(each + end("stop") for each in pieces) + DONE
+    for chunks in cuts(body, splits=20):
+        choice = read(play(lambda: Pipeline(request), chunks)).only
+        assert (choice.content, choice.finish_reasons[-1], len(choice.finish_reasons)) == ("".join(said), "tool_calls", 1 + len(said))
+        assert [call.arguments for call in choice.calls] == ["".join(arguments) or "{}"]
 
 
 BELIEVED = {

@@ -111,6 +111,11 @@ class Calls:
         """Whether there are calls, and nothing more of them is to come."""
         return bool(self._calls) and all(call.ended for call in self._calls)
 
+    @property
+    def lacks(self) -> bool:
+        """Whether there is a call without the arguments that its tool requires."""
+        return any(not call.begun and self._tools.requires(bare(call.name, self._tools)) for call in self._calls)
+
     def settle(self, before: Call | None = None) -> list[Event]:
         """Something else is said, or the call `before`: calls that have their name wait no longer, for order's sake."""
         events: list[Event] = []

@@ -168,6 +168,7 @@ class Reading:
         means = meant(reason) or reason
         if index in self.calls and (reason or key == "message"):
             tells = isinstance(delta, dict) and "tool_calls" in delta  # as where each chunk has a reason
+            tells |= means == "stop" and self.calls[index].lacks  # or where one comes behind each (jcode#1326)
             ends, as_sent = self.calls[index].close(means, wait=key == "delta" and (self._patient or tells))
             events += ends
             regular &= as_sent

@@ -154,7 +154,7 @@ class Messages:
             events.append(MessageEnd())
 
     def close(self) -> Frame:
-        """What waited for the end of the message; and that, where why it stopped was told, and no more came (better-ccflare#307)."""
+        """What waited for the end of the message; and that, if why it stopped was told (better-ccflare#307)."""
         events: list[Event] = []
         whole = self._stopped and not (self._over or self._failed or self._content.unfinished)
         if self._reason:

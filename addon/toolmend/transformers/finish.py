@@ -5,7 +5,8 @@ A message that ends well without any gets one: agents take it for broken off (op
 Rule of this file: a reason that can be believed leaves at once, as it came: the next event may never come, and nobody can
 send behind an upstream that drops the connection. One in doubt waits for the next event, which is on its heels (usage,
 `[DONE]`, the end of the body): it came with text, as from upstreams that put a reason on each chunk; or nothing was said
-yet; or it promises calls that are not there. If text or calls of the choice follow, it is put behind them.
+yet; or it promises calls that are not there; or a call is not complete. If text or calls of the choice follow, it is put
+behind them, and so is every one behind that: OpenWebUI has sent `stop` behind each chunk (jcode#1326).
 
 XX where text follows a reason that was believed, the choice gets a second one behind it: clients go by the last.
 """
@@ -13,6 +14,7 @@ XX where text follows a reason that was believed, the choice gets a second one b
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from ..apis.chat_calls import BROKEN_OFF
 from ..apis.reasons import meant
 from ..events import (
     Event,
@@ -46,6 +48,7 @@ class FinishReason:
         self._finished: dict[int, Finish] = {}
         self._waiting: Frame | None = None
         self._late: dict[int, Finish] = {}  # reasons that are to be said behind what came after them
+        self._early: set[int] = set()  # choices that had one too early
         self._failed = False  # the upstream told an error: why the answer ended is known
 
     def feed(self, frame: Frame) -> Sequence[Frame]:
@@ -68,7 +71,7 @@ class FinishReason:
             return (frame,)
         out = self._release(said)
         for choice in said & self._finished.keys() if "finish_order" not in self._off else ():
-            self._fired("finish_order")
+            self._is_early(choice)
             self._late[choice] = self._finished.pop(choice)
         ends = MessageEnd() in frame.events
         if self._late and not said and not ends and any(isinstance(event, _ENDS) for event in frame.events):
@@ -99,7 +102,11 @@ class FinishReason:
                     continue
                 self._finished[choice] = event
                 phantom = event.finish_reason == "tool_calls" and choice not in self._called
-                if phantom or choice in said or choice not in self._spoke:
+                cut = event.finish_reason not in BROKEN_OFF and any(at == choice for at, _ in self._open)
+                if choice in self._early and choice not in said:
+                    self._late[choice] = self._finished.pop(choice)
+                    continue
+                if phantom or cut or choice in said or choice not in self._spoke:
                     doubt = True
                 else:
                     events.append(self._right(event))
@@ -115,12 +122,16 @@ class FinishReason:
         events: list[Event] = []
         for event in frame.events:
             if isinstance(event, Finish) and event.choice in said and "finish_order" not in self._off:
-                self._fired("finish_order")
+                self._is_early(event.choice)
                 self._late[event.choice] = event
                 del self._finished[event.choice]
             else:
                 events.append(self._right(event) if isinstance(event, Finish) else event)
         return [with_events(frame, events)]
+
+    def _is_early(self, choice: int) -> None:
+        self._fired("finish_order")
+        self._early.add(choice)
 
     def _right(self, event: Finish) -> Finish:
         called = event.choice in self._called
