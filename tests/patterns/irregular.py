@@ -248,6 +248,25 @@ PATTERNS = {
     "arguments-twice-spelt-otherwise": mended([first(CITY), more('{"city":"Bei'), more('jing"}')], "arguments"),
     "arguments-one-and-a-half-times": mended([first(CITY), more('{"city": "Bei')], "arguments"),
     "the-call-twice": mended([first(CITY), first(CITY)], "tool_call_id", "tool_call_name", "arguments"),
+    "the-call-twice-at-another-index": mended(
+        [*whole(CITY), calls(entry(1, "call_a", "get_weather", '{"city":"Beijing"}'))],
+        "tool_call_id", "tool_call_name", "arguments", "tool_call_index",
+    ),
+    "the-call-begun-at-another-index": mended(
+        [first(), calls(entry(1, "call_a", "get_weather", CITY))], "tool_call_id", "tool_call_name", "tool_call_index"
+    ),
+    "each-piece-at-another-index": mended(
+        [calls(entry(n, "call_a", "get_weather", piece)) for n, piece in enumerate(("", CITY[:5], CITY[5:9], CITY[9:]))],
+        "tool_call_id", "tool_call_name", "tool_call_index",
+    ),
+    "each-piece-with-another-id-and-the-name": mended(
+        [calls(entry(0, f"call_{'abc'[n]}", "get_weather", piece)) for n, piece in enumerate((CITY[:5], CITY[5:9], CITY[9:]))],
+        "tool_call_id", "tool_call_name",
+    ),
+    "two-calls-of-one-id": mended(
+        [*whole(CITY), calls(entry(1, "call_a", "get_weather", '{"city": "Bonn"}'))], "tool_call_id",
+        told=[GET, (None, "get_weather", '{"city": "Bonn"}')],
+    ),
     "two-objects-in-one-call": mended(
         [*whole(CITY + ZONE)], "arguments", "tool_call_index", "tool_call_id",
         told=[GET, (None, "get_weather", ZONE)],
@@ -301,6 +320,10 @@ PATTERNS = {
     ),
     # a tool that takes no call without parameters
     "an-empty-object-and-then-the-call": needing([first("{}"), more(" "), more("{}"), *whole(CITY)[1:]], "arguments"),
+    "each-piece-with-another-id": needing(
+        [calls(entry(0, f"call_{'abc'[n]}", "get_weather", piece)) for n, piece in enumerate(("", CITY[:9], CITY[9:]))],
+        "tool_call_id", "tool_call_name",
+    ),
     "an-empty-object-and-nothing-behind": needing(
         [first("{}"), calls(entry(1, "call_b", "get_time", "{}"))], "arguments", told=[EMPTY, ("call_b", "get_time", "{}")]
     ),

@@ -125,12 +125,15 @@ def find(
         renamed = bool(name) and name != same.name
         if not (same.body.complete and (elsewhere or renamed)) and not (elsewhere and name):
             return same
+        if elsewhere and name == same.name and _told_again(same, arguments):
+            return same
     call = latest(calls, key)
     if call is None:
         # an index that nobody has announced is wrong, if a call is open
         return calls[-1] if not (id_ or name) and calls and not calls[-1].body.complete else None
     if id_ and call.said and id_ != call.said:
-        return None if name or call.body.complete else call
+        goes_on = not name or (name == call.name and _goes_on(call, tools, arguments))
+        return call if goes_on and not call.body.complete else None
     one, two = bare(call.name, tools), bare(name, tools)
     if not one or not two:
         return call
@@ -138,6 +141,26 @@ def find(
         again = one == two and not id_ and (call.renamed or (arguments and "{" not in arguments))
         return call if again else None
     return None if one != two and {one, two} <= tools.schemas.keys() and one + two not in tools.schemas else call
+
+
+def _goes_on(call: Call, tools: Tools, arguments: str) -> bool:
+    """Whether the arguments of a call go on, where another id and the name come with each piece of them."""
+    if call.begun:
+        return not arguments.lstrip().startswith("{")
+    return tools.requires(bare(call.name, tools)) and bool(arguments.strip())
+
+
+def _told_again(call: Call, arguments: str) -> bool:
+    """Whether a call goes on, or is told again, where its id and name come at another index: LocalAI tells it so (LocalAI#9722).
+
+    All of it again, or what it lacks; anything else is of a call that has the same id.
+    """
+    size = call.text.tell()
+    if call.body.complete:
+        return 0 < size < 2 * len(arguments) and value_of(arguments) == value_of(call.arguments) is not None
+    if not call.begun or not arguments.lstrip().startswith("{"):
+        return not (arguments.isspace() or not arguments)
+    return 0 < size <= len(arguments) and arguments.startswith(call.arguments)
 
 
 def bare(name: str, tools: Tools) -> str:
