@@ -114,6 +114,10 @@ CHUNKS: dict[str, tuple[list[Any], list[Any], list[str]]] = {
     "choices that are null, and nothing beside": (
         [{**META, "choices": None}, chunk(HI)], [{**META, "choices": []}, chunk(HI)], ["chunk_fields"],
     ),
+    "a usage alone": (
+        [chunk(HI), {"id": "usage-1", "model": "m", "usage": {"prompt_tokens": 1}}],
+        [chunk(HI), {**META, "id": "usage-1", "model": "m", "usage": {"prompt_tokens": 1}, "choices": []}], ["chunk_fields"],
+    ),
     "a ping of Anthropic's": ([chunk(HI), {"type": "x"}, {"type": "ping"}], [chunk(HI), {"type": "x"}, {"type": "ping", **META, "choices": []}], ["chunk_fields"]),
     "members of another type": (
         [{**chunk(HI), "id": 7, "created": "1760000000", "model": None}, {**chunk({"content": "!"}), "created": 1760000000.5, "object": "chat.completion"}],

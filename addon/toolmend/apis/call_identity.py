@@ -43,6 +43,7 @@ class Call:
     lost: bool = False  # its name is missing, and too much is held for it
     again: bool = False  # each piece of its arguments says all of them so far
     empty: bool = False  # `{}` came, and waits: what its tool requires may come behind it
+    known: bool = False  # it began with a delta before
     twin: "Call | None" = None  # what comes behind the arguments
 
     @property
@@ -125,7 +126,7 @@ def find(
         renamed = bool(name) and name != same.name
         if not (same.body.complete and (elsewhere or renamed)) and not (elsewhere and name):
             return same
-        if elsewhere and name == same.name and _told_again(same, arguments):
+        if elsewhere and name == same.name and same.known and _told_again(same, arguments):
             return same
     call = latest(calls, key)
     if call is None:

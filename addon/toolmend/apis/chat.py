@@ -165,6 +165,7 @@ class Chat:
         choices = chunk.get("choices")
         is_chunk = "choices" in chunk or chunk.get("object") == COMMON["object"]  # an empty list in Go is null
         is_chunk |= key == "delta" and chunk.get("type") == "ping"  # Anthropic's (sub2api#7097)
+        is_chunk |= key == "delta" and bool(usage_of_types(chunk.get("usage")))  # where there is nothing else (opencode#1298)
         if choices is None and is_chunk and not chunk.get("error"):
             self._reply.fired("chunk_fields")
             return False

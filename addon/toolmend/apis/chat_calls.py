@@ -66,6 +66,7 @@ class Calls:
         self._new_id = new_id
         self._fired = fired
         self._calls: list[Call] = []
+        self._new: list[Call] = []  # of the last delta
         self._started = 0
         self._ids: set[str] = set()
         self._kept = 0
@@ -76,6 +77,9 @@ class Calls:
         events: list[Event] = []
         regular = True
         self._last = last
+        for call in self._new:
+            call.known = True
+        self._new.clear()
         for entry in entries:
             if isinstance(entry, Mapping):
                 regular &= self._entry(entry, events)
@@ -211,6 +215,7 @@ class Calls:
 
     def _add(self, call: Call) -> None:
         self._calls.append(call)
+        self._new.append(call)
         if len(self._calls) > MAX_OPEN:
             del self._calls[0]
 
