@@ -73,6 +73,10 @@ ANSWERS: dict[str, tuple[list[bytes], list[str], list[str]]] = {
         [*(each for piece in (first('{"ci'), more('ty": "Bei'), more('jing"}')) for each in (say(piece), end("stop"))), DONE],
         ["tool_calls"], ["finish_order", "finish_reason"],
     ),
+    "behind each piece of a call in the text": (
+        [end("stop"), *(each for at in range(0, len(ONE), 30) for each in (say(ONE[at : at + 30]), end("stop"))), DONE],
+        ["stop", "tool_calls"], ["kimi_k2", "finish_repeated", "finish_order", "finish_reason"],
+    ),
     "behind half a call": ([say(first('{"ci')), end("stop"), USAGE, DONE], ["tool_calls"], ["finish_reason"]),
     "with text": ([say("a", "stop"), USAGE, DONE], ["stop"], []),
     "with a call": ([say(first(CITY), "tool_calls"), USAGE, DONE], ["tool_calls"], []),

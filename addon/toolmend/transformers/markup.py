@@ -103,6 +103,7 @@ class _Choice:
     reader: Reader
     pieces: deque[_Piece] = field(default_factory=deque)
     last: _Piece | None = None  # the piece of the last decided character, while its frame is here
+    ended: bool = False  # there was a reason for it
     native: dict[int, int] = field(default_factory=dict)  # indices of the upstream's own calls → the client's
 
 
@@ -168,9 +169,10 @@ class Markup:
                 held.items.append(piece)
                 self._apply(choice, choice.reader.feed(event.text, isinstance(event, ReasoningDelta)))
             case Finish():
-                if not held.says(event.choice):  # else it may be one of many: some upstreams put a reason on each chunk
-                    choice = self._choice(event.choice)
+                choice = self._choice(event.choice)
+                if not (choice.ended or held.says(event.choice)):  # else it may be one of many: some put a reason on each chunk
                     self._apply(choice, choice.reader.close())
+                choice.ended = True
                 held.items.append(event)
             case MessageEnd() | StreamError():
                 self._finish()
