@@ -204,7 +204,7 @@ class Reader(Telling):
             elif found not in self._vocabulary.whole and not scanner.ended and match.end() == len(scanner.text):
                 yield  # what stands here may become an opener
             else:
-                behind = yield from self._call()
+                behind = yield from self._call(found)
                 if not behind:
                     self.give(scanner.pos + 1)
 
@@ -229,20 +229,19 @@ class Reader(Telling):
         if closer in self.open[1]:
             self.open = (None, ())
 
-    def _call(self) -> Reading[Dialect | None]:
-        """Reads a call that may begin at scanner.pos. The dialect that it was of, or None."""
+    def _call(self, found: str) -> Reading[Dialect | None]:
+        """Reads a call that may begin at scanner.pos, with what was `found` there. The dialect that it was of, or None."""
         scanner = self.scanner
         offset = scanner.pos - scanner.start
-        here = [opener for opener in self._vocabulary.by_length if scanner.text.startswith(opener, scanner.pos)]
-        candidates = [(opener, dialect) for opener in here for dialect in self._vocabulary.by_opener[opener]]
+        candidates = self._vocabulary.openers_of(found)
         candidates.sort(key=lambda candidate: candidate[1] is not self.open[0])  # whose wrapper is open comes first
         for opener, dialect in candidates:
             if not self._looked_for(dialect, opener):
                 continue
             self._in_call = True
-            found = yield from dialect.read(self)
+            called = yield from dialect.read(self)
             self._in_call = False
-            if found:
+            if called:
                 return dialect
             scanner.pos = scanner.start + offset
         return None

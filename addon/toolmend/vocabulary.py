@@ -19,7 +19,6 @@ class Vocabulary:
         for dialect in dialects:
             for literal in dialect.openers:
                 self.by_opener.setdefault(literal, []).append(dialect)
-        self.by_length = sorted(self.by_opener, key=len, reverse=True)
         # those that begin with a letter, and do not stand within a word
         self.words = frozenset(
             opener
@@ -45,6 +44,11 @@ class Vocabulary:
             return -1
         within = text[start] in WORD and (start == 0 or text[start - 1] in WORD)  # at 0, the text before knows
         return -1 if within else start
+
+    def openers_of(self, found: str) -> list[tuple[str, Dialect]]:
+        """The openers that what was found is or begins with, the longest first, and whose they are."""
+        begun = (found[:size] for size in range(len(found), 0, -1))
+        return [(opener, dialect) for opener in begun for dialect in self.by_opener.get(opener, ())]
 
     def only_words(self, begun: str) -> bool:
         """Whether all openers that begin so do not stand within a word."""
