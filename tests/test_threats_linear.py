@@ -139,12 +139,48 @@ def test_dialects(rule: str) -> None:
             assert growth(lambda size, make=make, pattern=pattern: cpu(pattern, make(size))) <= GROWTH, (name, case)  # type: ignore[misc]
 
 
+P = "]<]minimax[>["
+
+
+def element(inner: str) -> str:
+    return f'{P}<invoke name="get_weather">{P}<place>{inner}{P}</place>{P}</invoke>'
+
+
+AT_ONCE: dict[str, Callable[[int], str]] = {
+    "members of a list": lambda n: f"<|tool_call_start|>[get_weather(a=[{'1,' * (n // 2)}])]<|tool_call_end|>",
+    "quotes in a string": lambda n: f"<|tool_call_start|>[get_weather(a='{"it's " * (n // 5)}')]<|tool_call_end|>",
+    "calls that nearly begin in a call": lambda n: "<tool_call>get_weatherplace</arg_key>" * (n // 37),
+    "elements": lambda n: element(f"{P}<a>" * (n // 31) + f"{P}</a>" * (n // 31)),
+    "elements, and ends of others": lambda n: element(f"{P}<a>" * (n // 31) + f"{P}</b>" * (n // 31)),
+    "ids that are taken": lambda n: "".join(
+        f"<|tool_call_begin|>{header}<|tool_call_argument_begin|>{{}}<|tool_call_end|>"
+        for count in [min(2000, n // 200)]
+        for header in (*(f"functions.get_weather:{count + at}" for at in range(count)), *["get_weather"] * count)
+    ),
+}
+"""Texts that come in one event, as those of a whole answer do."""
+
+
+@pytest.mark.parametrize("name", AT_ONCE)
+def test_at_once(name: str) -> None:
+    def run(size: int) -> float:
+        data = event(chunk({"content": AT_ONCE[name](size)}))
+        pipeline = Pipeline(WEATHER, settings=Settings(dialects=tuple(DIALECTS)))
+        start = time.process_time()
+        pipeline.feed(data)
+        pipeline.close()
+        assert not pipeline.error
+        return time.process_time() - start
+
+    assert growth(run) <= GROWTH
+
+
 KEY_LIKE = (
     # what begins as keys, passwords and codings do
     *("sk-", "eyJ", "eyJa.", "-----BEGIN PRIVATE KEY", "-----BEGIN PRIVATE KEY-----", "-----END ", "Bearer ", "xoxb-", "sk-a-", "pat", "SK"),
     *("//a:", "http", "http://", "://a:b", "a.b+", "%73", "\\u0073", "hunter2", "hunter2hunter", "key=", "key: '", "token", "aB3", "A1b2C3d4/"),
 )
-TEXTS = ("a", "ab", "END", "EEN", "\n", "\r", "\r\n", ":", "data:", "data: {", "\\", '"', '\\"', "{", "[", '{"a":', '{"a":[', "1", "-", ",", "\u2028", "é")
+TEXTS = ("a", "ab", "END", "EEN", "\n", "\r", "\r\n", "data: {}\r\r", "data: {}\r\n\r\n", ":", "data:", "data: {", "\\", '"', '\\"', "{", "[", '{"a":', '{"a":[', "1", "-", ",", "\u2028", "é")
 
 
 def asked(text: str) -> None:
@@ -170,10 +206,12 @@ def decoded(text: str) -> None:
     for at in range(0, len(data), 400):
         decoder.feed(data[at : at + 400])
     decoder.close()
+    Decoder().feed(data + data.replace(b"\n", b"\r\n\r\n"))
 
 
 def stopped(text: str) -> None:
     stops = StopSequences(("a" * 999 + "b", "ENDEND", "\n\n\n\nHuman:"), lambda _: None)
+    StopSequences((f"{text}b", "c"), lambda _: None).feed(Frame(None, (TextDelta(text),)))
     for at in range(0, len(text), 40):
         stops.feed(Frame(None, (TextDelta(text[at : at + 40]),)))
     stops.close()
@@ -331,6 +369,17 @@ def test_parts(part: str) -> None:
 
 def used(id_: str) -> dict[str, Any]:
     return {"role": "assistant", "tool_calls": [{"id": id_, "type": "function", "function": {"name": "task", "arguments": "{}"}}]}
+
+
+@pytest.mark.parametrize("target", ["chat", "messages", "responses"])
+def test_stop_sequences(target: str) -> None:
+    def run(size: int) -> float:
+        stops = [f"s{at}" for at in range(size // 10)]
+        start = time.process_time()
+        translate({"model": "m", "max_tokens": 9, "stop_sequences": stops, "messages": [{"role": "user", "content": "Hi"}]}, "messages", target)  # type: ignore[arg-type]
+        return time.process_time() - start
+
+    assert growth(run) <= GROWTH
 
 
 def result(id_: str) -> dict[str, Any]:

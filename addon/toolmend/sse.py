@@ -21,6 +21,9 @@ MAX_EVENT = 16 * 1024 * 1024
 """Bytes of one event that are held for its end. The largest events seen are images in base64, a few MiB; what is longer
 passes unread, in pieces without `data`."""
 
+NEAR = 4096
+"""Bytes that are searched at once for the end of an event: most have fewer, and a chunk may hold many that end otherwise."""
+
 _BLOCK_END = re.compile(rb"\n\n|\n\r\n|\n\r(?=[^\n])|\r\r")
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _IDLE = re.compile(rb"(?:\n++|(?:\r\n)++|(?:\r(?=\r))++|:[^\r\n]*(?:\n\n|\r\n\r\n))++")
@@ -196,10 +199,16 @@ def _idle(text: bytes | bytearray, start: int) -> int:
 
 def block_end(text: bytes | bytearray, start: int) -> int:
     """The end of the first block of lines that ends behind `start`, or 0."""
-    end = text.find(b"\n\n", start)
-    if text.find(b"\r", start, end if end >= 0 else None) < 0:  # a long event is searched faster by far
-        return end + 2 if end >= 0 else 0
-    match = _BLOCK_END.search(text, start)
+    end = text.find(b"\n\n", start, start + NEAR)
+    if end >= 0 and text.find(b"\r", start, end) < 0:
+        return end + 2
+    at, near = start, start + NEAR
+    while text.find(b"\r", at, end if end >= 0 else near) < 0:  # so a long event is searched faster by far
+        if end >= 0 or near >= len(text):
+            return end + 2 if end >= 0 else 0
+        at, near = near - 1, near + 4 * (near - at)
+        end = text.find(b"\n\n", at, near)
+    match = _BLOCK_END.search(text, max(start, at - 1))
     return match.end() if match else 0
 
 

@@ -63,10 +63,10 @@ class KimiK2(TagDialect):
 
 
 def new_id(reader: "Reader", name: str) -> str:
-    """The next free id of the conversation."""
-    counter = reader.tools.calls_so_far + reader.calls
+    """A free id of the conversation: the next, or where many have been taken out of turn, one behind them."""
+    counter, step = reader.tools.calls_so_far + reader.calls, 1
     while f"functions.{name}:{counter}" in reader.ids:
-        counter += 1
+        counter, step = counter + step, step * 2
     return f"functions.{name}:{counter}"
 
 

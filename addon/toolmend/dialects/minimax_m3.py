@@ -9,8 +9,9 @@ text, typed by the schema. Source: the MiniMax-M3 template by way of vLLM and ml
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from .. import json_text
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 _P = "]<]minimax[>["
 _ELEMENT = re.compile(re.escape(_P) + r"<(/?)([^<>/\s]+)>")
 _NESTS = {"object", "array"}
+
+MOST_NESTED = 64
+"""Elements within one another that are told apart: no tool's arguments are so deep."""
 
 
 class Elements(Values):
@@ -68,42 +72,57 @@ class MinimaxM3(TagDialect):
         return (yield from read_parameters(reader, tags, name, commit, Elements))
 
 
+@dataclass(slots=True)
+class _Node:
+    """An element, and those in it: what stands between its tags is `text[begin:end]`."""
+
+    name: str
+    begin: int
+    end: int
+    children: list["_Node"] = field(default_factory=list)
+
+
 def _build(text: str, schema: Any, root: Any) -> str:
     """The JSON of what stands in an element."""
+    return _json(text, _tree(text), schema, root)
+
+
+def _json(text: str, node: _Node, schema: Any, root: Any) -> str:
     types = types_of(schema, root)
-    children = list(_children(text))
+    children = node.children
     if not children:
-        if not text.strip() and "string" not in types:
+        content = text[node.begin : node.end]
+        if not content.strip() and "string" not in types:
             if "array" in types:
                 return "[]"
             if "object" in types:
                 return "{}"
-        return to_json(text, types)
-    if all(name == "item" for name, _ in children) and "object" not in types:
+        return to_json(content, types)
+    if all(child.name == "item" for child in children) and "object" not in types:
         items = items_of(schema, root)
-        return "[" + ", ".join(_build(content, items, root) for _, content in children) + "]"
+        return "[" + ", ".join(_json(text, child, items, root) for child in children) + "]"
     properties = properties_of(schema, root)
-    members = (f"{json_text.quote(name)}: {_build(content, properties.get(name), root)}" for name, content in children)
+    members = (f"{json_text.quote(child.name)}: {_json(text, child, properties.get(child.name), root)}" for child in children)
     return "{" + ", ".join(members) + "}"
 
 
-def _children(text: str) -> list[tuple[str, str]]:
-    """The elements at the top of a text, with what stands in them."""
-    children: list[tuple[str, str]] = []
-    open_: list[str] = []
-    begin = 0
+def _tree(text: str) -> _Node:
+    """The elements of a text. One that has no end is text, and so is what follows it up to the end of the one around it."""
+    whole = _Node("", 0, len(text))
+    open_, names = [whole], Counter[str]()
     for match in _ELEMENT.finditer(text):
         closing, name = match.groups()
         if not closing:
-            if not open_:
-                begin = match.end()
-            open_.append(name)
-        elif name in open_:
-            while open_.pop() != name:
-                pass
-            if not open_:
-                children.append((name, text[begin : match.start()]))
-    return children
+            open_.append(_Node(name, match.end(), match.end()))
+            names[name] += 1
+        elif names[name]:
+            while (node := open_.pop()).name != name:
+                names[node.name] -= 1
+            names[name] -= 1
+            node.end = match.start()
+            if len(open_) <= MOST_NESTED:
+                open_[-1].children.append(node)
+    return whole
 
 
 MINIMAX_M3 = MinimaxM3(

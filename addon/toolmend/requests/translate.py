@@ -103,7 +103,7 @@ def _translate(
         offered = tools.Tools() if forbidden else tools.OF[client](request)
     else:
         offered = tools.OF[upstream](written)
-    taken = written.get("stop") or written.get("stop_sequences") or ()
+    taken = frozenset(written.get("stop") or written.get("stop_sequences") or ())
     stop = tuple(sequence for sequence in conversation.stop if sequence and sequence not in taken)
     return Translated(written, offered, names, custom, tuple(notes), stop, template, system_role)
 

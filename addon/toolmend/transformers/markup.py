@@ -44,12 +44,14 @@ class _Piece:
     left: int
     out: list[Event] = field(default_factory=list)
     changed: bool = False
+    more: list[str] = field(default_factory=list)  # arguments that go on those which `out` ends with
 
     def keep(self, size: int) -> None:
         self.keep_as(type(self.event), size)
 
     def keep_as(self, kind: type[TextDelta | ReasoningDelta], size: int) -> None:
         at = len(self.event.text) - self.left
+        self._join()
         self.out.append(kind(self.event.text[at : at + size], self.event.choice))
         self.changed |= not isinstance(self.event, kind)
         self.left -= size
@@ -59,8 +61,9 @@ class _Piece:
         self.changed = True
         last = self.out[-1] if self.out else None
         if isinstance(event, ToolCallDelta) and isinstance(last, ToolCallDelta) and last.index == event.index:
-            self.out[-1] = replace(last, arguments=last.arguments + event.arguments)
+            self.more.append(event.arguments)
         else:
+            self._join()
             self.out.append(event)
 
     def drop(self, size: int) -> None:
@@ -68,7 +71,15 @@ class _Piece:
         self.left -= size
 
     def events(self) -> list[Event]:
+        self._join()
         return self.out if self.changed else [self.event]
+
+    def _join(self) -> None:
+        if self.more:
+            last = self.out[-1]
+            assert isinstance(last, ToolCallDelta)
+            self.out[-1] = replace(last, arguments="".join((last.arguments, *self.more)))
+            self.more.clear()
 
 
 @dataclass(slots=True)

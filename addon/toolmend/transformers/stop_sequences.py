@@ -6,7 +6,6 @@ Rule of this file: of a text that may end in the beginning of a sequence, only t
 the events are new, the frames are not kept, and of the choices only the first is read, as by all writers.
 """
 
-import re
 from collections.abc import Callable, Sequence
 
 from ..events import Event, Finish, Frame, MessageEnd, MessageStart, StreamError, TextDelta, Usage
@@ -25,7 +24,6 @@ class StopSequences:
     def __init__(self, sequences: Sequence[str], fired: Callable[[str], None]) -> None:
         self._fired = fired
         self._sequences = [sequence for sequence in sequences if len(sequence) <= MAX_SEQUENCE]
-        self._whole = re.compile("|".join(map(re.escape, self._sequences)) or "(?!)")
         self._held = ""
         self._over = False
 
@@ -51,18 +49,20 @@ class StopSequences:
 
     def _text(self, event: TextDelta, out: list[Event]) -> None:
         text, self._held = self._held + event.text, ""
-        match = self._whole.search(text)
-        if match:
+        # no regex of them all: it tries each anew at every place, and of a long one reads far
+        places = ((at, which) for which, sequence in enumerate(self._sequences) if (at := text.find(sequence)) >= 0)
+        found = min(places, default=None)
+        if found:
             self._fired("stop_sequence")
             self._over = True
-            text = text[: match.start()]
+            text = text[: found[0]]
         else:
             begin = min((_begin(text, sequence) for sequence in self._sequences), default=len(text))
             text, self._held = text[:begin], text[begin:]
         if text:
             out.append(TextDelta(text))
-        if match:
-            out.append(Finish("stop", stop_sequence=match.group()))
+        if found:
+            out.append(Finish("stop", stop_sequence=self._sequences[found[1]]))
 
     def _release(self) -> list[Event]:
         held, self._held = self._held, ""
