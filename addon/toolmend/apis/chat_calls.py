@@ -127,9 +127,10 @@ class Calls:
             if call is before:
                 break
             self._is_empty(call, events)
-            waits = not (call.started or call.lost or call.repeated)
+            if call.started or call.lost or call.repeated:
+                continue
             whole = call.begun or not may_go_on(call.name, self._tools)
-            if waits and whole and bare(call.name, self._tools):
+            if whole and bare(call.name, self._tools):
                 self._start(call, events)
         return events
 
