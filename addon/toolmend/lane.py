@@ -46,6 +46,9 @@ MOST_CHARACTERS = ROOM // 8
 
 _LINE = re.compile(rb"[\r\n]")
 
+FEW = 3
+"""Deltas: to make a lane costs what it costs to read so many."""
+
 MOST_JOINED = 16 * 1024
 """Bytes of texts that become one, to be read later still."""
 
@@ -119,6 +122,11 @@ class Lane:
     def empty(self) -> bool:
         """Whether there is nothing to be read."""
         return not self._run
+
+    @property
+    def short(self) -> bool:
+        """Whether it took so few that to read them would have cost less."""
+        return self._joined + len(self._run) < FEW
 
     def join(self) -> bool:
         """Makes one text of many, if that spares reading them now; whether it did."""

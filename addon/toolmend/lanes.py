@@ -19,6 +19,9 @@ from .wrap import Wrap, quoted, wrap_of
 if TYPE_CHECKING:
     from .glance import Wait
 
+PATIENCE = 32
+"""Lanes in a row that were made for nothing."""
+
 _NUMBERED = re.compile(rb'"sequence_number"\s*:\s*\d')
 
 
@@ -55,6 +58,8 @@ class Lanes:
         self._wrapped: tuple[Shape, Wrap] | None = None  # the last delta's shape, and what was around it
         self._passing: Lane | None = None  # the last one that let events pass as they are
         self._holding: Lane | None = None  # the last one whose events were held
+        self._made: Lane | None = None  # the last one that was made
+        self._short = 0  # so many in a row were made, or could have been, for too few deltas
 
     def open(self, sse: ServerSentEvent, given: Sequence[bytes]) -> Lane | None:
         """The lane of what may come behind an event that was read, if there is one; `given` is what went out for it, in parts."""
@@ -75,8 +80,12 @@ class Lanes:
             return None
         if given and given[-1] is sse.raw:  # what is written anew may be the same by chance
             if self._passing is None or not self._passing.begin(whole, course):
-                self._passing = Lane(whole, course, None, counts=self._counts, wait=self.wait)
+                if not self._gains():
+                    return None
+                self._made = self._passing = Lane(whole, course, None, counts=self._counts, wait=self.wait)
             return self._passing
+        if not self._gains():
+            return None
         others = whole.others(sse.raw) if whole.varies and not self._translates else ()
         wrap = wrap_of(b"".join(given), quoted(text, escapes=course.escapes), others)
         if wrap is None:
@@ -86,7 +95,13 @@ class Lanes:
             return None
         # of numbered events, one that comes again is dropped where it is translated
         behind = sse.raw if self._translates and self._counts and whole.varies and _NUMBERED.search(sse.raw) else b""
-        return Lane(plain(whole) if wrap.holes else whole, course, wrap, wait=self.wait, behind=behind)
+        self._made = Lane(plain(whole) if wrap.holes else whole, course, wrap, wait=self.wait, behind=behind)
+        return self._made
+
+    def _gains(self) -> bool:
+        """Whether to make a lane: seldom, where each of the last was left at once, as where texts of two kinds take turns."""
+        self._short = self._short + 1 if self._made and self._made.short else 0
+        return self._short < PATIENCE or self._short % PATIENCE < 2  # in two of a row it is seen what goes out around them
 
     def _held(self, shape: Shape, course: Course) -> Lane | None:
         """The lane of what is held, where nothing else varies in it and each has no number of its own."""

@@ -48,7 +48,7 @@ class Chat:
         learnt = self._learnt
         text = learnt.shape.text(sse.data) if learnt else None
         if learnt and text is not None:
-            self._learning.misses = 0
+            self._learning.hit()
             if not learnt.more:
                 return self._say(sse, learnt, text)
         chunk = json_text.loads(sse.data)

@@ -18,6 +18,9 @@ from .shape import Kind, Shape, text_of
 SEVERAL, MOST_MISSES = 2, 32
 """Deltas in a row that are parsed and learnt from. Where each has something of its own, learning costs and gains nothing."""
 
+COST, MOST_SPENT = 4, 64 * 4
+"""What a shape that is learnt must gain: deltas of it. Two that take turns gain nothing but for one another's loss."""
+
 _ONE = re.compile(NUMBER)
 _ROW = re.compile(NUMBERS)
 _STRING = re.compile(
@@ -46,6 +49,7 @@ class Learning:
 
     def __init__(self, may_vary: Callable[[Path], bool]) -> None:
         self.misses = 0
+        self._spent = 0
         self._may_vary = may_vary
         self._told: dict[Path, bytes] = {}  # by the last one of them, where it may vary
         self._varying: set[Path] = set()
@@ -54,9 +58,10 @@ class Learning:
         self, data: bytes, text: str, path: Path, kind: Kind, choice: int = 0, key: int = 0, *, again: Path | None = None
     ) -> Shape | None:
         """The shape of a delta that was parsed: see `learn`. None as well where nothing more is learnt."""
-        if self.misses >= MOST_MISSES:
+        if self.misses >= MOST_MISSES or self._spent >= MOST_SPENT:
             return None
         self.misses += 1
+        self._spent += COST
         before, self._told = self._told, {}
 
         def varies(path: Path, said: bytes) -> bool:
@@ -69,6 +74,12 @@ class Learning:
             return path in self._varying
 
         return learn(data, text, path, kind, choice, key, again=again, varies=varies)
+
+    def hit(self) -> None:
+        """A delta had the shape that was learnt."""
+        self.misses = 0
+        if self._spent:
+            self._spent -= 1
 
     def stop(self) -> None:
         """Nothing more is learnt, as long as every delta is parsed."""

@@ -67,7 +67,7 @@ class Messages:
         if not sse.data or sse.ends or self._over:
             return Frame(sse)
         if (shape := self._shape) is not None and sse.event == self._named and (text := shape.text(sse.data)) is not None:
-            self._learning.misses = 0
+            self._learning.hit()
             if shape.kind is TextDelta or shape.kind is ReasoningDelta:
                 return Frame(sse, (shape.kind(text),), touched=not self._regular)
             given = self._content.more(shape.key, text)

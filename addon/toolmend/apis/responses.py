@@ -144,7 +144,7 @@ class Responses:
         if not isinstance(event, TextDelta | ReasoningDelta | ToolCallDelta) or not sse.data:
             self._shape = None
         elif self._shape and self._shape.span(sse.data):
-            self._learning.misses = 0
+            self._learning.hit()
         else:
             text = event.arguments if isinstance(event, ToolCallDelta) else event.text
             self._shape = self._learning.learn(sse.data, text, ("delta",), type(event))
