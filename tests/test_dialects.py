@@ -235,6 +235,10 @@ READ = {  # what is read all the same: the arguments of the calls, and whether t
     "elements that cross": (
         "minimax_m3", f'{P}<invoke name="get_time">{P}<deep>{P}<a>{P}<b>1{P}</a>{P}</deep>{P}</invoke>', [f'{{"deep": {{"a": "{P}<b>1"}}}}'], True,
     ),
+    "elements in one another, more than are told apart": (
+        "minimax_m3", f'{P}<invoke name="get_time">{P}<deep>{f"{P}<a>" * 66}1{f"{P}</a>" * 66}{P}</deep>{P}</invoke>',
+        ['{"deep": ' + '{"a": ' * 64 + f'"{P}<a>{P}<a>1{P}</a>{P}</a>"' + "}" * 65], True,
+    ),
     "all parameters in one, which are none": (
         "qwen3_coder", "<tool_call>\n<function=get_time>\n<parameter=arguments>\nall\n</parameter>\n</function>\n</tool_call>", ['{"arguments": "all"}'], True,
     ),

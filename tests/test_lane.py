@@ -784,3 +784,36 @@ def test_numbers_go_on() -> None:
     bare = legal.sse([{k: v for k, v in each.items() if k != "sequence_number"} for each in legal.responses(legal.say(*pieces(PROSE, 1), *pieces(LEAKS["kimi"][1], 2)))])
     for given_ in (numbered, bare):
         check(given_, asked("responses", *WEATHER), "responses", "responses")
+
+
+TURNS: dict[str, list[bytes]] = {
+    "text and reasoning": [event(chunk({name: f"{at} "})) for at in range(100) for name in ("content", "reasoning_content")],
+    "halves of pairs": [event(chunk({"content": half})) for _ in range(50) for half in ("\ud83d", "\ude00")],
+}
+"""Of which each is of another shape than the one before, or goes out alone."""
+
+
+@pytest.mark.parametrize("target", APIS)
+@pytest.mark.parametrize("name", TURNS)
+def test_kinds_that_take_turns(name: str, target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lanes are made for the first of them, and later now and then; what goes on behind them has one."""
+    made: list[lane.Lane] = []
+    init = lane.Lane.__init__
+
+    def counted(self: lane.Lane, *args: Any, **more: Any) -> None:
+        made.append(self)
+        init(self, *args, **more)
+
+    monkeypatch.setattr(lane.Lane, "__init__", counted)
+    monkeypatch.setattr(learning, "MOST_SPENT", 40)
+    behind = [event(chunk({"content": f"{at} "})) for at in range(100)]
+    pipeline = Pipeline(asked(target, *WEATHER), target=target)
+    for data in TURNS[name] * 2:
+        pipeline.feed(data)
+    assert len(made) < 100
+    for data in behind:
+        pipeline.feed(data)
+    pipeline.close()
+    assert not made[-1].short
+    assert not pipeline.error
+    check(b"".join([*TURNS[name], *behind]), asked(target, *WEATHER), "chat", target)
