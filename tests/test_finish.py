@@ -192,6 +192,12 @@ def test_a_choice_that_goes_on_does_not_wait_for_another() -> None:
     assert made.feed(event(chunk({}, "stop", index=1)) + DONE) == event(chunk({}, "stop", index=1)) + DONE
 
 
+def test_what_comes_behind_the_end_stays() -> None:
+    """Nobody reads it."""
+    twice = 2 * (ROLE + say("a") + end("stop") + DONE)
+    assert pipeline().feed(twice) == twice
+
+
 def test_two_choices_in_one_frame() -> None:
     rules: list[str] = []
     finish = FinishReason(rules.append)

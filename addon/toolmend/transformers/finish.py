@@ -49,6 +49,7 @@ class FinishReason:
         self._waiting: Frame | None = None
         self._late: dict[int, Finish] = {}  # reasons that are to be said behind what came after them
         self._early: set[int] = set()  # choices that had one too early
+        self._over = False  # the end of the message came: what is behind it is none of it
         self._failed = False  # the upstream told an error: why the answer ended is known
 
     def feed(self, frame: Frame) -> Sequence[Frame]:
@@ -131,7 +132,8 @@ class FinishReason:
 
     def _is_early(self, choice: int) -> None:
         self._fired("finish_order")
-        self._early.add(choice)
+        if not self._over:
+            self._early.add(choice)
 
     def _right(self, event: Finish) -> Finish:
         called = event.choice in self._called
@@ -157,6 +159,7 @@ class FinishReason:
 
         A call that was broken off has none, and neither has anything behind an error: it would look complete.
         """
+        self._over = True
         events = [self._right(event) if isinstance(event, Finish) else event for event in frame.events]
         behind = self._put_behind()
         broken = {choice for choice, _ in self._open}
