@@ -176,7 +176,7 @@ def _naming(answer: Answer, *, written: bool) -> list[Naming]:
     """What puts calls by the client's names, if that may be needed."""
     spaces, search = {}, ""
     if answer.target == "responses":
-        spaces, search = namespaces(answer.request), SEARCH * searches(answer.request)
+        spaces, search = namespaces(answer.request), SEARCH if searches(answer.request) else ""
     if answer.translated and written:
         return [Naming(answer.translated.names, answer.translated.custom, spaces, search)]
     if answer.target == "responses":
