@@ -537,9 +537,9 @@ def test_codex_where_the_system_speaks_once(upstream: str) -> None:
 def test_what_other_agents_say_reaches_an_upstream_that_knows_of_one() -> None:
     """Codex has its history of them in an item of its own; where they write to each other in code, that is told."""
     text, sealed = put("It is in b.py"), {"type": "encrypted_content", "encrypted_content": "gAA"}
-    items = [{"type": "agent_message", "author": "/root/a", "recipient": "/root", "content": [part]} for part in (text, sealed)]
+    items = [{"type": "agent_message", "author": "/lead/a", "recipient": "/lead", "content": [part]} for part in (text, sealed)]
     translated = translate({"model": "m", "input": [said("user", put("Hi")), *items]}, "responses", "chat", host="127.0.0.1:8000")
-    head = "Message from /root/a to /root:"
+    head = "Message from /lead/a to /lead:"
     assert translated.request["messages"] == [{"role": "user", "content": f"Hi\n\n{head}\n\nIt is in b.py\n\n{head}"}]
     assert [note for note in translated.notes if "encrypted_content" in note]
 

@@ -199,10 +199,8 @@ def _idle(text: bytes | bytearray, start: int) -> int:
 
 def block_end(text: bytes | bytearray, start: int) -> int:
     """The end of the first block of lines that ends behind `start`, or 0."""
-    end = text.find(b"\n\n", start, start + NEAR)
-    if end >= 0 and text.find(b"\r", start, end) < 0:
-        return end + 2
     at, near = start, start + NEAR
+    end = text.find(b"\n\n", at, near)
     while text.find(b"\r", at, end if end >= 0 else near) < 0:  # so a long event is searched faster by far
         if end >= 0 or near >= len(text):
             return end + 2 if end >= 0 else 0

@@ -25,7 +25,7 @@ from ..events import (
     ToolCallStart,
 )
 from ..seals import Seal
-from .responses_shapes import ARGUMENTS, CALLS, INPUT, PREFIXES, REFUSAL, SEARCHED, SUMMARY, TEXT, Item, Part, Shape, encrypted
+from .responses_shapes import ARGUMENTS, CALLS, INPUT, REFUSAL, SEARCHED, SUMMARY, TEXT, WRITTEN, Item, Part, Shape, encrypted
 
 MAX_KEPT = 64 * 1024 * 1024
 """Characters of one response that are kept, for the `done` events and the last event say all of it again. The longest
@@ -260,7 +260,7 @@ class Output:
         elif type_ == SEARCHED.item:
             blank = {SEARCHED.member: {}}
         members = members or {}
-        id_ = members.get("id") or PREFIXES.get(type_, "tsc_") + self._new_id().removeprefix("call_")
+        id_ = members.get("id") or WRITTEN[type_] + self._new_id().removeprefix("call_")
         wire = {**members, "id": id_, "type": type_, "status": "in_progress", **blank}
         item = Item(self.place, wire)
         self.place += 1

@@ -108,6 +108,11 @@ class Turn:
     parts: tuple[Part, ...] = ()
     name: str = ""
 
+    @property
+    def of_system(self) -> bool:
+        """Whether it is the system's; OpenAI calls it the developer, too."""
+        return self.role in ("system", "developer")
+
 
 @value
 class Tool:

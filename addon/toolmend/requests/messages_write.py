@@ -63,7 +63,7 @@ def write(conversation: Conversation, quirks: Quirks, notes: list[str]) -> dict[
 
 def _leading(turns: tuple[Turn, ...], notes: list[str]) -> tuple[tuple[Turn, ...], tuple[Turn, ...]]:
     """What the system says before anybody else, and the rest; the last of it where there is no rest."""
-    count = next((at for at, turn in enumerate(turns) if turn.role not in ("system", "developer")), len(turns))
+    count = next((at for at, turn in enumerate(turns) if not turn.of_system), len(turns))
     if count and count == len(turns):
         tell(notes, "The last message of the system is the user's: Messages takes none of the system alone")
         return turns[:-1], (replace(turns[-1], role="user"),)

@@ -28,8 +28,6 @@ MAX_TOOLS = 1000
 MAX_PROMPT = 1024 * 1024
 """Bytes of the prompt with the tools: some 300,000 tokens, more than models without tools can read."""
 
-_SYSTEM = ("system", "developer")
-
 
 def template_for(profile: Profile, template: str = "") -> str:
     """The prompt for a model: the one given, ours where its profile asks for one, or none."""
@@ -45,7 +43,7 @@ def prompted(conversation: Conversation, template: str = DEFAULT, *, system: boo
     """
     parts = [part for turn in conversation.turns for part in turn.parts]
     used = any(isinstance(part, (ToolUse, ToolResult)) for part in parts)
-    moved = not system and any(turn.role in _SYSTEM for turn in conversation.turns)
+    moved = not system and any(turn.of_system for turn in conversation.turns)
     if not (conversation.tools or used or moved):
         return conversation
     conversation, _ = as_functions(conversation)
@@ -54,7 +52,7 @@ def prompted(conversation: Conversation, template: str = DEFAULT, *, system: boo
     if tools:
         turns = _with_prompt(turns, _prompt(conversation, tools, template))
     if not system:
-        turns = [replace(turn, role="user") if turn.role in _SYSTEM else turn for turn in turns]
+        turns = [replace(turn, role="user") if turn.of_system else turn for turn in turns]
     return replace(conversation, turns=tuple(_merged(turns)), tools=(), tool_choice=None, parallel=None)
 
 
@@ -89,7 +87,7 @@ def _prompt(conversation: Conversation, tools: list[Tool], template: str) -> Tex
 
 def _with_prompt(turns: list[Turn], prompt: Text) -> list[Turn]:
     """The prompt behind the first system turn, or as one."""
-    if turns and turns[0].role in _SYSTEM:
+    if turns and turns[0].of_system:
         return [replace(turns[0], parts=(*turns[0].parts, prompt)), *turns[1:]]
     return [Turn("system", (prompt,)), *turns]
 

@@ -17,6 +17,7 @@ from .conversation import Conversation, Document, Image, Part, Text, ToolResult,
 from .fields import tell
 
 MISSING = "Error: there is no result of this call."
+_OF_SYSTEM = attrgetter("of_system")
 _SPEAKER = attrgetter("role", "name")
 _REMINDER = "<system-reminder>\n{}\n</system-reminder>"
 
@@ -32,11 +33,11 @@ def tidied(conversation: Conversation, notes: list[str], *, system_inside: bool)
 
 def _reminders(turns: Sequence[Turn]) -> Iterable[Turn]:
     """The templates of Qwen 3.5, Mistral and others refuse a second turn of the system, or pass over it."""
-    leading = list(takewhile(_is_system, turns))
+    leading = list(takewhile(_OF_SYSTEM, turns))
     if leading:
-        yield replace(leading[0], parts=tuple(part for turn in leading for part in turn.parts))
+        yield _as_one(leading)
     for turn in turns[len(leading) :]:
-        if _is_system(turn):
+        if turn.of_system:
             yield Turn("user", tuple(map(_reminder, turn.parts)))
         else:
             yield turn
@@ -46,8 +47,8 @@ def _reminder(part: Part) -> Part:
     return Text(_REMINDER.format(part.text), part.cache) if isinstance(part, Text) else part
 
 
-def _is_system(turn: Turn) -> bool:
-    return turn.role in ("system", "developer")
+def _as_one(turns: Sequence[Turn]) -> Turn:
+    return replace(turns[0], parts=tuple(part for turn in turns for part in turn.parts))
 
 
 def _merged(turns: Iterable[Turn]) -> Iterable[Turn]:
@@ -57,12 +58,12 @@ def _merged(turns: Iterable[Turn]) -> Iterable[Turn]:
     if not any(map(eq, roles, roles[1:])):  # most often
         yield from said
         return
-    for (role, _), group in groupby(said, _SPEAKER):
+    for _, group in groupby(said, _SPEAKER):
         together = list(group)
-        if len(together) == 1 or role in ("system", "developer"):
+        if len(together) == 1 or together[0].of_system:
             yield from together
         else:
-            yield replace(together[0], parts=tuple(part for turn in together for part in turn.parts))
+            yield _as_one(together)
 
 
 def _adjacent(turns: tuple[Turn, ...], notes: list[str]) -> Iterable[Turn]:
