@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary
 from mitmproxy import http
 from mitmproxy.addonmanager import Loader
 
-from . import bodies, breaks, codings, facts, framing, memory, replying, routing, sending, trailers, unanswered
+from . import bodies, breaks, codings, facts, framing, memory, replying, routing, sending, unanswered, wire
 from .calls import Call
 from .config import options
 from .config.conflicts import conflicts, loops
@@ -58,7 +58,7 @@ class Toolmend:
 
     def load(self, loader: Loader) -> None:
         options.declare(loader)
-        trailers.expect()
+        wire.join()
 
     def configure(self, updated: set[str]) -> None:
         if not any(name.startswith("toolmend") for name in updated):
@@ -91,7 +91,7 @@ class Toolmend:
     def done(self) -> None:
         claim(self.calls, self)
         memory.unsettle()
-        trailers.expect_none()
+        wire.restore()
         self.exchanges.close()
         if self.offline:
             self.offline.close()
@@ -154,7 +154,7 @@ class Toolmend:
         if call and flow.response:
             if call.routed and flow.response.status_code < 200:  # mitmproxy takes it for the whole answer
                 unanswered.leave(flow)
-            trailers.drop(flow, flow.response)
+            wire.without_trailers(flow, flow.response)
             if call.stream and not call.stream.over:
                 self._not_streamed(call, flow.response)
             state = call.stream.state if call.stream and call.stream.over else "partial"

@@ -9,7 +9,7 @@ import pytest
 from clients import CALL, CHAT, LEAK, Raw, Serve, ask, chunks, parse, recording, request_bytes
 
 from judge import events, read
-from streams import WEATHER, play
+from streams import WEATHER, play, stream
 from toolmend.pipeline import Pipeline
 from toolmend.running.proxy import Mitmdump
 from toolmend.upstream import Coding, Script
@@ -152,6 +152,18 @@ def test_trailers_that_come_with_all_the_rest(proxy: Mitmdump, serve: Serve, bod
     reply = ask(proxy, upstream.url)
     assert reply.terminated
     assert reply.body == (MENDED if body == LEAK else body)
+
+
+def test_a_thousand_chunks_at_once(proxy: Mitmdump, serve: Serve, flows: Path) -> None:
+    """They leave in fewer: to mitmproxy each costs as much as a large one."""
+    body = stream([f"{number} " for number in range(1000)])
+    data = b"".join(b"%x\r\n%b\r\n" % (len(data), data) for _, data in chunks(body))
+    head = (("content-type", "text/event-stream"), ("transfer-encoding", "chunked"))
+    reply = ask(proxy, serve(Script(((0.0, data + b"0\r\n\r\n"),), headers=head, framing="eof")).url)
+    assert reply.terminated
+    assert reply.body == body
+    assert len(reply.chunks) < 1000
+    assert recording(flows, CHAT).meta["state"] == "complete"
 
 
 @pytest.mark.parametrize("coding", ["identity", "gzip", "deflate", "br", "zstd"])

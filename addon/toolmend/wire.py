@@ -1,0 +1,149 @@
+"""How mitmproxy speaks on the wire: in fewer pieces, with less ado, and without what it fails at.
+
+    request, HTTP/1      POST … \\r\\n\\r\\n  {"model": …}      head and body leave at once, where both are there
+    answer, HTTP/1       10\\r\\n … fe\\r\\n … fe\\r\\n …        chunks are one where many wait: each takes 40 µs, however short
+    answer, HTTP/2       DATA  DATA  DATA                 the same
+    answer, HTTP/1       … 0\\r\\nX-Sum: 1\\r\\n\\r\\n          an end: at trailers mitmproxy fails, and the client waits for ever
+    answer, HTTP/2       HEADERS behind DATA              trailers, left out at the end for a client of HTTP/1
+    to a client, HTTP/1  fe\\r\\n …                        whether an answer goes in chunks is asked of its headers once
+
+Nothing waits for what has not come. A proxy may cut a body into other chunks, and leave trailers out (RFC 9112, section 7.1).
+
+Rule of this file: it reaches into mitmproxy. Where that is not as it is known, mitmproxy does as it does.
+"""
+
+from dataclasses import replace
+
+from h2.events import DataReceived
+from h2.events import Event as Frame
+from h11 import Data, EndOfMessage, ProtocolError
+from h11._readers import ChunkedReader
+from h11._receivebuffer import ReceiveBuffer
+from mitmproxy import http
+from mitmproxy.proxy.commands import SendData
+from mitmproxy.proxy.context import Context
+from mitmproxy.proxy.events import Event
+from mitmproxy.proxy.layer import CommandGenerator
+from mitmproxy.proxy.layers import http as layers
+from mitmproxy.proxy.layers.http._base import HttpEvent
+from mitmproxy.proxy.layers.http._events import RequestHeaders, ResponseData, ResponseHeaders
+from mitmproxy.proxy.layers.http._http1 import Http1Client, Http1Server
+from mitmproxy.proxy.layers.http._http2 import Http2Client
+
+LATE = 32 * 1024
+"""Bytes read at once, of which not each chunk is passed on alone: they came faster. A model takes a minute to write so many."""
+
+
+class Chunks(ChunkedReader):
+    """A body in chunks. `_next` was read behind pieces that are given, and is given, or raised, next."""
+
+    _next: EndOfMessage | ProtocolError | None = None
+
+    def __call__(self, buf: ReceiveBuffer) -> Data | EndOfMessage | None:
+        late = len(buf) >= LATE
+        event, self._next = self._next or self._read(buf), None
+        pieces: list[bytes | bytearray] = []
+        while isinstance(event, Data):
+            pieces.append(event.data)
+            event = self._read(buf) if late else None
+        if pieces:
+            self._next = event
+            return Data(data=b"".join(pieces))
+        if isinstance(event, ProtocolError):
+            raise event
+        return event
+
+    def _read(self, buf: ReceiveBuffer) -> Data | EndOfMessage | ProtocolError | None:
+        try:
+            event = super().__call__(buf)
+        except ProtocolError as error:
+            return error
+        return EndOfMessage() if isinstance(event, EndOfMessage) else event
+
+
+class Upstream1(Http1Client):
+    """A connection to an upstream."""
+
+    _head = b""  # of a request whose body comes next, at once
+
+    def send(self, event: HttpEvent) -> CommandGenerator[None]:
+        for command in super().send(event):
+            if isinstance(command, SendData):
+                if isinstance(event, RequestHeaders) and not event.end_stream and not event.request.stream:
+                    self._head = command.data
+                    continue
+                command.data, self._head = self._head + command.data, b""
+            yield command
+
+    def read_body(self, event: Event) -> CommandGenerator[None]:
+        if isinstance(self.body_reader, ChunkedReader):
+            self.body_reader = Chunks()
+        self.state = super().read_body
+        yield from self.state(event)
+
+
+class Upstream2(Http2Client):
+    """A connection to an upstream, in frames."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        receive = self.h2_conn.receive_data
+        self.h2_conn.receive_data = lambda data: together(receive(data)) if len(data) >= LATE else receive(data)  # type: ignore[method-assign]
+
+
+def together(events: list[Frame]) -> list[Frame]:
+    """What frames told: data of one stream that follows upon each other is one."""
+    found: list[Frame] = []
+    try:
+        for event in events:
+            last = found[-1] if found else None
+            if isinstance(last, DataReceived) and isinstance(event, DataReceived) and last.stream_id == event.stream_id:
+                size = last.flow_controlled_length + event.flow_controlled_length
+                found[-1] = replace(event, data=last.data + event.data, flow_controlled_length=size)
+            else:
+                found.append(event)
+    except Exception:  # whatever it is that is not as it was
+        return events
+    return found
+
+
+class Client1(Http1Server):
+    """A connection to a client."""
+
+    _in_chunks = False
+
+    def send(self, event: HttpEvent) -> CommandGenerator[None]:
+        if isinstance(event, ResponseHeaders):
+            self._in_chunks = "chunked" in event.response.headers.get("transfer-encoding", "").lower()
+        if self._in_chunks and isinstance(event, ResponseData) and event.data:  # an empty one ends it
+            return self._chunk(event.data)
+        return super().send(event)
+
+    def _chunk(self, data: bytes) -> CommandGenerator[None]:
+        yield SendData(self.conn, b"%x\r\n%b\r\n" % (len(data), data))
+
+
+def join() -> None:
+    """So it is with every connection that mitmproxy has from now on."""
+    layers.Http1Client, layers.Http2Client, layers.Http1Server = Upstream1, Upstream2, Client1  # type: ignore[attr-defined]
+
+
+def restore() -> None:
+    """Undoes that; connections that are open stay as they are."""
+    layers.Http1Client, layers.Http2Client, layers.Http1Server = Http1Client, Http2Client, Http1Server  # type: ignore[attr-defined]
+
+
+def without_trailers(flow: http.HTTPFlow, response: http.Response) -> None:
+    """At the end: leaves out those of an upstream of HTTP/2, where the client speaks HTTP/1.
+
+    Where they are the end, nobody has counted whether all came that the headers promised; the client would wait for the rest.
+    """
+    if response.trailers is None or flow.client_conn.alpn in (b"h2", b"h3"):
+        return
+    response.trailers = None
+    if "content-length" not in response.headers:
+        return
+    if response.raw_content is not None:
+        response.headers["content-length"] = str(len(response.raw_content))
+    else:  # it is on its way, and mitmproxy asks whether it closes the connection when it is over
+        response.headers["connection"] = "close"

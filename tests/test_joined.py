@@ -1,0 +1,211 @@
+"""What is joined on the wire: bodies beside h11's own reader, which gives each chunk alone."""
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import Any
+from unittest import mock
+
+import pytest
+from h2.events import DataReceived, Event, StreamEnded, StreamReset
+from h11 import Data, EndOfMessage, LocalProtocolError, RemoteProtocolError
+from h11._readers import ChunkedReader
+from h11._receivebuffer import ReceiveBuffer
+from hypothesis import given
+from hypothesis import strategies as st
+from mitmproxy.http import Headers
+from mitmproxy.options import Options
+from mitmproxy.proxy.commands import SendData
+from mitmproxy.proxy.context import Context
+from mitmproxy.proxy.layers import http
+from mitmproxy.proxy.layers.http._events import (
+    ErrorCode,
+    RequestData,
+    RequestEndOfMessage,
+    RequestHeaders,
+    ResponseData,
+    ResponseEndOfMessage,
+    ResponseHeaders,
+    ResponseProtocolError,
+)
+from mitmproxy.proxy.layers.http._http1 import Http1Client, Http1Server
+from mitmproxy.test import tflow, tutils
+
+from toolmend import wire
+from toolmend.wire import Chunks, together
+
+BODIES = {
+    "chunks": b"3\r\nabc\r\n2\r\nde\r\n1\r\nf\r\n0\r\n\r\n",
+    "one": b"3\r\nabc\r\n0\r\n\r\n",
+    "nothing": b"0\r\n\r\n",
+    "no end": b"3\r\nabc\r\n2\r\nd",
+    "trailers": b"3\r\nabc\r\n2\r\nde\r\n0\r\nX-Sum: 1\r\n\r\n",
+    "an extension": b"3;a=b\r\nabc\r\n02\r\nde\r\n0\r\n\r\n",
+    "large": b"A\r\n0123456789\r\n0000fF\r\n%b\r\n0\r\n\r\n" % (b"x" * 255),
+    "no number": b"3\r\nabc\r\n2\r\nde\r\nx\r\nfg\r\n0\r\n\r\n",
+    "no number at once": b"x\r\nfg\r\n0\r\n\r\n",
+    "longer than it says": b"3\r\nabc\r\n2\r\ndef\r\n0\r\n\r\n",
+    "a trailer that is none": b"3\r\nabc\r\n0\r\n : \r\n\r\n",
+    "the next answer": b"3\r\nabc\r\n0\r\n\r\nHTTP/1.1 200 OK\r\n",
+}
+
+
+def read(reader: ChunkedReader, reads: Iterable[bytes]) -> tuple[list[list[bytes]], str | None, bytes]:
+    """What each read of a body gives, how it ended, and what is left, as mitmproxy asks for it."""
+    buffer, given, end = ReceiveBuffer(), list[list[bytes]](), None
+    for data in reads:
+        buffer += data
+        given.append([])
+        while end is None:
+            try:
+                event = reader(buffer)
+            except (LocalProtocolError, RemoteProtocolError) as error:
+                end = str(error)
+            else:
+                if event is None:
+                    break
+                if isinstance(event, Data):
+                    given[-1].append(bytes(event.data))
+                else:
+                    end = type(event).__name__
+    return given, end, bytes(buffer)
+
+
+def alike(reads: Sequence[bytes], late: int) -> None:
+    """The same bytes in each read as by h11, in one piece where it is long enough, and the same behind them."""
+    with mock.patch.object(wire, "LATE", late):
+        ours, *rest = read(Chunks(), reads)
+    theirs, *others = read(ChunkedReader(), reads)
+    assert rest == others
+    assert list(map(b"".join, ours)) == list(map(b"".join, theirs))
+    for data, one, other in zip(reads, ours, theirs, strict=True):
+        assert one == other if len(data) + 20 < late else len(data) < late or len(one) <= 1
+
+
+@pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
+def test_what_is_read_at_once_is_one_piece(body: bytes) -> None:
+    for late in (1, len(body), len(body) + 1):
+        alike([body], late)
+        alike([bytes([byte]) for byte in body], late)
+        for cut in range(1, len(body)):
+            alike([body[:cut], body[cut:]], late)
+
+
+@given(
+    st.lists(st.binary(min_size=1, max_size=40), max_size=20),
+    st.lists(st.integers(0, 900)),
+    st.sampled_from([b"0\r\n\r\n", b"", b"?\r\n"]),
+    st.sampled_from([1, 50, 200]),
+)
+def test_whatever_the_chunks_and_the_cuts(pieces: list[bytes], cuts: list[int], end: bytes, late: int) -> None:
+    body = b"".join(b"%x\r\n%b\r\n" % (len(piece), piece) for piece in pieces) + end
+    bounds = sorted({0, len(body), *(cut for cut in cuts if cut < len(body))})
+    alike([body[first:last] for first, last in pairwise(bounds)], late)
+
+
+def test_trailers_are_left_out() -> None:
+    """mitmproxy fails at headers of an end."""
+    buffer, reader = ReceiveBuffer(), Chunks()
+    buffer += BODIES["trailers"]
+    while isinstance(event := reader(buffer), Data):
+        pass
+    assert isinstance(event, EndOfMessage)
+    assert not list(event.headers)
+
+
+BODY = b'{"model": "m"}'
+
+
+@pytest.mark.parametrize(
+    ("body", "streams", "leaves"),
+    [(BODY, False, [2]), (b"", False, [1]), (BODY, True, [1, 1]), (BODY * 10_000, False, [2])],
+    ids=["with a body", "without one", "streamed", "large"],
+)
+def test_head_and_body_of_a_request_leave_at_once(body: bytes, streams: bool, leaves: list[int]) -> None:
+    """`leaves`: of how many of mitmproxy's pieces each of ours is."""
+
+    def sent(make: type[Http1Client]) -> list[bytes]:
+        flow = tflow.tflow(req=tutils.treq(content=body))
+        flow.request.stream = streams
+        context = Context(flow.client_conn, Options())
+        context.server = flow.server_conn
+        connection = make(context)
+        events: list[Any] = [RequestHeaders(1, flow.request, end_stream=not body)]
+        events += [RequestData(1, body)] if body else []
+        events += [RequestEndOfMessage(1)]
+        commands = [command for event in events for command in connection.send(event)]
+        return [command.data for command in commands if isinstance(command, SendData)]
+
+    theirs = iter(sent(Http1Client))
+    assert sent(wire.Upstream1) == [b"".join(next(theirs) for _ in range(many)) for many in leaves]
+    assert not list(theirs)
+
+
+@pytest.mark.parametrize("headers", [{"Transfer-Encoding": "Chunked"}, {"content-length": "9"}, {}], ids=["chunks", "a length", "neither"])
+@pytest.mark.parametrize(
+    "events",
+    [
+        [ResponseData(1, b"a"), ResponseData(1, b"bc"), ResponseEndOfMessage(1)],
+        [ResponseData(1, b"a"), ResponseData(1, b""), ResponseProtocolError(1, "gone", ErrorCode.GENERIC_SERVER_ERROR)],
+        [ResponseEndOfMessage(1)],
+    ],
+    ids=["whole", "broken off", "empty"],
+)
+def test_an_answer_leaves_as_mitmproxy_has_it(headers: dict[str, str], events: list[Any]) -> None:
+    def sent(make: type[Http1Server]) -> list[object]:
+        flow = tflow.tflow(resp=True)
+        assert flow.response
+        flow.response.headers = Headers(**headers)
+        connection = make(Context(flow.client_conn, Options()))
+        connection.request = flow.request
+        commands = [
+            command for event in (ResponseHeaders(1, flow.response), *events) for command in connection.send(event)
+        ]
+        return [command.data if isinstance(command, SendData) else type(command) for command in commands]
+
+    assert sent(wire.Client1) == sent(Http1Server)
+
+
+def frame(stream: int, data: bytes, *, padding: int = 0, ended: bool = False) -> DataReceived:
+    last = StreamEnded(stream_id=stream) if ended else None
+    return DataReceived(stream_id=stream, data=data, flow_controlled_length=len(data) + padding, stream_ended=last)
+
+
+def test_frames_of_one_stream_that_follow_each_other_are_one() -> None:
+    ended, reset = StreamEnded(stream_id=3), StreamReset(stream_id=1)
+    events: list[Event] = [
+        frame(1, b"a"),
+        frame(1, b"", padding=9),
+        frame(1, b"bc"),
+        frame(3, b"d"),
+        frame(1, b"e"),
+        reset,
+        frame(3, b"f"),
+        frame(3, b"g", ended=True),
+        ended,
+    ]
+    found = together(events)
+    assert [(each.stream_id, each.data, each.flow_controlled_length) for each in found if isinstance(each, DataReceived)] == [
+        (1, b"abc", 12),
+        (3, b"d", 1),
+        (1, b"e", 1),
+        (3, b"fg", 2),
+    ]
+    assert [found.index(reset), found.index(ended), len(found)] == [3, 5, 6]
+    assert found[4].stream_ended is not None
+    assert events[0].data == b"a"  # what was read is as it was
+
+
+def test_frames_that_are_not_as_they_are_known() -> None:
+    events: list[Event] = [frame(1, b"a"), frame(1, "a")]  # type: ignore[arg-type]
+    assert together(events) is events
+
+
+def test_mitmproxy_is_as_it_was() -> None:
+    def used() -> tuple[object, ...]:
+        return http.Http1Client, http.Http2Client, http.Http1Server
+
+    before = used()
+    wire.join()
+    assert not set(used()) & set(before)
+    wire.restore()
+    assert used() == before
