@@ -14,10 +14,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from mitmproxy import http
+from mitmproxy import ctx, http
 from mitmproxy.addonmanager import Loader
 
-from . import bodies, breaks, codings, facts, framing, memory, replying, routing, sending, unanswered, wire
+from . import bodies, breaks, codings, dispatch, facts, framing, memory, replying, routing, sending, unanswered, wire
 from .calls import Call
 from .config import options
 from .config.conflicts import conflicts, loops
@@ -59,6 +59,7 @@ class Toolmend:
     def load(self, loader: Loader) -> None:
         options.declare(loader)
         wire.join()
+        dispatch.shorten(ctx.master.addons)
 
     def configure(self, updated: set[str]) -> None:
         if not any(name.startswith("toolmend") for name in updated):
@@ -92,6 +93,7 @@ class Toolmend:
         claim(self.calls, self)
         memory.unsettle()
         wire.restore()
+        dispatch.restore(ctx.master.addons)
         self.exchanges.close()
         if self.offline:
             self.offline.close()
