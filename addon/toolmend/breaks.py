@@ -8,6 +8,7 @@ Rule of this file: it reaches into mitmproxy. Where that is not as it is known, 
 
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 
 from mitmproxy import http
 from mitmproxy.proxy.layer import CommandGenerator
@@ -15,6 +16,8 @@ from mitmproxy.proxy.layers.http import HttpStream, SendHttp
 from mitmproxy.proxy.layers.http._events import RequestProtocolError, ResponseData, ResponseProtocolError
 
 from .layers import layer_of
+
+type Broken = RequestProtocolError | ResponseProtocolError
 
 
 def attach(flow: http.HTTPFlow, ours: Callable[[], object]) -> None:
@@ -25,17 +28,21 @@ def attach(flow: http.HTTPFlow, ours: Callable[[], object]) -> None:
     layer = layer_of(flow, HttpStream)
     if layer is None:
         return
-    handle = layer.handle_protocol_error
-
-    def handled(event: RequestProtocolError | ResponseProtocolError) -> CommandGenerator[None]:
-        if held := _held(layer, event, ours):
-            yield SendHttp(ResponseData(layer.stream_id, held), layer.context.client)
-        yield from handle(event)
-
-    layer.handle_protocol_error = handled  # type: ignore[method-assign]
+    layer.handle_protocol_error = partial(_handled, layer, layer.handle_protocol_error, ours)  # type: ignore[method-assign]
 
 
-def _held(layer: HttpStream, event: RequestProtocolError | ResponseProtocolError, ours: Callable[[], object]) -> bytes:
+def _handled(
+    layer: HttpStream,
+    handle: Callable[[Broken], CommandGenerator[None]],
+    ours: Callable[[], object],
+    event: Broken,
+) -> CommandGenerator[None]:
+    if held := _held(layer, event, ours):
+        yield SendHttp(ResponseData(layer.stream_id, held), layer.context.client)
+    yield from handle(event)
+
+
+def _held(layer: HttpStream, event: Broken, ours: Callable[[], object]) -> bytes:
     """What goes out in front of an error, whatever it is."""
     with suppress(Exception):
         streams = layer.server_state == layer.state_stream_response_body and layer.client_state != layer.state_errored

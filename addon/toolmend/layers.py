@@ -6,6 +6,7 @@
 Rule of this file: it reads alone. What is done with a layer, and what becomes of a flow without one, is its caller's to say.
 """
 
+from collections import deque
 from types import MethodType
 
 from mitmproxy import ctx, http
@@ -15,6 +16,9 @@ from mitmproxy.proxy.server import ConnectionHandler
 
 MAX_LAYERS = 200
 """Layers of a connection that are looked through: a handful, and one for each HTTP/2 stream."""
+
+_PLAIN = frozenset({bool, bytes, deque, float, int, str, type(None)})
+"""What most members of a layer are, and hold none."""
 
 
 def handler_of(flow: http.HTTPFlow) -> ConnectionHandler | None:
@@ -50,6 +54,8 @@ def _parts(layer: Layer) -> list[Layer]:
     """The layers that a layer holds: one as a member, many in a dict, or by the method that gets its events."""
     held: list[Layer] = []
     for value in vars(layer).values():
+        if type(value) in _PLAIN:
+            continue
         if isinstance(value, Layer):
             held.append(value)
         elif isinstance(value, MethodType):

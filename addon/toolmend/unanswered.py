@@ -8,6 +8,7 @@ Rule of this file: it reaches into mitmproxy. Where that is not as it is known, 
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from mitmproxy import http
@@ -40,7 +41,7 @@ def attach(flow: http.HTTPFlow, instead: Instead) -> None:
         return
     for name in _TELLS:
         if tell := getattr(layer, name, None):
-            setattr(layer, name, _telling(layer, tell, instead))
+            setattr(layer, name, partial(_told, layer, tell, instead))
 
 
 def leave(flow: http.HTTPFlow) -> None:
@@ -52,22 +53,19 @@ def leave(flow: http.HTTPFlow) -> None:
         handler.close_connection(flow.server_conn)
 
 
-def _telling(layer: HttpStream, tell: Tells, instead: Instead) -> Tells:
-    def told(*args: Any) -> CommandGenerator[Any]:
-        commands = tell(*args)
+def _told(layer: HttpStream, tell: Tells, instead: Instead, *args: Any) -> CommandGenerator[Any]:
+    commands = tell(*args)
+    reply = None
+    while True:
+        try:
+            command = commands.send(reply)
+        except StopIteration as end:
+            return end.value
         reply = None
-        while True:
-            try:
-                command = commands.send(reply)
-            except StopIteration as end:
-                return end.value
-            reply = None
-            if given := _given(layer, command, instead):
-                yield from given
-            else:
-                reply = yield command
-
-    return told
+        if given := _given(layer, command, instead):
+            yield from given
+        else:
+            reply = yield command
 
 
 def _given(layer: HttpStream, command: object, instead: Instead) -> Sequence[SendHttp]:
