@@ -25,6 +25,7 @@ from toolmend import recorder as recorder_module
 from toolmend.recorder import (
     AT_MOST,
     AT_ONCE,
+    BIT,
     ENDING,
     GATHER,
     GATHERED,
@@ -1003,6 +1004,26 @@ def test_the_event_loop_goes_ahead_between_two_steps(
     recorder._do(deque((folder, partial(step, name, seconds), 0) for name, seconds in (("a", 1.0), ("b", TURN / 2), ("c", TURN))))
     first, second = ([f"rest {REST * seconds:.4f}", *["sleep 1e-06"] * hurry] * (not closed) for seconds in (1.0, TURN * 1.5))
     assert happened == ["a", *first, "b", "c", *second]
+
+
+@pytest.mark.parametrize(("size", "enough", "times"), [(0, 9, 1), (BIT - 1, 9, 1), (BIT, 9, 2), (8 * BIT, 99, 9), (8 * BIT, 3, 3)])
+def test_who_is_faster_than_the_thread_lets_it_have_the_interpreter(
+    tmp_path: Path, log: list[str], monkeypatch: pytest.MonkeyPatch, size: int, enough: int, times: int
+) -> None:
+    """The more often the more comes at once, up to where the thread has caught up."""
+    slept: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        recorder._done += LAGGING * (len(slept) == enough)
+
+    recorder = Recorder(tmp_path, log.append)
+    recorder._thread = threading.current_thread()  # it does nothing
+    monkeypatch.setattr("toolmend.recorder.time.sleep", sleep)
+    recorder.put(Folder(tmp_path), lambda: None, LAGGING)
+    assert slept == []
+    recorder.put(Folder(tmp_path), lambda: None, size)
+    assert slept == [0] * times
 
 
 def test_a_request_larger_than_all_that_may_wait(tmp_path: Path) -> None:

@@ -46,6 +46,9 @@ have 2 MiB and more wait while they all begin and those before them end; on a ma
 LAGGING = 3 * 1024 * 1024
 """Bytes that wait, as of which the event loop lets the writer thread have the interpreter first."""
 
+BIT = 4 * 1024
+"""Bytes for which it has it once: a piece of an answer that comes fast has many events, and each takes its time."""
+
 MAX_WAITING = 16 * 1024 * 1024
 """Bytes that wait for a disk that hangs: a quarter of a minute of twenty fast streams. Then recordings lose, not the proxy."""
 
@@ -152,7 +155,7 @@ class Recorder:
         if behind + size > MAX_WAITING and not last:
             folder.lost, step, size = True, folder.lose, 0
         elif behind > LAGGING:
-            time.sleep(0)  # a thread that is in a write does not want it
+            self._let_write(size)
         size += OVERHEAD
         self._queue.put((folder, step, size))
         self._put += size  # what there was no memory for is not waited for
@@ -166,6 +169,12 @@ class Recorder:
                 self._say("thread", f"recording waits: {error}")
             else:
                 self._thread = thread
+
+    def _let_write(self, size: int) -> None:
+        for _ in range(0, size + 1, BIT):
+            time.sleep(0)  # a thread that is in a write does not want it
+            if self._put - self._done <= LAGGING:
+                return
 
     def add(self, folder: Folder, run: Run, chunk: Chunk) -> bool:
         """Has the writer thread write a chunk with those of the run that wait; False where it needs a step of its own."""

@@ -166,6 +166,23 @@ def test_a_thousand_chunks_at_once(proxy: Mitmdump, serve: Serve, flows: Path) -
     assert recording(flows, CHAT).meta["state"] == "complete"
 
 
+@pytest.mark.parametrize("client", ["1.1", "2"])
+@pytest.mark.parametrize("alpn", [H1, H2], ids=["from HTTP/1", "from HTTP/2"])
+def test_a_flood_with_a_call_at_its_end(
+    proxy: Mitmdump, serve: Serve, http2: httpx.Client, alpn: tuple[str, ...], client: str
+) -> None:
+    said = [f"{number} " for number in range(3000)]
+    leak = ["<|tool_calls_section_begin|><|tool_call_begin|>functions.get_weather:0<|tool_call_argument_begin|>", '{"city": "Beijing"}']
+    upstream = serve(Script(chunks(stream([*said, *leak, "<|tool_call_end|><|tool_calls_section_end|>"]))), alpn=alpn)
+    if client == "2":
+        answer = read(http2.post(f"{upstream.url}{CHAT}", json=WEATHER).content)
+    else:
+        answer = read(ask(proxy, upstream.url).body)
+    assert answer.only.content == "".join(said)
+    assert [(call.id, call.name, call.arguments) for call in answer.only.calls] == [CALL]
+    assert not answer.all_faults
+
+
 @pytest.mark.parametrize("coding", ["identity", "gzip", "deflate", "br", "zstd"])
 @pytest.mark.parametrize(("script", "alpn"), UPSTREAMS.values(), ids=UPSTREAMS)
 @pytest.mark.parametrize("client", ["1.0", "1.1", "2"])
