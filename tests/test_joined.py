@@ -204,6 +204,7 @@ def test_mitmproxy_is_as_it_was() -> None:
     def used() -> tuple[object, ...]:
         return http.Http1Client, http.Http2Client, http.Http1Server
 
+    wire.restore()  # an addon that another test loaded may still be there
     before = used()
     wire.join()
     assert not set(used()) & set(before)

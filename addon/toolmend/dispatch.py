@@ -3,8 +3,8 @@
     mitmproxy    some forty addons, each in a context and a coroutine of its own, for each hook and for the `update` behind it
     here         the same calls in the same order, of the few that there is something to call of
 
-A request and its answer have eight such rounds, six of them before the first byte of the answer: a millisecond of it, where the
-machine has been idle.
+A request and its answer have eight such rounds, six of them before the first byte of the answer: half a millisecond of it, where
+the machine has been idle.
 
 Rule of this file: it reaches into mitmproxy. Where that is not as it is known, mitmproxy does as it does.
 """

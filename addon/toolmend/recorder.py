@@ -171,6 +171,7 @@ class Recorder:
                 self._thread = thread
 
     def _let_write(self, size: int) -> None:
+        """Lets the writer thread have the interpreter, until it has caught up, or once for each BIT."""
         for _ in range(0, size + 1, BIT):
             time.sleep(0)  # a thread that is in a write does not want it
             if self._put - self._done <= LAGGING:
