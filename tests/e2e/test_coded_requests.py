@@ -7,7 +7,6 @@ from pathlib import Path
 
 import httpx
 import pytest
-import zstandard
 from clients import CALL, CHAT, LEAK, Serve, Start, chunks, context_for, recording
 
 from judge_chat import read as read_chat
@@ -15,10 +14,11 @@ from judge_responses import read as read_responses
 from spoken import WEATHER as TOOLS
 from spoken import asked
 from streams import WEATHER
+from toolmend.codings import zstandard, zstd
 from toolmend.running.proxy import Mitmdump
 from toolmend.upstream import Script
 
-CODERS: dict[str, Callable[[bytes], bytes]] = {"zstd": zstandard.ZstdCompressor().compress, "gzip": gzip.compress}
+CODERS: dict[str, Callable[[bytes], bytes]] = {"zstd": (zstd or zstandard).compress, "gzip": gzip.compress}
 
 
 def post(proxy: Mitmdump, url: str, path: str, body: bytes, coding: str) -> bytes:
