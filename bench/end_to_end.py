@@ -47,7 +47,7 @@ class Extent:
     firsts: int
 
 
-FULL = Extent(few=10_000, many=100_000, generations=4, rounds=3, paced=100, turns=9, crowd=40, crowd_paced=150, crowd_turns=8, firsts=40)
+FULL = Extent(few=10_000, many=100_000, generations=4, rounds=3, paced=100, turns=9, crowd=40, crowd_paced=150, crowd_turns=8, firsts=150)
 QUICK = Extent(few=1_000, many=6_000, generations=1, rounds=2, paced=20, turns=3, crowd=40, crowd_paced=60, crowd_turns=1, firsts=5)
 
 FLOODS = {
