@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Self
 
@@ -28,27 +28,33 @@ CROWD = "p99 at most 1.2 times identity's, while all of them flow"
 
 
 @dataclass(frozen=True)
-class Extent:
-    """Events of a flood at 1 and at 20 a chunk, generations, rounds; of a paced stream, its turns; of a crowd, its; first deltas.
+class Paced:
+    """Events of each stream; turns; streams at once.
 
     There are many short turns, as a machine wakes up more slowly for seconds at a time. The p99 of identity's crowd was 0.75 to 1.34
     times that of another identity in the best of three turns, 0.97 to 1.03 in the best of eight.
     """
 
+    events: int
+    turns: int
+    streams: int = 1
+
+
+@dataclass(frozen=True)
+class Extent:
+    """Events of a flood at 1 and at 20 a chunk; generations, rounds; one paced stream, and many; first deltas."""
+
     few: int
     many: int
     generations: int
     rounds: int
-    paced: int
-    turns: int
-    crowd: int
-    crowd_paced: int
-    crowd_turns: int
+    one: Paced
+    crowd: Paced
     firsts: int
 
 
-FULL = Extent(few=10_000, many=100_000, generations=4, rounds=3, paced=100, turns=9, crowd=40, crowd_paced=150, crowd_turns=8, firsts=150)
-QUICK = Extent(few=1_000, many=6_000, generations=1, rounds=2, paced=20, turns=3, crowd=40, crowd_paced=60, crowd_turns=1, firsts=5)
+FULL = Extent(few=10_000, many=100_000, generations=4, rounds=3, one=Paced(100, 9), crowd=Paced(150, 8, 40), firsts=150)
+QUICK = Extent(few=1_000, many=6_000, generations=1, rounds=2, one=Paced(20, 3), crowd=Paced(60, 1, 40), firsts=5)
 
 FLOODS = {
     # what: body, the API that toolmend's client speaks, of identity at 1 and at 20 events a chunk
@@ -170,7 +176,7 @@ DELAYS = {
 def _delay(paths: Paths, port: int, ca: Path, extent: Extent, progress: Callable[[str], None]) -> Table:
     columns = ("p50 µs", "p99 µs", "p50 over identity", "first byte ms", "over identity", "first delta ms", "over identity")
     table = Table("one stream, 100 events a second", columns, DELAY)
-    found, _ = _paced(paths, port, ca, extent, progress, streams=1, rate=100)
+    found, _ = _paced(paths, port, ca, extent.one, progress, rate=100)
     firsts = _firsts(paths, port, ca, extent, progress)
     for row, (p50, p99) in found.items():
         ours = _is_ours(row)
@@ -183,9 +189,8 @@ def _delay(paths: Paths, port: int, ca: Path, extent: Extent, progress: Callable
 
 def _crowd(paths: Paths, port: int, ca: Path, extent: Extent, progress: Callable[[str], None]) -> Table:
     columns = ("p50 µs", "p99 µs", "p50 over identity", "p99 of identity", "begins and ends: p50 ms", "p99 ms")
-    table = Table(f"{extent.crowd} streams, {PACE} events a second each", columns, CROWD)
-    many = replace(extent, paced=extent.crowd_paced, turns=extent.crowd_turns)
-    steady, edges = _paced(paths, port, ca, many, progress, streams=extent.crowd, rate=PACE)
+    table = Table(f"{extent.crowd.streams} streams, {PACE} events a second each", columns, CROWD)
+    steady, edges = _paced(paths, port, ca, extent.crowd, progress, rate=PACE)
     for row, (p50, p99) in steady.items():
         over, worse = Figure(p50 - steady[IDENTITY].p50), Figure(p99 / steady[IDENTITY].p99, 1.2 if _is_ours(row) else None)
         table.add(row, Figure(p50), Figure(p99), over, worse, *(Figure(late / 1000) for late in edges[row]))
@@ -212,22 +217,15 @@ class Late(NamedTuple):
 
 
 def _paced(
-    paths: Paths,
-    port: int,
-    ca: Path,
-    extent: Extent,
-    progress: Callable[[str], None],
-    *,
-    streams: int,
-    rate: int,
+    paths: Paths, port: int, ca: Path, extent: Paced, progress: Callable[[str], None], *, rate: int
 ) -> tuple[dict[str, Late], dict[str, Late]]:
     """While all streams flow, and while some begin or end, of which each costs milliseconds; each in its best turn."""
     steady, edges = dict.fromkeys(DELAYS, Late()), dict.fromkeys(DELAYS, Late())
     for turn in range(extent.turns):
         for row, (path, body, api) in DELAYS.items():
-            progress(f"{streams} paced, {row} ({turn + 1} of {extent.turns})")
-            what = asking(api, f"paced {body} {rate} {extent.paced}")
-            found = _together(lambda path=path, what=what: _stamps(port, paths[path], ca, what), streams)  # type: ignore[misc]
+            progress(f"{extent.streams} paced, {row} ({turn + 1} of {extent.turns})")
+            what = asking(api, f"paced {body} {rate} {extent.events}")
+            found = _together(lambda path=path, what=what: _stamps(port, paths[path], ca, what), extent.streams)  # type: ignore[misc]
             begun, ends = max(stamps[0].left for stamps in found) + SETTLES, min(stamps[-1].left for stamps in found)
             all_flow = {each: begun <= each.left < ends for stamps in found for each in stamps}
             steady[row] = steady[row].best(Late.of(each for each, flow in all_flow.items() if flow))

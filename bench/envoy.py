@@ -184,11 +184,11 @@ PACED = {
 def _delays(paths: Mapping[str, Way], ca: Path, extent: Extent, progress: Callable[[str], None]) -> Table:
     table = Table("one stream, 100 events a second", ("p50 µs", "p99 µs", "p50 over Envoy alone"))
     found = dict.fromkeys(PACED, (float("inf"), float("inf")))
-    for turn in range(extent.turns):
+    for turn in range(extent.one.turns):
         for row, (name, body, api) in PACED.items():
-            progress(f"paced, {row} ({turn + 1} of {extent.turns})")
+            progress(f"paced, {row} ({turn + 1} of {extent.one.turns})")
             with Client(paths[name].port, paths[name].proxy, ca) as client:
-                client.ask(asking(api, f"paced {body} 100 {extent.paced}"))
+                client.ask(asking(api, f"paced {body} 100 {extent.one.events}"))
                 late = sorted(stamp.late for stamp in client.stamped())
             found[row] = min(found[row][0], percentile(late, 0.5) / 1000), min(found[row][1], percentile(late, 0.99) / 1000)
     for row, (p50, p99) in found.items():

@@ -76,7 +76,7 @@ folder = Path(sys.argv[1])
 certificate = make_certificate(folder)
 ca = certificate[0]
 with Load(certificate) as load:
-    small = end_to_end.Extent(few=30, many=60, generations=2, rounds=1, paced=3, turns=1, crowd=2, crowd_paced=3, crowd_turns=1, firsts=1)
+    small = end_to_end.Extent(few=30, many=60, generations=2, rounds=1, one=end_to_end.Paced(3, 1), crowd=end_to_end.Paced(3, 1, 2), firsts=1)
     tables = end_to_end.tables(partial(compared, folder, load.port, ca), load.port, ca, small, lambda _: None)
     tables += memory.tables(load, ca, folder, memory.Extent(long=1, other=1, streams=3, unread=1), lambda _: None)
 print(*(len(table.rows) for table in tables))
