@@ -59,6 +59,9 @@ FORMS: dict[str, tuple[str, Found]] = {
     "name-with-minus-and-dot": (call("web-browsing.open", "{}"), ("", "", [("web-browsing.open", "{}")])),
     "recipient-alone": (f" to=functions.get_time{CHANNEL}analysis code{MESSAGE}{TIME}{CALL}", (" ", "", [TELLS])),
     "no-message-token": (f"{HEADER} {JSON}{READ}{CALL}ok", ("ok", "", [READS])),
+    "word-that-is-no-type": (f"{START}prose {MESSAGE}Hello.", (f"{START}prose {MESSAGE}Hello.", "", [])),
+    "other-type": (f"{CHANNEL}final {CONSTRAIN}text{MESSAGE}Hello.", ("Hello.", "", [])),
+    "other-type-of-a-call": (f"{CHANNEL}commentary to=functions.get_time text{MESSAGE}{TIME}", ("", "", [TELLS])),
     "no-ends": (said("analysis", THOUGHT, "") + said("final", "Hello.", ""), ("Hello.", THOUGHT, [])),
     "no-channel": (f"{START}{MESSAGE}Hello.{RETURN}", ("Hello.", "", [])),
     "json": (f"{CHANNEL}final {JSON}{MESSAGE}{TIME}{RETURN}", (TIME, "", [])),
@@ -149,6 +152,10 @@ FRAGMENTS = st.sampled_from([
 ])  # fmt: skip
 
 
+NAMED = re.compile(r"<\|(?:start|channel|constrain)\|>\s*prose|to=.*?<\|message\|>", re.DOTALL)
+"""Where a word may be a header's: its role, channel, recipient or type."""
+
+
 @given(st.lists(FRAGMENTS, max_size=20), SIZES, st.sampled_from(["content", "reasoning"]))
 def test_any_text_any_cut(parts: list[str], sizes: list[int], field: str) -> None:
     """Nothing raises, the cut does not matter, and what is in no token is kept."""
@@ -158,7 +165,8 @@ def test_any_text_any_cut(parts: list[str], sizes: list[int], field: str) -> Non
     assert whole.faults == []
     kept = whole.content + whole.reasoning + "".join(call.arguments for call in whole.calls)
     assert kept.count("é") == text.count("é")
-    assert kept.count("prose") == text.count("prose")
+    named = "".join(NAMED.findall(text)).count("prose")
+    assert text.count("prose") - named <= kept.count("prose") <= text.count("prose")
 
 
 @pytest.mark.parametrize("piece", ["It", " to", " a", "\nassist", " final", " analysis is", "com", "="])

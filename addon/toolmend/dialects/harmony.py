@@ -156,8 +156,8 @@ def _read_header(scanner: Scanner) -> Reading[_Header | None]:
                 return header
             case None if found in _CHANNELS and not header.channel:
                 header.channel = found
-            case None if header.type:
-                return None
+            case None if header.type or not (header.recipient or found in _TYPES):
+                return None  # a word that no part of a header names: prose
             case None:
                 header.type = found
     return None
