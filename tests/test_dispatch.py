@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from mitmproxy.addonmanager import AddonManager
+from mitmproxy.addons.script import ScriptLoader
 from mitmproxy.exceptions import AddonHalt
 from mitmproxy.hooks import Hook, UpdateHook
 from mitmproxy.proxy.layers.http import HttpRequestHook
@@ -90,6 +91,21 @@ def test_an_addon_that_is_added_or_removed_later() -> None:
         addons.remove(one)
         asyncio.run(addons.trigger_event(HttpRequestHook(tflow.tflow())))
     assert told == ["one"]
+
+
+def test_a_hook_that_an_addon_has_later() -> None:
+    """Of another's addon, and of a script that mitmproxy's own loader has loaded anew."""
+    told: list[str] = []
+    with taddons.context() as context:
+        addons = AddonManager(context.master)
+        shorten(addons)
+        one, loader = SimpleNamespace(name="one"), ScriptLoader()
+        addons.chain = [one, loader]
+        asyncio.run(addons.trigger_event(HttpRequestHook(tflow.tflow())))
+        one.request = lambda _: told.append("one")
+        loader.addons = [SimpleNamespace(name="script", request=lambda _: told.append("script"))]
+        asyncio.run(addons.trigger_event(HttpRequestHook(tflow.tflow())))
+    assert told == ["one", "script"]
 
 
 def test_mitmproxy_is_as_it_was() -> None:

@@ -1,7 +1,7 @@
 """How mitmproxy's hooks reach its addons: those that have the hook are called, and the others are not asked at all.
 
     mitmproxy    some forty addons, each in a context and a coroutine of its own, for each hook and for the `update` behind it
-    here         the same calls in the same order, of the few that there is something to call of
+    here         the same calls in the same order, of the few that there is something to call of; mitmproxy's own are asked once
 
 A request and its answer have eight such rounds, six of them before the first byte of the answer: half a millisecond of it, where
 the machine has been idle.
@@ -18,10 +18,14 @@ from mitmproxy.hooks import Hook
 
 def shorten(addons: AddonManager) -> None:
     """Has these addons be called so from now on."""
+    asked: dict[str, tuple[list[object], AddonManager]] = {}  # of a hook: all addons there were then, and a manager of few
 
     async def trigger_event(event: Hook) -> None:
-        few = copy(addons)
-        few.chain = [addon for addon in addons.chain if _has(addon, event.name)]
+        were, few = asked.get(event.name, (None, addons))
+        if were != addons.chain:
+            few = copy(addons)
+            few.chain = [addon for addon in addons.chain if _may_have(addon, event.name)]
+            asked[event.name] = list(addons.chain), few
         await type(addons).trigger_event(few, event)
 
     addons.trigger_event = trigger_event  # type: ignore[method-assign]
@@ -33,9 +37,7 @@ def restore(addons: AddonManager) -> None:
         del addons.trigger_event
 
 
-def _has(addon: object, hook: str) -> bool:
-    """Whether an addon has a hook, or others within it, of which mitmproxy is to tell; and what cannot be told so."""
-    try:
-        return bool(getattr(addon, hook, None) or getattr(addon, "addons", None))
-    except Exception:
-        return True
+def _may_have(addon: object, hook: str) -> bool:
+    """Whether an addon has a hook, or may have it one day: those of mitmproxy itself have what their class has."""
+    own = type(addon).__module__.startswith("mitmproxy.")
+    return not own or hasattr(addon, hook) or hasattr(addon, "addons")
