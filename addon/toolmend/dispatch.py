@@ -10,23 +10,28 @@ Rule of this file: it reaches into mitmproxy. Where that is not as it is known, 
 """
 
 from contextlib import suppress
-from copy import copy
 
-from mitmproxy.addonmanager import AddonManager
+from mitmproxy.addonmanager import AddonManager, safecall
+from mitmproxy.exceptions import AddonHalt
 from mitmproxy.hooks import Hook
 
 
 def shorten(addons: AddonManager) -> None:
     """Has these addons be called so from now on."""
-    asked: dict[str, tuple[list[object], AddonManager]] = {}  # of a hook: all addons there were then, and a manager of few
+    asked: dict[str, tuple[list[object], list[object]]] = {}  # of a hook: the addons there were then, and those that may have it
 
     async def trigger_event(event: Hook) -> None:
-        were, few = asked.get(event.name, (None, addons))
+        were, few = asked.get(event.name, (None, []))
         if were != addons.chain:
-            few = copy(addons)
-            few.chain = [addon for addon in addons.chain if _may_have(addon, event.name)]
+            few = [addon for addon in addons.chain if _may_have(addon, event.name)]
             asked[event.name] = list(addons.chain), few
-        await type(addons).trigger_event(few, event)
+        left = iter(few)
+        with suppress(AddonHalt):
+            while True:
+                with safecall():  # where one fails, those behind it are called
+                    for addon in left:
+                        await addons.invoke_addon(addon, event)
+                    return
 
     addons.trigger_event = trigger_event  # type: ignore[method-assign]
 
