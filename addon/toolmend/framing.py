@@ -4,6 +4,8 @@ Rule of this file: the length, the coding and the framing of a body are told by 
 what is no longer true of it goes.
 """
 
+from collections.abc import Container
+
 from mitmproxy import http
 
 from . import facts
@@ -19,6 +21,8 @@ STALE = frozenset({
     "repr-digest",
 })  # fmt: skip
 """What is no longer true of a body that was undone or mended."""
+
+_STALE = frozenset(name.encode() for name in STALE)
 
 
 def comes(flow: http.HTTPFlow, response: http.Response) -> bool:
@@ -39,17 +43,21 @@ def closes(response: http.Response) -> bool:
 
 def drop_stale(response: http.Response) -> None:
     """For a body that mitmproxy has whole: it tells the length itself."""
-    for name in STALE.intersection(name.decode("latin-1").lower() for name, _ in response.headers.fields):
-        del response.headers[name]
+    _drop(response, _STALE)
 
 
 def reframe(flow: http.HTTPFlow, response: http.Response, *, last: bool) -> None:
     """For a body that comes in pieces, none of which is the upstream's. `last`: the client is to leave at the end of it."""
     drop_stale(response)
     if is_http11(flow):
-        response.headers["transfer-encoding"] = "chunked"
+        response.headers.fields += ((b"transfer-encoding", b"chunked"),)
         if response.http_version == "HTTP/1.0":  # it has no chunks (RFC 9112, section 6.1), and clients refuse them
             last = last or closes(response)
             response.http_version = "HTTP/1.1"
     if last:
-        response.headers["connection"] = "close"
+        _drop(response, (b"connection",))
+        response.headers.fields += ((b"connection", b"close"),)
+
+
+def _drop(response: http.Response, names: Container[bytes]) -> None:
+    response.headers.fields = tuple(field for field in response.headers.fields if field[0].lower() not in names)

@@ -7,7 +7,9 @@ Rule of this file: it reads alone. What is done with a layer, and what becomes o
 """
 
 from collections import deque
+from collections.abc import Iterator
 from types import MethodType
+from weakref import WeakKeyDictionary
 
 from mitmproxy import ctx, http
 from mitmproxy.proxy.layer import Layer
@@ -16,6 +18,9 @@ from mitmproxy.proxy.server import ConnectionHandler
 
 MAX_LAYERS = 200
 """Layers of a connection that are looked through: a handful, and one for each HTTP/2 stream."""
+
+_around: WeakKeyDictionary[ConnectionHandler, Layer] = WeakKeyDictionary()
+"""By connection, what held the layer that was found last: there the next one is to be found, as a rule."""
 
 _PLAIN = frozenset({bool, bytes, deque, float, int, str, type(None)})
 """What most members of a layer are, and hold none."""
@@ -30,17 +35,13 @@ def handler_of(flow: http.HTTPFlow) -> ConnectionHandler | None:
 def layer_of[T: Layer](flow: http.HTTPFlow, kind: type[T]) -> T | None:
     """The layer of this kind that has the flow; None where there is none, as for a flow that is replayed."""
     handler = handler_of(flow)
-    found: list[Layer] = [handler.layer] if handler else []
-    known = set(found)
-    for layer in found:  # it grows meanwhile
-        if isinstance(layer, kind) and getattr(layer, "flow", None) is flow:
-            return layer
-        if len(found) > MAX_LAYERS:
-            break
-        for part in _parts(layer):
-            if part not in known:
-                known.add(part)
-                found.append(part)
+    if handler is None:
+        return None
+    for top in (_around.get(handler), handler.layer):
+        for around, layer in _within(top) if top else ():
+            if isinstance(layer, kind) and getattr(layer, "flow", None) is flow:
+                _around[handler] = around
+                return layer
     return None
 
 
@@ -48,6 +49,21 @@ def client_left(flow: http.HTTPFlow) -> bool | None:
     """Whether it is the client that ended it, as mitmproxy has it while it tells of an error; None where that is not known."""
     layer = layer_of(flow, HttpStream)
     return None if layer is None else layer.client_state == layer.state_errored
+
+
+def _within(top: Layer) -> Iterator[tuple[Layer, Layer]]:
+    """Every layer within one, and it itself, each behind the one that holds it."""
+    yield top, top
+    found = [top]
+    known = {top}
+    for around in found:  # it grows meanwhile
+        if len(found) > MAX_LAYERS:
+            return
+        for layer in _parts(around):
+            if layer not in known:
+                known.add(layer)
+                found.append(layer)
+                yield around, layer
 
 
 def _parts(layer: Layer) -> list[Layer]:

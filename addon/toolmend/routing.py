@@ -128,18 +128,18 @@ def redirect(
         template=template_for(profile, route.template),
         system_role=profile.system_role,
     )
-    if translated.request == request:
+    if client == route.upstream and translated.request == request:
         body = facts.plain(flow.request.raw_content, facts.encoding(flow.request))
     else:
         body = json_text.body(translated.request)
     routed = Routed(route, client, request, translated, facts.headers(flow.request), flow.request.path)
-    headers = _headers(routed, _called(flow.request))
+    headers = [*_headers(routed, _called(flow.request)), ("content-length", str(len(body)))]
     flow.request.headers = http.Headers([(name.encode(), value.encode()) for name, value in headers])
     flow.request.data.authority = to.netloc.encode() if flow.request.is_http2 or flow.request.is_http3 else b""
     flow.request.data.scheme, flow.request.data.host = to.scheme.encode(), to.host
     flow.request.data.port, flow.request.data.path = to.port, route.to_path.encode()
     flow.request.trailers = None
-    flow.request.content = body
+    flow.request.raw_content = body
     return routed
 
 
