@@ -6,7 +6,6 @@ Rule of this file: nothing goes out here. What may be no JSON, or no event, is r
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 
 from . import json_text
 from .apis.codec import Codec
@@ -15,6 +14,7 @@ from .apis.messages_errors import error_body
 from .assembly import Transformer
 from .events import Event, Frame, StreamError
 from .sse import BOM, ServerSentEvent, parse
+from .value import replace
 
 
 class Chain:

@@ -11,7 +11,6 @@ never costs a byte of it: what cannot be had is missing, and is told of at the e
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
@@ -32,6 +31,7 @@ from .recordings.folder import Words
 from .stream import Callback, Mend, Stream, Tee, reason
 from .telemetry.meter import NO_ERROR
 from .telemetry.metering import Metering
+from .value import replace
 
 if TYPE_CHECKING:
     from .config.store_url import StoreUrl

@@ -16,7 +16,6 @@ what went out for two such deltas in a row, which were the same around the text.
 import re
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import pairwise
 
 from .apis.shape import ROOM, Shape, text_of
@@ -39,6 +38,7 @@ from .glance import (
     wrapped,
 )
 from .sse import ServerSentEvent, block_end, parse
+from .value import replace
 from .wrap import Around, Wrap, around, around_all
 
 MOST_CHARACTERS = ROOM // 8

@@ -7,11 +7,11 @@ decided here. So a rule that is on finds what it needs, and one that is off chan
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from .apis.codec import Codec, Reply
 from .events import Frame
 from .sse import ServerSentEvent
+from .value import replace
 
 
 class Leaving:

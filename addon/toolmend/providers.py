@@ -7,7 +7,6 @@ DeepSeek stand first; but `deepseek/deepseek-r1-distill-qwen-7b` is DeepSeek's.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import cache, lru_cache
 from typing import Any, Literal, NamedTuple
@@ -15,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 from .dialects import DIALECTS, OPEN_JSON
 from .dialects.dialect import Dialect
 from .hosts import fits, split_port
-from .value import value
+from .value import replace, value
 
 MAX_MODEL = 500
 """Characters of a model id that are looked at: the longest are paths of files."""

@@ -1,10 +1,10 @@
 """The tools that a request offers: what a call may name, and of which types its parameters are."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import field
 from typing import Any
 
-from .value import value
+from .value import replace, value
 
 type Schema = Mapping[str, Any]
 

@@ -9,13 +9,13 @@ the wild (missing index or role, `delta: null`, empty finish reasons …).
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from .. import json_text
 from ..course import IN_STRING, Course
 from ..events import Event, Frame, MessageEnd, ReasoningDelta, StreamError, TextDelta, ToolCallDelta
 from ..sse import BOM, ServerSentEvent, parse
+from ..value import replace
 from .chat_form import COMMON, fits, meant_by, usage_of_types
 from .chat_read import Reading
 from .chat_shape import Learnt, learn_chunk, may_vary, with_arguments

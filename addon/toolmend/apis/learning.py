@@ -9,9 +9,9 @@ read anew each time.
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from functools import lru_cache
 
+from ..value import replace
 from .leaves import ANY_TEXT, NUMBER, NUMBERS, Path, leaves
 from .shape import Kind, Shape, text_of
 

@@ -12,13 +12,13 @@ which means nothing to anybody else.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from .. import json_text
 from ..course import IN_STRING, Course
 from ..events import Event, Finish, Frame, MessageEnd, MessageStart, ReasoningDelta, TextDelta, ToolCallDelta
 from ..sse import ServerSentEvent
+from ..value import replace
 from .codec import Reply
 from .error_words import error_in, stream_error
 from .learning import Learning

@@ -12,12 +12,11 @@ the event was parsed that the shape was learnt from; and what stands in a hole i
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
 
 from .. import json_text
 from ..events import ReasoningDelta, TextDelta, ToolCallDelta
 from ..sse import ServerSentEvent, parse
-from ..value import value
+from ..value import replace, value
 from .leaves import ANY_TEXT
 
 _ID = re.compile(rb"\d{1,18}+")

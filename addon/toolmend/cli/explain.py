@@ -6,7 +6,7 @@ Rule of this file: explanation.py finds the changes, rules.py has the words; her
 import json
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any
 
 import click
@@ -15,6 +15,7 @@ from ..recordings.explanation import Change, changes
 from ..recordings.library import Entry
 from ..replay import Recording, RecordingError, load, replay
 from ..rules import rule
+from ..value import replace
 from . import Problem, visible
 from .recordings import FLOW, flows_option
 

@@ -15,11 +15,11 @@ Rule of this file: as everywhere in the settings, what is not understood is an e
 """
 
 import re
-from dataclasses import replace
 from typing import Any
 
 from ..dialects import DIALECTS
 from ..providers import BUILT_IN, Profile
+from ..value import replace
 from .checks import SettingsError, host_globs, suggestion
 
 _RIGHT = {

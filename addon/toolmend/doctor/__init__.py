@@ -13,8 +13,8 @@ Rule of this file: a table. No check depends on another, and one that fails is a
 
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import replace
 
+from ..value import replace
 from . import agents, ca, configuration, disk, installed, interception, port, self_test, shell
 from .finding import Check, Finding, Machine, warning
 

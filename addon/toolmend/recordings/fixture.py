@@ -15,7 +15,6 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace as with_fields
 from hashlib import sha256
 from io import BytesIO
 from itertools import chain
@@ -27,6 +26,7 @@ from .. import __version__
 from ..config.data_folder import private
 from ..ids import new_call_id
 from ..replay import Recording, replay
+from ..value import replace as with_fields
 from .folder import FORMAT
 from .message_json import message_of
 

@@ -13,7 +13,6 @@ Rule of this file: the same recording gives the same result; it is bounded by by
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from itertools import accumulate, groupby
 from typing import Any
 
@@ -23,7 +22,7 @@ from ..decoded import events_of
 from ..dialects import DIALECTS
 from ..fold import Answer, Message
 from ..replay import Recording
-from ..value import value
+from ..value import replace, value
 from .filler import KEPT, filled, names_in, says, with_filler, words_of
 from .fixture import golden
 

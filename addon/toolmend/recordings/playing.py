@@ -12,7 +12,6 @@ Rule of this file: it serves scripts and says words; it neither listens nor logs
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any, Literal
@@ -27,6 +26,7 @@ from ..redaction import REDACTED
 from ..replay import Clock, Recording, RecordingError, load, pipeline_of
 from ..routes import Origin, Route
 from ..upstream import Request, Script
+from ..value import replace
 from .asks import Ask, ask_of
 from .exchange import REPLAYED_FROM
 from .library import Entry

@@ -7,7 +7,6 @@ Rule of this file: nothing is written before all is known to be well. The record
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from .. import json_text
 from ..redaction import REDACTED, Redactor, secrets_of
 from ..replay import Recording, load
 from ..routes import STANDS_AT
-from ..value import value
+from ..value import replace, value
 from . import fixture
 from .echo import EchoMask
 from .echo_frames import FrameMask, mask_of

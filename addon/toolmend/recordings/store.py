@@ -15,7 +15,6 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from typing import Any
 from ..config.store_url import StoreUrl
 from ..credentials import is_credential
 from ..redaction import Redactor
+from ..value import replace
 from .library import MAX_SMALL, Entry, entry_of, newest_first, only
 from .pruning import time_of
 

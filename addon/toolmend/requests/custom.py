@@ -7,10 +7,10 @@ Rule of this file: nothing of the tool is lost. What its input must look like is
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from .. import json_text
+from ..value import replace
 from .conversation import Conversation, Part, Tool, ToolResult, ToolUse
 
 SCHEMA: Mapping[str, Any] = {

@@ -3,10 +3,10 @@
 Rule of this file: the turns are in order (turns.py), the names and ids legal. What Messages cannot say is told in the notes.
 """
 
-from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
+from ..value import replace
 from .conversation import Conversation, Other, Reasoning, Tool, Turn
 from .efforts import nearest
 from .fields import tell

@@ -8,10 +8,10 @@ one: a conversation must not be told anew because a tool was added.
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
+from ..value import replace
 from .conversation import Conversation, Part, Tool, ToolUse, Turn
 
 MAX_NAME = 64

@@ -12,10 +12,10 @@ returned as it is.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from itertools import groupby
 
 from ..providers import Profile
+from ..value import replace
 from . import RequestError
 from .conversation import Conversation, Other, Part, Text, Tool, ToolResult, ToolUse, Turn
 from .custom import as_functions

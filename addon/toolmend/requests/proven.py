@@ -7,11 +7,11 @@ place for it, or the call is gone, it is left out; that is told.
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, TypeGuard
 
 from .. import json_text
 from ..apis.chat_calls import PROOF
+from ..value import replace
 from .conversation import Conversation, Part, Thinking, ToolUse, Turn
 from .fields import tell
 

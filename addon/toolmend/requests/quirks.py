@@ -6,13 +6,13 @@ most take. Sources: the providers' documentation, and what their users report.
 """
 
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import field
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Any, Literal
 
 from ..hosts import fits, split_port
-from ..value import value
+from ..value import replace, value
 
 _FORMATS = "date-time time date duration email hostname ipv4 ipv6 uuid"
 

@@ -5,12 +5,12 @@ Nothing is left with the provider: `store` is false, and reasoning comes back se
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from hashlib import sha256
 from typing import Any, assert_never
 
 from .. import json_text
 from ..seals import Seal
+from ..value import replace
 from .chat_content import ERROR
 from .chat_options import FORMAT_NAME, MAX_USER
 from .conversation import (

@@ -9,7 +9,6 @@ bytes and times are told, and tokens and calls are not known.
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -24,6 +23,7 @@ from ..observers import MAX_KEPT
 from ..recordings.exchange import Exchange
 from ..redaction import LONGEST_KEY, Redactor, secrets_of
 from ..teller import Teller
+from ..value import replace
 
 OVERHEAD = 256
 """Bytes that a chunk takes in the queue beside its own."""

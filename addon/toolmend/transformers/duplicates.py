@@ -10,12 +10,13 @@ them. XX In the other order, `{}` first and the markup behind it, both are sent:
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from io import StringIO
 
 from .. import json_text
 from ..apis.shape import ROOM
 from ..events import Event, Finish, Frame, MessageEnd, StreamError, ToolCallDelta, ToolCallEnd, ToolCallStart
+from ..value import replace
 
 MAX_KEPT = 1024 * 1024
 """Characters of a choice's arguments that are kept to compare. Over it what waits goes out, and all is forgotten."""

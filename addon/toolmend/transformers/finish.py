@@ -12,7 +12,6 @@ XX where text follows a reason that was believed, the choice gets a second one b
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from ..apis.chat_calls import BROKEN_OFF
 from ..apis.reasons import meant
@@ -30,6 +29,7 @@ from ..events import (
     ToolCallStart,
     Usage,
 )
+from ..value import replace
 from .held import with_events
 
 _SAYS = (TextDelta, ReasoningDelta, RefusalDelta, ToolCallStart, ToolCallDelta)

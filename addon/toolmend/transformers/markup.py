@@ -7,7 +7,7 @@ and reasoning of a choice are read as one text, so a call may begin in the one a
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from ..course import ANYTHING, Course
 from ..events import (
@@ -24,6 +24,7 @@ from ..events import (
 )
 from ..reader import Reader
 from ..telling import Op, Spoken, Thought
+from ..value import replace
 
 MAX_FRAMES = 64 * 1024
 """Frames that are held for what is not certain yet: each takes half a KiB, whatever it says."""

@@ -9,10 +9,10 @@ Rule of this file: a call that needs neither passes as it is.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 
 from ..apis.freeform import Unwrap, Wrap
 from ..events import Event, Finish, Frame, Kind, MessageEnd, StreamError, ToolCallDelta, ToolCallEnd, ToolCallStart
+from ..value import replace
 from .held import with_events
 
 

@@ -5,7 +5,7 @@ Only the window of `collect` looks at a clock.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from ..config.settings import Settings
 from ..events import (
@@ -19,6 +19,7 @@ from ..events import (
     ToolCallEnd,
     ToolCallStart,
 )
+from ..value import replace
 from .held import Queue, bytes_of, with_events
 
 

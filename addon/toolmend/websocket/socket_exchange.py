@@ -5,7 +5,6 @@ Rule of this file: it never raises, and a frame that nobody changed is not touch
 
 import time
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from mitmproxy import http
@@ -15,6 +14,7 @@ from ..calls import Call
 from ..codings import Decoder
 from ..exchanges import Exchanges, stream_of
 from ..recordings.exchange import Exchange
+from ..value import replace
 from .socket_frames import event_of, frames_of
 
 
