@@ -91,7 +91,8 @@ def _assistant(turn: Turn, content: Content, demanded: str | None) -> dict[str, 
             case _:
                 visible.append(part)
     message: dict[str, Any] = {"role": "assistant", "content": content.of(visible) or None}
-    message |= replayed(thoughts, content.quirks, content.notes)
+    if thoughts:
+        message |= replayed(thoughts, content.quirks, content.notes)
     if demanded is not None and calls and content.quirks.replay:
         message.setdefault(content.quirks.replay, demanded)
     if refusal:
@@ -100,7 +101,9 @@ def _assistant(turn: Turn, content: Content, demanded: str | None) -> dict[str, 
         message["tool_calls"] = calls
     elif message["content"] is None and not refusal:
         message["content"] = ""
-    return message | ({"name": turn.name} if turn.name else {})
+    if turn.name:
+        message["name"] = turn.name
+    return message
 
 
 def _call(use: ToolUse) -> dict[str, Any]:

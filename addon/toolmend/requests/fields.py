@@ -92,6 +92,8 @@ def tell(notes: list[str], note: str) -> None:
 
 def left_over(fields: Object, known: frozenset[str], what: str, notes: list[str]) -> None:
     """Tells the members of a part of the request that say something and that no other API knows."""
+    if fields.keys() <= known:
+        return
     for key, value in fields.items():
         if key not in known and value not in (None, [], {}, False):
             tell(notes, f"`{key}` of {what} is left out")

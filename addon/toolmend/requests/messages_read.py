@@ -39,6 +39,11 @@ _KNOWN = words(
 )
 # what a block of each type says, and what may be lost: who called a tool is not said to it again
 _BLOCK = words("type cache_control caller toolset_name")
+_TEXT = _BLOCK | {"text"}
+_TOOL_USE = _BLOCK | {"id", "name", "input"}
+_TOOL_RESULT = _BLOCK | {"tool_use_id", "content", "is_error"}
+_IMAGE = _BLOCK | {"source"}
+_DOCUMENT = _BLOCK | {"source", "title"}
 _TOOL = words("type name description input_schema strict cache_control")
 _MODES: Mapping[str, Literal["auto", "required", "none", "tool"]] = {
     "auto": "auto", "any": "required", "none": "none", "tool": "tool",
@@ -75,7 +80,8 @@ def read(request: Object, notes: list[str]) -> Conversation:
 
 
 def _cache(block: Object) -> Cache:
-    return an_object(block.get("cache_control"), "cache_control") or None
+    given = block.get("cache_control")
+    return None if given is None else an_object(given, "cache_control") or None
 
 
 def _system(system: Any, notes: list[str]) -> list[Turn]:
@@ -109,14 +115,15 @@ def _parts(content: Any, where: str, notes: list[str]) -> list[Part]:
     """The parts of a message. Empty text says nothing, and some upstreams refuse it."""
     if content is None or isinstance(content, str):
         return [Text(content)] if content else []
-    return [part for block in objects(content, where) if (part := _part(block, notes)) and part != Text("", _cache(block))]
+    parts = [_part(block, notes) for block in objects(content, where)]
+    return [part for part in parts if not isinstance(part, Text) or part.text]
 
 
-def _part(block: Object, notes: list[str]) -> Part | None:
+def _part(block: Object, notes: list[str]) -> Part:
     kind = block.get("type")
     match kind:
         case "text":
-            left_over(block, _BLOCK | {"text"}, "a text block", notes)
+            left_over(block, _TEXT, "a text block", notes)
             return Text(string(block, "text"), _cache(block))
         case "image":
             return _image(block, notes)
@@ -130,10 +137,10 @@ def _part(block: Object, notes: list[str]) -> Part | None:
             data = string(block, "data")
             return Thinking("", opened(data) or Seal("redacted", data))
         case "tool_use":
-            left_over(block, _BLOCK | {"id", "name", "input"}, "a tool_use block", notes)
+            left_over(block, _TOOL_USE, "a tool_use block", notes)
             return ToolUse(string(block, "id"), _name(block), _arguments(block.get("input")), cache=_cache(block))
         case "tool_result":
-            left_over(block, _BLOCK | {"tool_use_id", "content", "is_error"}, "a tool_result block", notes)
+            left_over(block, _TOOL_RESULT, "a tool_result block", notes)
             return ToolResult(
                 string(block, "tool_use_id"),
                 _result(block.get("content"), notes),
@@ -188,7 +195,7 @@ def as_text(block: Object) -> str:
 
 
 def _image(block: Object, notes: list[str]) -> Part:
-    left_over(block, _BLOCK | {"source"}, "an image block", notes)
+    left_over(block, _IMAGE, "an image block", notes)
     source = an_object(block.get("source"), "source")
     match source.get("type"):
         case "base64":
@@ -201,7 +208,7 @@ def _image(block: Object, notes: list[str]) -> Part:
 
 
 def _document(block: Object, notes: list[str]) -> Part:
-    left_over(block, _BLOCK | {"source", "title"}, "a document block", notes)
+    left_over(block, _DOCUMENT, "a document block", notes)
     source = an_object(block.get("source"), "source")
     title, cache = string(block, "title"), _cache(block)
     match source.get("type"):

@@ -10,10 +10,9 @@ the id alone, Kimi's on its place; the results follow their calls, so that nothi
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from hashlib import sha256
 
-from ..value import value
+from ..value import replace, value
 from .conversation import Conversation, Part, ToolResult, ToolUse, Turn
 
 _DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -21,7 +20,7 @@ _DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 @value
 class Style:
-    """`legal`: what is taken. `new`: of the call's `name` and `number`, or of the `hex` or `word` of a hash of the id."""
+    """`legal`: what is taken. `new`: of the call's `name` and `number`, or of the `hex` or `word` of its id's hash."""
 
     legal: re.Pattern[str]
     new: str
@@ -32,19 +31,38 @@ def _style(legal: str, new: str) -> Style:
 
 
 STYLES: Mapping[str, Style] = {
-    "any": _style(r".+", "call_{hex}"),
-    "40": _style(r".{1,40}", "call_{hex}"),
-    "64": _style(r".{1,64}", "call_{hex}"),
+    "any": _style(r".+", "call_{hash.hex}"),
+    "40": _style(r".{1,40}", "call_{hash.hex}"),
+    "64": _style(r".{1,64}", "call_{hash.hex}"),
     "kimi": _style(r"functions\.[\w.-]+:\d+", "functions.{name}:{number}"),
-    "mistral": _style(r"[A-Za-z0-9]{9}", "{word}"),
-    "messages": _style(r"[\w-]+", "toolu_{hex}"),
+    "mistral": _style(r"[A-Za-z0-9]{9}", "{hash.word}"),
+    "messages": _style(r"[\w-]+", "toolu_{hash.hex}"),
 }
+
+
+class _Hash:
+    """Of an id; not every style asks for it."""
+
+    def __init__(self, id_: str) -> None:
+        self._id = id_
+
+    @property
+    def hex(self) -> str:
+        return self._digest().hex()[:32]
+
+    @property
+    def word(self) -> str:
+        return "".join(_DIGITS[byte % 62] for byte in self._digest()[:9])
+
+    def _digest(self) -> bytes:
+        return sha256(self._id.encode(errors="surrogatepass")).digest()
 
 
 def with_ids(conversation: Conversation, style: str) -> Conversation:
     """The conversation with ids that the upstream takes. Each result stands behind its call, as turns.py leaves them."""
     row = STYLES[style]
-    uses = [part for turn in conversation.turns for part in turn.parts if isinstance(part, ToolUse)]
+    said = [turn for turn in conversation.turns if turn.role == "assistant"]
+    uses = [part for turn in said for part in turn.parts if isinstance(part, ToolUse)]
     if not uses:
         return conversation
     kept = {use.id for use in uses if row.legal.fullmatch(use.id)}
@@ -53,35 +71,32 @@ def with_ids(conversation: Conversation, style: str) -> Conversation:
     turns: list[Turn] = []
     new: dict[str, list[str]] = {}  # of the calls of the last assistant turn, in their order
     for turn in conversation.turns:
+        parts: list[Part] = []
         if turn.role == "assistant":
             new = {}
-        if not any(isinstance(part, ToolUse | ToolResult) for part in turn.parts):
-            turns.append(turn)
-            continue
-        parts: list[Part] = []
-        for part in turn.parts:
-            fitting = part
-            if isinstance(part, ToolUse):
-                id_ = part.id
-                if id_ not in kept or id_ in used:
-                    id_ = _made(row, part, number, (used, kept))
-                used.add(id_)
-                new.setdefault(part.id, []).append(id_)
-                number += 1
-                fitting = replace(part, id=id_)
-            elif isinstance(part, ToolResult) and new.get(part.id):
-                fitting = replace(part, id=new[part.id].pop(0))
-            parts.append(fitting)
-        turns.append(replace(turn, parts=tuple(parts)))
+            for part in turn.parts:
+                fitting = part
+                if isinstance(part, ToolUse):
+                    id_ = part.id
+                    if id_ not in kept or id_ in used:
+                        id_ = _made(row, part, number, (used, kept))
+                    used.add(id_)
+                    new.setdefault(part.id, []).append(id_)
+                    number += 1
+                    fitting = part if id_ == part.id else replace(part, id=id_)
+                parts.append(fitting)
+        elif turn.role == "tool":
+            for part in turn.parts:
+                given = isinstance(part, ToolResult) and new.get(part.id)
+                parts.append(replace(part, id=given.pop(0)) if given else part)
+        turns.append(replace(turn, parts=tuple(parts)) if parts else turn)
     return replace(conversation, turns=tuple(turns))
 
 
 def _made(row: Style, use: ToolUse, number: int, taken: Sequence[set[str]]) -> str:
     salt = ""
     while True:
-        hashed = sha256((use.id + salt).encode(errors="surrogatepass")).digest()
-        word = "".join(_DIGITS[byte % 62] for byte in hashed[:9])
-        id_ = row.new.format(name=use.name, number=number, hex=hashed.hex()[:32], word=word)
+        id_ = row.new.format(name=use.name, number=number, hash=_Hash(use.id + salt))
         if not any(id_ in ids for ids in taken):
             return id_
         number += 1

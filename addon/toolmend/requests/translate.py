@@ -7,10 +7,10 @@ prompt, what that changes.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from .. import tools
+from ..value import replace
 from . import RequestError, Translated, chat, messages, responses
 from .billing import unbilled
 from .conversation import Conversation, Tool
@@ -77,7 +77,8 @@ def _translate(
     if client == "chat" and not same and request.get("n") not in (None, 1):
         raise RequestError("`n` is more than 1: this upstream gives one answer")
     conversation = APIS[client][0](request, notes)
-    conversation = replace(conversation, model=model or conversation.model)
+    if model:
+        conversation = replace(conversation, model=model)
     quirks = quirks_for(upstream, host, conversation.model)
     conversation = proven(_offered(conversation, notes), notes, taken=upstream == "chat" and quirks.details and not template)
     functions, custom = as_functions(conversation)

@@ -9,10 +9,10 @@ the system, which only some upstreams take anywhere, are one where it has to com
 
 from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from itertools import groupby, takewhile
 from operator import attrgetter, eq
 
+from ..value import replace
 from .conversation import Conversation, Document, Image, Part, Text, ToolResult, ToolUse, Turn
 from .fields import tell
 
@@ -71,26 +71,29 @@ def _adjacent(turns: tuple[Turn, ...], notes: list[str]) -> Iterable[Turn]:
     waiting: dict[str, deque[ToolUse]] = {}  # those of the last turn in front: the ids of many count anew from 0
     orphans: set[int] = set()
     for turn in turns:
-        for part in reversed(turn.parts):
-            if isinstance(part, ToolUse):
-                waiting.setdefault(part.id, deque()).appendleft(part)
-        for part in turn.parts:
-            if isinstance(part, ToolResult):
-                unanswered = waiting.get(part.id)
-                if unanswered:
+        if turn.role == "assistant":
+            for call in reversed(_calls(turn)):
+                waiting.setdefault(call.id, deque()).appendleft(call)
+        elif turn.role == "tool":
+            for part in turn.parts:
+                assert isinstance(part, ToolResult)
+                if unanswered := waiting.get(part.id):
                     results[id(unanswered.popleft())] = part
                 else:
                     orphans.add(id(part))
     for turn in turns:
-        calls = [part for part in turn.parts if isinstance(part, ToolUse)]
-        if turn.role != "tool":
-            yield turn
-        else:
-            kept = [text for part in turn.parts if id(part) in orphans for text in _orphan(part, notes)]
+        if turn.role == "tool":
+            kept = [text for part in turn.parts if id(part) in orphans for text in _orphan(part, notes)] if orphans else ()
             if kept:
                 yield Turn("user", tuple(kept))
-        if calls:
-            yield Turn("tool", tuple(results.get(id(call)) or _missing(call, notes) for call in calls))
+            continue
+        yield turn
+        if turn.role == "assistant" and (calls := _calls(turn)):
+            yield Turn("tool", tuple([results.get(id(call)) or _missing(call, notes) for call in calls]))
+
+
+def _calls(turn: Turn) -> list[ToolUse]:
+    return [part for part in turn.parts if isinstance(part, ToolUse)]
 
 
 def _missing(call: ToolUse, notes: list[str]) -> ToolResult:
