@@ -111,15 +111,18 @@ def _value(value: Any) -> float:
         elif isinstance(value, list):
             left += value
         elif isinstance(value, dict):  # of JSON, as all in here; to ask for a Mapping costs ten times as much
-            whole = _part(value)
-            found += whole or 0
-            for key, inner in value.items() if whole is None else ():
-                if key in _ENCRYPTED and isinstance(inner, str):
-                    found += len(inner) / OPAQUE
-                else:
-                    found += 1
-                    texts.append(key)
-                    left.append(inner)
+            whole = _part(value) if "type" in value else None
+            if whole is not None:
+                found += whole
+                continue
+            told = value
+            if not _ENCRYPTED.isdisjoint(value):
+                opaque = {key: inner for key, inner in value.items() if key in _ENCRYPTED and isinstance(inner, str)}
+                found += sum(map(len, opaque.values())) / OPAQUE
+                told = {key: inner for key, inner in value.items() if key not in opaque}
+            found += len(told)
+            texts += told
+            left += told.values()
         elif value is not None:
             found += 1
     return found + _of_texts(texts)
