@@ -37,7 +37,8 @@ def translate_headers(
     same = source == target
     for name, value in headers:
         name = name.lower()  # noqa: PLW2901
-        if len(value) > MAX_HEADER or not _PRINTABLE.fullmatch(value):
+        known = name in KEPT or name in _IDS or "-ratelimit-" in name
+        if not known or len(value) > MAX_HEADER or not _PRINTABLE.fullmatch(value):
             continue
         if name in KEPT or (same and (name in _IDS or _LIMIT.fullmatch(name) or name.startswith("anthropic-ratelimit-"))):
             out.append((name, value))

@@ -8,6 +8,7 @@ one: a conversation must not be told anew because a tool was added.
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import cache
 from hashlib import sha256
 from typing import Any
 
@@ -23,7 +24,7 @@ _REFUSED = re.compile(r"[^A-Za-z0-9_-]")
 
 def fitted(names: Iterable[str], pattern: str) -> dict[str, str]:
     """The upstream's name of each. `pattern` is what it takes."""
-    legal = re.compile(pattern, re.ASCII)
+    legal = _legal(pattern)
     given = list(dict.fromkeys(names))
     found = {name: name for name in given if legal.fullmatch(name)}
     taken = set(found)
@@ -42,6 +43,11 @@ def fitted(names: Iterable[str], pattern: str) -> dict[str, str]:
         found[name] = short
         taken.add(short)
     return found
+
+
+@cache
+def _legal(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.ASCII)
 
 
 def _hashed(short: str, salt: str) -> str:
