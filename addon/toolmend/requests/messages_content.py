@@ -155,17 +155,25 @@ def input_of(call: ToolUse, notes: list[str]) -> dict[str, Any]:
     It was answered with an error, as a rule, and the model is to see for what.
     """
     text = call.arguments.strip()
-    arguments = Arguments()
-    mended = (arguments.feed(text)[0] if text else "") + arguments.end(broken=False)
-    for attempt in (text, mended, values.to_json(text, {"object"})):
+    for meant in (str, _mended, _of_python):
         try:
-            value = json_text.loads(attempt.encode())
+            value = json_text.loads(meant(text).encode())
         except ValueError:
             continue
         if isinstance(value, dict):
             return value
     tell(notes, f"The arguments of the call {call.id} of {call.name} are no JSON object, and are sent as text in one")
     return {INVALID: call.arguments}
+
+
+def _mended(text: str) -> str:
+    """JSON with what it lacks."""
+    arguments = Arguments()
+    return (arguments.feed(text)[0] if text else "") + arguments.end(broken=False)
+
+
+def _of_python(text: str) -> str:
+    return values.to_json(text, {"object"})
 
 
 def _result(result: ToolResult, quirks: Quirks, notes: list[str]) -> dict[str, Any]:

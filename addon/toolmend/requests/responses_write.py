@@ -43,7 +43,7 @@ LEAST_TOKENS = 16
 def write(conversation: Conversation, quirks: Quirks, notes: list[str]) -> dict[str, Any]:
     """The request."""
     given = conversation.turns
-    if conversation.api != API:
+    if conversation.api != API and any(_is_elsewhere(part) for turn in given for part in turn.parts):
         given = tuple(replace(turn, parts=tuple(_at_hand(turn.parts, notes))) for turn in given)
     instructions, turns = _leading(given)
     request: dict[str, Any] = {"model": conversation.model}
@@ -68,10 +68,17 @@ def write(conversation: Conversation, quirks: Quirks, notes: list[str]) -> dict[
     return request
 
 
+def _is_elsewhere(part: Part) -> bool:
+    """Whether it is, or holds, a file of another provider's."""
+    if isinstance(part, ToolResult):
+        return any(map(_is_elsewhere, part.parts))
+    return isinstance(part, Image | Document) and bool(part.file_id)
+
+
 def _at_hand[P: Part](parts: Iterable[P], notes: list[str]) -> Iterable[P]:
     """The parts without those that are files of another provider's."""
     for part in parts:
-        if isinstance(part, Image | Document) and part.file_id:
+        if not isinstance(part, ToolResult) and _is_elsewhere(part):
             tell(notes, "An image or document that is a file of the provider's is left out: another provider has no such file")
         elif isinstance(part, ToolResult):
             yield replace(part, parts=tuple(_at_hand(part.parts, notes)))
