@@ -67,29 +67,28 @@ def with_ids(conversation: Conversation, style: str) -> Conversation:
         return conversation
     kept = {use.id for use in uses if row.legal.fullmatch(use.id)}
     used: set[str] = set()
-    number = 0
-    turns: list[Turn] = []
     new: dict[str, list[str]] = {}  # of the calls of the last assistant turn, in their order
+
+    def called(part: Part) -> Part:
+        if not isinstance(part, ToolUse):
+            return part
+        id_ = part.id
+        if id_ not in kept or id_ in used:
+            id_ = _made(row, part, len(used), (used, kept))
+        used.add(id_)
+        new.setdefault(part.id, []).append(id_)
+        return part if id_ == part.id else replace(part, id=id_)
+
+    def answered(part: Part) -> Part:
+        given = isinstance(part, ToolResult) and new.get(part.id)
+        return replace(part, id=given.pop(0)) if given else part
+
+    turns: list[Turn] = []
     for turn in conversation.turns:
-        parts: list[Part] = []
         if turn.role == "assistant":
-            new = {}
-            for part in turn.parts:
-                fitting = part
-                if isinstance(part, ToolUse):
-                    id_ = part.id
-                    if id_ not in kept or id_ in used:
-                        id_ = _made(row, part, number, (used, kept))
-                    used.add(id_)
-                    new.setdefault(part.id, []).append(id_)
-                    number += 1
-                    fitting = part if id_ == part.id else replace(part, id=id_)
-                parts.append(fitting)
-        elif turn.role == "tool":
-            for part in turn.parts:
-                given = isinstance(part, ToolResult) and new.get(part.id)
-                parts.append(replace(part, id=given.pop(0)) if given else part)
-        turns.append(replace(turn, parts=tuple(parts)) if parts else turn)
+            new.clear()
+        fitting = {"assistant": called, "tool": answered}.get(turn.role)
+        turns.append(replace(turn, parts=tuple(map(fitting, turn.parts))) if fitting else turn)
     return replace(conversation, turns=tuple(turns))
 
 
