@@ -219,7 +219,7 @@ READ = {  # what is read all the same: the arguments of the calls, and whether t
     ),
     "arguments by another name": ("hermes", '<tool_call>\n{"name": "get_time", "params": {"zone": "UTC"}}\n</tool_call>', ['{"zone": "UTC"}'], True),
     "members that are no arguments": ("hermes", '<tool_call>\n{"name": "get_time", "meta": {"at": 1}, "why": "x"}\n</tool_call>', ["{}"], True),
-    "arguments beside the name that are no JSON": ("hermes", '<tool_call>\n{"name": "get_time", "zone": UTC}\n</tool_call>', ["{}"], True),
+    "arguments beside the name that are no JSON": ("hermes", '<tool_call>\n{"name": "get_time", "zone": UTC}\n</tool_call>', ['{"zone": "UTC"}'], True),
     "arguments, and their like beside them": (
         "hermes", '<tool_call>\n{"zone": "a", "name": "get_time", "arguments": {"zone": "b"}}\n</tool_call>', ['{"zone": "b"}'], True,
     ),
@@ -234,6 +234,15 @@ READ = {  # what is read all the same: the arguments of the calls, and whether t
     "no token between name and arguments": ("kimi_k2", f'{B}get_time{{"zone": "UTC"}}{C}', ['{"zone": "UTC"}'], True),
     "elements that cross": (
         "minimax_m3", f'{P}<invoke name="get_time">{P}<deep>{P}<a>{P}<b>1{P}</a>{P}</deep>{P}</invoke>', [f'{{"deep": {{"a": "{P}<b>1"}}}}'], True,
+    ),
+    "elements with text beside them": (
+        "minimax_m3", f'{P}<invoke name="get_time">{P}<deep>\n{P}<a>1{P}</a> or {P}</deep>{P}</invoke>', [f'{{"deep": "\\n{P}<a>1{P}</a> or "}}'], True,
+    ),
+    "an element without an end beside another": (
+        "minimax_m3", f'{P}<invoke name="get_time">{P}<deep>{P}<a>1{P}</a>{P}<b>2{P}</deep>{P}</invoke>', [f'{{"deep": "{P}<a>1{P}</a>{P}<b>2"}}'], True,
+    ),
+    "elements on lines of their own": (
+        "minimax_m3", f'{P}<invoke name="get_time">{P}<deep>\n{P}<a>1{P}</a>\n{P}</deep>\n{P}</invoke>', ['{"deep": {"a": "1"}}'], True,
     ),
     "elements in one another, more than are told apart": (
         "minimax_m3", f'{P}<invoke name="get_time">{P}<deep>{f"{P}<a>" * 66}1{f"{P}</a>" * 66}{P}</deep>{P}</invoke>',

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from .. import json_text
 from ..scanner import Reading
 from ..value import value
+from ..values import json_or_text
 from .json_body import follow_value, object_in, read_string, surplus
 from .names import bare_name
 
@@ -238,7 +239,7 @@ def _declared(reader: "Reader", envelope: _Envelope) -> str:
     """The arguments of an envelope that calls nothing so."""
     declared = reader.tools.properties(envelope.name or "").keys()
     texts = [text for text in envelope.others.values() if text.startswith("{")]
-    beside = [f"{json_text.quote(key)}: {text}" for key, text in envelope.others.items() if key in declared]
+    beside = [f"{json_text.quote(key)}: {json_or_text(text)}" for key, text in envelope.others.items() if key in declared]
     for text in ("{" + ", ".join(beside) + "}",) if beside else texts:
         try:
             value = json_text.loads(text.encode())

@@ -75,10 +75,12 @@ class MinimaxM3(TagDialect):
 
 @dataclass(slots=True)
 class _Node:
-    """An element, and those in it: what stands between its tags is `text[begin:end]`."""
+    """An element, and those in it: it is `text[begin:end]`, and what stands between its tags `text[inner:inner_end]`."""
 
     name: str
     begin: int
+    inner: int
+    inner_end: int
     end: int
     children: list["_Node"] = field(default_factory=list)
 
@@ -91,8 +93,8 @@ def _build(text: str, schema: Any, root: Any) -> str:
 def _json(text: str, node: _Node, schema: Any, root: Any) -> str:
     types = types_of(schema, root)
     children = node.children
-    if not children:
-        content = text[node.begin : node.end]
+    if not children or _says_more(text, node):
+        content = text[node.inner : node.inner_end]
         if not content.strip() and "string" not in types:
             if "array" in types:
                 return "[]"
@@ -107,20 +109,27 @@ def _json(text: str, node: _Node, schema: Any, root: Any) -> str:
     return "{" + ", ".join(members) + "}"
 
 
+def _says_more(text: str, node: _Node) -> bool:
+    """Whether there is anything between the elements of one: a text, or an element that has no end."""
+    ends = [node.inner, *(child.end for child in node.children)]
+    begins = [*(child.begin for child in node.children), node.inner_end]
+    return any(text[end:begin].strip() for end, begin in zip(ends, begins, strict=True))
+
+
 def _tree(text: str) -> _Node:
     """The elements of a text. One that has no end is text, and so is what follows it up to the end of the one around it."""
-    whole = _Node("", 0, len(text))
+    whole = _Node("", 0, 0, len(text), len(text))
     open_, names = [whole], Counter[str]()
     for match in _ELEMENT.finditer(text):
         closing, name = match.groups()
         if not closing:
-            open_.append(_Node(name, match.end(), match.end()))
+            open_.append(_Node(name, match.start(), match.end(), match.end(), match.end()))
             names[name] += 1
         elif names[name]:
             while (node := open_.pop()).name != name:
                 names[node.name] -= 1
             names[name] -= 1
-            node.end = match.start()
+            node.inner_end, node.end = match.span()
             if len(open_) <= MOST_NESTED:
                 open_[-1].children.append(node)
     return whole
