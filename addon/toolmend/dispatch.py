@@ -42,7 +42,11 @@ def restore(addons: AddonManager) -> None:
         del addons.trigger_event
 
 
+def is_own(addon: object) -> bool:
+    """Whether an addon is mitmproxy's own: it has what its class has, from the beginning."""
+    return type(addon).__module__.startswith("mitmproxy.")
+
+
 def _may_have(addon: object, hook: str) -> bool:
-    """Whether an addon has a hook, or may have it one day: those of mitmproxy itself have what their class has."""
-    own = type(addon).__module__.startswith("mitmproxy.")
-    return not own or hasattr(addon, hook) or hasattr(addon, "addons")
+    """Whether an addon has a hook, or may have it one day."""
+    return not is_own(addon) or hasattr(addon, hook) or hasattr(addon, "addons")

@@ -22,6 +22,7 @@ from .apis import APIS
 from .calls import Call
 from .codings import Decoder
 from .config.settings import Settings, recorded
+from .dispatch import is_own
 from .observers import Observers
 from .observing import Observe, Observed
 from .pipeline import Pipeline
@@ -61,6 +62,8 @@ class Exchanges:
         self._observers = Observers(logger.warning)
         self._metering = Metering()
         self.under_way: WeakSet[Call] = WeakSet()
+        self._addons: list[object] = []
+        self._others: list[object] = []  # of those, the ones that are not mitmproxy's own
 
     def configure(self, settings: Settings) -> None:
         """Raises SettingsError; then nobody of ours counts, and else nothing is changed."""
@@ -108,7 +111,7 @@ class Exchanges:
         settings = recorded(given, host)
         addons: Iterable[object] = ()
         with _apart(call, _SET_UP):
-            addons = _addons()
+            addons = self._looking_on()
             call.watcher = self._observers.watcher(addons, call.api, flow_id)
         with _apart(call, _SET_UP):
             call.meter = self._metering.meter(addons, lambda: (about(settings), call.profile(self.settings.providers)))
@@ -121,6 +124,13 @@ class Exchanges:
                 self.recorder = recorder
                 call.recording = recorder.start(about(settings))
                 self.under_way.add(call)
+
+    def _looking_on(self) -> list[object]:
+        """The addons that may look on, those of scripts too; of forty that mitmproxy has, none does."""
+        addons = list(ctx.master.addons.lookup.values())
+        if addons != self._addons:
+            self._addons, self._others = addons, [addon for addon in addons if not is_own(addon)]
+        return self._others
 
     def _given(self, call: Call) -> Settings:
         settings = call.settings or self.settings
@@ -255,8 +265,3 @@ def warm(settings: Settings) -> None:
     for model, host in {("", ""), *((route.use_model, route.to.netloc) for route in settings.routes)}:
         pipeline = Pipeline({"model": model, "tools": [{"function": {"name": "a"}}]}, settings=settings, host=host)
         pipeline.feed(b'data: {"choices":[{"index":0,"delta":{"content":"."}}]}\n\n')
-
-
-def _addons() -> Iterable[object]:
-    """All, those of scripts too."""
-    return tuple(ctx.master.addons.lookup.values())
