@@ -2,6 +2,7 @@
 
 import dataclasses
 from dataclasses import field
+from importlib.util import find_spec, module_from_spec
 from typing import Any
 
 import pytest
@@ -80,6 +81,16 @@ def test_a_value_can_be_made_of_another(one: Any, changes: dict[str, Any]) -> No
         told = {each.name: getattr(made, each.name) for each in dataclasses.fields(one)}
         assert told == {each.name: getattr(one, each.name) for each in dataclasses.fields(one)} | changes
     assert repr(one) == before
+
+
+def test_a_value_outlives_the_module_that_made_its_class() -> None:
+    """As where mitmproxy loads the script anew, and what is under way has its settings."""
+    spec = find_spec("toolmend.value")
+    assert spec
+    assert spec.loader
+    anew = module_from_spec(spec)
+    spec.loader.exec_module(anew)
+    assert anew.replace(Call("a", 1), name="b") == Call("b", 1)
 
 
 def test_a_field_that_is_none_cannot_be_another() -> None:

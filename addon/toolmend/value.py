@@ -8,13 +8,12 @@ run time nothing enforces that they are frozen (a dataclass that does calls `obj
 times as long), and of its methods `dataclass` writes the constructor alone: to compile all of them was a quarter of the import.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from operator import attrgetter
-from typing import Any, dataclass_transform
+from typing import TYPE_CHECKING, Any, dataclass_transform
 
-_fields: dict[type, tuple[list[str], Callable[[Any], Any]]] = {}
-"""Of each class of values: the names of its fields, and what gets them from one, and its class behind them."""
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
@@ -24,8 +23,7 @@ def value[T](cls: type[T]) -> type[T]:
     every = [one.name for one in fields(made)]  # type: ignore[arg-type]
     names = [one.name for one in fields(made) if one.compare]  # type: ignore[arg-type]
     held: Callable[[T], object] = attrgetter(*names) if names else lambda _: ()
-    if every:
-        _fields[made] = every, attrgetter(*every, "__class__")  # of more than one name, so that it gives a tuple
+    whole = attrgetter(*every, "__class__")  # of more than one name, so that it gives a tuple
 
     def equal(self: T, other: object) -> bool:
         return held(self) == held(other) if other.__class__ is self.__class__ else NotImplemented
@@ -33,17 +31,23 @@ def value[T](cls: type[T]) -> type[T]:
     def hashed(self: T) -> int:
         return hash(held(self))
 
+    def replaced(self: T, **changes: Any) -> T:
+        *given, cls = whole(self)
+        for name, new in changes.items():
+            given[every.index(name)] = new
+        return cls(*given)  # type: ignore[no-any-return]
+
     made.__eq__, made.__hash__, made.__repr__ = equal, hashed, _told  # type: ignore[method-assign, assignment]
+    made.__replace__ = replaced  # type: ignore[attr-defined]
     return made
 
 
 def replace[T](one: T, **changes: Any) -> T:
-    """A value that is another in these fields: in a third of the time that `dataclasses.replace` takes. Raises ValueError."""
-    names, held = _fields[one.__class__]
-    *given, made = held(one)
-    for name, new in changes.items():
-        given[names.index(name)] = new
-    return made(*given)  # type: ignore[no-any-return]
+    """A value that is another in these fields: in half the time that `dataclasses.replace` takes. Raises ValueError.
+
+    The class says how: it may be one of a module that has been loaded anew since.
+    """
+    return one.__replace__(**changes)  # type: ignore[attr-defined, no-any-return]
 
 
 def _told(self: Any) -> str:
