@@ -3,13 +3,13 @@
     layer_of(flow, HttpStream)        what hands its answer on, or None
     client_left(flow)                 when its answer has ended in an error: whether that was the client
 
-Rule of this file: it reads alone. What is done with a layer, and what becomes of a flow without one, is its caller's to say.
+Rule of this file: it reads alone, but for a note of where to look next. What is done with a layer, and what becomes of a flow
+without one, is its caller's to say.
 """
 
 from collections import deque
 from collections.abc import Iterator
 from types import MethodType
-from weakref import WeakKeyDictionary
 
 from mitmproxy import ctx, http
 from mitmproxy.proxy.layer import Layer
@@ -19,8 +19,11 @@ from mitmproxy.proxy.server import ConnectionHandler
 MAX_LAYERS = 200
 """Layers of a connection that are looked through: a handful, and one for each HTTP/2 stream."""
 
-_around: WeakKeyDictionary[ConnectionHandler, Layer] = WeakKeyDictionary()
-"""By connection, what held the layer that was found last: there the next one is to be found, as a rule."""
+_AROUND = "_toolmend_around"
+"""The attribute of a connection's handler for what held the layer that was found last: the next one is there as well, as a rule.
+
+In a table of ours it would outlive its connection by a garbage collection, and be old by then: 10 MiB in a thousand exchanges.
+"""
 
 _PLAIN = frozenset({bool, bytes, deque, float, int, str, type(None)})
 """What most members of a layer are, and hold none."""
@@ -37,10 +40,10 @@ def layer_of[T: Layer](flow: http.HTTPFlow, kind: type[T]) -> T | None:
     handler = handler_of(flow)
     if handler is None:
         return None
-    for top in (_around.get(handler), handler.layer):
+    for top in (vars(handler).get(_AROUND), handler.layer):
         for around, layer in _within(top) if top else ():
             if isinstance(layer, kind) and getattr(layer, "flow", None) is flow:
-                _around[handler] = around
+                vars(handler)[_AROUND] = around
                 return layer
     return None
 
