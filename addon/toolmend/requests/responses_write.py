@@ -78,10 +78,10 @@ def _is_elsewhere(part: Part) -> bool:
 def _at_hand[P: Part](parts: Iterable[P], notes: list[str]) -> Iterable[P]:
     """The parts without those that are files of another provider's."""
     for part in parts:
-        if not isinstance(part, ToolResult) and _is_elsewhere(part):
-            tell(notes, "An image or document that is a file of the provider's is left out: another provider has no such file")
-        elif isinstance(part, ToolResult):
+        if isinstance(part, ToolResult):
             yield replace(part, parts=tuple(_at_hand(part.parts, notes)))
+        elif _is_elsewhere(part):
+            tell(notes, "An image or document that is a file of the provider's is left out: another provider has no such file")
         else:
             yield part
 

@@ -83,7 +83,7 @@ def _adjacent(turns: tuple[Turn, ...], notes: list[str]) -> Iterable[Turn]:
                     orphans.add(id(part))
     for turn in turns:
         if turn.role == "tool":
-            kept = [text for part in turn.parts if id(part) in orphans for text in _orphan(part, notes)] if orphans else ()
+            kept = [text for part in turn.parts if id(part) in orphans for text in _orphan(part, notes)]
             if kept:
                 yield Turn("user", tuple(kept))
             continue
