@@ -166,11 +166,12 @@ DELAYS = {
     STREAM: (STREAM, "prose", "chat"),
     IDENTITY: (IDENTITY, "prose", "chat"),
     "toolmend, nothing to mend": (TOOLMEND, "prose", "chat"),
-    "… recording": (RECORDING, "prose", "chat"),
     "toolmend, mending": (TOOLMEND, "markup", "chat"),
-    "… mending and recording": (RECORDING, "markup", "chat"),
     "toolmend, translating": (TOOLMEND, "prose", "messages"),
+    "recording, nothing to mend": (RECORDING, "prose", "chat"),
+    "recording, mending": (RECORDING, "markup", "chat"),
 }
+"""Those that record come last: what they write behind their streams would take from the row below them."""
 
 
 def _delay(paths: Paths, port: int, ca: Path, extent: Extent, progress: Callable[[str], None]) -> Table:
@@ -198,7 +199,7 @@ def _crowd(paths: Paths, port: int, ca: Path, extent: Extent, progress: Callable
 
 
 def _is_ours(row: str) -> bool:
-    return "toolmend" in row or row.startswith("…")
+    return DELAYS[row][0] in (TOOLMEND, RECORDING)
 
 
 class Late(NamedTuple):

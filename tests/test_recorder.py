@@ -1,6 +1,7 @@
 """The recorder, on a real disk: what lies there at the end, after a failure, and after a kill."""
 
 import hashlib
+import itertools
 import json
 import os
 import signal
@@ -16,7 +17,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any
+from typing import IO, Any
 
 import pytest
 
@@ -37,6 +38,7 @@ from toolmend.recorder import (
     Recorder,
     Recording,
 )
+from toolmend.recordings import folder as folder_module
 from toolmend.recordings.exchange import Exchange
 from toolmend.recordings.folder import MOST_OWED, MOST_WRITTEN, Folder, _Body
 from toolmend.recordings.retention import Keep
@@ -1004,6 +1006,32 @@ def test_the_event_loop_goes_ahead_between_two_steps(
     recorder._do(deque((folder, partial(step, name, seconds), 0) for name, seconds in (("a", 1.0), ("b", TURN / 2), ("c", TURN))))
     first, second = ([f"rest {REST * seconds:.4f}", *["sleep 1e-06"] * hurry] * (not closed) for seconds in (1.0, TURN * 1.5))
     assert happened == ["a", *first, "b", "c", *second]
+
+
+def test_no_two_files_are_written_in_one_step(recorder: Recorder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forty streams that begin or end at once would hold up all that flow."""
+    happened: list[str] = []
+    opened = folder_module._open
+
+    def opening(path: Path, mode: str) -> IO[bytes]:
+        happened.append(f"{mode} {path.name}")
+        return opened(path, mode)
+
+    monkeypatch.setattr(folder_module, "_open", opening)
+    monkeypatch.setattr(recorder, "_give_way", lambda: happened.append("turn"))
+    recording = recorder.start(replace(EXCHANGE, upstream_request=b"{}"))
+    recording.passed(event("one"), event("two"))
+    recording.said(b"{}", 1.0)
+    recording.finish("complete")
+    recorder.close()
+    files_opened = [each for each in happened if each != "turn"]
+    assert files_opened == [
+        *("xb meta.json.new", "xb request.json", "xb upstream_request.json"),
+        *("xb upstream.sse", "xb client.sse", "xb upstream.idx", "xb client_messages.jsonl"),
+        *(f"r+b {name}" for name in ("upstream.sse", "client.sse", "upstream.idx", "client_messages.jsonl") * 2),
+        *("rb client.sse", "xb message.json", "xb meta.json.new"),
+    ]
+    assert [pair for pair in itertools.pairwise(happened) if "turn" not in pair] == []
 
 
 @pytest.mark.parametrize(("size", "enough", "times"), [(0, 9, 1), (BIT - 1, 9, 1), (BIT, 9, 2), (8 * BIT, 99, 9), (8 * BIT, 3, 3)])

@@ -74,7 +74,10 @@ AT_ONCE = 8
 
 NO_LIMIT = Keep()
 
-type Step = tuple[Folder, Callable[[], None], int]
+type Act = Callable[[], Iterator[None] | None]
+"""What is to be done, at once or in steps."""
+
+type Step = tuple[Folder, Act, int]
 """What is to be done for a folder, and the bytes that it keeps alive."""
 
 _OVER = object()
@@ -111,7 +114,7 @@ class Recorder:
         self._root, self._log, self._lost, self._spool = root, log, lost, spool
         self._sweeper = Sweeper(root, log)
         self._queue: SimpleQueue[Step | None] = SimpleQueue()
-        self._ends: deque[tuple[Folder, Iterator[None], Callable[[], None]]] = deque()  # what is left of each, and its last step
+        self._ends: deque[tuple[Folder, Iterator[None], Act]] = deque()  # what is left of each, and its last step
         self._hurry = threading.Event()  # something is to be written at once
         self._enough = PRESSING  # bytes that wait, as of which that is so
         self._thread: threading.Thread | None = None
@@ -134,7 +137,7 @@ class Recorder:
         self._names.add(name)
         folder = Folder(self._root / f"{now:%Y-%m-%d}" / name)
         size = len(exchange.request) + len(exchange.upstream_request or b"")
-        self.put(folder, partial(self._begin, folder, exchange, now), size)
+        self.put(folder, partial(folder.create, exchange, now), size)
         return Recording(self, folder, self._spool.place(folder.path) if self._spool else str(folder.path))
 
     def close(self, timeout: float = 5.0) -> None:
@@ -145,7 +148,7 @@ class Recorder:
             self._hurry.set()
             self._thread.join(timeout)
 
-    def put(self, folder: Folder, step: Callable[[], None], size: int = 0, *, last: bool = False) -> None:
+    def put(self, folder: Folder, step: Act, size: int = 0, *, last: bool = False) -> None:
         """Has the writer thread do a step, which keeps `size` bytes alive, for a folder. Never blocks or raises."""
         if self._closed or (folder.lost and not last):
             return
@@ -191,15 +194,11 @@ class Recorder:
         self._put += chunk[-1] + OVERHEAD
         return True
 
-    def _begin(self, folder: Folder, exchange: Exchange, now: datetime) -> None:
-        for _ in folder.create(exchange, now):
-            self._give_way()
-
-    def _take(self, folder: Folder, run: Run) -> None:
+    def _take(self, folder: Folder, run: Run) -> Iterator[None]:
         run.waits = False
         chunks = [run.chunks.popleft() for _ in range(len(run.chunks))]
         self._taken += sum(chunk[-1] + OVERHEAD for chunk in chunks)
-        folder.passed(chunks)
+        return folder.passed(chunks)
 
     def _run(self) -> None:
         unfinished: set[Folder] = set()
@@ -261,7 +260,7 @@ class Recorder:
                 done = 0
         return touched
 
-    def end(self, folder: Folder, seal: Callable[[], None]) -> None:
+    def end(self, folder: Folder, seal: Act) -> None:
         """A step: it is over, as soon as all has been done that takes long."""
         self._ends.append((folder, folder.end(), seal))
 
@@ -288,10 +287,11 @@ class Recorder:
         if more:
             self._ends.insert(AT_ONCE - 1, (folder, rest, seal))
 
-    def _attempt(self, folder: Folder, act: Callable[[], None]) -> None:
-        """Does one step; whatever it raises costs this recording only."""
+    def _attempt(self, folder: Folder, act: Act) -> None:
+        """Does it; whatever it raises costs this recording only."""
         try:
-            act()
+            for _ in act() or ():
+                self._give_way()
         except Exception as error:
             # an error that is not the system's may quote what it failed on, so only its kind is told
             reason = (error.strerror or str(error)) if isinstance(error, OSError) else type(error).__name__
@@ -355,7 +355,7 @@ class Recording:
             seal = partial(self._folder.seal, state, tuple(rules), tuple(ids), **words)
             self._put(partial(self._recorder.end, self._folder, seal), last=True)
 
-    def _put(self, step: Callable[[], None], size: int = 0, *, last: bool = False) -> None:
+    def _put(self, step: Act, size: int = 0, *, last: bool = False) -> None:
         self._run = Run()  # what comes behind it is no more of the run before it
         self._recorder.put(self._folder, step, size, last=last)
 

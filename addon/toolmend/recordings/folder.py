@@ -95,11 +95,13 @@ class Folder:
         secrets = secrets_of(exchange)
         yield
         self._redactor = Redactor(secrets)
+        yield
         try:
             _make_folder(self.path)
         except FileExistsError:  # another process has begun one of this name in this second
             self.path = self.path.with_name(f"{self.path.name}-{token_hex(4)}")
             _make_folder(self.path)
+        yield
         self._meta = {
             "format": FORMAT,
             "state": "partial",
@@ -118,10 +120,11 @@ class Folder:
             "sha256": {},
         }
         yield
-        self._write_meta()
+        yield from self._write_meta()
         yield
         self._request("request.json", exchange.request)
         if exchange.upstream_request not in (None, exchange.request):
+            yield
             self._request("upstream_request.json", exchange.upstream_request or b"")
         self._client_api = exchange.client_api or exchange.api
         streams = {"upstream": exchange.stream, "client": exchange.stream}
@@ -131,6 +134,7 @@ class Folder:
             yield
             self._bodies[side] = _Body(self.path / f"{side}.{'sse' if stream else 'json'}", mask_of(exchange.api, secrets))
         if exchange.stream:
+            yield
             self._bodies["index"] = _Body(self.path / "upstream.idx", EchoMask(()))
 
     def _request(self, name: str, body: bytes) -> None:
@@ -140,8 +144,8 @@ class Folder:
         else:
             _create(self.path / name, redacted)
 
-    def passed(self, chunks: "Iterable[Chunk]") -> None:
-        """Chunks in a row."""
+    def passed(self, chunks: "Iterable[Chunk]") -> Iterator[None]:
+        """Chunks in a row; in steps, where there is much to write."""
         if self.broken:
             return
         upstream, client, index = self._bodies["upstream"], self._bodies["client"], self._bodies.get("index")
@@ -159,7 +163,7 @@ class Folder:
                 client.add(sent)
             self._gathered += size
             if self._gathered > MOST_WRITTEN:
-                self.flush()
+                yield from self.flush()
 
     def _compare(self, received: bytes, sent: bytes) -> None:
         """Whether the client goes on to get what came: an event that is cut goes out with the chunk that ends it."""
@@ -173,7 +177,7 @@ class Folder:
 
     def _part(self) -> None:
         """What goes out is no longer what came in."""
-        self._write()
+        _all(self._written())
         self._alike, self._owed = False, b""
         self._bodies["client"].mask = deepcopy(self._bodies["upstream"].mask)
 
@@ -185,16 +189,12 @@ class Folder:
         message = self._redactor.body(data) or b'"[omitted: no JSON]"'
         self._bodies["said"].add(b'{"t_ms":%.3f,"message":%b}\n' % (t_ms, message))
 
-    def flush(self, *, held: bool = False) -> None:
-        """Writes what has come together; what the client has not had yet only if it is whole events, or `held`."""
+    def flush(self, *, held: bool = False) -> Iterator[None]:
+        """Writes what has come together, in steps; what the client has not had yet only if it is whole events, or `held`."""
         if not self.broken and not self.finished:
             if self._owed and (held or _BLANK_LINE.search(self._owed)):
                 self._part()
-            self._write()
-
-    def _write(self) -> None:
-        for _ in self._written():
-            pass
+            yield from self._written()
 
     def _written(self, *, last: bool = False) -> Iterator[None]:
         """In steps."""
@@ -202,16 +202,17 @@ class Folder:
         for side, body in self._bodies.items():
             if not (self._alike and side == "client"):  # it stands behind "upstream", whose bytes are its own
                 masked = body.masked(len(self._owed) if side == "upstream" else 0, last=last)
+                yield
             body.write(*masked, last=last)
             yield
 
     def lose(self) -> None:
-        self.flush(held=True)
+        _all(self.flush(held=True))
         raise OSError(ENOBUFS, "the disk did not keep up")
 
     def cut(self) -> None:
         """What is here is kept, and it is not all."""
-        self.flush(held=True)
+        _all(self.flush(held=True))
         self.broken = self.broken or "recording incomplete"
 
     def end(self) -> Iterator[None]:
@@ -241,9 +242,11 @@ class Folder:
         else:
             if message is not None:
                 self._whole = message["ended"]
+                yield
                 _create(self.path / "message.json", self._json(message), durable=True)
 
-    def seal(self, state: str, rules: Sequence[str] = (), ids: Sequence[str] = (), **words: Unpack[Words]) -> None:
+    def seal(self, state: str, rules: Sequence[str] = (), ids: Sequence[str] = (), **words: Unpack[Words]) -> Iterator[None]:
+        """The last words, in steps."""
         end, fault = words.get("end"), words.get("fault")
         self.finished = True
         self._bodies.clear()
@@ -254,12 +257,13 @@ class Folder:
             self._meta["error"] = "; ".join(filter(None, (end, words.get("error"), self.broken))) or None
             self._meta |= {"rules": rules, "ids": ids} | ({"fault": fault} if fault else {})
             self._meta |= {"unreadable": True} if words.get("unreadable") else {}
-            self._write_meta(durable=True)
+            yield from self._write_meta(durable=True)
 
-    def _write_meta(self, *, durable: bool = False) -> None:
-        new = self.path / META[1]
+    def _write_meta(self, *, durable: bool = False) -> Iterator[None]:
+        new, text = self.path / META[1], self._json(self._meta)
+        yield
         try:
-            _create(new, self._json(self._meta), durable=durable)
+            _create(new, text, durable=durable)
             new.replace(self.path / META[0])
         except OSError:
             new.unlink(missing_ok=True)
@@ -308,6 +312,11 @@ class _Body:
             if last:
                 file.flush()
                 os.fsync(file.fileno())
+
+
+def _all(steps: Iterator[None]) -> None:
+    for _ in steps:
+        pass
 
 
 def _make_folder(path: Path) -> None:
