@@ -8,11 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolmend.apis.arguments import MAX_OPENING, MAX_STRING, Arguments
+from toolmend.values import MAX_LITERAL
 
 
-def read(pieces: list[str], *, broken: bool = False) -> tuple[str, str, bool]:
+def read(pieces: list[str], *, broken: bool = False, demands: bool = False) -> tuple[str, str, bool]:
     """What was sent, what stood behind, and whether the arguments were complete."""
     arguments = Arguments()
+    arguments.demands = demands
     sent = behind = ""
     for piece in filter(None, pieces):
         now, rest = arguments.feed(piece)
@@ -74,6 +76,13 @@ WHOLE = {
     "\ud800": ("\ud800", None),
     '{"a": "\ud800"}': ('{"a": "\ud800"}', ""),
     '"\ud800"': ('"\ud800"', None),
+    "{'a': 'None } or True', \"b\": [None, {'c': 1}]}": ('{"a":"None } or True","b":[null,{"c":1}]}', ""),
+    "{'a': 'it\\'s'} ": ('{"a":"it\'s"}', ""),
+    "```json\n{'a': 1}": ('{"a":1}', ""),
+    "{'a': b}": ("{'a': b}", None),
+    "{'a': 1} {'a': 2}": ("{'a': 1} {'a': 2}", None),
+    "{'a': 'x": ("{'a': 'x", None),
+    "{'a', 'b'}": ("{'a', 'b'}", None),
 }
 """Text → what is sent and what stands behind it; None: they are not complete."""
 
@@ -86,6 +95,48 @@ def test_whole_and_cut(text: str) -> None:
         # blanks behind the brace go with it if they come with it
         assert (got[0].rstrip(), got[1].strip()) == (sent.rstrip(), (behind or "").strip()), pieces
         assert got[2] is (behind is not None)
+
+
+EMPTY = {
+    '{}{"a": 1}': ('{"a": 1}', ""),
+    '{} \n{"a": {}}}': ('{"a": {}}', "}"),
+    '{}{}{"a": 1}': ('{"a": 1}', ""),
+    "{}": ("{}", ""),
+    " {} ": (" {}", ""),
+    "{}x": ("{}", "x"),
+    "{}}": ("{}", "}"),
+    '{{"a": 1}': ('{"a": 1}', ""),
+    '{"a": 1}{}': ('{"a": 1}', "{}"),
+    "{}{'a': 1}": ('{"a":1}', ""),
+    '```{}{"a": 1}': ('{"a": 1}', ""),
+    '{}{"a': ('{"a', None),
+}
+"""The same, of a tool that requires an argument."""
+
+
+@pytest.mark.parametrize("text", EMPTY)
+def test_an_empty_object_in_front_of_another_is_none_where_something_is_required(text: str) -> None:
+    sent, behind = EMPTY[text]
+    for pieces in cuts(text):
+        got = read(pieces, demands=True)
+        assert (got[0].strip(), got[1].strip()) == (sent.strip(), (behind or "").strip()), pieces
+        assert got[2] is (behind is not None)
+
+
+def test_an_empty_object_waits_no_longer_than_for_a_few_blanks() -> None:
+    arguments = Arguments()
+    arguments.demands = True
+    sent = [arguments.feed(piece)[0] for piece in ["{", "}", *" " * (MAX_OPENING + 1)]]
+    assert sent == ["{", *[""] * (MAX_OPENING + 1), "}" + " " * MAX_OPENING]
+    assert arguments.complete
+
+
+def test_a_dict_that_is_held_has_a_bound() -> None:
+    arguments = Arguments()
+    held = "{'a': '" + "x" * (MAX_LITERAL - 7)
+    assert arguments.feed(held) == ("", "")
+    assert arguments.feed("y") == (held + "y", "")
+    assert arguments.feed("'}") == ("'}", "")
 
 
 def test_blanks_that_come_with_the_end_stay_and_others_go() -> None:

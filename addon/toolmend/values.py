@@ -140,6 +140,11 @@ def _nested(text: str, kind: type | tuple[type, ...]) -> str | None:
     return _IN_QUOTES.sub(lambda string: _RAW.sub(lambda raw: json_text.inside(raw[0]), string[0]), text)
 
 
+def object_of(text: str) -> str | None:
+    """The JSON text of an object that is JSON, or a dict of Python's of up to MAX_LITERAL characters; None if it is neither."""
+    return _nested(text, dict)
+
+
 def _literal(text: str, kind: type | tuple[type, ...]) -> str | None:
     try:
         with warnings.catch_warnings():

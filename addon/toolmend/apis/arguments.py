@@ -1,17 +1,20 @@
 """The arguments of a native call, followed as they come: their JSON, where it ends, and what should not be around it.
 
     feed('```json\\n{"a": "') → ('{"a": "', "")        feed('x"}') → ('x"}', "")        feed("\\n```") → ("", "\\n```")
+    feed("{}") → ("", "")        feed('{"a": 1}') → ('{"a": 1}', "")                  of a tool that requires something
 
 Rule of this file: a regular text passes at once, as it is and in its pieces, at a cost that does not grow with its
 length. Held is only what does not begin with `{`: a fence or a tag, `null`, a string (R5, R17 of dialects.md), and what may be
 a word of Python's, which becomes JSON's. Inside a string what JSON forbids becomes an escape, as in leaked calls: raw control
 characters (R3), and a backslash in front of what JSON has no escape for (`"\\d+"`). A first brace that comes twice, `{` and then
-`{"a": 1}` (vLLM#51697), is one.
+`{"a": 1}` (vLLM#51697), is one; so are `{}` and what comes behind it, where the tool requires more: behind some gateways calls of
+Bedrock and Gemini begin like that (litellm#4537, openai-agents-js#712, autogen#6843). A dict of Python's is held up to its end.
 """
 
 import re
 
 from .. import json_text
+from ..values import MAX_LITERAL, object_of
 
 MAX_OPENING = 128
 """Characters of a fence or of tags in front of the arguments: `<|channel|>commentary<|message|>` is a long one."""
@@ -27,10 +30,11 @@ _INSIDE = re.compile(r'[^"\\\x00-\x1f]*+(?:\\["\\/bfnrtu][^"\\\x00-\x1f]*+)*+')
 class Arguments:
     """`complete` tells that the text is a whole object; what comes then stands behind the arguments."""
 
-    __slots__ = ("_depth", "_escaped", "_held", "_in_string", "_read", "_size", "complete")
+    __slots__ = ("_depth", "_escaped", "_held", "_in_string", "_read", "_size", "complete", "demands")
 
     def __init__(self) -> None:
         self.complete = False
+        self.demands = False  # the tool takes no call without arguments
         self._held: list[str] = []
         self._size = 0  # characters that are held
         self._depth = 0
@@ -48,9 +52,9 @@ class Arguments:
         return self._in_string and not self._escaped and self._read == self._object
 
     @property
-    def empty(self) -> bool:
-        """Whether nothing but blanks came yet."""
-        return self._read == self._begin
+    def waits(self) -> bool:
+        """Whether `{}` came, and is held: what the tool demands may come behind it."""
+        return self._read == self._nothing
 
     @property
     def within_string(self) -> bool:
@@ -59,12 +63,22 @@ class Arguments:
 
     def end(self, *, broken: bool) -> str:
         """Nothing more will come. The rest for the client: if nothing or `null` came, it is `{}`; not if broken off."""
-        held = self._release()
+        if self._read == self._python:
+            return self._from_python()
+        held = self.settle() or self._release()
         if broken or self.complete or not (self._read == self._begin or held.strip() == "null"):
             return held
         self.complete = True
         self._read = self._behind
         return "{}"
+
+    def settle(self) -> str:
+        """Nothing comes behind `{}`, if that is held: it was all. It goes to the client."""
+        if not self.waits:
+            return ""
+        self.complete = True
+        self._read = self._behind
+        return self._release()
 
     def _begin(self, text: str) -> tuple[str, str]:
         """Nothing but blanks yet."""
@@ -136,13 +150,47 @@ class Arguments:
         """The first brace of an object, and blanks behind it: no other brace may follow."""
         first = "" if self._depth else "{"
         rest = text[len(first) :]
-        self._depth = 1
         inner = rest.lstrip()
+        if self.demands and inner.startswith("}") and inner[1:].lstrip()[:1] in ("", "{"):
+            cut = len(text) - len(inner) + 1
+            self._hold(text[:cut])
+            self._read = self._nothing
+            return self._nothing(text[cut:])
+        if inner.startswith("'"):
+            self._read = self._python
+            return self._python(text)
+        self._depth = 1
         if not inner:
             return text, ""
         self._read = self._object
         sent, behind = self._object(inner[1:] if inner[0] == "{" else rest)
         return first + sent, behind
+
+    def _nothing(self, text: str) -> tuple[str, str]:
+        """Behind an object that is empty, where it must not be."""
+        value = text.lstrip()
+        if value.startswith("{"):
+            self._release()
+            self._read = self._brace
+            return self._brace(value[self._depth :])  # of which the client may have the first brace
+        if value or self._size > MAX_OPENING:
+            return self.settle(), value
+        self._hold(text)
+        return "", ""
+
+    def _python(self, text: str) -> tuple[str, str]:
+        """A dict of Python's, up to its end."""
+        self._hold(text)
+        return ("", "") if self._size <= MAX_LITERAL else self._give_up()
+
+    def _from_python(self) -> str:
+        """The dict as JSON, without the brace that went out before; as it came if it is none."""
+        held = self._release()
+        first = "{" if self._depth else ""
+        value = object_of(first + held)
+        self.complete = value is not None
+        self._read = self._behind if self.complete else self._other
+        return held if value is None else value.removeprefix(first)
 
     def _object(self, text: str) -> tuple[str, str]:
         if self._held:  # what may be a word

@@ -42,7 +42,6 @@ class Call:
     repeated: bool = False  # it may be nothing but the name of the call before, said again
     lost: bool = False  # its name is missing, and too much is held for it
     again: bool = False  # each piece of its arguments says all of them so far
-    empty: bool = False  # `{}` came, and waits: what its tool requires may come behind it
     known: bool = False  # it began with a delta before
     twin: "Call | None" = None  # what comes behind the arguments
 

@@ -35,9 +35,6 @@ MAX_BEHIND = 64
 BROKEN_OFF = ("length", "content_filter", "error")
 """Finish reasons behind which a call without arguments is not one that needs none."""
 
-EMPTY = "{}"
-"""Arguments that say nothing."""
-
 PROOF = "extra_content"
 """Where Gemini has what it wants back with a call: {"google": {"thought_signature": "…"}}, on Vertex {"vertex": …}."""
 
@@ -278,35 +275,21 @@ class Calls:
         if call.lost:
             events.append(TextDelta(arguments, self._choice))
             return False
-        fresh = self._fresh(call, arguments)
-        sent, behind = call.body.feed(fresh) if fresh and call.kind == "function" else (fresh, "")
+        plain = call.kind == "function"
+        fresh = call.unsaid(arguments) if plain and not call.body.waits else arguments
+        if not call.text.tell():
+            call.body.demands = self._tools.requires(bare(call.name, self._tools))
+        sent, behind = call.body.feed(fresh) if fresh and plain else (fresh, "")
+        if self._last:
+            sent += call.body.settle()
         self._tell(call, sent, events)
         if behind and call.started:
             self._behind(call, behind, events)
         return sent == arguments or self._mended("arguments")
 
-    def _fresh(self, call: Call, arguments: str) -> str:
-        """What is new in a piece of arguments; `{}` waits if the tool requires more, as that may come behind it.
-
-        Bedrock's and Gemini's calls begin so, behind some gateways (openai-agents-js#712, autogen#6843).
-        """
-        if call.kind == "custom" or call.body.complete:
-            return arguments
-        if call.empty:
-            if arguments.strip() in ("", EMPTY):
-                return ""
-            call.empty = False
-            return arguments if arguments.lstrip().startswith("{") else EMPTY + arguments
-        if not (call.body.empty and arguments.strip() == EMPTY) or self._last:
-            return call.unsaid(arguments)
-        call.empty = self._tools.requires(bare(call.name, self._tools))
-        return "" if call.empty else arguments
-
     def _is_empty(self, call: Call, events: list[Event]) -> None:
         """If `{}` came for it, that was all."""
-        if call.empty:
-            call.empty = False
-            self._tell(call, call.body.feed(EMPTY)[0], events)
+        self._tell(call, call.body.settle(), events)
 
     def _tell(self, call: Call, sent: str, events: list[Event]) -> None:
         """Arguments that are the client's, once the call has started; and the end, if that was all."""

@@ -234,6 +234,7 @@ class Content:
             id_ = "toolu_" + self._reply.new_id().removeprefix("call_")
             self.mended("tool_call_id")
         block.call, block.id = self._calls, id_
+        block.body.demands = self._reply.tools.requires(name)
         self._calls += 1
         events.append(ToolCallStart(block.call, id_, name))
 

@@ -318,6 +318,7 @@ class Reading:
         if item.index >= 0 or item.ended or not item.name:
             return
         item.index = self._calls
+        item.arguments.demands = self._tools.requires(item.name)
         self._calls += 1
         self._start()
         kind: Any = "custom" if item.type == INPUT.item else "function"
@@ -330,10 +331,12 @@ class Reading:
             return
         if arguments is None:
             arguments = "" if item.told.get(("", 0)) else item.first
+        if item.arguments.waits and arguments:
+            item.told["", 0] = []  # `{}` says nothing
         same = self._rest(item, shape, 0, arguments) or not arguments
         if item.index < 0:
             return  # its name may come with output_item.done
-        told, whole = _value("".join(item.told[("", 0)])), _value(arguments)
+        told, whole = _value("".join(item.sent)), _value(arguments)
         if not same and (shape is INPUT or (told != whole and not (told and whole == {}))):  # which says nothing
             self._fired("arguments")
             complete = False

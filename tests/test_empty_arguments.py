@@ -1,0 +1,68 @@
+"""Calls that begin with `{}` and go on with their arguments, and calls that are a dict of Python's: from each API to each."""
+
+import json
+from typing import Any
+
+import pytest
+
+import judge_chat
+import judge_messages
+import judge_responses
+import legal
+from streams import chunk, cuts, play
+from toolmend.pipeline import Pipeline
+
+SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
+REQUESTS: dict[str, dict[str, Any]] = {
+    "chat": {"messages": [], "tools": [{"type": "function", "function": {"name": "read", "parameters": SCHEMA}}]},
+    "messages": {"max_tokens": 9, "messages": [], "tools": [{"name": "read", "input_schema": SCHEMA}]},
+    "responses": {"input": "hi", "tools": [{"type": "function", "name": "read", "parameters": SCHEMA}]},
+}
+JUDGES = {"chat": judge_chat.read, "messages": judge_messages.read, "responses": judge_responses.read}
+
+GIVEN = {
+    ("{}", '{"path":', '"a"}'): {"path": "a"},
+    ('{}{"path":"a"}',): {"path": "a"},
+    ('{}{"path"', ':"a"}'): {"path": "a"},
+    ("{", "}", '{"path":"a"}'): {"path": "a"},
+    ("{}", " ", '{"path":"a"}'): {"path": "a"},
+    ("{}",): {},
+    ("{'path': 'None } or True'}",): {"path": "None } or True"},
+    ("{", "'path'", ': "it\'s"}'): {"path": "it's"},
+}
+
+
+def chat(pieces: tuple[str, ...]) -> bytes:
+    first, *more = pieces
+    begun = {"index": 0, "id": "call_1", "type": "function", "function": {"name": "read", "arguments": first}}
+    deltas: list[dict[str, Any]] = [{"role": "assistant", "tool_calls": [begun]}]
+    deltas += [{"tool_calls": [{"index": 0, "function": {"arguments": piece}}]} for piece in more]
+    events = [json.dumps(chunk(delta)) for delta in deltas] + [json.dumps(chunk({}, "tool_calls")), "[DONE]"]
+    return "".join(f"data: {event}\n\n" for event in events).encode()
+
+
+def messages(pieces: tuple[str, ...]) -> bytes:
+    return legal.sse(legal.messages(legal.tool("toolu_1", "read", *pieces), stop="tool_use"))
+
+
+def responses(pieces: tuple[str, ...]) -> bytes:
+    """Where it is over, nothing is said of what came in front (LiteLLM)."""
+    whole = "".join(pieces)
+    told = whole.removeprefix("{}").lstrip() or "{}"
+    body = legal.sse(legal.numbered(legal.responses(legal.call("call_1", "read", *pieces))))
+    return body.replace(f'"arguments": {json.dumps(whole)}'.encode(), f'"arguments": {json.dumps(told)}'.encode())
+
+
+BODIES = {"chat": chat, "messages": messages, "responses": responses}
+
+
+@pytest.mark.parametrize("target", REQUESTS)
+@pytest.mark.parametrize("source", REQUESTS)
+@pytest.mark.parametrize("pieces", GIVEN)
+def test_the_arguments_are_what_was_meant(pieces: tuple[str, ...], source: str, target: str) -> None:
+    request = {"model": "m", "stream": True, **REQUESTS[target]}
+    for cut in cuts(BODIES[source](pieces), 40):
+        answer = JUDGES[target](play(lambda: Pipeline(request, source=source, target=target), cut))
+        assert [(call.name, call.value) for call in answer.calls] == [("read", GIVEN[pieces])]
+        assert answer.faults == []
+        assert answer.error is None
