@@ -1,11 +1,15 @@
 """How mitmproxy speaks on the wire: in fewer pieces, with less ado, and without what it fails at.
 
-    request, HTTP/1      POST … \\r\\n\\r\\n  {"model": …}      head and body leave at once, where both are there
+    request, HTTP/1      POST … \\r\\n\\r\\n  {"model": …}      head and body leave at once, but for a connection's first
     answer, HTTP/1       10\\r\\n … fe\\r\\n … fe\\r\\n …        chunks are one where many wait: each takes 40 µs, however short
     answer, HTTP/2       DATA  DATA  DATA                 the same
     answer, HTTP/1       … 0\\r\\nX-Sum: 1\\r\\n\\r\\n          an end: at trailers mitmproxy fails, and the client waits for ever
     answer, HTTP/2       HEADERS behind DATA              trailers, left out at the end for a client of HTTP/1
     to a client, HTTP/1  fe\\r\\n …                        whether an answer goes in chunks is asked of its headers once
+
+The first request of a connection leaves in two pieces: the server has sent its TLS tickets, and the second acknowledges them. In
+one, it would be the proxy's timer that does, 40 ms later, and Nagle's algorithm holds a short answer back until then; an upstream
+that closes behind it with a reset took it along.
 
 Nothing waits for what has not come. A proxy may cut a body into other chunks, and leave trailers out (RFC 9112, section 7.1).
 
@@ -65,11 +69,14 @@ class Upstream1(Http1Client):
     """A connection to an upstream."""
 
     _head = b""  # of a request whose body comes next, at once
+    _again = False  # it has had a request
 
     def send(self, event: HttpEvent) -> CommandGenerator[None]:
         for command in super().send(event):
             if isinstance(command, SendData):
-                if isinstance(event, RequestHeaders) and not event.end_stream and not event.request.stream:
+                again = self._again
+                self._again = True
+                if again and isinstance(event, RequestHeaders) and not event.end_stream and not event.request.stream:
                     self._head = command.data
                     continue
                 command.data, self._head = self._head + command.data, b""

@@ -1,11 +1,13 @@
 """The mended stream as bytes: framing, codings, protocols. What clients forgive is looked at here."""
 
 import json
+import socket
 from dataclasses import replace
 from pathlib import Path
 
 import httpx
 import pytest
+from bare_upstream import BareUpstream
 from clients import CALL, CHAT, LEAK, Raw, Serve, ask, chunks, parse, recording, request_bytes
 
 from judge import events, read
@@ -62,6 +64,33 @@ def test_the_connection_is_kept_for_the_next_request(proxy: Mitmdump, serve: Ser
             reply = parse(raw.read_until(b"\r\n0\r\n\r\n"))
             assert reply.terminated
             assert (reply.body, reply.rest) == (MENDED, b"")
+
+
+class Pieces(BareUpstream):
+    """Tells in how many records of TLS each request came."""
+
+    def serve(self, connection: socket.socket) -> None:
+        self.pieces: list[int] = []
+        request = b""
+        while data := connection.recv(65536):
+            self.pieces += [] if request else [0]
+            self.pieces[-1] += 1
+            request += data
+            if request.endswith(b"}"):
+                connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}")
+                request = b""
+
+
+def test_a_request_leaves_in_one_piece_but_for_the_first_of_a_connection(
+    proxy: Mitmdump, certificate: tuple[Path, Path]
+) -> None:
+    """That one's second piece acknowledges the upstream's TLS tickets: it may say nothing before they are."""
+    with Pieces(certificate) as upstream:
+        with Raw(proxy, f"https://{upstream.host}/v1/chat/completions") as raw:
+            for _ in range(3):
+                raw.send(request_bytes(CHAT, host=raw.host))
+                assert raw.read_until(b"{}").startswith(b"HTTP/1.1 200 OK")
+        assert upstream.pieces == [2, 1, 1]
 
 
 @pytest.mark.parametrize("keeps", [False, True])
