@@ -55,6 +55,10 @@ def through(data: list[Any], asked: dict[str, Any] | None = REQUEST) -> tuple[li
     return [json.loads(sse.data) for sse in Decoder().feed(out) if sse.data], rules
 
 
+def entry(arguments: Any = CITY, **more: Any) -> dict[str, Any]:
+    return {"id": "call_a", "type": "function", "function": {"name": "get_weather", "arguments": arguments}, **more}
+
+
 ROLE = chunk({"role": "assistant"})
 GONE = {"message": "gone", "type": "error", "param": None, "code": None}
 
@@ -168,6 +172,31 @@ CHUNKS: dict[str, tuple[list[Any], list[Any], list[str]]] = {
         [choices({"index": 0, "message": {"role": "assistant", "content": said}, "finish_reason": why}) for said, why in (("Hi", None), ("", "stop"))],
         [choices({"index": 0, "delta": HI, "finish_reason": None}), choices({"index": 0, "delta": {}, "finish_reason": "stop"})],
         ["delta"],
+    ),
+    "a message behind a beginning": (
+        [ROLE, choices({"index": 0, "message": {"role": "assistant", "content": "Hi"}, "finish_reason": "stop"})],
+        [ROLE, choices({"index": 0, "delta": {"content": "Hi"}, "finish_reason": "stop"})],
+        ["delta"],
+    ),
+    "a message beside a delta that says nothing": (
+        [ROLE, choices({"index": 0, "delta": {"content": ""}, "message": {"role": "assistant", "content": "Hi"}, "finish_reason": "stop"})],
+        [ROLE, choices({"index": 0, "delta": {"content": "Hi"}, "finish_reason": "stop"})],
+        ["delta"],
+    ),
+    "a message with what its deltas said, and a call": (
+        [chunk(HI), choices({"index": 0, "message": {"role": "assistant", "content": "Hi", "tool_calls": [entry()]}, "finish_reason": "tool_calls"})],
+        [chunk(HI), choices({"index": 0, "delta": {"tool_calls": [{"index": 0, **entry()}]}, "finish_reason": "tool_calls"})],
+        ["delta"],
+    ),
+    "a message with what its deltas said": (
+        [chunk(HI), choices({"index": 0, "delta": {}, "message": {"role": "assistant", "content": "Hi"}, "finish_reason": "stop"})],
+        [chunk(HI), choices({"index": 0, "delta": {}, "message": {"role": "assistant", "content": "Hi"}, "finish_reason": "stop"})],
+        [],
+    ),
+    "a whole answer as a chunk": (
+        [{**META, "object": "chat.completion", "choices": [{"index": 0, "message": {"role": "assistant", "content": "Hi"}, "finish_reason": "stop"}]}],
+        [choices({"index": 0, "delta": HI, "finish_reason": "stop"})],
+        ["delta", "chunk_fields"],
     ),
     "a finish reason that is no text": ([chunk(HI, 0), chunk({}, False)], [chunk(HI), chunk({})], ["finish_reason"]),
     "a choice in two pieces": (
@@ -296,10 +325,6 @@ def whole(message: dict[str, Any], finish: str | None = "tool_calls") -> dict[st
     """A response that is no stream."""
     message = {"role": "assistant", "content": None, **message}
     return {**META, "object": "chat.completion", "choices": [{"index": 0, "message": message, "finish_reason": finish}]}
-
-
-def entry(arguments: Any = CITY, **more: Any) -> dict[str, Any]:
-    return {"id": "call_a", "type": "function", "function": {"name": "get_weather", "arguments": arguments}, **more}
 
 
 MADE_WHOLE = {"id": "chatcmpl-0", "object": "chat.completion", "created": 0, "model": ""}

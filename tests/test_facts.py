@@ -24,6 +24,7 @@ def response(**headers: str) -> http.Response:
         ("application/problem+json", False, True),
         ("application/x-ndjson", False, False),
         ("text/plain, text/event-stream", False, False),
+        ("text/event-stream, text/event-stream", True, False),
         ("", False, False),
     ],
 )

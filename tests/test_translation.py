@@ -204,7 +204,9 @@ IRREGULAR: dict[str, tuple[bytes, Heard]] = {
             ("without a delta", [ROLE], {}, WHOLE),
             ("with an empty delta", [ROLE], {"delta": {}}, WHOLE),
             ("with a delta that says nothing", [], {"delta": {"role": "assistant", "content": ""}}, WHOLE),
-            ("told in deltas before", [ROLE, SAID], {"delta": {}}, HI),
+            ("behind its text", [ROLE, SAID], {"delta": {}}, WHOLE),
+            ("behind its text, with its reasoning", [ROLE, chunk({"reasoning": "Hm"}), SAID], {}, replace(WHOLE, reasoning="Hm")),
+            ("told in deltas before", [ROLE, SAID, chunk({"tool_calls": TOLD_WHOLE["tool_calls"]})], {"delta": {}}, WHOLE),
         )
     },
     "an error object": (bare(ROLE, SAID, {"error": {"message": "gone", "code": 502}}), ERROR),

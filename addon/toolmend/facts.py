@@ -93,7 +93,7 @@ def _is_good(response: http.Response) -> bool:
 
 
 def _media(response: http.Response) -> str:
-    return header(response, b"content-type").partition(";")[0].strip().lower()
+    return header(response, b"content-type").replace(",", ";").partition(";")[0].strip().lower()  # a gateway may say it twice
 
 
 def encoding(message: http.Message) -> str:

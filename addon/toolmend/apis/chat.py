@@ -174,7 +174,7 @@ class Chat:
         usage = chunk.get("usage")
         right = "error" not in chunk and (usage is None or usage_of_types(usage) is usage)
         missing = []
-        speaks = any(isinstance(choice, dict) and key in choice for choice in choices)
+        speaks = any(isinstance(choice, dict) and not choice.keys().isdisjoint((key, "message")) for choice in choices)
         if speaks or (self._reading.begun and usage):
             missing = [name for name in COMMON if not fits(name, chunk.get(name), self._made)]
             if len(self._common) < len(COMMON):

@@ -30,6 +30,14 @@ _HEARD = (*REASONING, "reasoning_text")
 _SAYS = (*_HEARD, "reasoning_details", "content", "refusal")
 """What a delta says that is no call."""
 
+_KINDS = {
+    "reasoning": (*_HEARD, "reasoning_details"),
+    "text": ("content",),
+    "refusal": ("refusal",),
+    "calls": ("tool_calls", "function_call"),
+}
+"""What a delta or a message says, by the members that say it."""
+
 _NO_REASON = ("", "null", "None")
 """How it is told in texts that there is none yet: in Go and by xAI, in DashScope's own API, in Python."""
 
@@ -55,7 +63,7 @@ class Reading:
         self.legacy = reply.tools.legacy or not reply.tools.known
         self.reasoning_field = reply.reasoning_field
         self.lone = self._patient or (reply.tools.known and reply.request.get("n") in (None, 1))
-        self._told: set[int] = set()  # choices that said something; only the patient ask
+        self._told: set[tuple[int, str]] = set()  # choices, and the kinds of what they said
         self._finished: set[int] = set()
         self._first: int | None = None  # the choice that is heard, where it is but one
         self._runs: dict[int, Run] = {}  # of reasoning that is told in details
@@ -144,17 +152,23 @@ class Reading:
         return len(events) == first
 
     def _said(self, choice: Mapping[str, Any], delta: Any, index: int, key: str, events: list[Event]) -> bool:
-        """What a choice says: in its delta, or in a message that stands in a chunk, if need be behind a beginning."""
-        message = choice.get("message")
-        silent = self._patient and index not in self._told  # so far
-        behind = silent and _speaks({}, message) and not _speaks({}, delta)
-        if silent and (_speaks({}, delta) or _speaks({}, message)):
-            self._told.add(index)
-        if isinstance(delta, dict) and not behind:
-            return self._delta(delta, index, key, events, last=key == "message" or bool(choice.get("finish_reason")))
-        if isinstance(message, dict) and (behind or index not in self.begun):
-            regular = self._mended("delta")
-            self._delta(message, index, "message", events, last=True)
+        """What a choice says: in its delta, or in a message that stands in a chunk, of which that counts that no delta said."""
+        regular, is_delta = True, isinstance(delta, dict)
+        given = choice.get("message")
+        message: Mapping[str, Any] = given if isinstance(given, dict) else {}
+        self._told.update((index, kind) for kind in _kinds(delta))
+        new = {kind for kind in _kinds(message) if (index, kind) not in self._told}
+        beside = bool(new) or (given is message and not (is_delta or index in self.begun))
+        if is_delta and not (beside and not any(delta.values())):
+            last = key == "message" or bool(choice.get("finish_reason"))
+            regular = self._delta(delta, index, key, events, last=last and not beside)
+        if beside:
+            said = {name for kind, names in _KINDS.items() if kind not in new for name in names}
+            self._mended("delta")
+            self._delta({name: value for name, value in message.items() if name not in said}, index, "message", events, last=True)
+            self._told.update((index, kind) for kind in new)
+            return False
+        if is_delta:
             return regular
         return bool(delta) or key != "delta" or "text" in choice or self._mended("delta")  # PHP's empty object is []
 
@@ -253,6 +267,11 @@ class Reading:
         """A rule fires; what it is about is not regular."""
         self._fired(rule)
         return False
+
+
+def _kinds(of: Any) -> list[str]:
+    """The kinds of what a delta or a message says."""
+    return [kind for kind, names in _KINDS.items() if any(of.get(name) for name in names)] if isinstance(of, dict) else []
 
 
 def _speaks(choice: Mapping[str, Any], delta: Any) -> bool:

@@ -68,7 +68,7 @@ def rewrite(data: bytes, frame: Frame, key: str, read: "Reading", common: Mappin
         own = own if isinstance(own, dict) else {}
         delta = _build(own, events, key, read.reasoning_field, legacy=read.legacy)
         built: dict[str, Any] = {"index": index, **source} | {"index": index, key: delta}
-        if key == "delta" and not own and _is_told(source.get("message"), events):
+        if key == "delta" and not any(own.values()) and _is_told(source.get("message"), events):
             del built["message"]  # OpenAI's SDK for JavaScript puts it in place of what deltas said
         built["finish_reason"] = next((e.finish_reason for e in events if isinstance(e, Finish)), None)
         if source.get("logprobs") and own.get("content") != built[key].get("content"):
@@ -97,7 +97,7 @@ def _is_told(message: Any, events: Iterable[Event]) -> bool:
     if not isinstance(message, dict):
         return False
     says = any(value for name, value in message.items() if name != "role")
-    return not says or any(isinstance(event, MessageStart) for event in events)
+    return not says or any(not isinstance(event, Finish) for event in events)
 
 
 def _stays(choice: Mapping[str, Any], source: Mapping[str, Any]) -> bool:
