@@ -184,6 +184,26 @@ def test_an_error_that_cuts_an_event(source: str, target: str, cut: str) -> None
         assert "error_form" in made.rules or source != target
 
 
+@pytest.mark.parametrize("bare", [GONE, GONE + b"\n", GONE + b"\r\n\r\n", GONE + b"\n\ndata: [DONE]\n\n", b'{"detail":"Gone."}\n'])
+@pytest.mark.parametrize("api", APIS)
+def test_an_error_that_is_no_event(api: str, bare: bytes) -> None:
+    """It stands there as it would without a stream: clients read past it, and take the silent end for the answer's."""
+    told = legal.messages(legal.text("Hi")) if api == "messages" else legal.responses(legal.say("Hi"))
+    events = [event(chunk({"role": "assistant", "content": "Hi"}))] if api == "chat" else [legal.sse([each]) for each in told]
+    events = events[: next(at for at, each in enumerate(events) if b"Hi" in each) + 1]
+    out = heard(api, b"".join(events) + bare)
+    data = [json.loads(line[5:]) for line in out.splitlines() if line.startswith(b"data:") and line != b"data: [DONE]"]
+    assert len(data) == len(events) + 1
+    assert "Hi" in json.dumps(data[-2])
+    assert "Gone." in json.dumps(data[-1])
+
+
+def test_json_that_is_no_event_and_no_error_passes_as_it_came() -> None:
+    for bare in (b'{"a":1}\n\n', b'["Gone."]\n', b'{"choices":[{}],"message":"Gone."}\n\n', b'{"error":null}\n\n', b'{"error":{"message":"Gone."}\n\n'):
+        body = event(chunk({"role": "assistant", "content": "Hi"})) + bare
+        assert heard("chat", body) == body
+
+
 def test_an_event_that_is_cut_waits_for_the_next() -> None:
     made = Pipeline(asked("chat", *WEATHER))
     first, cut, said = event(chunk({"role": "assistant"})), b'data: {"choices":[\n\n', event(chunk({"content": "Hi"}))

@@ -37,7 +37,7 @@ class Chain:
     def take(self, sse: ServerSentEvent) -> Sequence[Frame]:
         """What becomes of an event, or of several that came as one, where nothing has to leave as it came."""
         if is_body(sse):
-            sse = replace(sse, data=sse.raw.removeprefix(BOM).strip())
+            sse = _of_body(sse)
         try:
             listed = sse.data is not None and sse.data.startswith(b"[") and not sse.ends
             frames = self._apart(sse) if listed else [self._read(sse)]
@@ -69,7 +69,10 @@ class Chain:
         return frame, [each for each in (before, frame) if each and each is not self._cut]
 
     def decode(self, sse: ServerSentEvent) -> Frame:
-        """What an event tells; nothing where that is no JSON."""
+        """What an event tells; nothing where that is no JSON. An error may stand there bare, as it would without a stream."""
+        if self._fired and is_body(sse) and last_words(sse.raw):
+            self._fired("error_form")
+            return replace(self._codec.decode(_of_body(sse)), touched=True)
         try:
             return self._read(sse)
         except json_text.NotJSON:
@@ -136,3 +139,7 @@ class Chain:
 def is_body(sse: ServerSentEvent) -> bool:
     """Whether it is no event: a whole response, most often an error, that is called a stream, or lines of JSON."""
     return sse.data is None and sse.raw.removeprefix(BOM).lstrip().startswith((b"{", b"["))
+
+
+def _of_body(sse: ServerSentEvent) -> ServerSentEvent:
+    return replace(sse, data=sse.raw.removeprefix(BOM).strip())
