@@ -27,9 +27,6 @@ from .reasons import meant
 _HEARD = (*REASONING, "reasoning_text")
 """Where reasoning is read from where all is written anew: Copilot's, too."""
 
-_SAYS = (*_HEARD, "reasoning_details", "content", "refusal")
-"""What a delta says that is no call."""
-
 _KINDS = {
     "reasoning": (*_HEARD, "reasoning_details"),
     "text": ("content",),
@@ -37,6 +34,9 @@ _KINDS = {
     "calls": ("tool_calls", "function_call"),
 }
 """What a delta or a message says, by the members that say it."""
+
+_SAYS = tuple(name for kind, names in _KINDS.items() if kind != "calls" for name in names)
+"""Those that are no call."""
 
 _NO_REASON = ("", "null", "None")
 """How it is told in texts that there is none yet: in Go and by xAI, in DashScope's own API, in Python."""
@@ -278,4 +278,4 @@ def _speaks(choice: Mapping[str, Any], delta: Any) -> bool:
     """Whether a choice says more than that it begins."""
     if choice.get("finish_reason") or choice.get("text") or choice.get("message"):
         return True
-    return isinstance(delta, dict) and any(delta.get(name) for name in (*_SAYS, "tool_calls", "function_call"))
+    return bool(_kinds(delta))
