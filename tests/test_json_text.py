@@ -24,6 +24,15 @@ def test_a_body_is_the_same_with_a_fast_writer_and_without(value: object, fast: 
     written = json_text.body(value)
     assert json.loads(written) == value
     assert b"\n" not in written
+    assert json.loads(json_text.lines(value)) == value
+
+
+@pytest.mark.parametrize("fast", [True, False])
+def test_lines_for_people_are_the_same_with_a_fast_writer_and_without(*, fast: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not fast:
+        monkeypatch.setattr(json_text, "_fast_dumps", None)
+    written = json_text.lines({"é": ["a\n/", 1.5, {}], "b": []})
+    assert written.decode() == '{\n  "é": [\n    "a\\n/",\n    1.5,\n    {}\n  ],\n  "b": []\n}\n'
 
 
 def test_characters_stay_as_they_are() -> None:

@@ -45,17 +45,21 @@ _PUNCTUATION = re.compile(r"[\W_]+")
 
 
 def _plain(name: str) -> str:
+    return _plain_end(name[-MAX_NAME:])
+
+
+@lru_cache(1000)  # a request says "role" and "content" a thousand times
+def _plain_end(name: str) -> str:
     return _PUNCTUATION.sub("", unquote(name)).lower()
 
 
 def is_credential(name: str) -> bool:
     """Whether the value of this name is a credential."""
-    return _is_credential(name[-MAX_NAME:])
+    return _is_credential(_plain(name))
 
 
-@lru_cache(1000)  # a request says "role" and "content" a thousand times
-def _is_credential(name: str) -> bool:
-    plain = _plain(name)
+@lru_cache(1000)
+def _is_credential(plain: str) -> bool:
     return bool(CREDENTIAL.fullmatch(plain)) and not NO_CREDENTIAL.fullmatch(plain)
 
 
@@ -75,12 +79,12 @@ def secret_types(name: str, owner: Mapping[str, Any]) -> Types:
 
 def is_identity(name: str) -> bool:
     """Whether the value of this name tells who somebody is."""
-    return _is_identity(name[-MAX_NAME:])
+    return _is_identity(_plain(name))
 
 
 @lru_cache(1000)
-def _is_identity(name: str) -> bool:
-    return bool(IDENTITY.fullmatch(_plain(name)))
+def _is_identity(plain: str) -> bool:
+    return bool(IDENTITY.fullmatch(plain))
 
 
 def in_query(name: str) -> bool:

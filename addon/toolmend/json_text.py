@@ -12,8 +12,10 @@ from json.encoder import encode_basestring
 from typing import Any
 
 _fast_loads: Callable[[bytes | str], Any] | None
-_fast_dumps: Callable[[Any], bytes] | None
+_fast_dumps: Callable[..., bytes] | None
+_INDENTED = 0
 try:
+    from orjson import OPT_INDENT_2 as _INDENTED
     from orjson import dumps as _fast_dumps
     from orjson import loads as _fast_loads
 except ImportError:  # mitmproxy's standalone binaries can install nothing
@@ -153,6 +155,16 @@ def body(value: Any) -> bytes:
         with suppress(TypeError):  # what it cannot write is written as ever: large integers, halves of surrogate pairs
             return _fast_dumps(value)
     return dumps(value).encode()
+
+
+def lines(value: Any) -> bytes:
+    """JSON that people read: a line for each value."""
+    if _fast_dumps is not None:
+        with suppress(TypeError):  # see body
+            return _fast_dumps(value, option=_INDENTED) + b"\n"
+    text = json.dumps(value, ensure_ascii=False, indent=2)
+    # half a surrogate pair has no UTF-8; what replaces it is its JSON escape
+    return text.encode(errors="backslashreplace") + b"\n"
 
 
 def _escaped(match: re.Match[str]) -> str:

@@ -10,7 +10,7 @@ if its name says credential; a text loses what has the shape of a known key. Whe
 import base64
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, unquote_plus
 
@@ -138,7 +138,7 @@ def secrets_of(exchange: "Exchange") -> tuple[str, ...]:
         found += [userinfo[1], password, unquote(password)]
     shaped = [*headers, *_shaped(unquote(exchange.path))]
     found += _query_secrets(query)
-    for body in (exchange.request, exchange.upstream_request or b""):
+    for body in filter(None, (exchange.request, exchange.upstream_request)):
         try:
             value = json_text.loads(body)
             found += _body_secrets(value)
@@ -157,15 +157,22 @@ def secrets_of(exchange: "Exchange") -> tuple[str, ...]:
     return tuple(sorted(kept, key=lambda text: (-len(text), text)))
 
 
+@lru_cache(4)
+def _spelled(secrets: frozenset[str]) -> tuple[str, ...]:
+    """All forms of secrets, longest first. A key comes with many requests."""
+    return tuple(sorted({text for secret in secrets for text in disguises(secret)}, key=len, reverse=True))
+
+
 class Redactor:
     """Takes secrets out. Anything may be given to it; nothing is raised."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
-        self._spelled = sorted({text for secret in secrets for text in disguises(secret)}, key=len, reverse=True)
+        self._spelled = _spelled(frozenset(secrets))
+        self._shortest = len(self._spelled[-1]) if self._spelled else 0
 
     def text(self, text: str) -> str:
         """The text without the request's secrets and without what looks like a key."""
-        for spelled in self._spelled:
+        for spelled in self._spelled if len(text) >= self._shortest else ():
             if spelled in text:
                 text = text.replace(spelled, REDACTED)
         for literal, rest in _begun_in(text):

@@ -8,7 +8,6 @@
 Rule of this file: whoever looks at a fixture, at any moment, sees the old one or the new one.
 """
 
-import json
 import os
 import re
 import shutil
@@ -20,9 +19,8 @@ from io import BytesIO
 from itertools import chain
 from pathlib import Path
 from secrets import token_hex
-from typing import Any
 
-from .. import __version__
+from .. import __version__, json_text
 from ..config.data_folder import private
 from ..ids import new_call_id
 from ..replay import Recording, replay
@@ -76,10 +74,10 @@ def files(recording: Recording, kept: Mapping[str, bytes]) -> dict[str, bytes]:
     meta = recording.meta
     message = message_of(meta.get("client_api") or meta["api"], BytesIO(client), stream=stream)
     if message is not None:
-        made["message.json"] = _json(message)
+        made["message.json"] = json_text.lines(message)
     sums = {name: sha256(data).hexdigest() for name, data in sorted({**kept, **made}.items()) if name != "meta.json"}
     known = {"format": FORMAT, "toolmend": __version__, "rules": rules, "ids": ids, "sha256": sums}
-    return made | {"meta.json": _json({**meta, **known})}
+    return made | {"meta.json": json_text.lines({**meta, **known})}
 
 
 def create(folder: Path, made: Mapping[str, bytes]) -> None:
@@ -119,7 +117,3 @@ def _create(path: Path, data: bytes) -> None:
     """A new file for the user alone; a link is not followed."""
     with open(path, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
         file.write(data)
-
-
-def _json(value: Any) -> bytes:
-    return json.dumps(value, ensure_ascii=False, indent=2).encode(errors="backslashreplace") + b"\n"

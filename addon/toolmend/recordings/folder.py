@@ -10,7 +10,6 @@ Between two writes no file is open: streams take no descriptors from the proxy, 
 """
 
 import hashlib
-import json
 import os
 import re
 from collections.abc import Generator, Iterable, Iterator, Sequence
@@ -23,7 +22,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import IO, TYPE_CHECKING, Any, TypedDict, Unpack
 
-from .. import __version__
+from .. import __version__, json_text
 from ..redaction import Redactor, secrets_of
 from .echo import EchoMask
 from .echo_frames import FrameMask, mask_of
@@ -270,9 +269,7 @@ class Folder:
             raise
 
     def _json(self, value: Any) -> bytes:
-        text = json.dumps(self._redactor.value(value), ensure_ascii=False, indent=2)
-        # half a surrogate pair has no UTF-8; what replaces it is its JSON escape
-        return text.encode(errors="backslashreplace") + b"\n"
+        return json_text.lines(self._redactor.value(value))
 
 
 class _Body:

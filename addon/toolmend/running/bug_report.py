@@ -9,7 +9,6 @@ looks like one is taken out before the search that has the last word.
 """
 
 import io
-import json
 import platform
 import sys
 import zipfile
@@ -18,7 +17,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from .. import __version__
+from .. import __version__, json_text
 from ..config import layers
 from ..config.checks import SettingsError
 from ..recordings.secret_scan import Finding, credentials, scan
@@ -45,7 +44,7 @@ def collect(doctor: Mapping[str, Any], log: str, recording: Mapping[str, bytes],
     secrets = [value for _, value in credentials(environ)]
     redactor = Redactor(secrets)
     given = {"about.json": about(), "doctor.json": doctor, "settings.json": settings()}
-    files = {name: _json(redactor.value(value)) for name, value in given.items()}
+    files = {name: json_text.lines(redactor.value(value)) for name, value in given.items()}
     if log:
         files["log.txt"] = "".join(log.splitlines(keepends=True)[-LINES:]).encode(errors="replace")
         files["log.txt"] = redactor.text(keyless(files["log.txt"].decode())).encode()
@@ -113,7 +112,3 @@ def _version(package: str) -> str | None:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
         return None
-
-
-def _json(value: Any) -> bytes:
-    return json.dumps(value, ensure_ascii=False, indent=2).encode(errors="backslashreplace") + b"\n"
