@@ -78,14 +78,15 @@ def test_every_flush_is_readable_at_once(encoding: Coding) -> None:
     assert [undo.feed(data) for _, data in flushed] == events
 
 
-def test_what_is_not_coded_stays_the_same_object() -> None:
-    undo = decoder("identity")
+@pytest.mark.parametrize("encoding", ["", "identity", "None", "UTF-8", "utf8, chunked", "binary", "text"])
+def test_what_is_not_coded_stays_the_same_object(encoding: str) -> None:
+    undo = decoder(encoding)
     assert undo
     assert undo.feed(TEXT) is TEXT
-    assert whole(TEXT, "", LIMIT) is TEXT
+    assert whole(TEXT, encoding, LIMIT) is TEXT
 
 
-@pytest.mark.parametrize("encoding", ["snappy", "gzip, snappy", "utf-8", "gzip, gzip, gzip, gzip", "x"])
+@pytest.mark.parametrize("encoding", ["snappy", "gzip, snappy", "gzip, gzip, gzip, gzip", "x"])
 def test_unknown_codings(encoding: str) -> None:
     assert decoder(encoding) is None
     with pytest.raises(CodingError, match="no way to undo"):

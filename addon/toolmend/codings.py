@@ -50,6 +50,9 @@ _BEGUN = "|".join(name[:end] for name in ("data", "event", "id", "retry") for en
 _TEXT = re.compile(rb"\s*(?:(?:(?:data|event|id|retry)?:|[\[{])[\t\n\r -~]*|%b)?" % _BEGUN)
 """As events and JSON begin, or the first bytes of that."""
 
+NOTHING = frozenset({"", "identity", "none", "utf-8", "utf8", "text", "binary", "chunked"})
+"""Names under which servers code nothing; that of a charset is the usual mistake. Clients pass over what they do not know."""
+
 type Write = Callable[[bytes], Any]
 
 
@@ -131,7 +134,7 @@ class Decoder:
 def decoder(encoding: str, limit: int = BURST) -> Decoder | None:
     """For the value of a content-encoding header; one call of `feed` gives at most `limit` bytes."""
     names = [name.strip().lower().removeprefix("x-") for name in encoding.split(",")]
-    codings = [name for name in names if name not in ("", "identity", "none")]
+    codings = [name for name in names if name not in NOTHING]
     return Decoder(codings, limit) if len(codings) <= STACK and _STAGES.keys() >= set(codings) else None
 
 
