@@ -72,6 +72,9 @@ to be written at once. Python takes it from a thread only after 0.005 s, and no 
 AT_ONCE = 8
 """Of those that end take turns, so that a long one keeps nobody waiting; the others have no file open yet."""
 
+CROWD = 64
+"""Of those that end, as of which it rests no longer than it works: where five hundred wait, recordings are lost."""
+
 NO_LIMIT = Keep()
 
 type Act = Callable[[], Iterator[None] | None]
@@ -307,7 +310,8 @@ class Recorder:
     def _give_way(self) -> None:
         worked = time.thread_time() - self._turn  # a disk that is slow keeps nobody waiting
         if worked > TURN and not self._closed:
-            if self._hurry.wait(REST * worked):
+            rest = REST if len(self._ends) < CROWD else 1
+            if self._hurry.wait(rest * worked):
                 time.sleep(1e-6)  # not 0: that waits for nobody
             self._turn = time.thread_time()
 
