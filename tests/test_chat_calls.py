@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from patterns.irregular import CITY, REQUEST, entry
 from toolmend import tools
 from toolmend.apis import chat_calls
-from toolmend.apis.chat_calls import MAX_BEHIND, MAX_OPEN, Calls
+from toolmend.apis.behind import MAX_BEHIND
+from toolmend.apis.chat_calls import MAX_OPEN, Calls
 from toolmend.events import Event, TextDelta, ToolCallDelta, ToolCallEnd, ToolCallStart
 from toolmend.tools import UNKNOWN, Tools
 

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from .. import json_text
 from ..tools import Tools
 from .arguments import Arguments
+from .behind import Behind
 
 INNER = ("name", "arguments", "parameters", "input")
 """What stands in a call's `function`, where it is spelt so at all; some have it beside that."""
@@ -43,7 +44,7 @@ class Call:
     lost: bool = False  # its name is missing, and too much is held for it
     again: bool = False  # each piece of its arguments says all of them so far
     known: bool = False  # it began with a delta before
-    twin: "Call | None" = None  # what comes behind the arguments
+    behind: Behind = field(default_factory=Behind)
 
     @property
     def started(self) -> bool:

@@ -29,9 +29,6 @@ MAX_KEPT = 1024 * 1024
 MAX_OPEN = 256
 """Calls of a choice that a delta can speak of: the last ones."""
 
-MAX_BEHIND = 64
-"""Objects behind the arguments of a call, in one delta, that are looked at."""
-
 BROKEN_OFF = ("length", "content_filter", "error")
 """Finish reasons behind which a call without arguments is not one that needs none."""
 
@@ -301,25 +298,14 @@ class Calls:
 
     def _behind(self, call: Call, text: str, events: list[Event]) -> None:
         """Something comes behind complete arguments: nothing counts there but an object."""
-        for _ in range(MAX_BEHIND):
-            if call.twin is None:
-                _, brace, rest = text.partition("{")
-                if not brace:
-                    return
-                call.twin, text = Call(call.key, name=call.name, renamed=call.renamed), brace + rest
-            twin = call.twin
-            sent, text = twin.body.feed(text)
-            self._keep(twin, sent, events)
-            if not twin.body.complete:
-                return
-            call.twin = None
-            if call.arguments and value_of(twin.arguments) not in (None, value_of(call.arguments)):
+        for arguments in call.behind.feed(text):
+            if call.arguments and value_of(arguments) not in (None, value_of(call.arguments)):
                 self._fired("tool_call_index")
-                self._add(twin)
-                self._start(twin, events)
-                call = twin
-            if not text:
-                return
+                call = Call(call.key, name=call.name, renamed=call.renamed, behind=call.behind)
+                call.body.feed(arguments)
+                self._keep(call, arguments, events)
+                self._add(call)
+                self._start(call, events)
 
     def _keep(self, call: Call, text: str, events: list[Event]) -> None:
         call.text.write(text)
@@ -337,8 +323,6 @@ class Calls:
                 call.lost = True
                 events.append(TextDelta(call.arguments, self._choice))
             call.forget()
-            if call.twin:
-                call.twin.forget()
 
     def _mended(self, rule: str) -> bool:
         """A rule fires; what it is about is not regular."""

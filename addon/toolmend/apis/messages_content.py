@@ -12,13 +12,15 @@ unless the message breaks off right behind it; that is told by what follows. Mor
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from io import StringIO
 from typing import Any
 
 from .. import json_text
 from ..events import Event, ReasoningDelta, ReasoningSeal, TextDelta, ToolCallDelta, ToolCallEnd, ToolCallStart
 from ..seals import Seal
 from .arguments import Arguments
-from .call_identity import bare, only_fitting, text_of
+from .behind import MAX_KEPT, Behind
+from .call_identity import bare, only_fitting, text_of, value_of
 from .codec import Reply
 from .indices import index_of, is_index
 from .lost import CITED, OTHER
@@ -48,6 +50,9 @@ class _Block:
     said: str = ""  # its text or thinking, as it was told when the block began
     begun: bool = False  # arguments came
     body: Arguments = field(default_factory=Arguments)
+    name: str = ""  # of the call
+    told: StringIO = field(default_factory=StringIO)  # the beginning of its arguments, to know them if they are said again
+    behind: Behind = field(default_factory=Behind)
     signature: list[str] = field(default_factory=list)
     place: int = -1  # where it stopped, while its call is not complete
 
@@ -231,9 +236,9 @@ class Content:
 
     def _begin_call(self, block: _Block, id_: str, name: str, events: list[Event]) -> None:
         if not id_:
-            id_ = "toolu_" + self._reply.new_id().removeprefix("call_")
+            id_ = self._fresh()
             self.mended("tool_call_id")
-        block.call, block.id = self._calls, id_
+        block.call, block.id, block.name = self._calls, id_, name
         block.body.demands = self._reply.tools.requires(name)
         self._calls += 1
         events.append(ToolCallStart(block.call, id_, name))
@@ -264,14 +269,26 @@ class Content:
         if not text:
             return
         block.begun = True
-        sent, _ = block.body.feed(text)
+        sent, behind = block.body.feed(text)
         if sent:
             events.append(ToolCallDelta(call, sent))
+            if block.told.tell() <= MAX_KEPT:
+                block.told.write(sent)
         if sent != text:
             self.mended("arguments")
         if block.body.complete and self._short.pop(block.place, None) is block:
             self._stopped = None if self._stopped is block else self._stopped
             events.append(ToolCallEnd(call))
+        for arguments in block.behind.feed(behind) if behind else ():
+            if value_of(arguments) not in (None, value_of(block.told.getvalue())):
+                self.mended("tool_call_index")
+                block.told = StringIO(arguments)
+                index, self._calls = self._calls, self._calls + 1
+                events.append(ToolCallStart(index, self._fresh(), block.name))
+                events += (ToolCallDelta(index, arguments), ToolCallEnd(index))
+
+    def _fresh(self) -> str:
+        return "toolu_" + self._reply.new_id().removeprefix("call_")
 
     def _stop(self, block: _Block, events: list[Event]) -> None:
         if signature := "".join(block.signature):

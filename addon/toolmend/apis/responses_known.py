@@ -12,6 +12,7 @@ from itertools import chain, count
 from typing import Any
 
 from .arguments import Arguments
+from .behind import Behind
 from .responses_shapes import ARGUMENTS, CALLS, Shape
 
 
@@ -33,6 +34,8 @@ class Heard:
     first: str = ""  # the arguments that its announcement had
     arguments: Arguments = field(default_factory=Arguments)  # as far as they were told
     sent: list[str] = field(default_factory=list)
+    behind: Behind = field(default_factory=Behind)
+    twins: list[str] = field(default_factory=list)  # arguments of the calls that stood there
     index: int = -1
     ended: bool = False
     sealed: bool = False

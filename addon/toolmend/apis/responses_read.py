@@ -177,10 +177,11 @@ class Reading:
             item.last = (shape.part, shape.index_in(data))
             if item.begins_with(delta):
                 self._tell(item, shape, 0, item.first)
-            self._tell(item, shape, item.last[1], delta, live=True)
+            self._tell(item, shape, item.last[1], delta, live=True, named=item.id != "" and data.get("item_id") == item.id)
 
-    def _tell(self, item: Heard, shape: Shape, index: int, text: str, *, live: bool = False) -> None:
-        if item.ended or item.arguments.complete:  # some upstreams say it twice
+    def _tell(self, item: Heard, shape: Shape, index: int, text: str, *, live: bool = False, named: bool = False) -> None:
+        """More of an item. `named`: by its id; behind complete arguments another call's may stand, or the same again."""
+        if item.ended or (item.arguments.complete and not named):
             return
         if item.part is not shape:
             self._form.tells(item, shape, live=live)
@@ -199,11 +200,15 @@ class Reading:
             self.course = ANYTHING
             self._argue(item, text)
         else:
-            sent, _ = item.arguments.feed(text)
+            sent, behind = item.arguments.feed(text)
             self.course = IN_STRING if item.arguments.in_string else None
             if sent != text:
                 self._mended("arguments")
             self._argue(item, sent)
+            for arguments in item.behind.feed(behind) if behind else ():
+                if _value(arguments) not in (None, _value(item.twins[-1] if item.twins else "".join(item.sent))):
+                    item.twins.append(arguments)
+                    self._twin(item, arguments)
 
     def _argue(self, item: Heard, text: str) -> None:
         """A piece of a call's arguments, as they are to be."""
@@ -211,6 +216,14 @@ class Reading:
             item.sent.append(text)
             if item.index >= 0:
                 self._events.append(ToolCallDelta(item.index, text))
+
+    def _twin(self, item: Heard, arguments: str) -> None:
+        """A call that stood behind the arguments of another, once that has begun."""
+        if item.index >= 0:
+            self._mended("tool_call_index")
+            index, self._calls = self._calls, self._calls + 1
+            self._events.append(ToolCallStart(index, self._new_id(), item.name))
+            self._events += (ToolCallDelta(index, arguments), ToolCallEnd(index))
 
     def _rest(self, item: Heard, shape: Shape, index: int, text: Any) -> bool:
         """Tells what a text says and the deltas did not. Whether they say the same."""
@@ -325,6 +338,8 @@ class Reading:
         self._events.append(ToolCallStart(item.index, item.call_id or item.id or self._new_id(), item.name, kind=kind))
         if held := "".join(item.sent):
             self._events.append(ToolCallDelta(item.index, held))
+        for arguments in item.twins:
+            self._twin(item, arguments)
 
     def _end(self, item: Heard, shape: Shape, arguments: str | None, *, complete: bool) -> None:
         if item.ended:

@@ -1,4 +1,4 @@
-"""Calls that begin with `{}` and go on with their arguments, and calls that are a dict of Python's: from each API to each."""
+"""Arguments that are two objects, of which the first may be `{}`, and such as are a dict of Python's: from each API to each."""
 
 import json
 from typing import Any
@@ -20,15 +20,21 @@ REQUESTS: dict[str, dict[str, Any]] = {
 }
 JUDGES = {"chat": judge_chat.read, "messages": judge_messages.read, "responses": judge_responses.read}
 
-GIVEN = {
-    ("{}", '{"path":', '"a"}'): {"path": "a"},
-    ('{}{"path":"a"}',): {"path": "a"},
-    ('{}{"path"', ':"a"}'): {"path": "a"},
-    ("{", "}", '{"path":"a"}'): {"path": "a"},
-    ("{}", " ", '{"path":"a"}'): {"path": "a"},
-    ("{}",): {},
-    ("{'path': 'None } or True'}",): {"path": "None } or True"},
-    ("{", "'path'", ': "it\'s"}'): {"path": "it's"},
+A, B, C = ({"path": name} for name in "abc")
+GIVEN: dict[tuple[str, ...], list[dict[str, str]]] = {
+    ("{}", '{"path":', '"a"}'): [A],
+    ('{}{"path":"a"}',): [A],
+    ('{}{"path"', ':"a"}'): [A],
+    ("{", "}", '{"path":"a"}'): [A],
+    ("{}", " ", '{"path":"a"}'): [A],
+    ("{}",): [{}],
+    ('{"path":"a"}{"path":"b"}',): [A, B],
+    ('{"path":"a"}', '\n{"path"', ':"b"}'): [A, B],
+    ('{"path":"a"}{"path"', ':"b"} {"path":"c"', "}"): [A, B, C],
+    ('{"path":"a"}{"path": "a"}',): [A],
+    ('{"path":"a"}{"path":',): [A],
+    ("{'path': 'None } or True'}",): [{"path": "None } or True"}],
+    ("{", "'path'", ': "it\'s"}'): [{"path": "it's"}],
 }
 
 
@@ -63,6 +69,6 @@ def test_the_arguments_are_what_was_meant(pieces: tuple[str, ...], source: str, 
     request = {"model": "m", "stream": True, **REQUESTS[target]}
     for cut in cuts(BODIES[source](pieces), 40):
         answer = JUDGES[target](play(lambda: Pipeline(request, source=source, target=target), cut))
-        assert [(call.name, call.value) for call in answer.calls] == [("read", GIVEN[pieces])]
+        assert [(call.name, call.value) for call in answer.calls] == [("read", value) for value in GIVEN[pieces]]
         assert answer.faults == []
         assert answer.error is None
