@@ -90,11 +90,12 @@ def test_where_comments_are_not_read(name: str) -> None:
         assert repaired(chunks, comments=False)[0] == without
 
 
+@pytest.mark.parametrize("ping", [ONE, b"data:\n\n"])
 @pytest.mark.parametrize("tools", [True, False])
-def test_in_a_stream_of_gemini(tools: bool) -> None:
+def test_in_a_stream_of_gemini(tools: bool, ping: bytes) -> None:
     said = b'data: {"candidates":[{"content":{"role":"model","parts":[{"text":"Hi"}]},"finishReason":"STOP","index":0}]}\n\n'
     request = {"tools": [{"functionDeclarations": [{"name": "a"}]}]} if tools else {}
-    for chunks in cuts(ONE + said + ONE):
+    for chunks in cuts(ping + said + ping):
         made = Pipeline(request, source="gemini", target="gemini")
         assert b"".join([made.feed(data) for data in chunks]) + made.close() == said
         assert made.rules == ["keep_alive"]
@@ -124,7 +125,7 @@ def lines(text: bytes) -> list[bytes]:
 
 
 @pytest.mark.parametrize("tools", [WEATHER, ()], ids=["tools", "no tools"])
-@pytest.mark.parametrize(("ping", "comment"), [(ONE, b": keepalive\n"), (b"data: null\n\n", b":\n")], ids=["comment", "null"])
+@pytest.mark.parametrize(("ping", "comment"), [(ONE, b": keepalive\n"), (b"data: null\n\n", b":\n"), (b"data: \n\n", b":\n")])
 @pytest.mark.parametrize("api", APIS)
 def test_in_a_stream(api: str, ping: bytes, comment: bytes, tools: Any) -> None:
     body = speak(api, [Text("Let me look at it. " * 9)])
@@ -145,13 +146,13 @@ def test_in_another_api(source: str, target: str) -> None:
     body = speak(source, [Text("Let me look at it.")])
     first, found, rest = body.partition(b"\n\n")
     outs = []
-    for ping in (b": keepalive\n\n", ONE):
+    for ping in (b": keepalive\n\n", ONE, b"data:\n\n"):
         numbers = iter(range(99))
         made = Pipeline(asked(target, *WEATHER), source=source, target=target, new_id=lambda n=numbers: f"call_{next(n)}")
         outs.append(made.feed(first + found + ping + rest) + made.close())
-        assert ("keep_alive" in made.rules) is (ping is ONE)
+        assert ("keep_alive" in made.rules) is (ping[0] != ord(":"))
         assert made.notes == []
-    assert outs[0] == outs[1]
+    assert outs[0] == outs[1] == outs[2]
 
 
 def test_inside_a_call() -> None:

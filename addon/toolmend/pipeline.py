@@ -245,7 +245,7 @@ class Pipeline:
             self._lane = None  # it begins where an event does
 
     def _event(self, sse: ServerSentEvent, out: list[bytes]) -> None:
-        if self._alive and sse.data and sse.data.lstrip(b" \t").startswith((b":", b"null")):
+        if self._alive and sse.data is not None and (sse.data.lstrip(b" \t") or b":").startswith((b":", b"null")):
             comment = self._alive.repaired(sse.raw)
             if comment != sse.raw:
                 self._go_ahead(sse, self._writer.ping() if self._writer else comment, out)
