@@ -1,6 +1,7 @@
 """apis/gemini*.py: streams of either framing and whole responses; what is mended, and that nothing else is touched."""
 
 import json
+import re
 from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import count
@@ -42,6 +43,7 @@ FRAMINGS: dict[str, Callable[[Iterable[dict[str, Any]]], bytes]] = {
 }
 WAYS = partial(cuts, splits=30)
 CALL = ("get_weather", {"city": "Beijing"})
+BROKEN = f'Look.{S}{B}functions.get_weather:0<|tool_call_argument_begin|>{{"city": "Bei'
 NATIVE = {"functionCall": {"name": "get_weather", "args": {"city": "Beijing"}}, "thoughtSignature": "c2ln"}
 
 
@@ -161,11 +163,12 @@ def test_a_signature_goes_with_what_the_text_became() -> None:
         ({"functionCall": {"name": "unknown", "args": {}}}, [], ("unknown", {})),
         ({"functionCall": {"name": "task"}}, [], ("task", {})),
         ({"functionCall": {"name": "task", "args": None}}, [], ("task", None)),
+        ({"functionCall": {"name": "task", "args": []}}, ["arguments"], ("task", {})),
         ({"functionCall": {"name": "task", "args": "[1]"}}, [], ("task", "[1]")),
         ({"functionCall": {"name": "get_weather", "args": '```json\n{"city": "Beijing"}\n```'}}, ["arguments"], CALL),
         ({"functionCall": {"name": "task", "args": '{"description": "x"}{}'}}, [], ("task", '{"description": "x"}{}')),
     ],
-    ids=["arguments-as-text", "default-api", "functions", "not-offered", "no-arguments", "null-arguments", "no-object-as-text", "fence", "two"],
+    ids=["arguments-as-text", "default-api", "functions", "not-offered", "no-arguments", "null-arguments", "empty-list", "no-object-as-text", "fence", "two"],
 )
 def test_irregular_calls(part: dict[str, Any], rules: list[str], call: Any) -> None:
     assert mended(gemini_chunks([part]), rules).calls == [call]
@@ -185,6 +188,27 @@ def test_a_malformed_call_that_was_read_after_all(framing: str) -> None:
     assert mended(gemini_chunks(["Nothing."], finish="MALFORMED_FUNCTION_CALL"), [], framing).finish == [
         "MALFORMED_FUNCTION_CALL"
     ]
+
+
+@pytest.mark.parametrize("framing", FRAMINGS)
+@pytest.mark.parametrize(
+    ("said", "rules", "calls"),
+    [
+        ('print(default_api.get_weather(city = "Beijing"))', ["tool_code"], [CALL]),
+        ('call:default_api:get_weather{city:"Beijing"}', ["gemini"], [CALL]),
+        ('print(default_api.get_weather(city = "Bei', [], []),
+        ('print(default_api.unknown(city = "Beijing"))', [], []),
+    ],
+    ids=["python", "words", "cut", "not-offered"],
+)
+def test_a_malformed_call_that_only_the_finish_message_tells(said: str, rules: list[str], calls: list[Any], framing: str) -> None:
+    """As Gemini 2.5 most often ends that writes a call for a call (python-aiplatform#4472)."""
+    ends = {**candidate(finish="MALFORMED_FUNCTION_CALL"), **MODEL}
+    ends["candidates"][0]["finishMessage"] = f"Malformed function call: {said}"
+    request = {**gemini_request(), "model": "gemini-2.5-pro"}
+    answer = mended([*gemini_chunks(["Look. "], finish=None), ends], rules, framing, request)
+    assert (answer.content, answer.calls, answer.faults) == ("Look. \n" if calls else "Look. ", calls, [])
+    assert answer.finish == ["STOP" if calls else "MALFORMED_FUNCTION_CALL"]
 
 
 @pytest.mark.parametrize("framing", FRAMINGS)
@@ -209,19 +233,38 @@ def test_a_call_that_google_did_not_know_by_its_name(name: str, reason: str, fra
 @pytest.mark.parametrize("tail", ["", "half", "drop"])
 def test_a_call_that_breaks_off(framing: str, tail: str) -> None:
     """Its arguments are not invented: what there is of them is text."""
-    text = f'Look.{S}{B}functions.get_weather:0<|tool_call_argument_begin|>{{"city": "Bei'
-    chunks = gemini_chunks([text[:30], text[30:]], finish="MAX_TOKENS" if tail != "drop" else None)
+    chunks = gemini_chunks([BROKEN[:30], BROKEN[30:]], finish="MAX_TOKENS" if tail != "drop" else None)
     answer = mended(chunks, ["kimi_k2"], framing)
     assert answer.calls == []
     assert answer.content == 'Look.get_weather {"city": "Bei'
     assert answer.finish == (["MAX_TOKENS"] if tail != "drop" else [])
+    assert answer.faults == []
+
+
+@pytest.mark.parametrize("framing", FRAMINGS)
+def test_a_call_that_breaks_off_in_an_error(framing: str) -> None:
+    """Clients leave at the error: what there is of the call is in front of it."""
+    error = {"error": {"code": 503, "message": "x", "status": "UNAVAILABLE"}}
+    body = FRAMINGS[framing]([*gemini_chunks([BROKEN], finish=None), error])
+    client = play(pipeline, [body])
+    assert 0 < client.index(b'get_weather {\\"city') < client.index(b'"error"')
+    for chunks in WAYS(body):
+        assert play(pipeline, chunks) == client
+
+
+@pytest.mark.parametrize("reason", ["MAX_TOKENS", "STOP", None])
+def test_a_call_that_breaks_off_in_a_lone_object(reason: str | None) -> None:
+    """Nothing can stand behind it, whether it comes as a stream or whole."""
+    [chunk] = gemini_chunks([BROKEN], finish=reason)
+    body = json.dumps(chunk).encode()
+    for client in (pipeline().message(body), *(play(pipeline, chunks) for chunks in WAYS(body))):
+        assert json.loads(client)["candidates"][0]["content"]["parts"] == [{"text": 'Look.get_weather {"city": "Bei'}]
 
 
 def test_a_call_and_an_element_that_break_off() -> None:
     """What there is of the call goes out behind half an element, to which nothing is added."""
-    text = f'Look.{S}{B}functions.get_weather:0<|tool_call_argument_begin|>{{"city": "Bei'
     half = b',\n{"candidates": ['
-    body = gemini_array(gemini_chunks([text[:30], text[30:]], finish=None)).rstrip().removesuffix(b"]") + half
+    body = gemini_array(gemini_chunks([BROKEN[:30], BROKEN[30:]], finish=None)).rstrip().removesuffix(b"]") + half
     client = play(pipeline, [body])
     last = json.loads(client.partition(half)[2].lstrip(b", \r\n"))
     assert last["candidates"][0]["content"]["parts"] == [{"text": 'get_weather {"city": "Bei'}]
@@ -385,7 +428,7 @@ def test_a_refused_prompt() -> None:
 
 
 @pytest.mark.parametrize(
-    "body", [b"", b"[]", b"[\n]", b"data: x\n\n", b"data:\n\n", b"null", b'["a", 1]', b"]]}{", b"[[{}]]", b"{}\n{}", b"\r\n [{}]"]
+    "body", [b"", b"[]", b"[\n]", b"data: x\n\n", b"null", b'["a", 1]', b"]]}{", b"[[{}]]", b"{}\n{}", b"\r\n [{}]"]
 )
 def test_what_is_no_answer_passes(body: bytes) -> None:
     for pieces in cuts(body):
@@ -496,3 +539,36 @@ def test_an_element_that_is_too_long_passes_unread(monkeypatch: pytest.MonkeyPat
     assert [event.data for at in range(0, len(body), 10) for event in decoder.feed(body[at : at + 10]) if event.data] == [
         b'{"b": 1}'
     ]
+
+
+def test_a_control_character_in_a_text_is_no_part_of_what_stands_in_front_of_it() -> None:
+    """Its escape is longer than it is."""
+    body = gemini_array(gemini_chunks([f"a\x01{ONE}"])).replace(b"\\u0001", b"\n")
+    client = play(pipeline, [body])
+    assert read_gemini(client).said == ("a\n", "", [CALL])
+    for chunks in WAYS(body):
+        assert play(pipeline, chunks) == client
+
+
+def test_what_code_assist_says_beside_an_error_stays() -> None:
+    [chunk] = gemini_chunks(["Half an answer."], finish=None)
+    body = gemini_sse([{"response": chunk, "error": {"code": 503, "message": "x", "status": "UNAVAILABLE"}}])
+    assert play(pipeline, [body]) == body
+
+
+def test_parts_stay_where_they_were() -> None:
+    code = [{"executableCode": {"code": "1"}}, {"codeExecutionResult": {"output": "2"}}]
+    signed = {"text": "B", "thoughtSignature": "c2ln"}
+    call = {"functionCall": {"name": "default_api.get_weather", "args": {"city": "Beijing"}}}
+    named = {"functionCall": {**call["functionCall"], "name": "get_weather"}}
+    body = json.dumps({"candidates": [{"content": {"parts": [{"text": "A"}, *code, signed, call], "role": "model"}}]}).encode()
+    client = json.loads(pipeline().message(body))
+    assert client["candidates"][0]["content"]["parts"] == [{"text": "A"}, *code, signed, named]
+
+
+def test_of_two_calls_with_one_id_the_second_has_another() -> None:
+    calls = [{"functionCall": {"id": "c", "name": name, "args": {}}} for name in ("task", "get_weather")]
+    made = pipeline()
+    client = made.feed(gemini_sse(gemini_chunks([*calls]))) + made.close()
+    assert re.findall(rb'"id":\s*"([^"]*)"', client) == [b"c", b"call_0"]
+    assert made.rules == ["tool_call_id"]

@@ -31,6 +31,7 @@ from toolmend.pipeline import Pipeline
 
 WAYS = partial(cuts, splits=30)
 CALL = ("get_weather", {"city": "Beijing"})
+BROKEN = f'Look.{S}{B}functions.get_weather:0<|tool_call_argument_begin|>{{"city": "Bei'
 NATIVE = {"tool_calls": [{"function": {"name": "get_weather", "arguments": {"city": "Beijing"}}}]}
 
 
@@ -224,14 +225,34 @@ def test_arguments_that_are_no_object_stay() -> None:
 @pytest.mark.parametrize("reason", ["length", None])
 def test_a_call_that_breaks_off(reason: str | None) -> None:
     """Its arguments are not invented: what there is of them is text."""
-    text = f'Look.{S}{B}functions.get_weather:0<|tool_call_argument_begin|>{{"city": "Bei'
-    body = ollama_lines([text[:30], text[30:]], reason=reason or "stop")
+    body = ollama_lines([BROKEN[:30], BROKEN[30:]], reason=reason or "stop")
     if reason is None:
         body = body[: body.rindex(b"\n", 0, -1) + 1]
     for given in (body, body.removesuffix(b"\n")):
         answer = mended(given, ["kimi_k2"])
         assert (answer.content, answer.calls) == ('Look.get_weather {"city": "Bei', [])
         assert answer.finish == ([reason] if reason else [])
+        assert answer.faults == []
+
+
+def test_a_call_that_breaks_off_in_an_error() -> None:
+    """Clients leave at the error: what there is of the call is in front of it."""
+    body = b"".join(ollama_lines([BROKEN]).splitlines(keepends=True)[:1]) + b'{"error":"boom"}\n'
+    client = play(pipeline, [body])
+    assert 0 < client.index(b'get_weather {\\"city') < client.index(b'"error"')
+    for chunks in WAYS(body):
+        assert play(pipeline, chunks) == client
+
+
+@pytest.mark.parametrize("done", [True, False])
+def test_a_call_that_breaks_off_in_a_whole_answer(done: bool) -> None:
+    body = json.dumps({**LINE, "message": {"role": "assistant", "content": BROKEN}, "done": done}).encode()
+    assert json.loads(pipeline().message(body))["message"]["content"] == 'Look.get_weather {"city": "Bei'
+
+
+def test_a_line_of_many_objects_is_read_in_no_time() -> None:
+    count = 100_000
+    assert len(LineDecoder().feed(b"{}" * count + b"\n")) == count
 
 
 def test_think_tags_go_to_thinking() -> None:

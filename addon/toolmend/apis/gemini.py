@@ -15,12 +15,23 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from .. import json_text
-from ..events import Event, Finish, Frame, MessageEnd, ReasoningDelta, TextDelta, ToolCallDelta, ToolCallEnd, ToolCallStart
+from ..events import (
+    Event,
+    Finish,
+    Frame,
+    MessageEnd,
+    ReasoningDelta,
+    StreamError,
+    TextDelta,
+    ToolCallDelta,
+    ToolCallEnd,
+    ToolCallStart,
+)
 from ..sse import ServerSentEvent
 from .call_identity import bare, object_of
 from .codec import Reply
 from .gemini_elements import Bent, Element, behind, end, is_plain
-from .gemini_reports import blocked, error_in, known_error, reason_of, usage_in
+from .gemini_reports import blocked, error_in, known_error, malformed_call, reason_of, usage_in
 from .gemini_write import Builder, inner, is_call, is_text, parts_of
 from .indices import MAX_CHOICES, index_of
 
@@ -43,7 +54,7 @@ class Gemini:
         if isinstance(sse, Element) and sse.closes:
             return Frame(sse, (*self._late_reasons(), MessageEnd()))
         if not sse.data:
-            return Frame(sse)
+            return self._nothing(sse)
         listed = sse.data.startswith(b"[") and not isinstance(sse, Element)
         if listed and sse.ends:
             self._fired("event_form")
@@ -55,11 +66,20 @@ class Gemini:
             return Frame(sse)
         self._regular = True
         events = tuple(self._decode(inner(chunk)))
+        if isinstance(sse, Element) and sse.lone:
+            events += tuple(self._late_reasons())
         if not isinstance(sse, Element) and (listed or "error" in chunk or not is_plain(sse)):
             sse = self._plain(sse, chunk, listed=listed, told=events if self._regular else None)
         if inner(chunk).get("candidates"):
             self._last = sse
         return Frame(sse, events, touched=not self._regular)
+
+    def _nothing(self, sse: ServerSentEvent) -> Frame:
+        """What says nothing; an event with a name and no data is left out."""
+        if sse.data is None or isinstance(sse, Element):
+            return Frame(sse)
+        self._fired("event_form")
+        return Frame(Bent(sse.raw, b"", told=()), touched=True)
 
     def _plain(
         self, sse: ServerSentEvent, chunk: dict[str, Any], *, listed: bool, told: tuple[Event, ...] | None
@@ -92,15 +112,18 @@ class Gemini:
         if events and isinstance(events[-1], MessageEnd):  # in front of it a chunk for what is left
             before = self._behind(events[:-1]) + self.held()
             return before + (_own(sse, touched=frame.touched) if sse else end(self._last) if self._last else b"")
-        same = not frame.touched or (isinstance(sse, Bent) and sse.told == events)
-        if sse is not None and same and not self._builder.belies(events):
-            return _own(sse, touched=frame.touched)
         if sse is None:
             return self._behind(events)
+        before = self.held() if any(isinstance(event, StreamError) for event in events) else b""  # clients leave at it
+        same = not frame.touched or (isinstance(sse, Bent) and sse.told == events)
+        if isinstance(sse, Element) and sse.lone:
+            events += self._ends()
+        if same and not self._builder.belies(events):
+            return before + _own(sse, touched=frame.touched)
         assert sse.data is not None
-        must = isinstance(sse, Element) and sse.opens
+        must = isinstance(sse, Element) and (sse.opens or sse.lone)
         data = self._builder.chunk(sse.data, events, whole=must)
-        return sse.with_data(data) if data else b""
+        return before + (sse.with_data(data) if data else b"")
 
     def held(self) -> bytes:
         """Calls that were broken off, as text."""
@@ -111,7 +134,11 @@ class Gemini:
         assert frame.sse is not None
         if not (frame.touched or self._builder.belies(frame.events)):
             return frame.sse.raw
-        return self._builder.chunk(frame.sse.raw, frame.events, whole=True)
+        return self._builder.chunk(frame.sse.raw, frame.events + self._ends(), whole=True)
+
+    def _ends(self) -> tuple[Finish, ...]:
+        """Nothing comes behind it: calls that are open are broken off."""
+        return tuple(Finish("", choice) for choice in self._choices)
 
     def _behind(self, events: tuple[Event, ...]) -> bytes:
         """Events for which the upstream has no chunk."""
@@ -142,14 +169,18 @@ class Gemini:
             for event in self._part(part, choice):
                 said = True
                 yield event
+        if (text := malformed_call(candidate)) and any(name in text for name in self._tools.schemas):
+            said = True
+            yield TextDelta(f"\n{text}", choice)
         reason = reason_of(candidate.get("finishReason"))
         if said:
             self._late.pop(choice, None)
         if reason:
             self._ended.add(choice)
-        if reason == "stop" and choice in self._calls:
+        stops = reason == "stop"
+        if stops and choice in self._calls:
             reason = "tool_calls"
-        if reason and said:
+        if stops and said:
             self._late[choice] = reason
         elif reason:
             self._late.pop(choice, None)
@@ -175,6 +206,8 @@ class Gemini:
             self._builder.unknown(choice)
         if isinstance(args, str) and (value := object_of(args)) is not None:
             args = value
+            self._mended("arguments")
+        elif not args and not isinstance(args, dict | None):
             self._mended("arguments")
         index = self._calls[choice] = self._calls.get(choice, -1) + 1
         yield ToolCallStart(index, str(call.get("id") or ""), name, choice, extra={"part": part})

@@ -26,9 +26,14 @@ _INSIDE = re.compile(rb'["\\]')
 
 @value
 class Element(ServerSentEvent):
-    """An element of the array, with what stands in front of it. `closes`: it is the end of the array, and no element."""
+    """An element of the array, with what stands in front of it.
 
+    `start`: where its value begins in `raw`. `closes`: it is the end of the array, and no element; `lone`: it stands in none.
+    """
+
+    start: int = 0
     closes: bool = False
+    lone: bool = False
 
     @property
     def opens(self) -> bool:
@@ -41,7 +46,7 @@ class Element(ServerSentEvent):
 
     def with_data(self, data: bytes) -> bytes:
         """The element with another value."""
-        return self.raw[: len(self.raw) - len(self.data or b"")] + data
+        return self.raw[: self.start] + data
 
 
 @value
@@ -180,6 +185,6 @@ class ElementDecoder:
         elif self._depth < self._array:
             events.append(Element(raw, b"", closes=True))
         else:
-            events.append(Element(raw, raw[self._start :]))
+            events.append(Element(raw, raw[self._start :], start=self._start, lone=not self._array))
         del self._rest[: self._at]
         self._at, self._oversize = 0, False

@@ -7,6 +7,7 @@
 Rule of this file: what is missing counts 0. Sources: ai.google.dev/api/generate-content, the types of google-genai.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,6 +19,7 @@ from .errors import GOOGLE_STATUS, fault_of, write_error
 MALFORMED = ("MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL")
 """Reasons for a call that Google's parser made nothing of."""
 
+_CALL = re.compile(r"Malformed function call:\s*(\S.*[)}])\s*", re.DOTALL)
 _REASONS = {"STOP": "stop", "MAX_TOKENS": "length"}
 _FILTERED = (
     *("BLOCKLIST", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION", "IMAGE_SAFETY", "LANGUAGE", "MODEL_ARMOR"),
@@ -32,6 +34,16 @@ def reason_of(word: Any) -> str:
     if not isinstance(word, str) or word in _UNSET:
         return ""
     return "content_filter" if word in _FILTERED else _REASONS.get(word, word.lower())
+
+
+def malformed_call(candidate: Mapping[str, Any]) -> str:
+    """The call of which Google's parser made nothing, as the model wrote it; "" where it is cut, or none.
+
+    {"finishReason":"MALFORMED_FUNCTION_CALL","finishMessage":"Malformed function call: print(default_api.read(path=\"a\"))"}
+    """
+    told = candidate.get("finishMessage")
+    found = _CALL.fullmatch(told) if isinstance(told, str) and candidate.get("finishReason") in MALFORMED else None
+    return found[1] if found else ""
 
 
 def usage_in(chunk: Mapping[str, Any]) -> Usage | None:
@@ -64,8 +76,8 @@ def known_error(chunk: Mapping[str, Any]) -> dict[str, Any] | None:
 
     {"error":"boom"}   →   {"error":{"code":500,"message":"boom","status":"INTERNAL"}}
     """
-    error = chunk.get("error")
-    if not error or chunk.get("candidates"):
+    error, wrapped = chunk.get("error"), chunk.get("response")
+    if not error or (wrapped if isinstance(wrapped, dict) else chunk).get("candidates"):
         return None
     told: dict[str, Any] = error if isinstance(error, dict) else {}
     if told.get("code") in range(400, 600) and next(iter(chunk)) == "error":

@@ -30,7 +30,7 @@ class Builder:
 
     def __init__(self, read: Container[int]) -> None:
         self._read = read
-        self._calls = WholeCalls()
+        self.calls = WholeCalls()
         self._made: set[int] = set()  # choices with a call that was found in the text, or whose name was set right
         self._unknown: set[int] = set()  # choices with a call that names no tool
 
@@ -39,7 +39,9 @@ class Builder:
         self._unknown.add(choice)
 
     def belies(self, events: Sequence[Event]) -> bool:
-        """Whether a finish reason says that a call is malformed, or of no tool, and it was read after all."""
+        """Whether a finish reason is not all: a call breaks off with it; or it says of one that was read that it is malformed."""
+        if self.calls.broken_by(events):
+            return True
         read = self._made - self._unknown
         ends = (event for event in events if isinstance(event, Finish) and event.choice in read)
         return any(event.finish_reason.upper() in MALFORMED for event in ends)
@@ -73,7 +75,7 @@ class Builder:
         """
         chunk = json_text.loads(last)
         response = inner(chunk)
-        by_choice = _by_choice(events, ()) or {choice: [Finish("", choice)] for choice in self._calls.choices}
+        by_choice = _by_choice(events, ()) or {choice: [Finish("", choice)] for choice in self.calls.choices}
         candidates = []
         for choice, some in by_choice.items():
             candidate = self._candidate(None, choice, some)
@@ -94,45 +96,93 @@ class Builder:
         if source and choice not in self._read:
             return dict(source)
         own = parts_of(source or {})
-        first = next((place for place, part in enumerate(own) if is_text(part) or is_call(part)), len(own))
-        behind = [part for part in own[first:] if not (is_text(part) or is_call(part))]
-        made = self._parts(choice, events)
-        _dress(made, [part for part in own if is_text(part)])
+        parts = self._parts(choice, events, own)
         content = (source or {}).get("content")
         content = content if isinstance(content, dict) else {"role": "model"}
-        parts = [*own[:first], *made, *behind]
         candidate: dict[str, Any] = {"index": choice} if source is None else dict(source)
         if parts or own or source is None:
             candidate["content"] = {**content, "parts": parts}
         if choice in self._made - self._unknown and candidate.get("finishReason") in MALFORMED:
             candidate["finishReason"] = "STOP"
+            candidate.pop("finishMessage", None)
         return candidate
 
-    def _parts(self, choice: int, events: Iterable[Event]) -> list[_Part]:
-        parts: list[_Part] = []
+    def _parts(self, choice: int, events: Iterable[Event], own: Sequence[Any]) -> list[_Part]:
+        """The parts for these events, among those of the upstream's `own` that they do not speak of."""
+        parts = _Parts(own)
         for event in events:
             match event:
                 case TextDelta() | ReasoningDelta():
-                    _say(parts, event.text, thought=isinstance(event, ReasoningDelta))
+                    parts.say(event.text, thought=isinstance(event, ReasoningDelta))
                 case Finish():
-                    for broken in self._calls.rest(choice):
-                        _say(parts, broken.text)
+                    for broken in self.calls.rest(choice):
+                        parts.say(broken.text)
                 case _:
-                    if call := self._calls.feed(event):
+                    if call := self.calls.feed(event):
                         self._call(parts, call)
-        return parts
+        return parts.all()
 
-    def _call(self, parts: list[_Part], call: WholeCall) -> None:
+    def _call(self, parts: "_Parts", call: WholeCall) -> None:
         if call.arguments is None:
-            _say(parts, call.text)
+            parts.say(call.text)
             return
         own = (call.start.extra or {}).get("part")
         if own is None or own["functionCall"]["name"] != call.start.name:
             self._made.add(call.start.choice)
         if own is None:
-            parts.append({"functionCall": {"name": call.start.name, "args": call.arguments}})
+            parts.add({"functionCall": {"name": call.start.name, "args": call.arguments}})
+            return
+        made = {**own["functionCall"], "name": call.start.name}
+        if made.get("id"):
+            made["id"] = call.start.id
+        if call.arguments or "args" in made:
+            made["args"] = call.arguments
+        parts.add({**own, "functionCall": made}, own)
+
+
+class _Parts:
+    """The parts of a candidate that is written anew. One of the upstream's whose text is the same stays where it was."""
+
+    def __init__(self, own: Sequence[Any]) -> None:
+        self._own = own
+        self._at = 0  # up to here they have been told
+        self._made: list[_Part] = []
+        self._fresh: list[_Part] = []  # of these, the ones that are not the upstream's
+        self._lost = [part for part in own if is_text(part)]  # those whose text has become something else
+
+    def say(self, text: str, *, thought: bool = False) -> None:
+        """A text. It goes on with the last part, if that is of the same kind."""
+        for part in self._lost:
+            if part["text"] == text and (part.get("thought") is True) == thought:
+                self._lost.remove(part)
+                self.add(part, part)
+                return
+        last = self._made[-1] if self._made else None
+        if last is not None and self._fresh and last is self._fresh[-1] and "text" in last and ("thought" in last) == thought:
+            last["text"] += text
         else:
-            parts.append({**own, "functionCall": {**own["functionCall"], "name": call.start.name, "args": call.arguments}})
+            self.add({"text": text} | ({"thought": True} if thought else {}))
+
+    def add(self, part: _Part, own: Any = None) -> None:
+        """A part, in the place of one of the upstream's `own`; else in front of the next of which events speak."""
+        end = self._at
+        while end < len(self._own) and self._own[end] is not own and (own is not None or not _spoken(self._own[end])):
+            end += 1
+        self._pass(end)
+        self._at += own is not None
+        self._made.append(part)
+        if part is not own:
+            self._fresh.append(part)
+
+    def all(self) -> list[_Part]:
+        """All of them; those that are new have what the texts had beside them that they were made of."""
+        self._pass(len(self._own))
+        _dress(self._fresh, self._lost)
+        return self._made
+
+    def _pass(self, end: int) -> None:
+        self._made += (part for part in self._own[self._at : end] if not _spoken(part))
+        self._at = end
 
 
 def inner(chunk: dict[str, Any]) -> dict[str, Any]:
@@ -174,12 +224,9 @@ def _says(candidate: Mapping[str, Any]) -> bool:
     return bool(parts_of(candidate)) or any(value for name, value in candidate.items() if name not in _CANDIDATE)
 
 
-def _say(parts: list[_Part], text: str, *, thought: bool = False) -> None:
-    """Adds text to the last part, if that is of the same kind."""
-    if parts and "text" in parts[-1] and bool(parts[-1].get("thought")) == thought:
-        parts[-1]["text"] += text
-    else:
-        parts.append({"text": text} | ({"thought": True} if thought else {}))
+def _spoken(part: Any) -> bool:
+    """Whether events speak of a part."""
+    return is_text(part) or is_call(part)
 
 
 def _dress(made: Sequence[_Part], own: Iterable[Mapping[str, Any]]) -> None:

@@ -88,16 +88,18 @@ class Ollama:
 
     def encode(self, frame: Frame) -> bytes:
         """A frame → the bytes for the client; none where nothing is left of it."""
-        sse = frame.sse
+        sse, events = frame.sse, frame.events
         if sse is None:
-            return self._more(frame.events)
-        if not frame.touched:
-            return sse.raw
-        if isinstance(sse, Bent) and sse.told == frame.events:
-            return sse.plain
+            return self._more(events)
+        before = self.held() if any(isinstance(event, StreamError) for event in events) else b""  # clients leave at it
+        if not self._builder.calls.broken_by(events):
+            if not frame.touched:
+                return before + sse.raw
+            if isinstance(sse, Bent) and sse.told == events:
+                return before + sse.plain
         assert sse.data is not None
-        data = self._builder.chunk(sse.data, frame.events)
-        return sse.with_data(data) if data else b""
+        data = self._builder.chunk(sse.data, events)
+        return before + (sse.with_data(data) if data else b"")
 
     def held(self) -> bytes:
         """Calls that were broken off, as text."""
@@ -110,7 +112,8 @@ class Ollama:
         if not frame.touched:
             return sse.raw
         assert sse.data
-        return sse.data if sse.told == frame.events else self._builder.chunk(sse.data, frame.events, whole=True)
+        events = frame.events
+        return sse.data if sse.told == events else self._builder.chunk(sse.data, (*events, Finish("")), whole=True)
 
     def _more(self, events: tuple[Event, ...]) -> bytes:
         """Events for which the upstream has no line."""
@@ -179,7 +182,7 @@ class Ollama:
             if (value := object_of(arguments)) is not None:
                 arguments = value
                 self._mended("arguments")
-        elif arguments is None:
+        elif not arguments and not isinstance(arguments, dict):
             self._mended("arguments")  # clients go through them
         index, self._calls = self._calls, self._calls + 1
         id_ = entry.get("id")

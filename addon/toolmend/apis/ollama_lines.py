@@ -6,7 +6,10 @@ Rule of this file: the joined `raw` of the lines is the input, byte for byte. A 
 where another follows.
 """
 
+import re
+from collections.abc import Callable
 from json import JSONDecoder
+from typing import Any
 
 from .. import json_text
 from ..sse import BOM, MAX_EVENT, ServerSentEvent
@@ -15,8 +18,9 @@ from .bent import BentEvent
 
 _BLANKS = b" \t\r\n"
 _AROUND = _BLANKS + BOM
-_LOST = b"}{"
+_LOST = re.compile(rb"\}[ \t]{0,8}\{")
 _BESIDE = (b":", b"event:", b"id:", b"retry:")
+_behind_blanks: Callable[[str, int], Any] = re.compile(r"[ \t]*").match
 _scan = JSONDecoder().raw_decode
 
 
@@ -88,7 +92,7 @@ class LineDecoder:
     def _events(self, raw: bytes) -> list[ServerSentEvent]:
         if self._oversize:
             return [ServerSentEvent(raw)]
-        if raw.find(_LOST) < 0 or len(raw) > json_text.SMALL:
+        if not _LOST.search(raw) or len(raw) > json_text.SMALL:
             return [Line(raw, raw.strip(_AROUND))]
         *others, last = _objects(raw)
         return [*(Bent(other, other.strip(_AROUND)) for other in others), Line(last, last.strip(_AROUND))]
@@ -104,11 +108,11 @@ def _objects(raw: bytes) -> list[bytes]:
     at = 0
     try:
         text = raw.decode()
-        end = text.find("{")
-        while end < len(text.rstrip()):
-            _, end = _scan(text, end)
+        begin, size = text.find("{"), len(text.rstrip())
+        while begin < size:
+            _, end = _scan(text, begin)
             found.append(text[at:end].encode())
-            at = end
+            at, begin = end, _behind_blanks(text, end).end()
     except (ValueError, RecursionError):
         return [raw]
     found[-1] += text[at:].encode()

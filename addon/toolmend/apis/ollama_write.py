@@ -19,7 +19,7 @@ class Builder:
     """The lines of one response."""
 
     def __init__(self) -> None:
-        self._calls = WholeCalls()
+        self.calls = WholeCalls()
 
     def chunk(self, data: bytes, events: Iterable[Event], *, whole: bool = False) -> bytes:
         """The upstream's line for these events; b"" where nothing is left of it. `whole`: it is a whole answer, and stays."""
@@ -65,9 +65,9 @@ class Builder:
                 case ReasoningDelta():
                     texts["thinking"].append(event.text)
                 case Finish():
-                    texts["content"] += (broken.text for broken in self._calls.rest(event.choice))
+                    texts["content"] += (broken.text for broken in self.calls.rest(event.choice))
                 case _:
-                    call = self._calls.feed(event)
+                    call = self.calls.feed(event)
                     if call and call.arguments is not None and not generates:
                         calls.append(_entry(call))
                     elif call:
@@ -84,7 +84,8 @@ class Builder:
 
 def _entry(call: WholeCall) -> dict[str, Any]:
     own = (call.start.extra or {}).get("entry") or {}
-    return {**own, "function": {**(own.get("function") or {}), "name": call.start.name, "arguments": call.arguments}}
+    named = {"id": call.start.id} if own.get("id") else {}
+    return {**own, **named, "function": {**(own.get("function") or {}), "name": call.start.name, "arguments": call.arguments}}
 
 
 def _says(message: Mapping[str, Any]) -> bool:

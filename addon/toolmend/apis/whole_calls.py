@@ -5,10 +5,11 @@
 Rule of this file: arguments are never invented. A call that breaks off, or whose arguments are no object, is told as text.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 from .. import json_text
-from ..events import Event, ToolCallDelta, ToolCallEnd, ToolCallStart
+from ..events import Event, Finish, ToolCallDelta, ToolCallEnd, ToolCallStart
 from ..value import value
 
 MAX_HELD = 16 * 1024 * 1024
@@ -62,6 +63,10 @@ class WholeCalls:
     def rest(self, choice: int) -> list[WholeCall]:
         """The calls of a choice that were broken off: nothing more of them comes."""
         return [self._broken(self._open.pop(key)) for key in sorted(self._open) if key[0] == choice]
+
+    def broken_by(self, events: Iterable[Event]) -> bool:
+        """Whether a choice ends with these while a call of it is open."""
+        return bool(self._open) and any(isinstance(event, Finish) and event.choice in self.choices for event in events)
 
     @property
     def choices(self) -> list[int]:

@@ -221,6 +221,7 @@ class Markup:
         """One of the upstream's own calls; another id if a call in the text has that one, and none in the text will have it."""
         if event.id and event.id in reader.ids:  # Gemini's and Ollama's have none
             event = replace(event, id=reader.new_id())
+            reader.fired("tool_call_id")
         reader.ids.add(event.id)
         return event
 
