@@ -345,7 +345,7 @@ MESSAGES: dict[str, tuple[dict[str, Any], dict[str, Any] | None, list[str]]] = {
     "no finish": (whole({"tool_calls": [entry("")]}, None), whole({"tool_calls": [entry("{}")]}), ["arguments", "finish_reason"]),
     "an empty finish": (whole({"tool_calls": [entry()]}, ""), whole({"tool_calls": [entry()]}), ["finish_reason"]),
     "no finish, cut off": (whole({"tool_calls": [entry(CITY[:9])]}, None), None, []),
-    "no finish, and no call": (whole({"content": "Hi"}, None), None, []),
+    "no finish, and no call": (whole({"content": "Hi"}, None), whole({"content": "Hi"}, "stop"), ["finish_reason"]),
     "fence": (
         whole({"tool_calls": [entry(f"```\n{CITY}\n```")]}), whole({"tool_calls": [entry()]}), ["arguments"],
     ),
@@ -569,7 +569,7 @@ WHOLE: dict[str, tuple[dict[str, Any], list[Event]]] = {
         [MessageStart(), ReasoningDelta("Hm"), sealed(detail("Hm", signature="s"), SECRET), TextDelta("Hi"), Finish("stop")],
     ),
     "details alone": (
-        whole(thought("Hm"), None), [MessageStart(), ReasoningDelta("Hm"), sealed(detail("Hm"))],
+        whole(thought("Hm"), "stop"), [MessageStart(), ReasoningDelta("Hm"), sealed(detail("Hm")), Finish("stop")],
     ),
     "refusal": (
         {**whole({"refusal": "No."}, "stop"), "usage": {"prompt_tokens": 1}}, [MessageStart(), RefusalDelta("No."), Finish("stop"), Usage(1)],

@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -53,6 +54,38 @@ def test_a_line_may_hold_bytes(tmp_path: Path, capsysbinary: pytest.CaptureFixtu
     (tmp_path / "lines").write_text(json.dumps(line))
     assert main(["rewrite", "--jsonl", str(tmp_path / "lines")]) == 0
     assert json.loads(capsysbinary.readouterr().out)["output"].encode(errors="surrogateescape") == body
+
+
+def lines(tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes], line: object, *args: str) -> Any:
+    """The answer to a line; a text is it as it stands."""
+    (tmp_path / "lines").write_text(line if isinstance(line, str) else json.dumps(line))
+    assert main(["rewrite", "--jsonl", str(tmp_path / "lines"), *args]) == 0
+    return json.loads(capsysbinary.readouterr().out, parse_constant=pytest.fail)
+
+
+def test_a_pair_that_is_cut_in_two_is_one(tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    told = lines(tmp_path, capsysbinary, {"chunks": ["data: \ud83d", "\ude00", "\n\n\ud83d"]})
+    assert told["output"].startswith("data: 😀\n\n")
+
+
+@pytest.mark.parametrize("wrong", [{"chunks": "data"}, {"chunks": {"a": "b"}}, {"chunks": [], "from": []}, {"chunks": [], "set": []}, {"id": 1}], ids=str)
+def test_a_line_of_wrong_types(wrong: dict[str, Any], tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    assert lines(tmp_path, capsysbinary, wrong)["error"].startswith("TypeError: ")
+
+
+def test_what_a_line_may_say(tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    """A number for an option, and an id that no float can hold."""
+    assert lines(tmp_path, capsysbinary, {**GOOD, "set": {"toolmend_max_calls": 3}})["error"] is None
+    assert lines(tmp_path, capsysbinary, '{"id": 1e999, "chunks": ["a"]}')["output"] == "a"
+
+
+def test_what_a_line_does_not_say_is_as_the_options_have_it(tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    leak = {"chunks": [LEAK.decode()]}
+    (tmp_path / "request.json").write_text('{"model": "m", "messages": []}')
+    for args in (["--set", "toolmend_dialects=off"], ["--request", str(tmp_path / "request.json")]):
+        assert lines(tmp_path, capsysbinary, leak, *args)["output"] == LEAK.decode()
+    assert "message_start" in lines(tmp_path, capsysbinary, leak, "--from", "chat", "--to", "messages")["output"]
+    assert main(["rewrite", "--jsonl", str(tmp_path / "lines"), "--chunks", "7"]) == 2
 
 
 @pytest.mark.parametrize("how", ["whole", "byte", "7", "random:3"])

@@ -700,6 +700,7 @@ def thought(words: str, signature: str = "s") -> dict[str, Any]:
 SERVER = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "Bonn"}}
 RESULT = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}
 FOUND_CALL = used(ID, "get_weather", {"city": "Bonn"})
+BROKEN_CALL = said('get_weather {"city": "Bonn"')
 OWN = used("t", "get_weather", {"city": "Ulm"}, caller={"type": "direct"})
 
 MESSAGES: dict[str, tuple[list[Any], str, list[Any], str]] = {
@@ -726,8 +727,8 @@ MESSAGES: dict[str, tuple[list[Any], str, list[Any], str]] = {
     "a call without id": ([used("", "f", {})], "tool_use", [used(f"toolu_{0:032x}", "f", {})], "tool_use"),
     "a call without a name": ([used("t", "", {"city": "Bonn"})], "tool_use", [used("t", "get_weather", {"city": "Bonn"})], "tool_use"),
     "a call without a name, and no tool fits": ([used("t", "", {"x": 1})], "tool_use", [said('{"x":1}')], "end_turn"),
-    "broken off": ([said("Look. " + LEAK[: LEAK.index("}")])], "max_tokens", [said("Look. ")], "max_tokens"),
-    "broken off, and nobody said so": ([said("Look. " + LEAK[: LEAK.index("}")])], "end_turn", [said("Look. ")], "end_turn"),
+    "broken off": ([said("Look. " + LEAK[: LEAK.index("}")])], "max_tokens", [said("Look. "), BROKEN_CALL], "max_tokens"),
+    "broken off, and nobody said so": ([said("Look. " + LEAK[: LEAK.index("}")])], "end_turn", [said("Look. "), BROKEN_CALL], "end_turn"),
     "a reason of another API": ([said("a"), OWN], "tool_calls", [said("a"), OWN], "tool_use"),
     "a limit of another API": ([said("a")], "length", [said("a")], "max_tokens"),
     "thoughts beside what is not ours": ([thought("t"), SERVER, RESULT, said(LEAK), OWN], "tool_use", [thought("t"), SERVER, RESULT, FOUND_CALL, OWN], "tool_use"),

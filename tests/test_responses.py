@@ -766,7 +766,7 @@ def test_whole_reasoning_is_mended() -> None:
         ("rs_0", [{"type": "reasoning_text", "text": "a"}], []),
         ("rs_00", [{"type": "reasoning_text", "text": "b"}], []),
         ("rs_1", None, [{"type": "summary_text", "text": "Look: "}]),
-        ("rs_2", None, []),
+        ("rs_2", None, [{"type": "summary_text", "text": ""}]),
     ]
 
 

@@ -131,7 +131,10 @@ class Chain:
 
     def whole(self, body: bytes) -> tuple[Frame, tuple[Event, ...], bool]:
         """The frame of a whole response, and what becomes of its events; whether they changed. Raises json_text.NotJSON."""
-        frame = self._codec.decode_message(body)
+        try:
+            frame = self._codec.decode_message(body)
+        except json_text.NotJSON:
+            frame = self._codec.decode_message(json_text.readable(body))
         frames = [*self.through([frame]), *self.released()]
         return frame, tuple(event for part in frames for event in part.events), any(part.touched for part in frames)
 

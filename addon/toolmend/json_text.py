@@ -62,10 +62,14 @@ class NotJSON(ValueError):
     """The text is no JSON, or none that can be read within bounds (depth, digits, values)."""
 
 
+class CrowdedError(NotJSON):
+    """There are more values than are worth it."""
+
+
 def loads(data: bytes) -> Any:
     """The value of a UTF-8 JSON text, as `json.loads` gives it. Raises NotJSON."""
     if len(data) > SMALL and _is_crowded(data):
-        raise NotJSON(f"it has more than {MANY} values")
+        raise CrowdedError(f"it has more than {MANY} values")
     # orjson turns integers beyond 64 bits into floats, and refuses lone surrogates, NaN and 1e400, which json accepts
     if _fast_loads is not None and not _has_long_number(data):
         try:
@@ -89,7 +93,7 @@ def readable(data: bytes) -> bytes:
     Who reads a stream as browsers do gets U+FFFD for the former. Raises NotJSON where more is wrong.
     """
     if len(data) > SMALL and _is_crowded(data):
-        raise NotJSON(f"it has more than {MANY} values")
+        raise CrowdedError(f"it has more than {MANY} values")
     try:
         return dumps(json.loads(data.decode(_UTF8, "replace"), strict=False)).encode()
     except (ValueError, RecursionError) as error:
@@ -102,7 +106,7 @@ def objects(data: bytes) -> list[bytes]:
     Raises NotJSON where there is anything else.
     """
     if len(data) > SMALL and _is_crowded(data):
-        raise NotJSON(f"it has more than {MANY} values")
+        raise CrowdedError(f"it has more than {MANY} values")
     text = data.decode(_UTF8, "replace")
     found: list[bytes] = []
     at = _behind(_BETWEEN, text, 0)

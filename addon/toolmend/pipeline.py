@@ -89,6 +89,7 @@ class Pipeline:
         self._waiting = b""  # events that came, and may be of the lane
         if self._lanes:
             self._lanes.wait = self._wait
+        self._before = b""  # how the last event ended
         self._ledger = Ledger()
         self._raw = not boxes.looks
         self.glance: Glance = self._passes if self._raw else nothing
@@ -188,7 +189,7 @@ class Pipeline:
             frame, events, touched = self._chain.whole(body)
             if self._writer:
                 return self._writer.message(events)
-            return self._codec.encode_message(Frame(frame.sse, events, touched))
+            return self._codec.encode_message(Frame(frame.sse, events, touched)) if touched else body
         except Exception as error:
             no_json = isinstance(error, json_text.NotJSON)
             if self._writer and no_json and begins(body):
@@ -204,7 +205,7 @@ class Pipeline:
         assert self._writer
         out: list[bytes] = []
         try:
-            out.append(self._writer.write(self._chain.whole(body)[1]))
+            out.append(self._writer.write((*self._chain.whole(body)[1], MessageEnd())))
             out.append(self._writer.close())
             return b"".join(out)
         except Exception as error:
@@ -218,6 +219,9 @@ class Pipeline:
         events: list[Event] = []
         try:
             for sse in (*self._decoder.feed(body), *self._decoder.close()):
+                if not is_body(sse) and (sse.data is None or sse.event == b"ping"):
+                    self._chain.pass_over(sse)
+                    continue
                 events += (event for frame in self._chain.take(sse) for event in frame.events)
             events += (event for frame in (*self._chain.ended(), *self._chain.released()) for event in frame.events)
             if not any(isinstance(event, _ENDS) and getattr(event, "choice", 0) == 0 for event in events):
@@ -239,6 +243,7 @@ class Pipeline:
                 return
             before = len(out)
             self._event(sse, out)
+            self._before = sse.raw[-4:]
             if self._lanes:
                 self._lane = self._lanes.open(sse, out[before:])
         if self._lane and not (isinstance(self._decoder, Decoder) and self._decoder.between):
@@ -246,7 +251,7 @@ class Pipeline:
 
     def _event(self, sse: ServerSentEvent, out: list[bytes]) -> None:
         if self._alive and sse.data is not None and (sse.data.lstrip(b" \t") or b":").startswith((b":", b"null")):
-            comment = self._alive.repaired(sse.raw)
+            comment = self._alive.repaired(self._before + sse.raw, len(self._before))
             if comment != sse.raw:
                 self._go_ahead(sse, self._writer.ping() if self._writer else comment, out)
                 return

@@ -16,7 +16,7 @@ from functools import lru_cache
 from mitmproxy import http
 from mitmproxy.net.http import status_codes
 
-from . import codings, facts, framing, sse
+from . import codings, facts, framing, json_text, sse
 from .apis.error_words import error_in
 from .apis.errors import Fault, fault_of, is_error, translate_error, write_error
 from .apis.headers import Headers, translate_headers
@@ -223,10 +223,22 @@ def _wrong(routed: Routed, response: http.Response, body: bytes) -> str:
     if _events(response, body):
         told = routed.wants_stream or routed.client != routed.route.upstream
         return "" if told else "the upstream answers with a stream where none was asked for"
-    if facts.json_object(body) is None:
-        kind = facts.printable(response.headers.get("content-type", "")) or "nothing"
-        return f"the upstream's answer is no JSON object, it calls itself {kind}"
-    return ""
+    return _unread(routed, response, body)
+
+
+def _unread(routed: Routed, response: http.Response, body: bytes) -> str:
+    """Why a body is none that can be read; what is too much to be read passes to a client of its own API."""
+    if facts.json_object(body) is not None:
+        return ""
+    kind = facts.printable(response.headers.get("content-type", "")) or "nothing"
+    wrong = f"the upstream's answer is no JSON object, it calls itself {kind}"
+    try:
+        value = json_text.loads(json_text.readable(body))
+    except json_text.CrowdedError as error:
+        return "" if routed.client == routed.route.upstream else f"the upstream's answer cannot be translated: {error}"
+    except json_text.NotJSON:
+        return wrong
+    return "" if isinstance(value, dict) else wrong
 
 
 def _events(response: http.Response, body: bytes) -> bool:

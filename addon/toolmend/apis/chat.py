@@ -92,6 +92,9 @@ class Chat:
         self._made = {**COMMON, "object": "chat.completion"}
         events, regular = self._reading.feed(message, "message")
         regular &= self._is_complete(message, "message")
+        choices = message.get("choices")
+        if isinstance(choices, list) and any(isinstance(choice, dict) and not choice.get("finish_reason") for choice in choices):
+            events.append(MessageEnd())  # whatever it lacks, nothing more comes
         return Frame(ServerSentEvent(body, body), tuple(events), touched=not regular)
 
     def close(self) -> Frame:
@@ -174,7 +177,7 @@ class Chat:
         usage = chunk.get("usage")
         right = "error" not in chunk and (usage is None or usage_of_types(usage) is usage)
         missing = []
-        speaks = any(isinstance(choice, dict) and not choice.keys().isdisjoint((key, "message")) for choice in choices)
+        speaks = any(isinstance(choice, dict) and not choice.keys().isdisjoint(("delta", "message")) for choice in choices)
         if speaks or (self._reading.begun and usage):
             missing = [name for name in COMMON if not fits(name, chunk.get(name), self._made)]
             if len(self._common) < len(COMMON):

@@ -257,7 +257,8 @@ def _reason(finish: Finish | None, size: int, calls: int) -> str | StreamError:
 
 
 def _is_broken(call: Call) -> bool:
-    return call.kind == "function" and not call.complete and bool(call.arguments) and value_of(call.arguments) is None
+    unread = call.kind == "function" and not call.complete and bool(call.arguments)
+    return unread and not isinstance(value_of(call.arguments), dict)
 
 
 def _error(error: StreamError) -> bytes:

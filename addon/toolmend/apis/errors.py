@@ -21,7 +21,7 @@ from .. import json_text
 from ..events import StreamError
 from ..sse import Decoder
 from ..value import value
-from .error_words import error_in, of_choice, stream_error, words_of
+from .error_words import error_in, of_choice, status_in, stream_error, words_of
 from .headers import Headers, request_id, translate_headers
 from .messages_errors import error_type, overflows, status_of, too_long
 
@@ -145,7 +145,7 @@ def fault_of(status: int, body: bytes) -> Fault:
     of = error if isinstance(error, Mapping) else {}
     code, type_, param = of.get("code"), of.get("type") or of.get("status"), of.get("param")
     if status < 400:
-        status = _status(code, type_, message)
+        status = status_in(error, value) or _status(code, type_, message)
     return Fault(
         status,
         message[:MAX_TEXT],
@@ -205,6 +205,7 @@ def error_behind(event: bytes) -> bytes | None:
 
 def last_words(data: bytes) -> StreamError | None:
     """The error that the last thing was that an upstream said before it broke off, in whatever form; None if it was none."""
+    data = data.removeprefix(b"\xef\xbb\xbf")
     if data.lstrip().startswith((b"{", b"[")):
         try:
             value = json_text.loads(data)

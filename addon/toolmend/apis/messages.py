@@ -26,7 +26,7 @@ from .messages_content import Content
 from .messages_encode import Encoder, type_of
 from .messages_errors import status_of
 from .messages_reports import BROKEN_OFF, counted, finish_of, is_foreign, miscounted, uncounted, usage_of
-from .messages_whole import in_order, rewrite_message
+from .messages_whole import blocks_of, in_order, rewrite_message
 from .shape import Shape
 
 _INPUT = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
@@ -139,7 +139,9 @@ class Messages:
 
     def _blocks(self, content: Any, events: list[Event]) -> None:
         """Content that comes at once."""
-        blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+        blocks = blocks_of(content)
+        if content is not None and blocks != content:
+            self._content.mended("block_type")
         announced = in_order(blocks)
         for block in blocks:
             if announced:

@@ -24,7 +24,6 @@ from .call_identity import bare, only_fitting, text_of, value_of
 from .codec import Reply
 from .indices import index_of, is_index
 from .lost import CITED, OTHER
-from .messages_input import input_of
 from .messages_kinds import BLOCKS, DELTAS, FITS, kind_of
 
 MAX_OPEN = 256
@@ -182,10 +181,14 @@ class Content:
             self._stop(block, events)
             return
         given = block.input
-        text = given if isinstance(given, str) else json_text.dumps({} if given is None else given)
-        if text:
-            events.append(ToolCallDelta(block.call, text))
-        if input_of(text, complete=True) is not None:
+        if isinstance(given, dict):
+            events += (ToolCallDelta(block.call, json_text.dumps(given)), ToolCallEnd(block.call))
+            return
+        self.mended("arguments")
+        self._argue(block, block.call, given if isinstance(given, str) else text_of(given or None), events)
+        if rest := block.body.end(broken=False):
+            events.append(ToolCallDelta(block.call, rest))
+        if block.body.complete:
             events.append(ToolCallEnd(block.call))
 
     def mended(self, rule: str) -> None:

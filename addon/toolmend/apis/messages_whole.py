@@ -25,6 +25,7 @@ from ..events import (
 )
 from ..seals import Seal, envelope
 from .messages_input import input_of
+from .messages_kinds import BLOCKS, typed
 from .messages_reports import counted, same_stop, uncounted
 
 _OURS = ("text", "thinking", "redacted_thinking", "tool_use")
@@ -38,11 +39,18 @@ def in_order(blocks: Sequence[Mapping[str, Any]]) -> bool:
     return any(block.get("type") == "text" and block.keys() != {"type", "text"} for block in blocks)
 
 
+def blocks_of(content: Any) -> list[Mapping[str, Any]]:
+    """The blocks of a content, each with its type; a text may stand there bare."""
+    listed = content if isinstance(content, list) else [content]
+    texts = ({"type": "text", "text": block} if isinstance(block, str) else block for block in listed)
+    return [typed(block, BLOCKS) for block in texts if isinstance(block, dict)]
+
+
 def rewrite_message(body: bytes, events: Iterable[Event]) -> bytes:
     """The body of a message, with the content that the events are, in their order."""
     message = json_text.loads(body)
     content = message.get("content")
-    whole = _Content([block for block in content if isinstance(block, dict)] if isinstance(content, list) else [])
+    whole = _Content(blocks_of(content))
     finish: Finish | None = None
     for event in events:
         if isinstance(event, Finish):
@@ -130,7 +138,7 @@ class _Content:
         return block
 
     def blocks(self) -> list[dict[str, Any]]:
-        """The finished blocks: none without text, and no call whose arguments are broken off."""
+        """The finished blocks: none without text. A call whose arguments are no object is as it came, or text."""
         out = []
         for block in self._built:
             match block:
@@ -142,6 +150,10 @@ class _Content:
                 case {"type": "tool_use", "input": list(pieces)}:
                     if (value := input_of("".join(pieces), complete=False)) is not None:
                         out.append({**block, "input": value})
+                    elif own := self._ids.get(block["id"]):
+                        out.append(dict(own))
+                    else:
+                        out.append({"type": "text", "text": f"{block['name']} {''.join(pieces)}"})
                 case _:
                     out.append(block)
         return out

@@ -22,6 +22,7 @@ from .responses_items import MAX_KEPT
 from .responses_mend import Mending, mended
 from .responses_read import Reading
 from .responses_shapes import DELTAS, OTHERWISE, newer, understood
+from .responses_whole import kept
 from .shape import ROOM, Shape
 
 _SAYS = frozenset({"type", "item_id", "output_index", "content_index", "summary_index", "delta"})
@@ -122,6 +123,8 @@ class Responses:
         mending = Mending(self._reply)
         mending.whole(frame.events, response)
         changed = mended(response, mending.reason, mending)
+        if isinstance(response.get("output"), list):
+            changed["output"] = kept(response["output"], changed["output"])
         if isinstance(response.get("output_text"), str):
             changed["output_text"] = "".join(event.text for event in frame.events if isinstance(event, TextDelta))
         for name, value in changed.items():

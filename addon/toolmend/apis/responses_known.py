@@ -164,6 +164,9 @@ class Known:
             while same:
                 if id(item := same.pop()) not in others:
                     return item
+        known = self._by_id.get(id_) if isinstance(id_, str) else None
+        if known is not None and id(known) in others:  # two items may have one id
+            return self.find(None, place, wire["type"], new=True)
         return self.find(id_, place, wire["type"])
 
     def name(self, item: Heard, wire: Mapping[str, Any]) -> None:

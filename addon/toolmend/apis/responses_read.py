@@ -40,7 +40,7 @@ from .responses_form import Form
 from .responses_items import MAX_KEPT
 from .responses_known import Heard, Known, Unclaimed
 from .responses_object import error_of, fails_badly, finish_reason, miscounted, response_in, tells_error, usage_of
-from .responses_shapes import CALLS, DELTAS, DONES, ENDS, FRAMES, INPUT, PARTS, TERMINAL, Shape, understood
+from .responses_shapes import CALLS, DELTAS, DONES, ENDS, FRAMES, INPUT, PARTS, TERMINAL, Shape, parts_of, understood
 
 _SPOKEN: dict[str, type[TextDelta | RefusalDelta | ReasoningDelta]] = {"output_text": TextDelta, "refusal": RefusalDelta}
 _SPOKEN |= {"summary_text": ReasoningDelta, "reasoning_text": ReasoningDelta}
@@ -301,7 +301,9 @@ class Reading:
             self._guess(item, complete=wire.get("status") != "incomplete")
             return
         for holder in ("summary", "content"):
-            parts = found if isinstance(found := wire.get(holder), list) else []
+            parts = parts_of(wire, holder)
+            if wire.get(holder) and parts != wire[holder]:
+                self._mended("block_type")
             strays = item.strays(len(parts))
             for index, part in enumerate(parts):
                 shape = PARTS.get(str(part.get("type"))) if isinstance(part, dict) else None
@@ -357,7 +359,7 @@ class Reading:
             complete = False
         if shape is not INPUT:
             self._argue(item, item.arguments.end(broken=not complete))
-            complete = complete and (item.arguments.complete or _value("".join(item.sent)) is not None)
+            complete = complete and (item.arguments.complete or isinstance(_value("".join(item.sent)), dict))
         item.ended = True
         if complete:
             self._events.append(ToolCallEnd(item.index))
@@ -385,6 +387,10 @@ class Reading:
             self._events.append(error_of(told, response))
             if self._form.watching and fails_badly(response):
                 self._mended("error_form")
+            return
+        if status in ("queued", "in_progress"):
+            self._over = True
+            self._events.append(StreamError("server_error", f"The upstream's answer is not there yet: it is {status}."))
             return
         output = response.get("output")
         self._counts(response)

@@ -152,6 +152,20 @@ def understood(wire: Any) -> TypeGuard[dict[str, Any]]:
     return isinstance(wire, dict) and isinstance(wire.get("type"), str) and wire["type"] in PREFIXES
 
 
+def parts_of(wire: Mapping[str, Any], holder: str) -> list[Any]:
+    """The parts of an item. Its text may stand there bare, or in a part of the type that other APIs have."""
+    given = wire.get(holder)
+    listed = [given] if isinstance(given, str) and given else given if isinstance(given, list) else []
+    kind = next((shape.part for shape in SHAPES if (shape.item, shape.holder) == (wire.get("type"), holder)), "")
+    return [_part(part, kind) for part in listed]
+
+
+def _part(part: Any, kind: str) -> Any:
+    if isinstance(part, str):
+        return {"type": kind, "text": part}
+    return {**part, "type": kind} if isinstance(part, dict) and part.get("type") == "text" else part
+
+
 def encrypted(seal: Seal) -> str:
     """A seal as `encrypted_content`: the upstream's own, or in our envelope."""
     if seal.kind == "encrypted":

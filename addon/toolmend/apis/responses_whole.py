@@ -12,7 +12,7 @@ from typing import Any
 
 from .. import json_text
 from ..events import Event, ReasoningDelta, ReasoningSeal, RefusalDelta, TextDelta, ToolCallStart
-from .responses_shapes import PARTS, REFUSAL, SUMMARY, TEXT, THOUGHT, Shape, understood
+from .responses_shapes import PARTS, REFUSAL, SUMMARY, TEXT, THOUGHT, Shape, parts_of, understood
 
 _SHAPES: dict[type[Event], tuple[Shape, ...]] = {
     TextDelta: (TEXT,),
@@ -80,12 +80,56 @@ class Wires:
 def _parts(number: int, wire: Mapping[str, Any]) -> list[tuple[int, Shape, str]]:
     found = []
     for holder in ("summary", "content") if understood(wire) else ():
-        parts = wire.get(holder)
-        for part in parts if isinstance(parts, list) else ():
+        for part in parts_of(wire, holder):
             shape = PARTS.get(str(part.get("type"))) if isinstance(part, dict) else None
             if shape and (shape.item, shape.holder) == (wire["type"], holder) and _text(part.get(shape.member)):
                 found.append((number, shape, part[shape.member]))
     return found
+
+
+def kept(given: Sequence[Any], built: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The items as they were built, with what no event tells of those `given` that say the same.
+
+    That is citations, probabilities, parts that nobody knows; and whole items that say nothing, in their places.
+    """
+    places = {_key(wire): place for place, wire in reversed(list(enumerate(built)))}
+    out: list[Mapping[str, Any]] = []
+    at = 0
+    for wire in (wire for wire in given if isinstance(wire, dict)):
+        place = places.get(_key(wire), -1)
+        if place < at < len(built) and not wire.get("id") and _same(built[at], wire):
+            place = at
+        if place >= at:
+            out += (*built[at:place], _filled(built[place], wire) if _same(built[place], wire) else built[place])
+            at = place + 1
+        elif wire.get("type") in ("message", "reasoning") and not _words(wire):
+            out.append(wire)
+    return [*out, *built[at:]]
+
+
+def _key(wire: Mapping[str, Any]) -> tuple[str | None, str | None]:
+    return _text(wire.get("type")), _text(wire.get("id"))
+
+
+def _words(wire: Mapping[str, Any]) -> list[Any]:
+    """What events tell of an item."""
+    told = (wire.get(name) for name in ("name", "call_id", "arguments", "input", "encrypted_content"))
+    return [*filter(None, told), *(text for _, _, text in _parts(0, wire))]
+
+
+def _same(built: Mapping[str, Any], wire: Mapping[str, Any]) -> bool:
+    return understood(wire) and built.get("type") == wire["type"] and _words(built) == _words(wire)
+
+
+def _filled(built: Mapping[str, Any], wire: Mapping[str, Any]) -> Mapping[str, Any]:
+    """An item that was built, with all that the upstream's has beside the same words."""
+    filled = {**built, **{name: value for name, value in wire.items() if value}}
+    for holder in ("summary", "content"):
+        if isinstance(wire.get(holder), list):
+            made = iter(built.get(holder, ()))
+            parts = ((part, _parts(0, {"type": wire["type"], holder: [part]})) for part in parts_of(wire, holder))
+            filled[holder] = [{**next(made, {}), **part} if spoken else part for part, spoken in parts]
+    return filled
 
 
 def _text(value: Any) -> str | None:

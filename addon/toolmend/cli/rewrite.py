@@ -6,6 +6,7 @@ Rule of this file: it opens files and cuts chunks; what happens to the bytes is 
 import base64
 import json
 import random
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, BinaryIO
@@ -23,6 +24,11 @@ from . import Exit, Problem
 from .hints import misset
 
 _PREFIX = "toolmend_"
+_WORDS = {list: "list", str: "text", dict: "object"}
+_KINDS = {"chunks": list, "chunks_b64": list, "from": str, "to": str, "request": dict, "set": dict}
+"""What a line of `--jsonl` says, and of which type that is."""
+
+_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
 
 def cut(body: bytes, how: str) -> Iterator[bytes]:
@@ -46,7 +52,7 @@ def cut(body: bytes, how: str) -> Iterator[bytes]:
 def run(pipeline: Pipeline, chunks: Sequence[bytes]) -> Iterator[bytes]:
     """The client's bytes for a response's chunks. A body that is one JSON object is a whole message."""
     body = b"".join(chunks)
-    if body.lstrip()[:1] == b"{" and _is_json(body):
+    if body.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{" and _is_json(body):
         yield pipeline.message(body)
         return
     for chunk in chunks:
@@ -97,31 +103,59 @@ def _options(pairs: Sequence[str]) -> dict[str, str]:
     return options
 
 
-def _line(line: bytes) -> dict[str, Any]:
-    """One answer of `--jsonl`."""
+def _line(line: bytes, given: Mapping[str, Any]) -> bytes:
+    """One answer of `--jsonl`. `given`: what is meant where a line does not say."""
     answer: dict[str, Any] = {"id": None, "output": "", "rules": [], "error": None}
     try:
-        task = json.loads(line)
-        answer["id"] = task.get("id")
-        if task.get("chunks_b64") is not None:
+        told = json.loads(line)
+        answer["id"] = told["id"] if isinstance(told, dict) and "id" in told else None
+        task = _checked(told, given)
+        if "chunks_b64" in task:
             chunks = [base64.b64decode(chunk, validate=True) for chunk in task["chunks_b64"]]
         else:
-            chunks = [_bytes(chunk) for chunk in task["chunks"]]
-        pipeline = make(task.get("request"), task.get("from"), task.get("to"), task.get("set") or {}, b"".join(chunks))
+            chunks = [*_bytes(task["chunks"])]
+        pipeline = make(task.get("request"), task.get("from"), task.get("to"), task["set"], b"".join(chunks))
         answer["output"] = b"".join(run(pipeline, chunks)).decode(errors="surrogateescape")
         answer["rules"] = pipeline.rules
         answer["error"] = pipeline.error
     except Exception as error:  # whatever a line holds, the next one is answered too
         answer["error"] = f"{type(error).__name__}: {error}"
-    return answer
-
-
-def _bytes(text: str) -> bytes:
-    """The bytes of a text, also of one that `output` gave for bytes that are no UTF-8."""
     try:
-        return text.encode(errors="surrogateescape")
+        return json.dumps(answer, allow_nan=False).encode()
+    except ValueError:  # an id that no float can hold
+        return json_text.dumps(answer).encode()
+
+
+def _checked(told: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+    """What a line says, and what is `given` beside it. Raises TypeError."""
+    if not isinstance(told, dict):
+        raise TypeError("a line is a JSON object")
+    task = {**given, **{name: value for name, value in told.items() if value is not None}}
+    for name, kind in _KINDS.items():
+        if name in task and not isinstance(task[name], kind):
+            raise TypeError(f'"{name}" is no {_WORDS[kind]}')
+    if not task.keys() & {"chunks", "chunks_b64"}:
+        raise TypeError('a line has "chunks" or "chunks_b64"')
+    options = {**given["set"], **task["set"]}
+    return {**task, "set": {name: value if isinstance(value, str) else json.dumps(value) for name, value in options.items()}}
+
+
+def _bytes(texts: Sequence[str]) -> Iterator[bytes]:
+    """The bytes of texts, also of such as `output` gave for bytes that are no UTF-8. A pair that was cut in two is one."""
+    half = ""
+    for text in texts:
+        whole = half + text
+        half = whole[-1:] if "\ud800" <= whole[-1:] <= "\udbff" else ""
+        yield _encoded(whole.removesuffix(half))
+    yield _encoded(half)
+
+
+def _encoded(text: str) -> bytes:
+    joined = _PAIR.sub(lambda pair: pair[0].encode("utf-16-le", "surrogatepass").decode("utf-16-le"), text)
+    try:
+        return joined.encode(errors="surrogateescape")
     except UnicodeEncodeError:
-        return text.encode(errors="surrogatepass")
+        return joined.encode(errors="surrogatepass")
 
 
 @click.command()
@@ -153,12 +187,17 @@ def rewrite(
 
     With --jsonl a line in is {"id", "request", "from", "to", "chunks": [text ...] or "chunks_b64": [base64 ...], "set": {...}},
     and a line out {"id", "output": text, "rules": [names of the rules that fired], "error": null or text}.
+    What a line does not say is as --request, --from, --to and --set have it.
     """
     out = sys.stdout.buffer
     if jsonl:
+        if chunks != "whole":
+            raise click.UsageError("with --jsonl each line has its own chunks: leave --chunks out")
+        given: dict[str, Any] = {"from": source, "to": target, "request": _read_request(request), "set": _options(pairs)}
+        given = {name: value for name, value in given.items() if value is not None}
         for line in file:
             if line.strip():
-                out.write(json.dumps(_line(line)).encode() + b"\n")
+                out.write(_line(line, given) + b"\n")
                 out.flush()
         return
     try:

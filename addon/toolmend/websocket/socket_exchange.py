@@ -44,6 +44,9 @@ class SocketExchange:
             # as HTTP would have it, for whoever plays it again: the upgrade itself was answered 101
             return replace(told, status=200, stream=True, upstream_request=forwarded, wait_ms=None, transport="websocket")
 
+        # a frame is not there to keep the connection alive, whatever it says
+        off = exchanges.settings.off
+        call.settings = replace(exchanges.settings, off=replace(off, rules=off.rules | {"keep_alive"}))
         exchanges.begin(call, about, whole, flow.id, mend=True)
         self._stream = stream_of(call, Decoder())
         if whole is not request:
