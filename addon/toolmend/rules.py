@@ -132,7 +132,8 @@ RULES = {
     ),
     "block_stop": Rule("A content block was ended that was left open.", "Clients take a call as complete only then."),
     "block_type": Rule(
-        "A content block, or a delta of one, got the type that it lacked, or a bare text its block.", "Clients tell by it what it is."
+        "A content block, or a delta of one, got the type that it lacked, or a bare text its block.",
+        "Clients tell by it what it is.",
     ),
     "block_text": Rule(
         "A text that was none was left out, or one that came with the start of its block was told in deltas.",
