@@ -379,6 +379,41 @@ def test_a_client_gets_an_error_of_its_own_api(
     assert SECRET not in json.dumps(kept, default=bytes.decode)
 
 
+@pytest.mark.parametrize(("status", "body"), [(429, b'{"error":{"message":"slow"}}'), (200, b"<html>"), (200, ANSWER)], ids=["error", "page", "answer"])
+def test_an_upstream_that_closes_is_asked_no_more(routed: Routes, status: int, body: bytes) -> None:
+    """mitmproxy goes by the headers that the client gets."""
+    flow = post(json.dumps(ASK | {"stream": False}).encode())
+    proxy = routed()
+    response = proxy.open(flow, None, status, content_type="application/json", connection="close")
+    response.raw_content = body
+    proxy.addon.response(flow)
+    assert response.headers["connection"] == "close"
+
+
+@pytest.mark.parametrize(("said", "closes"), [("close", True), ("TE, Close", True), ("close, TE", True), ("keep-alive", False), ("closed", False)])
+def test_a_client_that_closes(routed: Routes, said: str, closes: bool) -> None:
+    flow = post(connection=said)
+    routed().ask(flow)
+    assert flow.request.headers.get("connection") == ("close" if closes else None)
+
+
+def test_an_answer_with_too_many_values_passes_to_a_client_of_its_api(routed: Routes) -> None:
+    """As one with log probabilities has; a client of another API is told why it gets none."""
+    crowded = ANSWER.replace(b'"id"', b'"x":[' + b"1," * 200_000 + b'1],"id"')
+    flow = post(json.dumps(ASK | {"stream": False}).encode())
+    proxy = routed()
+    response = proxy.open(flow, content_type="application/json")
+    response.raw_content = crowded
+    proxy.addon.response(flow)
+    assert "values" in error_of(response)[2]
+    flow = post(json.dumps(ASK | {"stream": False}).encode(), path="/v1/messages")
+    proxy = routed(to="https://llm.example.com/v1/messages")
+    response = proxy.open(flow, content_type="application/json")
+    response.raw_content = crowded
+    proxy.addon.response(flow)
+    assert response.raw_content == crowded
+
+
 @pytest.mark.parametrize(
     ("why", "reached", "words"),
     [

@@ -30,6 +30,9 @@ EVENTS = "text/event-stream; charset=utf-8"
 LIMIT = 16 * 1024 * 1024
 """Bytes of a whole response that are read: it is a stranger's, and a bomb of this size costs some 30 MiB and 50 ms."""
 
+CLOSE = ("connection", "close")
+"""Of an answer behind which the upstream closes: else the next request would go where nobody listens."""
+
 _REDIRECTS = (301, 302, 303, 307, 308)
 _HOST = re.compile(r"https?://(?:[^/@]*@)?([^/?#]+)")
 
@@ -78,8 +81,8 @@ def relabel(routed: Routed, response: http.Response, *, streamed: bool) -> None:
     """Makes the headers those of an answer to the client; what they say of coding and framing stays as it is."""
     kind = EVENTS if streamed else "application/json"
     kept = [(name, value) for name, value in facts.headers(response) if name.lower() in framing.STALE]
-    if framing.closes(response):  # else the next request would go where nobody listens
-        kept.append(("connection", "close"))
+    if framing.closes(response):
+        kept.append(CLOSE)
     _set_headers(response, [("content-type", kind), *_passed(routed, response), *kept])
 
 
@@ -187,8 +190,9 @@ def _given(routed: Routed, response: http.Response) -> Headers:
 
 def _set(routed: Routed, response: http.Response, status: int, headers: Headers, body: bytes) -> bytes:
     body = _masked(body, routed.route.key.encode())  # "Incorrect API key provided: …"
+    last = (CLOSE,) if framing.closes(response) else ()
     _set_status(response, status)
-    _set_headers(response, headers)
+    _set_headers(response, (*headers, *last))
     _set_body(response, body)
     return body
 

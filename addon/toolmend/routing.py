@@ -156,7 +156,7 @@ def _headers(routed: Routed, called: Origin) -> list[tuple[str, str]]:
     headers = [("host", route.to.netloc)]
     headers += [(name, value) for name, value in given if name in passed and _harmless(value)]
     headers += [("accept-encoding", "identity"), ("content-type", "application/json")]
-    if any(name == "connection" and value.strip().lower() == "close" for name, value in given):
+    if any(name == "connection" and "close" in map(str.strip, value.lower().split(",")) for name, value in given):
         headers.append(("connection", "close"))  # mitmproxy closes the client's for it, too
     key = route.key
     if not key and called == route.to:

@@ -6,6 +6,7 @@
     answer, HTTP/1       … 0\\r\\nX-Sum: 1\\r\\n\\r\\n          an end: at trailers mitmproxy fails, and the client waits for ever
     answer, HTTP/2       HEADERS behind DATA              trailers, left out at the end for a client of HTTP/1
     to a client, HTTP/1  fe\\r\\n …                        whether an answer goes in chunks is asked of its headers once
+    of an upstream       … EOF                           closed, though the answer's headers have been changed meanwhile
 
 The first request of a connection leaves in two pieces: the server has sent its TLS tickets, and the second acknowledges them. In
 one, it would be the proxy's timer that does, 40 ms later, and Nagle's algorithm holds a short answer back until then; an upstream
@@ -21,10 +22,10 @@ from dataclasses import replace
 from h2.events import DataReceived
 from h2.events import Event as Frame
 from h11 import Data, EndOfMessage, ProtocolError
-from h11._readers import ChunkedReader
+from h11._readers import ChunkedReader, Http10Reader
 from h11._receivebuffer import ReceiveBuffer
 from mitmproxy import http
-from mitmproxy.proxy.commands import SendData
+from mitmproxy.proxy.commands import CloseConnection, SendData
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.events import Event
 from mitmproxy.proxy.layer import CommandGenerator
@@ -70,6 +71,7 @@ class Upstream1(Http1Client):
 
     _head = b""  # of a request whose body comes next, at once
     _again = False  # it has had a request
+    _ended = False  # the answer was all that came until the upstream closed it
 
     def send(self, event: HttpEvent) -> CommandGenerator[None]:
         for command in super().send(event):
@@ -81,6 +83,13 @@ class Upstream1(Http1Client):
                     continue
                 command.data, self._head = self._head + command.data, b""
             yield command
+
+    def mark_done(self, *, request: bool = False, response: bool = False) -> CommandGenerator[None]:
+        self._ended |= response and isinstance(self.body_reader, Http10Reader)
+        yield from super().mark_done(request=request, response=response)
+        if self._ended and self.state == self.read_headers:  # as its headers have it by now, it would be used again
+            yield CloseConnection(self.conn)
+            self.state = self.done
 
     def read_body(self, event: Event) -> CommandGenerator[None]:
         if isinstance(self.body_reader, ChunkedReader):

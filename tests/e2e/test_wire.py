@@ -66,6 +66,20 @@ def test_the_connection_is_kept_for_the_next_request(proxy: Mitmdump, serve: Ser
             assert (reply.body, reply.rest) == (MENDED, b"")
 
 
+@pytest.mark.parametrize("whole", [False, True])
+def test_an_upstream_that_ends_its_answers_by_leaving(proxy: Mitmdump, serve: Serve, whole: bool) -> None:
+    """mitmproxy has five connections to a host at a time: each is closed, though the answer's headers say otherwise by then."""
+    head = (("Content-Type", "application/json" if whole else "text/event-stream"),)
+    body = json.dumps({"choices": [{"message": {"content": "", "function_call": {"name": "get_weather"}}}], "z": 1}).encode()
+    leak = ((0.0, body[:9]), (0.05, body[9:]))
+    url = serve(*[Script(leak if whole else chunks(LEAK), headers=head, framing="eof")] * 8).url
+    with Raw(proxy, url) as raw:
+        for _ in range(8):
+            raw.send(request_bytes(CHAT, host=raw.host))
+            reply = parse(raw.read_until(b'"z": 1' if whole else b"\r\n0\r\n\r\n"))
+            assert reply.status == "HTTP/1.1 200 OK"
+
+
 class Pieces(BareUpstream):
     """Tells in how many records of TLS each request came."""
 
