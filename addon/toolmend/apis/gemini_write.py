@@ -5,7 +5,9 @@ that it said was taken from it, and so does a chunk. What a part had beside its 
 text of its kind that is left, or else with the call that the text became.
 """
 
+from collections import deque
 from collections.abc import Container, Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from .. import json_text
@@ -18,6 +20,9 @@ _CHUNK = frozenset({"candidates", "usageMetadata", "modelVersion", "responseId",
 """Members of a chunk that are said again by the next one: a chunk with nothing else says nothing."""
 
 _CANDIDATE = frozenset({"index", "content", "safetyRatings", "tokenCount", "avgLogprobs", "logprobsResult"})
+
+AHEAD = 8
+"""Texts of a candidate among which one that is told is looked for: those in front of it have become calls."""
 
 _COMMON = ("modelVersion", "responseId", "createTime")
 _WORDS = {"length": "MAX_TOKENS", "content_filter": "SAFETY"}
@@ -148,14 +153,15 @@ class _Parts:
         self._at = 0  # up to here they have been told
         self._made: list[_Part] = []
         self._fresh: list[_Part] = []  # of these, the ones that are not the upstream's
-        self._lost = [part for part in own if is_text(part)]  # those whose text has become something else
+        self._texts = deque(part for part in own if is_text(part))  # of which one may be next
+        self._lost: list[_Part] = []  # those whose text has become something else
 
     def say(self, text: str, *, thought: bool = False) -> None:
         """A text. It goes on with the last part, if that is of the same kind."""
-        for part in self._lost:
+        for ahead, part in enumerate(islice(self._texts, AHEAD)):
             if part["text"] == text and (part.get("thought") is True) == thought:
-                self._lost.remove(part)
-                self.add(part, part)
+                self._lost += (self._texts.popleft() for _ in range(ahead))
+                self.add(part, self._texts.popleft())
                 return
         last = self._made[-1] if self._made else None
         if last is not None and self._fresh and last is self._fresh[-1] and "text" in last and ("thought" in last) == thought:
@@ -177,7 +183,7 @@ class _Parts:
     def all(self) -> list[_Part]:
         """All of them; those that are new have what the texts had beside them that they were made of."""
         self._pass(len(self._own))
-        _dress(self._fresh, self._lost)
+        _dress(self._fresh, [*self._lost, *self._texts])
         return self._made
 
     def _pass(self, end: int) -> None:
@@ -231,10 +237,13 @@ def _spoken(part: Any) -> bool:
 
 def _dress(made: Sequence[_Part], own: Iterable[Mapping[str, Any]]) -> None:
     """Puts what the upstream's texts had beside them where they went."""
+    call = next((new for new in made if "functionCall" in new), None)
+    heirs = {
+        thought: next((new for new in made if "text" in new and bool(new.get("thought")) == thought), call)
+        for thought in (False, True)
+    }
     for part in own:
         beside = {name: value for name, value in part.items() if name not in ("text", "thought")}
-        thought = part.get("thought") is True
-        kin = [new for new in made if "text" in new and bool(new.get("thought")) == thought]
-        heir = next(iter((*kin, *(new for new in made if "functionCall" in new))), None)
+        heir = heirs[part.get("thought") is True]
         if beside and heir is not None:
             heir.update({name: value for name, value in beside.items() if name not in heir})

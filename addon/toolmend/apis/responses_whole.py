@@ -93,16 +93,18 @@ def kept(given: Sequence[Any], built: Sequence[Mapping[str, Any]]) -> list[Mappi
     That is citations, probabilities, parts that nobody knows; and whole items that say nothing, in their places.
     """
     places = {_key(wire): place for place, wire in reversed(list(enumerate(built)))}
+    said = [_words(wire) for wire in built]
     out: list[Mapping[str, Any]] = []
     at = 0
     for wire in (wire for wire in given if isinstance(wire, dict)):
-        place = places.get(_key(wire), -1)
-        if place < at < len(built) and not wire.get("id") and _same(built[at], wire):
+        words, place = _words(wire), places.get(_key(wire), -1)
+        if place < at < len(built) and not wire.get("id") and said[at] == words:
             place = at
         if place >= at:
-            out += (*built[at:place], _filled(built[place], wire) if _same(built[place], wire) else built[place])
+            same = understood(wire) and said[place] == words
+            out += (*built[at:place], _filled(built[place], wire) if same else built[place])
             at = place + 1
-        elif wire.get("type") in ("message", "reasoning") and not _words(wire):
+        elif wire.get("type") in ("message", "reasoning") and words == [wire["type"]]:
             out.append(wire)
     return [*out, *built[at:]]
 
@@ -114,11 +116,7 @@ def _key(wire: Mapping[str, Any]) -> tuple[str | None, str | None]:
 def _words(wire: Mapping[str, Any]) -> list[Any]:
     """What events tell of an item."""
     told = (wire.get(name) for name in ("name", "call_id", "arguments", "input", "encrypted_content"))
-    return [*filter(None, told), *(text for _, _, text in _parts(0, wire))]
-
-
-def _same(built: Mapping[str, Any], wire: Mapping[str, Any]) -> bool:
-    return understood(wire) and built.get("type") == wire["type"] and _words(built) == _words(wire)
+    return [wire.get("type"), *filter(None, told), *(text for _, _, text in _parts(0, wire))]
 
 
 def _filled(built: Mapping[str, Any], wire: Mapping[str, Any]) -> Mapping[str, Any]:
