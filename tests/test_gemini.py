@@ -28,6 +28,7 @@ from other_streams import (
 from patterns.kimi import CITY, ONE, B, C, E, S
 from streams import cuts, play
 from toolmend.apis.gemini_elements import ElementDecoder, GeminiDecoder
+from toolmend.apis.gemini_write import UNSIGNED
 from toolmend.apis.indices import MAX_CHOICES
 from toolmend.config.off import Off
 from toolmend.config.settings import Settings
@@ -564,6 +565,17 @@ def test_parts_stay_where_they_were() -> None:
     body = json.dumps({"candidates": [{"content": {"parts": [{"text": "A"}, *code, signed, call], "role": "model"}}]}).encode()
     client = json.loads(pipeline().message(body))
     assert client["candidates"][0]["content"]["parts"] == [{"text": "A"}, *code, signed, named]
+
+
+@pytest.mark.parametrize("model", ["gemini-3-pro-preview", "gemini-2.5-pro"])
+def test_the_first_call_that_was_a_text_is_signed_for_gemini_3(model: str) -> None:
+    """It takes none back without a signature; that of the text stays, if that had one."""
+    for beside, signature in (({}, UNSIGNED), ({"thoughtSignature": "c2ln"}, "c2ln")):
+        made = pipeline({**gemini_request(), "model": model})
+        client = made.feed(gemini_sse(gemini_chunks([{"text": ONE + ONE, **beside}]))) + made.close()
+        parts = [part for chunk in client.split(b"\n\n") if chunk for part in json.loads(chunk[6:])["candidates"][0]["content"]["parts"]]
+        signed = [part.get("thoughtSignature") for part in parts if "functionCall" in part]
+        assert signed == [signature if beside or "-3" in model else None, None]
 
 
 def test_of_two_calls_with_one_id_the_second_has_another() -> None:

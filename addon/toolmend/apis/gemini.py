@@ -45,7 +45,7 @@ class Gemini:
         self._late: dict[int, str] = {}  # finish reasons that came with text or calls
         self._ended: set[int] = set()  # choices that have a finish reason
         self._choices: set[int] = set()  # those that are read
-        self._builder = Builder(self._choices)
+        self._builder = Builder(self._choices, str(reply.request.get("model")))
         self._last: ServerSentEvent | None = None
         self._regular = True
 

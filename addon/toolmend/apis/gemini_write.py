@@ -21,6 +21,10 @@ _CHUNK = frozenset({"candidates", "usageMetadata", "modelVersion", "responseId",
 
 _CANDIDATE = frozenset({"index", "content", "safetyRatings", "tokenCount", "avgLogprobs", "logprobsResult"})
 
+UNSIGNED = "skip_thought_signature_validator"
+"""For the first call of a step, which Gemini 3 takes back with a signature alone: of one that it did not write as a call. Source:
+ai.google.dev/gemini-api/docs/thought-signatures."""
+
 AHEAD = 8
 """Texts of a candidate among which one that is told is looked for: those in front of it have become calls."""
 
@@ -31,10 +35,12 @@ type _Part = dict[str, Any]
 
 
 class Builder:
-    """The chunks of one response. `read`: the choices whose events are told, others stay as they are."""
+    """The chunks of one response. `read`: the choices whose events are told, others stay as they are. `model`: the request's."""
 
-    def __init__(self, read: Container[int]) -> None:
+    def __init__(self, read: Container[int], model: str) -> None:
         self._read = read
+        self._signs = "gemini-3" in model
+        self._signed: set[int] = set()  # choices whose first call has its signature
         self.calls = WholeCalls()
         self._made: set[int] = set()  # choices with a call that was found in the text, or whose name was set right
         self._unknown: set[int] = set()  # choices with a call that names no tool
@@ -102,6 +108,9 @@ class Builder:
             return dict(source)
         own = parts_of(source or {})
         parts = self._parts(choice, events, own)
+        if self._signs and choice not in self._signed and (first := next(filter(is_call, parts), None)):
+            self._signed.add(choice)
+            first.setdefault("thoughtSignature", UNSIGNED)
         content = (source or {}).get("content")
         content = content if isinstance(content, dict) else {"role": "model"}
         candidate: dict[str, Any] = {"index": choice} if source is None else dict(source)
