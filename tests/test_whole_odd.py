@@ -137,3 +137,11 @@ def test_a_keep_alive_is_no_error_of_a_stream_that_was_cut() -> None:
     chunk = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [{"index": 0, "delta": {"content": "Hi"}}]}
     body = f"data: {json.dumps(chunk)}\n\n: OPENROUTER PROCESSING\n\n".encode()
     assert "PROCESSING" not in pipeline("chat", "messages").folded(body).decode()
+
+
+def test_content_in_parts_stays_where_something_else_is_mended() -> None:
+    """As Mistral's models cite, and others draw."""
+    parts = [{"type": "text", "text": "Hi"}, {"type": "reference", "reference_ids": [1]}, {"type": "image_url", "image_url": {"url": "u"}}]
+    told = mended("chat", "chat", {**chat(content=parts), "usage": {}})
+    assert told["usage"] is None
+    assert told["choices"][0]["message"]["content"] == parts

@@ -23,7 +23,8 @@ from ..events import (
     Usage,
 )
 from .chat_details import text_of, with_text
-from .chat_form import fits, joined, speaks_as_assistant, usage_of_types
+from .chat_form import fits, is_text, joined, speaks_as_assistant, usage_of_types
+from .chat_parts import parts_of
 from .chat_shape import REASONING
 from .indices import index_of
 
@@ -142,8 +143,9 @@ def _build(
                 inner["input" if "custom" in call else "arguments"] += event.arguments
             case _:
                 pass
-    _set(delta, "content", "".join(text), null=key == "message")
-    _set_reasoning(delta, "".join(reasoning), reasoning_field)
+    if not _says_the_same(delta.get("content"), "".join(text), "".join(reasoning)):
+        _set(delta, "content", "".join(text), null=key == "message")
+        _set_reasoning(delta, "".join(reasoning), reasoning_field)
     if calls:
         entries = list(calls.values())
         if key == "message":
@@ -151,6 +153,15 @@ def _build(
                 del entry["index"]
         delta["tool_calls"] = entries
     return delta
+
+
+def _says_the_same(content: Any, text: str, reasoning: str) -> bool:
+    """Whether content in parts, some of which are no text, says this still: citations and images stay then."""
+    if not isinstance(content, list) or is_text(content):
+        return False
+    said = [*parts_of(content, 0)]
+    told = ("".join(event.text for event in said if isinstance(event, kind)) for kind in (TextDelta, ReasoningDelta))
+    return tuple(told) == (text, reasoning)
 
 
 def _set_reasoning(delta: dict[str, Any], text: str, reasoning_field: str) -> None:
