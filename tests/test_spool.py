@@ -159,7 +159,8 @@ def test_a_process_that_writes_keeps_its_own_until_it_is_killed(start: Callable[
     with subprocess.Popen(line, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout
         folder = Path(process.stdout.readline().strip())
-        wait_for(lambda: (folder / "upstream.idx").exists() and (folder / "upstream.idx").stat().st_size > 0)
+        written = [folder / name for name in ("upstream.idx", "upstream.sse")]  # in any order: the client has not had it
+        wait_for(lambda: all(file.exists() and file.stat().st_size > 0 for file in written))
         worker = start()
         worker.spool._take_over()
         assert folder.exists()
