@@ -6,7 +6,6 @@ Rule of this file: it opens files and cuts chunks; what happens to the bytes is 
 import base64
 import json
 import random
-import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, BinaryIO
@@ -27,8 +26,6 @@ _PREFIX = "toolmend_"
 _WORDS = {list: "list", str: "text", dict: "object"}
 _KINDS = {"chunks": list, "chunks_b64": list, "from": str, "to": str, "request": dict, "set": dict}
 """What a line of `--jsonl` says, and of which type that is."""
-
-_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
 
 def cut(body: bytes, how: str) -> Iterator[bytes]:
@@ -147,11 +144,12 @@ def _bytes(texts: Sequence[str]) -> Iterator[bytes]:
         whole = half + text
         half = whole[-1:] if "\ud800" <= whole[-1:] <= "\udbff" else ""
         yield _encoded(whole.removesuffix(half))
-    yield _encoded(half)
+    if half:
+        yield _encoded(half)
 
 
 def _encoded(text: str) -> bytes:
-    joined = _PAIR.sub(lambda pair: pair[0].encode("utf-16-le", "surrogatepass").decode("utf-16-le"), text)
+    joined = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
     try:
         return joined.encode(errors="surrogateescape")
     except UnicodeEncodeError:
