@@ -5,6 +5,7 @@
 Rule of this file: an object counts once it is whole, and whether it says what the one before it says is the caller's to judge.
 """
 
+from .. import json_text
 from .arguments import Arguments
 
 MAX_BEHIND = 64
@@ -25,7 +26,7 @@ class Behind:
         self._kept = 0
 
     def feed(self, text: str) -> list[str]:
-        """The next text → the objects that are whole with it."""
+        """The next text → the objects that are whole with it, as JSON has them."""
         found: list[str] = []
         while text and self._kept <= MAX_KEPT and len(found) < MAX_BEHIND:
             if self._body is None:
@@ -38,6 +39,14 @@ class Behind:
             self._kept += len(sent)
             if not self._body.complete:
                 break
-            found.append("".join(self._pieces))
+            found += filter(_is_json, ["".join(self._pieces)])
             self._body, self._pieces, self._kept = None, [], 0
         return found
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json_text.loads(text.encode())
+    except (json_text.NotJSON, UnicodeEncodeError):
+        return False
+    return True

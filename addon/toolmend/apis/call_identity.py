@@ -202,6 +202,12 @@ def value_of(text: str) -> Any:
         return None
 
 
+def is_other(arguments: str, before: str) -> bool:
+    """Whether arguments say something, and not what those before them say."""
+    value = value_of(arguments)
+    return value is not None and value != value_of(before)
+
+
 def object_of(text: str) -> dict[str, Any] | None:
     """The object that whole arguments are, without what should not be around it (R5, R17); None where that is not one."""
     body = Arguments()

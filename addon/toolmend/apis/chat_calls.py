@@ -19,7 +19,7 @@ from .. import json_text
 from ..events import Event, ReasoningSeal, TextDelta, ToolCallDelta, ToolCallEnd, ToolCallStart
 from ..seals import Seal
 from ..tools import Tools
-from .call_identity import INNER, Call, bare, find, inner_of, joined, latest, may_go_on, only_fitting, text_of, value_of
+from .call_identity import INNER, Call, bare, find, inner_of, is_other, joined, latest, may_go_on, only_fitting, text_of
 from .indices import index_of, is_index
 from .shape import ROOM
 
@@ -299,7 +299,7 @@ class Calls:
     def _behind(self, call: Call, text: str, events: list[Event]) -> None:
         """Something comes behind complete arguments: nothing counts there but an object."""
         for arguments in call.behind.feed(text):
-            if call.arguments and value_of(arguments) not in (None, value_of(call.arguments)):
+            if call.arguments and is_other(arguments, call.arguments):
                 self._fired("tool_call_index")
                 call = Call(call.key, name=call.name, renamed=call.renamed, behind=call.behind)
                 call.body.feed(arguments)

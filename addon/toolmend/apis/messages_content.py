@@ -20,7 +20,7 @@ from ..events import Event, ReasoningDelta, ReasoningSeal, TextDelta, ToolCallDe
 from ..seals import Seal
 from .arguments import Arguments
 from .behind import MAX_KEPT, Behind
-from .call_identity import bare, only_fitting, text_of, value_of
+from .call_identity import bare, is_other, only_fitting, text_of
 from .codec import Reply
 from .indices import index_of, is_index
 from .lost import CITED, OTHER
@@ -283,7 +283,7 @@ class Content:
             self._stopped = None if self._stopped is block else self._stopped
             events.append(ToolCallEnd(call))
         for arguments in block.behind.feed(behind) if behind else ():
-            if value_of(arguments) not in (None, value_of(block.told.getvalue())):
+            if is_other(arguments, block.told.getvalue()):
                 self.mended("tool_call_index")
                 block.told = StringIO(arguments)
                 index, self._calls = self._calls, self._calls + 1

@@ -32,7 +32,7 @@ from ..events import (
     ToolCallStart,
 )
 from ..seals import Seal
-from .call_identity import bare, only_fitting
+from .call_identity import bare, is_other, only_fitting
 from .codec import Reply
 from .error_words import error_in
 from .lost import CITED, OTHER
@@ -206,7 +206,7 @@ class Reading:
                 self._mended("arguments")
             self._argue(item, sent)
             for arguments in item.behind.feed(behind) if behind else ():
-                if _value(arguments) not in (None, _value(item.twins[-1] if item.twins else "".join(item.sent))):
+                if is_other(arguments, item.twins[-1] if item.twins else "".join(item.sent)):
                     item.twins.append(arguments)
                     self._twin(item, arguments)
 
