@@ -7,7 +7,6 @@
 Rule of this file: what is missing counts 0. Sources: ai.google.dev/api/generate-content, the types of google-genai.
 """
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,7 +18,7 @@ from .errors import GOOGLE_STATUS, fault_of, write_error
 MALFORMED = ("MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL")
 """Reasons for a call that Google's parser made nothing of."""
 
-_CALL = re.compile(r"Malformed function call:\s*(\S.*[)}])\s*", re.DOTALL)
+_TOLD = "Malformed function call:"
 _REASONS = {"STOP": "stop", "MAX_TOKENS": "length"}
 _FILTERED = (
     *("BLOCKLIST", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION", "IMAGE_SAFETY", "LANGUAGE", "MODEL_ARMOR"),
@@ -42,8 +41,10 @@ def malformed_call(candidate: Mapping[str, Any]) -> str:
     {"finishReason":"MALFORMED_FUNCTION_CALL","finishMessage":"Malformed function call: print(default_api.read(path=\"a\"))"}
     """
     told = candidate.get("finishMessage")
-    found = _CALL.fullmatch(told) if isinstance(told, str) and candidate.get("finishReason") in MALFORMED else None
-    return found[1] if found else ""
+    if not (isinstance(told, str) and told.startswith(_TOLD) and candidate.get("finishReason") in MALFORMED):
+        return ""
+    text = told.removeprefix(_TOLD).strip()
+    return text if text.endswith((")", "}")) else ""
 
 
 def usage_in(chunk: Mapping[str, Any]) -> Usage | None:
