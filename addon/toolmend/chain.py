@@ -144,5 +144,10 @@ def is_body(sse: ServerSentEvent) -> bool:
     return sse.data is None and sse.raw.removeprefix(BOM).lstrip().startswith((b"{", b"["))
 
 
+def is_idle(sse: ServerSentEvent) -> bool:
+    """Whether it says nothing, and keeps the connection alive."""
+    return not is_body(sse) and (sse.data is None or sse.event == b"ping")
+
+
 def _of_body(sse: ServerSentEvent) -> ServerSentEvent:
     return replace(sse, data=sse.raw.removeprefix(BOM).strip())

@@ -82,6 +82,15 @@ def loads(data: bytes) -> Any:
         raise NotJSON(str(error)) from None
 
 
+def is_json(data: bytes) -> bool:
+    """Whether a text is JSON that `loads` reads."""
+    try:
+        loads(data)
+    except NotJSON:
+        return False
+    return True
+
+
 def _has_long_number(data: bytes) -> bool:
     some = data[::_EACH].translate(_DIGITS).find(_SOME_OF_IT) >= 0
     return some and data.translate(_DIGITS).find(_LONG_NUMBER) >= 0

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import json_text
 from .assembly import Answer, assemble
-from .chain import Chain, is_body
+from .chain import Chain, is_idle
 from .config.settings import Settings
 from .events import Event, Finish, Frame, MessageEnd, StreamError
 from .glance import Glance, nothing
@@ -219,7 +219,7 @@ class Pipeline:
         events: list[Event] = []
         try:
             for sse in (*self._decoder.feed(body), *self._decoder.close()):
-                if not is_body(sse) and (sse.data is None or sse.event == b"ping"):
+                if is_idle(sse):
                     self._chain.pass_over(sse)
                     continue
                 events += (event for frame in self._chain.take(sse) for event in frame.events)
@@ -259,7 +259,7 @@ class Pipeline:
             self._go_ahead(sse, given, out)
             return
         if self._writer:
-            if not is_body(sse) and (sse.data is None or sse.event == b"ping"):
+            if is_idle(sse):
                 if len(sse.raw) > MAX_EVENT // 2:  # the first piece of it
                     raise TooLongError
                 self._chain.pass_over(sse)

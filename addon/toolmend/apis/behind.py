@@ -39,14 +39,7 @@ class Behind:
             self._kept += len(sent)
             if not self._body.complete:
                 break
-            found += filter(_is_json, ["".join(self._pieces)])
+            whole = "".join(self._pieces)
+            found += [whole] if json_text.is_json(whole.encode(errors="surrogatepass")) else []
             self._body, self._pieces, self._kept = None, [], 0
         return found
-
-
-def _is_json(text: str) -> bool:
-    try:
-        json_text.loads(text.encode())
-    except (json_text.NotJSON, UnicodeEncodeError):
-        return False
-    return True

@@ -19,7 +19,7 @@ from typing import Any
 
 from .. import json_text
 from ..events import StreamError
-from ..sse import Decoder
+from ..sse import BOM, Decoder
 from ..value import value
 from .error_words import error_in, of_choice, status_in, stream_error, words_of
 from .headers import Headers, request_id, translate_headers
@@ -205,7 +205,7 @@ def error_behind(event: bytes) -> bytes | None:
 
 def last_words(data: bytes) -> StreamError | None:
     """The error that the last thing was that an upstream said before it broke off, in whatever form; None if it was none."""
-    data = data.removeprefix(b"\xef\xbb\xbf")
+    data = data.removeprefix(BOM)
     if data.lstrip().startswith((b"{", b"[")):
         try:
             value = json_text.loads(data)

@@ -41,7 +41,7 @@ class Builder:
         self._read = read
         self._signs = "gemini-3" in model
         self._signed: set[int] = set()  # choices whose first call has its signature
-        self.calls = WholeCalls()
+        self._calls = WholeCalls()
         self._made: set[int] = set()  # choices with a call that was found in the text, or whose name was set right
         self._unknown: set[int] = set()  # choices with a call that names no tool
 
@@ -51,7 +51,7 @@ class Builder:
 
     def belies(self, events: Sequence[Event]) -> bool:
         """Whether a finish reason is not all: a call breaks off with it; or it says of one that was read that it is malformed."""
-        if self.calls.broken_by(events):
+        if self._calls.broken_by(events):
             return True
         read = self._made - self._unknown
         ends = (event for event in events if isinstance(event, Finish) and event.choice in read)
@@ -86,7 +86,7 @@ class Builder:
         """
         chunk = json_text.loads(last)
         response = inner(chunk)
-        by_choice = _by_choice(events, ()) or {choice: [Finish("", choice)] for choice in self.calls.choices}
+        by_choice = _by_choice(events, ()) or {choice: [Finish("", choice)] for choice in self._calls.choices}
         candidates = []
         for choice, some in by_choice.items():
             candidate = self._candidate(None, choice, some)
@@ -129,10 +129,10 @@ class Builder:
                 case TextDelta() | ReasoningDelta():
                     parts.say(event.text, thought=isinstance(event, ReasoningDelta))
                 case Finish():
-                    for broken in self.calls.rest(choice):
+                    for broken in self._calls.rest(choice):
                         parts.say(broken.text)
                 case _:
-                    if call := self.calls.feed(event):
+                    if call := self._calls.feed(event):
                         self._call(parts, call)
         return parts.all()
 

@@ -19,6 +19,7 @@ from ..ids import ids_for
 from ..observing import Observed
 from ..pipeline import Pipeline
 from ..requests import RequestError
+from ..sse import BOM
 from . import Exit, Problem
 from .hints import misset
 
@@ -49,20 +50,12 @@ def cut(body: bytes, how: str) -> Iterator[bytes]:
 def run(pipeline: Pipeline, chunks: Sequence[bytes]) -> Iterator[bytes]:
     """The client's bytes for a response's chunks. A body that is one JSON object is a whole message."""
     body = b"".join(chunks)
-    if body.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{" and _is_json(body):
+    if body.removeprefix(BOM).lstrip()[:1] == b"{" and json_text.is_json(body):
         yield pipeline.message(body)
         return
     for chunk in chunks:
         yield pipeline.feed(chunk)
     yield pipeline.close()
-
-
-def _is_json(body: bytes) -> bool:
-    try:
-        json_text.loads(body)
-    except json_text.NotJSON:
-        return False
-    return True
 
 
 def make(
