@@ -51,19 +51,11 @@ def decoder_for(body: bytes) -> Decoder:
     match body.lstrip()[:1]:
         case b"[":
             return GeminiDecoder()
-        case b"{" if _is_json(body.lstrip().partition(b"\n")[0]):
+        case b"{" if json_text.is_json(body.lstrip().partition(b"\n")[0]):
             return LineDecoder()
         case b"\0":
             return FrameDecoder()
     return sse.Decoder()
-
-
-def _is_json(text: bytes) -> bool:
-    try:
-        json_text.loads(text)
-    except json_text.NotJSON:
-        return False
-    return True
 
 
 def decoder_of(api: str) -> Decoder:

@@ -26,6 +26,7 @@ from ..events import (
     ToolCallStart,
     Usage,
 )
+from ..sse import BOM
 
 MAX = 90
 """Characters of a summary: a line."""
@@ -59,7 +60,7 @@ def _named(api: str, raw: bytes) -> str:
     events = [*decoder.feed(raw), *decoder.close()]
     sse = events[0]
     if sse.data is None:
-        return "comment" if sse.raw.lstrip(b"\xef\xbb\xbf").startswith(b":") else "no data"
+        return "comment" if sse.raw.lstrip(BOM).startswith(b":") else "no data"
     name = sse.event.decode(errors="replace")
     if not sse.data:
         return name or "no data"
