@@ -218,6 +218,7 @@ READ = {  # what is read all the same: the arguments of the calls, and whether t
         "hermes", '<tool_call>\n{"type": "function", "function": {"zone": "a\nb", "name": "get_time"}}\n</tool_call>', ['{"zone": "a\\nb"}'], True,
     ),
     "arguments by another name": ("hermes", '<tool_call>\n{"name": "get_time", "params": {"zone": "UTC"}}\n</tool_call>', ['{"zone": "UTC"}'], True),
+    "arguments by another name that are no JSON": ("hermes", '<tool_call>\n{"name": "get_time", "params": {"zone": Utc}}\n</tool_call>', ["{}"], True),
     "members that are no arguments": ("hermes", '<tool_call>\n{"name": "get_time", "meta": {"at": 1}, "why": "x"}\n</tool_call>', ["{}"], True),
     "arguments beside the name that are no JSON": ("hermes", '<tool_call>\n{"name": "get_time", "zone": UTC}\n</tool_call>', ['{"zone": "UTC"}'], True),
     "arguments, and their like beside them": (

@@ -163,13 +163,14 @@ def test_a_signature_goes_with_what_the_text_became() -> None:
         ({"functionCall": {"name": "functions.get_weather", "args": {"city": "Beijing"}}}, ["tool_call_name"], CALL),
         ({"functionCall": {"name": "unknown", "args": {}}}, [], ("unknown", {})),
         ({"functionCall": {"name": "task"}}, [], ("task", {})),
+        ({"functionCall": {"name": "functions.task"}}, ["tool_call_name"], ("task", {})),
         ({"functionCall": {"name": "task", "args": None}}, [], ("task", None)),
         ({"functionCall": {"name": "task", "args": []}}, ["arguments"], ("task", {})),
         ({"functionCall": {"name": "task", "args": "[1]"}}, [], ("task", "[1]")),
         ({"functionCall": {"name": "get_weather", "args": '```json\n{"city": "Beijing"}\n```'}}, ["arguments"], CALL),
         ({"functionCall": {"name": "task", "args": '{"description": "x"}{}'}}, [], ("task", '{"description": "x"}{}')),
     ],
-    ids=["arguments-as-text", "default-api", "functions", "not-offered", "no-arguments", "null-arguments", "empty-list", "no-object-as-text", "fence", "two"],
+    ids=["arguments-as-text", "default-api", "functions", "not-offered", "no-arguments", "no-arguments-and-functions", "null-arguments", "empty-list", "no-object-as-text", "fence", "two"],
 )
 def test_irregular_calls(part: dict[str, Any], rules: list[str], call: Any) -> None:
     assert mended(gemini_chunks([part]), rules).calls == [call]
@@ -240,6 +241,13 @@ def test_a_call_that_breaks_off(framing: str, tail: str) -> None:
     assert answer.content == 'Look.get_weather {"city": "Bei'
     assert answer.finish == (["MAX_TOKENS"] if tail != "drop" else [])
     assert answer.faults == []
+
+
+@pytest.mark.parametrize("framing", FRAMINGS)
+def test_a_call_that_breaks_off_where_nothing_but_a_reason_comes(framing: str) -> None:
+    [chunk] = gemini_chunks([BROKEN], finish=None)
+    answer = mended([chunk, {**chunk, "candidates": [{"index": 0, "finishReason": "MAX_TOKENS"}]}], ["kimi_k2"], framing)
+    assert (answer.said, answer.finish, answer.faults) == (('Look.get_weather {"city": "Bei', "", []), ["MAX_TOKENS"], [])
 
 
 @pytest.mark.parametrize("framing", FRAMINGS)
@@ -323,9 +331,10 @@ SLOW = b'{"error": {"code": 503, "message": "slow", "status": "UNAVAILABLE"}}'
         (lambda lines: b"\n\n".join(b"data: " + line for line in lines) + b"\n", "event_form"),
         (lambda lines: b": hm\n\n" + b"".join(b"data: %s\n\n: hm\n\n" % line for line in lines), "keep_alive"),
         (lambda lines: b"".join(b"data: %s\n\n: hm\n\n\n\n: hm\n\n" % line for line in lines), "keep_alive"),
+        (lambda lines: b"".join(b"data: %s\n\nevent: ping\ndata:\n\n" % line for line in lines), "event_form"),
         (lambda lines: b"retry: 3000\n\n" + b"".join(b"data: %s\n\n" % line for line in lines), "keep_alive"),
     ],
-    ids=["done", "no-blank", "name", "id", "comment-beside", "list", "twice", "no-blank-lines", "lines", "bom", "not-ended", "half-ended", "comments", "comments-and-blank-lines", "retry"],
+    ids=["done", "no-blank", "name", "id", "comment-beside", "list", "twice", "no-blank-lines", "lines", "bom", "not-ended", "half-ended", "comments", "comments-and-blank-lines", "name-and-nothing", "retry"],
 )
 def test_events_that_googles_sdks_do_not_read(form: Callable[[list[bytes]], bytes], rule: str) -> None:
     """They know `data: `, a line and a blank line; the JSON in it stays as it came."""

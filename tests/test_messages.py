@@ -92,7 +92,8 @@ class Loop:
         for at, transformer in enumerate(self._transformers):
             frames = [*frames, *self._through(transformer.close(), at + 1)]
         events = tuple(event for each in frames for event in each.events)
-        return self._codec.encode_message(Frame(frame.sse, events, any(each.touched for each in frames)))
+        touched = any(each.touched for each in frames)
+        return self._codec.encode_message(Frame(frame.sse, events, touched)) if touched else body
 
     def _take(self, found: Sequence[ServerSentEvent]) -> bytes:
         return b"".join(self._codec.encode(out) for each in found for out in self._through([self._decode(each)], 0))
@@ -614,6 +615,14 @@ def test_the_arguments_of_a_call_without_a_name_are_held_up_to_a_bound(monkeypat
     events, rules = decoded(sse(messages(tool("t0", "", '{"city"', ': "B', 'onn"}'))))
     assert [event.text for event in events if isinstance(event, TextDelta)] == ['{"city": "B', 'onn"}']
     assert set(rules) == {"tool_call_name", "hold_limit"}
+
+
+def test_long_arguments_are_remembered_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To know them if they are said again; they are told all the same."""
+    monkeypatch.setattr(messages_content, "MAX_KEPT", 9)
+    events, rules = decoded(sse(messages(tool("t0", "f", '{"city"', ': "B', "on", 'n"}'))))
+    assert [event.arguments for event in events if isinstance(event, ToolCallDelta)] == ['{"city"', ': "B', "on", 'n"}']
+    assert rules == []
 
 
 def test_redacted_thinking_of_nothing_is_none() -> None:

@@ -250,6 +250,21 @@ def test_a_call_that_breaks_off_in_a_whole_answer(done: bool) -> None:
     assert json.loads(pipeline().message(body))["message"]["content"] == 'Look.get_weather {"city": "Bei'
 
 
+@pytest.mark.parametrize("line", [b'{"a": 1}{"b', b'{"a": 1}{"b" :}', b'{"a": 1} {"b": 1}]'])
+def test_a_line_that_begins_with_an_object_and_is_none(line: bytes) -> None:
+    for body in (line, ended([line, *ollama_lines(["Hi"]).splitlines()])):
+        assert play(pipeline, [body]) == body
+
+
+def test_what_is_held_comes_on_a_line_of_its_own() -> None:
+    """Behind a last line that was not ended, and is none of ours."""
+    body = ollama_lines([BROKEN]).splitlines(keepends=True)[0] + b'{"x": 1}'
+    for chunks in WAYS(body):
+        *_, line, last = play(pipeline, chunks).splitlines()
+        assert line == b'{"x": 1}'
+        assert json.loads(last)["message"]["content"] == 'get_weather {"city": "Bei'
+
+
 def test_a_line_of_many_objects_is_read_in_no_time() -> None:
     count = 100_000
     assert len(LineDecoder().feed(b"{}" * count + b"\n")) == count
@@ -350,6 +365,7 @@ def test_a_line_that_is_too_long_passes_unread(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("toolmend.apis.ollama_lines.MAX_EVENT", 100)
     body = b'{"a": "' + b"x" * 500 + b'"}\n{"b": 1}\n'
     for pieces in cuts(body, splits=40):
+        assert play(pipeline, pieces) == body
         decoder = LineDecoder()
         events = [event for piece in pieces for event in decoder.feed(piece)] + decoder.close()
         assert b"".join(event.raw for event in events) == body

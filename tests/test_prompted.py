@@ -372,6 +372,12 @@ def test_there_and_back(client: str) -> None:
         assert len({call.id for call in message.calls.values() if re.search("_[0-9a-f]{12}7[0-9a-f]{19}$", call.id)}) == 2
 
 
+def test_who_speaks_keeps_the_name() -> None:
+    said = [{"role": role, "name": name, "content": name} for role, name in (("user", "Ann"), ("assistant", "Bob"), ("user", "Eve"))]
+    translated = translate({"model": "m", **ASK["chat"], "messages": said}, client="chat", upstream="chat", template=DEFAULT)
+    assert translated.request["messages"][1:] == said
+
+
 def test_earlier_calls_are_in_the_form_that_is_read() -> None:
     """A model that copies what it finds in the conversation writes calls."""
     turn = prompted(Conversation(turns=(assistant(ToolUse("a", "read_file", '{"path": "a.md"}'), ToolUse("b", "get_time", "")),))).turns[0]

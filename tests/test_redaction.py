@@ -13,7 +13,7 @@ from token_shapes import masked
 from toolmend import redaction
 from toolmend.json_text import MANY, SMALL
 from toolmend.recordings.exchange import Exchange
-from toolmend.redaction import BLOCK, KEPT_HEADERS, MAX_NAMED, MAX_SECRET, MAX_SECRETS, REDACTED, Redactor, secrets_of
+from toolmend.redaction import BLOCK, KEPT_HEADERS, MAX_NAMED, MAX_SECRET, MAX_SECRETS, REDACTED, Redactor, keyless, secrets_of
 
 BODY = "Ab9Cd8Ef7Gh6Ij5Kl4Mn3Op2Qr1St0Uv9Wx8Yz7"
 
@@ -390,6 +390,11 @@ def test_texts_without_a_key_are_remembered_up_to_a_bound(monkeypatch: pytest.Mo
         assert Redactor(()).text(f"text {number}") == f"text {number}"
         assert Redactor(()).text(f"text {number} {key}") == f"text {number} {REDACTED}"
         assert 0 < len(known) <= 3
+
+
+def test_words_of_others_have_no_keys_and_no_credentials() -> None:
+    words = f"no route to https://ann:secret-word@llm.example.com/v1?key={BODY}, which has sk-{BODY}"
+    assert keyless(words) == f"no route to https://{REDACTED}@llm.example.com/v1?key={REDACTED} which has {REDACTED}"
 
 
 def test_long_names_are_not_kept() -> None:

@@ -60,6 +60,7 @@ def broken(tmp_path: Path) -> Path:
     ("file", "content"),
     [
         *(("meta.json", "{"), ("upstream.idx", '{"off": 1}'), ("upstream.idx", '{"off": 0,\n{}'), ("request.json", "[")),
+        *(("upstream.idx", '{"off": 0, "len": 1.5, "t_ms": 0}'), ("upstream.idx", '{"off": 0, "len": 1, "t_ms": 1e300}')),
         *(("meta.json", "[]"), ("meta.json", "{}"), ("request.json", "[1]"), ("request.json", "[" * 100_000)),
     ],
 )

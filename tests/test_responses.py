@@ -18,6 +18,7 @@ from toolmend.apis import responses, responses_read
 from toolmend.apis.codec import Reply
 from toolmend.apis.responses import Responses
 from toolmend.apis.responses_known import Unclaimed
+from toolmend.config.off import Off
 from toolmend.config.settings import Settings
 from toolmend.events import Event, Finish, MessageEnd, StreamError, Usage
 from toolmend.fold import Message, fold
@@ -689,6 +690,22 @@ def test_odd_arguments_are_mended_wherever_they_are_told(name: str, told: str) -
     assert [(each.id, each.name, each.value) for each in answer.calls] == [("call_1", "task", value)]
 
 
+def test_arguments_twice_in_a_call_whose_name_comes_last() -> None:
+    """The second are another call, which begins when the first has its name."""
+    late = call(1, ['{"city": 1}', '{"city": 2}'])
+    del late[0]["item"]["name"]
+    told = judged(mended(body_of(turn(message(0, ["Hi"]), late))))
+    assert [(each.name, each.value) for each in told.calls] == [("task", {"city": 1}), ("task", {"city": 2})]
+
+
+def test_a_state_without_a_response_that_is_let_be_is_no_hindrance() -> None:
+    bare = {"type": "response.in_progress"}
+    events = turn(message(0, LEAK))
+    body = body_of([events[0], *({**event, "sequence_number": at} for at, event in enumerate([bare, *events[2:]], 1))])
+    settings = Settings(off=Off(rules=frozenset({"response_fields"})))
+    assert read(mended(body, lambda: pipeline(settings=settings))).calls == [GET]
+
+
 def test_a_policy_that_ends_the_answer_writes_its_end() -> None:
     body = mended(body_of(turn(message(0, [*LEAK, " and much", " more"]))), lambda: pipeline(settings=Settings(policy="first"), let_go=True))
     told = judged(body)
@@ -728,7 +745,6 @@ def test_a_whole_response_is_read() -> None:
     told = fold(frame.events)
     assert (told.text, told.reasoning, calls_of(told)) == ("a", "Hm", [("call_2", *GOOD[1:])])
     assert (told.finish, told.usage, told.ended) == (Finish("tool_calls"), Usage(10, 5, 4, 1, 2), False)
-    assert codec.encode_message(frame) is body
     assert pipeline().message(body) is body
 
 
@@ -753,6 +769,11 @@ def test_a_whole_response_is_mended() -> None:
     assert [wire.get("phase") for wire in response["output"]][1:6:2] == ["commentary", "commentary", "final_answer"]
     assert response["output_text"] == "Look:  soEnd."
     assert out.startswith(body.partition(b'"output"')[0])
+
+
+def test_a_whole_response_without_an_output_is_mended() -> None:
+    out = json.loads(pipeline().message(json.dumps({**DONE, "output": None, "usage": {"input_tokens": 1}}).encode()))
+    assert (out["output"], out["usage"]["total_tokens"]) == ([], 1)
 
 
 def test_whole_reasoning_is_mended() -> None:

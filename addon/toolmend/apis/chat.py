@@ -122,10 +122,8 @@ class Chat:
         return b""
 
     def encode_message(self, frame: Frame) -> bytes:
-        """A frame that `decode_message` made → the body."""
+        """A frame that `decode_message` made, and that was touched → the body."""
         assert frame.sse is not None
-        if not frame.touched:
-            return frame.sse.raw
         return self._write(frame.sse.raw, frame, "message").encode()
 
     def _write(self, data: bytes, frame: Frame, key: str) -> str:

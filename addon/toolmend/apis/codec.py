@@ -68,7 +68,7 @@ class Codec(Protocol):
         """What `encode` has not given yet, once nothing more comes."""
 
     def encode_message(self, frame: Frame) -> bytes:
-        """A frame that `decode_message` made → the body."""
+        """A frame that `decode_message` made, and that was touched → the body."""
 
 
 class Flowing(Protocol):

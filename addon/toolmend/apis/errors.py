@@ -232,6 +232,4 @@ def _error(value: Mapping[str, Any]) -> Any:
 
 def _status(code: Any, type_: Any, message: str) -> int:
     """The status of an error that came with none: behind a status 200."""
-    if re.fullmatch(r"[45]\d\d", str(code)):
-        return int(code)
     return status_of(error_type(0, type_ if isinstance(type_, str) else "", f"{code} {message}"))

@@ -130,10 +130,8 @@ class Gemini:
         return self._behind(())
 
     def encode_message(self, frame: Frame) -> bytes:
-        """A frame that `decode_message` made → the body."""
+        """A frame that `decode_message` made, and that was touched → the body."""
         assert frame.sse is not None
-        if not (frame.touched or self._builder.belies(frame.events)):
-            return frame.sse.raw
         return self._builder.chunk(frame.sse.raw, frame.events + self._ends(), whole=True)
 
     def _ends(self) -> tuple[Finish, ...]:

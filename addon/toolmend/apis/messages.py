@@ -175,9 +175,9 @@ class Messages:
         return self._encoder.held()
 
     def encode_message(self, frame: Frame) -> bytes:
-        """A frame that `decode_message` made → the body."""
+        """A frame that `decode_message` made, and that was touched → the body."""
         assert frame.sse is not None
-        return rewrite_message(frame.sse.raw, frame.events) if frame.touched else frame.sse.raw
+        return rewrite_message(frame.sse.raw, frame.events)
 
     def _start(self, data: Mapping[str, Any], events: list[Event]) -> None:
         """A message_start; without data, one that did not come."""

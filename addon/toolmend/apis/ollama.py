@@ -106,13 +106,10 @@ class Ollama:
         return self._more(())
 
     def encode_message(self, frame: Frame) -> bytes:
-        """A frame that `decode_message` made → the body."""
-        sse = frame.sse
+        """A frame that `decode_message` made, and that was touched → the body."""
+        sse, events = frame.sse, frame.events
         assert isinstance(sse, Bent)
-        if not frame.touched:
-            return sse.raw
         assert sse.data
-        events = frame.events
         return sse.data if sse.told == events else self._builder.chunk(sse.data, (*events, Finish("")), whole=True)
 
     def _more(self, events: tuple[Event, ...]) -> bytes:

@@ -114,10 +114,8 @@ class Responses:
         return b"".join([sse.raw for sse, _ in held]) + self._mending.take()
 
     def encode_message(self, frame: Frame) -> bytes:
-        """A frame that `decode_message` made → the body."""
+        """A frame that `decode_message` made, and that was touched → the body."""
         assert frame.sse is not None
-        if not frame.touched:
-            return frame.sse.raw
         body = frame.sse.raw.decode()
         response = json_text.loads(frame.sse.raw)
         mending = Mending(self._reply)

@@ -123,21 +123,20 @@ def _text(text: str) -> Entry:
 
 def replayed(thoughts: Sequence[Thinking], quirks: Quirks, notes: list[str]) -> Entry:
     """The reasoning of an earlier turn, where the upstream wants it."""
-    text = "".join(thought.text for thought in thoughts)
-    if thoughts and not quirks.replay:
+    if not quirks.replay:
         tell(notes, "Reasoning of earlier turns is left out: this upstream takes none")
-    elif quirks.replay == "details":
+        return {}
+    text = "".join(thought.text for thought in thoughts)
+    if quirks.replay == "details":
         said: Entry = {"reasoning": text} if text else {}
         details = [entry for index, thought in enumerate(thoughts) for entry in _details(thought, index, notes)]
         return {**said, "reasoning_details": details} if details else said
-    elif thoughts:
-        kinds = [thought.seal.kind if thought.seal else "" for thought in thoughts]
-        if "redacted" in kinds or "encrypted" in kinds or not text:
-            tell(notes, "Encrypted reasoning of earlier turns is left out: this upstream did not make it")
-        given = [thought for thought, kind in zip(thoughts, kinds, strict=True) if kind == "details" and quirks.details]
-        details = [entry for index, thought in enumerate(given) for entry in _details(thought, index, notes)]
-        return ({quirks.replay: text} if text else {}) | ({"reasoning_details": details} if details else {})
-    return {}
+    kinds = [thought.seal.kind if thought.seal else "" for thought in thoughts]
+    if "redacted" in kinds or "encrypted" in kinds or not text:
+        tell(notes, "Encrypted reasoning of earlier turns is left out: this upstream did not make it")
+    given = [thought for thought, kind in zip(thoughts, kinds, strict=True) if kind == "details" and quirks.details]
+    details = [entry for index, thought in enumerate(given) for entry in _details(thought, index, notes)]
+    return ({quirks.replay: text} if text else {}) | ({"reasoning_details": details} if details else {})
 
 
 def _details(thought: Thinking, index: int, notes: list[str]) -> list[Mapping[str, Any]]:
