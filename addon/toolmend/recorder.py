@@ -199,7 +199,7 @@ class Recorder:
 
     def _take(self, folder: Folder, run: Run) -> Iterator[None]:
         run.waits = False
-        chunks = [run.chunks.popleft() for _ in range(len(run.chunks))]
+        chunks = deque(run.chunks.popleft() for _ in range(len(run.chunks)))
         self._taken += sum(chunk[-1] + OVERHEAD for chunk in chunks)
         return folder.passed(chunks)
 
@@ -341,7 +341,7 @@ class Recording:
             size = len(received) if sent is received else len(received) + len(sent)
             chunk = received, time.monotonic(), sent, size
             if not self._recorder.add(self._folder, self._run, chunk):
-                self._put(partial(self._folder.passed, [chunk]), size)
+                self._put(partial(self._folder.passed, deque([chunk])), size)
 
     def cut(self) -> None:
         """Bytes are missing from here on, so it stays "partial", however it ends."""

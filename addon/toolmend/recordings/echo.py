@@ -131,13 +131,13 @@ class EchoMask:
         end = 1 + max(data.rfind(b"\n"), data.rfind(b"\r"))
         if end == len(data) and not self._line:
             return self._lines(data)
-        self._line += data
-        if end:
-            end += len(self._line) - len(data)
-        elif self._overlong or len(self._line) > MAX_EVENT:
-            self._overlong, end = True, len(self._line)
-        lines = bytes(self._line[:end])
-        del self._line[:end]
+        if not end:
+            if not self._overlong and len(self._line) + len(data) <= MAX_EVENT:
+                self._line += data
+                return b""
+            self._overlong, end = True, len(data)
+        lines = b"".join((self._line, memoryview(data)[:end]))
+        self._line = bytearray(data[end:])
         return self._lines(lines)
 
     def close(self) -> bytes:

@@ -12,7 +12,7 @@ Between two writes no file is open: streams take no descriptors from the proxy, 
 import hashlib
 import os
 import re
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import suppress
 from copy import deepcopy
 from datetime import datetime
@@ -29,6 +29,8 @@ from .echo_frames import FrameMask, mask_of
 from .message_json import reading
 
 if TYPE_CHECKING:
+    from collections import deque
+
     from .exchange import Chunk, Exchange
 
 FORMAT = 1
@@ -143,12 +145,13 @@ class Folder:
         else:
             _create(self.path / name, redacted)
 
-    def passed(self, chunks: "Iterable[Chunk]") -> Iterator[None]:
-        """Chunks in a row; in steps, where there is much to write."""
+    def passed(self, chunks: "deque[Chunk]") -> Iterator[None]:
+        """Chunks in a row, each of which it lets go; in steps, where there is much to write."""
         if self.broken:
             return
         upstream, client, index = self._bodies["upstream"], self._bodies["client"], self._bodies.get("index")
-        for received, when, sent, size in chunks:
+        while chunks:
+            received, when, sent, size = chunks.popleft()
             if self._alike:
                 self._compare(received, sent)
             if received:
