@@ -143,13 +143,14 @@ def fault_of(status: int, body: bytes) -> Fault:
     error: Any = (_error(value) if isinstance(value, dict) else None) or value
     message = words_of(error)
     of = error if isinstance(error, Mapping) else {}
-    code, type_, param = of.get("code"), of.get("type") or of.get("status"), of.get("param")
-    if status < 400:
-        status = status_in(error, value) or _status(code, type_, message)
+    code, kind, param = of.get("code"), of.get("type") or of.get("status"), of.get("param")
+    type_ = kind if isinstance(kind, str) else ""
+    if status < 400:  # it came as if it were an answer
+        status = status_in(error, value) or status_of(error_type(0, type_, f"{code} {message}"))
     return Fault(
         status,
         message[:MAX_TEXT],
-        type_ if isinstance(type_, str) else "",
+        type_,
         code if isinstance(code, str) else "",
         param if isinstance(param, str) else None,
     )
@@ -228,8 +229,3 @@ def _plain(data: bytes) -> str:
 def _error(value: Mapping[str, Any]) -> Any:
     """The part of a body that tells the error; None if there is none."""
     return error_in(value) or (value if isinstance(value.get("message"), str) and not value.get("choices") else None)
-
-
-def _status(code: Any, type_: Any, message: str) -> int:
-    """The status of an error that came with none: behind a status 200."""
-    return status_of(error_type(0, type_ if isinstance(type_, str) else "", f"{code} {message}"))
