@@ -85,8 +85,8 @@ def wait_for(true: Callable[[], bool]) -> None:
 
 
 def all_done(recorder: Recorder) -> None:
-    """Until the writer thread has done all that it was given."""
-    wait_for(lambda: recorder._put == recorder._done and not recorder._ends)
+    """Until the writer thread has done all that it was given, and the disk has it."""
+    wait_for(lambda: recorder._put == recorder._done and not recorder._ends and not recorder._settling.queue.unfinished_tasks)
 
 
 @pytest.fixture
@@ -676,6 +676,8 @@ def test_old_ones_go_when_a_recording_is_finished(tmp_path: Path, log: list[str]
     all_done(recorder)
     assert files(open_.folder)["upstream.sse"] == event("a") + event("b")
     open_.finish("complete")
+    all_done(recorder)
+    recorder.start(EXCHANGE)
     wait_for(lambda: not open_.folder.exists())
     recorder.close()
     assert log == []
@@ -818,6 +820,51 @@ def test_a_disk_that_hangs_costs_data_and_not_memory(tmp_path: Path) -> None:
     assert fit - 1 <= len(found["upstream.sse"]) // len(chunk) <= fit + 1
     assert meta(late.folder)["state"] == "complete"  # it was small enough
     assert log[1:] == [f"recording incomplete: the disk did not keep up: {recording.folder}"]
+
+
+def test_a_disk_that_takes_long_to_keep_one_does_not_keep_others_waiting(
+    recorder: Recorder, log: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A gigabyte takes it seconds: what flows meanwhile is written, and what ends meanwhile is finished behind it."""
+    syncing, go_on = threading.Event(), threading.Event()
+    fsync = os.fsync
+
+    def slow(number: int) -> None:
+        syncing.set()
+        go_on.wait()
+        fsync(number)
+
+    monkeypatch.setattr("toolmend.recordings.folder.os.fsync", slow)
+    other, long = recorder.start(EXCHANGE), record(recorder)
+    syncing.wait()
+    for text in ("one", "two", "three"):
+        other.passed(event(text), event(text))
+        wait_for(lambda: recorder._put == recorder._done)
+        assert files(other.folder)["upstream.sse"].endswith(event(text))
+    other.finish("complete")
+    wait_for(lambda: recorder._put == recorder._done and not recorder._ends)
+    assert [meta(each.folder)["state"] for each in (long, other)] == ["partial", "partial"]
+    go_on.set()
+    all_done(recorder)
+    assert [meta(each.folder)["state"] for each in (long, other)] == ["complete", "complete"]
+    assert [sorted(each.folder.glob("*.new")) for each in (long, other)] == [[], []]
+    assert log == []
+
+
+def test_a_disk_that_cannot_keep_it(recorder: Recorder, log: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was not kept never says that it is whole."""
+
+    def fail(_: int) -> None:
+        raise OSError(5, "Input/output error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("toolmend.recordings.folder.os.fsync", fail)
+        lost = [record(recorder), record(recorder)]
+        all_done(recorder)
+    kept = record(recorder)
+    recorder.close()
+    assert [meta(each.folder)["state"] for each in (*lost, kept)] == ["partial", "partial", "complete"]
+    assert log == [f"recording incomplete: Input/output error: {lost[0].folder}"]
 
 
 def test_a_long_one_that_ends_does_not_keep_others_waiting(recorder: Recorder, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -1011,10 +1058,14 @@ def test_the_event_loop_goes_ahead_between_two_steps(
 def test_no_two_files_are_written_in_one_step(recorder: Recorder, monkeypatch: pytest.MonkeyPatch) -> None:
     """Forty streams that begin or end at once would hold up all that flow."""
     happened: list[str] = []
+    kept: list[str] = []
     opened = folder_module._open
 
     def opening(path: Path, mode: str) -> IO[bytes]:
-        happened.append(f"{mode} {path.name}")
+        if threading.current_thread() is recorder._thread:
+            happened.append(f"{mode} {path.name}")
+        else:
+            kept.append(path.name)
         return opened(path, mode)
 
     monkeypatch.setattr(folder_module, "_open", opening)
@@ -1028,9 +1079,10 @@ def test_no_two_files_are_written_in_one_step(recorder: Recorder, monkeypatch: p
     assert files_opened == [
         *("xb meta.json.new", "xb request.json", "xb upstream_request.json"),
         *("xb upstream.sse", "xb client.sse", "xb upstream.idx", "xb client_messages.jsonl"),
-        *(f"r+b {name}" for name in ("upstream.sse", "client.sse", "upstream.idx", "client_messages.jsonl") * 2),
+        *(f"r+b {name}" for name in ("upstream.sse", "client.sse", "upstream.idx", "client_messages.jsonl")),
         *("rb client.sse", "xb message.json", "xb meta.json.new"),
     ]
+    assert set(kept) == {"meta.json.new", *(path.name for path in recording.folder.iterdir())}
     assert [pair for pair in itertools.pairwise(happened) if "turn" not in pair] == []
 
 
@@ -1200,6 +1252,27 @@ print(files(recording.folder)["upstream.sse"] == event("a") + event("b"), *log, 
 """,
     )
     assert said == ["True", "recording waits: can't start new thread"]
+
+
+def test_no_second_thread(tmp_path: Path) -> None:
+    """Then the writer thread waits for the disk itself."""
+    said = child(
+        tmp_path,
+        """
+recording = recorder.start(EXCHANGE)
+recording.passed(event("a"), b"")
+all_done(recorder)
+size = threading.stack_size(1 << 46)
+recording.finish("complete")
+all_done(recorder)
+threading.stack_size(size)
+print(meta(recording.folder)["state"], *log)
+second = record(recorder)
+recorder.close()
+print(meta(second.folder)["state"], *log)
+""",
+    )
+    assert said == ["complete", "complete"]
 
 
 KILLED = """

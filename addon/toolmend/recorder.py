@@ -7,7 +7,7 @@
     recorder.close()                                   at shutdown
 
 Rule of this file: traffic neither waits for the disk nor fails with it. The event loop only puts on a queue; ONE thread
-per recorder does the rest. Whatever goes wrong there costs one recording, and is said once.
+per recorder does the rest, and another waits for the disk. Whatever goes wrong there costs one recording, and is said once.
 """
 
 import re
@@ -27,6 +27,7 @@ from .recordings.exchange import Chunk, Exchange
 from .recordings.folder import Folder, Words
 from .recordings.pruning import Sweeper
 from .recordings.retention import Keep
+from .recordings.settling import Settling
 
 if TYPE_CHECKING:
     from .recordings.spool import Spool
@@ -100,7 +101,7 @@ class Run:
 class Recorder:
     """Records below `root`, which is made when it is needed.
 
-    `log` gets sentences, and `lost` why a recording is incomplete, for each that is; both from the writer thread. `keep` says
+    `log` gets sentences, and `lost` why a recording is incomplete, for each that is; both from another thread. `keep` says
     what stays of the finished ones; it may be set anew at any time. `spool` gets each that is finished, if `root` is one's. All
     but the writer thread's own work is called by one thread, the event loop's.
     """
@@ -118,6 +119,7 @@ class Recorder:
         self._sweeper = Sweeper(root, log)
         self._queue: SimpleQueue[Step | None] = SimpleQueue()
         self._ends: deque[tuple[Folder, Iterator[None], Act]] = deque()  # what is left of each, and its last step
+        self._settling = Settling(self._settle)
         self._hurry = threading.Event()  # something is to be written at once
         self._enough = PRESSING  # bytes that wait, as of which that is so
         self._thread: threading.Thread | None = None
@@ -225,6 +227,7 @@ class Recorder:
                 self._ends.append((folder, folder.end(), partial(folder.seal, "partial", error="the proxy was shut down")))
         while self._ends:
             self._end_one()
+        self._settling.close()
 
     def _sweep(self, mine: Collection[Path], share: float) -> None:
         until = time.monotonic() + share
@@ -284,8 +287,7 @@ class Recorder:
         self._attempt(folder, go_on)
         if not more:
             self._attempt(folder, seal)
-            if self._spool:
-                self._spool.put(folder.path)
+            self._settling.put(folder)
         self._ends.popleft()
         if more:
             self._ends.insert(AT_ONCE - 1, (folder, rest, seal))
@@ -296,16 +298,27 @@ class Recorder:
             for _ in act() or ():
                 self._give_way()
         except Exception as error:
-            # an error that is not the system's may quote what it failed on, so only its kind is told
-            reason = (error.strerror or str(error)) if isinstance(error, OSError) else type(error).__name__
-            if not folder.broken:
-                folder.broken = f"recording incomplete: {reason}"
-                self._lost(reason)
-            self._say(reason, f"recording incomplete: {reason}: {folder.path}")
-        else:
-            if folder.finished and not folder.broken:
-                self._said.clear()
+            self._failed(folder, error)
         self._give_way()
+
+    def _settle(self, folder: Folder) -> None:
+        try:
+            folder.settle()
+        except Exception as error:
+            self._failed(folder, error)
+        else:
+            if not folder.broken:
+                self._said.clear()
+        if self._spool:
+            self._spool.put(folder.path)
+
+    def _failed(self, folder: Folder, error: Exception) -> None:
+        # an error that is not the system's may quote what it failed on, so only its kind is told
+        reason = (error.strerror or str(error)) if isinstance(error, OSError) else type(error).__name__
+        if not folder.broken:
+            folder.broken = f"recording incomplete: {reason}"
+            self._lost(reason)
+        self._say(reason, f"recording incomplete: {reason}: {folder.path}")
 
     def _give_way(self) -> None:
         worked = time.thread_time() - self._turn  # a disk that is slow keeps nobody waiting

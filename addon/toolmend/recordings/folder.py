@@ -4,6 +4,7 @@
     [client_messages.jsonl]: what a client said on a socket beside its request, each {"t_ms": since that, "message": …}
 
 Rule of this file: every method is a step of the recorder's writer thread, and may raise; what it raises costs this recording.
+But `settle` is for a thread that may wait for the disk (settling.py).
 
 A folder says "partial" from its first moment until it is finished, so what a crash leaves is known for what it is.
 Between two writes no file is open: streams take no descriptors from the proxy, and a folder that is gone is noticed.
@@ -122,6 +123,7 @@ class Folder:
         }
         yield
         yield from self._write_meta()
+        self._tell()
         yield
         self._request("request.json", exchange.request)
         if exchange.upstream_request not in (None, exchange.request):
@@ -205,7 +207,7 @@ class Folder:
             if not (self._alike and side == "client"):  # it stands behind "upstream", whose bytes are its own
                 masked = body.masked(len(self._owed) if side == "upstream" else 0, last=last)
                 yield
-            body.write(*masked, last=last)
+            body.write(*masked)
             yield
 
     def lose(self) -> None:
@@ -245,10 +247,10 @@ class Folder:
             if message is not None:
                 self._whole = message["ended"]
                 yield
-                _create(self.path / "message.json", self._json(message), durable=True)
+                _create(self.path / "message.json", self._json(message))
 
     def seal(self, state: str, rules: Sequence[str] = (), ids: Sequence[str] = (), **words: Unpack[Words]) -> Iterator[None]:
-        """The last words, in steps."""
+        """The last words, in steps. They hold from `settle` on."""
         end, fault = words.get("end"), words.get("fault")
         self.finished = True
         self._bodies.clear()
@@ -259,17 +261,28 @@ class Folder:
             self._meta["error"] = "; ".join(filter(None, (end, words.get("error"), self.broken))) or None
             self._meta |= {"rules": rules, "ids": ids} | ({"fault": fault} if fault else {})
             self._meta |= {"unreadable": True} if words.get("unreadable") else {}
-            yield from self._write_meta(durable=True)
+            yield from self._write_meta()
 
-    def _write_meta(self, *, durable: bool = False) -> Iterator[None]:
+    def settle(self) -> None:
+        """Has the disk keep all of it, and then lets it say that it is finished."""
+        new = self.path / META[1]
+        if new.exists():
+            for path in (new,) if self.broken else self.path.iterdir():
+                with _open(path, "r+b") as file:
+                    os.fsync(file.fileno())
+            self._tell()
+
+    def _write_meta(self) -> Iterator[None]:
         new, text = self.path / META[1], self._json(self._meta)
         yield
         try:
-            _create(new, text, durable=durable)
-            new.replace(self.path / META[0])
+            _create(new, text)
         except OSError:
             new.unlink(missing_ok=True)
             raise
+
+    def _tell(self) -> None:
+        (self.path / META[1]).replace(self.path / META[0])
 
     def _json(self, value: Any) -> bytes:
         return json_text.lines(self._redactor.value(value))
@@ -298,8 +311,8 @@ class _Body:
         restored, self.mask.restored = self.mask.restored, []
         return data, restored
 
-    def write(self, data: bytes, restored: list[tuple[int, bytes]], *, last: bool = False) -> None:
-        if not (data or restored or last):
+    def write(self, data: bytes, restored: list[tuple[int, bytes]]) -> None:
+        if not (data or restored):
             return
         with _open(self.path, "r+b") as file:
             if file.seek(0, os.SEEK_END) != self._size:
@@ -309,9 +322,6 @@ class _Body:
             for offset, piece in restored:
                 file.seek(offset)
                 file.write(piece)
-            if last:
-                file.flush()
-                os.fsync(file.fileno())
 
 
 def _all(steps: Iterator[None]) -> None:
@@ -339,14 +349,11 @@ def _open(path: Path, mode: str) -> IO[bytes]:
     return open(path, mode, opener=lambda name, flags: os.open(name, flags | NO_FOLLOW, 0o600))
 
 
-def _create(path: Path, data: bytes = b"", *, durable: bool = False) -> None:
+def _create(path: Path, data: bytes = b"") -> None:
     """A new file; nothing may stand in its place."""
     with _open(path, "xb") as file:
         path.chmod(0o600)
         file.write(data)
-        if durable:
-            file.flush()
-            os.fsync(file.fileno())
 
 
 def _sha256(path: Path) -> Generator[None, None, str]:
