@@ -822,6 +822,27 @@ def test_a_disk_that_hangs_costs_data_and_not_memory(tmp_path: Path) -> None:
     assert log[1:] == [f"recording incomplete: the disk did not keep up: {recording.folder}"]
 
 
+def test_who_does_not_wait_for_the_end(recorder: Recorder) -> None:
+    """A reload, say, while streams flow: what is open is finished behind it."""
+    ending, go_on = threading.Event(), threading.Event()
+    ended, open_ = recorder.start(EXCHANGE), recorder.start(EXCHANGE)
+    folder_end = ended._folder.end
+
+    def end() -> Iterator[None]:
+        ending.set()
+        go_on.wait()
+        yield from folder_end()
+
+    ended._folder.end = end  # type: ignore[method-assign]
+    ended.finish("complete")
+    ending.wait()
+    recorder.close(timeout=0)
+    assert meta(ended.folder)["state"] == "partial"
+    go_on.set()
+    wait_for(lambda: meta(ended.folder)["state"] == "complete" and bool(meta(open_.folder)["error"]))
+    assert meta(open_.folder)["error"] == "the proxy was shut down"
+
+
 def test_a_disk_that_takes_long_to_keep_one_does_not_keep_others_waiting(
     recorder: Recorder, log: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -1026,11 +1047,11 @@ def test_how_much_has_to_come_until_the_thread_waits_for_no_more_and_until_it_re
         assert enough < waited < enough + 2 * len(piece)
 
 
-@pytest.mark.parametrize(("hurry", "closed"), [(False, False), (True, False), (False, True)])
+@pytest.mark.parametrize(("hurry", "waited_for"), [(False, None), (True, None), (False, 0), (False, 5.0)])
 def test_the_event_loop_goes_ahead_between_two_steps(
-    tmp_path: Path, log: list[str], monkeypatch: pytest.MonkeyPatch, hurry: bool, closed: bool
+    tmp_path: Path, log: list[str], monkeypatch: pytest.MonkeyPatch, hurry: bool, waited_for: float | None
 ) -> None:
-    """For several times as long as one took; for a moment where something is to be written at once."""
+    """For several times as long as one took; for a moment where something is to be written at once. Not if it waits itself."""
     now, happened = 0.0, list[str]()
 
     class Hurry(threading.Event):
@@ -1047,11 +1068,11 @@ def test_the_event_loop_goes_ahead_between_two_steps(
     recorder._hurry = Hurry()
     monkeypatch.setattr("toolmend.recorder.time.thread_time", lambda: now)
     monkeypatch.setattr("toolmend.recorder.time.sleep", lambda seconds: happened.append(f"sleep {seconds}"))
-    if closed:
-        recorder.close()
+    if waited_for is not None:
+        recorder.close(waited_for)
     folder = Folder(tmp_path)
     recorder._do(deque((folder, partial(step, name, seconds), 0) for name, seconds in (("a", 1.0), ("b", TURN / 2), ("c", TURN))))
-    first, second = ([f"rest {REST * seconds:.4f}", *["sleep 1e-06"] * hurry] * (not closed) for seconds in (1.0, TURN * 1.5))
+    first, second = ([f"rest {REST * seconds:.4f}", *["sleep 1e-06"] * hurry] * (not waited_for) for seconds in (1.0, TURN * 1.5))
     assert happened == ["a", *first, "b", "c", *second]
 
 

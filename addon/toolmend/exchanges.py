@@ -26,7 +26,7 @@ from .dispatch import is_own
 from .observers import Observers
 from .observing import Observe, Observed
 from .pipeline import Pipeline
-from .recorder import Recorder
+from .recorder import PATIENCE, Recorder
 from .recordings.exchange import Exchange
 from .recordings.folder import Words
 from .stream import Callback, Mend, Stream, Tee, reason
@@ -211,11 +211,11 @@ class Exchanges:
         return Recorder(root, logger.warning, self.settings.keep, self._metering.lost, self._spool)
 
     def _end_recorder(self, why: str, *, wait: bool) -> None:
-        """What is under way is recorded no further. `wait`: for the store, which streams may not."""
+        """What is under way is recorded no further. `wait`: for the disk and the store, which streams may not."""
         for call in list(self.under_way):
             self._finish(call, "partial", why)
         if self.recorder:
-            self.recorder.close()
+            self.recorder.close(PATIENCE if wait or self._spool else 0)  # a spool takes what is finished
             self.recorder = None
         if self._spool:
             self._spool.close(wait=wait)

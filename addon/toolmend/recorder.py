@@ -76,6 +76,9 @@ AT_ONCE = 8
 CROWD = 64
 """Of those that end, as of which it rests no longer than it works: where five hundred wait, recordings are lost."""
 
+PATIENCE = 5.0
+"""Seconds that the end of the proxy waits for what is to be written."""
+
 NO_LIMIT = Keep()
 
 type Act = Callable[[], Iterator[None] | None]
@@ -124,6 +127,7 @@ class Recorder:
         self._enough = PRESSING  # bytes that wait, as of which that is so
         self._thread: threading.Thread | None = None
         self._closed = False
+        self._rests = True
         self._names: set[str] = set()  # of the folders begun in this second
         self._put = self._done = 0  # bytes ever, counted by the event loop and by the writer thread
         self._turn = 0.0  # what the processor had done for the writer thread when that gave way last, in seconds
@@ -145,9 +149,9 @@ class Recorder:
         self.put(folder, partial(folder.create, exchange, now), size)
         return Recording(self, folder, self._spool.place(folder.path) if self._spool else str(folder.path))
 
-    def close(self, timeout: float = 5.0) -> None:
-        """Finishes what is open as "partial"; waits until all is written, but at most `timeout` seconds."""
-        self._closed = True
+    def close(self, timeout: float = PATIENCE) -> None:
+        """Finishes what is open as "partial"; waits until all is written, but at most `timeout` seconds. 0: while others flow."""
+        self._closed, self._rests = True, not timeout
         if self._thread:
             self._queue.put(None)
             self._hurry.set()
@@ -322,7 +326,7 @@ class Recorder:
 
     def _give_way(self) -> None:
         worked = time.thread_time() - self._turn  # a disk that is slow keeps nobody waiting
-        if worked > TURN and not self._closed:
+        if worked > TURN and self._rests:
             rest = REST if len(self._ends) < CROWD else 1
             if self._hurry.wait(rest * worked):
                 time.sleep(1e-6)  # not 0: that waits for nobody
