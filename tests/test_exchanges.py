@@ -22,7 +22,8 @@ from toolmend.teller import Teller
 
 @pytest.fixture
 def exchanges(tmp_path: Path) -> Iterator[Exchanges]:
-    with taddons.context():
+    with taddons.context() as context:
+        context.master.should_exit.set()
         exchanges = Exchanges()
         exchanges.configure(Settings(flows=tmp_path))
         yield exchanges
