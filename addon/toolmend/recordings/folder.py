@@ -267,7 +267,7 @@ class Folder:
         """Has the disk keep all of it, and then lets it say that it is finished."""
         new = self.path / META[1]
         if new.exists():
-            for path in (new,) if self.broken else self.path.iterdir():
+            for path in (new,) if self.broken else self.path.glob("*.*"):
                 with _open(path, "r+b") as file:
                     os.fsync(file.fileno())
             self._tell()
