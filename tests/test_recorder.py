@@ -86,7 +86,11 @@ def wait_for(true: Callable[[], bool]) -> None:
 
 def all_done(recorder: Recorder) -> None:
     """Until the writer thread has done all that it was given, and the disk has it."""
-    wait_for(lambda: recorder._put == recorder._done and not recorder._ends and not recorder._settling.queue.unfinished_tasks)
+    wait_for(lambda: recorder._put == recorder._done and not recorder._ends and settled(recorder))
+
+
+def settled(recorder: Recorder) -> bool:
+    return not recorder._settling or recorder._settling._put == recorder._settling._done
 
 
 @pytest.fixture

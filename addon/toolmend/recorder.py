@@ -27,7 +27,7 @@ from .recordings.exchange import Chunk, Exchange
 from .recordings.folder import Folder, Words
 from .recordings.pruning import Sweeper
 from .recordings.retention import Keep
-from .recordings.settling import Settling
+from .teller import Teller
 
 if TYPE_CHECKING:
     from .recordings.spool import Spool
@@ -76,6 +76,9 @@ AT_ONCE = 8
 CROWD = 64
 """Of those that end, as of which it rests no longer than it works: where five hundred wait, recordings are lost."""
 
+UNSETTLED = 1000
+"""Recordings that wait for the disk to keep them; beyond that, the writer thread waits itself."""
+
 PATIENCE = 5.0
 """Seconds that the end of the proxy waits for what is to be written."""
 
@@ -122,7 +125,7 @@ class Recorder:
         self._sweeper = Sweeper(root, log)
         self._queue: SimpleQueue[Step | None] = SimpleQueue()
         self._ends: deque[tuple[Folder, Iterator[None], Act]] = deque()  # what is left of each, and its last step
-        self._settling = Settling(self._settle)
+        self._settling: Teller[Folder] | None = None  # waits for the disk, which may take seconds to keep a gigabyte
         self._hurry = threading.Event()  # something is to be written at once
         self._enough = PRESSING  # bytes that wait, as of which that is so
         self._thread: threading.Thread | None = None
@@ -231,7 +234,8 @@ class Recorder:
                 self._ends.append((folder, folder.end(), partial(folder.seal, "partial", error="the proxy was shut down")))
         while self._ends:
             self._end_one()
-        self._settling.close()
+        if self._settling:
+            self._settling.close(PATIENCE)
 
     def _sweep(self, mine: Collection[Path], share: float) -> None:
         until = time.monotonic() + share
@@ -291,7 +295,9 @@ class Recorder:
         self._attempt(folder, go_on)
         if not more:
             self._attempt(folder, seal)
-            self._settling.put(folder)
+            self._settling = self._settling or Teller("settling", self._settle, lambda _: None, UNSETTLED)
+            if not self._settling.put(folder):  # no room, or no thread
+                self._settle(folder)
         self._ends.popleft()
         if more:
             self._ends.insert(AT_ONCE - 1, (folder, rest, seal))

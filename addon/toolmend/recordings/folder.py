@@ -4,7 +4,7 @@
     [client_messages.jsonl]: what a client said on a socket beside its request, each {"t_ms": since that, "message": …}
 
 Rule of this file: every method is a step of the recorder's writer thread, and may raise; what it raises costs this recording.
-But `settle` is for a thread that may wait for the disk (settling.py).
+But `settle` is for a thread that may wait for the disk.
 
 A folder says "partial" from its first moment until it is finished, so what a crash leaves is known for what it is.
 Between two writes no file is open: streams take no descriptors from the proxy, and a folder that is gone is noticed.
