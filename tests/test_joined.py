@@ -1,7 +1,7 @@
 """What is joined on the wire: bodies beside h11's own reader, which gives each chunk alone."""
 
-from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate, pairwise
 from typing import Any
 from unittest import mock
 
@@ -16,7 +16,10 @@ from mitmproxy.http import Headers
 from mitmproxy.options import Options
 from mitmproxy.proxy.commands import SendData
 from mitmproxy.proxy.context import Context
+from mitmproxy.proxy.events import DataReceived as Received
+from mitmproxy.proxy.events import Start
 from mitmproxy.proxy.layers import http
+from mitmproxy.proxy.layers.http._base import ReceiveHttp
 from mitmproxy.proxy.layers.http._events import (
     ErrorCode,
     RequestData,
@@ -45,6 +48,8 @@ BODIES = {
     "no number at once": b"x\r\nfg\r\n0\r\n\r\n",
     "longer than it says": b"3\r\nabc\r\n2\r\ndef\r\n0\r\n\r\n",
     "a trailer that is none": b"3\r\nabc\r\n0\r\n : \r\n\r\n",
+    "no end of a chunk": b"3\r\nabcd\n0\r\n\r\n",
+    "more zeros than it may have": b"%b3\r\nabc\r\n0\r\n\r\n" % (b"0" * 20),
     "the next answer": b"3\r\nabc\r\n0\r\n\r\nHTTP/1.1 200 OK\r\n",
 }
 
@@ -100,6 +105,93 @@ def test_whatever_the_chunks_and_the_cuts(pieces: list[bytes], cuts: list[int], 
     body = b"".join(b"%x\r\n%b\r\n" % (len(piece), piece) for piece in pieces) + end
     bounds = sorted({0, len(body), *(cut for cut in cuts if cut < len(body))})
     alike([body[first:last] for first, last in pairwise(bounds)], late)
+
+
+HEAD = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+def answered(make: type[Http1Client], reads: Sequence[bytes]) -> list[list[object]]:
+    """What a connection makes of each read, as the layers above it get it; data in one piece."""
+    flow = tflow.tflow()
+    context = Context(flow.client_conn, Options())
+    context.server = flow.server_conn
+    connection = make(context)
+    for event in (Start(), RequestHeaders(1, flow.request, end_stream=True), RequestEndOfMessage(1)):
+        list(connection.handle_event(event))
+    made: list[list[object]] = []
+    for data in (HEAD, *reads):
+        commands = list(connection.handle_event(Received(context.server, data)))
+        events = [one.event if isinstance(one, ReceiveHttp) else type(one) for one in commands]
+        given = b"".join(event.data for event in events if isinstance(event, ResponseData))
+        made.append([given, *(type(event) for event in events if not isinstance(event, ResponseData))])
+    return [*made, [bytes(connection.buf), connection.stream_id]]
+
+
+LOOK_ALIKES = {
+    "in a chunk": [b"8\r\n", b"3\r\nabc\r\n", b"\r\n"],
+    "behind half a size": [b"1", b"3\r\nabc\r\n", b"0123456789a\r\n"],
+    "behind half an end": [b"1\r\na\r", b"\n1\r\nb\r\n"],
+    "in place of an end": [b"1\r\na", b"1\r\nb\r\n"],
+    "behind the end": [b"1\r\na\r\n0\r\n\r\n", b"1\r\nb\r\n"],
+    "in trailers": [b"0\r\n", b"1\r\nb\r\n"],
+    "with too large a size": [b"1\r\na\r\n", b"2\r\nb\r\n"],
+    "with too small a size": [b"1\r\na\r\n", b"1\r\nbc\r\n"],
+    "with no size": [b"1\r\na\r\n", b"\r\nb\r\n"],
+    "with a size of zeros": [b"1\r\na\r\n", b"%b1\r\nb\r\n" % (b"0" * 20)],
+}
+"""Reads of an answer, one of which looks as a chunk that comes alone does, or nearly."""
+
+
+def cuts_of(body: bytes) -> Iterator[list[bytes]]:
+    """The body whole, byte by byte, line by line, and cut in two everywhere."""
+    yield [body]
+    yield [bytes([byte]) for byte in body]
+    yield body.splitlines(keepends=True)
+    yield from ([body[:cut], body[cut:]] for cut in range(1, len(body)))
+
+
+@pytest.mark.parametrize("body", [body for name, body in BODIES.items() if "trailer" not in name], ids=str)
+def test_an_answer_is_read_as_mitmproxy_reads_it(body: bytes) -> None:
+    for reads in cuts_of(body):
+        assert answered(wire.Upstream1, reads) == answered(Http1Client, reads)
+
+
+@pytest.mark.parametrize("reads", LOOK_ALIKES.values(), ids=LOOK_ALIKES)
+def test_what_looks_like_a_chunk(reads: list[bytes]) -> None:
+    assert answered(wire.Upstream1, reads) == answered(Http1Client, reads)
+
+
+@given(
+    st.lists(st.binary(min_size=1, max_size=40), max_size=20),
+    st.lists(st.integers(0, 900), max_size=5),
+    st.sampled_from([b"0\r\n\r\n", b"", b"?\r\n"]),
+)
+def test_whatever_the_chunks_that_come_alone(pieces: list[bytes], cuts: list[int], end: bytes) -> None:
+    """Each has a read of its own, but for those that are cut."""
+    chunks = [b"%x\r\n%b\r\n" % (len(piece), piece) for piece in pieces]
+    body = b"".join(chunks) + end
+    bounds = sorted({0, len(body), *accumulate(map(len, chunks)), *(cut for cut in cuts if cut < len(body))})
+    reads = [body[first:last] for first, last in pairwise(bounds)]
+    assert answered(wire.Upstream1, reads) == answered(Http1Client, reads)
+
+
+@pytest.mark.parametrize(
+    "before", [[], [b"3\r\nabc\r\n1\r\nd\r\n"], [b"2\r\n", b"ab\r\n"], [b"2\r\nab", b"\r\n"], [b"2\r\nab\r", b"\n"]], ids=repr
+)
+def test_a_chunk_that_comes_alone_is_looked_at_once(before: list[bytes]) -> None:
+    """h11's reader is not asked, once that before it is over."""
+    alone = [b"3\r\nefg\r\n", b"1e\r\n%b\r\n" % (b"x" * 30), b"1E\r\n%b\r\n" % (b"\r\n" * 15)]
+    read = ChunkedReader.__call__
+
+    def counting(reader: ChunkedReader, buffer: ReceiveBuffer) -> Data | EndOfMessage | None:
+        asked.append(bytes(buffer))
+        return read(reader, buffer)
+
+    asked = list[bytes]()
+    with mock.patch.object(ChunkedReader, "__call__", counting):
+        made = answered(wire.Upstream1, [b"1\r\n.\r\n", *before, *alone])
+    assert [given for given, *_ in made[-4:-1]] == [b"efg", b"x" * 30, b"\r\n" * 15]
+    assert not any(chunk in seen for chunk in alone for seen in asked)
 
 
 def test_trailers_are_left_out() -> None:

@@ -3,6 +3,7 @@
     request, HTTP/1      POST … \\r\\n\\r\\n  {"model": …}      head and body leave at once, but for a connection's first
     answer, HTTP/1       10\\r\\n … fe\\r\\n … fe\\r\\n …        chunks are one where many wait: each takes 40 µs, however short
     answer, HTTP/2       DATA  DATA  DATA                 the same
+    answer, HTTP/1       fe\\r\\n … \\r\\n                   a chunk that comes alone, as a model's do, is looked at once
     answer, HTTP/1       … 0\\r\\nX-Sum: 1\\r\\n\\r\\n          an end: at trailers mitmproxy fails, and the client waits for ever
     answer, HTTP/2       HEADERS behind DATA              trailers, left out at the end for a client of HTTP/1
     to a client, HTTP/1  fe\\r\\n …                        whether an answer goes in chunks is asked of its headers once
@@ -17,6 +18,7 @@ Nothing waits for what has not come. A proxy may cut a body into other chunks, a
 Rule of this file: it reaches into mitmproxy. Where that is not as it is known, mitmproxy does as it does.
 """
 
+import re
 from dataclasses import replace
 
 from h2.events import DataReceived
@@ -27,10 +29,11 @@ from h11._receivebuffer import ReceiveBuffer
 from mitmproxy import http
 from mitmproxy.proxy.commands import CloseConnection, SendData
 from mitmproxy.proxy.context import Context
+from mitmproxy.proxy.events import DataReceived as Received
 from mitmproxy.proxy.events import Event
 from mitmproxy.proxy.layer import CommandGenerator
 from mitmproxy.proxy.layers import http as layers
-from mitmproxy.proxy.layers.http._base import HttpEvent
+from mitmproxy.proxy.layers.http._base import HttpEvent, ReceiveHttp
 from mitmproxy.proxy.layers.http._events import RequestHeaders, ResponseData, ResponseHeaders
 from mitmproxy.proxy.layers.http._http1 import Http1Client, Http1Server
 from mitmproxy.proxy.layers.http._http2 import Http2Client
@@ -39,10 +42,16 @@ LATE = 32 * 1024
 """Bytes read at once, of which not each chunk is passed on alone: they came faster. A model takes a minute to write so many."""
 
 
+_SIZE = re.compile(rb"([0-9A-Fa-f]{1,8})\r\n")
+"""Of a chunk, as servers write it; h11 reads others, too."""
+
+
 class Chunks(ChunkedReader):
     """A body in chunks. `_next` was read behind pieces that are given, and is given, or raised, next."""
 
-    _next: EndOfMessage | ProtocolError | None = None
+    def __init__(self) -> None:
+        super().__init__()
+        self._next: EndOfMessage | ProtocolError | None = None
 
     def __call__(self, buf: ReceiveBuffer) -> Data | EndOfMessage | None:
         late = len(buf) >= LATE
@@ -65,6 +74,17 @@ class Chunks(ChunkedReader):
             return error
         return EndOfMessage() if isinstance(event, EndOfMessage) else event
 
+    def alone(self, came: bytes) -> bytes | None:
+        """What is in a chunk that came whole and alone, where one may begin; nothing is in the last one."""
+        if vars(self) != _BETWEEN or not (size := _SIZE.match(came)):
+            return None
+        begin, end = size.end(), len(came) - 2
+        return came[begin:end] if end - begin == int(size[1], 16) and came.endswith(b"\r\n") else None
+
+
+_BETWEEN = vars(Chunks())
+"""What a reader knows that waits for a chunk to begin."""
+
 
 class Upstream1(Http1Client):
     """A connection to an upstream."""
@@ -72,6 +92,16 @@ class Upstream1(Http1Client):
     _head = b""  # of a request whose body comes next, at once
     _again = False  # it has had a request
     _ended = False  # the answer was all that came until the upstream closed it
+    _chunks: Chunks | None = None  # what reads the answer
+
+    def _handle_event(self, event: Event) -> CommandGenerator[None]:
+        if self._chunks and isinstance(event, Received) and not self.buf and (data := self._chunks.alone(event.data)):
+            return self._received(data)
+        return super()._handle_event(event)
+
+    def _received(self, data: bytes) -> CommandGenerator[None]:
+        assert self.stream_id
+        yield ReceiveHttp(ResponseData(self.stream_id, data))
 
     def send(self, event: HttpEvent) -> CommandGenerator[None]:
         for command in super().send(event):
@@ -93,7 +123,7 @@ class Upstream1(Http1Client):
 
     def read_body(self, event: Event) -> CommandGenerator[None]:
         if isinstance(self.body_reader, ChunkedReader):
-            self.body_reader = Chunks()
+            self.body_reader = self._chunks = Chunks()
         self.state = super().read_body
         yield from self.state(event)
 
