@@ -160,11 +160,15 @@ def _flood(client: Client, proxy: Mitmdump | None, what: Asking) -> tuple[float,
     return time.perf_counter() - started, (cpu_of(proxy.pid) if proxy else 0) - before
 
 
+MARKUP = f"{IDENTITY}, markup"
+"""The row that those are compared with that are mended: markup has eight events more, at the beginning and at the end."""
+
 DELAYS = {
     # row: path, body, the client's API
     "direct": ("direct", "prose", "chat"),
     STREAM: (STREAM, "prose", "chat"),
     IDENTITY: (IDENTITY, "prose", "chat"),
+    MARKUP: (IDENTITY, "markup", "chat"),
     "toolmend, nothing to mend": (TOOLMEND, "prose", "chat"),
     "toolmend, mending": (TOOLMEND, "markup", "chat"),
     "toolmend, translating": (TOOLMEND, "prose", "messages"),
@@ -180,10 +184,10 @@ def _delay(paths: Paths, port: int, ca: Path, extent: Extent, progress: Callable
     found, _ = _paced(paths, port, ca, extent.one, progress, rate=100)
     firsts = _firsts(paths, port, ca, extent, progress)
     for row, (p50, p99) in found.items():
-        ours = _is_ours(row)
-        over = Figure(p50 - found[IDENTITY].p50, 50.0 if ours else None)
+        ours, floor = _is_ours(row), _floor(row)
+        over = Figure(p50 - found[floor].p50, 50.0 if ours else None)
         byte, delta = firsts[row]
-        later = Figure(byte - firsts[IDENTITY][0], 1.0 if ours else None), Figure(delta - firsts[IDENTITY][1])
+        later = Figure(byte - firsts[floor][0], 1.0 if ours else None), Figure(delta - firsts[floor][1])
         table.add(row, Figure(p50), Figure(p99), over, Figure(byte), later[0], Figure(delta), later[1])
     return table
 
@@ -193,13 +197,19 @@ def _crowd(paths: Paths, port: int, ca: Path, extent: Extent, progress: Callable
     table = Table(f"{extent.crowd.streams} streams, {PACE} events a second each", columns, CROWD)
     steady, edges = _paced(paths, port, ca, extent.crowd, progress, rate=PACE)
     for row, (p50, p99) in steady.items():
-        over, worse = Figure(p50 - steady[IDENTITY].p50), Figure(p99 / steady[IDENTITY].p99, 1.2 if _is_ours(row) else None)
+        floor = steady[_floor(row)]
+        over, worse = Figure(p50 - floor.p50), Figure(p99 / floor.p99, 1.2 if _is_ours(row) else None)
         table.add(row, Figure(p50), Figure(p99), over, worse, *(Figure(late / 1000) for late in edges[row]))
     return table
 
 
 def _is_ours(row: str) -> bool:
     return DELAYS[row][0] in (TOOLMEND, RECORDING)
+
+
+def _floor(row: str) -> str:
+    """The row that one is compared with: identity's, with the same body."""
+    return MARKUP if DELAYS[row][1] == "markup" else IDENTITY
 
 
 class Late(NamedTuple):
