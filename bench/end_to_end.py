@@ -54,7 +54,7 @@ class Extent:
 
 
 FULL = Extent(few=10_000, many=100_000, generations=4, rounds=3, one=Paced(100, 9), crowd=Paced(150, 8, 40), firsts=150)
-QUICK = Extent(few=1_000, many=6_000, generations=1, rounds=2, one=Paced(20, 3), crowd=Paced(60, 1, 40), firsts=5)
+QUICK = Extent(few=1_000, many=6_000, generations=1, rounds=2, one=Paced(20, 3), crowd=Paced(100, 1, 40), firsts=5)
 
 FLOODS = {
     # what: body, the API that toolmend's client speaks, of identity at 1 and at 20 events a chunk
@@ -69,8 +69,8 @@ MANY = 20
 PACE = 50
 """Events a second of each of the streams that are paced at once."""
 
-SETTLES = 100_000_000
-"""Nanoseconds until what waited for the last stream to begin has passed."""
+SETTLES = 500_000_000
+"""Nanoseconds until what waited for the last stream to begin has passed: where the proxy is busy for four fifths of the time."""
 
 PADDING = 100_000
 """Bytes of conversation in the request whose first delta is waited for: agents send as much."""
