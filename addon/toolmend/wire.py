@@ -41,7 +41,6 @@ from mitmproxy.proxy.layers.http._http2 import Http2Client
 LATE = 32 * 1024
 """Bytes read at once, of which not each chunk is passed on alone: they came faster. A model takes a minute to write so many."""
 
-
 _SIZE = re.compile(rb"([0-9A-Fa-f]{1,8})\r\n")
 """Of a chunk, as servers write it; h11 reads others, too."""
 
@@ -92,7 +91,7 @@ class Upstream1(Http1Client):
     _head = b""  # of a request whose body comes next, at once
     _again = False  # it has had a request
     _ended = False  # the answer was all that came until the upstream closed it
-    _chunks: Chunks | None = None  # what reads the answer
+    _chunks: Chunks | None = None  # what reads the answer, or has read the last one that came in chunks: it knows its end
 
     def _handle_event(self, event: Event) -> CommandGenerator[None]:
         if self._chunks and isinstance(event, Received) and not self.buf and (data := self._chunks.alone(event.data)):
