@@ -4,6 +4,7 @@ Rule of this file: it can be run again at any time. mitmproxy runs it anew whene
 the whole package; what still holds on to the old one (a stream that is under way) keeps working with it.
 """
 
+import gc
 import sys
 from pathlib import Path
 
@@ -16,12 +17,16 @@ _before = [name for name in sys.modules if name.partition(".")[0] == "toolmend"]
 for _name in _before:
     del sys.modules[_name]
 
-from toolmend.commands import Commands  # noqa: E402  (the lines above decide which toolmend this is)
-from toolmend.hook import Toolmend  # noqa: E402
-from toolmend.interception import Interception  # noqa: E402
-from toolmend.running.probe import Probe  # noqa: E402
-from toolmend.views.contentview import Views  # noqa: E402
-from toolmend.websocket.sockets import Sockets  # noqa: E402
+gc.disable()  # all that is imported stays; to look for garbage in it, and in mitmproxy, is a tenth of the import
+try:
+    from toolmend.commands import Commands
+    from toolmend.hook import Toolmend
+    from toolmend.interception import Interception
+    from toolmend.running.probe import Probe
+    from toolmend.views.contentview import Views
+    from toolmend.websocket.sockets import Sockets
+finally:
+    gc.enable()
 
 toolmend = Toolmend(again=bool(_before))
 addons = [toolmend, Interception(toolmend), Sockets(toolmend), Views(), Commands(), Probe(toolmend)]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from toolmend.value import replace, value
+from toolmend.value import mutable, replace, value
 
 
 @value
@@ -30,6 +30,13 @@ class Call:
 @value
 class Custom(Call):
     kind: str = "custom"
+
+
+@mutable
+class Choice:
+    name: str
+    calls: int = 0
+    seen: list[str] = field(default_factory=list)
 
 
 @pytest.mark.parametrize(
@@ -101,3 +108,30 @@ def test_a_field_that_is_none_cannot_be_another() -> None:
 def test_a_value_takes_no_other_attribute() -> None:
     with pytest.raises(AttributeError):
         Text("a").other = 1  # type: ignore[attr-defined]
+
+
+def test_what_changes_is_equal_to_itself_alone() -> None:
+    one, other = Choice("a"), Choice("a")
+    assert one == one  # noqa: PLR0124
+    assert one != other
+    assert len({one, other}) == 2
+    one.calls += 1
+    assert repr(one) == "Choice(name='a', calls=1, seen=[])"
+    with pytest.raises(AttributeError):
+        one.other = 1  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("cls", [Call, Choice])
+def test_each_has_a_list_of_its_own_that_is_not_given(cls: type[Call | Choice]) -> None:
+    one, other, given = cls("a"), cls("a", 1), ["b"]
+    one.seen.append("c")
+    assert other.seen == []
+    assert cls("a", seen=given).seen is given
+
+
+@pytest.mark.parametrize("given", [(), ("a", 1, [], 2)])
+def test_a_constructor_wants_what_its_fields_say(given: tuple[Any, ...]) -> None:
+    with pytest.raises(TypeError, match=r"Call\.__init__\(\)"):
+        Call(*given)
+    with pytest.raises(TypeError, match="other"):
+        Call("a", other=1)  # type: ignore[call-arg]

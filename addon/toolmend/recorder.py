@@ -16,7 +16,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -28,6 +28,7 @@ from .recordings.folder import Folder, Words
 from .recordings.pruning import Sweeper
 from .recordings.retention import Keep
 from .teller import Teller
+from .value import mutable
 
 if TYPE_CHECKING:
     from .recordings.spool import Spool
@@ -96,7 +97,7 @@ OVERHEAD = 256
 """Bytes that a chunk takes in the queue beside its own."""
 
 
-@dataclass(slots=True)
+@mutable
 class Run:
     """Chunks of a recording in a row: the writer thread takes all that are there in one step. `waits`: that step is to come."""
 

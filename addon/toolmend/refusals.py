@@ -14,10 +14,9 @@ Nobody is let through for ever: trust may be given any time.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from enum import Enum
 
-from .value import value
+from .value import mutable, value
 
 LET_THROUGH = 600.0
 """Seconds for which a client that refuses is let through; then one of its tries shows whether it still does."""
@@ -64,7 +63,7 @@ def _grease(value: int) -> bool:
     return value & 0x0F0F == 0x0A0A and value >> 8 == value & 0xFF
 
 
-@dataclass(slots=True)
+@mutable
 class _Known:
     trusts: bool = False
     doubted: float = -LET_THROUGH  # when it left last, whatever for

@@ -12,7 +12,7 @@ inside reasoning, where a template opens the tag in the prompt.
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from .dialects.dialect import Dialect
@@ -20,7 +20,7 @@ from .events import Event, ToolCallDelta, ToolCallEnd, ToolCallStart
 from .place import Place
 from .scanner import Scanner
 from .tools import Tools
-from .value import value
+from .value import mutable, value
 
 _VALID_NAME = re.compile(r"[A-Za-z0-9_.:/-]{1,128}")
 
@@ -42,7 +42,7 @@ class Spoken:
 type Op = int | Thought | Spoken | Event
 
 
-@dataclass(slots=True)
+@mutable
 class Late:
     """Ops that are told late, and how many characters they speak for."""
 
@@ -54,7 +54,7 @@ class Late:
         self.size += abs(op) if isinstance(op, int) else op.size if isinstance(op, Thought | Spoken) else 0
 
 
-@dataclass(slots=True)
+@mutable
 class Doubtful:
     """What was told since an ambiguous call began in the reasoning, and how things stood before it (R14)."""
 

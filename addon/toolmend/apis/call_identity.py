@@ -6,12 +6,13 @@ one name.
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from io import StringIO
 from typing import Any, Literal
 
 from .. import json_text
 from ..tools import Tools
+from ..value import mutable
 from .arguments import Arguments
 from .behind import Behind
 
@@ -25,7 +26,7 @@ _NO_END = re.compile(r'\s*\{\s*"\s*[^\s:,}\]]')
 """The beginning of an object whose first quote cannot end a string: nothing that comes behind one comes behind it."""
 
 
-@dataclass(slots=True)
+@mutable
 class Call:
     """One call as it comes in. `key` and `said` are the upstream's index and id of it, `index` is the client's."""
 

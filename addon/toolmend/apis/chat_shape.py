@@ -4,10 +4,11 @@ Rule of this file: where a chunk carries its text, and what of it says nothing; 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from ..events import Event, ReasoningDelta, TextDelta, ToolCallDelta, Usage
+from ..value import mutable
 from .learning import Learning
 from .leaves import Path
 from .shape import Shape
@@ -25,7 +26,7 @@ def may_vary(path: Path) -> bool:
     return path[0] not in _SAY or (len(path) > 2 and path[0] == "choices" and path[2] not in _CHOICE_SAYS)
 
 
-@dataclass(slots=True)
+@mutable
 class Learnt:
     """What is known of chunks of a shape. `regular`: they are; if not, it is not for their text.
 

@@ -15,7 +15,7 @@ whole, and of which nothing had gone out then, is dropped, for no client would t
 
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from .. import json_text
@@ -30,6 +30,7 @@ from ..events import (
     ToolCallStart,
 )
 from ..seals import Seal, envelope
+from ..value import mutable
 from .messages_input import halves_told, input_of
 
 MAX_HELD = 16 * 1024 * 1024
@@ -43,7 +44,7 @@ def event(name: str, data: str) -> str:
     return f"event: {name}\ndata: {data}\n\n"
 
 
-@dataclass(slots=True, eq=False)
+@mutable
 class Block:
     """`content`: how it begins. `lasts`: it is over when that is told, not when another begins; `bare`: it needs no delta."""
 

@@ -11,13 +11,14 @@ unless the message breaks off right behind it; that is told by what follows. Mor
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from io import StringIO
 from typing import Any
 
 from .. import json_text
 from ..events import Event, ReasoningDelta, ReasoningSeal, TextDelta, ToolCallDelta, ToolCallEnd, ToolCallStart
 from ..seals import Seal
+from ..value import mutable
 from .arguments import Arguments
 from .behind import MAX_KEPT, Behind
 from .call_identity import bare, is_other, only_fitting, text_of
@@ -35,7 +36,7 @@ MAX_NAMELESS = 1024 * 1024
 _WITHOUT_INPUT = ("text", "thinking", "redacted_thinking")
 
 
-@dataclass(slots=True, eq=False)
+@mutable
 class _Block:
     """A block that is open. `call`: the index of its call, None if it is none."""
 

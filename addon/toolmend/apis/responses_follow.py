@@ -5,10 +5,10 @@ goes on from here writes the next event as if it had written all before.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ..events import Event, ToolCallDelta, ToolCallStart
+from ..value import mutable
 from .codec import Reply
 from .responses_items import Output
 from .responses_shapes import CALLS, PARTS, SHAPES, Item, Part, understood
@@ -19,7 +19,7 @@ FRAMES = frozenset(f"{shape.frame}.{end}" for shape in SHAPES if shape.frame for
 """The events that tell of the response, of a text, of a part."""
 
 
-@dataclass(slots=True)
+@mutable
 class Announced:
     """An item that the upstream announced; `told`: the client was told its id."""
 

@@ -9,7 +9,7 @@ Codex takes the `done` of any item for the end of the message it shows.
 
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from .. import json_text
@@ -25,6 +25,7 @@ from ..events import (
     ToolCallStart,
 )
 from ..seals import Seal
+from ..value import mutable
 from .responses_shapes import ARGUMENTS, CALLS, INPUT, REFUSAL, SEARCHED, SUMMARY, TEXT, WRITTEN, Item, Part, Shape, encrypted
 
 MAX_KEPT = 64 * 1024 * 1024
@@ -35,7 +36,7 @@ answer a model can give, some 10⁵ tokens, has less than one MiB."""
 _CALL: Mapping[Kind, Shape] = {"function": ARGUMENTS, "custom": INPUT, "search": SEARCHED}
 
 
-@dataclass(slots=True)
+@mutable
 class _Waiting:
     """What is said while a call is open: a run of text, a seal, or another call."""
 

@@ -6,17 +6,18 @@ call an item by another id and place at the end: what was told so is known by it
 """
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from io import SEEK_END, StringIO
 from itertools import chain, count
 from typing import Any
 
+from ..value import mutable
 from .arguments import Arguments
 from .behind import Behind
 from .responses_shapes import ARGUMENTS, CALLS, Shape
 
 
-@dataclass(slots=True)
+@mutable
 class Heard:
     """What was told of an item: pieces by part and index; of a call, by ("", 0), and what of them is `sent`.
 

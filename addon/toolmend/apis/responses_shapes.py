@@ -6,12 +6,12 @@ Rule of this file: one row per kind of text; whoever reads or writes one goes by
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeGuard
 
 from .. import json_text
 from ..seals import Seal, envelope
-from ..value import value
+from ..value import mutable, value
 
 
 @value
@@ -92,7 +92,7 @@ _OLDER = {
 """What events of reasoning were called at first. Their deltas are strings or objects with a text."""
 
 
-@dataclass(slots=True)
+@mutable
 class Part:
     """A text that is being said. `head`: its delta events up to the delta; `said`: its `done` has gone out.
 
@@ -112,7 +112,7 @@ class Part:
         return {**text, "annotations": self.annotations, **self.shape.beside} if self.shape is TEXT else text
 
 
-@dataclass(slots=True)
+@mutable
 class Item:
     """An item that was announced at output_index `place`; `part` is what is open of it."""
 

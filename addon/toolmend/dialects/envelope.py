@@ -12,12 +12,12 @@ Qwen3.5 and 3.6 mix in how they write a tag: `{"function=read_file", "arguments"
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from .. import json_text
 from ..scanner import Reading
-from ..value import value
+from ..value import mutable, value
 from ..values import json_or_text
 from .json_body import follow_value, object_in, read_string, surplus
 from .names import bare_name
@@ -69,7 +69,7 @@ _SCHEMA = frozenset({"type", "properties", "$schema"})
 """What a JSON schema begins with."""
 
 
-@dataclass(slots=True)
+@mutable
 class _Envelope:
     """What is known of one envelope."""
 

@@ -12,10 +12,10 @@ Where a server strips the tokens, `commentary to=functions.read_file json{…}` 
 """
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..scanner import Reading, Scanner
+from ..value import mutable
 from .dialect import Door
 from .json_body import read_arguments
 from .names import bare_name
@@ -45,7 +45,7 @@ MAX_NEXT = 20
 """Characters of what separates two messages without tokens."""
 
 
-@dataclass(slots=True)
+@mutable
 class _Header:
     """What stands before a body. `complete`: so did `<|message|>`."""
 

@@ -9,13 +9,12 @@ as it was written. What is no literal (a call, a sum, a name in front of a brack
 
 import re
 from collections.abc import Callable, Container
-from dataclasses import dataclass
 from math import isfinite
 
 from .. import json_text
 from ..openings import openers
 from ..scanner import Reading, Scanner
-from ..value import value
+from ..value import mutable, value
 from .quoted import read_string
 
 MAX_KEY = 256
@@ -54,7 +53,7 @@ _BEHIND = ("", " ", "\t", "\r", "\n", "<", "}", ")")
 _BEGINS = {end: begin for begin, end in _ENDS.items()}
 
 
-@dataclass(slots=True)
+@mutable
 class _Level:
     """An open bracket: what closes it, what stands between its keys and values (nothing: it has no keys)."""
 
@@ -64,7 +63,7 @@ class _Level:
     comma: bool = False
 
 
-@dataclass(slots=True)
+@mutable
 class Literals:
     """Reads the arguments of one call, and emits them as JSON text.
 

@@ -11,12 +11,12 @@ text, typed by the schema. Source: the MiniMax-M3 template by way of vLLM and ml
 import re
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from .. import json_text
 from ..scanner import Reading
-from ..value import replace
+from ..value import mutable, replace
 from ..values import is_string, items_of, properties_of, to_json, types_of
 from .parameters import Tags, Values, read_parameters
 from .tag import ATTRIBUTE, NAME, Tag
@@ -73,7 +73,7 @@ class MinimaxM3(TagDialect):
         return (yield from read_parameters(reader, tags, name, commit, Elements))
 
 
-@dataclass(slots=True)
+@mutable
 class _Node:
     """An element, and those in it: it is `text[begin:end]`, and what stands between its tags `text[inner:inner_end]`."""
 

@@ -10,13 +10,13 @@ The kinds are told in view.py.
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 
 from ..apis import APIS, decoder_of
 from ..dialects import DIALECTS, REASONING_TAGS
 from ..replay import Recording
 from ..rules import RULES
+from ..value import mutable
 from .library import Entry
 from .trace import Step, steps
 
@@ -27,7 +27,7 @@ REACHING = frozenset((*DIALECTS, REASONING_TAGS.name, *(name for name in RULES i
 """Rules that are at work beyond the event at which they fire."""
 
 
-@dataclass(slots=True)
+@mutable
 class Row:
     """A step, its number, and what is made out about it."""
 

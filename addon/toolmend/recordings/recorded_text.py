@@ -11,12 +11,13 @@ import re
 from base64 import b64decode
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import accumulate
 from typing import Any
 
 from .. import json_text
 from ..apis import decoder_for
+from ..value import mutable
 from .echo import NEVER_JOINED, RANKED, SAME_TEXT
 
 A_NAME = "(a name)"
@@ -29,7 +30,7 @@ _ALONE = {name.decode() for name in NEVER_JOINED} | {A_NAME}
 _SAME = {name.decode(): other.decode() for name, other in SAME_TEXT.items()}
 
 
-@dataclass(slots=True)
+@mutable
 class Text:
     """What stands at one place: of each piece the text, and its line; 0 in a file that is one JSON value."""
 

@@ -4,13 +4,13 @@ Rule of this file: text is suppressed where a call was found, and nowhere else.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from ..events import Event, Finish, Frame, MessageEnd, TextDelta, ToolCallStart
+from ..value import mutable
 from .held import Queue
 
 
-@dataclass(slots=True)
+@mutable
 class _Drained:
     """What Drain knows of a choice."""
 

@@ -10,13 +10,13 @@ them. XX In the other order, `{}` first and the markup behind it, both are sent:
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from io import StringIO
 
 from .. import json_text
 from ..apis.shape import ROOM
 from ..events import Event, Finish, Frame, MessageEnd, StreamError, ToolCallDelta, ToolCallEnd, ToolCallStart
-from ..value import replace
+from ..value import mutable, replace
 
 MAX_KEPT = 1024 * 1024
 """Characters of a choice's arguments that are kept to compare. Over it what waits goes out, and all is forgotten."""
@@ -27,7 +27,7 @@ MAX_CALLS = 64
 _MATTERS = (ToolCallStart, ToolCallEnd, Finish, MessageEnd, StreamError)
 
 
-@dataclass(slots=True)
+@mutable
 class _Call:
     start: ToolCallStart
     index: int = -1  # the client's; none yet while the call waits
@@ -48,7 +48,7 @@ class _Call:
             return None
 
 
-@dataclass(slots=True)
+@mutable
 class _Choice:
     sent: list[_Call] = field(default_factory=list)
     calls: dict[int, _Call | None] = field(default_factory=dict)  # by the index they come with; None: dropped

@@ -7,7 +7,7 @@ and reasoning of a choice are read as one text, so a call may begin in the one a
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ..course import ANYTHING, Course
 from ..events import (
@@ -24,7 +24,7 @@ from ..events import (
 )
 from ..reader import Reader
 from ..telling import Op, Spoken, Thought
-from ..value import replace
+from ..value import mutable, replace
 
 MAX_FRAMES = 64 * 1024
 """Frames that are held for what is not certain yet: each takes half a KiB, whatever it says."""
@@ -37,7 +37,7 @@ class TooManyCallsError(Exception):
     """Nobody asked for them: the answer passes as it comes."""
 
 
-@dataclass(slots=True)
+@mutable
 class _Piece:
     """A text event and what has been decided of it."""
 
@@ -83,7 +83,7 @@ class _Piece:
             self.more.clear()
 
 
-@dataclass(slots=True)
+@mutable
 class _Held:
     """A frame whose text is not all decided."""
 
@@ -108,7 +108,7 @@ class _Held:
         return Frame(self.frame.sse, tuple(events), touched=True)
 
 
-@dataclass(slots=True, eq=False)
+@mutable
 class _Choice:
     """The text of one choice."""
 

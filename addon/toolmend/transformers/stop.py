@@ -5,7 +5,7 @@ Only the window of `collect` looks at a clock.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ..config.settings import Settings
 from ..events import (
@@ -19,11 +19,11 @@ from ..events import (
     ToolCallEnd,
     ToolCallStart,
 )
-from ..value import replace
+from ..value import mutable, replace
 from .held import Queue, bytes_of, with_events
 
 
-@dataclass(slots=True)
+@mutable
 class _Choice:
     """What First and Collect know of a choice."""
 

@@ -6,14 +6,13 @@ The rule: `h2` knows the protocol, this file only carries its bytes and waits fo
 import asyncio
 from asyncio import StreamReader, StreamWriter
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 
 from h2 import events
 from h2.config import H2Configuration
 from h2.connection import H2Connection
 from h2.errors import ErrorCodes
 
-from ..value import replace
+from ..value import mutable, replace
 from .script import Answer, End, Request, Script, play
 
 
@@ -73,7 +72,7 @@ class _Connection:
         await self.writer.drain()
 
 
-@dataclass(slots=True)
+@mutable
 class _Response:
     connection: _Connection
     stream_id: int
