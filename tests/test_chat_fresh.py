@@ -284,7 +284,7 @@ def test_messages(name: str) -> None:
 
 def test_the_usage_of_a_message_is_always_there() -> None:
     rules: list[str] = []
-    answer = json.loads(writer(rules).message([TextDelta("Hi"), ToolCallStart(0, "a", "ls"), ToolCallDelta(0, "{}")]))
+    answer = json.loads(writer(rules).message([TextDelta("Hi"), ToolCallStart(0, "a", "ls"), ToolCallDelta(0, "{}"), ToolCallEnd(0)]))
     assert (answer["usage"]["prompt_tokens"], answer["usage"]["completion_tokens"], rules) == (7, 1, ["usage_estimated"])
 
 

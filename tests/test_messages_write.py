@@ -78,6 +78,7 @@ def call(index: int, *pieces: str, name: str = "f", id_: str | None = None, ends
 
 TEXT: list[Event] = [TextDelta("Hi"), TextDelta("!")]
 EMPTY, CUT = "api_error: the upstream's answer is empty", "api_error: the upstream's answer was cut off"
+BROKEN = "api_error: a tool call of the upstream's answer was broken off"
 UNREADABLE = "api_error: the arguments of the upstream's call of f are no JSON object"
 
 STREAMS: dict[str, tuple[list[Event], list[str]]] = {
@@ -140,7 +141,7 @@ STREAMS: dict[str, tuple[list[Event], list[str]]] = {
     "an index again": ([*call(0, "{}", ends=False), *call(0, "{}", id_="d"), CALLED],
                        ["(", ".", "+0 tool_use c0 f", "0 {}", "-0", "+1 tool_use d f", "1 {}", "-1", "tool_use", ")"]),
     "a delta of no call": ([ToolCallDelta(3, "{}"), ToolCallEnd(4), *TEXT, STOP], ["(", ".", "+0 text", "0 Hi", "0 !", "-0", "end_turn", ")"]),
-    "whole arguments whose end was not told": ([*call(0, "{}", ends=False), CALLED], ["(", ".", "+0 tool_use c0 f", "0 {}", "-0", "tool_use", ")"]),
+    "whole arguments whose end was not told": ([*call(0, "{}", ends=False), CALLED], ["(", ".", "+0 tool_use c0 f", "0 {}", BROKEN]),
     "broken off for the length": ([*call(0, '{"a', ends=False), Finish("length"), END], ["(", ".", "+0 tool_use c0 f", '0 {"a', "-0", "max_tokens", ")"]),
     "broken off in front of the arguments": ([*TEXT, *call(0, ends=False), Finish("length")], ["(", ".", "+0 text", "0 Hi", "0 !", "-0", "max_tokens", ")"]),
     "two that are broken off": (
@@ -151,7 +152,7 @@ STREAMS: dict[str, tuple[list[Event], list[str]]] = {
         [*call(0, "{", ends=False), *call(1, "{}"), *call(2, ends=False), TextDelta("a"), Finish("length")],
         ["(", ".", "+0 tool_use c0 f", "0 {", "-0", "+1 tool_use c1 f", "1 {}", "-1", "+2 text", "2 a", "-2", "max_tokens", ")"],
     ),
-    "broken off, and told as whole": ([*call(0, "{", ends=False), CALLED, END], ["(", ".", "+0 tool_use c0 f", "0 {", "-0", UNREADABLE]),
+    "broken off, and told as whole": ([*call(0, "{", ends=False), CALLED, END], ["(", ".", "+0 tool_use c0 f", "0 {", BROKEN]),
     "no argument at all, and told as whole": ([*call(0, ends=False), CALLED, END], ["(", ".", UNREADABLE]),
     "arguments that are no JSON": ([*call(0, "{'a': 1}"), TextDelta("a"), CALLED, END], ["(", ".", "+0 tool_use c0 f", "0 {'a': 1}", "-0", UNREADABLE]),
     "arguments that are no object": ([*call(0, "[1]"), CALLED, END], ["(", ".", "+0 tool_use c0 f", "0 [1]", "-0", UNREADABLE]),
@@ -244,7 +245,7 @@ def test_whole_messages(name: str) -> None:
     [
         ([], EMPTY),
         ([START], EMPTY),
-        ([TextDelta("a"), *call(0, "{", ends=False), CALLED], UNREADABLE),
+        ([TextDelta("a"), *call(0, "{}", ends=False), CALLED], BROKEN),
         ([TextDelta("a"), *call(0, "[]"), Finish("length")], UNREADABLE),
         ([TextDelta("a"), Finish("error")], "api_error: the upstream's answer ended in an error"),
         ([TextDelta("a"), STOP, StreamError("x", "No more", 402)], "billing_error: No more"),

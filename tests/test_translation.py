@@ -489,6 +489,27 @@ def test_an_event_that_is_cut_is_no_word_of_the_upstreams(cut: bytes) -> None:
     assert (JUDGES["messages"].read(out).error or {})["message"] == "the upstream's answer was cut off"
 
 
+@pytest.mark.parametrize(("source", "target"), [(source, target) for source in APIS for target in APIS if source != target])
+def test_behind_an_event_that_is_cut_nothing_looks_whole(source: str, target: str) -> None:
+    """What it said is not known: half of a path, or a word that turns the sense round."""
+    whole = {
+        "chat": bare(ROLE, SAID, entry(0, "call_a", "get_weather", '{"city":'), entry(0, "", "", '"Beijing"}'), chunk({}, "tool_calls")),
+        "messages": legal.sse(GOOD),
+        "responses": legal.sse(legal.responses(legal.say("Hi ", "there"), legal.call("call_a", "get_weather", '{"city":', '"Beijing"}'))),
+    }[source]
+    events = whole.split(b"\n\n")[:-1]
+    last = next(at for at, each in enumerate(events) if any(word in each for word in (b'"tool_calls"}', b'"tool_use"', b'"response.completed"')))
+    for at in (at for at in range(last + 1) if b"ping" not in events[at]):
+        cut = [*events[:at], events[at][:-9], *events[at + 1 :], b""]
+        for body in (cut, [*cut[: at + 1], b'data: {"error":{"message":"gone"}}', b""]):
+            make: Callable[[], Pipeline] = lambda: pipeline(source, target)  # noqa: E731
+            data = b"\n\n".join(body)
+            out = play(make, [data])
+            error = JUDGES[target].read(out).error or {}
+            assert error.get("message") == "gone" if body is not cut else error, (at, out)
+            assert play(make, [data[i : i + 1] for i in range(len(data))]) == out
+
+
 MEANT = {
     "model_length": "length",
     "model_context_window_exceeded": "length",
@@ -994,6 +1015,14 @@ RESPONSES: dict[str, tuple[bytes, Heard]] = {
     "failed": (legal.sse(legal.responses(legal.say("Hi"), status="failed")), ERROR),
     "an error": (r(lambda e: e.__setitem__(slice(-1, None), [{"type": "error", "code": None, "message": "gone", "param": None}])), ERROR),
     "completed, but the call is broken off": (legal.sse(legal.responses(legal.call("call_a", "get_weather", '{"city":"Bei'))), ERROR),
+    "its deltas miss a piece, by its end": (
+        changed(legal.responses(legal.call("call_a", "get_weather", '{"city":"Bei', "ji", 'ng"}')), lambda e: e.remove(next(each for each in e if each.get("delta") == "ji"))),
+        ERROR,
+    ),
+    "each has the number 0": (
+        changed(legal.responses(legal.say("Hi", " ", " ", "there")), lambda e: [each.update(sequence_number=0) for each in e]),
+        Heard("Hi  there", counts=R_USAGE),
+    ),
     "incomplete": (legal.sse(legal.responses(legal.say("Hi there"), status="incomplete")), Heard("Hi there", stop="length", counts=R_USAGE)),
     "arguments in a fence": (
         legal.sse(legal.responses(legal.call("call_a", "get_weather", "```json\n", CALL, "\n```"))),

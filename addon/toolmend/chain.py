@@ -12,9 +12,14 @@ from .apis.codec import Codec
 from .apis.errors import error_behind, last_words
 from .apis.messages_errors import error_body
 from .assembly import Transformer
-from .events import Event, Frame, StreamError
+from .events import Event, Finish, Frame, MessageEnd, StreamError
 from .sse import BOM, ServerSentEvent, parse
 from .value import replace
+
+ENDS = (Finish, MessageEnd, StreamError)
+"""One of these is in a stream that was not cut off."""
+
+CUT = "an event of the upstream's answer was cut off"
 
 
 class Chain:
@@ -33,9 +38,14 @@ class Chain:
         self._fired = fired
         self._unread: ServerSentEvent | None = None  # the last one, if it told nothing
         self._cut: Frame | None = None  # of the last one, if it is JSON that was cut
+        self._ended = False  # by a reason or an error, or the message has
 
     def take(self, sse: ServerSentEvent) -> Sequence[Frame]:
-        """What becomes of an event, or of several that came as one, where nothing has to leave as it came."""
+        """What becomes of an event, or of several that came as one, where nothing has to leave as it came.
+
+        Behind one that was cut, words may be missing, or half of a path: that is an error, and the upstream's own if one is next.
+        """
+        before, self._cut = self._cut, None
         if is_body(sse):
             sse = _of_body(sse)
         try:
@@ -44,6 +54,10 @@ class Chain:
         except json_text.NotJSON:
             frames = self._apart(sse)
         self._unread = None if any(frame.events for frame in frames) else sse
+        ends = [event for frame in frames for event in frame.events if isinstance(event, ENDS)]
+        if before and not self._ended and not any(isinstance(event, StreamError) for event in ends):
+            frames = [replace(before, events=(StreamError("api_error", CUT, 502),)), *frames]
+        self._ended |= bool(ends)
         return self.through(frames)
 
     def pass_over(self, sse: ServerSentEvent) -> None:
@@ -63,6 +77,8 @@ class Chain:
         """
         before, self._cut = self._cut, None
         frame = self.decode(sse)
+        if not self._fired:
+            self._cut = None
         if before and self._fired and any(isinstance(event, StreamError) for event in frame.events):
             self._fired("error_form")
             return frame, [frame]
@@ -80,7 +96,7 @@ class Chain:
                 return self._codec.decode(replace(sse, data=error_body("api_error", error.message).encode()))
             self._note("data that is no JSON passed as it came")
             frame = Frame(sse)
-            if self._fired and sse.data and sse.data.startswith(b"{"):
+            if sse.data and sse.data.startswith(b"{"):
                 self._cut = frame
             return frame
 

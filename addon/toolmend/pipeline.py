@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from . import json_text
 from .assembly import Answer, assemble
-from .chain import Chain, is_idle
+from .chain import ENDS, Chain, is_idle
 from .config.settings import Settings
-from .events import Event, Finish, Frame, MessageEnd, StreamError
+from .events import Event, Frame, MessageEnd, StreamError
 from .glance import Glance, nothing
 from .ids import new_call_id
 from .ledger import Ledger
@@ -30,8 +30,6 @@ from .sse import MAX_EVENT, Decoder, ServerSentEvent, begins
 if TYPE_CHECKING:
     from .lane import Lane
 
-_ENDS = (Finish, MessageEnd, StreamError)
-"""One of these is in a stream that was not cut off."""
 _CUT_OFF = "the upstream's answer was cut off"
 _BROKEN = "toolmend failed on this answer, and cannot pass it on in the API that was asked for"
 
@@ -224,7 +222,7 @@ class Pipeline:
                     continue
                 events += (event for frame in self._chain.take(sse) for event in frame.events)
             events += (event for frame in (*self._chain.ended(), *self._chain.released()) for event in frame.events)
-            if not any(isinstance(event, _ENDS) and getattr(event, "choice", 0) == 0 for event in events):
+            if not any(isinstance(event, ENDS) and getattr(event, "choice", 0) == 0 for event in events):
                 events.append(self._chain.last_words() or StreamError("api_error", _CUT_OFF, 502))
             return self._writer.message(events)
         except Exception as error:

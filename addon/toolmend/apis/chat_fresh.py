@@ -32,7 +32,6 @@ from ..events import (
     Usage,
 )
 from ..fold import Call, Message, Thinking, fold
-from .call_identity import value_of
 from .chat_calls import BROKEN_OFF
 from .chat_details import sealed, text_entry
 from .chat_reports import usage_as
@@ -257,8 +256,7 @@ def _reason(finish: Finish | None, size: int, calls: int) -> str | StreamError:
 
 
 def _is_broken(call: Call) -> bool:
-    unread = call.kind == "function" and not call.complete and bool(call.arguments)
-    return unread and not isinstance(value_of(call.arguments), dict)
+    return call.kind == "function" and not call.complete and bool(call.arguments)
 
 
 def _error(error: StreamError) -> bytes:

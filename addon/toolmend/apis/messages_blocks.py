@@ -36,6 +36,8 @@ from .messages_input import halves_told, input_of
 MAX_HELD = 16 * 1024 * 1024
 """Characters that wait for a call to end: as many as one server-sent event may bring (sse.py), and far beyond any answer."""
 
+BROKEN_CALL = "a tool call of the upstream's answer was broken off"
+
 MAX_CHECKED = 1024 * 1024
 """Characters of a call's arguments that are kept to see whether they are JSON; longer ones are the client's to judge."""
 
@@ -120,6 +122,12 @@ class Blocks:
     def count(self) -> int:
         """The blocks that went out."""
         return self._next
+
+    @property
+    def broken(self) -> bool:
+        """Whether the arguments of a call have begun, and their end was not told. What is there may be JSON, by SDKs' leave."""
+        open_ = (block for block in self._queue if block.kind == "tool_use" and not (block.over or block.bare))
+        return any(0 < block.size < MAX_CHECKED for block in open_)
 
     @property
     def text(self) -> Block | None:

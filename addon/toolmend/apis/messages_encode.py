@@ -22,7 +22,7 @@ from ..sse import ServerSentEvent
 from .codec import Reply
 from .error_words import error_in
 from .indices import index_of
-from .messages_blocks import Block, Blocks, event
+from .messages_blocks import BROKEN_CALL, Block, Blocks, event
 from .messages_errors import error_body, error_type
 from .messages_kinds import BLOCKS, DELTAS, typed
 from .messages_reports import BROKEN_OFF, counted, same_stop
@@ -211,8 +211,12 @@ class Encoder:
                 blocks.feed(each)
 
     def _finish(self, blocks: Blocks) -> None:
-        """What was said so far is over."""
-        blocks.finish(cut=self._finished is not None and self._finished.finish_reason in BROKEN_OFF)
+        """What was said so far is over. A call that was broken off, and not for its length, is one that SDKs would make whole."""
+        cut = self._finished is not None and self._finished.finish_reason in BROKEN_OFF
+        if blocks.broken and not cut:
+            blocks.error, self._finished = BROKEN_CALL, None  # nor is it to be run for the reason
+        else:
+            blocks.finish(cut=cut)
 
     def _why(self, blocks: Blocks) -> str:
         """The event that tells why the message stopped, if it must be told."""

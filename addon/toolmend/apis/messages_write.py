@@ -19,7 +19,7 @@ from ..fold import Message, fold
 from ..seals import Seal, envelope
 from .codec import Reply
 from .counts import told
-from .messages_blocks import Blocks, event
+from .messages_blocks import BROKEN_CALL, Blocks, event
 from .messages_errors import error_body, error_type
 from .messages_input import input_of
 from .messages_reports import BROKEN_OFF, stop_of, usage_to
@@ -139,6 +139,9 @@ class MessagesWriter:
         if finish and finish.finish_reason == "error":
             self._fail("api_error", "the upstream's answer ended in an error", out)
             return
+        if self._blocks.broken and not _cut(finish):
+            self._fail("api_error", BROKEN_CALL, out)
+            return
         self._blocks.finish(cut=_cut(finish))
         self._send(out)
         if not (self._over or finish or self._blocks.count):
@@ -200,7 +203,9 @@ def _content(message: Message, reply: Reply) -> tuple[list[dict[str, Any]], bool
     ids: set[str] = set()
     for _, call in sorted(message.calls.items()):
         value = input_of(call.arguments, complete=call.complete)
-        if value is not None:
+        if call.arguments and not (call.complete or _cut(message.finish)):
+            trouble = BROKEN_CALL
+        elif value is not None:
             id_ = call.id if call.id and call.id not in ids else "toolu_" + reply.new_id().removeprefix("call_")
             ids.add(id_)
             blocks.append({"type": "tool_use", "id": id_, "name": call.name, "input": value})

@@ -9,6 +9,7 @@ irregular streams that were seen in the wild. What is read of an event stands in
 anew in responses_mend.py.
 """
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from .. import json_text
@@ -40,6 +41,7 @@ class Responses:
         self._mending = Mending(reply)
         self._state: Literal["passing", "mending", "blind", "over"] = "passing"
         self._last: tuple[ServerSentEvent | None, dict[str, Any]] = None, {}
+        self._counts = False  # the upstream numbers its events: some send 0 with each
         self._held: list[tuple[ServerSentEvent, dict[str, Any]]] = []
         self._shape: Shape | None = None  # of the deltas of the part, or of the call, that is open
         self._learning = Learning(self._may_vary)
@@ -53,6 +55,7 @@ class Responses:
         data = _typed(sse, said)
         if not data or self._is_again(sse, data):
             return Frame(sse)
+        self._counts |= _number(data) != _number(self._last[1]) is not None
         self._last = sse, data
         events = self._reading.feed(*(newer(data) if self._reply.translates else (data["type"], data)))
         if data is not said and data["type"].startswith(("response.", "error")):
@@ -65,7 +68,8 @@ class Responses:
         """See codec.Flowing."""
         full = max(self._reading.size, self._mending.size) + ROOM > MAX_KEPT
         shape = self._shape
-        if shape is None or full or self._held or self._state not in ("passing", "mending"):
+        same = self._reply.translates and not self._counts and _number(self._last[1]) is not None  # no lane tells two of one text
+        if shape is None or full or same or self._held or self._state not in ("passing", "mending"):
             return None
         course = self._reading.course
         return (shape, course) if course or shape.kind is not ToolCallDelta else None
@@ -134,7 +138,7 @@ class Responses:
         """Whether it is the last event again, number and all, where nothing has to leave as it came. Then each is looked at."""
         last, _ = self._last
         same = self._reply.translates and last is not None and last.data == sse.data
-        again = same and type(data.get("sequence_number")) is int
+        again = same and self._counts and _number(data) is not None
         if again:
             self._shape = None
             self._learning.stop()
@@ -173,6 +177,11 @@ class Responses:
             return _typed(sse, _said(sse))
         except json_text.NotJSON:
             return {}
+
+
+def _number(data: Mapping[str, Any]) -> int | None:
+    number = data.get("sequence_number")
+    return number if type(number) is int else None
 
 
 def _said(sse: ServerSentEvent) -> dict[str, Any]:
