@@ -6,6 +6,7 @@ import pty
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,22 @@ def test_a_flow_file(root: Path, tmp_path: Path, more: tuple[str, ...], sides: l
     assert run(root, "183402", "183401", "-o", str(file), *more) == 0
     assert file.read_bytes() == first
     assert [path.name for path in tmp_path.iterdir()] in (["flows", "out.flow"], ["out.flow", "flows"])
+
+
+def test_what_is_no_file_is_written_into(root: Path, tmp_path: Path) -> None:
+    """A pipe, as of `>(gzip)`; or a link, as /dev/stdout is one: it is there behind it, too."""
+    pipe, link, target = tmp_path / "pipe", tmp_path / "link", tmp_path / "target.har"
+    os.mkfifo(pipe)
+    link.symlink_to(target)
+    target.write_text("old")
+    with ThreadPoolExecutor() as threads:
+        read = threads.submit(pipe.read_bytes)
+        assert run(root, "183401", "--to", "har", "-o", str(pipe)) == 0
+        assert run(root, "183401", "--to", "har", "-o", str(link)) == 0
+        assert faults(json.loads(read.result(timeout=10))) == []
+    assert pipe.is_fifo()
+    assert link.is_symlink()
+    assert faults(json.loads(target.read_bytes())) == []
 
 
 def test_a_har(root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -393,6 +393,7 @@ def test_texts_without_a_key_are_remembered_up_to_a_bound(monkeypatch: pytest.Mo
 
 
 def test_words_of_others_have_no_keys_and_no_credentials() -> None:
+    assert keyless(f"text -> localhost:8443/v1/responses?key={BODY}&x=1 why?") == f"text -> localhost:8443/v1/responses?key={REDACTED}&x=1 why?"
     words = f"no route to https://ann:secret-word@llm.example.com/v1?key={BODY}, which has sk-{BODY}"
     assert keyless(words) == f"no route to https://{REDACTED}@llm.example.com/v1?key={REDACTED} which has {REDACTED}"
 

@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary
 
 from mitmproxy import ctx, http
 from mitmproxy.addonmanager import Loader
+from mitmproxy.exceptions import OptionsError
 
 from . import bodies, breaks, codings, dispatch, facts, framing, memory, replying, routing, sending, unanswered, wire
 from .calls import Call
@@ -45,7 +46,7 @@ class Toolmend:
     name = "toolmend"
 
     def __init__(self, *, again: bool = False) -> None:
-        self._again = again
+        self._again, self._configured = again, False
         self.exchanges = Exchanges()
         self.bodies = bodies.Bodies()
         self.offline: Offline | None = None
@@ -64,7 +65,14 @@ class Toolmend:
     def configure(self, updated: set[str]) -> None:
         if not any(name.startswith("toolmend") for name in updated):
             return
-        settings = options.settings()
+        try:
+            self._configure(options.settings())
+        except OptionsError:
+            if self._again and not self._configured:  # what the options say held before, and has to: `replay`, `observe`
+                self._configure(options.settings(files=False))
+            raise
+
+    def _configure(self, settings: Settings) -> None:
         if self.offline or settings.replay:
             from .recordings import offline  # noqa: PLC0415  few play recordings
 
@@ -73,6 +81,7 @@ class Toolmend:
             self.exchanges.configure(settings)
         if settings.routes or settings.replay:
             options.adapt()
+        self._configured = True
 
     def running(self) -> None:
         hosts = ", ".join(("the built-in LLM hosts", *self.settings.hosts))

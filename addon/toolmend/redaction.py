@@ -241,10 +241,11 @@ def unsecret(sentence: str) -> str:
 def keyless(words: str) -> str:
     """Words of others', as a line of a log, whose URLs have no credentials, and that have nothing that looks like a key."""
     redactor = Redactor(())
-    return redactor.text(_IN_WORDS.sub(lambda found: redactor.path(found[0]), words))
+    return redactor.text(_PLACES.sub(lambda found: redactor.path(found[0]), words))
 
 
-_IN_WORDS = re.compile(r"://\S+")
+_PLACES = re.compile(r"://\S+|(?<!\S)[^\s?]*+\?\S+")
+"""Of URLs, from behind the scheme; mitmproxy names some places without one."""
 _WORDS = re.compile("[a-z_-]*|[A-Z_-]*")
 _PASSWORD = re.compile(r"://[^\s/:@]*:([^\s/@]+)@")
 _URL = re.compile(r"\A([a-zA-Z][a-zA-Z0-9+.-]{0,20}://[^\s?]*\?)(\S+)\Z")

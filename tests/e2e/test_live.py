@@ -1,4 +1,4 @@
-"""Events of an LLM host that are no answer of an LLM: tools over MCP, a response that is fetched again, another API's stream.
+"""What is no answer of an LLM: tools over MCP, a response that is fetched again, another API's stream, a download.
 
 In a proxy of ours they are as live as without it. In a mitmproxy of the user's own it is left to mitmproxy, as anything else.
 """
@@ -12,10 +12,18 @@ from toolmend.upstream import Script
 
 
 @pytest.mark.parametrize("alpn", [H1, H2], ids=["HTTP/1", "HTTP/2"])
-@pytest.mark.parametrize(("method", "path"), [("GET", "/v1/responses/resp_1?stream=true"), ("POST", "/v1/other")])
-def test_other_events_come_at_once(start: Start, serve: Serve, method: str, path: str, alpn: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    ("method", "path", "kind"),
+    [
+        ("GET", "/v1/responses/resp_1?stream=true", "text/event-stream"),
+        ("POST", "/v1/other", "text/event-stream"),
+        ("GET", "/v1/files/f/content", "application/octet-stream"),
+        ("POST", "/v1/other", "application/x-ndjson"),
+    ],
+)
+def test_other_answers_come_at_once(start: Start, serve: Serve, method: str, path: str, kind: str, alpn: tuple[str, ...]) -> None:
     sent = chunks(PROSE)
-    upstream = serve(Script(sent[:2], rest=sent[2:], empty_frame=3), alpn=alpn)
+    upstream = serve(Script(sent[:2], rest=sent[2:], empty_frame=3, headers=(("content-type", kind),)), alpn=alpn)
     with Raw(start(scripts()), upstream.url) as raw:
         raw.send(request_bytes(path, host=raw.host, method=method, Connection="close"))
         before = raw.read_until(b"A marker")

@@ -45,6 +45,22 @@ def test_off_is_off(start: Start, serve: Serve, tmp_path: Path) -> None:
     assert not (tmp_path / "flows").exists()
 
 
+def test_what_the_options_say_holds_where_the_file_is_wrong_at_a_reload(start: Start, serve: Serve, tmp_path: Path) -> None:
+    addon, config = tmp_path / "addon", tmp_path / "toolmend.toml"
+    shutil.copytree(addon_path().parent, addon, ignore=shutil.ignore_patterns("__pycache__"))
+    config.write_text('dialects = "auto"\n')
+    proxy = start([addon / "main.py"], toolmend_config=str(config), toolmend_mode="observe")
+    upstream = serve(Script(chunks(LEAK)), Script(chunks(LEAK)), Script(chunks(LEAK)))
+    assert ask(proxy, upstream.url).body == LEAK
+    for times, text in ((1, "dialects = [[["), (2, 'dialects = "auto"\n')):
+        config.write_text(text)
+        later = time.time() + 5 * times
+        os.utime(addon / "main.py", (later, later))
+        eventually(lambda times=times: proxy.log.count("toolmend: observes") > times)
+        assert ask(proxy, upstream.url).body == LEAK
+    assert str(config) in proxy.log.replace("\n", "")
+
+
 def test_a_reload_under_a_stream(start: Start, serve: Serve, tmp_path: Path, path: str) -> None:
     """Touching main.py loads the whole package anew; a stream that is under way is finished by the old one."""
     addon = tmp_path / "addon"

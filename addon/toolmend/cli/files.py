@@ -1,6 +1,7 @@
 """Files that a command writes where the user says.
 
-Rule of this file: a file is whole, or it is not there; and it is for its owner alone.
+Rule of this file: a file is whole, or it is not there; and it is for its owner alone. What is no file (a pipe, a device, a link)
+is written into, and never replaced.
 """
 
 import sys
@@ -19,7 +20,8 @@ def put(path: Path | None, write: Callable[[IO[bytes]], None]) -> None:
         write(sys.stdout.buffer)
         return
     try:
-        with private_file(path) as file:
+        there = path.exists(follow_symlinks=False)
+        with path.open("wb") if there and (path.is_symlink() or not path.is_file()) else private_file(path) as file:
             write(file)
     except OSError as error:
         raise Problem(f"{path} cannot be written: {error.strerror or error}", try_=look(path.parent)) from None

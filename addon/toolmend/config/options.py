@@ -78,8 +78,8 @@ def _settle(name: str) -> str:
     return ""
 
 
-def settings() -> Settings:
-    """What the options, variables and files say now. Raises exceptions.OptionsError."""
+def settings(*, files: bool = True) -> Settings:
+    """What the options, variables and files say now, or all but the files. Raises exceptions.OptionsError."""
     known = [f"toolmend_{key}" for key in OPTIONS]
     for name in ctx.options.deferred:  # mitmproxy keeps names it does not know, and says nothing
         meant = name.lower().startswith("toolmend") or get_close_matches(name.lower(), known, n=1, cutoff=0.9)
@@ -88,7 +88,8 @@ def settings() -> Settings:
             wrong = f"there is no option {name}{hint}, the options are {', '.join(known)}"
             raise exceptions.OptionsError(wrong)  # type: ignore[no-untyped-call]
     with told():
-        return load({key: getattr(ctx.options, f"toolmend_{key}") for key in OPTIONS})
+        given = {key: getattr(ctx.options, f"toolmend_{key}") for key in OPTIONS}
+        return load(given if files else given | {"config": "off"})
 
 
 @contextmanager

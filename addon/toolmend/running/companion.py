@@ -21,7 +21,7 @@ from weakref import WeakSet
 from mitmproxy import ctx, flow, http
 from mitmproxy.proxy.mode_specs import UpstreamMode
 
-from toolmend import facts, framing
+from toolmend import framing
 from toolmend.config.checks import suggestion
 from toolmend.redaction import keyless
 from toolmend.running.company import UnusableError, company, is_direct
@@ -101,10 +101,10 @@ class Companion(logging.Handler):
             flow.server_conn.via = None if direct else (mode.scheme, mode.address)
 
     def responseheaders(self, flow: http.HTTPFlow) -> None:
-        """Events that are no answer of an LLM: mitmproxy holds them back to their end, which may never come."""
+        """What is no answer of an LLM: mitmproxy has it whole before it goes on, and events, or a download, may have no end."""
         response, toolmend = flow.response, ctx.master.addons.get("toolmend")  # type: ignore[no-untyped-call]
         ours = toolmend and flow in toolmend.calls
-        if response and not (ours or response.stream) and facts.is_sse(response) and framing.comes(flow, response):
+        if response and not (ours or response.stream) and framing.comes(flow, response):
             response.stream = lambda data: data or []  # an empty frame of HTTP/2 is no end
 
     def response(self, flow: http.HTTPFlow) -> None:
