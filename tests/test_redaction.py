@@ -135,6 +135,10 @@ SECRETS = [
         {"abcdefgh", "bcdefghi", "cdefghij"},
     ),
     ({"headers": (("Cf-Access-Jwt-Assertion", "abcdefgh"), ("cookie", 'a="bcdefghi"'))}, {"abcdefgh", "bcdefghi"}),
+    (
+        {"headers": (("X-Api-Key-2", "abcdefgh"), ("Api-Token-V2", "bcdefghi"), ("X-Authentication", "cdefghij"), ("X-Pwd", "defghijk"))},
+        {"abcdefgh", "bcdefghi", "cdefghij", "defghijk"},
+    ),
     ({"headers": (("cookie", "a=abc%2Befgh%3D; b=%7B%7D"),)}, {"abc%2Befgh%3D", "abc+efgh="}),
     ({"headers": (("x-forwarded", f"sk-{BODY}"), ("originator", "some-agent"))}, {f"sk-{BODY}"}),
     ({"headers": (("Idempotency-Key", "stainless-node-retry-1"), ("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="))}, set()),

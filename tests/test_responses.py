@@ -528,6 +528,10 @@ MENDED: dict[str, tuple[list[Any], dict[str, Any]]] = {
         {"text": "Look:  so", "stop_reason": "incomplete/max_output_tokens"},
     ),
     "failed": (turn(message(0, LEAK), end=FAILED), {"text": "Look: ", "stop_reason": "failed"}),
+    "cancelled, and told as completed": (
+        [*turn(message(0, LEAK), end=None), {"type": "response.completed", "sequence_number": 99, "response": {**DONE, "status": "cancelled"}}],
+        {"text": "Look: ", "stop_reason": "failed"},
+    ),
     "failed before the end of an item": (
         turn(message(0, LEAK), message(1, ["End."])[:-1], end=FAILED), {"text": "Look: End.", "stop_reason": "failed", "order": ["message", "function_call", "message"]},
     ),
@@ -548,6 +552,7 @@ def test_a_leak_becomes_a_call(name: str) -> None:
     last = [json.loads(line[6:]) for line in body.decode().splitlines() if line.startswith("data: ")][-1]
     assert told.stop_reason == "error" or last["response"]["provider_field"] == {"kept": 1}
     assert told.stop_reason in ("error", "failed") or told.usage == USAGE
+    assert told.stop_reason != "failed" or last["type"] == "response.failed"
 
 
 @pytest.mark.parametrize("name", REGULAR)

@@ -29,8 +29,11 @@ NO_CREDENTIAL = re.compile(
 )
 """Names that end like a credential's and hold none: words of a tokenizer, places in a list."""
 
-HEADER = re.compile("(?!idempotency|secwebsocket).*(auth|jwt|jwtassertion|key)")
+HEADER = re.compile("(?!idempotency|secwebsocket).*(auth|authentication|jwt|jwtassertion|key|pass|pwd|signature)")
 """Names that hold a credential in a header: Helicone-Auth, X-Functions-Key, Cf-Access-Jwt-Assertion."""
+
+_COUNTED = re.compile(r"v?\d+\Z")
+"""What a header's name may end with: X-Api-Key-2, Api-Token-V2."""
 
 IDENTITY = re.compile("(user|account|device|organi[sz]ation|org|session)(uu)?id")
 """Names whose value tells who somebody is. No secret, so an echo is not looked for, but no business of a recording."""
@@ -94,7 +97,8 @@ def in_query(name: str) -> bool:
 
 def holds_credential(header: str) -> bool:
     """Whether the value of this header is or holds a credential."""
-    return is_credential(header) or bool(HEADER.fullmatch(_plain(header)))
+    name = _COUNTED.sub("", _plain(header))
+    return is_credential(name) or bool(HEADER.fullmatch(name))
 
 
 def are_headers(name: str, value: Any) -> bool:

@@ -210,7 +210,7 @@ class Mending(Followed):
             self.event("response.in_progress", response=first)
         for event in events:
             if isinstance(event, StreamError) and fails_badly(response):
-                response = {**response, "status": "failed", "error": error_object(event)}
+                type_, response = "response.failed", {**response, "status": "failed", "error": error_object(event)}
         self._find_left(response)
         self.whole(events, response)
         if self.reason is not None:
