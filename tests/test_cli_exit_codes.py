@@ -169,3 +169,18 @@ def test_help_names_them() -> None:
     assert "0 all is well, 1 something was found or differs, 2 wrong usage, 3 it failed" in text
     assert "4 wrong configuration, 5 the doctor found a fault, 130 interrupted" in " ".join(text.split())
     assert [code.value for code in Exit][:7] == [0, 1, 2, 3, 4, 5, 130]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        ("flows --flows flows >/dev/full", Exit.RUNTIME, "error: the output cannot be written: No space left on device\ntry: df -h\n"),
+        ("flows --help >/dev/full", Exit.RUNTIME, "error: the output cannot be written: No space left on device\ntry: df -h\n"),
+        ("flows --flows flows >&-", Exit.OK, ""),
+        ("flows --flows flows <&- >&- 2>&-", Exit.OK, ""),
+        ("show nothing --flows flows 2>&-", Exit.USAGE, ""),
+    ],
+)
+def test_an_output_that_takes_nothing(words: str, code: Exit, told: str) -> None:
+    done = subprocess.run(["/bin/sh", "-c", f'"{sys.executable}" -m toolmend {words}'], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (code, told)

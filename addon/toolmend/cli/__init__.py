@@ -8,8 +8,11 @@ import os
 import signal
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from enum import IntEnum
+from errno import EDQUOT, EFBIG, EIO, ENOSPC
 from importlib import import_module
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import click
@@ -146,6 +149,10 @@ def cli(debug: bool) -> None:  # main() reads it from the context
     """
 
 
+_FULL = (ENOSPC, EDQUOT, EFBIG, EIO)
+"""Why standard output takes no more."""
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line (`sys.argv` by default) and return its exit code; raises nothing."""
     if instruction := os.environ.get(COMPLETE):
@@ -154,20 +161,27 @@ def main(argv: Sequence[str] | None = None) -> int:
         return shell_complete(cli, {}, "toolmend", COMPLETE, instruction)
     args = list(sys.argv[1:] if argv is None else argv) or ["--help"]
     debug = False
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):  # as `>&-` closes them
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115  (until the end)
+    code = int(Exit.OK)
     try:
-        with cli.make_context("toolmend", args.copy()) as ctx:
-            debug = ctx.params["debug"]
-            cli.invoke(ctx)
-        sys.stdout.flush()  # a reader that has left shows here, not at interpreter exit
-    except click.exceptions.Exit as wanted:
-        return wanted.exit_code
+        try:
+            with cli.make_context("toolmend", args.copy()) as ctx:
+                debug = ctx.params["debug"]
+                cli.invoke(ctx)
+        except click.exceptions.Exit as wanted:
+            code = wanted.exit_code
+        sys.stdout.flush()  # a reader that has left shows here, not at interpreter exit, and so does a full disk
     except (KeyboardInterrupt, click.Abort):
         click.echo("interrupted", err=True)
         return Exit.INTERRUPTED
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the flush at exit complains once more
+        _close_output()
         return Exit.BROKEN_PIPE
     except Exception as error:  # the last frame: told, not thrown at the user
+        if isinstance(error, OSError) and error.errno in _FULL:
+            _close_output()
         if debug:
             from traceback import print_exc  # noqa: PLC0415
 
@@ -175,7 +189,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         problem = _problem(error, args)
         problem.show()
         return problem.exit_code
-    return Exit.OK
+    return code
+
+
+def _close_output() -> None:
+    """What could not be written is forgotten, or the flush at exit complains once more."""
+    with suppress(OSError, ValueError):  # a test's has no descriptor
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _problem(error: Exception, args: list[str]) -> Problem:
@@ -193,6 +213,8 @@ def _problem(error: Exception, args: list[str]) -> Problem:
             ctx, code = (error.ctx, Exit.USAGE) if isinstance(error, click.UsageError) else (None, Exit.RUNTIME)
             path = ctx.command_path if ctx else _line("toolmend", *command)
             return Problem(error.format_message(), try_=f"{path} --help", code=code)
+        case OSError(errno=number, filename=None, strerror=reason) if number in _FULL:
+            return Problem(f"the output cannot be written: {reason}", try_="df -h")
         case _:
             return Problem(
                 f"unexpected {type(error).__name__}: {error}",
