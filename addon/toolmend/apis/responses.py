@@ -55,7 +55,8 @@ class Responses:
         data = _typed(sse, said)
         if not data or self._is_again(sse, data):
             return Frame(sse)
-        self._counts |= _number(data) != _number(self._last[1]) is not None
+        before = _number(self._last[1])
+        self._counts |= before is not None and before != _number(data)
         self._last = sse, data
         events = self._reading.feed(*(newer(data) if self._reply.translates else (data["type"], data)))
         if data is not said and data["type"].startswith(("response.", "error")):
