@@ -24,7 +24,10 @@ REQUEST_LIMIT = 64 * 1024 * 1024
 AWS = "application/vnd.amazon.eventstream"
 NDJSON = ("application/x-ndjson", "application/ndjson")
 
-UNKNOWN = ("", "text/plain", "application/octet-stream", "binary/octet-stream")
+UNKNOWN = (
+    "", "text/plain", "text/json", "application/octet-stream", "binary/octet-stream",
+    *NDJSON, "application/jsonl", "application/stream+json", "application/event-stream",
+)  # fmt: skip
 """What an answer is called by a server that was not told what it is; SDKs that asked for a stream read it all the same."""
 
 EARLY = "the answer ended early"

@@ -43,6 +43,8 @@ EVENTS = {
     "events as text": labelled(LEAK, TEXT),
     "events as bytes": labelled(LEAK, "application/octet-stream"),
     "events without a name": labelled(LEAK, None),
+    "events as lines of JSON": labelled(LEAK, "application/x-ndjson"),
+    "events by a name that is near": labelled(LEAK, "application/event-stream"),
 }
 
 
