@@ -48,19 +48,24 @@ def test_a_flow_file(root: Path, tmp_path: Path, more: tuple[str, ...], sides: l
 
 
 def test_what_is_no_file_is_written_into(root: Path, tmp_path: Path) -> None:
-    """A pipe, as of `>(gzip)`; or a link, as /dev/stdout is one: it is there behind it, too."""
-    pipe, link, target = tmp_path / "pipe", tmp_path / "link", tmp_path / "target.har"
+    """A pipe, as of `>(gzip)`, or a link to one: it is there behind it, too."""
+    pipe, link = tmp_path / "pipe", tmp_path / "link"
     os.mkfifo(pipe)
-    link.symlink_to(target)
-    target.write_text("old")
-    with ThreadPoolExecutor() as threads:
-        read = threads.submit(pipe.read_bytes)
-        assert run(root, "183401", "--to", "har", "-o", str(pipe)) == 0
-        assert run(root, "183401", "--to", "har", "-o", str(link)) == 0
-        assert faults(json.loads(read.result(timeout=10))) == []
+    link.symlink_to(pipe)
+    for path in (pipe, link):
+        with ThreadPoolExecutor() as threads:
+            read = threads.submit(pipe.read_bytes)
+            assert run(root, "183401", "--to", "har", "-o", str(path)) == 0
+            assert faults(json.loads(read.result(timeout=10))) == []
     assert pipe.is_fifo()
     assert link.is_symlink()
-    assert faults(json.loads(target.read_bytes())) == []
+
+
+def test_a_descriptor_is_written_into(root: Path, tmp_path: Path) -> None:
+    words = ["export", "183401", "--to", "har", "-o", "/proc/self/fd/1", "--flows", str(root)]
+    with (tmp_path / "out.har").open("wb") as file:
+        subprocess.run([sys.executable, "-m", "toolmend", *words], stdout=file, check=True)
+    assert faults(json.loads((tmp_path / "out.har").read_bytes())) == []
 
 
 def test_a_har(root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,9 +1,10 @@
 """Files that a command writes where the user says.
 
-Rule of this file: a file is whole, or it is not there; and it is for its owner alone. What is no file (a pipe, a device, a link)
-is written into, and never replaced.
+Rule of this file: a file is whole, or it is not there; and it is for its owner alone. A pipe or a device is written into, and
+never replaced. A link to a file is, as in a folder that others share it may be theirs.
 """
 
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +14,9 @@ from ..config.private_file import private_file
 from . import Problem
 from .hints import look
 
+DESCRIPTORS = re.compile("/dev/(stdout|stderr|fd/[0-9]+)|/proc/self/fd/[0-9]+")
+"""Of ours, by their names."""
+
 
 def put(path: Path | None, write: Callable[[IO[bytes]], None]) -> None:
     """Writes standard output, or a file: all of it, or nothing. Raises Problem."""
@@ -20,8 +24,12 @@ def put(path: Path | None, write: Callable[[IO[bytes]], None]) -> None:
         write(sys.stdout.buffer)
         return
     try:
-        there = path.exists(follow_symlinks=False)
-        with path.open("wb") if there and (path.is_symlink() or not path.is_file()) else private_file(path) as file:
+        with path.open("wb") if _takes_what_comes(path) else private_file(path) as file:
             write(file)
     except OSError as error:
         raise Problem(f"{path} cannot be written: {error.strerror or error}", try_=look(path.parent)) from None
+
+
+def _takes_what_comes(path: Path) -> bool:
+    """Whether it is a pipe or a device, or a descriptor, whatever that leads to."""
+    return path.exists() and (not path.is_file() or bool(DESCRIPTORS.fullmatch(str(path))))
