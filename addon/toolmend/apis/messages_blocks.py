@@ -68,8 +68,8 @@ class Block:
 class Blocks:
     """`called`: a call went out; `refused`: some of the text declines; `characters`: all that was said.
 
-    `error`: what waits is too much, and nothing more is read. `invalid`: the name of a call that cannot be right: its arguments
-    are no JSON object, and not broken off either.
+    `error`: what waits is too much, or a call was broken off, and nothing more is read. `invalid`: the name of a call that cannot
+    be right: its arguments are no JSON object, and not broken off either.
     """
 
     def __init__(self, new_id: Callable[[], str], following: int = 0) -> None:
@@ -124,12 +124,6 @@ class Blocks:
         return self._next
 
     @property
-    def broken(self) -> bool:
-        """Whether the arguments of a call have begun, and their end was not told. What is there may be JSON, by SDKs' leave."""
-        open_ = (block for block in self._queue if block.kind == "tool_use" and not (block.over or block.bare))
-        return any(0 < block.size < MAX_CHECKED for block in open_)
-
-    @property
     def text(self) -> Block | None:
         """The text block that text goes on in."""
         last = self._queue[-1] if self._queue else None
@@ -174,17 +168,28 @@ class Blocks:
         self._advance()
 
     def finish(self, *, cut: bool) -> None:
-        """The message is over. `cut`: it was broken off, for its length or by a filter, and so may be the arguments of a call."""
+        """The message is over. `cut`: it was broken off, for its length or by a filter, and so may be the arguments of a call.
+
+        If it was not, arguments that have begun, and whose end was not told, are an error: SDKs make JSON of what is there.
+        """
         self._cut = cut
-        for block in self._queue:
-            block.over = True
-        self._advance()
+        calls = (block for block in self._queue if block.kind == "tool_use" and not (block.over or block.bare))
+        if not cut and any(0 < block.size < MAX_CHECKED for block in calls):
+            self.error = self.error or BROKEN_CALL
+        else:
+            self._end_all()
 
     def break_off(self) -> None:
         """The message ends in an error: the block that is open stays so, unless something waits for its end."""
         self.error = ""
         if any(block.held or block.bare for block in self._queue):
-            self.finish(cut=False)
+            self._cut = False
+            self._end_all()
+
+    def _end_all(self) -> None:
+        for block in self._queue:
+            block.over = True
+        self._advance()
 
     def _open_thinking(self) -> Block:
         """The thinking block that reasoning goes on in."""

@@ -211,12 +211,10 @@ class Encoder:
                 blocks.feed(each)
 
     def _finish(self, blocks: Blocks) -> None:
-        """What was said so far is over. A call that was broken off, and not for its length, is one that SDKs would make whole."""
-        cut = self._finished is not None and self._finished.finish_reason in BROKEN_OFF
-        if blocks.broken and not cut:
-            blocks.error, self._finished = BROKEN_CALL, None  # nor is it to be run for the reason
-        else:
-            blocks.finish(cut=cut)
+        """What was said so far is over."""
+        blocks.finish(cut=self._finished is not None and self._finished.finish_reason in BROKEN_OFF)
+        if blocks.error == BROKEN_CALL:
+            self._finished = None  # it is not to be run for its reason
 
     def _why(self, blocks: Blocks) -> str:
         """The event that tells why the message stopped, if it must be told."""

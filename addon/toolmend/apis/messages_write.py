@@ -139,9 +139,6 @@ class MessagesWriter:
         if finish and finish.finish_reason == "error":
             self._fail("api_error", "the upstream's answer ended in an error", out)
             return
-        if self._blocks.broken and not _cut(finish):
-            self._fail("api_error", BROKEN_CALL, out)
-            return
         self._blocks.finish(cut=_cut(finish))
         self._send(out)
         if not (self._over or finish or self._blocks.count):
