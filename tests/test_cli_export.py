@@ -6,7 +6,6 @@ import pty
 import shutil
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -53,10 +52,9 @@ def test_what_is_no_file_is_written_into(root: Path, tmp_path: Path) -> None:
     os.mkfifo(pipe)
     link.symlink_to(pipe)
     for path in (pipe, link):
-        with ThreadPoolExecutor() as threads:
-            read = threads.submit(pipe.read_bytes)
+        with os.fdopen(os.open(pipe, os.O_RDONLY | os.O_NONBLOCK), "rb") as reader:  # nobody waits for the other end
             assert run(root, "183401", "--to", "har", "-o", str(path)) == 0
-            assert faults(json.loads(read.result(timeout=10))) == []
+            assert faults(json.loads(reader.read())) == []
     assert pipe.is_fifo()
     assert link.is_symlink()
 
