@@ -514,6 +514,18 @@ def test_the_same_api_at_another_host_is_mended_as_ever(routed: Routes) -> None:
     assert "set-cookie" not in flow.response.headers
 
 
+@pytest.mark.parametrize("stays", [True, False])
+def test_credentials_in_the_body_stay_at_their_own_origin(routed: Routes, stays: bool) -> None:
+    body: dict[str, Any] = {"model": "a", "messages": [], "metadata": {"user_id": "u"}, "prompt_cache_key": "c", "max_tokens": 9}
+    body["tools"] = [{"type": "mcp", "headers": {"Authorization": "for the tool"}}]
+    credentials = {"api_key": THEIRS, "extra_headers": {"X-Session": THEIRS}, "client-secret": THEIRS, "auth_token": THEIRS}
+    host = "llm.example.com" if stays else "llm.invalid"
+    flow = asked(host=host, body=json.dumps(body | credentials).encode())
+    routed(**{"from": host}, to="https://llm.example.com/v1/chat/completions", use_model="").ask(flow)
+    assert flow.request.host == "llm.example.com"
+    assert json.loads(flow.request.content or b"") == body | (credentials if stays else {})
+
+
 @pytest.mark.parametrize("to", ["https://api.anthropic.com/v1/messages", "https://llm.invalid/anthropic/v1/messages"])
 def test_what_claude_code_is_billed_by_goes_to_anthropic_alone(routed: Routes, to: str) -> None:
     """Where it comes to others, the beginning of the prompt is another one each time."""

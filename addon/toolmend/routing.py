@@ -17,6 +17,7 @@ from mitmproxy import http
 
 from . import facts, json_text
 from .apis.errors import Fault, write_error
+from .credentials import are_headers, secret_types
 from .ids import new_call_id
 from .local_answers import Answer, Asked, answer
 from .providers import PROFILES, Profile, profile_for
@@ -119,8 +120,9 @@ def redirect(
         raise RequestError(f"the request's body is no JSON object that can be read, or has more than {json_text.MANY} values")
     to = route.to
     profile = profile_for(route.use_model or request.get("model"), to.netloc, providers)
+    passed = request if _called(flow.request) == to else _without_credentials(request)
     translated = translate(
-        unbilled(request, to.netloc) if client == route.upstream == "messages" else request,
+        unbilled(passed, to.netloc) if client == route.upstream == "messages" else passed,
         client,
         route.upstream,
         model=route.use_model,
@@ -141,6 +143,18 @@ def redirect(
     flow.request.trailers = None
     flow.request.raw_content = body
     return routed
+
+
+def _without_credentials(request: dict[str, Any]) -> dict[str, Any]:
+    """A body without those that LiteLLM and its like take from there: `api_key`, `extra_headers`.
+
+    Those of tools stay: the client tells them to whoever calls the tool for it.
+    """
+    return {
+        name: item
+        for name, item in request.items()
+        if not (isinstance(item, secret_types(name, request)) or are_headers(name, item))
+    }
 
 
 def _called(request: http.Request) -> Origin:
