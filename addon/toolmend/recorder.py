@@ -80,6 +80,10 @@ CROWD = 64
 UNSETTLED = 1000
 """Recordings that wait for the disk to keep them; beyond that, the writer thread waits itself."""
 
+SETTLES, AT_LONGEST = 5, 0.05
+"""So many times as long as the disk took to keep one it is left alone, but no longer than so many seconds: where forty end
+together and forty others flow, what that takes of the processor makes events late."""
+
 PATIENCE = 5.0
 """Seconds that the end of the proxy waits for what is to be written."""
 
@@ -296,7 +300,7 @@ class Recorder:
         self._attempt(folder, go_on)
         if not more:
             self._attempt(folder, seal)
-            self._settling = self._settling or Teller("settling", self._settle, lambda _: None, UNSETTLED)
+            self._settling = self._settling or Teller("settling", self._settle_in_turn, lambda _: None, UNSETTLED)
             if not self._settling.put(folder):  # no room, or no thread
                 self._settle(folder)
         self._ends.popleft()
@@ -311,6 +315,12 @@ class Recorder:
         except Exception as error:
             self._failed(folder, error)
         self._give_way()
+
+    def _settle_in_turn(self, folder: Folder) -> None:
+        began = time.monotonic()
+        self._settle(folder)
+        if self._rests and self._settling and self._settling.waiting < CROWD:
+            time.sleep(min(SETTLES * (time.monotonic() - began), AT_LONGEST))
 
     def _settle(self, folder: Folder) -> None:
         try:

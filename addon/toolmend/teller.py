@@ -48,9 +48,14 @@ class Teller[T]:
             self._closed = True
             self._say("thread", str(error))
 
+    @property
+    def waiting(self) -> int:
+        """The weight of what is not told yet."""
+        return self._put - self._done
+
     def put(self, item: T, weight: int = 1) -> bool:
         """Has an item told. Called from one thread; where the weight is 0, which always has room, from any."""
-        if self._closed or (weight and self._put - self._done + weight > self._limit):
+        if self._closed or (weight and self.waiting + weight > self._limit):
             self.dropped += 1
             return False
         self._put += weight
