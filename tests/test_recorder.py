@@ -876,6 +876,27 @@ def test_a_disk_that_takes_long_to_keep_one_does_not_keep_others_waiting(
     assert log == []
 
 
+@pytest.mark.parametrize(("crowd", "pauses"), [(64, 3), (0, 0)])
+def test_the_disk_is_left_alone_behind_each(
+    recorder: Recorder, monkeypatch: pytest.MonkeyPatch, crowd: int, pauses: int
+) -> None:
+    """Unless many wait: streams that flow meanwhile would be late."""
+    slept, sleep = list[float](), time.sleep
+
+    def spy(seconds: float) -> None:
+        if threading.current_thread().name == "toolmend-settling":
+            slept.append(seconds)
+        sleep(seconds)
+
+    monkeypatch.setattr(recorder_module, "CROWD", crowd)
+    monkeypatch.setattr("time.sleep", spy)
+    kept = [record(recorder) for _ in range(3)]
+    all_done(recorder)
+    assert [meta(each.folder)["state"] for each in kept] == ["complete"] * 3
+    assert len(slept) == pauses
+    assert all(0 < each <= recorder_module.AT_LONGEST for each in slept)
+
+
 def test_a_disk_that_cannot_keep_it(recorder: Recorder, log: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """What was not kept never says that it is whole."""
 
