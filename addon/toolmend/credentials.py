@@ -29,7 +29,9 @@ NO_CREDENTIAL = re.compile(
 )
 """Names that end like a credential's and hold none: words of a tokenizer, places in a list."""
 
-HEADER = re.compile("(?!idempotency|secwebsocket).*(auth|authentication|jwt|jwtassertion|key|pass|pwd|signature)")
+HEADER = re.compile(
+    "(?!idempotency|secwebsocket).*(access|auth|authentication|hmac|jwt|jwtassertion|key|otp|pass|pwd|session|signature|ticket)"
+)
 """Names that hold a credential in a header: Helicone-Auth, X-Functions-Key, Cf-Access-Jwt-Assertion."""
 
 _COUNTED = re.compile(r"v?\d+\Z")

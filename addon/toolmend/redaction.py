@@ -271,14 +271,16 @@ def _parameters(query: str) -> Iterator[tuple[str, str]]:
 
 
 def _header_secrets(name: str, value: str) -> Iterator[str]:
-    """`Bearer X`, `Basic X`, `X`, `Snowflake Token="X"`, and in a cookie `a=X; b=Y`: each X and Y."""
+    """`Bearer X`, `Basic X`, `X`, `Key name:X`, `Snowflake Token="X"`, and in a cookie `a=X; Y`: each X and Y."""
     if "cookie" in name.lower():
         for part in value.split(";"):
-            crumb = part.partition("=")[2].strip().strip('"')
+            told, equals, given = part.partition("=")
+            crumb = (given if equals else told).strip().strip('"')
             yield from (crumb, unquote(crumb))
         return
     words = value.split(None, 1)
-    yield words[-1].strip() if words else ""
+    told = words[-1].strip() if words else ""
+    yield from (told, told.partition(":")[2])
     if len(words) < 2:
         return
     for part in words[1].split(","):
