@@ -279,8 +279,8 @@ def _header_secrets(name: str, value: str) -> Iterator[str]:
             yield from (crumb, unquote(crumb))
         return
     words = value.split(None, 1)
-    told = words[-1].strip() if words else ""
-    yield from (told, told.partition(":")[2])
+    last = words[-1].strip() if words else ""
+    yield from (last, last.partition(":")[2])
     if len(words) < 2:
         return
     for part in words[1].split(","):

@@ -120,7 +120,8 @@ def redirect(
         raise RequestError(f"the request's body is no JSON object that can be read, or has more than {json_text.MANY} values")
     to = route.to
     profile = profile_for(route.use_model or request.get("model"), to.netloc, providers)
-    passed = request if _called(flow.request) == to else _without_credentials(request)
+    called = _called(flow.request)
+    passed = request if called == to else _without_credentials(request)
     translated = translate(
         unbilled(passed, to.netloc) if client == route.upstream == "messages" else passed,
         client,
@@ -135,7 +136,7 @@ def redirect(
     else:
         body = json_text.body(translated.request)
     routed = Routed(route, client, request, translated, facts.headers(flow.request), flow.request.path)
-    headers = [*_headers(routed, _called(flow.request)), ("content-length", str(len(body)))]
+    headers = [*_headers(routed, called), ("content-length", str(len(body)))]
     flow.request.headers = http.Headers([(name.encode(), value.encode()) for name, value in headers])
     flow.request.data.authority = to.netloc.encode() if flow.request.is_http2 or flow.request.is_http3 else b""
     flow.request.data.scheme, flow.request.data.host = to.scheme.encode(), to.host
