@@ -117,10 +117,11 @@ def test_removed(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def sweep(sweeper: Sweeper, keep: Keep = ALL, *, times: int = 100) -> None:
+def sweep(sweeper: Sweeper, keep: Keep = ALL, written: int = 0, *, times: int = 100) -> None:
     """Once, with time for so many removals."""
     left = iter(range(times))
-    sweeper.run(keep, (), lambda: next(left, None) is not None)
+    for _ in sweeper.run(keep, (), lambda: next(left, None) is not None, written):
+        pass
 
 
 def test_sweeping(tmp_path: Path) -> None:
@@ -167,11 +168,11 @@ def test_a_look_at_many_is_taken_in_steps_too(tmp_path: Path) -> None:
 
 def test_it_looks_again_when_much_was_written(tmp_path: Path) -> None:
     sweeper, keep = Sweeper(tmp_path, pytest.fail), Keep(1000)
-    sweeper.run(keep, (), lambda: True)
+    sweep(sweeper, keep)
     folder = make(tmp_path)
-    sweeper.run(keep, (), lambda: True, 1000 // SHARE)
+    sweep(sweeper, keep, 1000 // SHARE)
     assert folder.exists()
-    sweeper.run(keep, (), lambda: True, 1000 // SHARE + 1)
+    sweep(sweeper, keep, 1000 // SHARE + 1)
     assert not folder.exists()
 
 

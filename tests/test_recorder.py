@@ -17,7 +17,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
-from typing import IO, Any
+from typing import Any
 
 import pytest
 
@@ -27,6 +27,7 @@ from toolmend.recorder import (
     AT_MOST,
     AT_ONCE,
     BIT,
+    CROWD,
     ENDING,
     GATHER,
     GATHERED,
@@ -859,7 +860,7 @@ def test_a_disk_that_takes_long_to_keep_one_does_not_keep_others_waiting(
         go_on.wait()
         fsync(number)
 
-    monkeypatch.setattr("toolmend.recordings.folder.os.fsync", slow)
+    monkeypatch.setattr("toolmend.recordings.written_file.os.fsync", slow)
     other, long = recorder.start(EXCHANGE), record(recorder)
     syncing.wait()
     for text in ("one", "two", "three"):
@@ -904,7 +905,7 @@ def test_a_disk_that_cannot_keep_it(recorder: Recorder, log: list[str], monkeypa
         raise OSError(5, "Input/output error")
 
     with monkeypatch.context() as patch:
-        patch.setattr("toolmend.recordings.folder.os.fsync", fail)
+        patch.setattr("toolmend.recordings.written_file.os.fsync", fail)
         lost = [record(recorder), record(recorder)]
         all_done(recorder)
     kept = record(recorder)
@@ -1000,7 +1001,7 @@ def test_a_thread_that_does_not_get_on_with_the_ends_costs_recordings_and_not_me
     first._folder.end = end  # type: ignore[method-assign]
     first.finish("complete")
     hanging.wait()
-    recorder._ends.extend([recorder._ends[0]] * (MAX_WAITING // ENDING))
+    recorder._ends.extend([recorder._ends[0]] * (CROWD + MAX_WAITING // ENDING))
     late = recorder.start(EXCHANGE)
     late.passed(event("a"), b"")
     late.finish("complete")
@@ -1105,16 +1106,17 @@ def test_no_two_files_are_written_in_one_step(recorder: Recorder, monkeypatch: p
     """Forty streams that begin or end at once would hold up all that flow."""
     happened: list[str] = []
     kept: list[str] = []
-    opened = folder_module._open
+    for name in ("create", "append", "opened", "keep"):
+        act = getattr(folder_module, name)
 
-    def opening(path: Path, mode: str) -> IO[bytes]:
-        if threading.current_thread() is recorder._thread:
-            happened.append(f"{mode} {path.name}")
-        else:
-            kept.append(path.name)
-        return opened(path, mode)
+        def noted(path: Path, *given: Any, name: str = name, act: Callable[..., Any] = act) -> Any:
+            if threading.current_thread() is recorder._thread:
+                happened.append(f"{name} {path.name}")
+            else:
+                kept.append(path.name)
+            return act(path, *given)
 
-    monkeypatch.setattr(folder_module, "_open", opening)
+        monkeypatch.setattr(folder_module, name, noted)
     monkeypatch.setattr(recorder, "_give_way", lambda: happened.append("turn"))
     recording = recorder.start(replace(EXCHANGE, upstream_request=b"{}"))
     recording.passed(event("one"), event("two"))
@@ -1123,10 +1125,10 @@ def test_no_two_files_are_written_in_one_step(recorder: Recorder, monkeypatch: p
     recorder.close()
     files_opened = [each for each in happened if each != "turn"]
     assert files_opened == [
-        *("xb meta.json.new", "xb request.json", "xb upstream_request.json"),
-        *("xb upstream.sse", "xb client.sse", "xb upstream.idx", "xb client_messages.jsonl"),
-        *(f"r+b {name}" for name in ("upstream.sse", "client.sse", "upstream.idx", "client_messages.jsonl")),
-        *("rb client.sse", "xb message.json", "xb meta.json.new"),
+        *("create meta.json.new", "create request.json", "create upstream_request.json"),
+        *("create upstream.sse", "create client.sse", "create upstream.idx", "create client_messages.jsonl"),
+        *(f"append {name}" for name in ("upstream.sse", "client.sse", "upstream.idx", "client_messages.jsonl")),
+        *("opened client.sse", "create message.json", "create meta.json.new"),
     ]
     assert set(kept) == {"meta.json.new", *(path.name for path in recording.folder.iterdir())}
     assert [pair for pair in itertools.pairwise(happened) if "turn" not in pair] == []
@@ -1150,6 +1152,39 @@ def test_who_is_faster_than_the_thread_lets_it_have_the_interpreter(
     assert slept == []
     recorder.put(Folder(tmp_path), lambda: None, size)
     assert slept == [0] * times
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_sums_of_what_was_written_anew(recorder: Recorder, apart: bool) -> None:
+    """A text that ends as a key begins is masked until it goes on; `apart`: from there on the client gets something else."""
+    recording = recorder.start(EXCHANGE)
+    for text in ("it is s", "o on", " and on"):
+        recording.passed(event(text), event(text.upper() if apart and text != "it is s" else text))
+        all_done(recorder)
+    recording.finish("complete")
+    recorder.close()
+    found = files(recording.folder)
+    assert b"it is s" in found["upstream.sse"]
+    assert b"it is s" in found["client.sse"]
+    assert meta(recording.folder)["sha256"] == {
+        name: hashlib.sha256(data).hexdigest() for name, data in found.items() if name != "meta.json"
+    }
+
+
+@pytest.mark.parametrize(("ends", "times"), [(CROWD, 0), (CROWD + LAGGING // ENDING + 1, 1)])
+def test_ends_of_a_crowd_do_not_hold_the_event_loop_up(
+    tmp_path: Path, log: list[str], monkeypatch: pytest.MonkeyPatch, ends: int, times: int
+) -> None:
+    """Where forty end together, forty others would be held up at each chunk, as long as those take."""
+    slept: list[float] = []
+    recorder = Recorder(tmp_path, log.append)
+    recorder._thread = threading.current_thread()  # it does nothing
+    monkeypatch.setattr("toolmend.recorder.time.sleep", slept.append)
+    folder = Folder(tmp_path)
+    recorder._ends.extend([(folder, folder.end(), lambda: None)] * ends)
+    recorder.put(folder, lambda: None, LAGGING - BIT)
+    recorder.put(folder, lambda: None)
+    assert len(slept) == 2 * times
 
 
 def test_a_request_larger_than_all_that_may_wait(tmp_path: Path) -> None:

@@ -38,14 +38,14 @@ GATHER, SHARE, AT_MOST = 0.25, 50, 1.0
 are many streams; but at most: a crash may cost a second of a stream. An end waits as events do: the client's next request is on
 its heels, and the first byte of the answer would wait for what ends."""
 
-GATHERED = 1024 * 1024
+GATHERED = 2 * 1024 * 1024
 """Bytes that are written without waiting for more."""
 
-PRESSING = 2560 * 1024
+PRESSING = 4 * 1024 * 1024
 """Bytes that wait, as of which the writer thread rests no more: then events come tens of milliseconds late. Forty mended streams
-have 2 MiB and more wait while they all begin and those before them end; on a machine that is slow just then, as much as this."""
+have 2 MiB and more wait while they all begin and those before them end."""
 
-LAGGING = 3 * 1024 * 1024
+LAGGING = 5 * 1024 * 1024
 """Bytes that wait, as of which the event loop lets the writer thread have the interpreter first."""
 
 BIT = 4 * 1024
@@ -65,7 +65,7 @@ As long again is for what goes: who is last in line still gets on while the even
 """
 
 ENDING = 32 * 1024
-"""Bytes that one which ends counts as: hundreds of them wait for a thread that hangs, as bytes do."""
+"""Bytes that one which ends counts as, of those behind a CROWD: hundreds of them wait for a thread that hangs, as bytes do."""
 
 TURN, REST = 0.0002, 3
 """Seconds of work behind which the writer thread lets the event loop go ahead, and so many times as long, unless something is
@@ -169,8 +169,7 @@ class Recorder:
         """Has the writer thread do a step, which keeps `size` bytes alive, for a folder. Never blocks or raises."""
         if self._closed or (folder.lost and not last):
             return
-        waiting = self._put - self._done
-        behind = waiting + len(self._ends) * ENDING
+        waiting, behind = self._put - self._done, self._behind()
         size = min(size, LARGE)
         if behind + size > MAX_WAITING and not last:
             folder.lost, step, size = True, folder.lose, 0
@@ -190,6 +189,10 @@ class Recorder:
             else:
                 self._thread = thread
 
+    def _behind(self) -> int:
+        """How far the writer thread is behind, in bytes."""
+        return self._put - self._done + max(0, len(self._ends) - CROWD) * ENDING
+
     def _let_write(self, size: int) -> None:
         """Lets the writer thread have the interpreter, until it has caught up, or once for each BIT."""
         for _ in range(0, size + 1, BIT):
@@ -200,7 +203,7 @@ class Recorder:
     def add(self, folder: Folder, run: Run, chunk: Chunk) -> bool:
         """Has the writer thread write a chunk with those of the run that wait; False where it needs a step of its own."""
         waiting = self._put - self._done
-        if waiting + len(self._ends) * ENDING > LAGGING or folder.lost or self._closed:
+        if self._behind() > LAGGING or folder.lost or self._closed:
             return False
         if waiting > self._enough and not self._hurry.is_set():
             self._hurry.set()
@@ -244,7 +247,8 @@ class Recorder:
 
     def _sweep(self, mine: Collection[Path], share: float) -> None:
         until = time.monotonic() + share
-        self._sweeper.run(self.keep, mine, lambda: self._queue.empty() or time.monotonic() < until, self._done)
+        for _ in self._sweeper.run(self.keep, mine, lambda: self._queue.empty() or time.monotonic() < until, self._done):
+            self._give_way()
 
     def _waiting(self, pause: float) -> "deque[Step | None]":
         """What is to be done now, and came in so many seconds. Waits no longer if much comes meanwhile."""

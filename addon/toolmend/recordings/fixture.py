@@ -8,7 +8,6 @@
 Rule of this file: whoever looks at a fixture, at any moment, sees the old one or the new one.
 """
 
-import os
 import re
 import shutil
 import tempfile
@@ -25,6 +24,7 @@ from ..config.data_folder import private
 from ..ids import new_call_id
 from ..replay import Recording, replay
 from ..value import replace as with_fields
+from . import written_file
 from .folder import FORMAT
 from .message_json import message_of
 
@@ -89,7 +89,7 @@ def create(folder: Path, made: Mapping[str, bytes]) -> None:
     scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
     try:
         for name, data in made.items():
-            _create(scratch / name, data)
+            written_file.create(scratch / name, data)
         scratch.rename(folder)
     except BaseException:
         shutil.rmtree(scratch, ignore_errors=True)
@@ -104,16 +104,10 @@ def replace(folder: Path, made: Mapping[str, bytes]) -> None:
     for name, data in sorted(made.items(), key=lambda item: item[0] == "meta.json"):
         new = folder / f".{name}.{token_hex(4)}"
         try:
-            _create(new, data)
+            written_file.create(new, data)
             with suppress(FileNotFoundError):
                 shutil.copymode(folder / name, new)
             new.replace(folder / name)
         except BaseException:
             new.unlink(missing_ok=True)
             raise
-
-
-def _create(path: Path, data: bytes) -> None:
-    """A new file for the user alone; a link is not followed."""
-    with open(path, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
-        file.write(data)

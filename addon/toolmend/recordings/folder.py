@@ -11,23 +11,23 @@ Between two writes no file is open: streams take no descriptors from the proxy, 
 """
 
 import hashlib
-import os
 import re
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import suppress
 from copy import deepcopy
 from datetime import datetime
-from errno import ENOBUFS, ENOTDIR, ESTALE
+from errno import ENOBUFS, ENOTDIR
 from itertools import takewhile
 from pathlib import Path
 from secrets import token_hex
-from typing import IO, TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from .. import __version__, json_text
 from ..redaction import Redactor, secrets_of
 from .echo import EchoMask
 from .echo_frames import FrameMask, mask_of
 from .message_json import reading
+from .written_file import append, create, keep, opened
 
 if TYPE_CHECKING:
     from collections import deque
@@ -57,8 +57,6 @@ MOST_OWED = 64 * 1024
 
 _BLANK_LINE = re.compile(rb"\n\r?\n|\r\r")
 
-NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)  # Windows has none
-
 
 class Words(TypedDict, total=False):
     """What is told of an end.
@@ -85,6 +83,7 @@ class Folder:
         self._redactor = Redactor(())
         self._client_api = ""
         self._bodies: dict[str, _Body] = {}
+        self._sums: dict[str, str] = {}  # SHA-256 of the other files
         self._gathered = 0  # bytes that are not written yet
         self._first = 0.0  # when the first byte came
         self._offset = 0
@@ -104,7 +103,7 @@ class Folder:
             self.path = self.path.with_name(f"{self.path.name}-{token_hex(4)}")
             _make_folder(self.path)
         yield
-        self._meta = {
+        meta = {
             "format": FORMAT,
             "state": "partial",
             "recorded_at": now.isoformat(timespec="milliseconds"),
@@ -121,6 +120,8 @@ class Folder:
             "omitted": [],  # files that are not kept: a body that is no JSON cannot be redacted
             "sha256": {},
         }
+        yield
+        self._meta = self._redactor.value(meta)
         yield
         yield from self._write_meta()
         self._tell()
@@ -145,7 +146,11 @@ class Folder:
         if redacted is None:
             self._meta["omitted"].append(name)
         else:
-            _create(self.path / name, redacted)
+            self._create(name, redacted)
+
+    def _create(self, name: str, data: bytes) -> None:
+        create(self.path / name, data)
+        self._sums[name] = hashlib.sha256(data).hexdigest()
 
     def passed(self, chunks: "deque[Chunk]") -> Iterator[None]:
         """Chunks in a row, each of which it lets go; in steps, where there is much to write."""
@@ -154,17 +159,17 @@ class Folder:
         upstream, client, index = self._bodies["upstream"], self._bodies["client"], self._bodies.get("index")
         while chunks:
             received, when, sent, size = chunks.popleft()
-            if self._alike:
+            if self._alike and (sent is not received or self._owed):
                 self._compare(received, sent)
             if received:
                 self._first = self._first or when
-                upstream.add(received)
+                upstream.parts.append(received)
                 if index:
                     row = (self._offset, len(received), (when - self._first) * 1000)
-                    index.add(b'{"off":%d,"len":%d,"t_ms":%.3f}\n' % row)
+                    index.parts.append(b'{"off":%d,"len":%d,"t_ms":%.3f}\n' % row)
                 self._offset += len(received)
             if sent and not self._alike:
-                client.add(sent)
+                client.parts.append(sent)
             self._gathered += size
             if self._gathered > MOST_WRITTEN:
                 yield from self.flush()
@@ -183,7 +188,8 @@ class Folder:
         """What goes out is no longer what came in."""
         _all(self._written())
         self._alike, self._owed = False, b""
-        self._bodies["client"].mask = deepcopy(self._bodies["upstream"].mask)
+        upstream, client = self._bodies["upstream"], self._bodies["client"]
+        client.mask, client.sum = deepcopy(upstream.mask), upstream.sum and upstream.sum.copy()
 
     def said(self, data: bytes, t_ms: float) -> None:
         if self.broken:
@@ -191,7 +197,7 @@ class Folder:
         if "said" not in self._bodies:
             self._bodies["said"] = _Body(self.path / "client_messages.jsonl", EchoMask(()))  # redacted line by line
         message = self._redactor.body(data) or b'"[omitted: no JSON]"'
-        self._bodies["said"].add(b'{"t_ms":%.3f,"message":%b}\n' % (t_ms, message))
+        self._bodies["said"].parts.append(b'{"t_ms":%.3f,"message":%b}\n' % (t_ms, message))
 
     def flush(self, *, held: bool = False) -> Iterator[None]:
         """Writes what has come together, in steps; what the client has not had yet only if it is whole events, or `held`."""
@@ -227,17 +233,17 @@ class Folder:
             self._part()
         yield from self._written(last=True)
         yield from self._message(self._bodies["client"].path)
-        hashes: dict[Path, str] = {}
+        if self._alike:
+            self._bodies["client"].sum = self._bodies["upstream"].sum
+        sums = self._sums | {body.path.name: body.sum.hexdigest() for body in self._bodies.values() if body.sum}
         for path in sorted(self.path.glob("*.*")):
             if path.name not in META:
-                same = self._bodies["upstream"].path if self._alike and path == self._bodies["client"].path else path
-                hashes[same] = hashes.get(same) or (yield from _sha256(same))
-                self._meta["sha256"][path.name] = hashes[same]
+                self._meta["sha256"][path.name] = sums.get(path.name) or (yield from _sha256(path))
 
     def _message(self, body: Path) -> Iterator[None]:
         """Writes message.json, of the bytes as they lie there."""
         try:
-            with _open(body, "rb") as file:
+            with opened(body) as file:
                 message = yield from reading(self._client_api, file, stream=body.suffix == ".sse")
         except OSError:
             raise
@@ -247,7 +253,7 @@ class Folder:
             if message is not None:
                 self._whole = message["ended"]
                 yield
-                _create(self.path / "message.json", self._json(message))
+                self._create("message.json", json_text.lines(self._redactor.value(message)))
 
     def seal(self, state: str, rules: Sequence[str] = (), ids: Sequence[str] = (), **words: Unpack[Words]) -> Iterator[None]:
         """The last words, in steps. They hold from `settle` on."""
@@ -257,9 +263,9 @@ class Folder:
         if state == "client_closed" and self._whole:  # nothing more came that it could have waited for
             state, end = "complete", None
         if self._meta:
-            self._meta["state"] = "partial" if self.broken else state
-            self._meta["error"] = "; ".join(filter(None, (end, words.get("error"), self.broken))) or None
-            self._meta |= {"rules": rules, "ids": ids} | ({"fault": fault} if fault else {})
+            error = "; ".join(filter(None, (end, words.get("error"), self.broken))) or None
+            told = {"error": error, "rules": rules, "ids": ids} | ({"fault": fault} if fault else {})
+            self._meta |= self._redactor.value(told) | {"state": "partial" if self.broken else state}
             self._meta |= {"unreadable": True} if words.get("unreadable") else {}
             yield from self._write_meta()
 
@@ -268,15 +274,14 @@ class Folder:
         new = self.path / META[1]
         if new.exists():
             for path in (new,) if self.broken else self.path.glob("*.*"):
-                with _open(path, "r+b") as file:
-                    os.fsync(file.fileno())
+                keep(path)
             self._tell()
 
     def _write_meta(self) -> Iterator[None]:
-        new, text = self.path / META[1], self._json(self._meta)
+        new, text = self.path / META[1], json_text.lines(self._meta)
         yield
         try:
-            _create(new, text)
+            create(new, text)
         except OSError:
             new.unlink(missing_ok=True)
             raise
@@ -284,44 +289,39 @@ class Folder:
     def _tell(self) -> None:
         (self.path / META[1]).replace(self.path / META[0])
 
-    def _json(self, value: Any) -> bytes:
-        return json_text.lines(self._redactor.value(value))
-
 
 class _Body:
-    """A file that grows: gathered, masked, appended."""
+    """A file that grows: gathered, masked, appended.
+
+    `sum`: of all that was appended; None once some of it was written anew.
+    """
 
     def __init__(self, path: Path, mask: EchoMask | FrameMask) -> None:
         self.path, self.mask = path, mask
-        self._parts: list[bytes] = []
+        self.parts: list[bytes] = []  # what is to be written
+        self.sum: hashlib._Hash | None = hashlib.sha256()
         self._size = 0
-        _create(path)
-
-    def add(self, data: bytes) -> None:
-        self._parts.append(data)
+        create(path)
 
     def masked(self, behind: int = 0, *, last: bool = False) -> tuple[bytes, list[tuple[int, bytes]]]:
         """What is to be appended, and (offset, bytes) of what was written as `*` and is innocent. `behind`: bytes that wait."""
-        data = b"".join(self._parts) if len(self._parts) != 1 else self._parts[0]
+        data = b"".join(self.parts) if len(self.parts) != 1 else self.parts[0]
         end = len(data) - behind
-        self._parts = [data[end:]] if behind else []
+        self.parts = [data[end:]] if behind else []
         data = self.mask.feed(data[:end])
         if last:
             data += self.mask.close()
         restored, self.mask.restored = self.mask.restored, []
+        if restored:
+            self.sum = None
+        elif self.sum:
+            self.sum.update(data)
         return data, restored
 
     def write(self, data: bytes, restored: list[tuple[int, bytes]]) -> None:
-        if not (data or restored):
-            return
-        with _open(self.path, "r+b") as file:
-            if file.seek(0, os.SEEK_END) != self._size:
-                raise OSError(ESTALE, "another program has changed it")
-            file.write(data)
+        if data or restored:
+            append(self.path, self._size, data, restored)
             self._size += len(data)
-            for offset, piece in restored:
-                file.seek(offset)
-                file.write(piece)
 
 
 def _all(steps: Iterator[None]) -> None:
@@ -345,21 +345,10 @@ def _make(folder: Path) -> None:
     folder.chmod(0o700)  # what the umask took
 
 
-def _open(path: Path, mode: str) -> IO[bytes]:
-    return open(path, mode, opener=lambda name, flags: os.open(name, flags | NO_FOLLOW, 0o600))
-
-
-def _create(path: Path, data: bytes = b"") -> None:
-    """A new file; nothing may stand in its place."""
-    with _open(path, "xb") as file:
-        path.chmod(0o600)
-        file.write(data)
-
-
 def _sha256(path: Path) -> Generator[None, None, str]:
     """In steps."""
     found = hashlib.sha256()
-    with path.open("rb") as file:
+    with opened(path) as file:
         while data := file.read(BLOCK):
             found.update(data)
             yield

@@ -100,8 +100,8 @@ class Sweeper:
         self._steps: Iterator[None] | None = None  # what is left to do
         self._said = False
 
-    def run(self, keep: Keep, mine: Collection[Path], idle: Callable[[], bool], written: int = 0) -> None:
-        """Takes some steps, and more while there is nothing better to do; the rest are taken the next time.
+    def run(self, keep: Keep, mine: Collection[Path], idle: Callable[[], bool], written: int = 0) -> Iterator[None]:
+        """Some steps, and more while there is nothing better to do; the rest are taken the next time.
 
         `mine`: open recordings; `written`: bytes, ever.
         """
@@ -120,6 +120,7 @@ class Sweeper:
             except Exception as error:
                 self._steps = None
                 self._say(error)
+            yield
 
     def _sweep(self, keep: Keep, mine: Collection[Path]) -> Iterator[None]:
         found = []
