@@ -135,10 +135,8 @@ class Folder:
         if exchange.client_stream is not None:
             streams["client"] = exchange.client_stream
         for side, stream in streams.items():
-            yield
             self._bodies[side] = _Body(self.path / f"{side}.{'sse' if stream else 'json'}", mask_of(exchange.api, secrets))
         if exchange.stream:
-            yield
             self._bodies["index"] = _Body(self.path / "upstream.idx", EchoMask(()))
 
     def _request(self, name: str, body: bytes) -> None:
@@ -186,7 +184,8 @@ class Folder:
 
     def _part(self) -> None:
         """What goes out is no longer what came in."""
-        _all(self._written())
+        if self._offset:
+            _all(self._written())
         self._alike, self._owed = False, b""
         upstream, client = self._bodies["upstream"], self._bodies["client"]
         client.mask, client.sum = deepcopy(upstream.mask), upstream.sum and upstream.sum.copy()
@@ -300,8 +299,7 @@ class _Body:
         self.path, self.mask = path, mask
         self.parts: list[bytes] = []  # what is to be written
         self.sum: hashlib._Hash | None = hashlib.sha256()
-        self._size = 0
-        create(path)
+        self._size = -1  # there is none yet
 
     def masked(self, behind: int = 0, *, last: bool = False) -> tuple[bytes, list[tuple[int, bytes]]]:
         """What is to be appended, and (offset, bytes) of what was written as `*` and is innocent. `behind`: bytes that wait."""
@@ -319,6 +317,9 @@ class _Body:
         return data, restored
 
     def write(self, data: bytes, restored: list[tuple[int, bytes]]) -> None:
+        if self._size < 0:
+            create(self.path, data)
+            self._size, data = len(data), b""
         if data or restored:
             append(self.path, self._size, data, restored)
             self._size += len(data)
