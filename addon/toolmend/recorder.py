@@ -38,14 +38,14 @@ GATHER, SHARE, AT_MOST = 0.25, 50, 1.0
 are many streams; but at most: a crash may cost a second of a stream. An end waits as events do: the client's next request is on
 its heels, and the first byte of the answer would wait for what ends."""
 
-GATHERED = 2 * 1024 * 1024
+GATHERED = 1024 * 1024
 """Bytes that are written without waiting for more."""
 
-PRESSING = 4 * 1024 * 1024
+PRESSING = 2560 * 1024
 """Bytes that wait, as of which the writer thread rests no more: then events come tens of milliseconds late. Forty mended streams
-have 2 MiB and more wait while they all begin and those before them end."""
+have 2 MiB and more wait while they all begin and those before them end; on a machine that is slow just then, as much as this."""
 
-LAGGING = 5 * 1024 * 1024
+LAGGING = 3 * 1024 * 1024
 """Bytes that wait, as of which the event loop lets the writer thread have the interpreter first."""
 
 BIT = 4 * 1024
