@@ -606,6 +606,21 @@ def test_a_file_that_another_program_changes(recorder: Recorder, log: list[str],
     assert "another program has changed it" in log[0]
 
 
+@pytest.mark.parametrize("name", ["upstream.sse", "request.json"])
+def test_a_pipe_in_the_place_of_a_file(recorder: Recorder, log: list[str], name: str) -> None:
+    """Nobody reads there: who opens it to write alone waits for ever."""
+    recording = recorder.start(EXCHANGE)
+    recording.passed(event("hi"), event("hi"))
+    all_done(recorder)
+    (recording.folder / name).unlink()
+    os.mkfifo(recording.folder / name)
+    recording.passed(event("ho"), event("ho"))
+    recording.finish("complete")
+    recorder.close()
+    assert meta(recording.folder)["state"] == "partial"
+    assert len(log) == 1
+
+
 def test_two_processes_that_call_a_recording_the_same(recorder: Recorder, tmp_path: Path, log: list[str]) -> None:
     other = Recorder(recorder._root, log.append)
     for one in (recorder, other):

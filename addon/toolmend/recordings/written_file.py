@@ -12,8 +12,8 @@ from errno import ESTALE
 from pathlib import Path
 from typing import IO
 
-_NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)  # Windows has none
-_FLAGS = os.O_WRONLY | _NO_FOLLOW | getattr(os, "O_BINARY", 0)  # which only Windows has
+_NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)  # Windows has none of this, and O_BINARY alone
+_FLAGS = os.O_RDWR | _NO_FOLLOW | getattr(os, "O_BINARY", 0)  # where a pipe stands, O_WRONLY waits until somebody reads
 
 
 def create(path: Path, data: bytes = b"") -> None:
