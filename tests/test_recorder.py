@@ -39,7 +39,7 @@ from toolmend.recorder import (
     Recorder,
     Recording,
 )
-from toolmend.recordings import folder as folder_module
+from toolmend.recordings import regular_file, written_file
 from toolmend.recordings.exchange import Exchange
 from toolmend.recordings.folder import MOST_OWED, MOST_WRITTEN, Folder, _Body
 from toolmend.recordings.retention import Keep
@@ -1121,8 +1121,11 @@ def test_no_two_files_are_written_in_one_step(recorder: Recorder, monkeypatch: p
     """Forty streams that begin or end at once would hold up all that flow."""
     happened: list[str] = []
     kept: list[str] = []
-    for name in ("create", "append", "opened", "keep"):
-        act = getattr(folder_module, name)
+    for module, name in (
+        *((written_file, name) for name in ("create", "append", "keep")),
+        (regular_file, "opened"),
+    ):
+        act = getattr(module, name)
 
         def noted(path: Path, *given: Any, name: str = name, act: Callable[..., Any] = act) -> Any:
             if threading.current_thread() is recorder._thread:
@@ -1131,7 +1134,7 @@ def test_no_two_files_are_written_in_one_step(recorder: Recorder, monkeypatch: p
                 kept.append(path.name)
             return act(path, *given)
 
-        monkeypatch.setattr(folder_module, name, noted)
+        monkeypatch.setattr(module, name, noted)
     monkeypatch.setattr(recorder, "_give_way", lambda: happened.append("turn"))
     recording = recorder.start(replace(EXCHANGE, upstream_request=b"{}"))
     recording.passed(event("one"), event("two"))

@@ -24,10 +24,10 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from .. import __version__, json_text
 from ..redaction import Redactor, secrets_of
+from . import regular_file, written_file
 from .echo import EchoMask
 from .echo_frames import FrameMask, mask_of
 from .message_json import reading
-from .written_file import append, create, keep, opened
 
 if TYPE_CHECKING:
     from collections import deque
@@ -144,10 +144,10 @@ class Folder:
         if redacted is None:
             self._meta["omitted"].append(name)
         else:
-            self._create(name, redacted)
+            self._file(name, redacted)
 
-    def _create(self, name: str, data: bytes) -> None:
-        create(self.path / name, data)
+    def _file(self, name: str, data: bytes) -> None:
+        written_file.create(self.path / name, data)
         self._sums[name] = hashlib.sha256(data).hexdigest()
 
     def passed(self, chunks: "deque[Chunk]") -> Iterator[None]:
@@ -184,7 +184,7 @@ class Folder:
 
     def _part(self) -> None:
         """What goes out is no longer what came in."""
-        if self._offset:
+        if self._offset:  # something came in before
             _all(self._written())
         self._alike, self._owed = False, b""
         upstream, client = self._bodies["upstream"], self._bodies["client"]
@@ -242,7 +242,7 @@ class Folder:
     def _message(self, body: Path) -> Iterator[None]:
         """Writes message.json, of the bytes as they lie there."""
         try:
-            with opened(body) as file:
+            with regular_file.opened(body) as file:
                 message = yield from reading(self._client_api, file, stream=body.suffix == ".sse")
         except OSError:
             raise
@@ -252,7 +252,7 @@ class Folder:
             if message is not None:
                 self._whole = message["ended"]
                 yield
-                self._create("message.json", json_text.lines(self._redactor.value(message)))
+                self._file("message.json", json_text.lines(self._redactor.value(message)))
 
     def seal(self, state: str, rules: Sequence[str] = (), ids: Sequence[str] = (), **words: Unpack[Words]) -> Iterator[None]:
         """The last words, in steps. They hold from `settle` on."""
@@ -273,14 +273,14 @@ class Folder:
         new = self.path / META[1]
         if new.exists():
             for path in (new,) if self.broken else self.path.glob("*.*"):
-                keep(path)
+                written_file.keep(path)
             self._tell()
 
     def _write_meta(self) -> Iterator[None]:
         new, text = self.path / META[1], json_text.lines(self._meta)
         yield
         try:
-            create(new, text)
+            written_file.create(new, text)
         except OSError:
             new.unlink(missing_ok=True)
             raise
@@ -318,10 +318,10 @@ class _Body:
 
     def write(self, data: bytes, restored: list[tuple[int, bytes]]) -> None:
         if self._size < 0:
-            create(self.path, data)
-            self._size, data = len(data), b""
+            written_file.create(self.path, data)
+            self._size, data = len(data), b""  # and some of it may be innocent already
         if data or restored:
-            append(self.path, self._size, data, restored)
+            written_file.append(self.path, self._size, data, restored)
             self._size += len(data)
 
 
@@ -349,7 +349,7 @@ def _make(folder: Path) -> None:
 def _sha256(path: Path) -> Generator[None, None, str]:
     """In steps."""
     found = hashlib.sha256()
-    with opened(path) as file:
+    with regular_file.opened(path) as file:
         while data := file.read(BLOCK):
             found.update(data)
             yield

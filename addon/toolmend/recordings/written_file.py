@@ -1,6 +1,6 @@
-"""The files of a recording, as they are written: for the user alone, and through no link.
+"""The files of a recording, as they are written: for the user alone, and through no link. regular_file.py reads them.
 
-    create(path, b"…")      append(path, 1234, b"…")      opened(path).read()      keep(path)
+    create(path, b"…")      append(path, 1234, b"…", [(56, b"…")])      keep(path)
 
 Rule of this file: no more calls of the system than it takes. In each, the writer thread hands the interpreter to the event loop,
 and has to get it back: beside forty streams a call costs more than what it does.
@@ -10,13 +10,13 @@ import os
 from collections.abc import Sequence
 from errno import ESTALE
 from pathlib import Path
-from typing import IO
 
-_NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)  # Windows has none of this, and O_BINARY alone
-_FLAGS = os.O_RDWR | _NO_FOLLOW | getattr(os, "O_BINARY", 0)  # where a pipe stands, O_WRONLY waits until somebody reads
+_FLAGS = os.O_RDWR  # where a pipe stands, O_WRONLY waits until somebody reads
+for _name in ("O_NOFOLLOW", "O_BINARY"):  # the last is all that Windows has
+    _FLAGS |= getattr(os, _name, 0)
 
 
-def create(path: Path, data: bytes = b"") -> None:
+def create(path: Path, data: bytes) -> None:
     """A new file. Raises OSError, also where something stands in its place."""
     number = os.open(path, _FLAGS | os.O_CREAT | os.O_EXCL, 0o600)
     try:
@@ -26,7 +26,7 @@ def create(path: Path, data: bytes = b"") -> None:
         os.close(number)
 
 
-def append(path: Path, size: int, data: bytes, instead: Sequence[tuple[int, bytes]] = ()) -> None:
+def append(path: Path, size: int, data: bytes, instead: Sequence[tuple[int, bytes]]) -> None:
     """Puts data at the end of a file of so many bytes, and then (offset, bytes) in the place of what stands there.
 
     Raises OSError, also where the file has not that size: another program has changed it.
@@ -41,11 +41,6 @@ def append(path: Path, size: int, data: bytes, instead: Sequence[tuple[int, byte
             _write(number, piece)
     finally:
         os.close(number)
-
-
-def opened(path: Path) -> IO[bytes]:
-    """It again, to be read. Raises OSError."""
-    return open(path, "rb", buffering=0, opener=lambda name, flags: os.open(name, flags | _NO_FOLLOW))
 
 
 def keep(path: Path) -> None:
