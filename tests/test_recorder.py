@@ -35,6 +35,7 @@ from toolmend.recorder import (
     MAX_WAITING,
     PRESSING,
     REST,
+    ROOM,
     TURN,
     Recorder,
     Recording,
@@ -1029,17 +1030,19 @@ def test_a_thread_that_does_not_get_on_with_the_ends_costs_recordings_and_not_me
     assert "the disk did not keep up" in log[0]
 
 
-@pytest.mark.parametrize(("seconds", "pauses"), [(0.0, {GATHER}), (0.01, {GATHER, 0.5}), (0.1, {GATHER, AT_MOST})])
+@pytest.mark.parametrize(
+    ("seconds", "flowing", "waits"), [(0.0, 1, 1), (0.01, 1, 4), (0.1, 1, AT_MOST / GATHER), (0.1, 0, 1)]
+)
 def test_who_takes_long_to_write_waits_longer_for_more(
-    recorder: Recorder, monkeypatch: pytest.MonkeyPatch, seconds: float, pauses: set[float]
+    recorder: Recorder, monkeypatch: pytest.MonkeyPatch, seconds: float, flowing: int, waits: int
 ) -> None:
-    """For what the processor had to do, by a clock that goes no further than it is told."""
-    now, asked = 0.0, set[float]()
+    """For what the processor had to do, by a clock that goes no further than it is told; and no longer than anything flows."""
+    now, asked = 0.0, list[float]()
 
     class Hurry(threading.Event):
         def wait(self, timeout: float | None = None) -> bool:
-            asked.add(timeout or 0)
-            return True
+            asked.append(timeout or 0)
+            return False
 
     def flush(_: object) -> None:
         nonlocal now
@@ -1050,17 +1053,29 @@ def test_who_takes_long_to_write_waits_longer_for_more(
     monkeypatch.setattr("toolmend.recorder.TURN", AT_MOST)
     recording = recorder.start(EXCHANGE)
     recording._folder.flush = partial(flush, None)  # type: ignore[method-assign]
-    chunk = event("a")
-    for _ in range(3):
-        all_done(recorder)
-        recording.passed(chunk, chunk)
-    recording.finish("complete")
-    recorder.close()
-    assert {round(each, 3) for each in asked} == pauses
+    all_done(recorder)
+    asked.clear()
+    recorder.count(flowing - 1)
+    recording.passed(event("a"), event("a"))
+    all_done(recorder)
+    assert asked == [GATHER] * int(waits)
 
 
-def test_how_much_has_to_come_until_the_thread_waits_for_no_more_and_until_it_rests_no_more(tmp_path: Path, log: list[str]) -> None:
-    """What is enough to be written at once is no reason to keep the interpreter from forty streams."""
+def test_what_flows_is_counted(recorder: Recorder) -> None:
+    one, other = recorder.start(EXCHANGE), recorder.start(EXCHANGE)
+    assert (recorder._flowing, recorder._room) == (2, 2 * ROOM)
+    one.finish("complete")
+    one.finish("partial")
+    assert (recorder._flowing, recorder._room) == (1, ROOM)
+    other.finish("complete")
+    assert (recorder._flowing, recorder._room) == (0, 0)
+
+
+@pytest.mark.parametrize("flowing", [1, 8, CROWD, 2 * CROWD])
+def test_how_much_has_to_come_until_the_thread_waits_for_no_more_and_until_it_rests_no_more(
+    tmp_path: Path, log: list[str], flowing: int
+) -> None:
+    """What is enough to be written at once is no reason to keep the interpreter from forty streams, which have room."""
     asked = list[int]()
 
     class Hurry(threading.Event):
@@ -1075,6 +1090,7 @@ def test_how_much_has_to_come_until_the_thread_waits_for_no_more_and_until_it_re
     recorder._hurry = Hurry()
     at_work, go_on = threading.Event(), threading.Event()
     recording, piece = recorder.start(EXCHANGE), bytes(GATHERED // 16)
+    recorder.count(flowing - 1)
     recorder.put(recording._folder, lambda: (at_work.set(), go_on.wait())[0])
     wait_for(lambda: recorder._enough == GATHERED)
     while not asked:
@@ -1084,8 +1100,9 @@ def test_how_much_has_to_come_until_the_thread_waits_for_no_more_and_until_it_re
         recording.passed(piece, b"")
     go_on.set()
     recorder.close()
+    room = ROOM * min(flowing, CROWD)
     for waited, enough in zip(asked, (GATHERED, PRESSING), strict=False):
-        assert enough < waited < enough + 2 * len(piece)
+        assert enough < waited - room < enough + 2 * len(piece)
 
 
 @pytest.mark.parametrize(("hurry", "waited_for"), [(False, None), (True, None), (False, 0), (False, 5.0)])

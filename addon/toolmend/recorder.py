@@ -33,10 +33,10 @@ from .value import mutable
 if TYPE_CHECKING:
     from .recordings.spool import Spool
 
-GATHER, SHARE, AT_MOST = 0.25, 50, 1.0
-"""Seconds of events that are written in one go; so many times as much as the processor had to do for the last ones, where there
-are many streams; but at most: a crash may cost a second of a stream. An end waits as events do: the client's next request is on
-its heels, and the first byte of the answer would wait for what ends."""
+GATHER, SHARE, AT_MOST = 0.25, 100, 4.0
+"""Seconds of events that are written in one go; so many times as much as the processor had to do for the last ones, while others
+flow; but at most: a crash may cost as much of forty streams. The work for a stream goes by how often it is written, hardly by how
+much. An end waits as events do: the client's next request is on its heels, and its first byte would wait for what ends."""
 
 GATHERED = 1024 * 1024
 """Bytes that are written without waiting for more."""
@@ -47,6 +47,9 @@ have 2 MiB and more wait while they all begin and those before them end; on a ma
 
 LAGGING = 3 * 1024 * 1024
 """Bytes that wait, as of which the event loop lets the writer thread have the interpreter first."""
+
+ROOM = 128 * 1024
+"""Bytes that may wait beside for each stream that flows, of a CROWD: a fast one has as much in AT_MOST seconds."""
 
 BIT = 4 * 1024
 """Bytes for which it has it once: a piece of an answer that comes fast has many events, and each takes its time."""
@@ -137,6 +140,7 @@ class Recorder:
         self._closed = False
         self._rests = True
         self._names: set[str] = set()  # of the folders begun in this second
+        self._flowing = self._room = 0  # recordings that are open, and bytes that may wait for them
         self._put = self._done = 0  # bytes ever, counted by the event loop and by the writer thread
         self._turn = 0.0  # what the processor had done for the writer thread when that gave way last, in seconds
         self._taken = 0  # bytes of chunks, by the writer thread, until they are written
@@ -154,6 +158,7 @@ class Recorder:
         self._names.add(name)
         folder = Folder(self._root / f"{now:%Y-%m-%d}" / name)
         size = len(exchange.request) + len(exchange.upstream_request or b"")
+        self.count(1)
         self.put(folder, partial(folder.create, exchange, now), size)
         return Recording(self, folder, self._spool.place(folder.path) if self._spool else str(folder.path))
 
@@ -165,13 +170,18 @@ class Recorder:
             self._hurry.set()
             self._thread.join(timeout)
 
+    def count(self, more: int) -> None:
+        """One more flows, or one less (-1)."""
+        self._flowing += more
+        self._room = ROOM * min(self._flowing, CROWD)
+
     def put(self, folder: Folder, step: Act, size: int = 0, *, last: bool = False) -> None:
         """Has the writer thread do a step, which keeps `size` bytes alive, for a folder. Never blocks or raises."""
         if self._closed or (folder.lost and not last):
             return
-        waiting, behind = self._put - self._done, self._behind()
+        waiting, behind = self._waiting(), self._behind()
         size = min(size, LARGE)
-        if behind + size > MAX_WAITING and not last:
+        if behind + self._room + size > MAX_WAITING and not last:
             folder.lost, step, size = True, folder.lose, 0
         elif behind > LAGGING:
             self._let_write(size)
@@ -189,20 +199,24 @@ class Recorder:
             else:
                 self._thread = thread
 
+    def _waiting(self) -> int:
+        """Bytes that wait, but for the room of those that flow."""
+        return self._put - self._done - self._room
+
     def _behind(self) -> int:
-        """How far the writer thread is behind, in bytes."""
-        return self._put - self._done + max(0, len(self._ends) - CROWD) * ENDING
+        """How far the writer thread is behind that, in bytes."""
+        return self._waiting() + max(0, len(self._ends) - CROWD) * ENDING
 
     def _let_write(self, size: int) -> None:
         """Lets the writer thread have the interpreter, until it has caught up, or once for each BIT."""
         for _ in range(0, size + 1, BIT):
             time.sleep(0)  # a thread that is in a write does not want it
-            if self._put - self._done <= LAGGING:
+            if self._waiting() <= LAGGING:
                 return
 
     def add(self, folder: Folder, run: Run, chunk: Chunk) -> bool:
         """Has the writer thread write a chunk with those of the run that wait; False where it needs a step of its own."""
-        waiting = self._put - self._done
+        waiting = self._waiting()
         if self._behind() > LAGGING or folder.lost or self._closed:
             return False
         if waiting > self._enough and not self._hurry.is_set():
@@ -225,7 +239,7 @@ class Recorder:
         ending = False
         took = 0.0
         while not ending:
-            steps = self._waiting(min(max(GATHER, SHARE * took), AT_MOST))
+            steps = self._gathered(min(SHARE * took, AT_MOST))
             ending = None in steps
             began = time.thread_time()
             unfinished |= self._do(steps)
@@ -250,13 +264,14 @@ class Recorder:
         for _ in self._sweeper.run(self.keep, mine, lambda: self._queue.empty() or time.monotonic() < until, self._done):
             self._give_way()
 
-    def _waiting(self, pause: float) -> "deque[Step | None]":
-        """What is to be done now, and came in so many seconds. Waits no longer if much comes meanwhile."""
+    def _gathered(self, pause: float) -> "deque[Step | None]":
+        """What is to be done now, and came in so many seconds. Waits no longer if much comes meanwhile, or nothing flows."""
         steps: deque[Step | None] = deque()
         if not self._ends:
             steps.append(self._queue.get())
             self._enough = GATHERED
-            self._hurry.wait(pause)
+            while not self._hurry.wait(GATHER) and (pause := pause - GATHER) > 0 and self._flowing:
+                pass
             self._enough = PRESSING
         self._hurry.clear()
         steps.extend(self._queue.get() for _ in range(self._queue.qsize()))
@@ -394,6 +409,7 @@ class Recording:
         """The end: "complete", "upstream_error", "client_closed" or "partial". Only the first call counts."""
         if not self._finished:
             self._finished = True
+            self._recorder.count(-1)
             seal = partial(self._folder.seal, state, tuple(rules), tuple(ids), **words)
             self._put(partial(self._recorder.end, self._folder, seal), last=True)
 
