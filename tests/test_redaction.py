@@ -4,6 +4,7 @@ import base64
 import json
 import tracemalloc
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -13,7 +14,20 @@ from token_shapes import masked
 from toolmend import redaction
 from toolmend.json_text import MANY, SMALL
 from toolmend.recordings.exchange import Exchange
-from toolmend.redaction import BLOCK, KEPT_HEADERS, MAX_NAMED, MAX_SECRET, MAX_SECRETS, REDACTED, Redactor, keyless, secrets_of
+from toolmend.redaction import (
+    BLOCK,
+    KEPT_HEADERS,
+    KEYS,
+    LONG,
+    MAX_NAMED,
+    MAX_SECRET,
+    MAX_SECRETS,
+    REDACTED,
+    Pause,
+    Redactor,
+    keyless,
+    secrets_of,
+)
 
 BODY = "Ab9Cd8Ef7Gh6Ij5Kl4Mn3Op2Qr1St0Uv9Wx8Yz7"
 
@@ -239,6 +253,29 @@ def test_a_mark_of_the_byte_order_hides_no_secret() -> None:
     body = b'\xef\xbb\xbf{"api_key": "abcdefgh"}'
     assert secrets_of(replace(exchange(), request=body)) == ("abcdefgh",)
     assert Redactor(()).body(body) == b'{"api_key":"%s"}' % REDACTED.encode()
+
+
+@pytest.mark.parametrize(
+    ("content", "pauses"),
+    [("hello", 1), ([{"text": "hello"}] * 100, 100), ("words " * LONG, len(KEYS))],
+    ids=["short", "many parts", "one long text"],
+)
+def test_pauses_while_a_large_body_is_gone_through(content: object, pauses: int) -> None:
+    """In its secrets and in itself, and both are what they are without."""
+    body = {"messages": [{"role": "user", "content": content}], "api_key": "abcdefgh"}
+    told, paused = exchange(request=body), list[int]()
+
+    def redacted(*pause: Pause) -> object:
+        return json.loads(Redactor((), *pause).body(told.request) or b"")
+
+    for go_through, expected in (
+        (partial(secrets_of, told), ("abcdefgh",)),
+        (redacted, body | {"api_key": REDACTED}),
+    ):
+        paused.clear()
+        redaction._keyless.clear()
+        assert go_through(partial(paused.append, 1)) == go_through() == expected
+        assert pauses <= len(paused) < 2 * pauses + 9
 
 
 @pytest.mark.parametrize(

@@ -156,7 +156,7 @@ class Recorder:
         if name in self._names:
             name += f"-{len(self._names)}"
         self._names.add(name)
-        folder = Folder(self._root / f"{now:%Y-%m-%d}" / name)
+        folder = Folder(self._root / f"{now:%Y-%m-%d}" / name, self._give_way)
         size = len(exchange.request) + len(exchange.upstream_request or b"")
         self.count(1)
         self.put(folder, partial(folder.create, exchange, now), size)

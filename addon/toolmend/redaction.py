@@ -9,7 +9,7 @@ if its name says credential; a text loses what has the shape of a known key. Whe
 
 import base64
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, unquote_plus
@@ -100,12 +100,27 @@ MOST_KEYLESS = 20_000
 _keyless: set[int] = set()
 """Their hashes."""
 
+LONG = 10_000
+"""Characters of a text, as of which there are pauses while it is searched."""
 
-def _begun_in(text: str) -> list[tuple[str, str]]:
+type Pause = Callable[[], object]
+"""Called again and again while a body is gone through: one of 500 KB takes 20 ms, in which a thread may let others go on."""
+
+
+def _go_on() -> None:
+    pass
+
+
+def _begun_in(text: str, pause: Pause = _go_on) -> list[tuple[str, str]]:
     """Of KEYS, those whose beginnings stand in a text. To search 100 KB for all takes 2 ms."""
     if (known := hash(text)) in _keyless:
         return []
-    found = [(literal, rest) for literal, rest in KEYS if literal in text]
+    found = []
+    for literal, rest in KEYS:
+        if literal in text:
+            found.append((literal, rest))
+        if len(text) > LONG:
+            pause()
     if not found:
         if len(_keyless) >= MOST_KEYLESS:
             _keyless.clear()
@@ -120,7 +135,7 @@ def key_shape(literal: str, rest: str) -> re.Pattern[str]:
     return re.compile(rf"{plain}((?<![A-Za-z0-9]{plain})|(?<=\\[nrt]{plain})){rest}")
 
 
-def secrets_of(exchange: "Exchange") -> tuple[str, ...]:
+def secrets_of(exchange: "Exchange", pause: Pause = _go_on) -> tuple[str, ...]:
     """The credentials in a request's headers, query and bodies, of MIN_SECRET characters or more, longest first.
 
     Of one that is longer than MAX_SECRET, what it begins with.
@@ -141,8 +156,9 @@ def secrets_of(exchange: "Exchange") -> tuple[str, ...]:
     for body in filter(None, (exchange.request, exchange.upstream_request)):
         try:
             value = json_text.loads(body)
-            found += _body_secrets(value)
-            shaped += _shaped_within(value)
+            pause()
+            found += _body_secrets(value, pause)
+            shaped += _shaped_within(value, pause)
         except (json_text.NotJSON, RecursionError):
             for at in range(0, len(body), BLOCK):
                 shaped += _shaped(body[at : at + BLOCK + LONGEST_KEY].decode(errors="replace"))
@@ -166,7 +182,8 @@ def _spelled(secrets: frozenset[str]) -> tuple[str, ...]:
 class Redactor:
     """Takes secrets out. Anything may be given to it; nothing is raised."""
 
-    def __init__(self, secrets: Iterable[str]) -> None:
+    def __init__(self, secrets: Iterable[str], pause: Pause = _go_on) -> None:
+        self._pause = pause
         self._spelled = _spelled(frozenset(secrets))
         self._shortest = len(self._spelled[-1]) if self._spelled else 0
 
@@ -175,7 +192,7 @@ class Redactor:
         for spelled in self._spelled if len(text) >= self._shortest else ():
             if spelled in text:
                 text = text.replace(spelled, REDACTED)
-        for literal, rest in _begun_in(text):
+        for literal, rest in _begun_in(text, self._pause):
             text = key_shape(literal, rest).sub(REDACTED, text)
         return text
 
@@ -207,7 +224,9 @@ class Redactor:
     def body(self, data: bytes) -> bytes | None:
         """A JSON body, written anew without its secrets; None if it is no JSON, and so cannot be judged."""
         try:
-            return json_text.dumps(self.value(json_text.loads(data))).encode()
+            value = json_text.loads(data)
+            self._pause()
+            return json_text.body(self.value(value))
         except (json_text.NotJSON, RecursionError):
             return None
 
@@ -219,6 +238,7 @@ class Redactor:
             case str():
                 return self.text(_URL.sub(_without_keys, value))
             case dict():
+                self._pause()
                 return {self.text(name): self._member(name, item, value) for name, item in value.items()}
             case list() | tuple():
                 return [self.value(item, hidden) for item in value]
@@ -298,7 +318,7 @@ def _header_secrets(name: str, value: str) -> Iterator[str]:
             yield user
 
 
-def _body_secrets(value: Any, secret: Types = ()) -> Iterator[str]:
+def _body_secrets(value: Any, pause: Pause, secret: Types = ()) -> Iterator[str]:
     match value:
         case str() | int() | float() if type(value) in secret:
             text = str(value)
@@ -306,15 +326,17 @@ def _body_secrets(value: Any, secret: Types = ()) -> Iterator[str]:
             if text.lower().startswith(("bearer ", "basic ")):
                 yield from _header_secrets("", text)
         case dict():
+            pause()
             for name, item in value.items():
                 if are_headers(name, item):
                     for header in filter(holds_credential, item):
                         yield from _header_secrets(header, item[header])
                 else:
-                    yield from _body_secrets(_arguments(item) if name == "arguments" else item, secret_types(name, value))
+                    read = _arguments(item) if name == "arguments" else item
+                    yield from _body_secrets(read, pause, secret_types(name, value))
         case list():
             for item in value:
-                yield from _body_secrets(item, secret)
+                yield from _body_secrets(item, pause, secret)
 
 
 def _arguments(value: Any) -> Any:
@@ -325,28 +347,29 @@ def _arguments(value: Any) -> Any:
         return value
 
 
-def _shaped_within(value: Any) -> Iterator[str]:
+def _shaped_within(value: Any, pause: Pause) -> Iterator[str]:
     """What has the shape of a key, or is the password of a URL, in all strings of a JSON value, names too."""
     match value:
         case str():
-            yield from _shaped(value)
+            yield from _shaped(value, pause)
             if "://" in value:
                 for found in _PASSWORD.finditer(value):
                     if not _WORDS.fullmatch(found[1]):
                         yield from (found[1], unquote(found[1]))
                 yield from (text for url in _URL.finditer(value) for text in _query_secrets(url[2]))
         case dict():
+            pause()
             for name, item in value.items():
-                yield from _shaped_within(name)
-                yield from _shaped_within(item)
+                yield from _shaped_within(name, pause)
+                yield from _shaped_within(item, pause)
         case list():
             for item in value:
-                yield from _shaped_within(item)
+                yield from _shaped_within(item, pause)
 
 
-def _shaped(text: str) -> Iterator[str]:
+def _shaped(text: str, pause: Pause = _go_on) -> Iterator[str]:
     """The keys in a text; words that begin as one does are none, `sk-fading-circle` or `Bearer YOUR_TOKEN`."""
-    for literal, rest in _begun_in(text):
+    for literal, rest in _begun_in(text, pause):
         for found in key_shape(literal, rest).finditer(text):
             key = found[0].rstrip("._~+/=-")  # of the sentence, or no loss
             if not _WORDS.fullmatch(key.removeprefix(literal)):

@@ -23,7 +23,7 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from .. import __version__, json_text
-from ..redaction import Redactor, secrets_of
+from ..redaction import Pause, Redactor, secrets_of
 from . import regular_file, written_file
 from .echo import EchoMask
 from .echo_frames import FrameMask, mask_of
@@ -72,10 +72,10 @@ class Words(TypedDict, total=False):
 
 
 class Folder:
-    """One recording."""
+    """One recording. `pause` is called within what takes long in one step."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, pause: Pause = lambda: None) -> None:
+        self.path, self._pause = path, pause
         self.lost = False  # set by the event loop: the queue was full
         self.broken: str | None = None  # why nothing more is written
         self.finished = False
@@ -93,9 +93,9 @@ class Folder:
 
     def create(self, exchange: "Exchange", now: datetime) -> Iterator[None]:
         """All that there is before the first chunk, in steps."""
-        secrets = secrets_of(exchange)
+        secrets = secrets_of(exchange, self._pause)
         yield
-        self._redactor = Redactor(secrets)
+        self._redactor = Redactor(secrets, self._pause)
         yield
         try:
             _make_folder(self.path)
