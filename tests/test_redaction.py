@@ -26,6 +26,7 @@ from toolmend.redaction import (
     Pause,
     Redactor,
     keyless,
+    secrets_in,
     secrets_of,
 )
 
@@ -238,6 +239,12 @@ def test_words_that_are_called_tokens_are_looked_for_up_to_a_bound() -> None:
     secrets = secrets_of(exchange((("authorization", "Bearer abcdefgh"),), request={"input": words}, path="/?key=bcdefghi"))
     assert len(secrets) == MAX_NAMED
     assert {"abcdefgh", "bcdefghi", "word number 0"} <= set(secrets)
+
+
+def test_secrets_in_front_of_a_body() -> None:
+    headers, path = (("authorization", "Bearer abcdefgh"), ("x-note", f"gsk_{BODY}")), "/?key=bcdefghi"
+    assert set(secrets_in(headers, path)) == {"abcdefgh", f"gsk_{BODY}", "bcdefghi"}
+    assert set(secrets_of(exchange(headers, path, {"api_key": "cdefghij"}))) == {*secrets_in(headers, path), "cdefghij"}
 
 
 def test_long_secrets_are_looked_for_up_to_a_bound() -> None:

@@ -15,7 +15,7 @@ from mitmproxy.flow import Error
 from mitmproxy.net.http.url import parse_authority
 
 from . import codings, json_text
-from .redaction import Redactor
+from .redaction import Redactor, secrets_in
 
 REQUEST_LIMIT = 64 * 1024 * 1024
 """Bytes of a request that are read: the screenshots of a long session make tens of MiB, and it is the user's own."""
@@ -157,6 +157,11 @@ def wait_ms(request: http.Request, response: http.Response) -> float | None:
 def printable(text: str, length: int = 200) -> str:
     """A name from outside, or a sentence that has one in it, as a log can show it: on one line, without what looks like a key."""
     return "".join(char if char.isprintable() else "?" for char in _KEYS.cut(text, length))
+
+
+def keyless(flow: http.HTTPFlow, words: str) -> str:
+    """Words about a flow without the keys of its request: they may quote what the upstream repeats of it."""
+    return Redactor(secrets_in(headers(flow.request), flow.request.path)).text(words)
 
 
 def end_state(flow: http.HTTPFlow, message: str, left: bool | None = None) -> str:

@@ -188,6 +188,8 @@ class Toolmend:
     @by_whom_it_was_asked
     def error(self, flow: http.HTTPFlow) -> None:  # mitmproxy may call response as well: the first one ends the call
         call = self.calls.pop(flow, None)
+        if call and flow.error:  # mitmproxy writes it into its log, and quotes what it could not read
+            flow.error.msg = facts.keyless(flow, flow.error.msg)
         if call and call.stream and (call.stream.ended or call.stream.state != "complete"):  # the client was told of that end
             self._close(call, flow, call.stream.state)
         elif call and flow.response and flow.error:
@@ -235,7 +237,8 @@ class Toolmend:
         encoding = facts.encoding(response)
         undo = codings.decoder(encoding)
         if undo is None:
-            call.errors.append(f"the stream goes by as it is, its content-encoding is unknown: {encoding[:100]!r}")
+            told = facts.keyless(flow, encoding)[:100]
+            call.errors.append(f"the stream goes by as it is, its content-encoding is unknown: {told!r}")
             call.pipeline = None
             return
         if call.routed:

@@ -1,6 +1,6 @@
 """What a recording may say of a request: secrets go out on the way to disk.
 
-    secrets_of(exchange) -> the secrets that the request carried
+    secrets_of(exchange) -> the secrets that the request carried; secrets_in(headers, path): in front of its body
     Redactor(secrets)       takes them, and whatever looks like a key, out of texts, headers, paths and JSON bodies
 
 Rule of this file: not one character of a secret is kept. A header is kept only if its name is on a list; a value goes
@@ -140,19 +140,7 @@ def secrets_of(exchange: "Exchange", pause: Pause = _go_on) -> tuple[str, ...]:
 
     Of one that is longer than MAX_SECRET, what it begins with.
     """
-    found: list[str] = []
-    headers: list[str] = []
-    for name, value in exchange.request_headers:
-        if holds_credential(name):
-            found += _header_secrets(name, value)
-        else:
-            headers += _shaped(value)
-    path, _, query = exchange.path.partition("?")
-    if userinfo := _USERINFO.search(path):
-        password = userinfo[1].partition(":")[2]
-        found += [userinfo[1], password, unquote(password)]
-    shaped = [*headers, *_shaped(unquote(exchange.path))]
-    found += _query_secrets(query)
+    found, shaped = _in_front(exchange.request_headers, exchange.path)
     for body in filter(None, (exchange.request, exchange.upstream_request)):
         try:
             value = json_text.loads(body)
@@ -162,6 +150,31 @@ def secrets_of(exchange: "Exchange", pause: Pause = _go_on) -> tuple[str, ...]:
         except (json_text.NotJSON, RecursionError):
             for at in range(0, len(body), BLOCK):
                 shaped += _shaped(body[at : at + BLOCK + LONGEST_KEY].decode(errors="replace"))
+    return _kept(found, shaped)
+
+
+def secrets_in(headers: Iterable[tuple[str, str]], path: str) -> tuple[str, ...]:
+    """Those of `secrets_of` that stand in front of a request's body."""
+    return _kept(*_in_front(headers, path))
+
+
+def _in_front(headers: Iterable[tuple[str, str]], path: str) -> tuple[list[str], list[str]]:
+    """What names tell, and what only its shape tells."""
+    found: list[str] = []
+    shaped: list[str] = []
+    for name, value in headers:
+        if holds_credential(name):
+            found += _header_secrets(name, value)
+        else:
+            shaped += _shaped(value)
+    place, _, query = path.partition("?")
+    if userinfo := _USERINFO.search(place):
+        password = userinfo[1].partition(":")[2]
+        found += [userinfo[1], password, unquote(password)]
+    return [*found, *_query_secrets(query)], [*shaped, *_shaped(unquote(path))]
+
+
+def _kept(found: Iterable[str], shaped: Iterable[str]) -> tuple[str, ...]:
     named = [text for text in dict.fromkeys(found) if len(text) >= MIN_SECRET][:MAX_NAMED]
     more = [text for text in dict.fromkeys(shaped) if len(text) >= MIN_SECRET and text not in named][:MAX_SHAPED]
     kept: set[str] = set()
