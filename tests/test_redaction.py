@@ -179,6 +179,14 @@ SECRETS = [
         {"abcdefgh", "bcdefghi"},
     ),
     (
+        {"request": {"env": {"OPENAI_KEY": "abcdefgh", "SMTP_PASS": "bcdefghi", "DB_PWD": "cdefghij", "_KEY": "defghijk", "a_KEY": "efghijkl"}}},
+        {"abcdefgh", "bcdefghi", "cdefghij"},
+    ),
+    ({"request": {"index": {"PRIMARY_KEY": "abcdefgh", "SORT_KEY": "bcdefghi", "PUBLIC_KEY": "cdefghij", "MONKEY": "defghijk"}}}, set()),
+    ({"request": {"mail": [{"user": "somebody", "pass": "abcdefgh"}, {"test": "a name", "pass": "bcdefghi"}]}}, {"abcdefgh"}),
+    ({"request": {"secrets": {"OPENAI": "abcdefgh"}, "mcp_credentials": {"one": "bcdefghi"}}}, {"abcdefgh", "bcdefghi"}),
+    ({"request": {"secrets": {"type": "an object"}, "more_secrets": {"one": {"name": "abcdefgh"}, "two": "bcdefghi"}}}, set()),
+    (
         {"request": {"env": [{"name": "GITHUB_TOKEN", "value": "abcdefgh"}, {"key": "apiKey", "value": "bcdefghi"}, {"name": "HOME", "value": "/home/me"}]}},
         {"abcdefgh", "bcdefghi"},
     ),
@@ -362,6 +370,10 @@ BODIES = [
         {"env": [{"name": "A_TOKEN", "value": REDACTED}, {"name": "A", "value": "x"}, {"name": "A_TOKEN", "values": "x"}], "auth": REDACTED},
     ),
     ({"metadata": {"user_id": "user_1_account_2", "x": "y"}}, {"metadata": {"user_id": REDACTED, "x": "y"}}),
+    (
+        {"secrets": {"a": "b", "c": ""}, "user": "d", "pass": "e", "A_KEY": "f", "credentials": {"g": 1, "h": "i"}},
+        {"secrets": {"a": REDACTED, "c": ""}, "user": "d", "pass": REDACTED, "A_KEY": REDACTED, "credentials": {"g": 1, "h": "i"}},
+    ),
     (
         {"api_keys": ["a", ["b"], {"c": "d", "secret": "e"}]},
         {"api_keys": [REDACTED, [REDACTED], {"c": "d", "secret": REDACTED}]},

@@ -29,6 +29,12 @@ NO_CREDENTIAL = re.compile(
 )
 """Names that end like a credential's and hold none: words of a tokenizer, places in a list."""
 
+VARIABLE = re.compile("(?!.*(FOREIGN|PARTITION|PRIMARY|PUBLIC|SORT)_KEY)[A-Z][A-Z0-9_]*_(KEY|PASS|PWD)")
+"""Names that hold a credential in an environment: OPENAI_KEY, DB_PASS."""
+
+USERS = frozenset(("login", "user", "username"))
+"""Names beside which `pass` is a password, and not that a test has passed."""
+
 HEADER = re.compile(
     "(?!idempotency|secwebsocket).*(access|auth|authentication|hmac|jwt|jwtassertion|key|otp|pass|pwd|session|signature|ticket)"
 )
@@ -60,7 +66,7 @@ def _plain_end(name: str) -> str:
 
 def is_credential(name: str) -> bool:
     """Whether the value of this name is a credential."""
-    return _is_credential(_plain(name))
+    return _is_credential(_plain(name)) or bool(VARIABLE.fullmatch(name[:MAX_NAME]))
 
 
 @lru_cache(1000)
@@ -69,9 +75,9 @@ def _is_credential(plain: str) -> bool:
 
 
 def _is_secret(name: str, owner: Mapping[str, Any]) -> bool:
-    """Whether a member of an object is a credential: by its name, or by the one beside it, `{"name": "API_KEY", "value": …}`."""
+    """Whether a member of an object is a credential: by its name, or by what is beside it, `{"name": "API_KEY", "value": …}`."""
     if name != "value":
-        return is_credential(name)
+        return is_credential(name) or (name == "pass" and not USERS.isdisjoint(owner))
     return any(isinstance(told, str) and is_credential(told) for told in (owner.get("name"), owner.get("key")))
 
 
@@ -104,7 +110,15 @@ def holds_credential(header: str) -> bool:
 
 
 def are_headers(name: str, value: Any) -> bool:
-    """Whether a member has the headers of another request, as for an MCP server; one of a schema has a type."""
-    if not (_plain(name).endswith("headers") and isinstance(value, dict) and "type" not in value):
-        return False
-    return all(isinstance(item, str) for item in value.values())
+    """Whether a member has the headers of another request, as for an MCP server."""
+    return _plain(name).endswith("headers") and _are_texts(value)
+
+
+def are_secrets(name: str, value: Any) -> bool:
+    """Whether a member has secrets under names that do not tell: `"secrets": {"OPENAI": "…"}`."""
+    return _plain(name).endswith(("secrets", "credentials")) and _are_texts(value)
+
+
+def _are_texts(value: Any) -> bool:
+    """Whether it is an object of nothing but texts; that of a schema has a type."""
+    return isinstance(value, dict) and "type" not in value and all(isinstance(item, str) for item in value.values())

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, unquote_plus
 
 from . import json_text
-from .credentials import ANY, Types, are_headers, holds_credential, in_query, is_identity, secret_types
+from .credentials import ANY, Types, are_headers, are_secrets, holds_credential, in_query, is_identity, secret_types
 from .recordings.disguises import disguises
 
 if TYPE_CHECKING:
@@ -239,7 +239,7 @@ class Redactor:
         try:
             value = json_text.loads(data)
             self._pause()
-            return json_text.body(self.value(value))
+            return json_text.dumps(self.value(value)).encode()
         except (json_text.NotJSON, RecursionError):
             return None
 
@@ -260,6 +260,8 @@ class Redactor:
     def _member(self, name: str, value: Any, owner: Mapping[str, Any]) -> Any:
         if are_headers(name, value):
             return dict(self.headers(value.items()))
+        if are_secrets(name, value):
+            return {self.text(told): REDACTED if secret else secret for told, secret in value.items()}
         value = self.value(value, secret_types(name, owner) or (ANY if is_identity(name) else ()))
         read = _arguments(value) if name == "arguments" else value
         kept = value if read is value else self.value(read)
@@ -344,6 +346,8 @@ def _body_secrets(value: Any, pause: Pause, secret: Types = ()) -> Iterator[str]
                 if are_headers(name, item):
                     for header in filter(holds_credential, item):
                         yield from _header_secrets(header, item[header])
+                elif are_secrets(name, item):
+                    yield from item.values()
                 else:
                     read = _arguments(item) if name == "arguments" else item
                     yield from _body_secrets(read, pause, secret_types(name, value))
