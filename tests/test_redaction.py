@@ -179,7 +179,7 @@ SECRETS = [
         {"abcdefgh", "bcdefghi"},
     ),
     (
-        {"request": {"env": {"OPENAI_KEY": "abcdefgh", "SMTP_PASS": "bcdefghi", "DB_PWD": "cdefghij", "_KEY": "defghijk", "a_KEY": "efghijkl"}}},
+        {"request": {"env": {"OPENAI_KEY": "abcdefgh", "SMTP_PASS": "bcdefghi", "DB_PWD": "cdefghij", "a_KEY": "efghijkl"}}},
         {"abcdefgh", "bcdefghi", "cdefghij"},
     ),
     ({"request": {"index": {"PRIMARY_KEY": "abcdefgh", "SORT_KEY": "bcdefghi", "PUBLIC_KEY": "cdefghij", "MONKEY": "defghijk"}}}, set()),

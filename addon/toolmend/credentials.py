@@ -29,8 +29,8 @@ NO_CREDENTIAL = re.compile(
 )
 """Names that end like a credential's and hold none: words of a tokenizer, places in a list."""
 
-VARIABLE = re.compile("(?!.*(FOREIGN|PARTITION|PRIMARY|PUBLIC|SORT)_KEY)[A-Z][A-Z0-9_]*_(KEY|PASS|PWD)")
-"""Names that hold a credential in an environment: OPENAI_KEY, DB_PASS."""
+VARIABLES, NO_VARIABLES = ("_KEY", "_PASS", "_PWD"), ("FOREIGN_KEY", "PARTITION_KEY", "PRIMARY_KEY", "PUBLIC_KEY", "SORT_KEY")
+"""What names in capitals end with that hold a credential in an environment, OPENAI_KEY, DB_PASS; and those that hold none."""
 
 USERS = frozenset(("login", "user", "username"))
 """Names beside which `pass` is a password, and not that a test has passed."""
@@ -66,7 +66,8 @@ def _plain_end(name: str) -> str:
 
 def is_credential(name: str) -> bool:
     """Whether the value of this name is a credential."""
-    return _is_credential(_plain(name)) or bool(VARIABLE.fullmatch(name[:MAX_NAME]))
+    variable = name.endswith(VARIABLES) and name.isupper() and not name.endswith(NO_VARIABLES)
+    return variable or _is_credential(_plain(name))
 
 
 @lru_cache(1000)
