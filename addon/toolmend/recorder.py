@@ -200,11 +200,11 @@ class Recorder:
                 self._thread = thread
 
     def _waiting(self) -> int:
-        """Bytes that wait, but for the room of those that flow."""
+        """Bytes that wait, beyond the room of those that flow."""
         return self._put - self._done - self._room
 
     def _behind(self) -> int:
-        """How far the writer thread is behind that, in bytes."""
+        """How far the writer thread is behind, in such bytes; ends beyond a CROWD count, too."""
         return self._waiting() + max(0, len(self._ends) - CROWD) * ENDING
 
     def _let_write(self, size: int) -> None:
