@@ -110,10 +110,11 @@ def in_time() -> Iterator[None]:
         raise TimeoutError("it does not end")
 
     before = signal.signal(signal.SIGALRM, late)
-    signal.setitimer(signal.ITIMER_REAL, 20, 5)
+    left = signal.setitimer(signal.ITIMER_REAL, 20, 5)  # pytest-timeout's own
     yield
     signal.setitimer(signal.ITIMER_REAL, 0)
     signal.signal(signal.SIGALRM, before)
+    signal.setitimer(signal.ITIMER_REAL, *left)
 
 
 @pytest.mark.parametrize("name", HOSTILE)
