@@ -179,7 +179,8 @@ class Recorder:
         """Has the writer thread do a step, which keeps `size` bytes alive, for a folder. Never blocks or raises."""
         if self._closed or (folder.lost and not last):
             return
-        waiting, behind = self._waiting(), self._behind()
+        waiting = self._waiting()
+        behind = waiting + self._ended()
         size = min(size, LARGE)
         if behind + self._room + size > MAX_WAITING and not last:
             folder.lost, step, size = True, folder.lose, 0
@@ -203,9 +204,9 @@ class Recorder:
         """Bytes that wait, beyond the room of those that flow."""
         return self._put - self._done - self._room
 
-    def _behind(self) -> int:
-        """How far the writer thread is behind, in such bytes; ends beyond a CROWD count, too."""
-        return self._waiting() + max(0, len(self._ends) - CROWD) * ENDING
+    def _ended(self) -> int:
+        """Bytes that those count as which end, beyond a CROWD."""
+        return max(0, len(self._ends) - CROWD) * ENDING
 
     def _let_write(self, size: int) -> None:
         """Lets the writer thread have the interpreter, until it has caught up, or once for each BIT."""
@@ -217,7 +218,7 @@ class Recorder:
     def add(self, folder: Folder, run: Run, chunk: Chunk) -> bool:
         """Has the writer thread write a chunk with those of the run that wait; False where it needs a step of its own."""
         waiting = self._waiting()
-        if self._behind() > LAGGING or folder.lost or self._closed:
+        if waiting + self._ended() > LAGGING or folder.lost or self._closed:
             return False
         if waiting > self._enough and not self._hurry.is_set():
             self._hurry.set()

@@ -107,11 +107,11 @@ type Pause = Callable[[], object]
 """Called again and again while a body is gone through: one of 500 KB takes 20 ms, in which a thread may let others go on."""
 
 
-def _go_on() -> None:
-    pass
+def go_on() -> None:
+    """No pause."""
 
 
-def _begun_in(text: str, pause: Pause = _go_on) -> list[tuple[str, str]]:
+def _begun_in(text: str, pause: Pause) -> list[tuple[str, str]]:
     """Of KEYS, those whose beginnings stand in a text. To search 100 KB for all takes 2 ms."""
     if (known := hash(text)) in _keyless:
         return []
@@ -135,7 +135,7 @@ def key_shape(literal: str, rest: str) -> re.Pattern[str]:
     return re.compile(rf"{plain}((?<![A-Za-z0-9]{plain})|(?<=\\[nrt]{plain})){rest}")
 
 
-def secrets_of(exchange: "Exchange", pause: Pause = _go_on) -> tuple[str, ...]:
+def secrets_of(exchange: "Exchange", pause: Pause = go_on) -> tuple[str, ...]:
     """The credentials in a request's headers, query and bodies, of MIN_SECRET characters or more, longest first.
 
     Of one that is longer than MAX_SECRET, what it begins with.
@@ -195,7 +195,7 @@ def _spelled(secrets: frozenset[str]) -> tuple[str, ...]:
 class Redactor:
     """Takes secrets out. Anything may be given to it; nothing is raised."""
 
-    def __init__(self, secrets: Iterable[str], pause: Pause = _go_on) -> None:
+    def __init__(self, secrets: Iterable[str], pause: Pause = go_on) -> None:
         self._pause = pause
         self._spelled = _spelled(frozenset(secrets))
         self._shortest = len(self._spelled[-1]) if self._spelled else 0
@@ -384,7 +384,7 @@ def _shaped_within(value: Any, pause: Pause) -> Iterator[str]:
                 yield from _shaped_within(item, pause)
 
 
-def _shaped(text: str, pause: Pause = _go_on) -> Iterator[str]:
+def _shaped(text: str, pause: Pause = go_on) -> Iterator[str]:
     """The keys in a text; words that begin as one does are none, `sk-fading-circle` or `Bearer YOUR_TOKEN`."""
     for literal, rest in _begun_in(text, pause):
         for found in key_shape(literal, rest).finditer(text):

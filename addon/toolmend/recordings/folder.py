@@ -23,7 +23,7 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from .. import __version__, json_text
-from ..redaction import Pause, Redactor, secrets_of
+from ..redaction import Pause, Redactor, go_on, secrets_of
 from . import regular_file, written_file
 from .echo import EchoMask
 from .echo_frames import FrameMask, mask_of
@@ -74,7 +74,7 @@ class Words(TypedDict, total=False):
 class Folder:
     """One recording. `pause` is called within what takes long in one step."""
 
-    def __init__(self, path: Path, pause: Pause = lambda: None) -> None:
+    def __init__(self, path: Path, pause: Pause = go_on) -> None:
         self.path, self._pause = path, pause
         self.lost = False  # set by the event loop: the queue was full
         self.broken: str | None = None  # why nothing more is written
