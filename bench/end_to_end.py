@@ -73,6 +73,9 @@ PACE = 50
 SETTLES = 500_000_000
 """Nanoseconds until what waited for the last stream to begin has passed: where the proxy is busy for four fifths of the time."""
 
+IDLE, REST = 5_000_000, 0.5
+"""Nanoseconds of the processor in so many seconds, of a proxy that has nothing to do."""
+
 PADDING = 100_000
 """Bytes of conversation in the request whose first delta is waited for: agents send as much."""
 
@@ -176,7 +179,6 @@ DELAYS = {
     "recording, nothing to mend": (RECORDING, "prose", "chat"),
     "recording, mending": (RECORDING, "markup", "chat"),
 }
-"""Those that record come last: what they write behind their streams would take from the row below them."""
 
 
 def _delay(paths: Paths, port: int, ca: Path, extent: Extent, progress: Callable[[str], None]) -> Table:
@@ -242,7 +244,18 @@ def _paced(
             all_flow = {each: begun <= each.left < ends for stamps in found for each in stamps}
             steady[row] = steady[row].best(Late.of(each for each, flow in all_flow.items() if flow))
             edges[row] = edges[row].best(Late.of(each for each, flow in all_flow.items() if not flow))
+            if path == RECORDING:
+                _at_rest(paths[path])
     return steady, edges
+
+
+def _at_rest(proxy: Mitmdump | None) -> None:
+    """Waits until it has written what it recorded, which would take from the row that comes next."""
+    used = IDLE
+    while proxy and used >= IDLE:
+        before = cpu_of(proxy.pid)
+        time.sleep(REST)
+        used = cpu_of(proxy.pid) - before
 
 
 def _stamps(port: int, proxy: Mitmdump | None, ca: Path, what: Asking) -> list[Stamp]:

@@ -1,5 +1,6 @@
 """The recorder, on a real disk: what lies there at the end, after a failure, and after a kill."""
 
+import gc
 import hashlib
 import itertools
 import json
@@ -1053,7 +1054,7 @@ def test_who_takes_long_to_write_waits_longer_for_more(
     monkeypatch.setattr("toolmend.recorder.TURN", AT_MOST)
     recording = recorder.start(EXCHANGE)
     recording._folder.flush = partial(flush, None)  # type: ignore[method-assign]
-    recorder.count(flowing - 1)
+    recorder._begun += flowing - 1
     for _ in range(2):
         all_done(recorder)
         asked.clear()
@@ -1062,14 +1063,38 @@ def test_who_takes_long_to_write_waits_longer_for_more(
     assert asked == [GATHER] * int(waits)
 
 
-def test_what_flows_is_counted(recorder: Recorder) -> None:
-    one, other = recorder.start(EXCHANGE), recorder.start(EXCHANGE)
-    assert (recorder._flowing, recorder._room) == (2, 2 * ROOM)
-    one.finish("complete")
-    one.finish("partial")
-    assert (recorder._flowing, recorder._room) == (1, ROOM)
-    other.finish("complete")
-    assert (recorder._flowing, recorder._room) == (0, 0)
+def test_forty_that_end_together_do_not_hold_the_event_loop_up(
+    tmp_path: Path, log: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What waits for them has room until the writer thread has come to their ends; and nobody waits for more by then."""
+    slept: list[float] = []
+    recorder = Recorder(tmp_path, log.append)
+    recorder._thread = threading.current_thread()  # it does nothing
+    monkeypatch.setattr("toolmend.recorder.time.sleep", slept.append)
+    recordings = [recorder.start(EXCHANGE) for _ in range(40)]
+    for recording in recordings:
+        recording.passed(bytes(ROOM - 4096), b"")
+    for recording in recordings:
+        assert recorder._begun > recorder._finished
+        recording.finish("complete")
+        recording.finish("partial")
+    assert recorder._begun == recorder._finished
+    assert not slept
+    assert not recorder._hurry.is_set()
+    recorder._thread = None
+    recorder.put(Folder(tmp_path), lambda: None)  # starts one
+    all_done(recorder)
+    assert recorder._room() == 0
+
+
+def test_chunks_that_wait_are_no_reason_to_look_for_garbage(recorder: Recorder) -> None:
+    """Where forty streams flow there are thousands, and to look for it holds all of them up."""
+    recording = recorder.start(EXCHANGE)
+    run = recording._run
+    recording.passed(event("a"), b"")
+    recording.passed(b"", event("b"))
+    assert len(run.chunks) == 8
+    assert not any(map(gc.is_tracked, run.chunks))
 
 
 @pytest.mark.parametrize("flowing", [1, 8, CROWD, 2 * CROWD])
@@ -1091,7 +1116,7 @@ def test_how_much_has_to_come_until_the_thread_waits_for_no_more_and_until_it_re
     recorder._hurry = Hurry()
     at_work, go_on = threading.Event(), threading.Event()
     recording, piece = recorder.start(EXCHANGE), bytes(GATHERED // 16)
-    recorder.count(flowing - 1)
+    recorder._begun += flowing - 1
     recorder.put(recording._folder, lambda: (at_work.set(), go_on.wait())[0])
     wait_for(lambda: recorder._enough == GATHERED)
     while not asked:

@@ -19,11 +19,12 @@ from contextlib import suppress
 from dataclasses import field
 from datetime import UTC, datetime
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Unpack
 
-from .recordings.exchange import Chunk, Exchange
+from .recordings.exchange import Chunks, Exchange
 from .recordings.folder import Folder, Words
 from .recordings.pruning import Sweeper
 from .recordings.retention import Keep
@@ -108,7 +109,7 @@ OVERHEAD = 256
 class Run:
     """Chunks of a recording in a row: the writer thread takes all that are there in one step. `waits`: that step is to come."""
 
-    chunks: deque[Chunk] = field(default_factory=deque)
+    chunks: Chunks = field(default_factory=deque)
     waits: bool = False
 
 
@@ -140,7 +141,7 @@ class Recorder:
         self._closed = False
         self._rests = True
         self._names: set[str] = set()  # of the folders begun in this second
-        self._flowing = self._room = 0  # recordings that are open, and bytes that may wait for them
+        self._begun = self._finished = self._over = 0  # recordings ever; the last counted by the writer thread
         self._put = self._done = 0  # bytes ever, counted by the event loop and by the writer thread
         self._turn = 0.0  # what the processor had done for the writer thread when that gave way last, in seconds
         self._taken = 0  # bytes of chunks, by the writer thread, until they are written
@@ -158,7 +159,7 @@ class Recorder:
         self._names.add(name)
         folder = Folder(self._root / f"{now:%Y-%m-%d}" / name, self._give_way)
         size = len(exchange.request) + len(exchange.upstream_request or b"")
-        self.count(1)
+        self._begun += 1
         self.put(folder, partial(folder.create, exchange, now), size)
         return Recording(self, folder, self._spool.place(folder.path) if self._spool else str(folder.path))
 
@@ -170,19 +171,19 @@ class Recorder:
             self._hurry.set()
             self._thread.join(timeout)
 
-    def count(self, more: int) -> None:
-        """One more flows, or one less (-1)."""
-        self._flowing += more
-        self._room = ROOM * min(self._flowing, CROWD)
+    def finish(self, folder: Folder, seal: Act) -> None:
+        """Has the writer thread end it."""
+        self._finished += 1
+        self.put(folder, partial(self._end, folder, seal), last=True)
 
     def put(self, folder: Folder, step: Act, size: int = 0, *, last: bool = False) -> None:
         """Has the writer thread do a step, which keeps `size` bytes alive, for a folder. Never blocks or raises."""
         if self._closed or (folder.lost and not last):
             return
         waiting = self._waiting()
-        behind = waiting + self._ended()
+        behind = waiting + self._ending()
         size = min(size, LARGE)
-        if behind + self._room + size > MAX_WAITING and not last:
+        if behind + self._room() + size > MAX_WAITING and not last:
             folder.lost, step, size = True, folder.lose, 0
         elif behind > LAGGING:
             self._let_write(size)
@@ -201,10 +202,14 @@ class Recorder:
                 self._thread = thread
 
     def _waiting(self) -> int:
-        """Bytes that wait, beyond the room of those that flow."""
-        return self._put - self._done - self._room
+        """Bytes that wait, beyond the room of those that they are of."""
+        return self._put - self._done - self._room()
 
-    def _ended(self) -> int:
+    def _room(self) -> int:
+        """Bytes that may wait for all of a crowd that flow, or whose end waits as well."""
+        return ROOM * min(self._begun - self._over, CROWD)
+
+    def _ending(self) -> int:
         """Bytes that those count as which end, beyond a CROWD."""
         return max(0, len(self._ends) - CROWD) * ENDING
 
@@ -215,14 +220,14 @@ class Recorder:
             if self._waiting() <= LAGGING:
                 return
 
-    def add(self, folder: Folder, run: Run, chunk: Chunk) -> bool:
-        """Has the writer thread write a chunk with those of the run that wait; False where it needs a step of its own."""
+    def add(self, folder: Folder, run: Run, chunk: tuple[bytes, float, bytes, int]) -> bool:
+        """Has the writer thread write one of Chunks with those of the run that wait; False where it needs a step of its own."""
         waiting = self._waiting()
-        if waiting + self._ended() > LAGGING or folder.lost or self._closed:
+        if waiting + self._ending() > LAGGING or folder.lost or self._closed:
             return False
         if waiting > self._enough and not self._hurry.is_set():
             self._hurry.set()
-        run.chunks.append(chunk)
+        run.chunks.extend(chunk)
         if not run.waits:  # the thread says that it does not wait, and looks for chunks then
             run.waits = True
             self.put(folder, partial(self._take, folder, run))
@@ -232,7 +237,7 @@ class Recorder:
     def _take(self, folder: Folder, run: Run) -> Iterator[None]:
         run.waits = False
         chunks = deque(run.chunks.popleft() for _ in range(len(run.chunks)))
-        self._taken += sum(chunk[-1] + OVERHEAD for chunk in chunks)
+        self._taken += sum(size + OVERHEAD for size in islice(chunks, 3, None, 4))
         return folder.passed(chunks)
 
     def _run(self) -> None:
@@ -271,7 +276,7 @@ class Recorder:
         if not self._ends:
             steps.append(self._queue.get())
             self._enough = GATHERED
-            while not self._hurry.wait(GATHER) and (pause := pause - GATHER) > 0 and self._flowing:
+            while not self._hurry.wait(GATHER) and (pause := pause - GATHER) > 0 and self._begun > self._finished:
                 pass
             self._enough = PRESSING
         self._hurry.clear()
@@ -299,8 +304,9 @@ class Recorder:
                 done = 0
         return touched
 
-    def end(self, folder: Folder, seal: Act) -> None:
+    def _end(self, folder: Folder, seal: Act) -> None:
         """A step: it is over, as soon as all has been done that takes long."""
+        self._over += 1
         self._ends.append((folder, folder.end(), seal))
 
     def _end_some(self, share: float) -> None:
@@ -395,7 +401,7 @@ class Recording:
             size = len(received) if sent is received else len(received) + len(sent)
             chunk = received, time.monotonic(), sent, size
             if not self._recorder.add(self._folder, self._run, chunk):
-                self._put(partial(self._folder.passed, deque([chunk])), size)
+                self._put(partial(self._folder.passed, deque(chunk)), size)
 
     def cut(self) -> None:
         """Bytes are missing from here on, so it stays "partial", however it ends."""
@@ -410,13 +416,12 @@ class Recording:
         """The end: "complete", "upstream_error", "client_closed" or "partial". Only the first call counts."""
         if not self._finished:
             self._finished = True
-            self._recorder.count(-1)
             seal = partial(self._folder.seal, state, tuple(rules), tuple(ids), **words)
-            self._put(partial(self._recorder.end, self._folder, seal), last=True)
+            self._recorder.finish(self._folder, seal)
 
-    def _put(self, step: Act, size: int = 0, *, last: bool = False) -> None:
+    def _put(self, step: Act, size: int = 0) -> None:
         self._run = Run()  # what comes behind it is no more of the run before it
-        self._recorder.put(self._folder, step, size, last=last)
+        self._recorder.put(self._folder, step, size)
 
 
 def _safe(text: str, length: int) -> str:

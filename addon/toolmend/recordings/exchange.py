@@ -3,12 +3,18 @@
 Rule of this file: values, which know neither files nor threads.
 """
 
+from collections import deque
 from collections.abc import Mapping
+from typing import Any
 
 from ..value import value
 
-type Chunk = tuple[bytes, float, bytes, int]
-"""What came and when, what went to the client for it, and the bytes that it keeps alive."""
+type Chunks = deque[Any]
+"""In a row, of each chunk: what came and when, what went to the client for it, and the bytes that it keeps alive.
+
+Not a tuple for each: thousands wait where forty flow, and Python looks for garbage whenever as many more tuples have been made,
+for up to 50 ms, in which all of them stand still.
+"""
 
 REPLAYED_FROM = "replayed_from"
 """The setting in meta.json of what was recorded while a recording was played. Beside that one it is not played: it is a copy."""

@@ -30,9 +30,7 @@ from .echo_frames import FrameMask, mask_of
 from .message_json import reading
 
 if TYPE_CHECKING:
-    from collections import deque
-
-    from .exchange import Chunk, Exchange
+    from .exchange import Chunks, Exchange
 
 FORMAT = 1
 """The version of meta.json and of the files beside it."""
@@ -150,13 +148,14 @@ class Folder:
         written_file.create(self.path / name, data)
         self._sums[name] = hashlib.sha256(data).hexdigest()
 
-    def passed(self, chunks: "deque[Chunk]") -> Iterator[None]:
-        """Chunks in a row, each of which it lets go; in steps, where there is much to write."""
+    def passed(self, chunks: "Chunks") -> Iterator[None]:
+        """Lets go of each as it goes; in steps, where there is much to write."""
         if self.broken:
             return
         upstream, client, index = self._bodies["upstream"], self._bodies["client"], self._bodies.get("index")
+        next_ = chunks.popleft
         while chunks:
-            received, when, sent, size = chunks.popleft()
+            received, when, sent, size = next_(), next_(), next_(), next_()
             if self._alike and (sent is not received or self._owed):
                 self._compare(received, sent)
             if received:
