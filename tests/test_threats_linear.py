@@ -23,7 +23,8 @@ from toolmend.events import Frame, TextDelta
 from toolmend.pipeline import Pipeline
 from toolmend.recordings.echo import EchoMask
 from toolmend.recordings.secret_scan import scan
-from toolmend.redaction import Redactor, secrets_of
+from toolmend.redaction import Redactor
+from toolmend.request_secrets import secrets_of
 from toolmend.requests.translate import translate
 from toolmend.sse import Decoder
 from toolmend.transformers.stop_sequences import StopSequences

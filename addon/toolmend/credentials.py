@@ -4,7 +4,7 @@
     max_tokens  eos_token      Idempotency-Key                                        no
 
 Rule of this file: names are compared in lower case and without punctuation, and no value is looked into. What has the shape of
-a key goes under any name: redaction.py.
+a key goes under any name: known_keys.py.
 """
 
 import re

@@ -15,7 +15,8 @@ from mitmproxy.flow import Error
 from mitmproxy.net.http.url import parse_authority
 
 from . import codings, json_text
-from .redaction import Redactor, secrets_in
+from .redaction import Redactor
+from .request_secrets import secrets_in
 
 REQUEST_LIMIT = 64 * 1024 * 1024
 """Bytes of a request that are read: the screenshots of a long session make tens of MiB, and it is the user's own."""

@@ -23,7 +23,9 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from .. import __version__, json_text
-from ..redaction import Pause, Redactor, go_on, secrets_of
+from ..known_keys import Pause, go_on
+from ..redaction import Redactor
+from ..request_secrets import secrets_of
 from . import regular_file, written_file
 from .echo import EchoMask
 from .echo_frames import FrameMask, mask_of

@@ -1,4 +1,4 @@
-"""Keys that no LLM API is called with, in the form of redaction.KEYS: of whatever an agent may have read, files, logs, output.
+"""Keys that no LLM API is called with, in the form of known_keys.KEYS: of whatever an agent may have read, files, logs, output.
 
 Rule of this file: a literal, and how a key goes on behind it, so that no other word begins like it. What is drawn of letters of
 both cases and digits needs no row: the scan takes it for random.

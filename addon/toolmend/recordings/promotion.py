@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from .. import json_text
-from ..redaction import REDACTED, Redactor, secrets_of
+from ..redaction import REDACTED, Redactor
 from ..replay import Recording, load
+from ..request_secrets import secrets_of
 from ..routes import STANDS_AT
 from ..value import replace, value
 from . import fixture

@@ -19,7 +19,8 @@ from math import log2
 from urllib.parse import unquote
 
 from ..credentials import is_credential
-from ..redaction import KEYS, MIN_SECRET, key_shape
+from ..known_keys import KEYS, key_shape
+from ..request_secrets import MIN_SECRET
 from ..value import value
 from .disguises import spellings
 from .key_shapes import MORE_KEYS

@@ -17,11 +17,13 @@ from ..apis import APIS, decoder_of
 from ..decoded import Stream, events_of
 from ..events import Event, Finish, MessageStart, StreamError, ToolCallStart, Usage
 from ..fold import Answer, Message
+from ..known_keys import LONGEST_KEY
 from ..metrics import About, FailedOpen, RuleFired, StreamFinished, StreamStarted
 from ..metrics import Event as Told
 from ..observers import MAX_KEPT
 from ..recordings.exchange import Exchange
-from ..redaction import LONGEST_KEY, Redactor, secrets_of
+from ..redaction import Redactor
+from ..request_secrets import secrets_of
 from ..teller import Teller
 from ..value import replace
 

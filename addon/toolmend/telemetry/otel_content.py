@@ -13,7 +13,8 @@ from typing import Any
 from .. import json_text
 from ..fold import Message
 from ..recordings.exchange import Exchange
-from ..redaction import Redactor, secrets_of
+from ..redaction import Redactor
+from ..request_secrets import secrets_of
 from ..requests import RequestError
 from ..requests.conversation import Conversation, Part, Refusal, Text, Thinking, ToolResult, ToolUse
 from ..requests.translate import APIS
