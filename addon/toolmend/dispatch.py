@@ -4,7 +4,7 @@
     here         the same calls in the same order, of the few that there is something to call of; mitmproxy's own are asked once
 
 A request and its answer have eight such rounds, six of them before the first byte of the answer: half a millisecond of it, where
-the machine has been idle.
+the machine has been idle. And each line of mitmproxy's log has one, seven lines for a stream on connections of its own.
 
 Rule of this file: it reaches into mitmproxy. Where that is not as it is known, mitmproxy does as it does.
 """
@@ -20,12 +20,15 @@ def shorten(addons: AddonManager) -> None:
     """Has these addons be called so from now on."""
     asked: dict[str, tuple[list[object], list[object]]] = {}  # of a hook: the addons there were then, and those that may have it
 
-    async def trigger_event(event: Hook) -> None:
-        were, few = asked.get(event.name, (None, []))
+    def those_with(hook: str) -> list[object]:
+        were, few = asked.get(hook, (None, []))
         if were != addons.chain:
-            few = [addon for addon in addons.chain if _may_have(addon, event.name)]
-            asked[event.name] = list(addons.chain), few
-        left = iter(few)
+            few = [addon for addon in addons.chain if _may_have(addon, hook)]
+            asked[hook] = list(addons.chain), few
+        return few
+
+    async def trigger_event(event: Hook) -> None:
+        left = iter(those_with(event.name))
         with suppress(AddonHalt):
             while True:
                 with safecall():  # where one fails, those behind it are called
@@ -33,13 +36,24 @@ def shorten(addons: AddonManager) -> None:
                         await addons.invoke_addon(addon, event)
                     return
 
+    def trigger(event: Hook) -> None:
+        left = iter(those_with(event.name))
+        with suppress(AddonHalt):
+            while True:
+                with safecall():
+                    for addon in left:
+                        addons.invoke_addon_sync(addon, event)
+                    return
+
     addons.trigger_event = trigger_event  # type: ignore[method-assign]
+    addons.trigger = trigger  # type: ignore[method-assign]
 
 
 def restore(addons: AddonManager) -> None:
     """Undoes that."""
-    with suppress(AttributeError):
-        del addons.trigger_event
+    for name in ("trigger_event", "trigger"):
+        with suppress(AttributeError):
+            delattr(addons, name)
 
 
 def is_own(addon: object) -> bool:
