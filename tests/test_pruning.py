@@ -156,6 +156,18 @@ def test_writing_comes_first_but_is_not_all(tmp_path: Path) -> None:
     assert left == [2 * AT_LEAST + 1, AT_LEAST - 1, 0]  # the first step was a look at LOOKS of them
 
 
+def test_who_comes_in_crowds_goes_in_crowds(tmp_path: Path) -> None:
+    """What is written every few seconds, twenty at a time, and while there is always more to write."""
+    sweeper, keep, most = Sweeper(tmp_path, pytest.fail), Keep(0), 0
+    for turn in range(1, 40):
+        for i in range(20):
+            make(tmp_path, f"18{turn:02d}{i:02d}-kimi-{i}")
+        for _ in sweeper.run(keep, (), lambda: False, turn, 20 * turn):
+            pass
+        most = max(most, len(stored(tmp_path)))
+    assert most < 100
+
+
 def test_a_look_at_many_is_taken_in_steps_too(tmp_path: Path) -> None:
     """Thousands of them take seconds, in which nothing would be written."""
     folders = [make(tmp_path, f"18{i // 60:02d}{i % 60:02d}-kimi-{i}") for i in range(AT_LEAST * LOOKS + 1)]

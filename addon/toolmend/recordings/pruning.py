@@ -30,8 +30,9 @@ EVERY = 60.0
 SHARE = 4
 """Sooner than that, when this part of what may stay has been written anew."""
 
-AT_LEAST = 8
-"""Steps each time, however much there is to write: some milliseconds. In each a recording goes, or LOOKS are looked at."""
+AT_LEAST, FOR_EACH = 8, 2
+"""Steps each time, however much there is to write, and so many more for each recording that came since: else what is written
+every few seconds, forty at a time, would never go. In each a recording goes, or LOOKS are looked at: a millisecond or two."""
 
 LOOKS = 16
 """To remove one takes as long."""
@@ -97,21 +98,26 @@ class Sweeper:
         self._root, self._log = root, log
         self._next = 0.0  # when to look again
         self._written = 0  # when it looked
+        self._came = 0  # when it did some steps
         self._steps: Iterator[None] | None = None  # what is left to do
         self._said = False
 
-    def run(self, keep: Keep, mine: Collection[Path], idle: Callable[[], bool], written: int = 0) -> Iterator[None]:
+    def run(
+        self, keep: Keep, mine: Collection[Path], idle: Callable[[], bool], written: int = 0, came: int = 0
+    ) -> Iterator[None]:
         """Some steps, and more while there is nothing better to do; the rest are taken the next time.
 
-        `mine`: open recordings; `written`: bytes, ever.
+        `mine`: open recordings; `written`: bytes, `came`: recordings, ever.
         """
         now = time.monotonic()
         much = keep.size is not None and written - self._written > keep.size // SHARE
         if self._steps is None and (now >= self._next or much) and keep != Keep():
             self._next, self._written = now + EVERY, written
             self._steps = self._sweep(keep, mine)
+        least = AT_LEAST + FOR_EACH * (came - self._came)
+        self._came = came
         taken = 0
-        while self._steps and (taken < AT_LEAST or idle()):
+        while self._steps and (taken < least or idle()):
             taken += 1
             try:
                 next(self._steps)
