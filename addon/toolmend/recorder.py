@@ -267,9 +267,11 @@ class Recorder:
 
     def _sweep(self, mine: Collection[Path], share: float) -> None:
         until = time.monotonic() + share
-        for _ in self._sweeper.run(
-            self.keep, mine, lambda: self._queue.empty() or time.monotonic() < until, self._done, self._over
-        ):
+
+        def idle() -> bool:
+            return self._queue.empty() or time.monotonic() < until
+
+        for _ in self._sweeper.run(self.keep, mine, idle, self._done, self._over):
             self._give_way()
 
     def _gathered(self, pause: float) -> "deque[Step | None]":
