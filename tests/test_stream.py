@@ -17,6 +17,7 @@ from toolmend.codings import WHOLE, CodingError, decoder
 from toolmend.config.settings import Settings
 from toolmend.pipeline import Pipeline
 from toolmend.stream import Mend, Stream, Tee, reason
+from toolmend.together import chunks_of, together
 from toolmend.unreadable import UNREADABLE as BROKEN
 from toolmend.upstream import Script
 
@@ -81,6 +82,20 @@ def tee(encoding: str, recording: Any) -> tuple[Tee, list[str]]:
     undo = decoder(encoding)
     assert undo
     return Tee(undo, recording, None, errors), errors
+
+
+@pytest.mark.parametrize("make", [mend, tee], ids=["mended", "as it is"])
+@pytest.mark.parametrize(("encoding", "sent"), [("", CHUNKS), ("", [BODY[:-50]] * 200), ("gzip", CODED)], ids=["plain", "large", "gzip"])
+def test_what_was_read_at_once_is_recorded_in_its_chunks(make: Any, encoding: str, sent: list[bytes]) -> None:
+    apart, at_once = Kept(), Kept()
+    for kept, pieces in ((apart, sent), (at_once, [together(sent)])):
+        given = (Pipeline(WEATHER), encoding) if make is mend else (encoding,)
+        callable_, errors = make(*given, recording=kept)
+        for piece in pieces:
+            callable_(piece)
+        assert not errors
+    (piece,) = at_once.came
+    assert chunks_of(piece) == apart.came
 
 
 def play(callable_: Stream, chunks: Iterable[bytes]) -> bytes:

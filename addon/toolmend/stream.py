@@ -192,13 +192,14 @@ class Mend(Stream):
         return [*filter(None, (self._out.pop(), last)), b""]  # for mitmproxy, a b"" ends the body
 
     def _feed(self, data: bytes) -> None:
-        self._plain.append(self._undo(data))
+        came = self._undo(data)
+        self._plain.append(came)
         if self._may_swell and self._may_swell.swells:
             self._may_swell = None
             self._stop_recording(f"the recording ends early: {_SWELLS}")
             raise CodingError(_SWELLS)
-        if len(self._plain[0]) > PIECE:
-            self._plain = deque(self._plain[0][at : at + PIECE] for at in range(0, len(self._plain[0]), PIECE))
+        if len(came) > PIECE:
+            self._plain = deque(came[at : at + PIECE] for at in range(0, len(came), PIECE))
         begun = thread_time() if len(self._plain) > 1 and self._mend is not self._raw else 0.0
         for piece in self._plain:
             self._out.append(self._mend(piece) if piece else b"")
@@ -206,7 +207,7 @@ class Mend(Stream):
                 begun = 0.0
                 self._out[-1] += self._give_up(StalledError(f"a chunk takes more than {LONG:.0f} s"))
         if len(self._out) > 1:
-            self._plain, self._out = deque((b"".join(self._plain),)), deque((b"".join(self._out),))
+            self._plain, self._out = deque((came,)), deque((b"".join(self._out),))
         self._last = self._out[0] or self._last
         if plain := self._plain.pop():
             self._record(plain, self._out[0])
