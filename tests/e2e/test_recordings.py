@@ -3,19 +3,23 @@
 import json
 from pathlib import Path
 
+import pytest
 from clients import LEAK, PROSE, Serve, ask, chunks, recording
 
 from streams import WEATHER, chunk, event
 from toolmend.running.proxy import Mitmdump
-from toolmend.upstream import Script
+from toolmend.upstream import Coding, Script
 
 TEXT = b"".join(data for _, data in chunks(PROSE)[:-3])
 """Prose that is not over: its finish, usage and end are left out."""
 SECRET = "sk-canary-0123456789abcdefghijkl"
 
 
-def test_a_complete_stream(proxy: Mitmdump, serve: Serve, flows: Path, path: str) -> None:
-    upstream = serve(Script(chunks(LEAK), coding="br"))
+@pytest.mark.parametrize("coding", ["identity", "br"])
+@pytest.mark.parametrize("alpn", ["http/1.1", "h2"])
+def test_a_complete_stream(proxy: Mitmdump, serve: Serve, flows: Path, path: str, alpn: str, coding: Coding) -> None:
+    """Its chunks come at once, and are read so."""
+    upstream = serve(Script(chunks(LEAK), coding=coding), alpn=(alpn,))
     body = ask(proxy, upstream.url, path=path).body
     kept = recording(flows, path)
     assert kept.meta["state"] == "complete"
