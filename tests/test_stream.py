@@ -125,6 +125,18 @@ def test_both_ends_are_recorded() -> None:
     assert out == BODY
 
 
+MARKUP = "<|tool_calls_section_begin|> <|tool_call_begin|> functions.get_weather:0 <|tool_call_argument_begin|> {} <|tool_call_end|>"
+CALL = stream(["Hello ", *MARKUP.split(" "), "<|tool_calls_section_end|>", " there"])
+
+
+@pytest.mark.parametrize("good_for", range(10))
+def test_a_chunk_of_what_was_read_at_once_fails_alone(good_for: int) -> None:
+    chunks = [event + b"\n\n" for event in CALL.split(b"\n\n")[:-1]]
+    apart, at_once = (mend(Failing("feed", good_for), then=bytes)[0] for _ in range(2))
+    given = [apart(chunk) for chunk in chunks]
+    assert at_once(together(chunks)) == b"".join(part for part in given if isinstance(part, bytes))
+
+
 @pytest.mark.parametrize("good_for", range(4))
 def test_a_recording_that_fails_costs_no_byte_and_is_said_once(good_for: int) -> None:
     callable_, errors = mend(Pipeline(WEATHER), recording=Kept(good_for))

@@ -25,9 +25,14 @@ from .pipeline import Pipeline
 from .recorder import Recording
 from .stall import LONG, PIECE, StalledError, Watched
 from .telemetry.meter import Meter
+from .together import chunks_of
 from .unreadable import unreadable
 
 type Callback = Callable[[bytes], bytes | Iterable[bytes]]
+
+FAST = 32 * 1024
+"""Bytes read at once, of which not each chunk is mended alone: a model takes a minute to write so many. Of fewer, one that fails
+or takes too long costs those behind it, and none before."""
 
 _SWELLS = "a line of the stream is out of all proportion to what came of it"
 
@@ -200,6 +205,8 @@ class Mend(Stream):
             raise CodingError(_SWELLS)
         if len(came) > PIECE:
             self._plain = deque(came[at : at + PIECE] for at in range(0, len(came), PIECE))
+        elif len(came) < FAST:
+            self._plain = deque(chunks_of(came))
         begun = thread_time() if len(self._plain) > 1 and self._mend is not self._raw else 0.0
         for piece in self._plain:
             self._out.append(self._mend(piece) if piece else b"")
