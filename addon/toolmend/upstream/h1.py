@@ -22,8 +22,15 @@ async def serve(
     while not writer.is_closing() and (request := await _request(reader)):
         script = answer(request)
         await play(script, request, _Response(writer, script, request), released)
-        if "HTTP/1.0" in (request.http_version, script.http_version) or request.header("connection") == "close":
+        if not _stays(script, request):
             return
+
+
+def _stays(script: Script, request: Request) -> bool:
+    """Whether the connection is for another request; that of HTTP/1.0 is where the answer says so."""
+    if "HTTP/1.0" in (request.http_version, script.http_version):
+        return ("connection", "keep-alive") in script.headers
+    return request.header("connection") != "close"
 
 
 async def _request(reader: StreamReader) -> Request | None:
