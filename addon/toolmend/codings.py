@@ -103,7 +103,7 @@ class Decoder:
             return data
         for meter in self._meters:
             meter.made = 0
-        plain: list[bytes] = []
+        plain: list[bytes] = []  # also where one fails: what those before it became
         try:
             plain.extend(self._feed(chunk) if self.coded else chunk for chunk in chunks_of(data))
         except CodingError as error:
