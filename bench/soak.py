@@ -165,9 +165,10 @@ def run(seconds: float) -> tuple[Table, Tally, list[dict[str, Any]], str, float]
                 _play(upstream, proxy, tally, seconds)
                 samples = [look for look in looks(seen) if at <= look["at"] <= at + seconds]
                 after = _settled(seen, before)
-                kept = sum(map(_size, (folder / "flows").rglob("*")))
+                kept = [*(folder / "flows").rglob("*")]
+                size, lost = sum(map(_size, kept)), sum(map(_is_incomplete, kept))
                 log = proxy.log
-    return _table(samples, before, after, kept), tally, samples, log, min(at - begun, seconds)
+    return _table(samples, before, after, size, lost), tally, samples, log, min(at - begun, seconds)
 
 
 def _rests(samples: Sequence[dict[str, Any]], begun: float) -> bool:
@@ -264,7 +265,14 @@ def _exchange(connection: http.client.HTTPSConnection, name: str, number: int, t
     return not response.will_close
 
 
-def _table(samples: Sequence[dict[str, Any]], before: dict[str, Any], after: dict[str, Any], kept: int) -> Table:
+def _is_incomplete(path: Path) -> bool:
+    """Whether it tells of a recording that lost something. Such ones stay for an hour, as those do that are open."""
+    with suppress(OSError):
+        return path.name == "meta.json" and b"recording incomplete" in path.read_bytes()
+    return False
+
+
+def _table(samples: Sequence[dict[str, Any]], before: dict[str, Any], after: dict[str, Any], kept: int, lost: int) -> Table:
     columns = ("at first", "at the end", "slope an hour", "its error", "idle before", "idle after")
     table = Table(
         "soak", columns, f"memory grows by at most {SLOPE:g} MiB an hour; files, tasks and threads are back where they were"
@@ -290,6 +298,7 @@ def _table(samples: Sequence[dict[str, Any]], before: dict[str, Any], after: dic
             Figure(after[name], before[name]),
         )
     table.add("recordings, MiB", None, None, None, None, None, Figure(kept / 2**20))
+    table.add("of them incomplete", None, None, None, None, None, Figure(lost))
     return table
 
 

@@ -18,7 +18,7 @@ SECRET = "sk-canary-0123456789abcdefghijkl"
 @pytest.mark.parametrize("coding", ["identity", "br"])
 @pytest.mark.parametrize("alpn", ["http/1.1", "h2"])
 def test_a_complete_stream(proxy: Mitmdump, serve: Serve, flows: Path, path: str, alpn: str, coding: Coding) -> None:
-    """Its chunks come at once, and are read so."""
+    """Its chunks come at once, and each is told of."""
     upstream = serve(Script(chunks(LEAK), coding=coding), alpn=(alpn,))
     body = ask(proxy, upstream.url, path=path).body
     kept = recording(flows, path)
