@@ -272,7 +272,7 @@ def _is_incomplete(path: Path) -> bool:
     return False
 
 
-def _table(samples: Sequence[dict[str, Any]], before: dict[str, Any], after: dict[str, Any], kept: int, lost: int) -> Table:
+def _table(samples: Sequence[dict[str, Any]], before: dict[str, Any], after: dict[str, Any], size: int, lost: int) -> Table:
     columns = ("at first", "at the end", "slope an hour", "its error", "idle before", "idle after")
     table = Table(
         "soak", columns, f"memory grows by at most {SLOPE:g} MiB an hour; files, tasks and threads are back where they were"
@@ -297,7 +297,7 @@ def _table(samples: Sequence[dict[str, Any]], before: dict[str, Any], after: dic
             Figure(before[name]),
             Figure(after[name], before[name]),
         )
-    table.add("recordings, MiB", None, None, None, None, None, Figure(kept / 2**20))
+    table.add("recordings, MiB", None, None, None, None, None, Figure(size / 2**20))
     table.add("of them incomplete", None, None, None, None, None, Figure(lost))
     return table
 

@@ -27,10 +27,10 @@ async def serve(
 
 
 def _stays(script: Script, request: Request) -> bool:
-    """Whether the connection is for another request; that of HTTP/1.0 is where the answer says so."""
-    if "HTTP/1.0" in (request.http_version, script.http_version):
-        return ("connection", "keep-alive") in script.headers
-    return request.header("connection") != "close"
+    """Whether the connection is for another request; in HTTP/1.0 it is where the answer says so."""
+    if request.header("connection") == "close":
+        return False
+    return "HTTP/1.0" not in (request.http_version, script.http_version) or ("connection", "keep-alive") in script.headers
 
 
 async def _request(reader: StreamReader) -> Request | None:
