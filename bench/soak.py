@@ -114,8 +114,8 @@ def soak(minutes: float, file: IO[str] | None) -> None:
       scripts/soak
       scripts/soak --minutes 3 --json soak.json
 
-    Exit code 1: something grows, something stays open, or a client did not get what it should. Under ten minutes only a
-    steep slope can be told from chance.
+    Exit code 1: something grows, something stays open, a recording is incomplete, or a client did not get what it should.
+    Under ten minutes only a steep slope can be told from chance.
     """
     about = machine()
     click.echo(", ".join(f"{name} {value}" for name, value in about.items()) + "\n")
@@ -275,7 +275,7 @@ def _is_incomplete(path: Path) -> bool:
 def _table(samples: Sequence[dict[str, Any]], before: dict[str, Any], after: dict[str, Any], size: int, lost: int) -> Table:
     columns = ("at first", "at the end", "slope an hour", "its error", "idle before", "idle after")
     table = Table(
-        "soak", columns, f"memory grows by at most {SLOPE:g} MiB an hour; files, tasks and threads are back where they were"
+        "soak", columns, f"memory grows by at most {SLOPE:g} MiB an hour; files, tasks, threads are back where they were; no recording lost"
     )
     for name, unit, limit, points, title in (
         ("memory", 2**20, SLOPE, windows(samples, "memory"), "memory, MiB"),
@@ -298,7 +298,7 @@ def _table(samples: Sequence[dict[str, Any]], before: dict[str, Any], after: dic
             Figure(after[name], before[name]),
         )
     table.add("recordings, MiB", None, None, None, None, None, Figure(size / 2**20))
-    table.add("of them incomplete", None, None, None, None, None, Figure(lost))
+    table.add("of them incomplete", None, None, None, None, None, Figure(lost, 0))
     return table
 
 

@@ -25,6 +25,7 @@ import pytest
 from toolmend import __version__
 from toolmend import recorder as recorder_module
 from toolmend.recorder import (
+    A_MOMENT,
     AT_MOST,
     AT_ONCE,
     BIT,
@@ -32,6 +33,7 @@ from toolmend.recorder import (
     ENDING,
     GATHER,
     GATHERED,
+    HOLD,
     LAGGING,
     MAX_WAITING,
     PRESSING,
@@ -1131,11 +1133,17 @@ def test_how_much_has_to_come_until_the_thread_waits_for_no_more_and_until_it_re
         assert enough < waited - room < enough + 2 * len(piece)
 
 
-@pytest.mark.parametrize(("hurry", "waited_for"), [(False, None), (True, None), (False, 0), (False, 5.0)])
+@pytest.mark.parametrize(
+    ("hurry", "lags", "waited_for"),
+    [(False, False, None), (True, False, None), (False, True, None), (False, False, 0), (False, False, 5.0)],
+)
 def test_the_event_loop_goes_ahead_between_two_steps(
-    tmp_path: Path, log: list[str], monkeypatch: pytest.MonkeyPatch, hurry: bool, waited_for: float | None
+    tmp_path: Path, log: list[str], monkeypatch: pytest.MonkeyPatch, hurry: bool, lags: bool, waited_for: float | None
 ) -> None:
-    """For several times as long as one took; for a moment where something is to be written at once. Not if it waits itself."""
+    """For several times as long as one took; for a moment where something is to be written at once, or it is far behind.
+
+    Not if it waits itself.
+    """
     now, happened = 0.0, list[str]()
 
     class Hurry(threading.Event):
@@ -1154,9 +1162,13 @@ def test_the_event_loop_goes_ahead_between_two_steps(
     monkeypatch.setattr("toolmend.recorder.time.sleep", lambda seconds: happened.append(f"sleep {seconds}"))
     if waited_for is not None:
         recorder.close(waited_for)
+    recorder._put = lags * (LAGGING + 1)
     folder = Folder(tmp_path)
     recorder._do(deque((folder, partial(step, name, seconds), 0) for name, seconds in (("a", 1.0), ("b", TURN / 2), ("c", TURN))))
-    first, second = ([f"rest {REST * seconds:.4f}", *["sleep 1e-06"] * hurry] * (not waited_for) for seconds in (1.0, TURN * 1.5))
+    first, second = (
+        [*[f"rest {REST * seconds:.4f}"] * (not lags), *[f"sleep {A_MOMENT}"] * (hurry or lags)] * (not waited_for)
+        for seconds in (1.0, TURN * 1.5)
+    )
     assert happened == ["a", *first, "b", "c", *second]
 
 
@@ -1211,7 +1223,21 @@ def test_who_is_faster_than_the_thread_lets_it_have_the_interpreter(
     recorder.put(Folder(tmp_path), lambda: None, LAGGING)
     assert slept == []
     recorder.put(Folder(tmp_path), lambda: None, size)
-    assert slept == [0] * times
+    assert slept == [A_MOMENT] * times
+
+
+@pytest.mark.parametrize(("behind", "times"), [(0, 0), (1, 1), (HOLD * BIT, 2), (80 * HOLD * BIT, 81)])
+def test_one_that_ends_is_held_back_by_how_far_the_thread_is_behind(
+    tmp_path: Path, log: list[str], monkeypatch: pytest.MonkeyPatch, behind: int, times: int
+) -> None:
+    slept: list[float] = []
+    recorder = Recorder(tmp_path, log.append)
+    recorder._thread = threading.current_thread()  # it does nothing
+    monkeypatch.setattr("toolmend.recorder.time.sleep", slept.append)
+    recording = recorder.start(EXCHANGE)
+    recorder._done = recorder._put - recorder._room() - LAGGING - behind
+    recording.finish("complete")
+    assert slept == [A_MOMENT] * times
 
 
 @pytest.mark.parametrize("apart", [False, True])
@@ -1242,7 +1268,8 @@ def test_ends_of_a_crowd_do_not_hold_the_event_loop_up(
     monkeypatch.setattr("toolmend.recorder.time.sleep", slept.append)
     folder = Folder(tmp_path)
     recorder._ends.extend([(folder, folder.end(), lambda: None)] * ends)
-    recorder.put(folder, lambda: None, LAGGING - BIT)
+    recorder._put = LAGGING - BIT
+    recorder.put(folder, lambda: None)
     recorder.put(folder, lambda: None)
     assert len(slept) == 2 * times
 

@@ -55,6 +55,10 @@ ROOM = 128 * 1024
 BIT = 4 * 1024
 """Bytes for which it has it once: a piece of an answer that comes fast has many events, and each takes its time."""
 
+HOLD = 8
+"""Where one ends, the event loop lets it have it for such a part of what it is behind by: clients that pause for nothing end more
+than it keeps up with. Only there, not at each chunk: a disk that hangs would not get on by it."""
+
 MAX_WAITING = 16 * 1024 * 1024
 """Bytes that wait for a disk that hangs: a quarter of a minute of twenty fast streams. Then recordings lose, not the proxy."""
 
@@ -75,11 +79,14 @@ TURN, REST = 0.0002, 3
 """Seconds of work behind which the writer thread lets the event loop go ahead, and so many times as long, unless something is
 to be written at once. Python takes it from a thread only after 0.005 s, and no short call of the system hands it over."""
 
+A_MOMENT = 1e-6
+"""Seconds in which another thread that wants the interpreter gets it; not 0, for which some Pythons wait for nobody."""
+
 AT_ONCE = 8
 """Of those that end take turns, so that a long one keeps nobody waiting; the others have no file open yet."""
 
 CROWD = 64
-"""Of those that end, as of which it rests no longer than it works: where five hundred wait, recordings are lost."""
+"""Of those that end, as of which it rests no longer than it works: where hundreds more wait, recordings are lost."""
 
 UNSETTLED = 1000
 """Recordings that wait for the disk to keep them; beyond that, the writer thread waits itself."""
@@ -186,7 +193,7 @@ class Recorder:
         if behind + self._room() + size > MAX_WAITING and not last:
             folder.lost, step, size = True, folder.lose, 0
         elif behind > LAGGING:
-            self._let_write(size)
+            self._let_write((behind - LAGGING) // HOLD if last else size)
         size += OVERHEAD
         self._queue.put((folder, step, size))
         self._put += size  # what there was no memory for is not waited for
@@ -213,11 +220,15 @@ class Recorder:
         """Bytes that those count as which end, beyond a CROWD."""
         return max(0, len(self._ends) - CROWD) * ENDING
 
+    def _lags(self) -> bool:
+        """Whether the writer thread is so far behind that the event loop lets it go first."""
+        return self._waiting() + self._ending() > LAGGING
+
     def _let_write(self, size: int) -> None:
-        """Lets the writer thread have the interpreter, until it has caught up, or once for each BIT."""
+        """Lets the writer thread have the interpreter, until it has caught up, or once for each BIT of that size."""
         for _ in range(0, size + 1, BIT):
-            time.sleep(0)  # a thread that is in a write does not want it
-            if self._waiting() <= LAGGING:
+            time.sleep(A_MOMENT)  # a thread that is in a write does not want it
+            if not self._lags():
                 return
 
     def add(self, folder: Folder, run: Run, chunk: tuple[bytes, float, bytes, int]) -> bool:
@@ -375,8 +386,8 @@ class Recorder:
         worked = time.thread_time() - self._turn  # a disk that is slow keeps nobody waiting
         if worked > TURN and self._rests:
             rest = REST if len(self._ends) < CROWD else 1
-            if self._hurry.wait(rest * worked):
-                time.sleep(1e-6)  # not 0: that waits for nobody
+            if self._lags() or self._hurry.wait(rest * worked):
+                time.sleep(A_MOMENT)
             self._turn = time.thread_time()
 
     def _say(self, kind: str, message: str) -> None:
