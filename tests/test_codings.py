@@ -6,7 +6,7 @@ import random
 import tracemalloc
 import weakref
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import brotli
 import pytest
@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolmend.codings import BURST, WHOLE, CodingError, decoder, whole, zstandard, zstd
+from toolmend.together import sizes_of, together
 from toolmend.upstream import Coding, Script
 
 TEXT = b"".join(b'data: {"n": %d, "text": "\xe6\x9c\x88"}\n\n' % n for n in range(300))
@@ -56,6 +57,38 @@ def test_any_chunks(encoding: str, coder: str, size: int) -> None:
     assert undo
     assert b"".join(undo.feed(body[at : at + size]) for at in range(0, len(body), size)) == TEXT
     assert whole(body, encoding, LIMIT) == TEXT
+
+
+@pytest.mark.parametrize(("encoding", "coder"), VARIANTS)
+@pytest.mark.parametrize("size", [1, 7, 1000])
+@pytest.mark.parametrize("behind", [b"", b"\x07garbage"])
+def test_chunks_that_are_one_piece(encoding: str, coder: str, size: int, behind: bytes) -> None:
+    """Each is undone as if it had come alone, and so is what comes before one that fails."""
+    body = CODERS[coder](TEXT) + behind
+    chunks = [body[at : at + size] for at in range(0, len(body), size)]
+    apart, broke = fed(encoding, chunks)
+    (piece,), broken = fed(encoding, [together(chunks)])
+    assert (piece, broken) == (b"".join(apart), broke)
+    assert broke or [*sizes_of(piece)] == [len(plain) for plain in apart if plain]
+
+
+def fed(encoding: str, chunks: Iterable[bytes]) -> tuple[list[bytes], bool]:
+    """What each makes readable, and whether one failed."""
+    undo = decoder(encoding)
+    assert undo
+    made = list[bytes]()
+    try:
+        made.extend(map(undo.feed, chunks))
+    except CodingError as error:
+        return [*made, error.decoded], True
+    return made, False
+
+
+def test_the_limit_is_that_of_the_whole_piece() -> None:
+    undo = decoder("gzip", 100)
+    assert undo
+    with pytest.raises(CodingError, match="100 bytes"):
+        undo.feed(together([gzip.compress(b"x" * 50)] * 3))
 
 
 @given(st.binary(max_size=300), st.lists(st.sampled_from(["gzip", "deflate", "br", "zstd"]), max_size=3), st.data())

@@ -1,4 +1,4 @@
-"""What is joined on the wire: bodies beside h11's own reader, which gives each chunk alone."""
+"""What is joined on the wire, chunks that are read at once: bodies beside h11's own reader, which gives each chunk alone."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, pairwise
@@ -34,7 +34,8 @@ from mitmproxy.proxy.layers.http._http1 import Http1Client, Http1Server
 from mitmproxy.test import tflow, tutils
 
 from toolmend import wire
-from toolmend.wire import Chunks, together
+from toolmend.together import sizes_of, together
+from toolmend.wire import Chunks, joined
 
 BODIES = {
     "chunks": b"3\r\nabc\r\n2\r\nde\r\n1\r\nf\r\n0\r\n\r\n",
@@ -69,42 +70,47 @@ def read(reader: ChunkedReader, reads: Iterable[bytes]) -> tuple[list[list[bytes
                 if event is None:
                     break
                 if isinstance(event, Data):
-                    given[-1].append(bytes(event.data))
+                    given[-1].append(bytes(event.data))  # as mitmproxy does
                 else:
                     end = type(event).__name__
     return given, end, bytes(buffer)
 
 
-def alike(reads: Sequence[bytes], late: int) -> None:
-    """The same bytes in each read as by h11, in one piece where it is long enough, and the same behind them."""
-    with mock.patch.object(wire, "LATE", late):
-        ours, *rest = read(Chunks(), reads)
+def alike(reads: Sequence[bytes]) -> None:
+    """The same bytes in each read as by h11, in one piece that knows its chunks, and the same behind them."""
+    ours, *rest = read(Chunks(), reads)
     theirs, *others = read(ChunkedReader(), reads)
     assert rest == others
     assert list(map(b"".join, ours)) == list(map(b"".join, theirs))
-    for data, one, other in zip(reads, ours, theirs, strict=True):
-        assert one == other if len(data) + 20 < late else len(data) < late or len(one) <= 1
+    for one, other in zip(ours, theirs, strict=True):
+        assert len(one) <= 1
+        assert [size for piece in one for size in sizes_of(piece)] == list(map(len, other))
 
 
 @pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
 def test_what_is_read_at_once_is_one_piece(body: bytes) -> None:
-    for late in (1, len(body), len(body) + 1):
-        alike([body], late)
-        alike([bytes([byte]) for byte in body], late)
-        for cut in range(1, len(body)):
-            alike([body[:cut], body[cut:]], late)
+    alike([body])
+    alike([bytes([byte]) for byte in body])
+    for cut in range(1, len(body)):
+        alike([body[:cut], body[cut:]])
 
 
 @given(
     st.lists(st.binary(min_size=1, max_size=40), max_size=20),
     st.lists(st.integers(0, 900)),
     st.sampled_from([b"0\r\n\r\n", b"", b"?\r\n"]),
-    st.sampled_from([1, 50, 200]),
 )
-def test_whatever_the_chunks_and_the_cuts(pieces: list[bytes], cuts: list[int], end: bytes, late: int) -> None:
+def test_whatever_the_chunks_and_the_cuts(pieces: list[bytes], cuts: list[int], end: bytes) -> None:
     body = b"".join(b"%x\r\n%b\r\n" % (len(piece), piece) for piece in pieces) + end
     bounds = sorted({0, len(body), *(cut for cut in cuts if cut < len(body))})
-    alike([body[first:last] for first, last in pairwise(bounds)], late)
+    alike([body[first:last] for first, last in pairwise(bounds)])
+
+
+@given(st.lists(st.binary(max_size=5)))
+def test_a_piece_knows_its_chunks(chunks: list[bytes]) -> None:
+    piece = together(chunks)
+    assert bytes(piece) == b"".join(chunks)
+    assert [*filter(None, sizes_of(bytes(piece)))] == [*filter(None, map(len, chunks))]
 
 
 HEAD = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -279,7 +285,7 @@ def test_frames_of_one_stream_that_follow_each_other_are_one() -> None:
         frame(3, b"g", ended=True),
         ended,
     ]
-    found = together(events)
+    found = joined(events)
     assert [(each.stream_id, each.data, each.flow_controlled_length) for each in found if isinstance(each, DataReceived)] == [
         (1, b"abc", 12),
         (3, b"d", 1),
@@ -287,13 +293,14 @@ def test_frames_of_one_stream_that_follow_each_other_are_one() -> None:
         (3, b"fg", 2),
     ]
     assert [found.index(reset), found.index(ended), len(found)] == [3, 5, 6]
+    assert [sizes_of(each.data) for each in found if isinstance(each, DataReceived)] == [[1, 2], (1,), (1,), [1, 1]]
     assert found[4].stream_ended is not None
     assert events[0].data == b"a"  # what was read is as it was
 
 
 def test_frames_that_are_not_as_they_are_known() -> None:
     events: list[Event] = [frame(1, b"a"), frame(1, "a")]  # type: ignore[arg-type]
-    assert together(events) is events
+    assert joined(events) is events
 
 
 def test_mitmproxy_is_as_it_was() -> None:

@@ -17,6 +17,7 @@ from toolmend.codings import WHOLE, CodingError, decoder
 from toolmend.config.settings import Settings
 from toolmend.pipeline import Pipeline
 from toolmend.stream import Mend, Stream, Tee, reason
+from toolmend.together import chunks_of, together
 from toolmend.unreadable import UNREADABLE as BROKEN
 from toolmend.upstream import Script
 
@@ -83,6 +84,20 @@ def tee(encoding: str, recording: Any) -> tuple[Tee, list[str]]:
     return Tee(undo, recording, None, errors), errors
 
 
+@pytest.mark.parametrize("make", [mend, tee], ids=["mended", "as it is"])
+@pytest.mark.parametrize(("encoding", "sent"), [("", CHUNKS), ("", [BODY[:-50]] * 200), ("gzip", CODED)], ids=["plain", "large", "gzip"])
+def test_what_was_read_at_once_is_recorded_in_its_chunks(make: Any, encoding: str, sent: list[bytes]) -> None:
+    apart, at_once = Kept(), Kept()
+    for kept, pieces in ((apart, sent), (at_once, [together(sent)])):
+        given = (Pipeline(WEATHER), encoding) if make is mend else (encoding,)
+        callable_, errors = make(*given, recording=kept)
+        for piece in pieces:
+            callable_(piece)
+        assert not errors
+    (piece,) = at_once.came
+    assert chunks_of(piece) == apart.came
+
+
 def play(callable_: Stream, chunks: Iterable[bytes]) -> bytes:
     out = []
     for data in chunks:
@@ -108,6 +123,18 @@ def test_both_ends_are_recorded() -> None:
     out = play(callable_, CHUNKS)
     assert (kept.came, b"".join(kept.went), errors, callable_.state) == (CHUNKS, out, [], "complete")
     assert out == BODY
+
+
+MARKUP = "<|tool_calls_section_begin|> <|tool_call_begin|> functions.get_weather:0 <|tool_call_argument_begin|> {} <|tool_call_end|>"
+CALL = stream(["Hello ", *MARKUP.split(" "), "<|tool_calls_section_end|>", " there"])
+
+
+@pytest.mark.parametrize("good_for", range(10))
+def test_a_chunk_of_what_was_read_at_once_fails_alone(good_for: int) -> None:
+    chunks = [event + b"\n\n" for event in CALL.split(b"\n\n")[:-1]]
+    apart, at_once = (mend(Failing("feed", good_for), then=bytes)[0] for _ in range(2))
+    given = [apart(chunk) for chunk in chunks]
+    assert at_once(together(chunks)) == b"".join(part for part in given if isinstance(part, bytes))
 
 
 @pytest.mark.parametrize("good_for", range(4))

@@ -18,6 +18,8 @@ from collections.abc import Callable, Sequence
 from io import BytesIO
 from typing import Any
 
+from .together import chunks_of, together
+
 PIECE = 128 * 1024
 """Bytes that a library may make in one go: what zstd, the coarsest of them, makes of one block."""
 
@@ -96,11 +98,20 @@ class Decoder:
         return self._line > max(WHOLE, EXPANDS * self._came)
 
     def feed(self, data: bytes) -> bytes:
-        """The next bytes of the body. Raises CodingError."""
+        """The next bytes of the body, in the chunks that they came in. Raises CodingError."""
         if not self.coded:
             return data
         for meter in self._meters:
             meter.made = 0
+        plain: list[bytes] = []  # also where one fails: what those before it became
+        try:
+            plain.extend(self._feed(chunk) if self.coded else chunk for chunk in chunks_of(data))
+        except CodingError as error:
+            error.decoded = b"".join((*plain, error.decoded))
+            raise
+        return together(plain)
+
+    def _feed(self, data: bytes) -> bytes:
         try:
             for start in range(0, len(data), SLICE):
                 self._write(data[start : start + SLICE])

@@ -25,9 +25,14 @@ from .pipeline import Pipeline
 from .recorder import Recording
 from .stall import LONG, PIECE, StalledError, Watched
 from .telemetry.meter import Meter
+from .together import chunks_of
 from .unreadable import unreadable
 
 type Callback = Callable[[bytes], bytes | Iterable[bytes]]
+
+FAST = 32 * 1024
+"""Bytes read at once, of which not each chunk is mended alone: a model takes a minute to write so many. Of fewer, one that fails
+or takes too long costs those behind it, and none before."""
 
 _SWELLS = "a line of the stream is out of all proportion to what came of it"
 
@@ -192,13 +197,16 @@ class Mend(Stream):
         return [*filter(None, (self._out.pop(), last)), b""]  # for mitmproxy, a b"" ends the body
 
     def _feed(self, data: bytes) -> None:
-        self._plain.append(self._undo(data))
+        came = self._undo(data)
+        self._plain.append(came)
         if self._may_swell and self._may_swell.swells:
             self._may_swell = None
             self._stop_recording(f"the recording ends early: {_SWELLS}")
             raise CodingError(_SWELLS)
-        if len(self._plain[0]) > PIECE:
-            self._plain = deque(self._plain[0][at : at + PIECE] for at in range(0, len(self._plain[0]), PIECE))
+        if len(came) > PIECE:
+            self._plain = deque(came[at : at + PIECE] for at in range(0, len(came), PIECE))
+        elif len(came) < FAST:
+            self._plain = deque(chunks_of(came))
         begun = thread_time() if len(self._plain) > 1 and self._mend is not self._raw else 0.0
         for piece in self._plain:
             self._out.append(self._mend(piece) if piece else b"")
@@ -206,7 +214,7 @@ class Mend(Stream):
                 begun = 0.0
                 self._out[-1] += self._give_up(StalledError(f"a chunk takes more than {LONG:.0f} s"))
         if len(self._out) > 1:
-            self._plain, self._out = deque((b"".join(self._plain),)), deque((b"".join(self._out),))
+            self._plain, self._out = deque((came,)), deque((b"".join(self._out),))
         self._last = self._out[0] or self._last
         if plain := self._plain.pop():
             self._record(plain, self._out[0])

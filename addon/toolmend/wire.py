@@ -1,7 +1,7 @@
 """How mitmproxy speaks on the wire: in fewer pieces, with less ado, and without what it fails at.
 
     request, HTTP/1      POST … \\r\\n\\r\\n  {"model": …}      head and body leave at once, but for a connection's first
-    answer, HTTP/1       10\\r\\n … fe\\r\\n … fe\\r\\n …        chunks are one where many wait: each takes 40 µs, however short
+    answer, HTTP/1       10\\r\\n … fe\\r\\n … fe\\r\\n …        chunks that are read at once are one: see together.py
     answer, HTTP/2       DATA  DATA  DATA                 the same
     answer, HTTP/1       fe\\r\\n … \\r\\n                   a chunk that comes alone, as a model's do, is looked at once
     answer, HTTP/1       … 0\\r\\nX-Sum: 1\\r\\n\\r\\n          an end: at trailers mitmproxy fails, and the client waits for ever
@@ -20,6 +20,8 @@ Rule of this file: it reaches into mitmproxy. Where that is not as it is known, 
 
 import re
 from dataclasses import replace
+from itertools import groupby
+from typing import Any
 
 from h2.events import DataReceived
 from h2.events import Event as Frame
@@ -38,30 +40,28 @@ from mitmproxy.proxy.layers.http._events import RequestHeaders, ResponseData, Re
 from mitmproxy.proxy.layers.http._http1 import Http1Client, Http1Server
 from mitmproxy.proxy.layers.http._http2 import Http2Client
 
-LATE = 32 * 1024
-"""Bytes read at once, of which not each chunk is passed on alone: they came faster. A model takes a minute to write so many."""
+from .together import together
 
 _SIZE = re.compile(rb"([0-9A-Fa-f]{1,8})\r\n")
 """Of a chunk, as servers write it; h11 reads others, too."""
 
 
 class Chunks(ChunkedReader):
-    """A body in chunks. `_next` was read behind pieces that are given, and is given, or raised, next."""
+    """A body in chunks. `_next` was read behind chunks that are given, and is given, or raised, next."""
 
     def __init__(self) -> None:
         super().__init__()
         self._next: EndOfMessage | ProtocolError | None = None
 
     def __call__(self, buf: ReceiveBuffer) -> Data | EndOfMessage | None:
-        late = len(buf) >= LATE
         event, self._next = self._next or self._read(buf), None
-        pieces: list[bytes | bytearray] = []
+        chunks: list[bytes | bytearray] = []
         while isinstance(event, Data):
-            pieces.append(event.data)
-            event = self._read(buf) if late else None
-        if pieces:
+            chunks.append(event.data)
+            event = self._read(buf)
+        if chunks:
             self._next = event
-            return Data(data=b"".join(pieces))
+            return Data(data=together(chunks))
         if isinstance(event, ProtocolError):
             raise event
         return event
@@ -133,23 +133,27 @@ class Upstream2(Http2Client):
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         receive = self.h2_conn.receive_data
-        self.h2_conn.receive_data = lambda data: together(receive(data)) if len(data) >= LATE else receive(data)  # type: ignore[method-assign]
+        self.h2_conn.receive_data = lambda data: joined(receive(data))  # type: ignore[method-assign]
 
 
-def together(events: list[Frame]) -> list[Frame]:
+def joined(events: list[Frame]) -> list[Frame]:
     """What frames told: data of one stream that follows upon each other is one."""
-    found: list[Frame] = []
     try:
-        for event in events:
-            last = found[-1] if found else None
-            if isinstance(last, DataReceived) and isinstance(event, DataReceived) and last.stream_id == event.stream_id:
-                size = last.flow_controlled_length + event.flow_controlled_length
-                found[-1] = replace(event, data=last.data + event.data, flow_controlled_length=size)
-            else:
-                found.append(event)
+        return [_one(list(each)) for _, each in groupby(events, _whose)] if len(events) > 1 else events
     except Exception:  # whatever it is that is not as it was
         return events
-    return found
+
+
+def _whose(event: Frame) -> object:
+    return (event.stream_id,) if isinstance(event, DataReceived) else id(event)
+
+
+def _one(frames: list[Any]) -> Any:
+    """An event, or data of one stream."""
+    if len(frames) == 1:
+        return frames[0]
+    size = sum(frame.flow_controlled_length for frame in frames)
+    return replace(frames[-1], data=together(frame.data for frame in frames), flow_controlled_length=size)
 
 
 class Client1(Http1Server):

@@ -26,6 +26,7 @@ from .. import __version__, json_text
 from ..known_keys import Pause, go_on
 from ..redaction import Redactor
 from ..request_secrets import secrets_of
+from ..together import sizes_of
 from . import regular_file, written_file
 from .echo import EchoMask
 from .echo_frames import FrameMask, mask_of
@@ -163,10 +164,11 @@ class Folder:
             if received:
                 self._first = self._first or when
                 upstream.parts.append(received)
-                if index:
-                    row = (self._offset, len(received), (when - self._first) * 1000)
-                    index.parts.append(b'{"off":%d,"len":%d,"t_ms":%.3f}\n' % row)
-                self._offset += len(received)
+                for length in sizes_of(received):
+                    if index:
+                        row = (self._offset, length, (when - self._first) * 1000)
+                        index.parts.append(b'{"off":%d,"len":%d,"t_ms":%.3f}\n' % row)
+                    self._offset += length
             if sent and not self._alike:
                 client.parts.append(sent)
             self._gathered += size
