@@ -215,7 +215,8 @@ class Mend(Stream):
                 self._out[-1] += self._give_up(StalledError(f"a chunk takes more than {LONG:.0f} s"))
         if len(self._out) > 1:
             self._plain, self._out = deque((came,)), deque((b"".join(self._out),))
-        self._last = self._out[0] or self._last
+        if self._coded:  # only of a coding that breaks it is asked how what went out ends
+            self._last = self._out[0] or self._last
         if plain := self._plain.pop():
             self._record(plain, self._out[0])
 
