@@ -1228,14 +1228,21 @@ def test_who_is_faster_than_the_thread_lets_it_have_the_interpreter(
     assert slept == [A_MOMENT] * times
 
 
-@pytest.mark.parametrize(("behind", "times"), [(0, 0), (1, 1), (HOLD * BIT, 2), (80 * HOLD * BIT, 81)])
-def test_one_that_ends_is_held_back_by_how_far_the_thread_is_behind(
-    tmp_path: Path, log: list[str], monkeypatch: pytest.MonkeyPatch, behind: int, times: int
-) -> None:
+@pytest.fixture
+def held_back(tmp_path: Path, log: list[str], monkeypatch: pytest.MonkeyPatch) -> tuple[Recorder, list[float]]:
+    """A recorder whose thread does nothing, and the seconds for which the event loop lets it go first."""
     slept: list[float] = []
     recorder = Recorder(tmp_path, log.append)
-    recorder._thread = threading.current_thread()  # it does nothing
+    recorder._thread = threading.current_thread()
     monkeypatch.setattr("toolmend.recorder.time.sleep", slept.append)
+    return recorder, slept
+
+
+@pytest.mark.parametrize(("behind", "times"), [(0, 0), (1, 1), (HOLD * BIT, 2), (80 * HOLD * BIT, 81)])
+def test_one_that_ends_is_held_back_by_how_far_the_thread_is_behind(
+    held_back: tuple[Recorder, list[float]], behind: int, times: int
+) -> None:
+    recorder, slept = held_back
     recording = recorder.start(EXCHANGE)
     recorder._done = recorder._put - recorder._room() - LAGGING - behind
     recording.finish("complete")
@@ -1261,13 +1268,10 @@ def test_sums_of_what_was_written_anew(recorder: Recorder, apart: bool) -> None:
 
 @pytest.mark.parametrize(("ends", "times"), [(CROWD, 0), (CROWD + LAGGING // ENDING + 1, 1)])
 def test_ends_of_a_crowd_do_not_hold_the_event_loop_up(
-    tmp_path: Path, log: list[str], monkeypatch: pytest.MonkeyPatch, ends: int, times: int
+    tmp_path: Path, held_back: tuple[Recorder, list[float]], ends: int, times: int
 ) -> None:
     """Where forty end together, forty others would be held up at each chunk, as long as those take."""
-    slept: list[float] = []
-    recorder = Recorder(tmp_path, log.append)
-    recorder._thread = threading.current_thread()  # it does nothing
-    monkeypatch.setattr("toolmend.recorder.time.sleep", slept.append)
+    recorder, slept = held_back
     folder = Folder(tmp_path)
     recorder._ends.extend([(folder, folder.end(), lambda: None)] * ends)
     recorder._put = LAGGING - BIT
