@@ -21,7 +21,7 @@ REQUESTS: dict[str, dict[str, Any]] = {
 JUDGES = {"chat": judge_chat.read, "messages": judge_messages.read, "responses": judge_responses.read}
 
 A, B, C = ({"path": name} for name in "abc")
-GIVEN: dict[tuple[str, ...], list[dict[str, str]]] = {
+GIVEN: dict[tuple[str, ...], list[dict[str, Any]]] = {
     ("{}", '{"path":', '"a"}'): [A],
     ('{}{"path":"a"}',): [A],
     ('{}{"path"', ':"a"}'): [A],
@@ -35,6 +35,7 @@ GIVEN: dict[tuple[str, ...], list[dict[str, str]]] = {
     ('{"path":"a"}{"path":',): [A],
     ("{'path': 'None } or True'}",): [{"path": "None } or True"}],
     ("{", "'path'", ': "it\'s"}'): [{"path": "it's"}],
+    tuple("{'path': {'a': {'b': '{'}}}"): [{"path": {"a": {"b": "{"}}}],
 }
 
 

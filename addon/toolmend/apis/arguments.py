@@ -57,6 +57,11 @@ class Arguments:
         return self._read == self._nothing
 
     @property
+    def holds(self) -> bool:
+        """Whether some of the text that came is not sent yet."""
+        return bool(self._held)
+
+    @property
     def within_string(self) -> bool:
         """Whether the text ends inside a string, if need be in the middle of an escape."""
         return self._in_string

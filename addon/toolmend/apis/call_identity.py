@@ -63,6 +63,8 @@ class Call:
         size = self.text.tell()
         if not size or len(arguments) < size or self.body.complete:  # nearly all
             return arguments
+        if self.body.holds and not self.again:  # `text` is not all that came, so nothing is proof of a repetition
+            return arguments
         said = self.arguments
         if not said.lstrip().startswith("{") or not arguments.startswith(said):
             return arguments
