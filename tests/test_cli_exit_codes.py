@@ -82,6 +82,10 @@ TABLE: list[tuple[Exit, Sequence[str]]] = [
     (Exit.USAGE, ["rewrite", "leak.sse", "--chunks", "some"]),
     (Exit.CONFIGURATION, ["rewrite", "leak.sse", "--set", "toolmend_dialect=off"]),
     (Exit.CONFIGURATION, ["rewrite", "leak.sse", "--set", "toolmend_config=wrong.toml"]),
+    (Exit.OK, ["translate", "request.json", "--from", "chat", "--to", "messages"]),
+    (Exit.USAGE, ["translate", "list.json"]),
+    (Exit.USAGE, ["translate", "request.json", "--to", "mesages"]),
+    (Exit.CONFIGURATION, ["translate", "request.json", "--config", "wrong.toml"]),
     (Exit.OK, ["providers", "kimi-k2"]),
     (Exit.CONFIGURATION, ["providers", "--config", "wrong.toml"]),
     (Exit.OK, ["routes", "right.toml"]),
@@ -104,13 +108,13 @@ def test_the_code(code: Exit, args: Sequence[str], capsys: pytest.CaptureFixture
         assert said.out == ""
 
 
-SETTINGS_READ = ["flows", "prune", "rewrite", "providers", "routes", "config"]
+SETTINGS_READ = ["flows", "prune", "rewrite", "providers", "routes", "translate", "config"]
 
 
 @pytest.mark.parametrize("name", SETTINGS_READ)
 def test_settings_that_are_wrong(name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("TOOLMEND_CONFIG", "wrong.toml")
-    args = {"rewrite": ["rewrite", "leak.sse"], "config": ["config", "show"]}.get(name, [name])
+    args = {"rewrite": ["rewrite", "leak.sse"], "translate": ["translate", "request.json"], "config": ["config", "show"]}.get(name, [name])
     assert main(args) == Exit.CONFIGURATION
     assert capsys.readouterr().err.startswith("error: wrong.toml:1: kep is no setting (did you mean keep?)")
 
@@ -118,7 +122,7 @@ def test_settings_that_are_wrong(name: str, monkeypatch: pytest.MonkeyPatch, cap
 @pytest.mark.parametrize("name", SETTINGS_READ)
 def test_a_file_that_nobody_named(name: str, place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (place / "toolmend.toml").write_text('flows = "/somewhere/else"\n')
-    args = {"rewrite": ["rewrite", "leak.sse"], "config": ["config", "show"]}.get(name, [name])
+    args = {"rewrite": ["rewrite", "leak.sse"], "translate": ["translate", "request.json"], "config": ["config", "show"]}.get(name, [name])
     assert main(args) == Exit.CONFIGURATION
     assert "is not taken from a file that only lies in the working directory" in capsys.readouterr().err
 

@@ -17,12 +17,11 @@ from mitmproxy import http
 
 from . import facts, json_text
 from .apis.errors import Fault, write_error
-from .credentials import are_headers, secret_types
 from .ids import new_call_id
 from .local_answers import Answer, Asked, answer
 from .providers import PROFILES, Profile, profile_for
 from .requests import RequestError, Translated
-from .requests.billing import unbilled
+from .requests.outgoing import outgoing
 from .requests.prompted import template_for
 from .requests.translate import translate
 from .routes import Api, Origin, Route, match
@@ -119,17 +118,16 @@ def redirect(
     if request is None:
         raise RequestError(f"the request's body is no JSON object that can be read, or has more than {json_text.MANY} values")
     to = route.to
-    profile = profile_for(route.use_model or request.get("model"), to.netloc, providers)
     called = _called(flow.request)
-    passed = request if called == to else _without_credentials(request)
-    translated = translate(
-        unbilled(passed, to.netloc) if client == route.upstream == "messages" else passed,
+    translated = outgoing(
+        request,
         client,
         route.upstream,
         model=route.use_model,
         host=to.netloc,
-        template=template_for(profile, route.template),
-        system_role=profile.system_role,
+        template=route.template,
+        providers=providers,
+        trusted=called == to,
     )
     if client == route.upstream and translated.request == request:
         body = facts.plain(flow.request.raw_content, facts.encoding(flow.request))
@@ -144,18 +142,6 @@ def redirect(
     flow.request.trailers = None
     flow.request.raw_content = body
     return routed
-
-
-def _without_credentials(request: dict[str, Any]) -> dict[str, Any]:
-    """A body without those that LiteLLM and its like take from there: `api_key`, `extra_headers`.
-
-    Those of tools stay: the client tells them to whoever calls the tool for it.
-    """
-    return {
-        name: item
-        for name, item in request.items()
-        if not (isinstance(item, secret_types(name, request)) or are_headers(name, item))
-    }
 
 
 def _called(request: http.Request) -> Origin:

@@ -48,6 +48,7 @@ COMMANDS = {
     "start": ("toolmend.cli.background:start", "Keep one proxy in the background, for all terminals."),
     "status": ("toolmend.cli.background:status", "Say whether a proxy runs in the background, and what it did."),
     "stop": ("toolmend.cli.background:stop", "End the proxy in the background."),
+    "translate": ("toolmend.cli.translate:translate", "Show what a route would send upstream for a request, and why."),
     "verify": ("toolmend.cli.verify:verify", "Play fixtures once more: does the client get what it got?"),
 }
 
