@@ -202,7 +202,7 @@ FIELDS += [
     ]
 ]
 FIELDS.append(({"tools": TOOLS[1:], "parallel_tool_calls": False}, {"tools": (Tool("apply_patch", kind="custom"),), "parallel": False}))
-TAKES_ALL = replace(OURS, temperature=True, top_p=True, efforts=("none", "low", "medium", "high"))
+TAKES_ALL = replace(OURS, sampling="all", options=(), efforts=("none", "low", "medium", "high"))
 
 
 @pytest.mark.parametrize(("request_", "conversation"), FIELDS)
@@ -301,18 +301,18 @@ def test_what_only_responses_can_say_stands_in_the_rest() -> None:
         "tool_choice": {"type": "web_search_preview"},
     }
     read = responses.read(request, [])
+    shared = {"prompt_cache_key": "k", "metadata": {"a": "b"}, "safety_identifier": "s", "verbosity": "low"}
+    assert read.options == shared
     assert read.rest == {
-        **only,
-        "safety_identifier": "s",
-        "text.verbosity": "low",
+        **{key: value for key, value in only.items() if key not in shared},
         "reasoning.context": "auto",
         "include": ["file_search_call.results"],
-        "tool_choice": {"type": "web_search_preview"},
     }
+    assert read.tool_choice == ToolChoice("tool", ("web_search",))
     assert responses.read({"safety_identifier": "s"}, []).user == "s"
     notes: list[str] = []
     chat = translate({**request, "input": "hi"}, "responses", "chat")
-    assert all(any(f"`{key}`" in note for note in chat.notes) for key in read.rest)
+    assert all(any(f"`{key}`" in note for note in chat.notes) for key in (*read.rest, *shared))
     responses.write(read, OURS, notes)
     assert notes == []
     responses.write(replace(read, api="chat"), OURS, notes)
@@ -438,7 +438,7 @@ def test_what_the_system_says_first_is_the_instructions() -> None:
         (Conversation(reasoning=Reasoning(enabled=True, budget=10_000)), {"reasoning": {"effort": "medium"}, "include": ["reasoning.encrypted_content"]}, ""),
         (Conversation(reasoning=Reasoning(enabled=True)), {"include": ["reasoning.encrypted_content"]}, ""),
         (Conversation(reasoning=Reasoning(enabled=False)), {"reasoning": {"effort": "none"}}, ""),
-        (Conversation(user="u" * 100), {"user": sha256(b"u" * 100).hexdigest()}, ""),
+        (Conversation(user="u" * 100), {"user": sha256(b"u" * 100).hexdigest(), "prompt_cache_key": sha256(b"u" * 100).hexdigest()[:32]}, ""),
         (Conversation(format=Format("json_schema", SCHEMA)), {"text": {"format": {"type": "json_schema", "name": "answer", "schema": SCHEMA, "strict": False}}}, ""),
         (Conversation(tool_choice=ToolChoice("required"), parallel=False), {}, ""),  # nothing to choose from
         *(
@@ -455,7 +455,7 @@ def test_what_the_system_says_first_is_the_instructions() -> None:
     ],
 )
 def test_what_is_written_for_others(conversation: Conversation, fields: dict[str, Any], note: str) -> None:
-    quirks = replace(OURS, efforts=("none", "low", "medium", "high"))
+    quirks = replace(OURS, efforts=("none", "low", "medium", "high"), sampling="none")
     written, notes = write(conversation, quirks)
     assert written == {"model": "", "input": [], "store": False, **fields}
     assert (note in notes[0] and len(notes) == 1) if note else notes == []
@@ -583,7 +583,7 @@ def test_codex_at_a_messages_upstream() -> None:
     assert [block["type"] for block in results[1]["content"]] == ["text", "image"]
     assert patched[0]["input"] == {"input": "*** Begin Patch\n"}
     assert [block["type"] for block in thanked] == ["tool_result", "text"]
-    assert [tool["name"] for tool in request["tools"]] == ["shell", "apply_patch", "mcp__files__read", "mcp__files__write"]
+    assert [tool["name"] for tool in request["tools"]] == ["shell", "apply_patch", "mcp__files__read", "mcp__files__write", "web_search"]
     assert any("easoning" in note for note in translated.notes)
 
 
@@ -636,7 +636,7 @@ def test_claude_code_at_a_responses_upstream() -> None:
     assert [tool["strict"] for tool in written["tools"]] == [False, False]
     assert written["tool_choice"] == "auto" and written["parallel_tool_calls"] is False
     assert written["max_output_tokens"] == 32000
-    assert written["reasoning"] == {"effort": "high"} and written["include"] == ["reasoning.encrypted_content"]
+    assert written["reasoning"] == {"effort": "high", "summary": "auto"} and written["include"] == ["reasoning.encrypted_content"]
     assert written["store"] is False and written["stream"] is True and written["user"] == "user_1"
     assert [note for note in translated.notes if "cache_control" not in note] == []
     del written["stream"]

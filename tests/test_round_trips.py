@@ -48,8 +48,8 @@ SAYS = {  # the API, a host that takes as much of it as any, and what it can say
     "Responses": ("responses", "api.openai.com", "custom developer refusal order encrypted result_images detail document_url strict format_name json_object allowed parallel sampling hot effort summary"),
 }  # fmt: skip
 
-WORDS = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=12)
-LINES = WORDS.filter(lambda text: text.strip() == text)  # stop sequences of blanks are refused
+WORDS = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=12).filter(str.strip)  # blank text is refused
+LINES = WORDS.filter(lambda text: text.strip() == text)  # and so are stop sequences of blanks
 NAMES = st.text("abXY09_-", min_size=1, max_size=8).map("t{}".format)
 BASE64 = st.sampled_from(["iVBORw0KGgo=", "JVBERi0xLjcK", "AAAA"])
 VALUES = st.sampled_from([None, True, -1, 0.5, 10**20, "", '\u2028\\"é', [], [{"a": [None]}], {}, {"b": {"c": "d"}}])
@@ -135,8 +135,8 @@ class Making:
         turns += [Turn("developer", (Text(self.draw(WORDS)),))] if self.some("developer") else []
         for _ in range(self.draw(st.integers(1, 3))):
             turns.append(self.user())
+            turns += [Turn("system", (Text(self.draw(WORDS)),))] if self.draw(st.booleans()) else []  # where Messages takes it
             turns += self.assistant()
-            turns += [Turn("system", (Text(self.draw(WORDS)),))] if self.draw(st.booleans()) else []
         return [*turns, self.user()]
 
     def choice(self) -> ToolChoice | None:
@@ -153,7 +153,7 @@ class Making:
         choices: list[Reasoning | None] = [None]
         efforts = [Reasoning(effort=word) for word in ("low", "medium", "high")]
         choices += efforts if "effort" in self.can else []
-        choices += [Reasoning(enabled=True, budget=2000)] if "budget" in self.can else []
+        choices += [Reasoning(enabled=True, budget=2000)] if "budget" in self.can and not self.calls else []  # no call without its thought
         choices += [Reasoning(enabled=False)] if "off" in self.can else []
         choices += [replace(effort, summary="auto") for effort in efforts] if "summary" in self.can else []
         return self.draw(st.sampled_from(choices))
@@ -164,13 +164,17 @@ class Making:
         return self.draw(st.sampled_from([None, schema, *([Format("json_object")] if "json_object" in self.can else [])]))
 
     def conversation(self) -> Conversation:
+        turns = self.turns()
         reasoning = self.reasoning()
+        form = self.form()
+        if form and form.kind == "json_object":  # OpenAI wants the word
+            turns[-1] = replace(turns[-1], parts=(*turns[-1].parts, Text("JSON")))
         thinks = reasoning is not None and reasoning.enabled is not False  # then Messages lets one set less
         choice = None if thinks else self.choice()
         numbers = st.none() | st.sampled_from([0, 0.25, 1, *([1.5] if "hot" in self.can else [])])
         return Conversation(
             model="m",
-            turns=tuple(self.turns()),
+            turns=tuple(turns),
             tools=tuple(self.tools),
             tool_choice=choice,
             parallel=self.parallel() if self.tools and (choice is None or choice.mode != "none") else None,
@@ -180,7 +184,7 @@ class Making:
             top_p=None if thinks else self.draw(st.none() | st.sampled_from([0.5, 1])),
             top_k=self.draw(st.none() | st.integers(1, 99)) if "top_k" in self.can and not thinks else None,
             reasoning=reasoning,
-            format=self.form(),
+            format=form,
             user=self.draw(st.just("") | NAMES),
             stream=self.draw(st.booleans()),
         )
@@ -192,7 +196,19 @@ def same(read: Conversation, can: frozenset[str]) -> Conversation:
     if form and "format_name" not in can:
         form = replace(form, name="", strict=None)
     choice = None if read.tool_choice == ToolChoice("auto") else read.tool_choice
-    return replace(read, api="", rest={}, include_usage=False, format=form, tool_choice=choice)
+    reasoning = read.reasoning
+    if reasoning and "summary" not in can:  # what is shown of it; and an effort turns thinking on
+        reasoning = replace(reasoning, summary="", enabled=None if reasoning.effort else reasoning.enabled)
+    options = {key: given for key, given in read.options.items() if key != "prompt_cache_key"}  # made of who asks
+    tools = tuple(replace(tool, strict=tool.strict or None, cache=None) for tool in read.tools if isinstance(tool, Tool))
+    turns = tuple(replace(turn, parts=tuple(map(unmarked, turn.parts))) for turn in read.turns)
+    given = replace(read, api="", rest={}, include_usage=False, format=form, tool_choice=choice, reasoning=reasoning)
+    return replace(given, options=options, tools=tools, turns=turns)
+
+
+def unmarked(part: Part) -> Part:
+    """A part without a breakpoint of the cache: none of the conversations has any."""
+    return replace(part, cache=None) if hasattr(part, "cache") else part
 
 
 def common(one: str, other: str) -> frozenset[str]:

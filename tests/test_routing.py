@@ -252,7 +252,7 @@ def test_a_translation_that_fails_goes_nowhere(routed: Routes, monkeypatch: pyte
     def fail(*_: object, **__: object) -> None:
         raise MemoryError(SECRET)
 
-    monkeypatch.setattr("toolmend.routing.translate", fail)
+    monkeypatch.setattr("toolmend.routing.outgoing", fail)
     flow = post()
     routed().ask(flow)
     status, kind, message = error_of(flow.response)

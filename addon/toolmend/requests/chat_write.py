@@ -7,14 +7,14 @@ their calls, what they cannot hold behind the last of them. What the upstream ca
 from collections.abc import Mapping
 from typing import Any
 
-from .. import json_text
 from .chat_asked import API
 from .chat_content import Content, replayed
 from .chat_options import options
 from .conversation import Conversation, Other, Part, Refusal, Thinking, Tool, ToolChoice, ToolResult, ToolUse, Turn
 from .fields import tell
 from .quirks import Quirks
-from .schemas import cleaned
+from .schemas import cleaned, fitted, is_strict
+from .web_search import is_search
 
 _EMPTY = frozenset({"role", "content", "name"})
 """All that stands in a message of which everything was left out: some upstreams refuse one."""
@@ -24,8 +24,9 @@ def write(conversation: Conversation, quirks: Quirks, notes: list[str]) -> dict[
     """The request."""
     request: dict[str, Any] = {"model": conversation.model}
     request["messages"] = _messages(conversation, quirks, notes)
-    request |= _tools(conversation, quirks, notes)
-    request |= options(conversation, quirks, notes)
+    tools = _tools(conversation, quirks, notes)
+    request |= tools
+    request |= options(conversation, quirks, notes, with_tools="tools" in tools)
     if not quirks.cache_control and _breakpoints(conversation):
         tell(notes, "`cache_control` is left out: this upstream has no such field")
     for key in conversation.rest if conversation.api != API else ():
@@ -40,7 +41,7 @@ def _breakpoints(conversation: Conversation) -> bool:
 
 def _messages(conversation: Conversation, quirks: Quirks, notes: list[str]) -> list[dict[str, Any]]:
     reasoning = conversation.reasoning
-    demanded = None if reasoning and reasoning.enabled is False else quirks.placeholder
+    demanded = "" if reasoning and reasoning.enabled is False else quirks.placeholder
     messages: list[dict[str, Any]] = []
     shown: list[Any] = []  # of the results in front, what only a user can show
     content = Content(quirks, notes)
@@ -61,21 +62,28 @@ def _messages(conversation: Conversation, quirks: Quirks, notes: list[str]) -> l
                 if shown:
                     told = [*shown, *([{"type": "text", "text": told}] if isinstance(told, str) else told)]
                     shown = []
-                name = {"name": turn.name} if turn.name else {}
+                name = _name(turn, quirks, notes)
                 messages += [{"role": _role(role, quirks), "content": told, **name}] if told else []
     if shown:
         messages.append({"role": "user", "content": shown})
-    if text := _wanted(conversation, quirks):
-        _instruct(messages, text)
+    last = messages[-1] if messages else {}
+    continued = last.get("role") == "assistant" and last["content"] and "tool_calls" not in last
+    if continued and quirks.prefill in ("prefix", "partial"):
+        last[quirks.prefill] = True
     return messages
 
 
+def _name(turn: Turn, quirks: Quirks, notes: list[str]) -> dict[str, str]:
+    if turn.name and not quirks.names:
+        tell(notes, "`name` of a message is left out: this upstream has no such field")
+    return {"name": turn.name} if turn.name and quirks.names else {}
+
+
 def _role(role: str, quirks: Quirks) -> str:
-    """Only OpenAI has developers."""
-    return "system" if role == "developer" and not quirks.custom_tools else role
+    return "system" if role == "developer" and not quirks.developer else role
 
 
-def _assistant(turn: Turn, content: Content, demanded: str | None) -> dict[str, Any]:
+def _assistant(turn: Turn, content: Content, demanded: str) -> dict[str, Any]:
     calls: list[dict[str, Any]] = []
     thoughts: list[Thinking] = []
     visible: list[Part] = []
@@ -93,7 +101,7 @@ def _assistant(turn: Turn, content: Content, demanded: str | None) -> dict[str, 
     message: dict[str, Any] = {"role": "assistant", "content": content.of(visible) or None}
     if thoughts:
         message |= replayed(thoughts, content.quirks, content.notes)
-    if demanded is not None and calls and content.quirks.replay:
+    if demanded and calls and content.quirks.replay:
         message.setdefault(content.quirks.replay, demanded)
     if refusal:
         message["refusal"] = refusal
@@ -101,33 +109,15 @@ def _assistant(turn: Turn, content: Content, demanded: str | None) -> dict[str, 
         message["tool_calls"] = calls
     elif message["content"] is None and not refusal:
         message["content"] = ""
-    if turn.name:
-        message["name"] = turn.name
-    return message
+    if calls and message["content"] is None and not content.quirks.empty_content:
+        message["content"] = ""
+    return message | _name(turn, content.quirks, content.notes)
 
 
 def _call(use: ToolUse) -> dict[str, Any]:
     if use.kind == "custom":
         return {"id": use.id, "type": "custom", "custom": {"name": use.name, "input": use.arguments}, **use.extra}
     return {"id": use.id, "type": "function", "function": {"name": use.name, "arguments": use.arguments or "{}"}, **use.extra}
-
-
-def _wanted(conversation: Conversation, quirks: Quirks) -> str:
-    """Words for a format that the upstream has no field for."""
-    form = conversation.format
-    if not form or form.kind != "json_schema" or quirks.json_schema:
-        return ""
-    return f"Answer with one JSON object of this schema, and nothing else:\n{json_text.dumps(dict(form.schema))}"
-
-
-def _instruct(messages: list[dict[str, Any]], text: str) -> None:
-    """Says something to the model as the system."""
-    if not messages or messages[0]["role"] not in ("system", "developer"):
-        messages.insert(0, {"role": "system", "content": text})
-    elif isinstance(messages[0]["content"], str):
-        messages[0]["content"] += f"\n\n{text}"
-    else:
-        messages[0]["content"].append({"type": "text", "text": text})
 
 
 def _tools(conversation: Conversation, quirks: Quirks, notes: list[str]) -> dict[str, Any]:
@@ -137,7 +127,7 @@ def _tools(conversation: Conversation, quirks: Quirks, notes: list[str]) -> dict
     said: dict[str, Any] = {}
     for tool in conversation.tools:
         match tool:
-            case Other() if str(tool.value.get("type")).startswith("web_search") and quirks.web_search:
+            case Other() if is_search(tool) and quirks.web_search:
                 said |= quirks.web_search
             case Other():
                 kind = tool.value.get("type")
@@ -148,10 +138,7 @@ def _tools(conversation: Conversation, quirks: Quirks, notes: list[str]) -> dict
         return said
     said["tools"] = tools
     if choice:
-        kinds = {tool.name: tool.kind for tool in conversation.tools if isinstance(tool, Tool)}
-        reasoning = conversation.reasoning
-        forced = quirks.forced_choice or (reasoning is not None and reasoning.enabled is False)
-        said["tool_choice"] = _choice(choice, kinds, notes, forced=forced)
+        said["tool_choice"] = _choice(choice, {tool.name: tool.kind for tool in conversation.tools if isinstance(tool, Tool)})
     if conversation.parallel is not None and quirks.parallel:
         said["parallel_tool_calls"] = conversation.parallel
     elif conversation.parallel is False:
@@ -159,13 +146,8 @@ def _tools(conversation: Conversation, quirks: Quirks, notes: list[str]) -> dict
     return said
 
 
-def _choice(choice: ToolChoice, kinds: Mapping[str, str], notes: list[str], *, forced: bool) -> str | dict[str, Any]:
-    if choice.mode not in ("required", "tool"):
-        return choice.mode
-    if not forced:
-        tell(notes, "`tool_choice` is auto: this upstream lets no tool be forced while it thinks")
-        return "auto"
-    if choice.mode == "required":
+def _choice(choice: ToolChoice, kinds: Mapping[str, str]) -> str | dict[str, Any]:
+    if choice.mode != "tool":
         return choice.mode
     kind = kinds.get(choice.names[0], "function")
     return {"type": kind, kind: {"name": choice.names[0]}}
@@ -177,9 +159,12 @@ def _tool(tool: Tool, quirks: Quirks, notes: list[str]) -> dict[str, Any]:
         inner["description"] = tool.description
     if tool.kind == "custom":
         return {"type": "custom", "custom": {**inner, **_form(tool)}}
-    inner["parameters"] = cleaned(tool.schema, quirks.formats, notes)
-    if tool.strict is not None:
-        inner["strict"] = tool.strict
+    schema = fitted(tool.schema, quirks, notes, f"the tool {tool.name}")
+    inner["parameters"] = cleaned(schema, quirks.formats, notes)
+    if tool.strict and quirks.strict and is_strict(inner["parameters"]):
+        inner["strict"] = True
+    elif tool.strict:
+        tell(notes, f"`strict` of the tool {tool.name} is left out: this upstream cannot hold the model to its schema")
     said: dict[str, Any] = {"type": "function", "function": inner}
     return {**said, "cache_control": dict(tool.cache)} if tool.cache and quirks.cache_control else said
 

@@ -137,7 +137,10 @@ class ToolChoice:
 
 @value
 class Reasoning:
-    """How much the model is to think. `budget` counts tokens; `enabled` None: the client does not say."""
+    """How much the model is to think. `budget` counts tokens; `enabled` None: the client does not say.
+
+    `summary`: the words of Responses for what the client wants to see of it; empty: the client does not say.
+    """
 
     enabled: bool | None = None
     effort: str = ""
@@ -160,7 +163,8 @@ class Format:
 class Conversation:
     """A request. None and empty: the client does not say. `rest` is what only its own API can say, by field.
 
-    `api` is the client's; `cache` is a breakpoint for the request as a whole.
+    `api` is the client's; `cache` is a breakpoint for the request as a whole. `options`: members with the same meaning in
+    several APIs, by their names in Chat Completions; see options.py.
     """
 
     model: str = ""
@@ -180,4 +184,5 @@ class Conversation:
     stream: bool = False
     include_usage: bool = False
     cache: Cache = None
+    options: Mapping[str, Any] = field(default_factory=dict)
     rest: Mapping[str, Any] = field(default_factory=dict)

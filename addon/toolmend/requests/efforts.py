@@ -1,6 +1,7 @@
 """How much a model is to think, in words: from those of one upstream, or from a count of tokens, to those of another.
 
-Rule of this file: least first, and where a word is not to be had, the nearest; rather more than less.
+`minimal` is low where there is none, `max` is xhigh or else high. A word in between is the nearest, rather more than less, and
+never `none`.
 """
 
 from collections.abc import Sequence
@@ -14,13 +15,18 @@ WORDS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 _BUDGETS = ((2048, "low"), (16384, "medium"))
 """Tokens up to which a budget is a word's; more is high. As OpenAI's own guides compare them."""
 
+_OF_WORD = {"minimal": 1024, "low": 2048, "medium": 8192, "high": 24576, "xhigh": 32768, "max": 48000}
+"""The budget for a word, where an upstream only knows budgets."""
+
 
 def nearest(effort: str, efforts: Sequence[str]) -> str:
-    """The word of an upstream's for a client's; empty where the upstream has none, or the client's is no word at all."""
-    known = [word for word in efforts if word != "none"]
+    """The upstream's word for a client's; empty where the upstream has none, or the client's is not a word of WORDS."""
+    known = [word for word in efforts if word in WORDS and word != "none"]
     if effort in efforts or not known or effort not in WORDS:
         return effort if effort in efforts else ""
     rank = WORDS.index(effort)
+    if effort in ("xhigh", "max"):  # never more than the client would pay for, if there is less
+        return max((word for word in known if WORDS.index(word) <= rank), key=WORDS.index, default=known[0])
     return min(known, key=lambda word: (abs(WORDS.index(word) - rank), -WORDS.index(word)))
 
 
@@ -29,8 +35,13 @@ def of_budget(tokens: int) -> str:
     return next((word for most, word in _BUDGETS if tokens <= most), "high")
 
 
+def budget_of(effort: str) -> int:
+    """The budget for a word; that of `medium` where the client gives none."""
+    return _OF_WORD.get(effort, _OF_WORD["medium"])
+
+
 def effort_of(reasoning: Reasoning, quirks: Quirks, notes: list[str]) -> str:
-    """The upstream's word for how much to think; empty where the client does not say, or the upstream cannot be told."""
+    """The upstream's word for how much to think; empty where the client does not say, or the upstream has no such words."""
     if reasoning.enabled is False or reasoning.effort == "none":
         least = quirks.efforts[0] if quirks.efforts else ""
         if least != "none":

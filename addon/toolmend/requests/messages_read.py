@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from .. import json_text
 from ..seals import Seal, opened
-from . import RequestError
+from . import RequestError, options
 from .conversation import (
     Cache,
     Conversation,
@@ -35,7 +35,7 @@ from .fields import Object, an_object, flag, left_over, number, objects, string,
 API = "messages"
 _KNOWN = words(
     "model max_tokens system messages cache_control tools tool_choice stop_sequences temperature top_p top_k thinking "
-    "output_config output_format metadata stream"
+    "output_config output_format metadata stream service_tier"
 )
 # what a block of each type says, and what may be lost: who called a tool is not said to it again
 _BLOCK = words("type cache_control caller toolset_name")
@@ -75,6 +75,7 @@ def read(request: Object, notes: list[str]) -> Conversation:
         stream=bool(flag(request, "stream")),
         include_usage=True,
         cache=_cache(request),
+        options=options.read({"service_tier": request.get("service_tier")}),
         rest={key: value for key, value in request.items() if key not in _KNOWN and value is not None},
     )
 
@@ -263,12 +264,13 @@ def _choice(choice: Object) -> ToolChoice | None:
 def _reasoning(thinking: Object, effort: str, notes: list[str]) -> Reasoning | None:
     if not thinking and not effort:
         return None
-    left_over(thinking, frozenset({"type", "budget_tokens"}), "thinking", notes)
+    left_over(thinking, frozenset({"type", "budget_tokens", "display"}), "thinking", notes)
     kind = thinking.get("type")
     if kind not in (None, "enabled", "disabled", "adaptive"):
         tell(notes, f"`thinking` of the type {kind} is taken for adaptive")
     enabled = None if kind is None else kind != "disabled"
-    return Reasoning(enabled, effort, whole(thinking, "budget_tokens") if enabled else None)
+    summary = "auto" if enabled and thinking.get("display") != "omitted" else ""
+    return Reasoning(enabled, effort, whole(thinking, "budget_tokens") if enabled else None, summary)
 
 
 def _format(form: Object) -> Format | None:

@@ -1,11 +1,12 @@
-"""What an upstream takes: told by its API, its host and the model.
+"""What an upstream takes: by its API, its host and the model.
 
-Rule of this file: it is a table. The rows that fit apply one after the other, the later over the earlier: what holds for
-an API, for a host, for a model wherever it is served, for a model at a host. What is not known of an upstream is what
-most take. Sources: the providers' documentation, and what their users report.
+A table of hosts stands in ROWS; facts of models are data of their own (model_facts.py), and a user's `[[provider]]` table may
+override each. What fits applies in order, the later over the earlier: an API, a host, a model (its family, the generated line,
+the lines kept by hand), a model at a host, the user. What is not known of an upstream is what most take. Sources: the providers'
+documentation, and what their users report.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import field
 from fnmatch import fnmatchcase
 from functools import lru_cache
@@ -13,6 +14,8 @@ from typing import Any, Literal
 
 from ..hosts import fits, split_port
 from ..value import replace, value
+from . import model_facts
+from .model_facts import MAX_MODEL, Layer
 
 _FORMATS = "date-time time date duration email hostname ipv4 ipv6 uuid"
 
@@ -22,52 +25,111 @@ class Quirks:
     """One upstream.
 
     Conversation: `parts`: text may stand in several parts. `images`, `documents`: it takes them. `system_inside`: a system
-    message need not be the first. `cache_control` is known. `custom_tools`: freeform tools are known. `tool_name` is a
-    regex; `tool_id` a row of tool_ids.STYLES. `formats`: of strings in a schema, those that are known.
+    message need not be the first. `developer`: the role is known, or is the "only" one for what the system says. `names`: a
+    message may have one. `blank`: text may be white space alone. `prefill`: the last message may be the assistant's, which
+    is continued; "prefix" and "partial" name the member that asks for it. `user_after_tool`: one may follow the other.
+    `cache_control` is known; `breakpoints`: a prompt is cached only where that is asked for. `custom_tools`: freeform tools are
+    known. `tool_name` is a regex; `tool_id` a row of tool_ids.STYLES; `max_tools`. `empty_content`: that of calls may be null.
+
+    Schemas: `formats` of strings that are known; `schema_rules` are rows of schemas.RULES; `strict` is known.
 
     Reasoning of earlier turns: `replay` says where it goes (`details` is OpenRouter's list), empty: nowhere; `details`: an
     upstream that gave such a list, or something beside a call, gets it back. `placeholder` stands for it at calls that have
-    none, where that is demanded. `unsigned`: thinking blocks need no signature. `thinking` is how to say how much to think,
-    `efforts` the words for it, least first; `can_stop_thinking`.
+    none, where that is demanded; `needs_replay`: nothing may stand for it, so that the model cannot think. `unsigned`: thinking
+    blocks need no signature.
 
-    Limits: `max_tokens_field`; `max_tokens` is the most that may be asked for, `default_max_tokens` what is where it must
-    be said; `stops`, the number of stop sequences, None: any. `temperature`, `top_p`, `top_k`: taken; `one_sampler`: not
-    both of the first two; `max_temperature`. `forced_choice`: a tool may be demanded while the model thinks.
-    `json_schema`: a response format may have one. `user`, `parallel`, `include_usage`: the field is known. `web_search`:
-    the fields that turn it on.
+    Thinking: `thinking` is how to say how much to think, `efforts` the words for it, least first, `default_effort` that of a
+    request without. `thinks`: the model does unless told not to; `can_stop_thinking`; `stream_to_think`: only if the answer is
+    streamed. `thinking_kinds`: of Messages' `thinking`; `display`: it comes back empty unless asked for; `summary`: the field is
+    known. `effort_with_tools`: what a request
+    with tools may say of effort: any word, none of it ("omit"), the word none alone, or nothing will do ("never").
+
+    Limits: `max_tokens_field`; `max_tokens` is the most that may be asked for, `context` the most that the model reads; `stops`,
+    the number of stop sequences, None: any. `sampling`: temperature and top_p are both taken, "one" of the two, at effort none
+    alone ("at_none"), or none; the ranges; `top_k`. `forced_choice`: a tool may be demanded. `named_choice`: by its name.
+    `json_schema`: a response format may have one; `json_with_tools`: and tools beside it; `json_word`: json_object needs the word
+    in the prompt. `user`, `parallel`, `include_usage`: the field is known. `options`: fields that other APIs have, too, and are
+    known here; `service_tiers`, `cache_retentions`: their words. `web_search`: the fields that turn it on;
+    `search_tool`: the type of the tool.
+
+    `body`: which members stand elsewhere than in the body, or are demanded by the host. `refuses`: paths of edits.py that are
+    dropped in the end. `ends`: the date on which the provider ends the model.
     """
 
     parts: bool = False
     images: bool = True
     documents: bool = True
     system_inside: bool = False
+    developer: Literal["", "taken", "only"] = ""
+    names: bool = True
+    blank: bool = True
+    prefill: Literal["", "yes", "prefix", "partial"] = "yes"
+    user_after_tool: bool = True
     cache_control: bool = False
+    breakpoints: bool = False
     custom_tools: bool = False
     tool_name: str = r"[A-Za-z][\w-]{0,63}"
     tool_id: str = "any"
+    max_tools: int | None = None
+    empty_content: bool = True
     formats: frozenset[str] = frozenset(_FORMATS.split())
+    schema_rules: tuple[str, ...] = ()
+    strict: bool = True
     replay: Literal["", "reasoning_content", "reasoning", "details"] = "reasoning_content"
     details: bool = True
-    placeholder: str | None = None
+    placeholder: str = ""
+    needs_replay: bool = False
     unsigned: bool = False
-    thinking: Literal["", "reasoning_effort", "reasoning", "thinking", "enable_thinking"] = "reasoning_effort"
+    thinking: Literal["", "reasoning_effort", "reasoning", "reasoning_switch", "thinking", "enable_thinking", "template"] = (
+        "reasoning_effort"
+    )
     efforts: tuple[str, ...] = ("low", "medium", "high")
+    default_effort: str = ""
+    thinks: bool = False
     can_stop_thinking: bool = True
+    stream_to_think: bool = False
+    thinking_kinds: tuple[str, ...] = ("enabled", "adaptive", "disabled")
+    display: bool = False
+    summary: bool = True
+    effort_with_tools: Literal["any", "omit", "none", "never"] = "any"
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     max_tokens: int | None = None
-    default_max_tokens: int = 8192
+    context: int | None = None
     stops: int | None = None
-    temperature: bool = True
+    sampling: Literal["all", "one", "at_none", "none"] = "all"
+    min_temperature: float = 0
     max_temperature: float = 2
-    top_p: bool = True
+    min_top_p: float = 0
     top_k: bool = False
-    one_sampler: bool = False
-    forced_choice: bool = True
+    forced_choice: Literal["always", "unless_thinking", "never"] = "always"
+    named_choice: bool = True
     json_schema: bool = True
+    json_with_tools: bool = True
+    json_word: bool = False
     user: bool = True
     parallel: bool = True
     include_usage: bool = True
+    options: tuple[str, ...] = ()
+    service_tiers: tuple[str, ...] = ()
+    cache_retentions: tuple[str, ...] = ("in_memory", "24h")
     web_search: Mapping[str, Any] = field(default_factory=dict)
+    search_tool: str = ""
+    body: Literal["", "vertex", "bedrock", "codex"] = ""
+    refuses: tuple[str, ...] = ()
+    ends: str = ""
+
+    @property
+    def default_max_tokens(self) -> int:
+        """What is asked for where the API demands a limit and the client names none: all that the model gives.
+
+        But for a model whose limit is its whole context, or is not known: then what Claude Code asks for by itself.
+        """
+        most = self.max_tokens
+        known = most and (most <= DEFAULT_MAX_TOKENS or not self.context or most * 2 <= self.context)
+        return most if most and known else DEFAULT_MAX_TOKENS
+
+
+DEFAULT_MAX_TOKENS = 32_000
 
 
 @value
@@ -85,90 +147,120 @@ def _row(*, api: str = "chat", models: str = "*", hosts: str = "*", **takes: Any
 
 
 _ANY_NAME = r"[A-Za-z0-9_-]{1,64}"
-_OPENAI = "api.openai.com *.openai.azure.com *.cognitiveservices.azure.com *.services.ai.azure.com"
+_AZURE = "*.openai.azure.com *.cognitiveservices.azure.com *.services.ai.azure.com"
+_OPENAI = f"api.openai.com {_AZURE}"
+_COPILOT = "api.githubcopilot.com api.*.githubcopilot.com"
 _MOONSHOT = "api.moonshot.ai api.moonshot.cn api.kimi.com"
+_QWEN = "dashscope*.aliyuncs.com *.dashscope.aliyuncs.com"
+_ZAI = "api.z.ai open.bigmodel.cn"
+_MISTRAL = "api.mistral.ai codestral.mistral.ai"
+_GOOGLE = "generativelanguage.googleapis.com aiplatform.googleapis.com *-aiplatform.googleapis.com"
+_VERTEX = "aiplatform.googleapis.com *-aiplatform.googleapis.com"
+_BEDROCK = "bedrock-runtime.*.amazonaws.com"
+_LOCAL = "*:8000 *:8080 *:1234 *:30000"
 _OPENAI_APIS = "chat responses"
-_REASONING_MODELS = "o1* o3* o4* gpt-5* codex-* gpt-6*"
+_TIERS = ("auto", "default", "flex", "priority", "scale", "fast")
+_SHARED = ("verbosity", "prompt_cache_key", "prompt_cache_retention", "service_tier", "safety_identifier")
 
-ROWS = (
-    # chat, at hosts
-    _row(hosts=_OPENAI, parts=True, system_inside=True, custom_tools=True, tool_name=_ANY_NAME, tool_id="40", stops=4,
-         replay="", details=False, thinking=""),
+HOSTS = (
+    # chat
+    _row(hosts=_OPENAI, parts=True, system_inside=True, developer="taken", custom_tools=True, tool_name=_ANY_NAME, tool_id="40",
+         max_tools=128, stops=4, replay="", details=False, thinking="", max_tokens_field="max_completion_tokens", json_word=True,
+         schema_rules=("valid", "items", "root"), options=_SHARED, service_tiers=_TIERS),
+    _row(hosts=_AZURE, documents=False),
+    _row(hosts=_COPILOT, tool_id="40", refuses=("messages[].content[].image_url.detail",)),
     _row(hosts="openrouter.ai", parts=True, system_inside=True, top_k=True, replay="details", thinking="reasoning",
          efforts=("minimal", "low", "medium", "high", "xhigh"), web_search={"plugins": [{"id": "web"}]}),
-    _row(hosts="api.deepseek.com", images=False, documents=False, system_inside=True, stops=16, details=False, placeholder="",
-         thinking="thinking", efforts=("low", "high", "max"), json_schema=False, parallel=False, user=False),
-    _row(hosts=_MOONSHOT, documents=False, system_inside=True, details=False, thinking="thinking", efforts=(), user=False),
-    _row(hosts="api.z.ai open.bigmodel.cn", documents=False, details=False, thinking="thinking", efforts=(), json_schema=False,
-         parallel=False, stops=1),
-    _row(hosts="dashscope*.aliyuncs.com *.dashscope.aliyuncs.com", parts=True, documents=False, cache_control=True,
-         top_k=True, details=False, thinking="enable_thinking", web_search={"enable_search": True}),
+    _row(hosts="api.deepseek.com", images=False, documents=False, system_inside=True, stops=16, details=False, needs_replay=True,
+         thinking="thinking", efforts=("low", "high", "max"), json_schema=False, json_word=True, parallel=False, user=False),
+    _row(hosts=_MOONSHOT, documents=False, system_inside=True, details=False, thinking="thinking", efforts=(), user=False,
+         prefill="partial", schema_rules=("valid", "root", "moonshot"), options=("prompt_cache_key",)),
+    _row(hosts=_ZAI, documents=False, details=False, thinking="thinking", efforts=(), json_schema=False, parallel=False, stops=1,
+         max_temperature=1, min_top_p=0.01, forced_choice="never", blank=False, user=False),
+    _row(hosts=_QWEN, parts=True, documents=False, cache_control=True, top_k=True, details=False, thinking="enable_thinking",
+         max_temperature=1.99, json_word=True, web_search={"enable_search": True}),
+    _row(hosts="api.minimax.io api.minimaxi.com", documents=False, min_temperature=0.01, max_temperature=1),
     # these refuse fields that they do not know
-    _row(hosts="api.mistral.ai codestral.mistral.ai", parts=True, tool_id="mistral", replay="", details=False, thinking="",
-         user=False, include_usage=False),
-    _row(hosts="api.groq.com api.cerebras.ai", documents=False, replay="reasoning", details=False, thinking="", stops=4),
-    _row(hosts="*:11434 ollama.com", documents=False, top_k=True, replay="reasoning", details=False, parallel=False),
-    _row(hosts="*:8000 *:8080 *:1234", documents=False, top_k=True),
-    _row(hosts="generativelanguage.googleapis.com aiplatform.googleapis.com *-aiplatform.googleapis.com", parts=True, stops=5,
-         replay=""),
+    _row(hosts=_MISTRAL, parts=True, tool_id="mistral", replay="", details=False, thinking="", user=False, include_usage=False,
+         names=False, prefill="prefix", user_after_tool=False, max_temperature=1.5, min_top_p=0.01, empty_content=False,
+         schema_rules=("valid", "refs"), options=("prompt_cache_key",)),
+    _row(hosts="api.groq.com", documents=False, replay="", details=False, thinking="", stops=4, names=False, max_tools=128),
+    _row(hosts="api.cerebras.ai", documents=False, replay="reasoning", details=False, thinking="", stops=4, include_usage=False,
+         json_with_tools=False, names=False),
+    _row(hosts="api.fireworks.ai", documents=False, include_usage=False, json_with_tools=False,
+         schema_rules=("valid", "bare_required")),
+    _row(hosts="api.together.xyz api.together.ai", documents=False, thinking="reasoning_switch"),
+    _row(hosts="api.deepinfra.com", documents=False, forced_choice="never", named_choice=False),
+    _row(hosts="integrate.api.nvidia.com", documents=False, thinking="template", user=False, names=False),
+    _row(hosts="api.x.ai", documents=False, names=False),
+    _row(hosts="*:11434 ollama.com", documents=False, top_k=True, replay="reasoning", details=False, parallel=False, thinking=""),
+    _row(hosts=_LOCAL, documents=False, top_k=True),
+    _row(hosts="*:1234 *:8080", named_choice=False),
+    _row(hosts=_GOOGLE, parts=True, stops=5, replay="", user=False, parallel=False, schema_rules=("valid", "items", "const")),
     # responses
-    _row(api="responses", parts=True, system_inside=True, custom_tools=True, tool_name=_ANY_NAME, tool_id="64"),
-    # models, wherever they are served
+    _row(api="responses", parts=True, system_inside=True, developer="taken", custom_tools=True, tool_name=_ANY_NAME, tool_id="64",
+         options=(*_SHARED, "metadata"), service_tiers=(*_TIERS, "ultrafast"), json_word=True, search_tool="web_search"),
+    _row(api="responses", hosts=_OPENAI, max_tools=128, schema_rules=("valid", "items")),
+    _row(api="responses", hosts="chatgpt.com *.chatgpt.com", developer="only", body="codex", user=False,
+         service_tiers=("default", "priority"), options=("verbosity", "prompt_cache_key", "service_tier"),
+         refuses=("max_output_tokens", "temperature", "top_p", "truncation")),
+    _row(api="responses", hosts="api.x.ai", strict=False, summary=False, options=("prompt_cache_key",)),
+    # messages
+    _row(api="messages", tool_name=_ANY_NAME, tool_id="messages", parts=True, cache_control=True, top_k=True, max_temperature=1,
+         unsigned=True, names=False, blank=False, schema_rules=("valid", "root", "names"), json_word=True,
+         efforts=("low", "medium", "high", "xhigh", "max")),
+    _row(api="messages", hosts="api.anthropic.com", system_inside=True, options=("service_tier",),
+         service_tiers=("auto", "standard_only"), search_tool="web_search_20250305"),
+)
+"""What holds for a host, whatever the model."""
+
+MODELS = (
     _row(models="*kimi*", tool_id="kimi"),
     _row(api=_OPENAI_APIS, models="*qwen*", system_inside=False),  # its template refuses others (dynamo#10206, inspect_ai#3842)
-    _row(api=_OPENAI_APIS, models=_REASONING_MODELS, max_tokens_field="max_completion_tokens", temperature=False, top_p=False,
-         stops=0, thinking="reasoning_effort"),
-    _row(api=_OPENAI_APIS, models="gpt-5 gpt-5-*", efforts=("minimal", "low", "medium", "high")),
-    _row(api=_OPENAI_APIS, models="gpt-5*-chat*", temperature=True, top_p=True, stops=4, thinking=""),
-    _row(api=_OPENAI_APIS, models="gpt-5.[1-9]* gpt-6*", efforts=("none", "low", "medium", "high", "xhigh")),
-    _row(api=_OPENAI_APIS, models="o1* o3* o4*", can_stop_thinking=False, parallel=False),
     _row(models="*-search-preview*", web_search={"web_search_options": {}}),
-    _row(models="*gpt-oss*", thinking="reasoning_effort"),
-    # chat: models at hosts
-    _row(hosts=_OPENAI, models="gpt-4o*", max_tokens=16384),
-    _row(hosts=_OPENAI, models="gpt-4.1*", max_tokens=32768),
-    _row(hosts=_OPENAI, models="gpt-4-turbo* gpt-3.5*", max_tokens=4096),
-    _row(hosts="api.deepseek.com", models="deepseek-chat", max_tokens=8192),
-    _row(hosts="openrouter.ai", max_tokens_field="max_tokens", thinking="reasoning", replay="details"),
-    _row(hosts="openrouter.ai", models="claude* gemini*", cache_control=True),
-    # thinking, which is on unless turned off: DeepSeek and Kimi then demand the reasoning of calls, and refuse a forced one
-    _row(hosts="api.deepseek.com", models="deepseek-reasoner* deepseek-v4* deepseek-pro* deepseek-flash*", forced_choice=False),
-    # an empty string counts as missing (pi#4178, llmgateway#2093)
-    _row(hosts=_MOONSHOT, models="kimi-k2.[5-9]* kimi-k[3-9]* kimi-k2-thinking* kimi-latest kimi-for-coding*",
-         placeholder=" ", forced_choice=False, temperature=False, top_p=False),
-    _row(hosts=_MOONSHOT, models="kimi-k2.7-code*", can_stop_thinking=False),
-    # messages
-    _row(api="messages", tool_name=_ANY_NAME, tool_id="messages", parts=True, cache_control=True, top_k=True,
-         max_temperature=1, unsigned=True, efforts=("low", "medium", "high", "xhigh", "max")),
-    _row(api="messages", hosts="api.anthropic.com", system_inside=True),
-    _row(api="messages", models="*claude*", unsigned=False),
-    _row(api="messages", hosts="api.anthropic.com", unsigned=False),
-    _row(api="messages", models="claude-3-opus* claude-3-sonnet* claude-3-haiku*", default_max_tokens=4096, max_tokens=4096),
-    _row(api="messages", models="claude-3-7* claude-sonnet-4* claude-opus-4-[5-9]* claude-haiku-4*", default_max_tokens=64000),
-    _row(api="messages", models="claude-opus-4 claude-opus-4-20* claude-opus-4-[01] claude-opus-4-[01]-*",
-         default_max_tokens=32000, max_tokens=32000),
-    _row(api="messages", models="claude-opus-4-[1-9]* claude-sonnet-4-5* claude-haiku-4*", one_sampler=True),
-    _row(api="messages", efforts=(), models="claude-3* claude-sonnet-4 claude-sonnet-4-[05]* claude-sonnet-4-20* claude-opus-4 "
-         "claude-opus-4-[01] claude-opus-4-[01]-* claude-opus-4-20* claude-haiku-4*"),
+    _row(models="gpt-5-search-api*", web_search={"web_search_options": {}}),
+    _row(api="messages", models="*claude*", unsigned=False, breakpoints=True),
+    _row(api="messages", hosts="api.anthropic.com", unsigned=False, breakpoints=True),
+    _row(api="messages", hosts=f"{_BEDROCK} {_VERTEX} {_AZURE}", system_inside=False, search_tool=""),
+    _row(api="messages", hosts=_BEDROCK, body="bedrock", refuses=("**.cache_control.scope", "service_tier")),
+    _row(api="messages", hosts=_VERTEX, body="vertex", strict=False, search_tool="web_search_20250305",
+         refuses=("**.cache_control.scope", "service_tier", "context_management")),
+    _row(api="messages", hosts=f"{_AZURE} {_COPILOT}", refuses=("**.cache_control.scope",)),
+    _row(hosts="openrouter.ai", max_tokens_field="max_tokens", thinking="reasoning", replay="details", sampling="all", stops=None,
+         effort_with_tools="any", efforts=("minimal", "low", "medium", "high", "xhigh")),
+    _row(hosts="openrouter.ai", models="*claude* *gemini*", cache_control=True),
+    _row(hosts="openrouter.ai", models="*claude*", breakpoints=True),
 )
+"""What holds for models wherever they are served, and for models at hosts, over the facts of model_facts.py."""
 
 
-MAX_MODEL = 200
-"""Characters of a model's name that are looked at."""
-
-
-def quirks_for(api: str, host: str, model: str) -> Quirks:
-    """What an upstream takes. `host` may have a port, `model` a vendor."""
-    return _quirks_for(api, host, model.lower().rpartition("/")[2][:MAX_MODEL])
+def quirks_for(api: str, host: str, model: str, own: Mapping[str, Any] | None = None) -> Quirks:
+    """What an upstream takes. `host` may have a port, `model` a vendor; `own` are the facts of a `[[provider]]` table."""
+    found = _quirks_for(api, host, model.lower()[-MAX_MODEL:])
+    return replace(found, **own) if own else found
 
 
 @lru_cache(64)
 def _quirks_for(api: str, host: str, model: str) -> Quirks:
     """A client asks for one model or two, and its user waits."""
-    name, port = split_port(host)
     quirks = Quirks()
-    for row in ROWS:
+    for layer in known(api, host, model):
+        quirks = replace(quirks, **layer.facts)
+    return quirks
+
+
+def known(api: str, host: str, model: str) -> Iterator[Layer]:
+    """What applies, in its order, with its source."""
+    name = model.lower().rpartition("/")[2]
+    yield from _rows(HOSTS, api, host, name)
+    yield from model_facts.layers(api, host, model)
+    yield from _rows(MODELS, api, host, name)
+
+
+def _rows(rows: tuple[_Row, ...], api: str, host: str, model: str) -> Iterator[Layer]:
+    name, port = split_port(host)
+    for row in rows:
         at = "*" in row.hosts or any(fits(name, port, glob) for glob in row.hosts)
         if api in row.apis and at and any(fnmatchcase(model, glob) for glob in row.models):
-            quirks = replace(quirks, **row.takes)
-    return quirks
+            of = [word for word, globs in (("model", row.models), ("host", row.hosts)) if "*" not in globs]
+            yield Layer(row.takes, f"built in, by the {' and the '.join(of) or 'API'}")

@@ -23,7 +23,7 @@ from typing import Any
 from .. import json_text
 from ..seals import Seal, opened
 from ..tools import SEARCH, each_tool, is_search, namespaces
-from . import RequestError
+from . import RequestError, options
 from .conversation import (
     Conversation,
     Document,
@@ -55,7 +55,7 @@ _KEPT = {
 _HONOURED = {"store": False, "background": False, "truncation": "disabled"}
 """What is so in any case: it says nothing that could be lost."""
 
-_KNOWN = _KEPT.keys() | {
+_KNOWN = _KEPT.keys() | frozenset(options.NAMES) | {
     "model", "instructions", "input", "tools", "tool_choice", "parallel_tool_calls", "max_output_tokens", "temperature", "top_p",
     "reasoning", "text", "stream", "include",
 }  # fmt: skip
@@ -73,7 +73,7 @@ def read(request: Object, notes: list[str]) -> Conversation:
     silent = {*_KNOWN, user, *(key for key, value in _HONOURED.items() if request.get(key) == value)}
     rest = {key: value for key, value in request.items() if key not in silent and value is not None}
     rest |= {f"reasoning.{key}": value for key, value in reasoning.items() if value and key not in ("effort", "summary")}
-    rest |= {f"text.{key}": value for key, value in text.items() if value and key != "format"}
+    rest |= {f"text.{key}": value for key, value in text.items() if value and key not in ("format", "verbosity")}
     choice = read_choice(request.get("tool_choice"), names)
     if choice is None and request.get("tool_choice"):
         rest["tool_choice"] = request["tool_choice"]
@@ -95,6 +95,7 @@ def read(request: Object, notes: list[str]) -> Conversation:
         user=string(request, user),
         stream=bool(flag(request, "stream")),
         include_usage=True,
+        options=options.read({**request, "verbosity": text.get("verbosity")}),
         rest=rest,
     )
 
@@ -234,7 +235,8 @@ def _reasoning(reasoning: Object) -> Reasoning | None:
     effort, summary = string(reasoning, "effort"), string(reasoning, "summary")
     if not effort and not summary:
         return None
-    return Reasoning(False if effort == "none" else None, "" if effort == "none" else effort, summary=summary)
+    summary = "" if summary == "none" else summary
+    return Reasoning(enabled=False, summary=summary) if effort == "none" else Reasoning(None, effort, summary=summary)
 
 
 def _format(form: Object) -> Format | None:

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..tools import SEARCH, each_tool, is_search, joined, searches
-from . import RequestError
+from . import RequestError, web_search
 from .conversation import Conversation, Other, Tool, ToolChoice
 from .fields import Object, an_object, flag, left_over, objects, string, tell
 from .quirks import Quirks
-from .schemas import of_object
+from .schemas import fitted, is_strict, of_object
 
 API = "responses"
 _FUNCTION = frozenset({"type", "name", "description", "parameters", "strict"})
@@ -79,6 +79,8 @@ def read_choice(choice: Any, names: Mapping[tuple[str, str], str]) -> ToolChoice
             return ToolChoice(choice)
         case {"type": "function" | "custom"}:
             return ToolChoice("tool", (flat(choice, names),))
+        case {"type": str(kind)} if kind.startswith(web_search.NAME):
+            return ToolChoice("tool", (web_search.NAME,))
         case {"type": "allowed_tools"}:
             tools = objects(choice.get("tools"), "tool_choice.tools")
             allowed = tuple(flat(tool, names) for tool in tools if tool.get("type") in ("function", "custom"))
@@ -93,9 +95,11 @@ def write_tools(conversation: Conversation, quirks: Quirks, notes: list[str]) ->
     tools: list[dict[str, Any]] = []
     for tool in conversation.tools:
         if isinstance(tool, Tool):
-            tools.append(_tool(tool))
+            tools.append(_tool(tool, quirks, notes, own=conversation.api == API))
         elif tool.api == API:
             tools.append(dict(tool.value))
+        elif web_search.is_search(tool) and quirks.search_tool:
+            tools.append(web_search.for_responses(tool, quirks, notes))
         else:
             tell(notes, f"A tool of the type {tool.value.get('type')} is left out: Responses has no such tool")
     if not tools:
@@ -108,7 +112,7 @@ def write_tools(conversation: Conversation, quirks: Quirks, notes: list[str]) ->
     return said
 
 
-def _tool(tool: Tool) -> dict[str, Any]:
+def _tool(tool: Tool, quirks: Quirks, notes: list[str], *, own: bool) -> dict[str, Any]:
     said: dict[str, Any] = {"type": tool.kind, "name": tool.name}
     if tool.description:
         said["description"] = tool.description
@@ -118,11 +122,17 @@ def _tool(tool: Tool) -> dict[str, Any]:
         if isinstance(inner, Mapping):  # Chat Completions has it one level deeper
             form = {"type": "grammar", **inner}
         return {**said, "format": dict(form)} if form else said
-    # without `strict`, Responses would try to be
-    return {**said, "parameters": None if tool.schema is None else of_object(tool.schema), "strict": bool(tool.strict)}
+    schema = None if tool.schema is None else of_object(fitted(tool.schema, quirks, notes, f"the tool {tool.name}"))
+    # without `strict`, Responses would try to be; a strict one must require all that it has
+    strict = bool(tool.strict) and (own or is_strict(schema))
+    if tool.strict and not (strict and quirks.strict):
+        tell(notes, f"`strict` of the tool {tool.name} is left out: this upstream cannot hold the model to its schema")
+    return {**said, "parameters": schema, **({"strict": strict} if quirks.strict else {})}
 
 
 def _choice(choice: ToolChoice, kinds: Mapping[str, str]) -> str | dict[str, Any]:
+    if choice.mode == "tool" and choice.names[0] not in kinds:
+        return {"type": web_search.NAME}
     named = [{"type": kinds.get(name, "function"), "name": name} for name in choice.names]
     if choice.mode == "tool":
         return named[0]

@@ -5,14 +5,14 @@ Nothing is left with the provider: `store` is false, and reasoning comes back se
 """
 
 from collections.abc import Iterable, Mapping
-from hashlib import sha256
 from typing import Any, assert_never
 
 from .. import json_text
 from ..seals import Seal
 from ..value import replace
+from . import options
 from .chat_content import ERROR
-from .chat_options import FORMAT_NAME, MAX_USER
+from .chat_options import FORMAT_NAME, sampling, user_of
 from .conversation import (
     Conversation,
     Document,
@@ -36,6 +36,9 @@ from .responses_read import ENCRYPTED
 from .responses_tools import API, write_tools
 from .schemas import is_strict
 
+INSTRUCTIONS = "You are a helpful assistant."
+"""Where an upstream demands some, and the client has none."""
+
 LEAST_TOKENS = 16
 """OpenAI refuses a smaller `max_output_tokens`; Claude Code asks for 1 to see whether its key is good."""
 
@@ -53,14 +56,21 @@ def write(conversation: Conversation, quirks: Quirks, notes: list[str]) -> dict[
     request |= write_tools(conversation, quirks, notes)
     request |= _limits(conversation, quirks, notes)
     request |= _reasoning(conversation.reasoning, quirks, notes)
-    if conversation.format:
-        request["text"] = {"format": _format(conversation.format)}
-    if conversation.user and quirks.user:
-        hashed = sha256(conversation.user.encode(errors="surrogatepass")).hexdigest()
-        request["user"] = conversation.user if len(conversation.user) <= MAX_USER else hashed
+    shared = options.written(conversation, quirks, notes, derived=True)
+    verbosity = {"verbosity": shared.pop("verbosity")} if "verbosity" in shared else {}
+    if text := {**({"format": _format(conversation.format)} if conversation.format else {}), **verbosity}:
+        request["text"] = text
+    request |= user_of(conversation, quirks, notes)
+    request |= shared
     request["store"] = False
-    if conversation.stream:
+    if conversation.stream or quirks.body == "codex":
         request["stream"] = True
+    if quirks.body == "codex":  # "Instructions are required", "System messages are not allowed" (codex#3376, codex#26173)
+        request.setdefault("instructions", INSTRUCTIONS)
+    if quirks.developer == "only":
+        for item in request["input"]:
+            if item.get("role") == "system":
+                item["role"] = "developer"
     if conversation.cache or any(getattr(part, "cache", None) for turn in conversation.turns for part in turn.parts):
         tell(notes, "`cache_control` is left out: Responses caches by itself")
     for key in conversation.rest if conversation.api != API else ():
@@ -212,25 +222,25 @@ def _limits(conversation: Conversation, quirks: Quirks, notes: list[str]) -> dic
         if taken != most:
             tell(notes, f"`max_output_tokens` is {taken} instead of {most}: this upstream refuses more, and less than 16")
         said["max_output_tokens"] = taken
-    for key in ("temperature", "top_p"):
-        value = getattr(conversation, key)
-        if value is not None and getattr(quirks, key):
-            said[key] = value
-        elif value is not None:
-            tell(notes, f"`{key}` is left out: this model takes none")
-    if conversation.top_k is not None:
-        tell(notes, "`top_k` is left out: Responses has no such field")
+    reasoning = conversation.reasoning
+    none = reasoning is not None and (reasoning.enabled is False or reasoning.effort == "none")
+    effort = "none" if none else reasoning.effort if reasoning else ""
+    said |= sampling(conversation, quirks, notes, effort=effort or quirks.default_effort)
     if conversation.stop:
         tell(notes, "The stop sequences are looked for in the answer: Responses has none")
     return said
 
 
 def _reasoning(reasoning: Reasoning | None, quirks: Quirks, notes: list[str]) -> dict[str, Any]:
-    if reasoning is None:
+    if not quirks.efforts:  # of a model that does not think, each of these would be refused
+        if reasoning is not None and (reasoning.effort or reasoning.budget):
+            tell(notes, "How much to think is left out: this model does not think")
         return {}
+    if reasoning is None:
+        return {"include": [ENCRYPTED]} if quirks.thinks else {}
     effort = effort_of(reasoning, quirks, notes)
-    said = {key: value for key, value in (("effort", effort), ("summary", reasoning.summary)) if value}
-    # of a model that does not think, `include` would be refused
+    summary = reasoning.summary if quirks.summary and effort != "none" else ""
+    said = {key: value for key, value in (("effort", effort), ("summary", summary)) if value}
     return ({"reasoning": said} if said else {}) | ({} if effort == "none" else {"include": [ENCRYPTED]})
 
 

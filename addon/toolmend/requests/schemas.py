@@ -1,22 +1,56 @@
 """JSON schemas, as upstreams take them.
 
-Rule of this file: only what is no more than a hint goes (`$schema`, the `format` of a string that is not known), and what
-is added says nothing new (`properties: {}`). A parameter that is called `format` is a parameter.
+    {"oneOf": [{"properties": {"url": …}},          {"type": "object", "properties": {"url": …, "id": …},
+               {"properties": {"id": …}}]}     →     "description": "Give one of: url; id"}
+
+What is taken away stands in the description, so that the model still reads it, unless it is no more than a hint (`$schema`, the
+`format` of a string that is not known). What is added says nothing new (`properties: {}`). A parameter called `format` is one.
+Which rules apply is a fact of the upstream: Quirks.schema_rules.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from .fields import Object, tell
+from .. import json_text
+from .fields import Object, tell, words
+from .quirks import Quirks
 
 _OF_ONE = ("items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames")
 _OF_MANY = ("anyOf", "oneOf", "allOf", "prefixItems")
 _BY_NAME = ("properties", "$defs", "definitions", "patternProperties")
+_UNIONS = ("oneOf", "anyOf", "allOf")
+
+MAX_DEPTH = 40
+"""How deep references are followed and schemas are changed."""
+
+MAX_NODES = 4000
+"""Parts of a schema that references may grow it to."""
+
+_TYPES = {
+    "str": "string", "text": "string", "int": "integer", "long": "integer", "float": "number", "double": "number",
+    "bool": "boolean", "dict": "object", "map": "object", "list": "array", "tuple": "array",
+}  # fmt: skip
+"""Names of types that tools give, of their own languages."""
+
+_KNOWN_TYPES = frozenset({"string", "integer", "number", "boolean", "object", "array", "null"})
+_PROPERTY = re.compile(r"[A-Za-z0-9_.-]{1,64}", re.ASCII)
 
 
 def cleaned(schema: Object | None, formats: frozenset[str], notes: list[str]) -> dict[str, Any]:
-    """The schema of a tool's parameters: that of an object in any case."""
+    """The schema of a tool's parameters, for Chat Completions: that of an object in any case."""
     return of_object(_cleaned(schema or {}, formats, notes))
+
+
+def fitted(schema: Object | None, quirks: Quirks, notes: list[str], what: str) -> dict[str, Any]:
+    """The schema with the upstream's rules applied to it; `what` names it in the notes."""
+    given: Any = schema or {}
+    for name in quirks.schema_rules:
+        changed = RULES[name](given)
+        if changed != given and name in WHY:
+            tell(notes, f"The schema of {what} is changed: {WHY[name]}")
+        given = changed
+    return dict(given)
 
 
 def of_object(schema: Object) -> dict[str, Any]:
@@ -35,17 +69,38 @@ def _cleaned(node: Any, formats: frozenset[str], notes: list[str]) -> Any:
         if key == "format" and isinstance(value, str) and value not in formats:
             tell(notes, f"`format: {value}` of a schema is left out: upstreams refuse formats they do not know")
             continue
-        if key in _OF_ONE:
-            clean[key] = _cleaned(value, formats, notes)
-        elif key in _OF_MANY and isinstance(value, list):
-            clean[key] = [_cleaned(inner, formats, notes) for inner in value]
-        elif key in _BY_NAME and isinstance(value, Mapping):
-            clean[key] = {name: _cleaned(inner, formats, notes) for name, inner in value.items()}
-        else:
-            clean[key] = value
+        clean[key] = value
+    clean = _inside(clean, lambda inner: _cleaned(inner, formats, notes))
     if clean.get("type") == "object":
         clean.setdefault("properties", {})
     return clean
+
+
+def _inside(node: Mapping[str, Any], change: Callable[[Any], Any]) -> dict[str, Any]:
+    """The node with each schema right inside it changed."""
+    made: dict[str, Any] = {}
+    for key, value in node.items():
+        if key in _OF_ONE:
+            made[key] = change(value)
+        elif key in _OF_MANY and isinstance(value, list):
+            made[key] = [change(inner) for inner in value]
+        elif key in _BY_NAME and isinstance(value, Mapping):
+            made[key] = {name: change(inner) for name, inner in value.items()}
+        else:
+            made[key] = value
+    return made
+
+
+def _schemas(node: Any) -> Iterator[Any]:
+    """The schemas right inside a node."""
+    if isinstance(node, Mapping):
+        for key, value in node.items():
+            if key in _OF_ONE:
+                yield value
+            elif key in _OF_MANY and isinstance(value, list):
+                yield from value
+            elif key in _BY_NAME and isinstance(value, Mapping):
+                yield from value.values()
 
 
 def is_strict(node: Any) -> bool:
@@ -58,9 +113,316 @@ def is_strict(node: Any) -> bool:
             return False
         if not isinstance(required, list) or not all(name in required for name in properties):
             return False
-    inner = [node.get(key) for key in _OF_ONE]
-    for key in _OF_MANY:
-        inner += node[key] if isinstance(node.get(key), list) else []
-    for key in _BY_NAME:
-        inner += node[key].values() if isinstance(node.get(key), Mapping) else []
-    return all(map(is_strict, inner))
+    if not _STRICT_LACKS.isdisjoint(node):
+        return False
+    return all(map(is_strict, _schemas(node)))
+
+
+_STRICT_LACKS = words(
+    "allOf oneOf not if then else patternProperties propertyNames minProperties maxProperties contains minContains maxContains "
+    "uniqueItems unevaluatedProperties unevaluatedItems dependentRequired dependentSchemas"
+)
+"""Keywords that OpenAI's strict mode refuses."""
+
+
+def is_recursive(schema: Object) -> bool:
+    """Whether a local reference leads back to where it stands: Anthropic's structured outputs refuse that."""
+    try:
+        _inlined(schema, schema, [], [MAX_NODES], strict=True)
+    except _Recursive:
+        return True
+    return False
+
+
+class _Recursive(Exception):
+    """A reference leads back, or the schema grows without end."""
+
+
+def _inlined(node: Any, root: Object, on: list[str], left: list[int], *, strict: bool = False) -> Any:
+    """The node with local references replaced by what they stand for; one that leads back is any value."""
+    left[0] -= 1
+    if isinstance(node, Mapping) and isinstance(node.get("$ref"), str):
+        path = node["$ref"]
+        target = _target(root, path)
+        if target is None or path in on or left[0] < 0 or len(on) > MAX_DEPTH:
+            if strict and target is not None:
+                raise _Recursive
+            return {key: value for key, value in node.items() if key != "$ref"}
+        others = {key: value for key, value in node.items() if key != "$ref"}
+        return {**_inlined(target, root, [*on, path], left, strict=strict), **others}
+    if not isinstance(node, Mapping):
+        return node
+    return _inside(
+        {key: value for key, value in node.items() if key not in ("$defs", "definitions", "$id", "$schema", "$anchor")},
+        lambda inner: _inlined(inner, root, on, left, strict=strict),
+    )
+
+
+def _target(root: Object, path: str) -> Object | None:
+    node: Any = root
+    if not path.startswith("#"):
+        return None
+    for name in filter(None, path[1:].split("/")):
+        name = name.replace("~1", "/").replace("~0", "~")  # noqa: PLW2901  JSON pointer
+        node = node.get(name) if isinstance(node, Mapping) else None
+    return node if isinstance(node, Mapping) else None
+
+
+def _references(node: Any) -> bool:
+    return isinstance(node, Mapping) and ("$ref" in node or any(map(_references, _schemas(node))))
+
+
+# the rules
+
+
+def _without_references(schema: Object) -> Object:
+    if not _references(schema) and not {"$id", "$schema", "$anchor"} & schema.keys():
+        return schema
+    return _inlined(schema, schema, [], [MAX_NODES])  # type: ignore[no-any-return]
+
+
+def _flat_root(schema: Object) -> Object:
+    """The union at the root as one object, with its meaning in the description."""
+    if not any(key in schema for key in (*_UNIONS, "not", "enum", "if")) and schema.get("type", "object") == "object":
+        return schema
+    kept = {key: value for key, value in schema.items() if key not in (*_UNIONS, "not", "enum", "if", "then", "else", "type")}
+    properties = dict(kept.get("properties") or {})
+    required = [name for name in kept.get("required") or () if isinstance(name, str)]
+    said: list[str] = []
+    for key in _UNIONS:
+        branches = [_resolved(branch, schema) for branch in schema.get(key) or () if isinstance(branch, Mapping)]
+        if not branches:
+            continue
+        for branch in branches:
+            given = branch.get("properties") or {}
+            properties |= {name: _either(properties.get(name), inner) for name, inner in given.items()}
+        needs = [[name for name in branch.get("required") or () if isinstance(name, str)] for branch in branches]
+        if key == "allOf":
+            required = list(dict.fromkeys([*required, *(name for names in needs for name in names)]))
+            continue
+        required = list(dict.fromkeys([*required, *(name for name in needs[0] if all(name in names for names in needs))]))
+        said.append("Give one of: " + "; ".join(map(_said_of, branches)))
+    said += [f"{word}: {json_text.dumps(schema[key])}" for key, word in (("not", "Not"), ("enum", "One of")) if key in schema]
+    flat: dict[str, Any] = {"type": "object", **kept, "properties": properties}
+    if required:
+        flat["required"] = required
+    return _described(flat, said)
+
+
+def _resolved(branch: Mapping[str, Any], root: Object) -> Mapping[str, Any]:
+    path = branch.get("$ref")
+    return (_target(root, path) or branch) if isinstance(path, str) else branch
+
+
+def _either(one: Any, other: Any) -> Any:
+    """What fits one of two branches; `const`s of both are an enum."""
+    if one is None or one == other:
+        return other
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        values = [value for schema in (one, other) for value in _values(schema)]
+        if values and all(_values(schema) for schema in (one, other)):
+            both = {key: value for key, value in {**other, **one}.items() if key not in ("const", "enum")}
+            return {**both, "enum": [value for at, value in enumerate(values) if value not in values[:at]]}
+    known = one["anyOf"] if isinstance(one, Mapping) and one.keys() == {"anyOf"} else [one]
+    return {"anyOf": [*known, other]} if other not in known else one
+
+
+def _values(schema: Mapping[str, Any]) -> list[Any]:
+    if "const" in schema:
+        return [schema["const"]]
+    return list(schema["enum"]) if isinstance(schema.get("enum"), list) else []
+
+
+def _said_of(branch: Mapping[str, Any]) -> str:
+    """A branch in a few words: what it requires, or else has."""
+    names = branch.get("required") or list(branch.get("properties") or ())
+    values = {name: _values(inner) for name, inner in (branch.get("properties") or {}).items() if isinstance(inner, Mapping)}
+    words = [f"{name} = {json_text.dumps(values[name][0])}" if len(values.get(name, ())) == 1 else str(name) for name in names]
+    text = ", ".join(words) or "nothing more"
+    title = branch.get("title") or branch.get("description")
+    return f"{text} ({title})" if isinstance(title, str) and len(title) <= 80 else text
+
+
+def _described(node: Mapping[str, Any], said: Sequence[str]) -> dict[str, Any]:
+    given = node.get("description")
+    text = ". ".join([*([given.rstrip(".")] if isinstance(given, str) and given else []), *said])
+    return {**node, "description": text} if said else dict(node)
+
+
+def _everywhere(change: Callable[[dict[str, Any]], Mapping[str, Any]], *, depth: int = 0) -> Callable[[Any], Any]:
+    """A rule for each schema inside a schema, the inner ones first."""
+
+    def changed(node: Any, depth: int = depth) -> Any:
+        if not isinstance(node, Mapping) or depth > MAX_DEPTH:
+            return node
+        return change(_inside(node, lambda inner: changed(inner, depth + 1)))
+
+    return changed
+
+
+def _valid(node: dict[str, Any]) -> Mapping[str, Any]:
+    """What is no schema of draft 2020-12, or no use as one, as what was meant."""
+    made: dict[str, Any] = {}
+    for key, value in node.items():
+        if value is None and key not in ("default", "const", "example"):
+            continue
+        if key in ("properties", "$defs", "definitions", "patternProperties") and not isinstance(value, Mapping):
+            continue  # PHP's empty object is a list
+        if key in ("anyOf", "oneOf", "allOf", "enum") and not (isinstance(value, list) and value):
+            continue
+        made[key] = value
+    if isinstance(made.get("properties"), Mapping):
+        _lift_required(made)
+    if "required" in made:
+        names = [name for name in made["required"] if isinstance(name, str)] if isinstance(made["required"], list) else []
+        made["required"] = list(dict.fromkeys(names))
+        if not isinstance(node.get("required"), list):
+            del made["required"]
+    for key, bound in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
+        if isinstance(made.get(key), bool):  # draft 4
+            exclusive = made.pop(key)
+            if exclusive and bound in made:
+                made[key] = made.pop(bound)
+    if isinstance(made.get("items"), list):  # before 2020-12
+        tuple_ = made.pop("items")
+        made = {**made, "prefixItems": tuple_} if tuple_ else made
+    if "type" in made:
+        made = _typed(made)
+    if isinstance(made.get("pattern"), str) and not _compiles(made["pattern"]):
+        made = _described({key: value for key, value in made.items() if key != "pattern"}, [f"Pattern: {made['pattern']}"])
+    return made if made != node else node
+
+
+def _with_items(node: dict[str, Any]) -> Mapping[str, Any]:
+    if node.get("type") != "array" or "items" in node or "prefixItems" in node:
+        return node
+    return {**node, "items": {}}
+
+
+def _lift_required(made: dict[str, Any]) -> None:
+    """`required: true` of a property, as draft 3 had it, stands in the object's list."""
+    lifted = [name for name, inner in made["properties"].items() if isinstance(inner, Mapping) and inner.get("required") is True]
+    wrong = any(isinstance(inner, Mapping) and isinstance(inner.get("required"), bool) for inner in made["properties"].values())
+    if wrong:
+        made["properties"] = {
+            name: {key: value for key, value in inner.items() if not (key == "required" and isinstance(value, bool))}
+            if isinstance(inner, Mapping)
+            else inner
+            for name, inner in made["properties"].items()
+        }
+    if lifted and isinstance(made.get("required", []), list):
+        made["required"] = [*made.get("required", []), *lifted]
+
+
+def _typed(made: dict[str, Any]) -> dict[str, Any]:
+    given = made["type"]
+    words = given if isinstance(given, list) else [given]
+    names = [_TYPES.get(str(word).lower(), str(word).lower()) for word in words]
+    known = list(dict.fromkeys(name for name in names if name in _KNOWN_TYPES))
+    if len(known) < len(set(names)) or not known:
+        return {key: value for key, value in made.items() if key != "type"}
+    new = known if isinstance(given, list) else known[0]
+    return made if new == given else {**made, "type": new}
+
+
+def _compiles(pattern: str) -> bool:
+    try:
+        re.compile(pattern)
+    except (re.error, OverflowError, RecursionError):
+        return False
+    return True
+
+
+def _without_const(node: dict[str, Any]) -> Mapping[str, Any]:
+    if "const" not in node:
+        return node
+    return {**{key: value for key, value in node.items() if key != "const"}, "enum": [node["const"]]}
+
+
+def _typed_branches(node: dict[str, Any]) -> Mapping[str, Any]:
+    """Moonshot wants the type inside the branches of anyOf, and not beside it."""
+    branches = node.get("anyOf")
+    if not isinstance(branches, list) or "type" not in node:
+        return node
+    typed = [{"type": node["type"], **branch} if isinstance(branch, Mapping) else branch for branch in branches]
+    return {**{key: value for key, value in node.items() if key != "type"}, "anyOf": typed}
+
+
+def _without_bare_required(node: dict[str, Any]) -> Mapping[str, Any]:
+    """Fireworks does not understand a branch of `required` alone."""
+    for key in ("anyOf", "oneOf", "allOf"):
+        branches = node.get(key)
+        if not isinstance(branches, list):
+            continue
+        kept = [branch for branch in branches if not (isinstance(branch, Mapping) and branch.keys() == {"required"})]
+        if len(kept) < len(branches):
+            said = "; ".join(_said_of(branch) for branch in branches if isinstance(branch, Mapping))
+            rest = {name: value for name, value in node.items() if name != key}
+            node = _described({**rest, **({key: kept} if kept else {})}, [f"Give one of: {said}"])
+    return node
+
+
+def _nameable(node: dict[str, Any]) -> Mapping[str, Any]:
+    """Anthropic refuses other names of properties."""
+    properties = node.get("properties")
+    if not isinstance(properties, Mapping) or all(map(_PROPERTY.fullmatch, properties)):
+        return node
+    kept = {name: inner for name, inner in properties.items() if _PROPERTY.fullmatch(name)}
+    made = {**node, "properties": kept}
+    if isinstance(node.get("required"), list):
+        made["required"] = [name for name in node["required"] if name in kept or name not in properties]
+    return made
+
+
+RULES: Mapping[str, Callable[[Any], Any]] = {
+    "valid": _everywhere(_valid),
+    "items": _everywhere(_with_items),
+    "refs": _without_references,
+    "root": _flat_root,
+    "names": _everywhere(_nameable),
+    "const": _everywhere(_without_const),
+    "moonshot": _everywhere(_typed_branches),
+    "bare_required": _everywhere(_without_bare_required),
+}
+
+WHY = {  # but for rules that change no meaning
+    "valid": "upstreams refuse what is not JSON Schema",
+    "refs": "this upstream takes no references in it",
+    "root": "this upstream takes no union at its root; what it means is in the description",
+    "names": "this upstream refuses the names of some properties, which are left out",
+    "const": "this upstream does not know `const`",
+    "moonshot": "this upstream wants the type inside `anyOf`",
+    "bare_required": "this upstream takes no branch of `required` alone",
+}
+
+# structured outputs of Anthropic
+
+_FORMAT_LACKS = words(
+    "not if then else minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength maxItems uniqueItems "
+    "contains minContains maxContains prefixItems patternProperties propertyNames minProperties maxProperties dependentRequired "
+    "dependentSchemas unevaluatedProperties unevaluatedItems"
+)
+_FORMATS = words("date-time time date duration email hostname uri ipv4 ipv6 uuid")
+
+
+def closed(schema: Object) -> dict[str, Any]:
+    """The schema of an answer as Anthropic's structured outputs take it: each object closed, no keyword that they refuse."""
+    valid = RULES["valid"](schema)
+    return _everywhere(_closed)(valid)  # type: ignore[no-any-return]
+
+
+def _closed(node: dict[str, Any]) -> Mapping[str, Any]:
+    gone = {key: value for key, value in node.items() if key in _FORMAT_LACKS}
+    if isinstance(node.get("minItems"), int) and node["minItems"] > 1:
+        gone["minItems"] = node["minItems"]
+    if isinstance(node.get("format"), str) and node["format"] not in _FORMATS:
+        gone["format"] = node["format"]
+    made = {key: value for key, value in node.items() if key not in gone and key != "$schema"}
+    if "oneOf" in made:
+        one_of = made.pop("oneOf")
+        made["anyOf"] = [*made.get("anyOf", ()), *one_of]
+    if made.get("type") == "object" or "properties" in made:
+        if made.get("additionalProperties") not in (None, False):
+            gone["additionalProperties"] = made["additionalProperties"]
+        made["additionalProperties"] = False
+    return _described(made, [f"{key}: {json_text.dumps(value)}" for key, value in gone.items()]) if gone else made

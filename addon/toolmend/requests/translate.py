@@ -11,15 +11,18 @@ from typing import Any
 
 from .. import tools
 from ..value import replace
-from . import RequestError, Translated, chat, messages, responses
+from . import RequestError, Translated, chat, messages, responses, web_search
 from .billing import unbilled
+from .caching import with_breakpoints
 from .conversation import Conversation, Tool
 from .custom import as_functions
+from .edits import Edit, edited
 from .fields import tell
 from .names import named
 from .prompted import left_out, prompted
 from .proven import proven
 from .quirks import Quirks, quirks_for
+from .settled import settled
 from .tool_ids import with_ids
 from .turns import tidied
 from .unsealed import unsealed
@@ -50,22 +53,32 @@ def translate(
     host: str = "",
     template: str = "",
     system_role: bool = True,
+    facts: Mapping[str, Any] | None = None,
 ) -> Translated:
     """The upstream's request. Raises RequestError.
 
     `client` and `upstream` are APIs, `model` what the upstream is asked for where that is another, `host` the upstream's,
-    `template` the prompt that tells the tools, for a model that has none; `system_role`: whether it knows that role.
+    `template` the prompt that tells the tools, for a model that has none; `system_role`: whether it knows that role;
+    `facts` are the user's own of this upstream, as fields of Quirks.
     """
     if not isinstance(request, Mapping):
         raise RequestError("the request is no JSON object")
     try:
-        return _translate(request, client, upstream, model, host, template, system_role=system_role)
+        return _translate(request, client, upstream, model, host, template, system_role=system_role, facts=facts)
     except RecursionError:
         raise RequestError("the request is nested too deeply") from None
 
 
 def _translate(
-    request: Mapping[str, Any], client: str, upstream: str, model: str, host: str, template: str, *, system_role: bool
+    request: Mapping[str, Any],
+    client: str,
+    upstream: str,
+    model: str,
+    host: str,
+    template: str,
+    *,
+    system_role: bool,
+    facts: Mapping[str, Any] | None,
 ) -> Translated:
     same = client == upstream
     notes: list[str] = []
@@ -79,8 +92,9 @@ def _translate(
     conversation = APIS[client][0](request, notes)
     if model:
         conversation = replace(conversation, model=model)
-    quirks = quirks_for(upstream, host, conversation.model)
-    conversation = proven(_offered(conversation, notes), notes, taken=upstream == "chat" and quirks.details and not template)
+    quirks = quirks_for(upstream, host, conversation.model, facts)
+    conversation = _offered(conversation, quirks, notes)
+    conversation = proven(conversation, notes, taken=upstream == "chat" and quirks.details and not template)
     functions, custom = as_functions(conversation)
     if template:
         notes += left_out(conversation)
@@ -92,10 +106,16 @@ def _translate(
         conversation = functions
     else:
         custom = frozenset()
-    conversation = tidied(conversation, notes, system_inside=quirks.system_inside or same)
+    if not same:
+        conversation = settled(conversation, quirks, upstream, notes)
+    conversation = tidied(conversation, quirks, notes, system_inside=quirks.system_inside or same)
+    if not same:
+        conversation = with_breakpoints(conversation, quirks, notes)
     conversation, names = named(conversation, quirks.tool_name)
     conversation = with_ids(conversation, quirks.tool_id)
     written = APIS[upstream][1](conversation, quirks, notes)
+    if quirks.refuses and not same:
+        written = edited(written, map(Edit, quirks.refuses), notes)
     if same:
         kept = {key: value for key, value in request.items() if key not in TOLD[upstream]}
         written = {**kept, **{key: written[key] for key in ("model", *TOLD[upstream]) if key in written}}
@@ -109,10 +129,11 @@ def _translate(
     return Translated(written, offered, names, custom, tuple(notes), stop, template, system_role)
 
 
-def _offered(conversation: Conversation, notes: list[str]) -> Conversation:
+def _offered(conversation: Conversation, quirks: Quirks, notes: list[str]) -> Conversation:
     """The conversation without a choice of a tool that is not there: one that the provider runs, and no other does."""
     choice = conversation.tool_choice
     names = {tool.name for tool in conversation.tools if isinstance(tool, Tool)}
+    names |= {web_search.NAME} if web_search.is_offered(conversation, quirks) else set()
     if choice is None or choice.mode != "tool" or names.issuperset(choice.names):
         return conversation
     tell(notes, f"`tool_choice` is left out: the tool {choice.names[0]} that it demands is not offered here")

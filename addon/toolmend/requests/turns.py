@@ -13,8 +13,9 @@ from itertools import groupby, takewhile
 from operator import attrgetter, eq
 
 from ..value import replace
-from .conversation import Conversation, Document, Image, Part, Text, ToolResult, ToolUse, Turn
+from .conversation import Conversation, Document, Image, Part, Refusal, Text, ToolResult, ToolUse, Turn
 from .fields import tell
+from .quirks import Quirks
 
 MISSING = "Error: there is no result of this call."
 _OF_SYSTEM = attrgetter("of_system")
@@ -22,13 +23,71 @@ _SPEAKER = attrgetter("role", "name")
 _REMINDER = "<system-reminder>\n{}\n</system-reminder>"
 
 
-def tidied(conversation: Conversation, notes: list[str], *, system_inside: bool) -> Conversation:
+CONTINUE = "(Go on exactly where your last message ends.)"
+"""What the user says after an assistant's message that is to be continued, where an upstream wants the user to speak last."""
+
+EMPTY = "(The message is empty.)"
+
+BETWEEN = "OK."
+"""What the assistant says between a tool and the user, where an upstream wants it to: an empty message is refused."""
+
+
+def tidied(conversation: Conversation, quirks: Quirks, notes: list[str], *, system_inside: bool) -> Conversation:
     """The conversation in order. Without `system_inside`, the system speaks once; what it says later on is the user's text."""
     turns = conversation.turns
+    if not quirks.blank:
+        turns = tuple(replace(turn, parts=tuple(_not_blank(turn.parts))) for turn in turns)
+        if conversation.turns and not any(turn.parts for turn in turns):
+            tell(notes, "The message of the user is empty: this upstream wants some text")
+            turns = (Turn("user", (Text(EMPTY),)),)
     if not system_inside:
         turns = tuple(_reminders(turns))
     turns = tuple(_merged(_adjacent(tuple(_merged(turns)), notes)))
+    if not quirks.user_after_tool:
+        turns = tuple(_answered(turns))
+    if turns and not quirks.prefill and turns[-1].role == "assistant":
+        tell(notes, "A message of the user is added at the end: this model continues no message of its own")
+        turns = (*turns, Turn("user", (Text(CONTINUE),)))
     return replace(conversation, turns=turns)
+
+
+def placed(turns: Sequence[Turn]) -> tuple[Turn, ...]:
+    """The turns with the system's where Messages takes them: after the user's, and before the assistant's or last.
+
+    Elsewhere what it says is the user's text. The first turns, which Messages has apart, stay.
+    """
+    leading = list(takewhile(_OF_SYSTEM, turns))
+    made: list[Turn] = []
+    rest = turns[len(leading) :]
+    for at, turn in enumerate(rest):
+        after = next((other for other in rest[at + 1 :] if not other.of_system), None)
+        before = made[-1] if made else None
+        legal = before is not None and before.role in ("user", "tool") and (after is None or after.role == "assistant")
+        if not turn.of_system:
+            made.append(turn)
+        elif before is not None and before.of_system:
+            made[-1] = replace(before, parts=(*before.parts, *turn.parts))
+        else:
+            made.append(turn if legal else Turn("user", tuple(map(_reminder, turn.parts))))
+    return (*leading, *_merged(made))
+
+
+def _not_blank(parts: Sequence[Part]) -> Iterable[Part]:
+    """The parts without text of nothing but white space, which says nothing and is refused."""
+    for part in parts:
+        if isinstance(part, Text | Refusal) and not part.text.strip():
+            continue
+        yield replace(part, parts=tuple(_not_blank(part.parts))) if isinstance(part, ToolResult) else part
+
+
+def _answered(turns: Iterable[Turn]) -> Iterable[Turn]:
+    """The turns with a word of the assistant between a tool and the user."""
+    before = ""
+    for turn in turns:
+        if before == "tool" and turn.role == "user":
+            yield Turn("assistant", (Text(BETWEEN),))
+        yield turn
+        before = turn.role
 
 
 def _reminders(turns: Sequence[Turn]) -> Iterable[Turn]:

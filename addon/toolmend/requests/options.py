@@ -1,0 +1,87 @@
+"""Options with the same meaning in several APIs: how much to write, caching, the price, who asks.
+
+    Chat Completions                                   Responses                        Messages
+    verbosity                                          text.verbosity                   -
+    prompt_cache_key, prompt_cache_retention           the same                         - (a session in metadata.user_id)
+    service_tier auto, default, flex, priority …       the same                         service_tier auto, standard_only
+    safety_identifier, metadata                        the same                         - (metadata.user_id)
+
+A conversation has them in `options`, by their names in Chat Completions.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import Any
+
+from .conversation import Conversation
+from .fields import tell
+from .quirks import Quirks
+
+NAMES = ("verbosity", "prompt_cache_key", "prompt_cache_retention", "service_tier", "safety_identifier", "metadata")
+
+MAX_KEY = 64
+"""Characters of `prompt_cache_key`."""
+
+_TIERS = {"standard_only": "default"}
+"""Messages' words for a tier, as OpenAI has them."""
+
+_LIMITED = {"service_tier": "service_tiers", "prompt_cache_retention": "cache_retentions"}
+"""The field of Quirks with an option's words."""
+
+_SESSION = re.compile(r"_session_([A-Za-z0-9-]{8,64})$")
+
+
+def read(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The options among the members of a request."""
+    found = {name: fields[name] for name in NAMES if fields.get(name) not in (None, "", {})}
+    if isinstance(tier := found.get("service_tier"), str):
+        found["service_tier"] = _TIERS.get(tier, tier)
+    if found.get("service_tier") == "auto":  # so it is without, everywhere
+        del found["service_tier"]
+    return found
+
+
+def written(conversation: Conversation, quirks: Quirks, notes: list[str], *, derived: bool = False) -> dict[str, Any]:
+    """The members for an upstream of OpenAI's APIs. `derived`: a cache key is made of who asks, where the client has none."""
+    said: dict[str, Any] = {}
+    for name, given in conversation.options.items():
+        words = getattr(quirks, _LIMITED[name]) if name in _LIMITED else (given,)
+        if name not in quirks.options:
+            tell(notes, f"`{name}` is left out: this upstream has no such field")
+        elif given not in words:
+            tell(notes, f"`{name}` is left out: this upstream knows no {given}")
+        else:
+            said[name] = given
+    if derived and "prompt_cache_key" in quirks.options and conversation.user:
+        said.setdefault("prompt_cache_key", cache_key(conversation.user))
+    if isinstance(key := said.get("prompt_cache_key"), str) and not (key.isascii() and len(key) <= MAX_KEY):
+        said["prompt_cache_key"] = _hash(key)
+    return said
+
+
+def tier_of_messages(conversation: Conversation, quirks: Quirks, notes: list[str]) -> dict[str, str]:
+    """`service_tier` as Messages has it; all other options have no place there."""
+    tier = conversation.options.get("service_tier")
+    word = next((theirs for theirs, ours in _TIERS.items() if ours == tier), tier)
+    for name in conversation.options:
+        if name in ("prompt_cache_key", "safety_identifier"):  # the prompt is cached all the same; who asks stands in metadata
+            continue
+        if name != "service_tier" or word not in quirks.service_tiers:
+            tell(notes, f"`{name}` is left out: Messages has no such field")
+    return {"service_tier": word} if isinstance(word, str) and word in quirks.service_tiers else {}
+
+
+def cache_key(user: str) -> str:
+    """Of the session that a user's id names, as Claude Code's does, or else of the user: the same for all turns of it."""
+    try:
+        session = json.loads(user).get("session_id")
+    except (ValueError, AttributeError, RecursionError):
+        found = _SESSION.search(user)
+        session = found[1] if found else None
+    return session if isinstance(session, str) and session.isascii() and 0 < len(session) <= MAX_KEY else _hash(user)
+
+
+def _hash(text: str) -> str:
+    return sha256(text.encode(errors="surrogatepass")).hexdigest()[:32]
