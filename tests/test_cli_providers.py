@@ -68,11 +68,13 @@ def write(folder: Path, text: str) -> str:
     ],
 )
 def test_a_model(args: list[str], lines: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert say(capsys, *args).splitlines() == lines
+    assert say(capsys, *args).splitlines()[:5] == lines
 
 
 def test_a_model_as_json(capsys: pytest.CaptureFixture[str]) -> None:
-    assert ask(capsys, "kimi-k2-thinking", "--host", "openrouter.ai") == {
+    answer = ask(capsys, "kimi-k2-thinking", "--host", "openrouter.ai")
+    assert answer.pop("facts")["thinking"] == {"value": "reasoning", "from": "built in, by the host"}
+    assert answer == {
         "format": 1,
         "model": "kimi-k2-thinking",
         "host": "openrouter.ai",
@@ -85,6 +87,22 @@ def test_a_model_as_json(capsys: pytest.CaptureFixture[str]) -> None:
         "tools": "native",
         "system_role": True,
     }
+
+
+def test_facts_have_their_sources(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shown = say(capsys, "claude-sonnet-4-5", "--host", "api.anthropic.com")
+    assert "  max_tokens = 64000    (Anthropic's models overview)" in shown
+    assert '  ends = "2026-11-30"    (Anthropic\'s deprecations page)' in shown
+    assert "  sampling = " in shown and "AionUi#912" in shown
+    chat, responses = (ask(capsys, "gpt-6-sol", "--host", "api.openai.com", *words)["facts"]["efforts"]["value"] for words in ([], ["--api", "responses"]))
+    assert (chat[-1], responses[-1]) == ("xhigh", "max")
+    file = write(tmp_path, '[[provider]]\nname = "fix"\nhosts = ["api.openai.com"]\nmodels = ["gpt-6*"]\ntakes = { max_tokens = 7, efforts = ["low"] }\n')
+    answer = ask(capsys, "gpt-6-sol", "--host", "api.openai.com", "--config", file)
+    assert answer["profile"] == "standard"  # it is no profile
+    assert answer["facts"]["max_tokens"] == {"value": 7, "from": "your table fix"}
+    assert "your table" not in say(capsys, "gpt-6-sol", "--host", "openrouter.ai", "--config", file)
+    assert "your table" not in say(capsys, "gpt-5", "--host", "api.openai.com", "--config", file)
+    assert main(["providers", "m", "--api", "grpc"]) == 2
 
 
 def test_a_host_alone(capsys: pytest.CaptureFixture[str]) -> None:

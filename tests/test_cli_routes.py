@@ -29,7 +29,15 @@ def say(capsys: pytest.CaptureFixture[str], *args: str, code: int = 0) -> str:
 
 def test_a_file_that_is_right(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert say(capsys, "--check", file) == f"{file} is right: 2 routes\n"
-    assert json.loads(say(capsys, "--check", file, "--json")) == {"format": 1, "routes": 2}
+    assert json.loads(say(capsys, "--check", file, "--json")) == {"format": 1, "routes": 2, "ending": []}
+
+
+def test_a_model_that_has_ended(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "x.toml"
+    file.write_text(table(to="https://api.deepseek.com/v1/chat/completions", use_model="deepseek-chat"))
+    said = say(capsys, "--check", str(file)).splitlines()
+    assert said == [f"{file} is right: 1 route", f"the route at {file}:1: the model deepseek-chat ended on 2026-07-24: use another one"]
+    assert json.loads(say(capsys, "--check", str(file), "--json"))["ending"] == said[1:]
 
 
 @pytest.mark.parametrize(("text", "count"), [("", "no routes"), (table(), "1 route")])

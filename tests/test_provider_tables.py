@@ -11,6 +11,8 @@ from toolmend.providers import BUILT_IN, Profile, profile_for
 
 NAMES = ", ".join(DIALECTS)
 FIELDS = "name, models, hosts, dialects, reasoning_field, think_tags, think_unopened"
+GATE = '[[provider]]\nname = "a"\nmodels = ["a"]\ntakes = '
+
 QWEN = BUILT_IN["qwen"]
 
 RIGHT = [
@@ -51,12 +53,23 @@ RIGHT = [
     ),
     ('[[provider]]\nname = "standard"\ndialects = ["hermes"]\n', (Profile("standard", dialects=("hermes",)),)),
     (
+        '[[provider]]\nname = "gate"\nhosts = ["llm.example.com"]\ntakes = { max_tokens = 64000, efforts = ["low"], prefill = "", thinks = true }\n',
+        (Profile("gate", hosts=("llm.example.com",), takes=(("max_tokens", 64000), ("efforts", ("low",)), ("prefill", ""), ("thinks", True)), only_takes=True),),
+    ),
+    (
         'provider = [{ name = "a", models = ["a"] }, { name = "b", models = ["b"] }]\n',
         (Profile("a", ("a",)), Profile("b", ("b",))),
     ),
 ]
 
 WRONG = [
+    (GATE + "1\n", "4: takes: 1 is not understood, write takes = { max_tokens = 64000 }"),
+    (GATE + "{ max_token = 1 }\n", "4: takes: there is no fact 'max_token' (did you mean max_tokens?), write some of: "),
+    (GATE + '{ max_tokens = "1" }\n', "4: takes: '1' is not understood, write max_tokens = a whole number"),
+    (GATE + "{ thinks = 1 }\n", "4: takes: 1 is not understood, write thinks = true or false"),
+    (GATE + '{ prefill = "no" }\n', """4: takes: 'no' is not understood, write prefill = "" or "yes" or "prefix" or "partial\""""),
+    (GATE + '{ efforts = "low" }\n', "4: takes: 'low' is not understood, write efforts = "),
+    (GATE + '{ schema_rules = ["x"] }\n', "4: takes: ['x'] is not understood, write schema_rules = "),
     # the file, and the sentence behind "<file>:"
     ("provider = 1", "1: provider: 1 is no list of tables, write [[provider]] and its fields below"),
     ("provider = [1]", "1: provider: [1] is no list of tables, write [[provider]] and its fields below"),

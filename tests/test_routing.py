@@ -215,6 +215,26 @@ def test_a_request_is_not_streamed_past_us(routed: Routes, stream_: bool) -> Non
     assert flow.request.url == CHAT
 
 
+def test_a_model_that_has_ended_is_told_at_the_start(routed: Routes, log: Log) -> None:
+    routed(to="https://api.deepseek.com/v1/chat/completions", use_model="deepseek-chat").addon.running()
+    assert [level for level, message in log() if "deepseek-chat ended on 2026-07-24" in message] == ["WARNING"]
+
+
+def test_facts_of_the_user_count(routed: Routes, tmp_path: Path) -> None:
+    proxy = routed()
+    file = tmp_path / "toolmend.toml"
+    tables = '\n[[provider]]\nname = "fix"\ntakes = { max_tokens = 50, refuses = ["stream_options", "messages[].content"] }\nhosts = ["openrouter.ai"]\n'
+    file.write_text(file.read_text() + tables)
+    proxy.set(config="")
+    proxy.set(config=str(file))
+    flow = post()
+    proxy.ask(flow)
+    body = json.loads(flow.request.content or b"")
+    assert body["max_tokens"] == 50 and "stream_options" not in body
+    routed_ = proxy.addon.calls[flow].routed
+    assert json.loads(routed_.settings["facts"])["max_tokens"] == 50
+
+
 def test_what_routes_need_is_set_and_told_once(routed: Routes, log: Log) -> None:
     routed()
     proxy = routed()

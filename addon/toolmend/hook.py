@@ -11,6 +11,7 @@ and ended in exchanges.py; what stands in the stream itself is in stream.py.
 import asyncio
 import logging
 from contextlib import suppress
+from datetime import date
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -26,6 +27,7 @@ from .config.settings import Settings, spelled
 from .exchanges import Exchanges, stream_of, warm
 from .layers import client_left
 from .reloads import by_whom_it_was_asked, claim, release
+from .requests.model_facts import endings
 from .stream import Mend, reason
 
 if TYPE_CHECKING:
@@ -88,6 +90,8 @@ class Toolmend:
         place = f"recordings in {self.settings.flows}" if self.settings.flows else "no recordings"
         for route in self.settings.routes:
             logger.info("toolmend: %s (%s) is served by %s", route.source, route.model, route.target)
+        for end in endings(self.settings.routes, date.today()):  # noqa: DTZ011  the day here
+            logger.warning("toolmend: %s", end)
         for loop in loops(self.settings):
             logger.error("%s", loop)
         for conflict in conflicts(self.settings):

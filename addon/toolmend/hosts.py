@@ -191,6 +191,11 @@ def _paths(host: str, extra_globs: tuple[str, ...]) -> tuple[Path, ...]:
     return ANYWHERE if any(fits(name, port, glob) for glob in extra_globs) else ()
 
 
+def paths(host: str) -> tuple[Path, ...]:
+    """The APIs of a host, with the ends of their paths; nothing, if it is not known."""
+    return _paths(host, ())
+
+
 def spoken(path: str) -> Api | None:
     """The API that is spoken at a path, whatever the host."""
     return _spoken(_ALL, path.partition("?")[0].rstrip("/")[-MAX_PATH:])

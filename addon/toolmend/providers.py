@@ -29,7 +29,8 @@ class Profile:
     with this profile. `reasoning_field`: where a delta carries reasoning; empty: as the host does. `think_tags`:
     whether `<think>` in the text is reasoning. `think_unopened`: whether the text begins inside it; None: as the
     template is known to do. `tools`: "prompt" where the model has none of its own, and is told of them in its prompt;
-    `system_role`: whether it knows a system message, else that goes into the first of the user's.
+    `system_role`: whether it knows a system message, else that goes into the first of the user's. `takes`: the user's facts of
+    requests/quirks.py, which hold where both model and host fit; `only_takes`: the table has nothing else, and is no profile.
     """
 
     name: str
@@ -41,6 +42,8 @@ class Profile:
     think_unopened: bool | None = None
     tools: Literal["native", "prompt"] = "native"
     system_role: bool = True
+    takes: tuple[tuple[str, Any], ...] = ()
+    only_takes: bool = False
 
 
 PROFILES = (
@@ -227,9 +230,22 @@ def _find(name: str, host: str, providers: tuple[Profile, ...]) -> Found:
 
 def table(providers: Sequence[Profile]) -> tuple[list[Profile], list[Profile]]:
     """The user's own rows, and the built-in ones with those replaced that the user has overridden by name."""
-    given = {row.name: row for row in providers}
+    given = {row.name: row for row in providers if not row.only_takes}
     built_in = [given.pop(row.name, row) for row in PROFILES]
     return list(given.values()), built_in
+
+
+def taken(model: Any, host: str, providers: Sequence[Profile]) -> dict[str, tuple[Any, str]]:
+    """The facts that the user's tables hold for a model at a host, each with the name of its table; the last one counts."""
+    name = model[:MAX_MODEL].lower().rstrip("/") if isinstance(model, str) else ""
+    found: dict[str, tuple[Any, str]] = {}
+    for row in providers if any(row.takes for row in providers) else ():
+        fits_model = not row.models or any(
+            ("/" in glob) == slash and fnmatchcase(text, glob) for text, slash in _readings(name) for glob in row.models
+        )
+        if row.takes and fits_model and (not row.hosts or _fitting(host, row.hosts)):
+            found |= {fact: (given, row.name) for fact, given in row.takes}
+    return found
 
 
 def armed(names: Sequence[str] | None, profile: Profile, *, prompted: bool = False) -> list[Dialect]:

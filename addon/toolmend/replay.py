@@ -18,6 +18,7 @@ from .ids import new_call_id
 from .observing import Observed
 from .pipeline import Pipeline
 from .recordings.regular_file import read
+from .requests.quirks import SETTABLE, checked
 from .requests.translate import translate
 from .unreadable import unreadable
 from .value import value
@@ -213,5 +214,12 @@ def _asked(recording: Recording, source: str, target: str) -> dict[str, Any]:
             host=host,
             template=settings.get("template", ""),
             system_role=settings.get("system_role") != "no",
+            facts=_facts(settings.get("facts", "{}")),
         )
     return asked
+
+
+def _facts(text: str) -> dict[str, Any]:
+    """The user's facts of the upstream, as the recording has them."""
+    given = json.loads(text)
+    return {name: checked(name, value) for name, value in given.items() if name in SETTABLE}

@@ -9,6 +9,7 @@ the route's origin, and nowhere else. So what goes out has only the headers that
 route names.
 """
 
+import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import Any
@@ -76,7 +77,8 @@ class Routed:
     def settings(self) -> dict[str, str]:
         """What a replay needs to translate the request again."""
         given = {"upstream": self.host, "use_model": self.route.use_model}
-        return {name: value for name, value in given.items() if value} | told(self.translated)
+        facts = {"facts": json.dumps(self.translated.facts)} if self.translated.facts else {}
+        return {name: value for name, value in given.items() if value} | facts | told(self.translated)
 
     @property
     def secrets(self) -> tuple[tuple[str, str], ...]:

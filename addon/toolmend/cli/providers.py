@@ -11,7 +11,10 @@ from typing import Any
 import click
 
 from ..config.settings import Settings, SettingsError, load
-from ..providers import Found, Profile, armed, find, table
+from ..hosts import paths
+from ..providers import Found, Profile, armed, find, table, taken
+from ..requests.quirks import SETTABLE, Quirks, known
+from ..routes import APIS
 from . import visible
 from .hints import misset
 from .tables import print_rows
@@ -23,33 +26,63 @@ FORMAT = 1
 @click.command()
 @click.argument("model", default="")
 @click.option("--host", default="", metavar="HOST", help="Where it is served: openrouter.ai, localhost:11434.")
+@click.option("--api", default="", metavar="API", help=f"What it speaks: {', '.join(APIS)} (default: the host's first).")
 @click.option("--config", default="", metavar="FILE.toml", help="Settings of this file, instead of those that are found.")
 @click.option("--json", "as_json", is_flag=True, help="The same as JSON.")
-def providers(model: str, host: str, config: str, as_json: bool) -> None:
-    """Show which provider profile a model gets and which dialects are looked for; without a model, all profiles.
+def providers(model: str, host: str, api: str, config: str, as_json: bool) -> None:
+    """Show which provider profile a model gets, which dialects are looked for, and what requests to it may have.
+
+    Without a model and a host, all profiles. Each fact about requests has its source: a built-in line, the data set, a line kept
+    by hand, or a [[provider]] table of yours, where `takes = { … }` overrides it.
 
     \b
     Examples:
       toolmend providers qwen/qwen3-coder-480b
+      toolmend providers gpt-5.5 --host api.openai.com --api responses
       toolmend providers my-model --host llm.example.com --config toolmend.toml
     """
     try:
         settings = load({"config": config, "flows": "off"})
     except SettingsError as error:
         raise misset(error, config) from None
+    if api not in ("", *APIS):
+        raise click.UsageError(f"there is no API {api!r}, write one of: {', '.join(APIS)}")
     if model or host:
         found = find(model, host, settings.providers)
+        facts = _facts(api or _spoken(host), model, host, settings)
         if as_json:
-            click.echo(json.dumps(_answer(found, model, host, settings), indent=2))
+            said = {name: {"value": given, "from": source} for name, (given, source) in facts.items()}
+            click.echo(json.dumps({**_answer(found, model, host, settings), "facts": said}, indent=2))
         else:
             for key, line in _lines(found, settings):
                 click.echo(f"{key:<10} {visible(line)}")
+            if facts:
+                click.echo("requests")
+            for name, (given, source) in facts.items():
+                click.echo(f"  {name} = {visible(_spelled(given))}    ({visible(source)})")
         return
     rows = [row for part in table(settings.providers) for row in part]
     if as_json:
         click.echo(json.dumps({"format": FORMAT, "profiles": [asdict(row) for row in rows]}, indent=2))
     else:
         _print(rows)
+
+
+def _spoken(host: str) -> str:
+    """The API that a host speaks, the first of those that it does."""
+    return next((api for api, _ in paths(host) if api in APIS), "chat")
+
+
+def _facts(api: str, model: str, host: str, settings: Settings) -> dict[str, tuple[Any, str]]:
+    """What is known of requests to a model at a host, and where each fact is from; what is so everywhere is left out."""
+    found = {name: (given, layer.source) for layer in known(api, host, model) for name, given in layer.facts.items()}
+    found |= {name: (given, f"your table {row}") for name, (given, row) in taken(model, host, settings.providers).items()}
+    usual = Quirks()
+    return {name: found[name] for name in SETTABLE if name in found and found[name][0] != getattr(usual, name)}
+
+
+def _spelled(given: Any) -> str:
+    return " ".join(given) or "none" if isinstance(given, tuple) else json.dumps(given)
 
 
 def _answer(found: Found, model: str, host: str, settings: Settings) -> dict[str, Any]:

@@ -4,12 +4,14 @@ Rule of this file: it asks what the addon asks, and says it; nothing is decided 
 """
 
 import json
+from datetime import date
 from typing import Any
 
 import click
 
 from ..config.route_tables import read_url
 from ..config.settings import SettingsError, load
+from ..requests.model_facts import endings
 from ..routes import Api, Route, match
 from . import Exit, Problem, visible
 from .hints import misset
@@ -46,8 +48,9 @@ def routes(file: str, url: str, model: str, check: bool, as_json: bool) -> None:
     except SettingsError as error:
         raise misset(error, file) from None
     if check:
-        said = f"{file or 'all'} is right: {_count(len(rows))}"
-        click.echo(json.dumps({"format": FORMAT, "routes": len(rows)}) if as_json else said)
+        ends = list(endings(rows, date.today()))  # noqa: DTZ011  the day here
+        said = "\n".join([f"{file or 'all'} is right: {_count(len(rows))}", *map(visible, ends)])
+        click.echo(json.dumps({"format": FORMAT, "routes": len(rows), "ending": ends}) if as_json else said)
         return
     if url:
         _tell(_taken(rows, url, model), url, model, as_json)

@@ -10,6 +10,7 @@
     think_unopened = true                           # and the text begins inside it
     tools = "prompt"                                # it has no tool calls of its own: see requests/prompted.py
     system_role = false                             # nor a system message
+    takes = { max_tokens = 64000, refuses = ["seed"] }    # what requests may have: fields of requests/quirks.py
 
 Rule of this file: as everywhere in the settings, what is not understood is an error with its line.
 """
@@ -19,6 +20,7 @@ from typing import Any
 
 from ..dialects import DIALECTS
 from ..providers import BUILT_IN, Profile
+from ..requests.quirks import SETTABLE, checked
 from ..value import replace
 from .checks import SettingsError, host_globs, suggestion
 
@@ -32,6 +34,7 @@ _RIGHT = {
     "think_unopened": "true or false",
     "tools": '"native" or "prompt"',
     "system_role": "true or false",
+    "takes": "{ max_tokens = 64000 }",
 }
 _HEAD = re.compile(r"""\s*\[\[\s*["']?provider["']?\s*\]\]""")
 
@@ -59,7 +62,8 @@ def profiles(file: str, source: str, tables: Any) -> tuple[Profile, ...]:
             raise SettingsError(f"{file}:{head}: provider: it has no name, write name = {_RIGHT['name']}")
         if name in rows:
             raise SettingsError(f"{file}:{head}: provider: {name!r} is there already, write one table of that name")
-        rows[name] = replace(BUILT_IN.get(name, Profile(name)), **given)
+        alone = name not in BUILT_IN and given.keys() <= {"name", "models", "hosts", "takes"} and "takes" in given
+        rows[name] = replace(BUILT_IN.get(name, Profile(name)), **given, only_takes=alone)
         if name not in BUILT_IN and not (rows[name].models or rows[name].hosts):
             right = f"write models = {_RIGHT['models']} or hosts = {_RIGHT['hosts']}"
             raise SettingsError(f"{file}:{head}: provider: {name!r} is for no model and no host, {right}")
@@ -84,7 +88,20 @@ def _field(where: str, key: str, value: object) -> Any:
             return value
         case ("think_tags" | "think_unopened" | "system_role"), bool():
             return value
+        case "takes", dict():
+            return tuple((fact, _fact(where, fact, given)) for fact, given in value.items())
     if key not in _RIGHT:
         right = f"write some of: {', '.join(_RIGHT)}"
         raise SettingsError(f"{where} is no field of a provider{suggestion(key, _RIGHT)}, {right}")
     raise SettingsError(f"{where}: {value!r} is not understood, write {key} = {_RIGHT[key]}")
+
+
+def _fact(where: str, fact: str, given: object) -> Any:
+    """One of `takes`, as requests/quirks.py has it."""
+    if fact not in SETTABLE:
+        right = f"write some of: {', '.join(SETTABLE)}"
+        raise SettingsError(f"{where}: there is no fact {fact!r}{suggestion(fact, SETTABLE)}, {right}")
+    try:
+        return checked(fact, given)
+    except ValueError as right:
+        raise SettingsError(f"{where}: {given!r} is not understood, write {fact} = {right}") from None

@@ -23,7 +23,8 @@ class Translated:
 
     `names` maps the upstream's name of a tool to the client's, where they differ; `custom` holds the client's names of its
     freeform tools; `notes` what was left out, a sentence each; `stop` the stop sequences that the upstream does not take;
-    `template` the prompt that told the tools, if that was needed, to a model that has a `system_role` or none.
+    `template` the prompt that told the tools, if that was needed, to a model that has a `system_role` or none; `facts` what the
+    user's settings hold of the upstream.
     """
 
     request: dict[str, Any]
@@ -34,6 +35,7 @@ class Translated:
     stop: tuple[str, ...] = ()
     template: str = ""
     system_role: bool = True
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def prompted(self) -> bool:

@@ -10,7 +10,7 @@ generated line, the lines kept by hand. A later layer overrides an earlier one. 
 import json
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date, timedelta
 from fnmatch import fnmatchcase
 from functools import cache
@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ..hosts import provider
+from ..routes import Route
 from ..value import value
 
 HERE = Path(__file__).parent
@@ -96,6 +97,14 @@ def ending(host: str, model: str, today: date) -> str:
     """A sentence about a model whose provider ends it within SOON, or has ended it; empty for any other."""
     said = [layer.facts["ends"] for layer in layers("chat", host, model) if "ends" in layer.facts]
     return ending_text(model, said[-1] if said else "", today)
+
+
+def endings(routes: Iterable[Route], today: date) -> Iterator[str]:
+    """A sentence for each route whose model its provider ends soon, or has ended."""
+    for route in routes:
+        model = route.use_model or route.model
+        if model and not set(model) & set("*?[") and (said := ending(route.to.netloc, model, today)):
+            yield f"the route at {route.where}: {said}"
 
 
 def ending_text(model: str, ends: str, today: date) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..credentials import are_headers, secret_types
-from ..providers import Profile, profile_for
+from ..providers import Profile, profile_for, taken
 from . import Translated
 from .billing import unbilled
 from .prompted import template_for
@@ -37,12 +37,17 @@ def outgoing(
         providers: the user's profiles.
         trusted: the upstream is the origin that the client called, so credentials in the body are for it.
     """
-    profile = profile_for(model or request.get("model"), host, providers)
+    asked = model or request.get("model")
+    profile = profile_for(asked, host, providers)
+    facts = {name: given for name, (given, _) in taken(asked, host, providers).items()}
     passed = request if trusted else _without_credentials(request)
     if client == upstream == "messages":
         passed = unbilled(passed, host)
     template = template_for(profile, template)
-    return translate(passed, client, upstream, model=model, host=host, template=template, system_role=profile.system_role)
+    system_role = profile.system_role
+    return translate(
+        passed, client, upstream, model=model, host=host, template=template, system_role=system_role, facts=facts
+    )
 
 
 def _without_credentials(request: Mapping[str, Any]) -> dict[str, Any]:

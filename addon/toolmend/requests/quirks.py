@@ -7,15 +7,18 @@ documentation, and what their users report.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field
+from dataclasses import field, fields
 from fnmatch import fnmatchcase
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, get_args, get_origin
 
 from ..hosts import fits, split_port
 from ..value import replace, value
 from . import model_facts
 from .model_facts import MAX_MODEL, Layer
+
+RULE_NAMES = ("valid", "items", "refs", "root", "names", "const", "moonshot", "bare_required")
+"""Of schemas.RULES."""
 
 _FORMATS = "date-time time date duration email hostname ipv4 ipv6 uuid"
 
@@ -130,6 +133,34 @@ class Quirks:
 
 
 DEFAULT_MAX_TOKENS = 32_000
+
+NOT_SETTABLE = frozenset({"tool_name", "tool_id", "formats", "details", "web_search", "body"})
+"""Fields that belong to the form of an API, and are no facts that a user may know better."""
+
+SETTABLE = {one.name: one for one in fields(Quirks) if one.name not in NOT_SETTABLE}
+
+
+def checked(name: str, given: object) -> Any:
+    """A fact that a user's settings hold, as a field of Quirks has it. Raises ValueError, with what would be right."""
+    kind: Any = SETTABLE[name].type
+    words = get_args(kind)  # of a Literal, or int and None
+    if isinstance(SETTABLE[name].default, tuple):
+        known = RULE_NAMES if name == "schema_rules" else given
+        if isinstance(given, list) and all(isinstance(word, str) and word in known for word in given):  # type: ignore[operator]
+            return tuple(given)
+        raise ValueError(f"a list of texts{', some of: ' + ', '.join(RULE_NAMES) if name == 'schema_rules' else ''}")
+    number = isinstance(given, int | float) and not isinstance(given, bool) and given >= 0
+    right: dict[Any, tuple[bool, str]] = {
+        bool: (isinstance(given, bool), "true or false"),
+        float: (number, "a number"),
+        str: (isinstance(given, str), '"text"'),
+        Literal: (isinstance(given, str) and given in words, " or ".join(f'"{word}"' for word in words)),
+        int: (number and isinstance(given, int), "a whole number"),
+    }
+    fits_kind, text = right[kind if kind in right else Literal if get_origin(kind) is Literal else int]
+    if not fits_kind:
+        raise ValueError(text)
+    return given
 
 
 @value

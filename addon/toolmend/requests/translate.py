@@ -126,7 +126,7 @@ def _translate(
         offered = tools.OF[upstream](written)
     taken = frozenset(written.get("stop") or written.get("stop_sequences") or ())
     stop = tuple(sequence for sequence in conversation.stop if sequence and sequence not in taken)
-    return Translated(written, offered, names, custom, tuple(notes), stop, template, system_role)
+    return Translated(written, offered, names, custom, tuple(notes), stop, template, system_role, facts or {})
 
 
 def _offered(conversation: Conversation, quirks: Quirks, notes: list[str]) -> Conversation:
