@@ -167,7 +167,7 @@ FIELDS: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"user": "u1"}, {"user": "u1"}),
     ({"stream": True}, {"stream": True}),
     ({"text": {"format": {"type": "json_object"}}}, {"format": Format("json_object")}),
-    ({"text": {"format": {"type": "json_schema", "name": "n", "schema": SCHEMA, "description": "d", "strict": True}}}, {"format": Format("json_schema", SCHEMA, "n", strict=True, description="d")}),
+    ({"text": {"format": {"type": "json_schema", "name": "n", "schema": SCHEMA, "description": "d", "strict": False}}}, {"format": Format("json_schema", SCHEMA, "n", strict=False, description="d")}),
     ({"reasoning": {"effort": "high", "summary": "auto"}, "include": ["reasoning.encrypted_content"]}, {"reasoning": Reasoning(effort="high", summary="auto")}),
     ({"reasoning": {"effort": "none"}}, {"reasoning": Reasoning(enabled=False)}),
     (
@@ -436,7 +436,7 @@ def test_what_the_system_says_first_is_the_instructions() -> None:
         (Conversation(turns=(Turn("assistant", (Thinking("hm"), Text("a"))),)), {"input": [said("assistant", got("a"))]}, "Reasoning"),
         (Conversation(reasoning=Reasoning(effort="max")), {"reasoning": {"effort": "high"}, "include": ["reasoning.encrypted_content"]}, "high instead of max"),
         (Conversation(reasoning=Reasoning(enabled=True, budget=10_000)), {"reasoning": {"effort": "medium"}, "include": ["reasoning.encrypted_content"]}, ""),
-        (Conversation(reasoning=Reasoning(enabled=True)), {"include": ["reasoning.encrypted_content"]}, ""),
+        (Conversation(reasoning=Reasoning(enabled=True)), {"reasoning": {"effort": "medium"}, "include": ["reasoning.encrypted_content"]}, ""),
         (Conversation(reasoning=Reasoning(enabled=False)), {"reasoning": {"effort": "none"}}, ""),
         (Conversation(user="u" * 100), {"user": sha256(b"u" * 100).hexdigest(), "prompt_cache_key": sha256(b"u" * 100).hexdigest()[:32]}, ""),
         (Conversation(format=Format("json_schema", SCHEMA)), {"text": {"format": {"type": "json_schema", "name": "answer", "schema": SCHEMA, "strict": False}}}, ""),

@@ -20,6 +20,9 @@ type Entry = dict[str, Any]
 ERROR = "Error: "
 """In front of what a tool gave when it failed: Chat Completions has no other way to say so."""
 
+NOTHING = "(The tool gave nothing.)"
+"""Where an upstream refuses an empty content."""
+
 SHOWN = "Shown by the tools above:"
 
 _PLAIN = {"type", "text"}
@@ -58,6 +61,8 @@ class Content:
                 entries[0] = {**entries[0], "text": ERROR + entries[0]["text"]}
             else:
                 entries = [_text(ERROR + "the tool failed")]
+        if not entries and not self.quirks.blank:
+            entries = [_text(NOTHING)]
         if entries and result.cache and self.quirks.cache_control:
             entries[-1] = {**entries[-1], "cache_control": dict(result.cache)}
         return self._short(entries)

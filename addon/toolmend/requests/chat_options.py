@@ -149,6 +149,14 @@ def _reasoning(reasoning: Reasoning, quirks: Quirks, notes: list[str]) -> dict[s
     return {}
 
 
+def strict_of(form: Format, schema: dict[str, Any], notes: list[str]) -> bool:
+    """Whether the upstream is to hold the model to the schema of a format: OpenAI refuses it for a schema that is open."""
+    strict = is_strict(schema)
+    if form.strict and not strict:
+        tell(notes, "`strict` of the answer's format is false: its schema is open, or has keywords that are refused then")
+    return strict and form.strict is not False
+
+
 def _format(form: Format, quirks: Quirks, notes: list[str]) -> dict[str, Any]:
     if form.kind == "json_object":
         return {"type": "json_object"}
@@ -157,5 +165,5 @@ def _format(form: Format, quirks: Quirks, notes: list[str]) -> dict[str, Any]:
     if form.description:
         inner["description"] = form.description
     inner["schema"] = schema
-    inner["strict"] = is_strict(schema) if form.strict is None else form.strict
+    inner["strict"] = strict_of(form, schema, notes)
     return {"type": "json_schema", "json_schema": inner}

@@ -10,10 +10,11 @@ from typing import Any
 from .chat_asked import API
 from .chat_content import Content, replayed
 from .chat_options import options
-from .conversation import Conversation, Other, Part, Refusal, Thinking, Tool, ToolChoice, ToolResult, ToolUse, Turn
+from .conversation import Conversation, Other, Part, Refusal, Text, Thinking, Tool, ToolChoice, ToolResult, ToolUse, Turn
 from .fields import tell
 from .quirks import Quirks
 from .schemas import cleaned, fitted, is_strict
+from .turns import BETWEEN
 from .web_search import is_search
 
 _EMPTY = frozenset({"role", "content", "name"})
@@ -47,12 +48,13 @@ def _messages(conversation: Conversation, quirks: Quirks, notes: list[str]) -> l
     content = Content(quirks, notes)
     for turn in conversation.turns:
         if shown and turn.role != "user":
-            messages.append({"role": "user", "content": shown})
+            messages += _shown(shown, quirks)
             shown = []
         match turn.role:
             case "assistant":
                 said = _assistant(turn, content, demanded)
-                messages += [said] if said["content"] or said.keys() - _EMPTY else []
+                empty = not said["content"] and not quirks.blank and "tool_calls" not in said
+                messages += [said] if (said["content"] or said.keys() - _EMPTY) and not empty else []
             case "tool":
                 for part in turn.parts:
                     assert isinstance(part, ToolResult)
@@ -65,12 +67,18 @@ def _messages(conversation: Conversation, quirks: Quirks, notes: list[str]) -> l
                 name = _name(turn, quirks, notes)
                 messages += [{"role": _role(role, quirks), "content": told, **name}] if told else []
     if shown:
-        messages.append({"role": "user", "content": shown})
+        messages += _shown(shown, quirks)
     last = messages[-1] if messages else {}
     continued = last.get("role") == "assistant" and last["content"] and "tool_calls" not in last
     if continued and quirks.prefill in ("prefix", "partial"):
         last[quirks.prefill] = True
     return messages
+
+
+def _shown(shown: list[Any], quirks: Quirks) -> list[dict[str, Any]]:
+    """The user's message with what the tools before it cannot show."""
+    between = [] if quirks.user_after_tool else [{"role": "assistant", "content": BETWEEN}]
+    return [*between, {"role": "user", "content": shown}]
 
 
 def _name(turn: Turn, quirks: Quirks, notes: list[str]) -> dict[str, str]:
@@ -94,8 +102,10 @@ def _assistant(turn: Turn, content: Content, demanded: str) -> dict[str, Any]:
                 calls.append(_call(part))
             case Thinking():
                 thoughts.append(part)
-            case Refusal():
+            case Refusal() if content.quirks.refusals:
                 refusal += part.text
+            case Refusal():
+                visible.append(Text(part.text))
             case _:
                 visible.append(part)
     message: dict[str, Any] = {"role": "assistant", "content": content.of(visible) or None}

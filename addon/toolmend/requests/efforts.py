@@ -48,6 +48,8 @@ def effort_of(reasoning: Reasoning, quirks: Quirks, notes: list[str]) -> str:
             tell(notes, "Thinking is not disabled" + f", but {least}" * bool(least) + ": this upstream knows nothing less")
         return least
     word = reasoning.effort or ("" if reasoning.budget is None else of_budget(reasoning.budget))
+    if not word and reasoning.enabled and quirks.default_effort == "none":  # it would not think
+        return nearest("medium", quirks.efforts)
     effort = nearest(word, quirks.efforts)
     if word and not effort:
         tell(notes, f"The effort {word} is left out: this upstream does not know it")

@@ -18,17 +18,13 @@ from .messages_read import API
 from .quirks import Quirks
 from .schemas import closed, fitted, is_recursive
 from .settled import asks_to_think
-from .turns import CONTINUE, placed
+from .turns import BEGINNING, CONTINUE, placed
 
 LEAST_BUDGET = 1024
 """Tokens: Messages refuses less to think with, and wants `max_tokens` above it."""
 
 MAX_USER = 256
 """Characters of `metadata.user_id`."""
-
-BEGINNING = "(The beginning is left out.)"
-"""What the user says in front of an assistant that speaks first, as where a client cut the conversation: Messages refuses it
-(langchain4j#940, chatbot-ui#1656). It refuses a system alone, too (langchain#30764)."""
 
 LEAST_TOP_P = 0.95
 """While the model thinks."""

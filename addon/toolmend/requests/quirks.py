@@ -30,7 +30,8 @@ class Quirks:
     Conversation: `parts`: text may stand in several parts. `images`, `documents`: it takes them. `system_inside`: a system
     message need not be the first. `developer`: the role is known, or is the "only" one for what the system says. `names`: a
     message may have one. `blank`: text may be white space alone. `prefill`: the last message may be the assistant's, which
-    is continued; "prefix" and "partial" name the member that asks for it. `user_after_tool`: one may follow the other.
+    is continued; "prefix" and "partial" name the member that asks for it. `user_after_tool`: one may follow the other;
+    `needs_user`: one has to speak. `refusals` of the assistant have a field.
     `cache_control` is known; `breakpoints`: a prompt is cached only where that is asked for. `custom_tools`: freeform tools are
     known. `tool_name` is a regex; `tool_id` a row of tool_ids.STYLES; `max_tools`. `empty_content`: that of calls may be null.
 
@@ -68,6 +69,8 @@ class Quirks:
     blank: bool = True
     prefill: Literal["", "yes", "prefix", "partial"] = "yes"
     user_after_tool: bool = True
+    needs_user: bool = False
+    refusals: bool = False
     cache_control: bool = False
     breakpoints: bool = False
     custom_tools: bool = False
@@ -197,17 +200,18 @@ HOSTS = (
     # chat
     _row(hosts=_OPENAI, parts=True, system_inside=True, developer="taken", custom_tools=True, tool_name=_ANY_NAME, tool_id="40",
          max_tools=128, stops=4, replay="", details=False, thinking="", max_tokens_field="max_completion_tokens", json_word=True,
-         schema_rules=("valid", "items", "root"), options=_SHARED, service_tiers=_TIERS),
+         refusals=True, schema_rules=("valid", "items", "root"), options=_SHARED, service_tiers=_TIERS),
     _row(hosts=_AZURE, documents=False),
-    _row(hosts=_COPILOT, tool_id="40", refuses=("messages[].content[].image_url.detail",)),
-    _row(hosts="openrouter.ai", parts=True, system_inside=True, top_k=True, replay="details", thinking="reasoning",
-         efforts=("minimal", "low", "medium", "high", "xhigh"), web_search={"plugins": [{"id": "web"}]}),
+    _row(hosts=_COPILOT, tool_id="40"),
+    _row(hosts="openrouter.ai", parts=True, system_inside=True, refusals=True, top_k=True, replay="details",
+         thinking="reasoning", efforts=("minimal", "low", "medium", "high", "xhigh"), web_search={"plugins": [{"id": "web"}]}),
     _row(hosts="api.deepseek.com", images=False, documents=False, system_inside=True, stops=16, details=False, needs_replay=True,
          thinking="thinking", efforts=("low", "high", "max"), json_schema=False, json_word=True, parallel=False, user=False),
     _row(hosts=_MOONSHOT, documents=False, system_inside=True, details=False, thinking="thinking", efforts=(), user=False,
          prefill="partial", schema_rules=("valid", "root", "moonshot"), options=("prompt_cache_key",)),
     _row(hosts=_ZAI, documents=False, details=False, thinking="thinking", efforts=(), json_schema=False, parallel=False, stops=1,
-         max_temperature=1, min_top_p=0.01, forced_choice="never", blank=False, user=False),
+         max_temperature=1, min_top_p=0.01, forced_choice="never", blank=False, needs_user=True,
+         user=False),
     _row(hosts=_QWEN, parts=True, documents=False, cache_control=True, top_k=True, details=False, thinking="enable_thinking",
          max_temperature=1.99, json_word=True, web_search={"enable_search": True}),
     _row(hosts="api.minimax.io api.minimaxi.com", documents=False, min_temperature=0.01, max_temperature=1),
@@ -218,12 +222,12 @@ HOSTS = (
     _row(hosts="api.groq.com", documents=False, replay="", details=False, thinking="", stops=4, names=False, max_tools=128),
     _row(hosts="api.cerebras.ai", documents=False, replay="reasoning", details=False, thinking="", stops=4, include_usage=False,
          json_with_tools=False, names=False),
-    _row(hosts="api.fireworks.ai", documents=False, include_usage=False, json_with_tools=False,
+    _row(hosts="api.fireworks.ai", documents=False, details=False, include_usage=False, json_with_tools=False,
          schema_rules=("valid", "bare_required")),
-    _row(hosts="api.together.xyz api.together.ai", documents=False, thinking="reasoning_switch"),
-    _row(hosts="api.deepinfra.com", documents=False, forced_choice="never", named_choice=False),
-    _row(hosts="integrate.api.nvidia.com", documents=False, thinking="template", user=False, names=False),
-    _row(hosts="api.x.ai", documents=False, names=False),
+    _row(hosts="api.together.xyz api.together.ai", documents=False, details=False, thinking="reasoning_switch"),
+    _row(hosts="api.deepinfra.com", documents=False, details=False, forced_choice="never", named_choice=False),
+    _row(hosts="integrate.api.nvidia.com", documents=False, details=False, thinking="template", user=False, names=False),
+    _row(hosts="api.x.ai", documents=False, names=False, details=False),
     _row(hosts="*:11434 ollama.com", documents=False, top_k=True, replay="reasoning", details=False, parallel=False, thinking=""),
     _row(hosts=_LOCAL, documents=False, top_k=True),
     _row(hosts="*:1234 *:8080", named_choice=False),

@@ -12,7 +12,7 @@ from ..seals import Seal
 from ..value import replace
 from . import options
 from .chat_content import ERROR
-from .chat_options import FORMAT_NAME, sampling, user_of
+from .chat_options import FORMAT_NAME, sampling, strict_of, user_of
 from .conversation import (
     Conversation,
     Document,
@@ -34,7 +34,6 @@ from .messages_read import as_text
 from .quirks import Quirks
 from .responses_read import ENCRYPTED
 from .responses_tools import API, write_tools
-from .schemas import is_strict
 
 INSTRUCTIONS = "You are a helpful assistant."
 """Where an upstream demands some, and the client has none."""
@@ -54,11 +53,13 @@ def write(conversation: Conversation, quirks: Quirks, notes: list[str]) -> dict[
         request["instructions"] = instructions
     request["input"] = [item for turn in turns for item in _items(turn, notes)]
     request |= write_tools(conversation, quirks, notes)
-    request |= _limits(conversation, quirks, notes)
-    request |= _reasoning(conversation.reasoning, quirks, notes)
+    thinking = _reasoning(conversation.reasoning, quirks, notes)
+    effort = thinking.get("reasoning", {}).get("effort", quirks.default_effort)
+    request |= _limits(conversation, quirks, notes, effort)
+    request |= thinking
     shared = options.written(conversation, quirks, notes, derived=True)
     verbosity = {"verbosity": shared.pop("verbosity")} if "verbosity" in shared else {}
-    if text := {**({"format": _format(conversation.format)} if conversation.format else {}), **verbosity}:
+    if text := {**({"format": _format(conversation.format, notes)} if conversation.format else {}), **verbosity}:
         request["text"] = text
     request |= user_of(conversation, quirks, notes)
     request |= shared
@@ -215,17 +216,14 @@ def _output(result: ToolResult) -> str | list[dict[str, Any]]:
     return [content for part in parts for content in _part(part, "tool", [])]
 
 
-def _limits(conversation: Conversation, quirks: Quirks, notes: list[str]) -> dict[str, Any]:
+def _limits(conversation: Conversation, quirks: Quirks, notes: list[str], effort: str) -> dict[str, Any]:
     said: dict[str, Any] = {}
     if (most := conversation.max_tokens) is not None:
         taken = max(LEAST_TOKENS, min(most, quirks.max_tokens or most))
         if taken != most:
             tell(notes, f"`max_output_tokens` is {taken} instead of {most}: this upstream refuses more, and less than 16")
         said["max_output_tokens"] = taken
-    reasoning = conversation.reasoning
-    none = reasoning is not None and (reasoning.enabled is False or reasoning.effort == "none")
-    effort = "none" if none else reasoning.effort if reasoning else ""
-    said |= sampling(conversation, quirks, notes, effort=effort or quirks.default_effort)
+    said |= sampling(conversation, quirks, notes, effort=effort)
     if conversation.stop:
         tell(notes, "The stop sequences are looked for in the answer: Responses has none")
     return said
@@ -244,11 +242,11 @@ def _reasoning(reasoning: Reasoning | None, quirks: Quirks, notes: list[str]) ->
     return ({"reasoning": said} if said else {}) | ({} if effort == "none" else {"include": [ENCRYPTED]})
 
 
-def _format(form: Format) -> dict[str, Any]:
+def _format(form: Format, notes: list[str]) -> dict[str, Any]:
     if form.kind == "json_object":
         return {"type": "json_object"}
     schema = dict(form.schema)
     said: dict[str, Any] = {"type": "json_schema", "name": form.name or FORMAT_NAME, "schema": schema}
     if form.description:
         said["description"] = form.description
-    return {**said, "strict": is_strict(schema) if form.strict is None else form.strict}
+    return {**said, "strict": strict_of(form, schema, notes)}

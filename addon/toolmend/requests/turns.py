@@ -26,6 +26,10 @@ _REMINDER = "<system-reminder>\n{}\n</system-reminder>"
 CONTINUE = "(Go on exactly where your last message ends.)"
 """What the user says after an assistant's message that is to be continued, where an upstream wants the user to speak last."""
 
+BEGINNING = "(The beginning is left out.)"
+"""What the user says in front of an assistant that speaks first, as where a client cut the conversation: Messages refuses it
+(langchain4j#940, chatbot-ui#1656). It refuses a system alone, too (langchain#30764)."""
+
 EMPTY = "(The message is empty.)"
 
 BETWEEN = "OK."
@@ -43,6 +47,10 @@ def tidied(conversation: Conversation, quirks: Quirks, notes: list[str], *, syst
     if not system_inside:
         turns = tuple(_reminders(turns))
     turns = tuple(_merged(_adjacent(tuple(_merged(turns)), notes)))
+    if quirks.needs_user and turns and not any(turn.role == "user" for turn in turns):
+        tell(notes, "A message of the user is added: this upstream wants one")
+        count = len(list(takewhile(_OF_SYSTEM, turns)))
+        turns = (*turns[:count], Turn("user", (Text(BEGINNING),)), *turns[count:])
     if not quirks.user_after_tool:
         turns = tuple(_answered(turns))
     if turns and not quirks.prefill and turns[-1].role == "assistant":

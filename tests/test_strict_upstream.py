@@ -1,0 +1,120 @@
+"""Every translated request passes an upstream that refuses what the real ones refuse (support/strict_upstream.py)."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from examples import examples
+from support.agent_requests import AGENTS
+from support.strict_upstream import RULES, refusal
+from test_exact import REQUESTS
+from test_translate import messages_requests
+from toolmend.requests import RequestError, translate
+
+UPSTREAMS = [
+    ("messages", "api.anthropic.com", "claude-sonnet-4-20250514"),
+    ("messages", "api.anthropic.com", "claude-sonnet-4-5"),
+    ("messages", "api.anthropic.com", "claude-opus-4-5-20251101"),
+    ("messages", "api.anthropic.com", "claude-sonnet-4-6"),
+    ("messages", "api.anthropic.com", "claude-opus-4-8"),
+    ("messages", "api.anthropic.com", "claude-sonnet-5"),
+    ("messages", "api.anthropic.com", "claude-opus-5"),
+    ("messages", "api.anthropic.com", "claude-sonnet-5-5"),
+    ("messages", "api.anthropic.com", "claude-opus-5-5"),
+    ("messages", "api.anthropic.com", "claude-fable-5-1"),
+    ("messages", "bedrock-runtime.us-east-1.amazonaws.com", "us.anthropic.claude-opus-5-v1:0"),
+    ("messages", "us-east5-aiplatform.googleapis.com", "claude-opus-4-5@20251101"),
+    ("chat", "api.openai.com", "gpt-4o"),
+    ("chat", "api.openai.com", "o4-mini"),
+    ("chat", "api.openai.com", "gpt-5-mini"),
+    ("chat", "api.openai.com", "gpt-5.1"),
+    ("chat", "api.openai.com", "gpt-5.4"),
+    ("chat", "api.openai.com", "gpt-5.5"),
+    ("chat", "api.openai.com", "gpt-6-sol"),
+    ("responses", "api.openai.com", "gpt-4.1"),
+    ("responses", "api.openai.com", "gpt-5.1"),
+    ("responses", "api.openai.com", "gpt-5.5"),
+    ("responses", "api.openai.com", "gpt-6-astra"),
+    ("responses", "chatgpt.com", "gpt-5.5"),
+    ("chat", "api.deepseek.com", "deepseek-v4-pro"),
+    ("chat", "api.moonshot.ai", "kimi-k2.6"),
+    ("chat", "api.moonshot.ai", "kimi-k3"),
+    ("chat", "api.mistral.ai", "devstral-medium-latest"),
+    ("chat", "api.mistral.ai", "mistral-large-latest"),
+    ("chat", "api.x.ai", "grok-4"),
+    ("chat", "api.x.ai", "grok-4.5"),
+    ("responses", "api.x.ai", "grok-4.5"),
+    ("chat", "api.groq.com", "openai/gpt-oss-120b"),
+    ("chat", "api.groq.com", "llama-3.3-70b-versatile"),
+    ("chat", "api.cerebras.ai", "gpt-oss-120b"),
+    ("chat", "api.fireworks.ai", "accounts/fireworks/models/kimi-k2p5"),
+    ("chat", "dashscope.aliyuncs.com", "qwen3.5-plus"),
+    ("chat", "api.z.ai", "glm-4.7"),
+    ("chat", "api.z.ai", "glm-5.3"),
+    ("chat", "generativelanguage.googleapis.com", "gemini-3.1-pro-preview"),
+    ("chat", "api.deepinfra.com", "zai-org/GLM-4.6"),
+    ("chat", "localhost:1234", "qwen3-8b"),
+]
+
+
+def sent(client: str, request: dict[str, Any], upstream: tuple[str, str, str]) -> Any:
+    """What goes upstream; None where the client is told that it cannot."""
+    api, host, model = upstream
+    try:
+        return json.loads(json.dumps(translate(request, client, api, host=host, model=model).request))
+    except RequestError:
+        return None
+
+
+def tables() -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """The requests of the other tests' tables."""
+    for client, rows in REQUESTS.items():
+        for name, fields in rows():
+            yield name, client, {"model": "m", **({"max_tokens": 9} if client == "messages" else {}), **fields}
+
+
+@pytest.mark.parametrize("upstream", UPSTREAMS, ids=[" ".join(row) for row in UPSTREAMS])
+def test_no_request_is_refused(upstream: tuple[str, str, str], subtests: pytest.Subtests) -> None:
+    given = [(name, client, request) for name, (client, request) in AGENTS.items()]
+    for name, client, request in (*given, *tables()):
+        if client != upstream[0] and (written := sent(client, request, upstream)) is not None:
+            refused = refusal(*upstream, written)
+            if refused and written.get("messages") != []:  # a client that says nothing is told so
+                with subtests.test(name):
+                    pytest.fail(f"{refused.rule}: {json.dumps(refused.body)}\n{json.dumps(written)[:1500]}")
+
+
+@given(request=messages_requests(), upstream=st.sampled_from([row for row in UPSTREAMS if row[0] != "messages"]))
+@examples(1)
+def test_no_made_up_request_is_refused(request: dict[str, Any], upstream: tuple[str, str, str]) -> None:
+    written = sent("messages", request, upstream)
+    assert written is None or refusal(*upstream, written) is None
+
+
+@given(request=messages_requests(), upstream=st.sampled_from([row for row in UPSTREAMS if row[0] == "messages"]))
+@examples(1)
+def test_no_made_up_request_is_refused_by_claude(request: dict[str, Any], upstream: tuple[str, str, str]) -> None:
+    chat = translate(request, "messages", "chat", host="openrouter.ai", model="m").request
+    written = sent("chat", json.loads(json.dumps(chat)), upstream)
+    assert written is None or refusal(*upstream, written) is None
+
+
+def test_rules_can_refuse() -> None:
+    """What the agents send is refused where it goes on as it is, or is of another model."""
+    found = set()
+    for _, request in AGENTS.values():
+        for upstream in UPSTREAMS:
+            if isinstance(request.get("messages"), list) == (upstream[0] != "responses"):
+                found |= {rule.name for rule in RULES if rule.holds(*upstream) and _checked(rule.check, request)}
+    assert len(found) > 20
+
+
+def _checked(check: Any, request: dict[str, Any]) -> bool:
+    try:
+        return bool(check(request))
+    except (KeyError, TypeError, AttributeError):  # it is a request of another API
+        return False
