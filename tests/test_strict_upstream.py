@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from examples import examples
 from support.agent_requests import AGENTS
-from support.strict_upstream import RULES, refusal
+from support.strict_upstream import refusal, rules_of
 from test_exact import REQUESTS
 from test_translate import messages_requests
 from toolmend.requests import RequestError, translate
@@ -109,7 +109,7 @@ def test_rules_can_refuse() -> None:
     for _, request in AGENTS.values():
         for upstream in UPSTREAMS:
             if isinstance(request.get("messages"), list) == (upstream[0] != "responses"):
-                found |= {rule.name for rule in RULES if rule.holds(*upstream) and _checked(rule.check, request)}
+                found |= {rule.name for rule in rules_of(*upstream) if _checked(rule.check, request)}
     assert len(found) > 20
 
 

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -618,11 +619,16 @@ def _named(model: str) -> str:
     return re.sub(r"-20\d\d-\d\d-\d\d$", "", name)
 
 
+@cache
+def rules_of(api: str, host: str, model: str) -> tuple[Rule, ...]:
+    """The rules of one upstream."""
+    return tuple(rule for rule in RULES if rule.holds(api, host, _named(model)))
+
+
 def refusal(api: str, host: str, model: str, request: Request) -> Refused | None:
     """The first rule that refuses the request."""
-    name = _named(model)
-    for rule in RULES:
-        if rule.holds(api, host, name) and (message := rule.check(request)):
+    for rule in rules_of(api, host, model):
+        if message := rule.check(request):
             return Refused(rule.status, body(api, host, message, rule.param), rule.name)
     return None
 
