@@ -34,7 +34,7 @@ ROWS: list[tuple[Edit, dict[str, Any]]] = [
     (Edit("stream", "set", True), {**REQUEST, "stream": True}),
     (Edit("store", "set", True), {**REQUEST, "store": True}),
 ]
-KEPT = ["model", "messages", "tools", "messages[]", "tools[]", "seed", "messages[].seed", "messages.role", "store.x", "", "[]", "**.seed"]
+KEPT = ["messages[].content", "messages[].content[].text", "messages[].role", "**.text", "tools[].function", "tools[].function.name", "model", "messages", "tools", "messages[]", "tools[]", "seed", "messages[].seed", "messages.role", "store.x", "", "[]", "**.seed"]
 
 
 def test_edits(subtests: pytest.Subtests) -> None:

@@ -111,7 +111,7 @@ def test_the_script_writes_a_line_a_model(tmp_path: Path) -> None:
         f"model_facts.GENERATED = pathlib.Path({str(tmp_path / 'models.json')!r})\n"
         f"model_facts.GENERATED.write_text({GENERATED.read_text()!r})\n"
         f"sys.argv = ['renew-models', {str(wheel)!r}]\n"
-        f"runpy.run_path({str(ROOT / 'scripts/renew-models')!r}, run_name='__main__')\n"
+        f"runpy.run_path({str(ROOT / 'scripts/renew_models.py')!r}, run_name='__main__')\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

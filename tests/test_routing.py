@@ -231,6 +231,7 @@ def test_facts_of_the_user_count(routed: Routes, tmp_path: Path) -> None:
     proxy.ask(flow)
     body = json.loads(flow.request.content or b"")
     assert body["max_tokens"] == 50 and "stream_options" not in body
+    assert body["messages"] == ASK["messages"]  # no table takes the words
     routed_ = proxy.addon.calls[flow].routed
     assert json.loads(routed_.settings["facts"])["max_tokens"] == 50
 

@@ -4,7 +4,7 @@ Rule of this file: the turns are in order (turns.py), the names and ids legal. A
 their calls, what they cannot hold behind the last of them. What the upstream cannot be told is told in the notes.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from .chat_asked import API
@@ -12,10 +12,13 @@ from .chat_content import Content, replayed
 from .chat_options import options
 from .conversation import Conversation, Other, Part, Refusal, Text, Thinking, Tool, ToolChoice, ToolResult, ToolUse, Turn
 from .fields import tell
+from .options import left_out
 from .quirks import Quirks
 from .schemas import cleaned, fitted, is_strict
-from .turns import BETWEEN
 from .web_search import is_search
+
+BETWEEN = "OK."
+"""What the assistant says between a tool and the user, where an upstream wants it to: an empty message is refused."""
 
 _EMPTY = frozenset({"role", "content", "name"})
 """All that stands in a message of which everything was left out: some upstreams refuse one."""
@@ -31,7 +34,7 @@ def write(conversation: Conversation, quirks: Quirks, notes: list[str]) -> dict[
     if not quirks.cache_control and _breakpoints(conversation):
         tell(notes, "`cache_control` is left out: this upstream has no such field")
     for key in conversation.rest if conversation.api != API else ():
-        tell(notes, f"`{key}` is left out: Chat Completions has no such field")
+        tell(notes, left_out(key, "Chat Completions"))
     return request
 
 
@@ -48,7 +51,7 @@ def _messages(conversation: Conversation, quirks: Quirks, notes: list[str]) -> l
     content = Content(quirks, notes)
     for turn in conversation.turns:
         if shown and turn.role != "user":
-            messages += _shown(shown, quirks)
+            messages.append({"role": "user", "content": shown})
             shown = []
         match turn.role:
             case "assistant":
@@ -67,7 +70,9 @@ def _messages(conversation: Conversation, quirks: Quirks, notes: list[str]) -> l
                 name = _name(turn, quirks, notes)
                 messages += [{"role": _role(role, quirks), "content": told, **name}] if told else []
     if shown:
-        messages += _shown(shown, quirks)
+        messages.append({"role": "user", "content": shown})
+    if not quirks.user_after_tool:
+        messages = list(_answered(messages))
     last = messages[-1] if messages else {}
     continued = last.get("role") == "assistant" and last["content"] and "tool_calls" not in last
     if continued and quirks.prefill in ("prefix", "partial"):
@@ -75,10 +80,14 @@ def _messages(conversation: Conversation, quirks: Quirks, notes: list[str]) -> l
     return messages
 
 
-def _shown(shown: list[Any], quirks: Quirks) -> list[dict[str, Any]]:
-    """The user's message with what the tools before it cannot show."""
-    between = [] if quirks.user_after_tool else [{"role": "assistant", "content": BETWEEN}]
-    return [*between, {"role": "user", "content": shown}]
+def _answered(messages: Iterable[dict[str, Any]]) -> Iterable[dict[str, Any]]:
+    """The messages with a word of the assistant between a tool and the user."""
+    before = ""
+    for message in messages:
+        if before == "tool" and message["role"] == "user":
+            yield {"role": "assistant", "content": BETWEEN}
+        yield message
+        before = message["role"]
 
 
 def _name(turn: Turn, quirks: Quirks, notes: list[str]) -> dict[str, str]:

@@ -16,10 +16,14 @@ from typing import Any, Literal
 
 from ..value import value
 from .efforts import nearest
-from .fields import tell
+from .fields import tell, words
 
-KEPT = frozenset({"model", "messages", "input", "system", "instructions", "contents", "tools", "prompt"})
+KEPT = words("model messages input system instructions contents tools prompt")
 """Members of a request that no edit removes as a whole, nor an entry of theirs."""
+
+WORDS = words("role content text type id call_id tool_call_id tool_use_id tool_calls arguments input output")
+OF_TOOLS = words("name function parameters input_schema custom")
+"""Members inside those, which hold what is said, asked and offered."""
 
 ANYWHERE = "**"
 _MAX_DEPTH = 100
@@ -36,10 +40,13 @@ class Edit:
 
     @property
     def allowed(self) -> bool:
-        """Whether it leaves the conversation, the tools and the model in the request."""
+        """Whether it leaves the conversation, the tools and the model in the request: what was said, and by whom."""
         names = _names(self.path)
-        whole = len(names) == 1 or names[-1:] == ["[]"]
-        return bool(names) and (self.do in ("at_most", "at_least", "one_of") or not (whole and names[0] in KEPT))
+        if not names or self.do in ("at_most", "at_least", "one_of"):
+            return bool(names)
+        whole = len(names) == 1 or names[-1] == "[]"
+        told = names[-1] in WORDS or (names[0] == "tools" and names[-1] in OF_TOOLS)
+        return not (whole and names[0] in KEPT) and not (told and names[0] in (*KEPT, ANYWHERE))
 
 
 def edited(request: Mapping[str, Any], edits: Iterable[Edit], notes: list[str]) -> dict[str, Any]:

@@ -48,7 +48,8 @@ def effort_of(reasoning: Reasoning, quirks: Quirks, notes: list[str]) -> str:
             tell(notes, "Thinking is not disabled" + f", but {least}" * bool(least) + ": this upstream knows nothing less")
         return least
     word = reasoning.effort or ("" if reasoning.budget is None else of_budget(reasoning.budget))
-    if not word and reasoning.enabled and quirks.default_effort == "none":  # it would not think
+    rests = quirks.default_effort == "none" or (quirks.efforts[:1] == ("none",) and not (quirks.thinks or quirks.default_effort))
+    if not word and reasoning.enabled and rests:  # it would not think
         return nearest("medium", quirks.efforts)
     effort = nearest(word, quirks.efforts)
     if word and not effort:

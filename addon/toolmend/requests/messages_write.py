@@ -58,7 +58,7 @@ def write(conversation: Conversation, quirks: Quirks, notes: list[str]) -> dict[
         request["stream"] = True
     request |= options.tier_of_messages(conversation, quirks, notes)
     for key in conversation.rest if conversation.api != API else ():
-        tell(notes, f"`{key}` is left out: Messages has no such field")
+        tell(notes, options.left_out(key, "Messages"))
     return _enveloped(request, quirks)
 
 

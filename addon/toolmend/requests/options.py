@@ -73,6 +73,13 @@ def tier_of_messages(conversation: Conversation, quirks: Quirks, notes: list[str
     return {"service_tier": word} if isinstance(word, str) and word in quirks.service_tiers else {}
 
 
+def left_out(key: str, api: str) -> str:
+    """The note for a member that only the client's API has; `api` is the name of the upstream's."""
+    if key in ("logprobs", "top_logprobs"):
+        return f"`{key}` is left out: answers are translated without log probabilities"
+    return f"`{key}` is left out: {api} has no such field, or another meaning for it"
+
+
 def cache_key(user: str) -> str:
     """Of the session that a user's id names, as Claude Code's does, or else of the user: the same for all turns of it."""
     try:

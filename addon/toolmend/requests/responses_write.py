@@ -75,7 +75,7 @@ def write(conversation: Conversation, quirks: Quirks, notes: list[str]) -> dict[
     if conversation.cache or any(getattr(part, "cache", None) for turn in conversation.turns for part in turn.parts):
         tell(notes, "`cache_control` is left out: Responses caches by itself")
     for key in conversation.rest if conversation.api != API else ():
-        tell(notes, f"`{key}` is left out: Responses has no such field, or another meaning for it")
+        tell(notes, options.left_out(key, "Responses"))
     return request
 
 

@@ -80,9 +80,9 @@ def _inside(node: Mapping[str, Any], change: Callable[[Any], Any]) -> dict[str, 
     """The node with each schema right inside it changed."""
     made: dict[str, Any] = {}
     for key, value in node.items():
-        if key in _OF_ONE:
+        if key in _OF_ONE and not isinstance(value, list):
             made[key] = change(value)
-        elif key in _OF_MANY and isinstance(value, list):
+        elif key in (*_OF_ONE, *_OF_MANY) and isinstance(value, list):  # `items` was a list before 2020-12
             made[key] = [change(inner) for inner in value]
         elif key in _BY_NAME and isinstance(value, Mapping):
             made[key] = {name: change(inner) for name, inner in value.items()}
@@ -95,9 +95,9 @@ def _schemas(node: Any) -> Iterator[Any]:
     """The schemas right inside a node."""
     if isinstance(node, Mapping):
         for key, value in node.items():
-            if key in _OF_ONE:
+            if key in _OF_ONE and not isinstance(value, list):
                 yield value
-            elif key in _OF_MANY and isinstance(value, list):
+            elif key in (*_OF_ONE, *_OF_MANY) and isinstance(value, list):
                 yield from value
             elif key in _BY_NAME and isinstance(value, Mapping):
                 yield from value.values()
@@ -182,7 +182,9 @@ def _without_references(schema: Object) -> Object:
 
 
 def _flat_root(schema: Object) -> Object:
-    """The union at the root as one object, with its meaning in the description."""
+    """The union at the root as one object, with its meaning in the description; a reference at the root as what it stands for."""
+    if isinstance(schema.get("$ref"), str) and (target := _target(schema, schema["$ref"])) is not None and target is not schema:
+        schema = {**target, **{key: value for key, value in schema.items() if key != "$ref"}}
     if not any(key in schema for key in (*_UNIONS, "not", "enum", "if")) and schema.get("type", "object") == "object":
         return schema
     kept = {key: value for key, value in schema.items() if key not in (*_UNIONS, "not", "enum", "if", "then", "else", "type")}
@@ -271,8 +273,6 @@ def _valid(node: dict[str, Any]) -> Mapping[str, Any]:
         if key in ("anyOf", "oneOf", "allOf", "enum") and not (isinstance(value, list) and value):
             continue
         made[key] = value
-    if isinstance(made.get("properties"), Mapping):
-        _lift_required(made)
     if "required" in made:
         names = [name for name in made["required"] if isinstance(name, str)] if isinstance(made["required"], list) else []
         made["required"] = list(dict.fromkeys(names))
@@ -299,19 +299,20 @@ def _with_items(node: dict[str, Any]) -> Mapping[str, Any]:
     return {**node, "items": {}}
 
 
-def _lift_required(made: dict[str, Any]) -> None:
+def _lifted(node: dict[str, Any]) -> Mapping[str, Any]:
     """`required: true` of a property, as draft 3 had it, stands in the object's list."""
-    lifted = [name for name, inner in made["properties"].items() if isinstance(inner, Mapping) and inner.get("required") is True]
-    wrong = any(isinstance(inner, Mapping) and isinstance(inner.get("required"), bool) for inner in made["properties"].values())
-    if wrong:
-        made["properties"] = {
-            name: {key: value for key, value in inner.items() if not (key == "required" and isinstance(value, bool))}
-            if isinstance(inner, Mapping)
-            else inner
-            for name, inner in made["properties"].items()
-        }
-    if lifted and isinstance(made.get("required", []), list):
-        made["required"] = [*made.get("required", []), *lifted]
+    properties = node.get("properties")
+    if not isinstance(properties, Mapping):
+        return node
+    objects = {name: inner for name, inner in properties.items() if isinstance(inner, Mapping)}
+    wrong = {name: inner for name, inner in objects.items() if isinstance(inner.get("required"), bool)}
+    if not wrong:
+        return node
+    right = {name: {key: value for key, value in inner.items() if key != "required"} for name, inner in wrong.items()}
+    given = node.get("required")
+    lifted = [name for name, inner in wrong.items() if inner["required"]]
+    required = [*(given if isinstance(given, list) else []), *lifted]
+    return {**node, "properties": {**properties, **right}, **({"required": required} if required else {})}
 
 
 def _typed(made: dict[str, Any]) -> dict[str, Any]:
@@ -375,7 +376,7 @@ def _nameable(node: dict[str, Any]) -> Mapping[str, Any]:
 
 
 RULES: Mapping[str, Callable[[Any], Any]] = {
-    "valid": _everywhere(_valid),
+    "valid": lambda schema: _everywhere(_valid)(_everywhere(_lifted)(schema)),
     "items": _everywhere(_with_items),
     "refs": _without_references,
     "root": _flat_root,

@@ -32,10 +32,6 @@ BEGINNING = "(The beginning is left out.)"
 
 EMPTY = "(The message is empty.)"
 
-BETWEEN = "OK."
-"""What the assistant says between a tool and the user, where an upstream wants it to: an empty message is refused."""
-
-
 def tidied(conversation: Conversation, quirks: Quirks, notes: list[str], *, system_inside: bool) -> Conversation:
     """The conversation in order. Without `system_inside`, the system speaks once; what it says later on is the user's text."""
     turns = conversation.turns
@@ -51,8 +47,6 @@ def tidied(conversation: Conversation, quirks: Quirks, notes: list[str], *, syst
         tell(notes, "A message of the user is added: this upstream wants one")
         count = len(list(takewhile(_OF_SYSTEM, turns)))
         turns = (*turns[:count], Turn("user", (Text(BEGINNING),)), *turns[count:])
-    if not quirks.user_after_tool:
-        turns = tuple(_answered(turns))
     if turns and not quirks.prefill and turns[-1].role == "assistant":
         tell(notes, "A message of the user is added at the end: this model continues no message of its own")
         turns = (*turns, Turn("user", (Text(CONTINUE),)))
@@ -86,16 +80,6 @@ def _not_blank(parts: Sequence[Part]) -> Iterable[Part]:
         if isinstance(part, Text | Refusal) and not part.text.strip():
             continue
         yield replace(part, parts=tuple(_not_blank(part.parts))) if isinstance(part, ToolResult) else part
-
-
-def _answered(turns: Iterable[Turn]) -> Iterable[Turn]:
-    """The turns with a word of the assistant between a tool and the user."""
-    before = ""
-    for turn in turns:
-        if before == "tool" and turn.role == "user":
-            yield Turn("assistant", (Text(BETWEEN),))
-        yield turn
-        before = turn.role
 
 
 def _reminders(turns: Sequence[Turn]) -> Iterable[Turn]:
