@@ -2,12 +2,19 @@
 
 Nobody's own settings: the variables of whoever runs the tests, and their config.toml, change none. Nor does a shell that runs them
 in the background, where an interrupt is ignored, by all programs that are started as well.
+
+Every request that a test translates, for whatever it tests, passes the strict upstream of its host and model.
 """
 
+import importlib
+import json
 import os
 import signal
+from typing import Any
 
 from hypothesis import settings
+
+from support.strict_upstream import refusal
 
 OURS = ("TOOLMEND_PYTHON", "TOOLMEND_TORTURE", "TOOLMEND_EXACT")
 """Variables that say how to test."""
@@ -21,3 +28,19 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 settings.register_profile("default", deadline=None)
 settings.register_profile("deep", deadline=None, max_examples=10_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+translation: Any = importlib.import_module("toolmend.requests.translate")
+unchecked = translation._translate
+
+
+def checked(request: Any, client: str, upstream: str, model: str, host: str, *args: Any, **more: Any) -> Any:
+    """`_translate`, whose result no known upstream refuses. A client that says nothing at all is told so by its upstream."""
+    made = unchecked(request, client, upstream, model, host, *args, **more)
+    if client != upstream and host and made.request.get("messages") != []:
+        refused = refusal(upstream, host, str(made.request.get("model") or model), json.loads(json.dumps(made.request)))
+        assert refused is None, f"{host} refuses this ({refused.rule}): {refused.body}\n{json.dumps(made.request)[:2000]}"
+    return made
+
+
+translation._translate = checked

@@ -112,6 +112,14 @@ ROWS: list[tuple[str, str, str, str, str, dict[str, Any], dict[str, Any]]] = [
 ]  # fmt: skip
 
 
+def test_claude_is_claude_at_a_router() -> None:
+    tool = {"type": "function", "name": "go", "parameters": {"anyOf": [SCHEMA, {"type": "object", "properties": {"n": {"type": "number"}}}]}}
+    items = [said("user", "a"), {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "\n\n"}]}, said("user", "b")]
+    written = translate({"model": "m", "input": items, "tools": [tool]}, "responses", "chat", host="openrouter.ai", model="anthropic/claude-opus-5").request
+    assert [message["role"] for message in written["messages"]] == ["user"]
+    assert written["tools"][0]["function"]["parameters"].keys() == {"type", "properties", "description"}
+
+
 def given_by(client: str, fields: dict[str, Any]) -> dict[str, Any]:
     if client == "responses":
         return {"model": "m", "input": [{"type": "message", "role": "user", "content": "Hi"}], **fields}

@@ -61,7 +61,7 @@ class Content:
                 entries[0] = {**entries[0], "text": ERROR + entries[0]["text"]}
             else:
                 entries = [_text(ERROR + "the tool failed")]
-        if not entries and not self.quirks.blank:
+        if not entries and not self.quirks.empty_results:
             entries = [_text(NOTHING)]
         if entries and result.cache and self.quirks.cache_control:
             entries[-1] = {**entries[-1], "cache_control": dict(result.cache)}

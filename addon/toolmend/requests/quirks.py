@@ -33,7 +33,8 @@ class Quirks:
     is continued; "prefix" and "partial" name the member that asks for it. `user_after_tool`: one may follow the other;
     `needs_user`: one has to speak. `refusals` of the assistant have a field.
     `cache_control` is known; `breakpoints`: a prompt is cached only where that is asked for. `custom_tools`: freeform tools are
-    known. `tool_name` is a regex; `tool_id` a row of tool_ids.STYLES; `max_tools`. `empty_content`: that of calls may be null.
+    known. `tool_name` is a regex; `tool_id` a row of tool_ids.STYLES; `max_tools`. `empty_content`: that of calls may be null;
+    `empty_results`: that of results may be empty.
 
     Schemas: `formats` of strings that are known; `schema_rules` are rows of schemas.RULES; `strict` is known.
 
@@ -78,6 +79,7 @@ class Quirks:
     tool_id: str = "any"
     max_tools: int | None = None
     empty_content: bool = True
+    empty_results: bool = True
     formats: frozenset[str] = frozenset(_FORMATS.split())
     schema_rules: tuple[str, ...] = ()
     strict: bool = True
@@ -210,8 +212,8 @@ HOSTS = (
     _row(hosts=_MOONSHOT, documents=False, system_inside=True, details=False, thinking="thinking", efforts=(), user=False,
          prefill="partial", schema_rules=("valid", "root", "moonshot"), options=("prompt_cache_key",)),
     _row(hosts=_ZAI, documents=False, details=False, thinking="thinking", efforts=(), json_schema=False, parallel=False, stops=1,
-         max_temperature=1, min_top_p=0.01, forced_choice="never", blank=False, needs_user=True,
-         user=False),
+         max_temperature=1, min_top_p=0.01, forced_choice="never", blank=False, empty_results=False,
+         needs_user=True, user=False),
     _row(hosts=_QWEN, parts=True, documents=False, cache_control=True, top_k=True, details=False, thinking="enable_thinking",
          max_temperature=1.99, json_word=True, web_search={"enable_search": True}),
     _row(hosts="api.minimax.io api.minimaxi.com", documents=False, min_temperature=0.01, max_temperature=1),
@@ -250,7 +252,10 @@ HOSTS = (
 """What holds for a host, whatever the model."""
 
 MODELS = (
+    _row(hosts=f"{_MOONSHOT} {_ZAI} {_MISTRAL} api.deepseek.com api.fireworks.ai api.deepinfra.com integrate.api.nvidia.com",
+         max_tokens_field="max_tokens"),
     _row(models="*kimi*", tool_id="kimi"),
+    _row(models="*claude*", blank=False, schema_rules=("valid", "root", "names")),  # by whomever, Anthropic reads it in the end
     _row(api=_OPENAI_APIS, models="*qwen*", system_inside=False),  # its template refuses others (dynamo#10206, inspect_ai#3842)
     _row(models="*-search-preview*", web_search={"web_search_options": {}}),
     _row(models="gpt-5-search-api*", web_search={"web_search_options": {}}),
