@@ -13,6 +13,7 @@ import click
 from ..config.settings import Settings, SettingsError, load
 from ..hosts import paths
 from ..providers import Found, Profile, armed, find, table, taken
+from ..requests.model_facts import about
 from ..requests.quirks import SETTABLE, Quirks, known
 from ..routes import APIS
 from . import visible
@@ -57,7 +58,7 @@ def providers(model: str, host: str, api: str, config: str, as_json: bool) -> No
             for key, line in _lines(found, settings):
                 click.echo(f"{key:<10} {visible(line)}")
             if facts:
-                click.echo("requests")
+                click.echo(f"requests   the table of models is {about()['source']}, of {about()['date']}")
             for name, (given, source) in facts.items():
                 click.echo(f"  {name} = {visible(_spelled(given))}    ({visible(source)})")
         return
