@@ -189,10 +189,26 @@ def test_breakpoints_are_four_at_most() -> None:
 
 def test_breakpoints_of_ours_end_turns() -> None:
     turns = [said("system", "s"), said("user", "a"), said("assistant", "b"), said("user", "c"), said("assistant", "d"), said("user", "e")]
-    written = translate({"model": "m", "messages": turns, "tools": [C_TOOL, C_TOOL]}, "chat", "messages", host=CLAUDE).request
+    other = {"type": "function", "function": {"name": "b"}}
+    written = translate({"model": "m", "messages": turns, "tools": [C_TOOL, other]}, "chat", "messages", host=CLAUDE).request
     assert [isinstance(message["content"], list) for message in written["messages"]] == [False, False, True, False, True]
     assert ["cache_control" in tool for tool in written["tools"]] == [False, True]
     assert written["system"] == [{"type": "text", "text": "s", "cache_control": MARK}]
+
+
+def test_what_is_left_of_a_turn() -> None:
+    """Reasoning without what followed from it, a tool twice, an image of an unknown type, no limit."""
+    thought = {"type": "thinking", "thinking": "Hm", "signature": "c2ln"}
+    details = [{"type": "reasoning.text", "text": "Hm", "signature": "c2ln", "format": "anthropic-claude-v1"}]
+    turns = [*HI, {"role": "assistant", "content": " ", "reasoning_details": details}, said("user", "b")]
+    assert [message["role"] for message in chat(*turns)] == ["user"]
+    request = {"model": "m", "max_tokens": 9, "messages": [*HI, said("assistant", [thought, {"type": "text", "text": "a"}]), said("user", "b")]}
+    assert translate(request, "messages", "responses", host=OPENAI).request["input"][1]["role"] == "assistant"
+    written = translate({"model": "m", "messages": HI, "tools": [C_TOOL, C_TOOL], "max_tokens": -1}, "chat", "messages", host=CLAUDE)
+    assert len(written.request["tools"]) == 1 and written.request["max_tokens"] == 32000
+    assert any("offered once" in note for note in written.notes)
+    (block,) = chat(said("user", [{"type": "image_url", "image_url": {"url": "data:image/svg+xml;base64,AAAA"}}]))
+    assert block["content"] == "[An image of the type image/svg+xml is left out: Messages takes JPEG, PNG, GIF and WebP]"
 
 
 def test_tools_are_as_many_as_are_taken() -> None:

@@ -96,6 +96,8 @@ class Content:
     def _image(self, image: Image) -> list[Entry]:
         if not self.quirks.images:
             return self._unseen("An image", "this upstream sees none")
+        if not (image.file_id or image.data or image.url):
+            return self._unseen("An image", "it is empty")
         if image.file_id:
             return self._unseen("An image that is a file of the provider's", "another provider has no such file")
         url = f"data:{image.media_type};base64,{image.data}" if image.data else image.url

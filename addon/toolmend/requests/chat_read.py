@@ -57,7 +57,7 @@ def read(request: Object, notes: list[str]) -> Conversation:
         tools=(*tools_of(request, notes), *_search(request)),
         tool_choice=choice_of(request.get("tool_choice") or request.get("function_call")),
         parallel=flag(request, "parallel_tool_calls"),
-        max_tokens=whole(request, "max_tokens") if most is None else most,
+        max_tokens=None if (limit := whole(request, "max_tokens") if most is None else most) is None or limit < 0 else limit,
         stop=strings(request.get("stop"), "stop"),
         temperature=number(request, "temperature"),
         top_p=number(request, "top_p"),

@@ -39,6 +39,9 @@ _OTHER_NAMES = {"image/jpg": "image/jpeg"}
 """Of types of images, that OpenAI takes and Anthropic refuses."""
 
 
+_IMAGES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
+
+
 def short(blocks: list[dict[str, Any]]) -> str | list[dict[str, Any]]:
     """A text alone is a string."""
     return str(blocks[0]["text"]) if len(blocks) == 1 and blocks[0].keys() == {"type", "text"} else blocks
@@ -90,11 +93,17 @@ def _image(image: Image, notes: list[str]) -> list[dict[str, Any]]:
     if image.detail not in ("", "auto"):
         tell(notes, "`detail` of an image is left out: Messages has no such field")
     if image.data:
-        source = {"type": "base64", "media_type": _OTHER_NAMES.get(image.media_type, image.media_type), "data": image.data}
+        kind = _OTHER_NAMES.get(image.media_type, image.media_type)
+        if kind not in _IMAGES:
+            note = f"An image of the type {kind} is left out: Messages takes JPEG, PNG, GIF and WebP"
+            tell(notes, note)
+            return [{"type": "text", "text": f"[{note}]"}]
+        source = {"type": "base64", "media_type": kind, "data": image.data}
     elif image.url:
         source = {"type": "url", "url": image.url}
     else:
-        tell(notes, "An image that is a file of the provider's is left out: another provider has no such file")
+        why = "another provider has no such file" if image.file_id else "it is empty"
+        tell(notes, f"An image{" that is a file of the provider's" * bool(image.file_id)} is left out: {why}")
         return []
     return [{"type": "image", "source": source}]
 

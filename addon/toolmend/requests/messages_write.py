@@ -26,6 +26,8 @@ LEAST_BUDGET = 1024
 MAX_USER = 256
 """Characters of `metadata.user_id`."""
 
+THOUGHTS = ("thinking", "redacted_thinking")
+
 LEAST_TOP_P = 0.95
 """While the model thinks."""
 
@@ -87,6 +89,9 @@ def _messages(turns: tuple[Turn, ...], quirks: Quirks, notes: list[str]) -> list
             tell(notes, "`name` of a message is left out: Messages has no such field")
         role = {"tool": "user", "developer": "system"}.get(turn.role, turn.role)
         blocks = blocks_of(turn, quirks, notes)
+        while blocks and blocks[-1].get("type") in THOUGHTS and role == "assistant":
+            tell(notes, "Reasoning at the end of a turn is left out: Messages wants what follows from it")
+            blocks.pop()
         if messages and messages[-1]["role"] == role and role != "system":
             messages[-1]["content"] += blocks
         elif blocks:
@@ -94,7 +99,7 @@ def _messages(turns: tuple[Turn, ...], quirks: Quirks, notes: list[str]) -> list
     if messages and messages[0]["role"] == "assistant":
         tell(notes, "A message of the user is put in front of the assistant's: Messages begins with the user")
         messages.insert(0, {"role": "user", "content": [{"type": "text", "text": BEGINNING}]})
-    if messages and messages[-1]["role"] == "assistant" and (last := messages[-1]["content"])[-1]["type"] == "text":
+    if messages and messages[-1]["role"] == "assistant" and (last := messages[-1]["content"])[-1].get("type") == "text":
         last[-1] = {**last[-1], "text": last[-1]["text"].rstrip()}
     return [{**message, "content": short(message["content"])} for message in messages]
 
@@ -225,11 +230,11 @@ def _is_bare(messages: list[dict[str, Any]]) -> bool:
     """Whether results are the last that was said, and the turn with their calls begins with no thinking."""
     if len(messages) < 2 or not _has(messages[-1], "tool_result") or not _has(messages[-2], "tool_use"):
         return False
-    return messages[-2]["content"][0]["type"] not in ("thinking", "redacted_thinking")
+    return messages[-2]["content"][0].get("type") not in THOUGHTS
 
 
 def _has(message: dict[str, Any], kind: str) -> bool:
-    return isinstance(message["content"], list) and any(block["type"] == kind for block in message["content"])
+    return isinstance(message["content"], list) and any(block.get("type") == kind for block in message["content"])
 
 
 def _budget(max_tokens: int, reasoning: Reasoning) -> int:

@@ -219,8 +219,8 @@ HOSTS = (
     _row(hosts="api.minimax.io api.minimaxi.com", documents=False, min_temperature=0.01, max_temperature=1),
     # these refuse fields that they do not know
     _row(hosts=_MISTRAL, parts=True, tool_id="mistral", replay="", details=False, thinking="", user=False, include_usage=False,
-         names=False, prefill="prefix", user_after_tool=False, max_temperature=1.5, min_top_p=0.01, empty_content=False,
-         schema_rules=("valid", "refs"), options=("prompt_cache_key",)),
+         names=False, documents=False, prefill="prefix", user_after_tool=False, max_temperature=1.5, min_top_p=0.01,
+         empty_content=False, schema_rules=("valid", "refs"), options=("prompt_cache_key",)),
     _row(hosts="api.groq.com", documents=False, replay="", details=False, thinking="", stops=4, names=False, max_tools=128),
     _row(hosts="api.cerebras.ai", documents=False, replay="reasoning", details=False, thinking="", stops=4, include_usage=False,
          json_with_tools=False, names=False),

@@ -119,6 +119,9 @@ def _items(turn: Turn, notes: list[str]) -> list[dict[str, Any]]:
                 items[-1]["content"].append(said)
             else:
                 items.append({"type": "message", "role": turn.role, "content": [said]})
+    while items and items[-1]["type"] == "reasoning":
+        tell(notes, "Reasoning at the end of a turn is left out: Responses wants what follows from it")
+        items.pop()
     if not turn.parts and turn.role == "user":
         items.append({"type": "message", "role": "user", "content": []})
     return items

@@ -8,6 +8,7 @@
 """
 
 from collections.abc import Iterable
+from typing import Any
 
 from .. import json_text
 from ..value import replace
@@ -31,6 +32,7 @@ def settled(conversation: Conversation, quirks: Quirks, api: str, notes: list[st
 
 def _offered(conversation: Conversation, quirks: Quirks, notes: list[str]) -> Conversation:
     """The conversation with as many tools as the upstream takes: those that were called or are demanded, then the first."""
+    conversation = _unique(conversation, notes)
     most = quirks.max_tools
     if most is None or len(conversation.tools) <= most:
         return conversation
@@ -40,6 +42,19 @@ def _offered(conversation: Conversation, quirks: Quirks, notes: list[str]) -> Co
     kept = sorted(order[:most])
     tell(notes, f"Of {len(conversation.tools)} tools {most} are offered: this upstream takes no more")
     return replace(conversation, tools=tuple(conversation.tools[at] for at in kept))
+
+
+def _unique(conversation: Conversation, notes: list[str]) -> Conversation:
+    """The conversation with each tool once: upstreams refuse a name that is there twice."""
+    seen: set[str] = set()
+    tools: list[Any] = []
+    for tool in conversation.tools:
+        if isinstance(tool, Tool) and tool.name in seen:
+            tell(notes, f"The tool {tool.name} is offered once: it is in the request twice")
+            continue
+        seen |= {tool.name} if isinstance(tool, Tool) else set()
+        tools.append(tool)
+    return conversation if len(tools) == len(conversation.tools) else replace(conversation, tools=tuple(tools))
 
 
 def asks_to_think(reasoning: Reasoning | None) -> bool:
