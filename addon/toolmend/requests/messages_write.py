@@ -113,7 +113,7 @@ def _tools(conversation: Conversation, quirks: Quirks, notes: list[str]) -> dict
             case Other() if web_search.is_search(tool) and quirks.search_tool:
                 tools.append(web_search.for_messages(tool, quirks, notes))
             case Other():
-                tell(notes, f"A tool of the type {tool.value.get('type')} is left out: Messages has no such tool")
+                tell(notes, f"A tool of the type {tool.value.get('type')} is left out: this upstream does not run it")
             case Tool() if not allowed or tool.name in allowed:
                 tools.append(_tool(tool, quirks, notes))
     if not tools:

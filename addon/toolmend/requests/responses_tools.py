@@ -101,7 +101,7 @@ def write_tools(conversation: Conversation, quirks: Quirks, notes: list[str]) ->
         elif web_search.is_search(tool) and quirks.search_tool:
             tools.append(web_search.for_responses(tool, quirks, notes))
         else:
-            tell(notes, f"A tool of the type {tool.value.get('type')} is left out: Responses has no such tool")
+            tell(notes, f"A tool of the type {tool.value.get('type')} is left out: this upstream does not run it")
     if not tools:
         return {}
     said: dict[str, Any] = {"tools": tools}

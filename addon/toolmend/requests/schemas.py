@@ -10,6 +10,7 @@ Which rules apply is a fact of the upstream: Quirks.schema_rules.
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from .. import json_text
@@ -23,6 +24,9 @@ _UNIONS = ("oneOf", "anyOf", "allOf")
 
 MAX_DEPTH = 40
 """How deep references are followed and schemas are changed."""
+
+MAX_KEPT = 8 * 1024
+"""Characters of a schema whose changed form is kept for the next request."""
 
 MAX_NODES = 4000
 """Parts of a schema that references may grow it to."""
@@ -44,13 +48,26 @@ def cleaned(schema: Object | None, formats: frozenset[str], notes: list[str]) ->
 
 def fitted(schema: Object | None, quirks: Quirks, notes: list[str], what: str) -> dict[str, Any]:
     """The schema with the upstream's rules applied to it; `what` names it in the notes."""
-    given: Any = schema or {}
-    for name in quirks.schema_rules:
+    if not (schema and quirks.schema_rules):
+        return dict(schema or {})
+    text = json_text.dumps(schema)
+    made = _fitted if len(text) <= MAX_KEPT else _fitted.__wrapped__
+    changed, why = made(text, quirks.schema_rules)
+    for name in why:
+        tell(notes, f"The schema of {what} is changed: {WHY[name]}")
+    return dict(changed)
+
+
+@lru_cache(256)
+def _fitted(text: str, rules: tuple[str, ...]) -> tuple[Object, list[str]]:
+    """The schema in a text, and which rules changed its meaning. An agent sends the same tools with every request."""
+    given: Any = json_text.loads(text.encode(errors="surrogatepass"))
+    why: list[str] = []
+    for name in rules:
         changed = RULES[name](given)
-        if changed != given and name in WHY:
-            tell(notes, f"The schema of {what} is changed: {WHY[name]}")
+        why += [name] if name in WHY and changed != given else []
         given = changed
-    return dict(given)
+    return given, why
 
 
 def of_object(schema: Object) -> dict[str, Any]:
