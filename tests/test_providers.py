@@ -89,14 +89,19 @@ ARMED = {
 }
 
 UNOPENED = """deepseek-r1 deepseek/deepseek-r1-0528 deepseek-r1-distill-qwen-7b deepseek.r1-v1:0 qwq-32b minimax-m2
-    MiniMaxAI/MiniMax-M2.1 qwen3-235b-a22b-thinking-2507 qwen/qwen-plus-2025-07-28:thinking kimi-k2-thinking
-    k2-thinking-turbo"""
+    MiniMaxAI/MiniMax-M2.1 MiniMax-M1-80k qwen3-235b-a22b-thinking-2507 qwen/qwen-plus-2025-07-28:thinking kimi-k2-thinking
+    k2-thinking-turbo GLM-Z1-32B-0414 LGAI-EXAONE/EXAONE-Deep-7.8B ernie-4.5-21b-a3b-thinking LongCat-Flash-Thinking"""
+MAY_OPEN = """zai-org/GLM-4.5 glm-4.5-air z-ai/glm-4.6:exacto glm-4.7-flash glm-4p6 zai-glm-4.6 glm-5.1 nemotron-3-nano-30b-a3b
+    nvidia/NVIDIA-Nemotron-Nano-9B-v2 ByteDance-Seed/Seed-OSS-36B-Instruct stepfun-ai/step3 step-3.5-flash Qwen3.5-397B-A17B
+    qwen3.6-27b k2-horizon LLM360/K2-Think intern-s1 Olmo-3-7B-Think ai21labs/AI21-Jamba-Reasoning-3B"""
 OPENED = """deepseek-chat deepseek-v3.1 qwen3-8b qwen3-30b-nothinking qwen3-30b-no-thinking qwen3-30b-non-thinking
-    kimi-k2.5 kimi-latest minimax-m3 glm-4.7 ernie-4.5-21b-a3b-thinking nemotron-3 seed-oss magistral
+    kimi-k2.5 kimi-latest kimi-k2-instruct minimax-m3 glm-4-9b glm-4-32b-0414 glm-4-plus magistral step-2 qwen3-coder-480b
+    nvidia/llama-3.1-nemotron-70b-instruct nemotron-mini-4b-instruct olmo-3-7b-instruct chatglm3-6b exaone-4.0
     claude-3-7-sonnet-thinking my-thinking"""
 TAGS = """deepseek-r1 qwen3-8b qwq-32b kimi-k2-thinking minimax-m2 glm-4.6 seed-oss-36b magistral-small step-3.5-flash
-    nemotron-3-nano hunyuan-a13b ernie-4.5-21b-a3b-thinking"""
+    nemotron-3-nano hunyuan-a13b ernie-4.5-21b-a3b-thinking granite-4 command-a-03-2025"""
 
+OWN_R1 = Profile("deepseek", ("*deepseek*",), think_tags=True, think_unopened=True)
 OWN = Profile("my-vllm", ("my-*", "corp/*"), ("llm.example.com",), ("hermes",), "reasoning", think_tags=True)
 
 
@@ -192,10 +197,18 @@ def test_the_host_tells_the_reasoning_field(host: str, field: str) -> None:
     assert profile_for("my-model", host, [OWN]).reasoning_field == "reasoning"
 
 
-@pytest.mark.parametrize(("models", "unopened"), [(UNOPENED, True), (OPENED, False)])
+@pytest.mark.parametrize(("models", "unopened"), [(UNOPENED, True), (MAY_OPEN, True), (OPENED, False)])
 def test_whose_text_begins_inside_the_thought(models: str, unopened: bool) -> None:
     for model in split(models):
-        assert profile_for(model, "").think_unopened is unopened, model
+        profile = profile_for(model, "")
+        assert profile.think_unopened is unopened, model
+        assert profile.think_always is (models == UNOPENED), model
+
+
+@pytest.mark.parametrize("host", ["api.z.ai", "openrouter.ai:443", "dashscope-intl.aliyuncs.com", "ollama.com"])
+def test_a_host_that_parses_reasoning(host: str) -> None:
+    assert not profile_for("deepseek-r1", host).think_unopened
+    assert profile_for("deepseek-r1", host, [OWN_R1]).think_unopened, "the user's own word counts more"
 
 
 def test_who_thinks_in_tags() -> None:

@@ -28,7 +28,7 @@ AT_ONE_PLACE = (
     "apis.arguments._OPENING", "apis.call_identity._NO_END", "apis.headers._DURATION", "apis.shape._IN_FRONT", "course._LEAVES",
     "course._LEAVES_LEAKED", "credentials.CREDENTIAL", "credentials.HEADER", "credentials.QUERY", "dialects.tag.ATTRIBUTE",
     "dialects.kimi_k2._COUNTED", "dialects.kimi_k3._CALL", "dialects.kimi_k3._ARGUMENT", "providers._SPECIAL",
-    "providers._OPENED", "recordings.secret_scan.UNLIKE_TEXT", "sse._IDLE", "sse._BEGIN",
+    "providers._THINKS", "providers._MAY_THINK", "recordings.secret_scan.UNLIKE_TEXT", "sse._IDLE", "sse._BEGIN",
 )
 """Or in a name of some hundred characters at most."""
 OF_A_USER = ("cli.", "config.", "doctor.", "running.", "envoy.")

@@ -772,7 +772,7 @@ def is_plain(pattern: Pattern) -> bool:
 PATTERNS = {name: pattern for name, pattern in all_patterns().items() if is_plain(pattern)}
 
 
-OTHERWISE = {"reasoning/unknown-model": Heard("y", "x")}
+OTHERWISE = {"reasoning/unknown-model": Heard("y", "x"), "reasoning/near-miss-tags-in-a-list": Heard("Tags:\nare two.")}
 """What a client of another API hears otherwise: tags are reasoning, unless the model is known not to write them."""
 
 

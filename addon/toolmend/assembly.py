@@ -14,6 +14,7 @@ from .apis.codec import Codec, Counting, Decoder, Reply, Writer, counts, flows
 from .apis.responses_object import ECHOED
 from .config.settings import Settings
 from .dialects import REASONING_TAGS, Dialect
+from .dialects.reasoning_tags import Lone, ReasoningTags, reasoning_tags
 from .events import Frame
 from .hosts import provider
 from .keep_alive import KeepAlives
@@ -23,6 +24,8 @@ from .providers import STANDARD, Profile, armed, profile_for
 from .reader import Reader
 from .requests import Translated
 from .requests.estimate import tokens
+from .requests.thinking import is_off
+from .telling import Beginning
 from .tools import SEARCH, UNKNOWN, Tools, freeform, namespaces, searches
 from .transformers.duplicates import Duplicates
 from .transformers.finish import FinishReason
@@ -57,6 +60,7 @@ class Answer:
     target: str
     settings: Settings
     host: str
+    begins: str = ""
 
     @property
     def translates(self) -> bool:
@@ -84,7 +88,8 @@ class Answer:
 class Boxes:
     """`writer` None: the client speaks the upstream's API. `lanes`, `alive`, `policy` None: there are none of them.
 
-    `looks`: whether anything is looked for in the answer; if not, it passes as it is, but for its keep-alives.
+    `looks`: whether anything is looked for in the answer; if not, it passes as it is, but for its keep-alives. `thinks`: whether
+    the model is known to write its reasoning into the text.
     """
 
     looks: bool
@@ -94,6 +99,7 @@ class Boxes:
     markup: Markup
     policy: Policy | None
     transformers: Sequence[Transformer]
+    thinks: bool
     alive: KeepAlives | None
     lanes: Lanes | None
     counting: Sequence[Counting]
@@ -126,9 +132,15 @@ def assemble(
     codec = Leaving(api.codec, reply, off) if off else api.codec(reply)
     make_writer = APIS[answer.target].writer if answer.translates else None
     writer = make_writer(reply) if make_writer else None
-    unopened = bool(tags and profile.think_unopened)
+    begins = beginning(answer, profile, tags)
     words = vocabulary(dialects)
-    markup = Markup(lambda choice: Reader(words, offered, choice, new_id, fired, unopened=unopened))
+
+    def new_reader(choice: int, whole: bool) -> Reader:
+        # of a whole text, what earlier ones began with proves less than the text
+        known: Beginning = "likely" if whole and tags and profile.think_unopened else begins
+        return Reader(words, offered, choice, new_id, fired, known, whole=whole)
+
+    markup = Markup(new_reader)
     policy = policy_for(answer.settings, fired, choices=request.get("n"), let_go=let_go, now=now)
     transformers: list[Transformer] = [markup]
     if "duplicate_call" not in off:
@@ -153,13 +165,26 @@ def assemble(
         markup=markup,
         policy=policy,
         transformers=transformers,
+        thinks=any(tag.known for tag in tags),
         alive=KeepAlives(fired, comments=api.comments) if mends or writer else None,
         lanes=lanes,
         counting=[box for box in (codec, writer) if counts(box)],
     )
 
 
-def looked_for(answer: Answer, offered: Tools, profile: Profile) -> tuple[list[Dialect], list[Dialect]]:
+def beginning(answer: Answer, profile: Profile, tags: Sequence[ReasoningTags]) -> Beginning:
+    """How the text of an answer begins: as this model's text did before at this host, or else as its profile has it."""
+    if not any(tag.known for tag in tags):
+        return "content"
+    if answer.begins:
+        return "reasoning" if answer.begins == "reasoning" else "content"
+    asked = answer.translated.request if answer.translated else answer.request
+    if not profile.think_unopened or is_off(asked):
+        return "content"
+    return "likely" if profile.think_always else "doubt"
+
+
+def looked_for(answer: Answer, offered: Tools, profile: Profile) -> tuple[list[Dialect], list[ReasoningTags]]:
     """What is looked for in the text, and of that the tags of reasoning."""
     off = answer.settings.off.rules
     prompted = answer.translated is not None and answer.translated.prompted
@@ -167,9 +192,12 @@ def looked_for(answer: Answer, offered: Tools, profile: Profile) -> tuple[list[D
     dialects = [dialect for dialect in dialects if dialect.name not in off]
     # of a model that nothing is known of they are believed, too, where the client's API has another place for them
     thinks = profile.think_tags or (answer.translates and answer.source == "chat" and profile.name == STANDARD)
-    tags: list[Dialect] = [REASONING_TAGS] if dialects and thinks and REASONING_TAGS.name not in off else []
+    tags: list[ReasoningTags] = []
+    if dialects and REASONING_TAGS.name not in off and (thinks or profile.name == STANDARD):
+        lone: Lone = "line" if profile.name == STANDARD else "word"
+        tags.append(reasoning_tags(profile.name, known=thinks, lone="nowhere" if "reasoning_end" in off else lone))
     # without tools nothing is looked for (R18); tags are, where the stream is written anew in any case
-    return (dialects + tags if offered.offered else tags if answer.translates else []), tags
+    return ([*dialects, *tags] if offered.offered else [*tags] if answer.translates else []), tags
 
 
 def _naming(answer: Answer, *, written: bool) -> list[Naming]:

@@ -19,6 +19,7 @@ from mitmproxy import ctx, http
 
 from . import facts
 from .apis import APIS
+from .beginnings import Beginnings, pair_of
 from .calls import Call
 from .codings import Decoder
 from .config.settings import Settings, recorded
@@ -61,6 +62,7 @@ class Exchanges:
         self._spool: Spool | None = None
         self._observers = Observers(logger.warning)
         self._metering = Metering()
+        self._beginnings = Beginnings()
         self.under_way: WeakSet[Call] = WeakSet()
         self._addons: list[object] = []
         self._others: list[object] = []  # of those, the ones that are not mitmproxy's own
@@ -119,6 +121,7 @@ class Exchanges:
             if request is not None and mend and self._mended(call, given):
                 call.pipeline = ready or self._pipeline(call, request, given, let_go=let_go)
                 settings |= {"let_go": "yes"} if call.pipeline.lets_go else {}
+                settings |= {"text_begins": call.pipeline.begins} if call.pipeline.begins else {}
         with _apart(call, _SET_UP):
             if recorder := self.recorder or self._new_recorder():
                 self.recorder = recorder
@@ -143,6 +146,8 @@ class Exchanges:
 
     def _pipeline(self, call: Call, request: Mapping[str, Any], settings: Settings, *, let_go: bool = False) -> Pipeline:
         routed, observed = call.routed, settings.mode == "observe"
+        model = (routed.route.use_model if routed else "") or request.get("model") or ""
+        call.pair = pair_of(call.upstream, str(model)[:200], request)
         return (Observed if observed else Pipeline)(
             request,
             source=call.source,
@@ -151,12 +156,15 @@ class Exchanges:
             host=call.upstream,
             let_go=let_go and not observed,
             translated=routed.translated if routed else call.translated,
+            begins=self._beginnings.of(call.pair),
         )
 
     def end(self, call: Call, flow: http.HTTPFlow, state: str, message: str | None = None) -> None:
         """The end of a call, however it came: `state` as in a recording's meta.json, `message` mitmproxy's own."""
         pipeline, recording = call.pipeline, call.recording
         rules = list(pipeline.rules) if pipeline else []
+        if pipeline and call.pair and not pipeline.error:
+            self._beginnings.learn(call.pair, pipeline.began)
         if pipeline and pipeline.error:
             then = "what followed went out as it came" if call.api == call.source else "the client got an error"
             call.errors.append(f"mending stopped, and {then}: {pipeline.error}")

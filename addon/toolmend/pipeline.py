@@ -25,7 +25,8 @@ from .ledger import Ledger
 from .providers import profile_for
 from .requests import Translated, translate
 from .requests.prompted import template_for
-from .sse import MAX_EVENT, Decoder, ServerSentEvent, begins
+from .sse import MAX_EVENT, Decoder, ServerSentEvent
+from .sse import begins as is_stream
 
 if TYPE_CHECKING:
     from .lane import Lane
@@ -45,7 +46,8 @@ class Pipeline:
     hand: then any call is expected. `translated`: what was made of it for the upstream; if None, it is made here, which
     may raise requests.RequestError. `let_go`: the caller can end the response, and let the upstream go, when `done` is
     set. `now` tells seconds. `watch` is told each rule whenever it fires; `rules` holds each once. `glance` gives what goes
-    out for a chunk, where that is told at once: then it has been taken in; else it is to be fed.
+    out for a chunk, where that is told at once: then it has been taken in; else it is to be fed. `begins`: how the text of
+    earlier answers of this model at this host began, "content" or "reasoning"; empty where that is not known.
     """
 
     def __init__(
@@ -61,6 +63,7 @@ class Pipeline:
         now: Callable[[], float] = time.monotonic,
         translated: Translated | None = None,
         watch: Callable[[str], None] = lambda _: None,
+        begins: str = "",
     ) -> None:
         self.rules: list[str] = []
         self.ids: list[str] = []
@@ -75,13 +78,15 @@ class Pipeline:
             template = template_for(told)
             translated = translate(request, target, source, host=host, template=template, system_role=told.system_role)
         self.notes += translated.notes if translated else ()
-        answer = Answer(request or {}, translated, source, target, settings, host)
+        answer = Answer(request or {}, translated, source, target, settings, host, begins)
         boxes = assemble(answer, self._id, self._fired, self._note, let_go=let_go, now=now)
         self._decoder, self._codec, self._writer = boxes.decoder, boxes.codec, boxes.writer
         errors = None if "error_form" in settings.off.rules else self._fired
         self._chain = Chain(boxes.codec, boxes.transformers, self._note, errors)
         self._markup, self._policy = boxes.markup, boxes.policy
         self._alive, self._counting = boxes.alive, boxes.counting
+        self.begins = begins if boxes.thinks else ""
+        self._thinks = boxes.thinks
         self._lanes = boxes.lanes
         self._lane: Lane | None = None  # what may come next
         self._waiting = b""  # events that came, and may be of the lane
@@ -175,6 +180,11 @@ class Pipeline:
             return self._fail(error, out)
 
     @property
+    def began(self) -> str:
+        """How this text began, as `begins` of the next answer; empty where it does not show."""
+        return self._markup.shown if self._thinks else ""
+
+    @property
     def done(self) -> bool:
         """Whether the client has all: the end of the message is out, and what may still come is dropped."""
         return self._broken or (self._policy is not None and self._policy.done)
@@ -183,6 +193,7 @@ class Pipeline:
         """A whole response: JSON, or events that are called so. Returns the very same bytes where there is nothing to mend."""
         if self._raw:
             return body
+        self._markup.whole = True
         try:
             frame, events, touched = self._chain.whole(body)
             if self._writer:
@@ -190,7 +201,8 @@ class Pipeline:
             return self._codec.encode_message(Frame(frame.sse, events, touched)) if touched else body
         except Exception as error:
             no_json = isinstance(error, json_text.NotJSON)
-            if self._writer and no_json and begins(body):
+            self._markup.whole = not no_json
+            if self._writer and no_json and is_stream(body):
                 return self.folded(body)
             if not self._writer and no_json:
                 out = self.feed(body) + self.close()
@@ -202,12 +214,14 @@ class Pipeline:
         """A whole response, for a client of another API that waits for a stream; or events that are called so."""
         assert self._writer
         out: list[bytes] = []
+        self._markup.whole = True
         try:
             out.append(self._writer.write((*self._chain.whole(body)[1], MessageEnd())))
             out.append(self._writer.close())
             return b"".join(out)
         except Exception as error:
-            if isinstance(error, json_text.NotJSON) and begins(body):
+            self._markup.whole = False
+            if isinstance(error, json_text.NotJSON) and is_stream(body):
                 return self.feed(body) + self.close()
             return self._fail(error, out)
 
@@ -215,6 +229,7 @@ class Pipeline:
         """A stream that is over, for a client of another API that waits for a whole response."""
         assert self._writer
         events: list[Event] = []
+        self._markup.whole = True
         try:
             for sse in (*self._decoder.feed(body), *self._decoder.close()):
                 if is_idle(sse):

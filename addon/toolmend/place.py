@@ -98,6 +98,11 @@ class Place:
         return self._end in WORD
 
     @property
+    def glued(self) -> bool:
+        """Whether the next character stands right behind another one."""
+        return bool(self._end) and not self._end.isspace()
+
+    @property
     def in_code(self) -> bool:
         """Whether the next character is quoted code."""
         return self.in_fence or bool(self._span)

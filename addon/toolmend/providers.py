@@ -27,8 +27,9 @@ class Profile:
     `models`: globs on the lower-cased id; one with a slash is of `vendor/model`, one without of a part between slashes.
     `hosts`: globs, with a port or without. `dialects`: what the family writes; the ambiguous ones are looked for only
     with this profile. `reasoning_field`: where a delta carries reasoning; empty: as the host does. `think_tags`:
-    whether `<think>` in the text is reasoning. `think_unopened`: whether the text begins inside it; None: as the
-    template is known to do. `tools`: "prompt" where the model has none of its own, and is told of them in its prompt;
+    whether `<think>` in the text is reasoning. `think_unopened`: whether the text may begin inside it; None: as the
+    template is known to do, and the host to parse; `think_always`: if it may, it does.
+    `tools`: "prompt" where the model has none of its own, and is told of them in its prompt;
     `system_role`: whether it knows a system message, else that goes into the first of the user's. `takes`: the user's facts of
     requests/quirks.py, which hold where both model and host fit; `only_takes`: the table has nothing else, and is no profile.
     """
@@ -40,6 +41,7 @@ class Profile:
     reasoning_field: Literal["", "reasoning_content", "reasoning"] = ""
     think_tags: bool = False
     think_unopened: bool | None = None
+    think_always: bool = False
     tools: Literal["native", "prompt"] = "native"
     system_role: bool = True
     takes: tuple[tuple[str, Any], ...] = ()
@@ -124,7 +126,7 @@ PROFILES = (
         ("seed_oss", "qwen3_coder", "qwen3_named"),
         think_tags=True,
     ),
-    Profile("granite", ("ibm-granite/*", "*granite*"), dialects=("granite", "hermes")),
+    Profile("granite", ("ibm-granite/*", "*granite*"), dialects=("granite", "hermes"), think_tags=True),
     Profile("xlam", ("*xlam*",), dialects=("json_array", "json_object", "fence")),
     Profile(
         "mistral",
@@ -150,9 +152,13 @@ PROFILES = (
     Profile("jamba", ("ai21/*", "ai21labs/*", "*jamba*"), dialects=("jamba", "hermes"), think_tags=True),
     Profile("hunyuan", ("tencent/*", "*hunyuan*", "hy3*"), dialects=("hunyuan",), think_tags=True),
     Profile(
-        "cohere", ("cohere/*", "coherelabs/*", "*command-[ar]*"), ("api.cohere.com",), dialects=("cohere",)
+        "cohere",
+        ("cohere/*", "coherelabs/*", "*command-[ar]*"),
+        ("api.cohere.com",),
+        dialects=("cohere",),
+        think_tags=True,
     ),
-    Profile("apertus", ("swiss-ai/*", "*apertus*"), dialects=("apertus",)),
+    Profile("apertus", ("swiss-ai/*", "*apertus*"), dialects=("apertus",), think_tags=True),
     Profile("olmo", ("allenai/*", "*olmo*"), dialects=("olmo3",), think_tags=True),
     # its tokens are special ones: a detokenizer that skips those leaves the list bare
     Profile("lfm2", ("liquid/*", "liquidai/*", "*lfm2*"), dialects=("lfm2", "python_list"), think_tags=True),
@@ -161,7 +167,7 @@ PROFILES = (
     Profile("gigachat", ("ai-sage/*", "*gigachat*"), dialects=("gigachat",)),
     Profile("dots", ("rednote-hilab/*", "dots[.0-9]*"), dialects=("dots",)),
     Profile("longcat", ("meituan/*", "meituan-longcat/*", "*longcat*"), dialects=("longcat",), think_tags=True),
-    Profile("plamo", ("pfnet/*", "*plamo*"), dialects=("plamo3",)),
+    Profile("plamo", ("pfnet/*", "*plamo*"), dialects=("plamo3",), think_tags=True),
     Profile(  # last, for its name is in those of many others; `ollama` is none
         "llama",
         ("meta-llama/*", "llama*", "*[!o]llama*", "*toolace*"),
@@ -184,14 +190,29 @@ REASONING_HOSTS = (
 _SPECIAL = re.compile(r"[*?]|\[.[^\]]*\]")
 """What of a glob is no text."""
 
-_OPENED = re.compile(
-    r"deepseek.?r1|r1-1776|mai-ds-r1|-r1-.*qwen|qwq|minimax.?m2"
-    r"|^(?=.*(qwen|kimi|k2)).*(?<!no)(?<!no-)(?<!non)(?<!non-)thinking"
+PARSING_HOSTS = (
+    *("api.deepseek.com", "api.moonshot.ai", "api.moonshot.cn", "api.kimi.com", "api.z.ai", "open.bigmodel.cn"),
+    *("dashscope*.aliyuncs.com", "*.dashscope.aliyuncs.com", "portal.qwen.ai", "api.stepfun.com", "api.xiaomimimo.com"),
+    *("api.minimax.io", "api.minimaxi.com", "ark.*.volces.com", "ark.*.bytepluses.com"),
+    *("openrouter.ai", "api.groq.com", "ollama.com"),
 )
-"""Models that always think, and whose template opens the tag in the prompt, so that only `</think>` is in the text.
+"""Hosts that are known to parse the reasoning of the models they serve: no text of theirs begins inside a thought.
 
-A model that can be told not to think is none of them: its answer would be taken for a thought.
+MiniMax leaves it in the text, between both tags.
 """
+
+_THINKS = re.compile(
+    r"deepseek.?r1|r1-1776|mai-ds-r1|-r1-.*qwen|qwq|minimax.?m[12]|glm-?z1|exaone-?deep"
+    r"|^(?=.*(qwen|kimi|k2|ernie|longcat)).*(?<!no)(?<!no-)(?<!non)(?<!non-)thinking"
+)
+"""Models that always think, and whose template opens the tag in the prompt, so that only `</think>` is in the text."""
+
+_MAY_THINK = re.compile(
+    r"glm-?(4[.p]?[5-9]|4-[5-9]|[5-9])(?![0-9]*b)|nemotron(?!.*(instruct|mini))|seed-oss|step-?3|qwen-?3[.p][5-9]"
+    r"|k2-(horizon|think|v2)|intern-?s1|olmo-?3.*think|jamba.*reasoning"
+)
+"""Those that think unless they are told not to. XX Kimi K2.5, K3 and DeepSeek V4 are none, though their templates open it: nearly
+all hosts parse it, so the first answer of another host shows the thought as content."""
 
 
 class Found(NamedTuple):
@@ -217,13 +238,19 @@ def _find(name: str, host: str, providers: tuple[Profile, ...]) -> Found:
     own, built_in = table(providers)
     found = _first(own, name, host) or _first(built_in, name, host) or Found(built_in[-1], "", "")
     profile = found.profile
+    opened, always = profile.think_unopened, bool(_THINKS.search(name))
+    if opened is None:
+        opened = (always or bool(_MAY_THINK.search(name))) and not _fitting(host, PARSING_HOSTS)
+    elif opened:
+        always = True
+    opened = opened and profile.think_tags
     return found._replace(
         profile=replace(
             profile,
             reasoning_field=profile.reasoning_field
             or ("reasoning" if _fitting(host, REASONING_HOSTS) else "reasoning_content"),
-            think_unopened=profile.think_tags
-            and (bool(_OPENED.search(name)) if profile.think_unopened is None else profile.think_unopened),
+            think_unopened=opened,
+            think_always=opened and always,
         )
     )
 

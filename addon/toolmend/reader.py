@@ -18,7 +18,7 @@ from .dialects.dialect import Dialect
 from .openings import openers
 from .place import WORD
 from .scanner import Reading
-from .telling import Op, Telling
+from .telling import Beginning, Op, Telling
 from .tools import Tools
 from .vocabulary import Vocabulary
 
@@ -27,7 +27,10 @@ MAX_HELD = 1024 * 1024
 
 
 class Reader(Telling):
-    """The reader of one choice. A dialect reads through `scanner`, and tells what it found."""
+    """The reader of one choice. A dialect reads through `scanner`, and tells what it found.
+
+    `begins`: how the text begins, as far as that is known. `whole`: all of it comes at once.
+    """
 
     def __init__(
         self,
@@ -36,10 +39,11 @@ class Reader(Telling):
         choice: int,
         new_id: Callable[[], str],
         fired: Callable[[str], None],
+        begins: Beginning = "content",
         *,
-        unopened: bool = False,
+        whole: bool = False,
     ) -> None:
-        super().__init__(tools, choice, new_id, fired, unopened=unopened)
+        super().__init__(tools, choice, new_id, fired, begins, whole=whole)
         self._vocabulary = words
         self.followed = self.again = 0  # how far values were read that might be a call's, and how many within that
         self._in_call = self._idle = False
@@ -65,6 +69,8 @@ class Reader(Telling):
         """Whether no more of such text ends a doubt, or is more than may be held."""
         if self.doubtful and not (reasoning or self.thinking or self.head):
             return False
+        if (self.doubtful or self.head) and not self.committed:  # it ends within DOUBT characters
+            return False
         late = sum(told.size for told in (self.head, self.doubtful and self.doubtful.late) if told)
         return len(self.scanner.text) - self.scanner.start + late + ROOM <= MAX_HELD
 
@@ -84,7 +90,8 @@ class Reader(Telling):
         self.ops = []
         if self.doubtful and not reasoning and not self.thinking and not self.head and piece.strip():
             self._give_up_doubt()
-        if reasoning:
+        if reasoning and piece:
+            self.shown = "content"
             self.was_content()
         self.border = max(0, self.border - self.scanner.start)
         self.scanner.feed(piece)
@@ -107,12 +114,17 @@ class Reader(Telling):
         elif begins and self.committed:
             self._read_to_the_end()
             self._restart()
+        if begins:
+            self._called()
         return self.ops
 
-    def close(self) -> list[Op]:
-        """The text is over, for now: a choice that goes on behind its end starts afresh."""
+    def close(self, *, cut: bool = False) -> list[Op]:
+        """The text is over, for now: a choice that goes on behind its end starts afresh. `cut`: more would have come."""
         self.ops = []
         self._read_to_the_end()
+        self._show_end(cut=cut)
+        if cut and not self.head:
+            self.guess = None  # a thought that was cut off
         self.were_calls()
         self.was_content()
         self.open = (None, ())

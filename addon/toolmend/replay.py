@@ -187,7 +187,13 @@ def pipeline_of(
     except (AttributeError, LookupError, TypeError, ValueError) as error:  # of another version, or written by somebody else
         raise RecordingError(f"{recording.folder}: meta.json: {error}") from None
     return (Observed if given.mode == "observe" else Pipeline)(
-        settings=given, new_id=_ids(meta), let_go=settings.get("let_go") == "yes", now=clock, watch=watch, **asked
+        settings=given,
+        new_id=_ids(meta),
+        let_go=settings.get("let_go") == "yes",
+        now=clock,
+        watch=watch,
+        begins=str(settings.get("text_begins", "")),
+        **asked,
     )
 
 

@@ -28,6 +28,14 @@ RULES = {
         "Reasoning that stood in the text between tags went to where this provider has its reasoning.",
         "The client would have shown the thoughts as the answer, and sent them back as one.",
     ),
+    "reasoning_end": Rule(
+        "The end tag of a thought was left out of the text, where nothing had begun one.",
+        "The chat template opened the thought in the prompt, so only its end is in the text: clients would have shown the tag.",
+    ),
+    "reasoning_answer": Rule(
+        "Text that was sent as reasoning was sent as the answer, too.",
+        "It was taken for a thought that the prompt opened, or that a tag began, and no end tag came: it is the answer.",
+    ),
     "duplicate_call": Rule(
         "A tool call that came a second time was left out.",
         "It came as text and as a real call, or was repeated: the client would have run the tool twice.",

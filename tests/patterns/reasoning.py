@@ -15,6 +15,10 @@ R1 = request(*TOOLS, model="deepseek/deepseek-r1")
 QWEN3 = request(*TOOLS, model="qwen/qwen3-235b-a22b")
 CODER = request(*QWEN["tools"], model="qwen/qwen3-coder")
 QWQ = request(*QWEN["tools"], model="qwen/qwq-32b")
+ACME = request(*TOOLS, model="acme-1")
+COHERE = request(*TOOLS, model="cohere/command-a-reasoning")
+GEMMA = request(*TOOLS, model="google/gemma-4-27b-it")
+GRANITE = request(*TOOLS, model="ibm-granite/granite-3.3-8b")
 RULES = ("reasoning_tags",)
 
 
@@ -73,6 +77,44 @@ PATTERNS: dict[str, Pattern] = {
     "calls-that-did-not-begin-inside": replace(
         tags(QWQ, f"Hm. {H} more", "", "Hm.  more", 20, ("hermes", "finish_reason")), calls=BOTH, expected_finish="tool_calls"
     ),
+    "mm-think": tags(request(*TOOLS, model="minimax/minimax-m3"), "<mm:think>plan</mm:think>answer", "plan", "answer", 22),
+    "cohere": tags(COHERE, "<|START_THINKING|>plan<|END_THINKING|>\n<|START_RESPONSE|>a [1]<|END_RESPONSE|>", "plan", "a [1]", 23),
+    "cohere-response-alone": tags(COHERE, "<|START_RESPONSE|>a<|END_RESPONSE|>", "", "a", 24),
+    "granite": tags(GRANITE, "<think>plan</think><response>a</response>\n", "plan", "a", 25),
+    "granite-response-in-the-answer": tags(GRANITE, "<think>plan</think>a <response>b</response>", "plan", "a <response>b</response>", 26),
+    "granite-3.2": tags(GRANITE, "Here is my thought process: plan\nHere is my response: a", "plan\n", "a", 27),
+    "granite-prose": Pattern(
+        GRANITE, pieces("Here is my response: a. Here is my thought process: b.", 28),
+        content="Here is my response: a. Here is my thought process: b.", expected_finish="stop",
+    ),
+    "hunyuan": tags(request(*TOOLS, model="tencent/hunyuan-a13b"), "<think>\nplan\n</think>\n<answer>\na\n</answer>", "plan\n", "a\n", 29),
+    "answer-tags-of-a-prompt": tags(QWEN3, "<think>plan</think>\n<answer>a</answer>", "plan", "<answer>a</answer>", 30),
+    "tokens-of-an-unknown-model": tags(ACME, "<|START_THINKING|>plan<|END_THINKING|>a", "plan", "a", 31),
+    "doubled": tags(QWEN3, "<think>\n<think>plan</think>\n</think>\n\na", "plan", "a", 32),
+    "end-in-an-open-fence": tags(QWEN3, "<think>```\nx = 1\n</think>\n\na", "```\nx = 1\n", "a", 33),
+    "tags-in-a-fence-of-the-thought": tags(
+        QWEN3, "<think>So:\n```\n<think>\nx\n</think>\n```\nFine.</think>a", "So:\n```\n<think>\nx\n</think>\n```\nFine.", "a", 34
+    ),
+    "lone-end": tags(QWEN3, "I add.\n</think>\n\nIt is 2.", "", "I add.\nIt is 2.", 35, ("reasoning_end",)),
+    "lone-end-behind-a-word": tags(QWEN3, "I add.</think>\n\nIt is 2.", "", "I add.\n\nIt is 2.", 36, ("reasoning_end",)),
+    "lone-end-of-an-unknown-model": tags(ACME, "I add.\n</think>\n\nIt is 2.", "", "I add.\nIt is 2.", 37, ("reasoning_end",)),
+    "gemma-lone-end": tags(GEMMA, "plan<channel|>\na", "", "plan\na", 38, ("reasoning_end",)),
+    "gemma-empty": tags(GEMMA, "<|channel>thought\n<channel|>a", "", "a", 39),
+    "gemma-late": tags(GEMMA, "a. <|channel>thought\nplan<channel|> b", "plan", "a. b", 40),
+    "gemma-channel-without-a-name": tags(GEMMA, "<|channel>plan<channel|>a", "plan", "a", 41),
+    **{
+        f"near-miss-{name}": Pattern(request(*TOOLS, model=model), pieces(text, 42), content=text, expected_finish="stop")
+        for name, (model, text) in {
+            "an-end-in-prose": ("qwen/qwen3-8b", "The thought ends at </think> and the answer follows."),
+            "both-tags-in-prose": ("qwen/qwen3-8b", "Write (<think>, then </think>)\nThe closer is </think>\nas said."),
+            "tags-in-code": ("qwen/qwen3-8b", "`</think>`\n```\n</think>\n```\nis it."),
+            "tags-in-a-list": ("acme-1", "Tags:\n<think>\n</think>\nare two."),
+            "an-end-behind-a-word": ("acme-1", "so</think>\nis left."),
+            "gemma-tokens-in-prose": ("google/gemma-4", "The <channel|> token ends `<|channel>thought`."),
+            "tokens-in-code": ("cohere/command-a", "`<|START_THINKING|>` and\n```\n<|START_RESPONSE|>x<|END_RESPONSE|>\n```\n"),
+            "reasoning-tags-in-an-answer": ("qwen/qwen3-8b", "It is:\n<reasoning>x</reasoning>\n<thought>y</thought>"),
+        }.items()
+    },
     "gemma-thought": tags(
         request(*TOOLS, model="google/gemma-4-27b-it"), "<|channel>thought\nI add.\n<channel|>It is 2.", "I add.\n", "It is 2.", 21
     ),

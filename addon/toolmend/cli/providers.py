@@ -116,7 +116,7 @@ def _lines(found: Found, settings: Settings) -> list[tuple[str, str]]:
         looked += " that cannot be mistaken, as for every model"
     tags = "is reasoning" if profile.think_tags else "is left in the text"
     if profile.think_unopened:
-        tags += ", and the text begins inside it"
+        tags += f", and the text {'begins' if profile.think_always else 'may begin'} inside it"
     why = f"the {found.part} matches {found.glob}" if found.part else "neither model nor host is known"
     return [
         ("profile", f"{profile.name}: {why}"),

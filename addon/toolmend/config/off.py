@@ -22,6 +22,7 @@ from .checks import SettingsError, host_globs, suggestion, words
 _REASONS = {
     **dict.fromkeys(("hold_limit", "policy_limit"), "it is the bound of what is held, which nothing can do without"),
     **dict.fromkeys(("policy_first", "policy_collect", "policy_drain"), "it is what toolmend_policy asks for, set that to mixed"),
+    "reasoning_answer": "it is the answer itself, turn off reasoning_tags, which takes text for reasoning",
     **dict.fromkeys(("stop_sequence", "usage_estimated"), "it is a part of a translation, which a route asks for"),
 }
 """Rules that cannot be off."""

@@ -37,12 +37,15 @@ from .phi import PHI
 from .plamo3 import PLAMO3
 from .python_list import LFM2, LLAMA_PYTHON, OLMO3, PYTHON_LIST
 from .qwen3_coder import QWEN3_CODER, QWEN3_NAMED
-from .reasoning_tags import REASONING_TAGS
+from .reasoning_tags import reasoning_tags
 from .seed_oss import SEED_OSS
 from .step3 import STEP3
 from .tool_code import TOOL_CODE
 
 __all__ = ["DIALECTS", "OPEN_JSON", "REASONING_TAGS", "Dialect"]
+
+REASONING_TAGS = reasoning_tags()
+"""No way to call, but named and read like one."""
 
 OPEN_JSON: Sequence[Dialect] = (JSON_ARRAY, JSON_OBJECT, FENCE)
 """What a model writes that was asked in its prompt to write JSON."""

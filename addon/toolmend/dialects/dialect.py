@@ -11,6 +11,9 @@ from ..value import value
 if TYPE_CHECKING:
     from ..reader import Reader
 
+DOUBT = 400
+"""Characters of text that are held while two readings are possible: a few lines, which take a model some seconds."""
+
 type Where = Literal["any", "word", "line", "message"]
 type InReasoning = Literal["call", "doubtful", "never"]
 

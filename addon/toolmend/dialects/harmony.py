@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from ..scanner import Reading, Scanner
 from ..value import mutable
-from .dialect import Door
+from .dialect import DOUBT, Door
 from .json_body import read_arguments
 from .names import bare_name
 
@@ -99,7 +99,7 @@ class Stripped(Door):
         silent = reader.in_reasoning
         assistant = yield from scanner.literal(("assistant",))
         channel = yield from scanner.literal(_CHANNELS)
-        behind = scanner.pos - scanner.start
+        behind, guess = scanner.pos - scanner.start, False
         yield from scanner.blanks()
         directed = yield from scanner.ahead(("to=",))
         if directed and (assistant or not silent):
@@ -110,19 +110,29 @@ class Stripped(Door):
         if channel is None:
             return False
         if not assistant:
-            if not at_start or channel == "final" or directed or not (yield from self._goes_on(scanner)):
+            if not at_start or channel == "final" or directed:
+                return False
+            goes_on = yield from self._goes_on(scanner, None if reader.whole else DOUBT)
+            guess = goes_on is None and channel == "analysis"
+            if not (goes_on or guess):
                 return False
             scanner.pos = scanner.start + behind
         elif not at_start and reader.channels is not self:
             return False
-        reader.channel(self, "reasoning" if channel == "analysis" or directed else "content")
+        reader.channel(self, "reasoning" if channel == "analysis" or directed else "content", guess=guess)
         return True
 
-    def _goes_on(self, scanner: Scanner) -> Reading[bool]:
-        """Whether the word that was read is a channel: its message is glued to it, and another message follows."""
+    def _goes_on(self, scanner: Scanner, most: int | None) -> Reading[bool | None]:
+        """Whether the word that was read is a channel: its message is glued to it, and another message follows.
+
+        None if that does not show in `most` characters.
+        """
+        begin = scanner.pos - scanner.start
         if not _GLUED.match((yield from scanner.peek())):
             return False
         while not _NEXT.search(scanner.text, scanner.pos):
+            if most and len(scanner.text) - scanner.start - begin > most:
+                return None
             if scanner.ended:
                 return False
             scanner.pos = max(scanner.pos, len(scanner.text) - MAX_NEXT)

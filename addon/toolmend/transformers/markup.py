@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import field
 
+from ..apis.chat_calls import BROKEN_OFF
 from ..course import ANYTHING, Course
 from ..events import (
     Event,
@@ -116,13 +117,15 @@ class _Choice:
     pieces: deque[_Piece] = field(default_factory=deque)
     last: _Piece | None = None  # the piece of the last decided character, while its frame is here
     ended: bool = False  # there was a reason for it
+    cut: bool = False  # and it was that more would have come
     native: dict[int, int] = field(default_factory=dict)  # indices of the upstream's own calls → the client's
 
 
 class Markup:
-    """`new_reader` makes the reader of a choice."""
+    """`new_reader` makes the reader of a choice. `whole`: the answer comes as one frame, which has all of its text."""
 
-    def __init__(self, new_reader: Callable[[int], Reader]) -> None:
+    def __init__(self, new_reader: Callable[[int, bool], Reader]) -> None:
+        self.whole = False
         self._new_reader = new_reader
         self._choices: dict[int, _Choice] = {}
         self._held: deque[_Held] = deque()
@@ -159,7 +162,7 @@ class Markup:
         return bool(self._held)
 
     def close(self) -> Sequence[Frame]:
-        self._finish()
+        self._finish(cut=not self.whole)
         return self._release()
 
     @property
@@ -167,10 +170,15 @@ class Markup:
         """Whether text is held because it looks like a call: more than the beginning of an opener."""
         return any(choice.reader.in_call for choice in self._choices.values())
 
-    def _finish(self) -> None:
-        """The text of all choices is over."""
+    @property
+    def shown(self) -> str:
+        """How the text of the first choice began, "content" or "reasoning"; empty where it does not show."""
+        return self._choices[0].reader.shown if 0 in self._choices else ""
+
+    def _finish(self, *, cut: bool) -> None:
+        """The text of all choices is over. `cut`: those that had no reason for it were cut off."""
         for choice in self._choices.values():
-            self._apply(choice, choice.reader.close())
+            self._apply(choice, choice.reader.close(cut=choice.cut if choice.ended else cut))
 
     def _event(self, event: Event, held: _Held) -> None:
         match event:
@@ -182,12 +190,13 @@ class Markup:
                 self._apply(choice, choice.reader.feed(event.text, isinstance(event, ReasoningDelta)))
             case Finish():
                 choice = self._choice(event.choice)
+                choice.cut = event.finish_reason in BROKEN_OFF
                 if not (choice.ended or held.says(event.choice)):  # else it may be one of many: some put a reason on each chunk
-                    self._apply(choice, choice.reader.close())
+                    self._apply(choice, choice.reader.close(cut=choice.cut))
                 choice.ended = True
                 held.items.append(event)
             case MessageEnd() | StreamError():
-                self._finish()
+                self._finish(cut=isinstance(event, StreamError))
                 held.items.append(event)
             case ToolCallStart() | ToolCallDelta() | ToolCallEnd():
                 begins = isinstance(event, ToolCallStart)
@@ -274,5 +283,5 @@ class Markup:
 
     def _choice(self, index: int) -> _Choice:
         if index not in self._choices:
-            self._choices[index] = _Choice(self._new_reader(index))
+            self._choices[index] = _Choice(self._new_reader(index, self.whole))
         return self._choices[index]
