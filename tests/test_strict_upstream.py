@@ -12,6 +12,7 @@ from examples import examples
 from support.agent_requests import AGENTS
 from support.strict_upstream import refusal, rules_of
 from test_exact import REQUESTS
+from test_requests_chat import unmarked
 from test_translate import messages_requests
 from toolmend.requests import RequestError, translate
 
@@ -101,6 +102,15 @@ def test_no_made_up_request_is_refused_by_claude(request: dict[str, Any], upstre
     chat = translate(request, "messages", "chat", host="openrouter.ai", model="m").request
     written = sent("chat", json.loads(json.dumps(chat)), upstream)
     assert written is None or refusal(*upstream, written) is None
+
+
+@pytest.mark.parametrize("model", ["claude-opus-4-8", "claude-opus-5-5", "claude-sonnet-5-5", "claude-fable-5-1"])
+@pytest.mark.parametrize("agent", ["Codex", "opencode"])
+def test_a_later_request_begins_as_the_earlier_one(agent: str, model: str) -> None:
+    """Thinking blocks are bound to all in front of them: what is written for an earlier turn must not change; breakpoints may."""
+    first, later = (unmarked(sent(*AGENTS[name], ("messages", "api.anthropic.com", model))) for name in (agent, f"{agent}, later"))
+    assert (first["system"], first["tools"]) == (later["system"], later["tools"])
+    assert later["messages"][: len(first["messages"])] == first["messages"]
 
 
 def test_rules_can_refuse() -> None:
