@@ -20,7 +20,9 @@ from toolmend.vocabulary import vocabulary
 class Told:
     """What a reader told, put together."""
 
-    def __init__(self, pieces: list[str], tools: Tools = UNKNOWN, dialects: tuple[str, ...] = ("kimi_k2",)) -> None:
+    def __init__(
+        self, pieces: list[str], tools: Tools = UNKNOWN, dialects: tuple[str, ...] = ("kimi_k2",), *, broken: bool = True
+    ) -> None:
         self.text = "".join(pieces)
         self.rules: list[str] = []
         numbers = iter(range(10_000))
@@ -30,7 +32,7 @@ class Told:
         self.ended: list[int] = []
         for piece in pieces:
             self.take(self.reader.feed(piece))
-        self.take(self.reader.close())
+        self.take(self.reader.close(cut=broken))
 
     def take(self, ops: list[Any]) -> None:
         for op in ops:

@@ -121,7 +121,7 @@ class Reader(Telling):
     def close(self, *, cut: bool = False) -> list[Op]:
         """The text is over, for now: a choice that goes on behind its end starts afresh. `cut`: more would have come."""
         self.ops = []
-        self._read_to_the_end()
+        self._read_to_the_end(broken=cut)
         self._show_end(cut=cut)
         if cut and not self.head:
             self.guess = None  # a thought that was cut off
@@ -145,10 +145,10 @@ class Reader(Telling):
             self._all_is_text()
         return self.ops
 
-    def _read_to_the_end(self) -> None:
-        self.scanner.ended = True
+    def _read_to_the_end(self, *, broken: bool = True) -> None:
+        self.scanner.ended, self.scanner.broken = True, broken
         self._advance()
-        self.scanner.ended = False
+        self.scanner.ended, self.scanner.broken = False, True
 
     def _advance(self) -> None:
         next(self._reading, None)

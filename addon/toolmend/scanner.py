@@ -24,16 +24,18 @@ _BLANKS = re.compile(r"[ \t\r\n]*")
 class Scanner:
     """`text[start:]` is undecided, `pos` is how far it has been read, `ended` says that no more will come.
 
+    `broken`: the text ends in the middle, as far as is known; only where it has `ended` does this mean anything.
     `course`: set by a reader while it waits for more of what it tells as it comes.
     """
 
-    __slots__ = ("_forgotten", "course", "ended", "pos", "start", "text")
+    __slots__ = ("_forgotten", "broken", "course", "ended", "pos", "start", "text")
 
     def __init__(self) -> None:
         self.text = ""
         self.start = 0
         self.pos = 0
         self.ended = False
+        self.broken = True
         self.course: Course | None = None
         self._forgotten = 0  # characters
 

@@ -18,9 +18,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ..scanner import Reading
-from .parameters import MAX_HEADER, Tags, Values, read_parameters
+from .parameters import Values, read_parameters
 from .tag import Tag
 from .tags import TagDialect
+from .value_text import MAX_HEADER, Tags
 
 if TYPE_CHECKING:
     from ..reader import Reader

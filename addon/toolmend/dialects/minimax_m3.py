@@ -18,9 +18,10 @@ from .. import json_text
 from ..scanner import Reading
 from ..value import mutable, replace
 from ..values import is_string, items_of, properties_of, to_json, types_of
-from .parameters import Tags, Values, read_parameters
+from .parameters import Values, read_parameters
 from .tag import ATTRIBUTE, NAME, Tag
 from .tags import TagDialect
+from .value_text import Tags
 
 if TYPE_CHECKING:
     from ..reader import Reader
@@ -44,7 +45,7 @@ class Elements(Values):
     def read(self, name: str, string: str | None) -> Reading[bool]:
         schema = self._properties.get(name)
         self._tag = replace(self._tag, end=(f"{_P}</{name}>",))
-        self._find_marks()
+        self._value_begins(name)
         self._element = name
         self._whole = schema is None or bool(types_of(schema, self._schema) & _NESTS)
         if schema is not None and is_string(schema, self._schema):

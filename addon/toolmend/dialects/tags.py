@@ -15,8 +15,9 @@ from .dialect import InReasoning, Where
 from .envelope import Form, read_envelopes
 from .json_body import read_arguments, surplus
 from .names import bare_name
-from .parameters import Tags, read_parameters
+from .parameters import read_parameters
 from .tag import NO_TAG, Tag
+from .value_text import Tags
 
 if TYPE_CHECKING:
     from ..reader import Reader

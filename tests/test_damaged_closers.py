@@ -1,0 +1,174 @@
+"""Element dialects × damaged closing tags × positions × what follows: no markup gets into an argument, however the text is cut.
+
+The cells are made from data: how a dialect writes a call (`SHAPES`), what becomes of a closing tag (`DAMAGES`), and what stands
+after the value (`TAILS`). Near misses are the same tags in the middle of a line of code, with the right end after them.
+"""
+
+import json
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from test_reader import Told
+from toolmend.tools import Tools
+
+TOOLS = Tools(
+    {
+        "pick": {"properties": {"command": {"type": "string"}, "content": {"type": "string"}, "limit": {"type": "integer"}}},
+        "bash": {"properties": {"command": {"type": "string"}}},
+    }
+)
+P = "]<]minimax[>["
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How a dialect writes a call. `open`: the tags in front of a value; `{}` is the name of the tool or the parameter."""
+
+    dialect: str
+    wrapper: tuple[str, str]
+    call: tuple[str, str]
+    open: str
+    close: str
+
+    def parameter(self, name: str, value: object, close: str | None = None) -> str:
+        end = self.close.format(name)
+        return f"{self.open.format(name)}{value}{end if close is None else close}\n"
+
+    def begin(self, tool: str) -> str:
+        return f"{self.wrapper[0]}{self.call[0].format(tool)}"
+
+    @property
+    def end(self) -> str:
+        return f"{self.call[1]}{self.wrapper[1]}"
+
+
+def dsml(slash: str, name: str) -> str:
+    return f"<{slash}｜DSML｜{name}>"
+
+
+SHAPES = (
+    Shape("qwen3_coder", ("<tool_call>\n", "</tool_call>"), ("<function={}>\n", "</function>\n"), "<parameter={}>\n", "\n</parameter>"),
+    Shape("qwen3_coder", ("", ""), ("<function={}>\n", "</function>"), "<parameter={}>\n", "\n</parameter>"),
+    Shape("qwen3_named", ("<tool_call>\n", "</tool_call>"), ('<function name="{}">\n', "</function>\n"), '<parameter name="{}">\n', "\n</parameter>"),
+    Shape("seed_oss", ("<seed:tool_call>\n", "</seed:tool_call>"), ("<function={}>\n", "</function>\n"), "<parameter={}>", "</parameter>"),
+    Shape("minimax_m2", ("<minimax:tool_call>\n", "</minimax:tool_call>"), ('<invoke name="{}">\n', "</invoke>\n"), '<parameter name="{}">', "</parameter>"),
+    Shape("anthropic", ("<function_calls>\n", "</function_calls>"), ('<invoke name="{}">\n', "</invoke>\n"), '<parameter name="{}">', "</parameter>"),
+    Shape("claude", ("", ""), ('<invoke name="{}">\n', "</invoke>"), '<parameter name="{}">', "</parameter>"),
+    Shape(
+        "dsml", ("<｜DSML｜tool_calls>\n", "</｜DSML｜tool_calls>"), ('<｜DSML｜invoke name="{}">\n', "</｜DSML｜invoke>\n"), '<｜DSML｜parameter name="{}">',
+        "</｜DSML｜parameter>",
+    ),
+    Shape("glm", ("<tool_call>", "</tool_call>"), ("{}\n", ""), "<arg_key>{}</arg_key>\n<arg_value>", "</arg_value>"),
+    Shape("step3", ("<｜tool_calls_begin｜><｜tool_call_begin｜>function<｜tool_sep｜>", "<｜tool_call_end｜><｜tool_calls_end｜>"),
+          ('<steptml:invoke name="{}">', "</steptml:invoke>"), '<steptml:parameter name="{}">', "</steptml:parameter>"),
+    Shape("minicpm", ("", ""), ('<function name="{}">', "</function>"), '<param name="{}">', "</param>"),
+    Shape("hunyuan", ("<tool_calls><tool_call>", "</tool_call></tool_calls>"), ("{}<tool_sep>", ""), "<arg_key>{}</arg_key><arg_value>", "</arg_value>"),
+    Shape("k2_horizon", ("<ifm|tool_calls><ifm|tool_call>", "</ifm|tool_call></ifm|tool_calls>"), ("{}", ""), "<ifm|arg_key>{}</ifm|arg_key><ifm|arg_value>", "</ifm|arg_value>"),
+    Shape("dots", ("<dots_function_call>", "</dots_function_call>"), ('<invoke name="{}">', "</invoke>"), '<parameter name="{}">', "</parameter>"),
+    Shape("muse", ("<atem:function_calls>", "</atem:function_calls>"), ('<atem:invoke name="{}">', "</atem:invoke>"), '<atem:parameter name="{}">', "</atem:parameter>"),
+    Shape("kimi_k3", ("<|open|>tools<|sep|>", "<|close|>tools<|sep|>"), ('<|open|>call tool="{}" index="1"<|sep|>', "<|close|>call<|sep|>"),
+          '<|open|>argument key="{}"<|sep|>', "<|close|>argument<|sep|>"),
+    Shape("minimax_m3", (f"{P}<tool_call>\n", f"{P}</tool_call>"), (f'{P}<invoke name="{{}}">', f"{P}</invoke>\n"), f"{P}<{{}}>", f"{P}</{{}}>"),
+)  # fmt: skip
+
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+def _letter(close: str, do: Callable[[str, int], str]) -> str:
+    """A closing tag with something done to a letter of its name, the third last one."""
+    at = [n for n, letter in enumerate(close.removesuffix("<|sep|>")) if letter in LETTERS][-3]
+    return do(close, at)
+
+
+DAMAGES: dict[str, Callable[[str, str], str | None]] = {
+    # from an exact closing tag and the name of the parameter; None: it has none
+    "a letter is missing": lambda close, _: _letter(close, lambda c, at: c[:at] + c[at + 1 :]),
+    "a letter is doubled": lambda close, _: _letter(close, lambda c, at: c[:at] + c[at] + c[at:]),
+    "letters are swapped": lambda close, _: _letter(close, lambda c, at: c[:at] + c[at + 1] + c[at] + c[at + 2 :]),
+    "a letter is another": lambda close, _: _letter(close, lambda c, at: c[:at] + "x" + c[at + 1 :]),
+    "its end is missing": lambda close, _: close.removesuffix("<|sep|>").removesuffix(">"),
+    "half of it is missing": lambda close, _: close[: close.rindex("/" if "/" in close else "|>") + 4],
+    "a digit is fused": lambda close, _: close[:-1] + "1>" if close[-3:] != "|>" and "<|" not in close else None,
+    "it is doubled": lambda close, _: close + close.strip(),
+    "it is begun twice": lambda close, _: close[: len(close) - len(close.lstrip())] + "</" + close.strip() if close.strip()[:2] == "</" else None,
+    "it has a > too many": lambda close, _: close + ">" if close.endswith(">") else None,
+    "a blank in it": lambda close, _: close.replace("</", "</ ") if "</" in close else None,
+    "self-closed": lambda *_: "<parameter/>",
+    "without its slash": lambda *_: "<parameter>",
+    "the end of Qwen's": lambda *_: "\n</parameter>",
+    "the end of GLM's": lambda *_: "</arg_value>",
+    "the end of MiniCPM's": lambda *_: "</param>",
+    "the end of DSML's": lambda *_: "</｜DSML｜parameter>",
+    "the end of Kimi K3's": lambda *_: "<|close|>argument<|sep|>",
+    "named after the parameter": lambda _, name: f"</{name}>",
+    "named after the parameter on a line of its own": lambda _, name: f"\n</{name}>",
+    "in upper case": lambda close, _: close.upper() if "<|" not in close and P not in close else None,
+    "the end of a function": lambda *_: "</function>",
+    "the end of an invoke": lambda *_: "</invoke>",
+    "missing": lambda *_: "",
+}
+
+VALUES = ("ls -la", 'if a < b:\n    print("</div>")')
+PROSE = "\nI look at what it gives."
+
+TAILS: dict[str, Callable[[Shape], str]] = {
+    "the end": lambda shape: shape.end,
+    "no end of the call": lambda shape: shape.wrapper[1] or shape.call[1],
+    "a wrong end of the call": lambda shape: f"</pick>\n{shape.wrapper[1]}",
+    "the end, and prose": lambda shape: shape.end + PROSE,
+    "another call": lambda shape: f"{shape.end}\n{shape.begin('bash')}{shape.parameter('command', 'pwd')}{shape.end}",
+    "another call without an end of this one": lambda shape: f"{shape.begin('bash')}{shape.parameter('command', 'pwd')}{shape.end}",
+    "a token that ends the turn": lambda _: "<|im_end|>",
+    "nothing": lambda _: "",
+}
+"""What follows the last parameter."""
+
+ALL_MARKUP = ("parameter", "param", "arg_", "argument", "invoke", "function", "tool_call", "</pick", "</command", "</content", "im_end", "close|")
+
+
+def cells() -> Iterator[tuple[str, Shape, str, dict[str, object]]]:
+    """What the cell is called, the dialect, the text, and the arguments of `pick`."""
+    for shape in SHAPES:
+        for damage, make in DAMAGES.items():
+            for tail, write in TAILS.items():
+                for value in VALUES:
+                    for position in ("alone", "first", "last", "last, behind a number"):
+                        name = "content" if position == "first" else "command"
+                        close = make(shape.close.format(name), name)
+                        if close is None or (not close and tail in ("nothing", "another call without an end of this one")):
+                            continue
+                        wrong = shape.parameter(name, value, close)
+                        given: dict[str, object] = {name: value}
+                        text = wrong
+                        if position == "first":
+                            given["limit"], text = 5, wrong + shape.parameter("limit", 5)
+                        elif position == "last":
+                            given, text = {"content": "x", **given}, shape.parameter("content", "x") + wrong
+                        elif position != "alone":
+                            given, text = {"limit": 5, **given}, shape.parameter("limit", 5) + wrong
+                        yield f"{shape.dialect}: {damage}, {tail}, {position}", shape, shape.begin("pick") + text + write(shape), given
+
+
+CELLS = list(cells())
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: f"{shape.dialect}{'' if shape.wrapper[0] else ' bare'}")
+def test_no_markup_gets_into_an_argument(shape: Shape) -> None:
+    dice = random.Random(7)
+    wrong: dict[str, object] = {}
+    for name, of, text, given in CELLS:
+        if of is not shape:
+            continue
+        told = Told([text], TOOLS, (shape.dialect,), broken=False)
+        arguments = [call[2] for call in told.calls]
+        if [each.replace('\\n"', '"') for each in arguments[:1]] != [json.dumps(given)] or len(told.ended) != len(told.calls) or len(told.calls) != 1 + (", another call" in name):
+            wrong[name] = (text, told.calls)
+        if dice.random() < 0.02:
+            for pieces in (list(text), [text[: len(text) // 2], text[len(text) // 2 :]]):
+                cut = Told(pieces, TOOLS, (shape.dialect,), broken=False)
+                if (cut.calls, cut.content, cut.ended) != (told.calls, told.content, told.ended):
+                    wrong[f"{name}, cut"] = (text, cut.calls)
+    assert not wrong, f"{len(wrong)}: {list(wrong.items())[:5]}"
