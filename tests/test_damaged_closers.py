@@ -12,6 +12,8 @@ from dataclasses import dataclass
 import pytest
 
 from test_reader import Told
+from toolmend.dialects.value_text import MAX_DOUBT
+from toolmend.events import ToolCallDelta
 from toolmend.tools import Tools
 
 TOOLS = Tools(
@@ -172,3 +174,83 @@ def test_no_markup_gets_into_an_argument(shape: Shape) -> None:
                 if (cut.calls, cut.content, cut.ended) != (told.calls, told.content, told.ended):
                     wrong[f"{name}, cut"] = (text, cut.calls)
     assert not wrong, f"{len(wrong)}: {list(wrong.items())[:5]}"
+
+
+W = "<tool_call>\n<function=write>\n{}\n</function>\n</tool_call>"
+M = '<minimax:tool_call>\n<invoke name="write">\n{}\n</invoke>\n</minimax:tool_call>'
+NEXT = "\n<parameter=content>\nx\n</parameter>"
+BOTH = {"path": "a.md", "content": "x"}
+QWEN, M2 = ("qwen3_coder", "qwen3_named"), ("minimax_m2",)
+WRITE = Tools({"write": {"properties": {"path": {"type": "string"}, "content": {"type": "string"}}}, "one": {"properties": {"a": {"type": "string"}}}})
+
+OPENERS: tuple[tuple[tuple[str, ...], str, dict[str, str]], ...] = (
+    (QWEN, W.format("<parameter=path\na.md\n</parameter>" + NEXT), BOTH),
+    (QWEN, W.format("<parameter=:path>\na.md\n</parameter>" + NEXT), BOTH),
+    (QWEN, W.format("<parameter==path>\na.md\n</parameter>" + NEXT), BOTH),
+    (QWEN, W.format("<parameter=path=>\na.md\n</parameter>" + NEXT), BOTH),
+    (QWEN, W.format("<parameter: path>\na.md\n</parameter>" + NEXT), BOTH),
+    (QWEN, W.format("<parameter path>\na.md\n</parameter>" + NEXT), BOTH),
+    (QWEN, W.format("<parameter=path: a.md</parameter>" + NEXT), BOTH),
+    (QWEN, W.format("<parameter=path:a.md\n</parameter>" + NEXT), BOTH),
+    (QWEN, W.format('<parameter name="path">a.md</parameter>' + NEXT), BOTH),
+    (QWEN, W.format("<parameter=path>\na.md\n</parameter>\n<parameter>\nx\n</parameter>"), BOTH),
+    (QWEN, W.format("<parameter>\nno name\n</parameter>\n<parameter=path>\na.md\n</parameter>"), {"path": "a.md"}),
+    (QWEN, W.format("<parameter>path</parameter>\na.md"), {"path": "a.md"}),
+    (QWEN, W.format("<parameter=path>\n<![CDATA[a <b>]]>\n</parameter>"), {"path": "a <b>"}),
+    (QWEN, W.format("<parameter=path><![CDATA[a]]></parameter>"), {"path": "a"}),
+    (QWEN, "<function=one\n<parameter=a>\nx\n</parameter>\n</function>", {"a": "x"}),
+    (QWEN, "<function=one>\n<parameter>a</parameter>\nb\n</function>", {"a": "b"}),
+    (QWEN, "<tool_call><function=one/></tool_call>", {}),
+    (QWEN, '<function name="one"/>', {}),
+    (M2, M.format('<parameter rname="path">a.md</parameter>\n<parameter="content">x</parameter>'), BOTH),
+    (M2, M.format('<parameter name:"path">a.md</parameter>\n<parameter>x</parameter>'), BOTH),
+    (M2, M.format('<parameter name=:"path">a.md</parameter>\n<parameter name="content"><![CDATA[x]]></parameter>'), BOTH),
+    (M2, M.format('<parameter name="path"\na.md</parameter>\n<parameter name="content">x</content>'), BOTH),
+    (M2, '<minimax:tool_call><invoke name="one"/></minimax:tool_call>', {}),
+    (("glm",), "<tool_call>one</arg_value></tool_call>", {}),
+    (("glm",), "<tool_call>one\n<arg_key>a</arg_key>\n<arg_value>b</arg_value>\n<|im_end|>", {"a": "b"}),
+    (("glm",), "<tool_call>one\n<arg_key>a</arg_key>\n<arg_value>b</arg_value>\nI wait.", {"a": "b"}),
+)  # fmt: skip
+"""Damaged openers, parameters without a name, and calls in one tag."""
+
+
+def test_a_damaged_opener_is_the_one_parameter_that_it_can_mean() -> None:
+    for dialects, text, given in OPENERS:
+        for pieces in ([text], list(text)):
+            told = Told(pieces, WRITE, dialects, broken=False)
+            assert [call[2] for call in told.calls] == [json.dumps(given)], text
+            assert (len(told.ended), told.content.strip() in ("", "I wait.", "<|im_end|>")) == (1, True), text
+
+
+CODE = (
+    "say </paramter> here\nand </parameter> there", "</param>", "echo '</parameter1>' | wc", "x </function> y\nz </tool_call>\n", "a\n</function>\nb",
+    "a\n</parameter>\nb", "<content>\nx\n</content>", "<param name='a'>\n</param>", "<div>\n</div>", "<></>", "f(<T/>)\n</>", "</invoke>\n</invoke>",
+    "a\n</paramter>\n</function>\n</tool_call>\nb", "<parameter>\nx", "<arg_value>1</arg_value>", "<function=one>\n<parameter=a>\nx\n</parameter>\n</function>\nend",
+    "if (a </ b)", "<|im_end|>", "x\n<|im_end|>\ny", "</s>", "&lt;/parameter&gt;",
+)  # fmt: skip
+
+
+def test_code_that_holds_such_tags_stays_whole() -> None:
+    for dialect, write in (("qwen3_coder", W.format("<parameter=content>\n{}\n</parameter>")), ("minimax_m2", M.format('<parameter name="content">{}</parameter>'))):
+        for code in CODE:
+            for text in (write.replace("{}", code), write.replace("{}", f"{code}\nmore\n") + " ok"):
+                for pieces in ([text], list(text)):
+                    told = Told(pieces, WRITE, (dialect,), broken=False)
+                    expected = code + "\nmore\n" * text.endswith(" ok")
+                    assert [json.loads(call[2]) for call in told.calls] == [{"content": expected}], text
+
+
+def test_a_call_that_breaks_off_stays_unfinished() -> None:
+    for text in ("a.md\n</paramet", "a.md\n</", "a.md\n</parameter>\nmore", "a.md\n</paramter>\nmore", "a.md\n<|im_e"):
+        told = Told([W.partition("{}")[0].format() + "<parameter=path>\n" + text], WRITE, QWEN)
+        assert not told.ended, text
+
+
+def test_doubt_has_a_bound() -> None:
+    """After MAX_DOUBT characters a tag with text after it belongs to the value, which streams again."""
+    told = Told([], WRITE, QWEN)
+    reader = told.reader
+    reader.feed(W.partition("{}")[0] + "<parameter=content>\nx\n</parameter>\n")
+    assert not reader.feed("more\n" * 100)
+    reader.feed("more\n" * (MAX_DOUBT // 5))
+    assert "".join(op.arguments for op in reader.feed("and more") if isinstance(op, ToolCallDelta)).endswith("and more")

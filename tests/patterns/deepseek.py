@@ -110,6 +110,8 @@ PATTERNS = {
     "dsml-broken-off": Pattern(
         REQUEST, pieces(DSML[: DSML.index("a.md") + 3], 18), [(None, "read_file", '{"path": "a.m')], finish="length", expected_finish="length", rules=("dsml",),
     ),
+    "dsml-misspelt-parameter-end": dsml(DSML.replace("</｜DSML｜parameter>", "</｜DSML｜paramter>"), BOTH, 44),
+    "dsml-parameter-end-without-its-mark": dsml(DSML.replace("</｜DSML｜parameter>", "</parameter>"), BOTH, 45),
     "dsml-in-prose": prose('DSML marks are `<｜DSML｜`, as in <｜DSML｜invoke name="…">, <|DSML|tool_calls> and </｜DSML｜invoke>; a < | b', 19),
     "v3": v3(f"Let me see.\n{V3}", BOTH, 30, content="Let me see.\n"),
     "v31": v3(V31, BOTH, 31),

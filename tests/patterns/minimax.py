@@ -90,6 +90,9 @@ PATTERNS = {
         REQUEST, pieces(M2[: M2.index("a.md") + 2], 11), [(None, "read_file", '{"path": "a.')], finish="length",
         expected_finish="length", rules=("minimax_m2",),
     ),
+    "m2-end-named-after-the-parameter": m2(M2.replace("a.md</parameter>", "a.md</path>").replace("UTC</parameter>", "UTC</zone>"), BOTH, 30),
+    "m2-ends-of-another-dialect": m2(M2.replace("</parameter>", "</arg_value>").replace("</invoke>", "</function>"), BOTH, 31),
+    "m2-misspelt-name-attribute": m2(M2.replace("parameter name", "parameter rname"), BOTH, 32),
     "m2-in-prose": prose('Say <minimax:tool_call> first, then <invoke name="f"> or `<invoke name="get_time">`, </invoke>.', 12),
     "m3": m3(f"Let me see.{M3}\nok", BOTH, 20, content="Let me see.\nok"),
     "m3-newlines-no-wrapper": m3(

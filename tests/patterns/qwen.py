@@ -181,6 +181,13 @@ PATTERNS = {
         [(None, "read_file", json.dumps({"path": '<parameter name="limit">5</parameter>'}))], 83,
     ),
     "coder-name-attributes-in-prose": prose('A <function name="read_file"> or <function name="rm"></function>, `' + named(X).replace("\n", "") + "` <function", 84),
+    # damaged tags, as in public reports (llama.cpp#28612, mlx-lm#1881, headlong#131)
+    "coder-misspelt-parameter-end": xml(X.replace("</parameter>", "</paramter>") + " ok", BOTH, 85, content=" ok"),
+    "coder-cut-parameter-end": xml(X.replace("</parameter>\n<", "</param\n<"), BOTH, 86),
+    "coder-function-end-named-after-the-tool": xml(X.replace("</function>", "</read_file>", 1), BOTH, 87),
+    "coder-parameter-without-end-of-its-tag": xml(X.replace("=path>", "=path"), BOTH, 88),
+    "coder-no-function-end-and-prose": xml(X[: X.index("</function>")] + "I wait.", BOTH[:1], 89, content="I wait."),
+    "coder-misspelt-end-in-a-value": xml(write("say </paramter> now\nand </param>"), wrote("say </paramter> now\nand </param>"), 90),
     "coder-openers-without-end": prose("<tool_call>" * 20, 76),
     "coder-in-prose": prose("Use `<function=read_file>` or <function=rm> or <function=get_time> hm", 36),
 }  # fmt: skip

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from .. import json_text
 from ..scanner import Reading
+from ..value import replace
 from ..values import is_string, json_or_text, to_json, types_of
 from .closers import read_closer
 from .envelope import ARGUMENTS
@@ -19,6 +20,8 @@ from .value_text import Tags, ValueText
 
 if TYPE_CHECKING:
     from ..reader import Reader
+
+CDATA = "<![CDATA["
 
 
 def read_parameters(
@@ -64,7 +67,7 @@ class Values(ValueText):
             yield from scanner.blanks()
             if (yield from scanner.ahead(self._ends)):
                 return None
-            if header := (yield from self.header()):
+            if header := (yield from self.any_header()):
                 return header
             if (yield from scanner.literal(self._tag.end)):
                 continue
@@ -98,10 +101,18 @@ class Values(ValueText):
         return False
 
     def read(self, name: str, string: str | None) -> Reading[bool]:
-        """Reads a value and tells it. False if it is broken off by the end of the text."""
+        """Reads the value of a parameter and emits it; without a name it is left out. False if the text ends before the value."""
+        tag = self._tag
+        if (yield from self._reader.scanner.literal((CDATA,))):
+            self._tag = replace(tag, end=tuple(f"]]>{gap}{end}" for gap in ("", "\n") for end in tag.end) + tag.end)
+        self._value_begins(name)
+        whole = yield from (self._value(name, string) if name else self._text(lambda _: self._reader.take()))
+        self._tag = tag
+        return whole
+
+    def _value(self, name: str, string: str | None) -> Reading[bool]:
         reader = self._reader
         pieces: list[str]
-        self._value_begins(name)
         schema = self._properties.get(name)
         if name in ARGUMENTS and schema is None and self._properties and not self.given:
             pieces = []

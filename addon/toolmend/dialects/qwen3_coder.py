@@ -31,7 +31,7 @@ QWEN3_CODER = TagDialect(
     wrapper=_WRAPPER,
     call=CALL,
     arguments="parameters",
-    parameter=Tag(("<parameter=",), (*_BEFORE, "="), _BEHIND, QUOTED, re.compile(r"[^<>{}=]*")),
+    parameter=Tag(("<parameter=",), (*_BEFORE, "=>\n", "=>", "="), _BEHIND, QUOTED, re.compile(r"[^<>{}=]*")),
     ambiguous=True,
 )
 QWEN3_NAMED = TagDialect(

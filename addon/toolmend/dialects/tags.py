@@ -86,7 +86,7 @@ class TagDialect:
         header = yield from self._header(reader)
         if header is None:
             return False
-        called = yield from self.read_call(reader, header)
+        called = yield from (self._read_empty if header.endswith("/") else self.read_call)(reader, header)
         if called and wrapped:
             reader.wrapped(self, self.wrapper.end)
         return called
@@ -98,6 +98,17 @@ class TagDialect:
             return False
         id_, name = identity
         return (yield from self.read_body(reader, name, lambda: reader.start(self, id_, name)))
+
+    def _read_empty(self, reader: "Reader", header: str) -> Reading[bool]:
+        """Takes a tag that closes itself, `<function=get_time/>`, for a call without arguments."""
+        identity = self.identify(reader, header.removesuffix("/"))
+        if identity is None or identity[1] not in reader.tools:
+            return False
+        reader.start(self, *identity)
+        reader.arguments("{}")
+        reader.end()
+        yield from ()
+        return True
 
     def read_body(self, reader: "Reader", name: str, commit: Callable[[], None]) -> Reading[bool]:
         """Reads the arguments of a call whose name is known."""
@@ -111,13 +122,18 @@ class TagDialect:
         return (reader.new_id(), name) if reader.accepts(self, name) else None
 
     def _header(self, reader: "Reader") -> Reading[str | None]:
-        """Reads what stands before the arguments; what the tag's pattern calls `name`, or None."""
+        """Reads what stands before the arguments; the tag's `name`, or None; with a slash after it if the tag closes itself."""
         scanner = reader.scanner
         text = yield from scanner.run(self.call.characters, MAX_HEADER)
-        match = self.call.header.fullmatch(text.strip()) if text else None
+        closed = ">" in self.call.separator and (text or "").rstrip().endswith("/")
+        match = self.call.header.fullmatch(text.strip().rstrip("/ ") if closed else text.strip()) if text else None
         if match is None:
             return None
         header = match["name"]
+        if closed:
+            return f"{header}/" if (yield from scanner.literal(self.call.separator)) else None
+        if self.arguments == "parameters" and self.call.separator and (yield from scanner.ahead(self.parameter.begin)):
+            return header if header in reader.tools else None  # the tag has no end
         if not self.call.separator or (yield from scanner.literal(self.call.separator)):
             return header
         if (yield from scanner.ahead(self.closers)):  # no separator, and no arguments either

@@ -32,7 +32,7 @@ MAX_HEADER = 256
 """Characters of a parameter's name with what is around it."""
 
 MAX_DOUBT = 4096
-"""Characters after a closing tag that are held while it is in doubt: what models say after a call that they do not end is short."""
+"""Characters after a closing tag that are held while it is in doubt: what follows a call without an end is short."""
 
 MAX_CLOSERS = 8
 """Closing tags in a row that are read to find what comes after them."""
@@ -46,6 +46,10 @@ TURN_ENDS = (
 HEAD = 2
 """Characters of a tag by which it is found."""
 
+_HEADER = re.compile(r"[^<>{}\r\n]*")
+_WORD = re.compile(r"[\w.-]+")
+_UNENDED = re.compile(r"""\s*[=:]*\s*["']?([\w.-]+)["']?\s*[=:]\s*""")
+_STRING = re.compile(r"""\bstring\s*=\s*["']?(true|false)""")
 _LINE_END = re.compile(r"[ \t]*")
 _NEWLINES = ("\n", "\r\n")
 
@@ -93,6 +97,7 @@ class ValueText:
         self._properties = reader.tools.properties(name)
         self._ends, self._begins = tags.ends, tags.begins
         self._certain = 0  # after scanner.start, how much text is known to be the value's
+        self._openings = OPENINGS
         self._names: tuple[str, ...] = ()  # what a closing tag may be named after
         self._opened: Counter[str] = Counter()  # elements that the value has opened, by their names
 
@@ -107,15 +112,66 @@ class ValueText:
             match = self._tag.header.fullmatch(text.strip()) if text else None
             if match and (yield from scanner.literal(self._tag.separator)):
                 name = html.unescape(match["name"]) if self._tag.escaped else match["name"]
+                if name not in self._properties and (bare := name.strip(":=")) in self._properties:
+                    name = bare
                 return name, match.groupdict().get("string")
         scanner.pos = scanner.start + offset
         return None
+
+    def any_header(self) -> Reading[tuple[str, str | None] | None]:
+        """The same, also of a damaged tag that can only mean one parameter; "" is the name of one that may mean several."""
+        return (yield from self.header()) or (yield from self._damaged_header())
+
+    def _damaged_header(self) -> Reading[tuple[str, str | None] | None]:
+        scanner = self._reader.scanner
+        offset = scanner.pos - scanner.start
+        stems = _stems(self._tag)
+        text = (yield from scanner.run(_HEADER, MAX_HEADER)) if (yield from scanner.literal(stems)) else None
+        name = None
+        if text is not None:
+            ended = yield from scanner.literal((*self._tag.separator, ">\n", ">", "\n", "\r\n"))
+            named = {word for word in _WORD.findall(text) if self._next(word) and word in self._properties}
+            cut = None if ">" in (ended or "") else _UNENDED.match(text)
+            if cut and cut[1] in named and (not ended or text[cut.end() :].strip(" \"'")):  # the value begins on the tag's line
+                name = cut[1]
+                scanner.pos -= len(text) - cut.end() + len(ended or "")
+            elif ended and len(named) == 1:
+                name = named.pop()
+            elif ended and ">" in ended and not text.strip(" =:\"'"):
+                name = yield from self._unnamed()
+        if name is None:
+            scanner.pos = scanner.start + offset
+            return None
+        string = _STRING.search(text or "")
+        return name, string and string[1]
+
+    def _unnamed(self) -> Reading[str | None]:
+        """Which parameter a tag without a name means, which has been read: the one that its text names, or that is left."""
+        scanner = self._reader.scanner
+        offset = scanner.pos - scanner.start
+        text = (yield from scanner.run(_HEADER, MAX_HEADER)) or ""
+        word, closer = text.strip(), (yield from scanner.literal(self._tag.end))
+        if word in self._properties and self._next(word) and closer and (yield from self._after(quick=True)).what == "text":
+            yield from scanner.literal(_NEWLINES)
+            return word
+        scanner.pos = scanner.start + offset
+        if not text.strip() and (yield from _look(scanner, self._closing_follows())):
+            return None
+        left = [name for name in self._properties if name not in self.given]
+        required = [name for name in left if name in (self._schema.get("required") or ())]
+        return left[0] if len(left) == 1 else required[0] if len(required) == 1 else ""
+
+    def _closing_follows(self) -> Reading[bool]:
+        scanner = self._reader.scanner
+        yield from scanner.blanks()
+        return bool((yield from scanner.literal(self._ends)) or (yield from read_closer(scanner, self._names)))
 
     # the value
 
     def _value_begins(self, name: str) -> None:
         """The value of this parameter follows."""
-        self._names = (name, self._tool)
+        self._names = tuple(filter(None, (name, self._tool)))
+        self._openings = (*OPENINGS, *(f"<{each}" for each in self._names if each))
         self._opened.clear()
         self._marks, heads = _marks(self._tag, self._ends + self._begins, frozenset(f"<{name[:1]}" for name in self._names))
         self._head = openers(heads)
@@ -168,8 +224,8 @@ class ValueText:
                 over = not (depth or calls) and (yield from self._closes())
                 if not over:
                     opened = yield from self._opens()
-                    scanner.pos += len(found) - len(opened)
-                    found = found or opened
+                    scanner.pos += max(0, len(found) - len(opened))
+                    found = opened if len(opened) > len(found) else found
             if over:
                 return True
             if not (found or newline):  # it only looked like one
@@ -229,7 +285,7 @@ class ValueText:
     def _opens(self) -> Reading[str]:
         """Goes past what an opening tag begins with, if it is one of an element that a closing tag may name."""
         scanner = self._reader.scanner
-        found = yield from scanner.literal((*OPENINGS, *(f"<{name}" for name in self._names)))
+        found = yield from scanner.literal(self._openings)
         if found and not (yield from scanner.peek()).isalnum():
             self._opened[found[1:]] += 1
         return found or ""
@@ -320,7 +376,7 @@ class ValueText:
                 return After("over", exact, damaged)
             if (yield from scanner.literal(TURN_ENDS)):
                 continue
-            if header := (yield from self.header()):
+            if header := (yield from self.any_header()):
                 return After("parameter", exact, damaged, header[0])
             if (yield from scanner.ahead(self._begins)):
                 return After("call", exact, damaged)
@@ -418,6 +474,13 @@ def _marks(tag: Tag, others: tuple[str, ...], more: frozenset[str]) -> tuple[tup
     if any(end.startswith("\n") for end in tag.end):
         heads += tuple(newline + "<" for newline in _NEWLINES)
     return marks, heads
+
+
+@cache
+def _stems(tag: Tag) -> tuple[str, ...]:
+    """How a parameter's tag begins, whatever follows the element's name."""
+    stems = (begin.rstrip(" =") for begin in tag.begin)
+    return tuple(dict.fromkeys(stem for stem in stems if stem.endswith(("parameter", "param"))))
 
 
 @cache
