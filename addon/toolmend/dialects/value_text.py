@@ -128,7 +128,7 @@ class ValueText:
         stems = _stems(self._tag)
         text = (yield from scanner.run(_HEADER, MAX_HEADER)) if (yield from scanner.literal(stems)) else None
         name = None
-        if text is not None:
+        if text is not None and not text[:1].isalnum():  # else it is the tag of another element
             ended = yield from scanner.literal((*self._tag.separator, ">\n", ">", "\n", "\r\n"))
             named = {word for word in _WORD.findall(text) if self._next(word) and word in self._properties}
             cut = None if ">" in (ended or "") else _UNENDED.match(text)
