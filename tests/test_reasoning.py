@@ -282,6 +282,19 @@ def test_any_text_is_held_for_a_doubt_at_most(words: list[str], model: str, begi
     assert most <= HOLDS + 60
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MODELS)
+def test_documents_are_held_for_a_doubt_at_most(name: str) -> None:
+    """What this project writes of itself, letter by letter: prose, tables, code, and every opener in them."""
+    root = Path(__file__).parent.parent
+    for file in (root / "README.md", root / "CHANGELOG.md", root / "tests" / "patterns" / "reasoning.py"):
+        text = file.read_text(encoding="utf-8")
+        for begins in ("", "reasoning"):
+            for at in range(0, len(text), 4000):
+                most, called = longest_hold(reader_for(MODELS[name], begins), text[at : at + 4000])
+                assert called or most <= HOLDS, (file.name, at, begins)
+
+
 def test_a_call_in_a_thought_is_held_until_text_follows() -> None:
     reader = reader_for("qwen3-8b")
     most, called = longest_hold(reader, [*f"<think>Hm. {HERMES}", *LONG])

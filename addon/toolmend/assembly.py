@@ -135,10 +135,10 @@ def assemble(
     begins = beginning(answer, profile, tags)
     words = vocabulary(dialects)
 
-    def new_reader(choice: int, whole: bool) -> Reader:
+    def new_reader(choice: int) -> Reader:
         # of a whole text, what earlier ones began with proves less than the text
-        known: Beginning = "likely" if whole and tags and profile.think_unopened else begins
-        return Reader(words, offered, choice, new_id, fired, known, whole=whole)
+        known: Beginning = "likely" if markup.whole and tags and profile.think_unopened else begins
+        return Reader(words, offered, choice, new_id, fired, known, whole=markup.whole)
 
     markup = Markup(new_reader)
     policy = policy_for(answer.settings, fired, choices=request.get("n"), let_go=let_go, now=now)

@@ -109,6 +109,8 @@ class Reader(Telling):
         Where one `begins`, a call that is open is over: the text behind is no more of its arguments.
         """
         self.ops = []
+        if begins and self.doubtful and self.head and not self.whole:
+            self.was_content()  # nothing shows that it is a thought
         if self.doubtful:
             self._give_up_doubt()
         elif begins and self.committed:

@@ -79,6 +79,10 @@ PATTERNS: dict[str, Pattern] = {
     ),
     "mm-think": tags(request(*TOOLS, model="minimax/minimax-m3"), "<mm:think>plan</mm:think>answer", "plan", "answer", 22),
     "cohere": tags(COHERE, "<|START_THINKING|>plan<|END_THINKING|>\n<|START_RESPONSE|>a [1]<|END_RESPONSE|>", "plan", "a [1]", 23),
+    "cohere-citations": tags(
+        COHERE, "<|START_THINKING|>so <co>x</co: 0:[1]><|END_THINKING|><|START_RESPONSE|>a <co>b</co: 0:[1,2],1:[3]> c<|END_RESPONSE|>", "so x", "a b c", 43
+    ),
+    "cohere-co-in-text": Pattern(COHERE, pieces("a <co>b</co: 0:[1]>", 44), content="a <co>b</co: 0:[1]>", expected_finish="stop"),
     "cohere-response-alone": tags(COHERE, "<|START_RESPONSE|>a<|END_RESPONSE|>", "", "a", 24),
     "granite": tags(GRANITE, "<think>plan</think><response>a</response>\n", "plan", "a", 25),
     "granite-response-in-the-answer": tags(GRANITE, "<think>plan</think>a <response>b</response>", "plan", "a <response>b</response>", 26),

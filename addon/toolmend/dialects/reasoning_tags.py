@@ -12,6 +12,7 @@ Source: the chat templates of DeepSeek R1, Qwen3, Kimi-VL, Seed-OSS, Magistral, 
 3.3, Apertus, PLaMo 3, K2-Horizon, LongCat, ERNIE 4.5 and Hunyuan A13B.
 """
 
+import re
 from functools import cache
 from typing import TYPE_CHECKING, Literal
 
@@ -64,6 +65,13 @@ ANSWERS = (
 )
 """What stands around the answer after a thought. An end that ordinary text may contain counts at the end of the message."""
 
+CITATIONS = ("<co>", "</co:")
+"""Around what Command A cites, within its own tags: `<co>text</co: 0:[1,2]>`."""
+
+_CITED = re.compile(r"[\d\s,:\[\]]*")
+MAX_CITED = 256
+"""Characters of the numbers in the end of a citation."""
+
 type Lone = Literal["line", "word", "nowhere"]
 
 MOST_REPEATED = 4
@@ -88,6 +96,8 @@ class ReasoningTags(Door):
         tag = yield from reader.scanner.literal(self.openers)
         if tag is None:
             return False
+        if tag in CITATIONS:
+            return (yield from self._citation(reader, tag))
         for row in self.pairs:
             if tag == row.begin:
                 return (yield from self._begin(reader, row))
@@ -176,6 +186,16 @@ class ReasoningTags(Door):
         return True
 
 
+    def _citation(self, reader: "Reader", tag: str) -> Reading[bool]:
+        scanner = reader.scanner
+        if reader.place.in_code or not (reader.thought or reader.answer):
+            return False
+        if tag != "<co>" and ((yield from scanner.run(_CITED, MAX_CITED)) is None or not (yield from scanner.literal((">",)))):
+            return False
+        reader.take()
+        return True
+
+
 def _stands(reader: "Reader", row: Pair) -> bool:
     return reader.place.message_start if row.place == "message" else reader.place.line_start
 
@@ -201,4 +221,5 @@ def reasoning_tags(profile: str = "", *, known: bool = True, lone: Lone = "word"
     pairs = tuple(row for row in PAIRS if not row.models or profile in row.models)
     answers = tuple(row for row in ANSWERS if not row.models or profile in row.models)
     openers = dict.fromkeys(tag for row in (*pairs, *answers) for tag in (row.begin, row.end))
+    openers |= dict.fromkeys(CITATIONS if profile == "cohere" else ())
     return ReasoningTags("reasoning_tags", tuple(openers), pairs=pairs, answers=answers, known=known, lone=lone)

@@ -24,7 +24,7 @@ MAX_TEXT = 400
 AROUND = 60
 """Characters in front of a difference that are told, where bytes are."""
 
-_DECIDED = [name for name in RULES if name.startswith(("duplicate_", "finish_", "policy_"))]
+_DECIDED = [name for name in RULES if name.startswith(("duplicate_", "finish_", "policy_", "reasoning_"))]
 FOLDED = frozenset((*DIALECTS, REASONING_TAGS.name, *_DECIDED))
 """Rules that change what a client makes of the stream; others change how it is said."""
 

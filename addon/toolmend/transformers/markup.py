@@ -124,7 +124,7 @@ class _Choice:
 class Markup:
     """`new_reader` makes the reader of a choice. `whole`: the answer comes as one frame, which has all of its text."""
 
-    def __init__(self, new_reader: Callable[[int, bool], Reader]) -> None:
+    def __init__(self, new_reader: Callable[[int], Reader]) -> None:
         self.whole = False
         self._new_reader = new_reader
         self._choices: dict[int, _Choice] = {}
@@ -283,5 +283,5 @@ class Markup:
 
     def _choice(self, index: int) -> _Choice:
         if index not in self._choices:
-            self._choices[index] = _Choice(self._new_reader(index, self.whole))
+            self._choices[index] = _Choice(self._new_reader(index))
         return self._choices[index]
