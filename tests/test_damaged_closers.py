@@ -254,3 +254,28 @@ def test_doubt_has_a_bound() -> None:
     assert not reader.feed("more\n" * 100)
     reader.feed("more\n" * (MAX_DOUBT // 5))
     assert "".join(op.arguments for op in reader.feed("and more") if isinstance(op, ToolCallDelta)).endswith("and more")
+
+
+MANY = Tools({"pick": {"properties": {"a": {"type": "string"}, "tags": {"type": "array", "items": {"type": "integer"}}, "deep": {"type": "object"}}}})
+
+
+def test_a_repeated_parameter_is_no_second_key() -> None:
+    """A list where the schema has one; else the first, which has been sent when the second comes."""
+    def coder(*given: tuple[str, str]) -> str:
+        values = "".join(f"<parameter={name}>\n{value}\n</parameter>\n" for name, value in given)
+        return f"<tool_call>\n<function=pick>\n{values}</function>\n</tool_call>"
+
+    deep = "".join(f"{P}<x>{n}{P}</x>" for n in (1, 2))
+    for dialect, text, expected in (
+        ("qwen3_coder", coder(("a", "1"), ("a", "2")), {"a": "1"}),
+        ("qwen3_coder", coder(("tags", "1"), ("tags", "2"), ("tags", "3"), ("a", "x")), {"tags": [1, 2, 3], "a": "x"}),
+        ("qwen3_coder", coder(("tags", "[1, 2]")), {"tags": [1, 2]}),
+        ("minimax_m3", f'{P}<invoke name="pick">{P}<tags>1{P}</tags>{P}<tags>2{P}</tags>{P}</invoke>', {"tags": [1, 2]}),
+        ("minimax_m3", f'{P}<invoke name="pick">{P}<deep>{deep}{P}</deep>{P}</invoke>', {"deep": {"x": "2"}}),
+    ):
+        for pieces in ([text], list(text)):
+            told = Told(pieces, MANY, (dialect,), broken=False)
+            (_, _, arguments), = told.calls
+            assert json.loads(arguments, object_pairs_hook=list) == json.loads(json.dumps(expected), object_pairs_hook=list), text
+            assert told.ended
+            assert ("repeated_parameter" in told.rules) == (text.count("tags>") > 2 or text.count("=a>") > 1 or text.count("=tags>") > 1), text

@@ -40,6 +40,10 @@ RULES = {
         "A tool call that came a second time was left out.",
         "It came as text and as a real call, or was repeated: the client would have run the tool twice.",
     ),
+    "repeated_parameter": Rule(
+        "A parameter that a call gave more than once became a list where its schema is one; else the first value stands.",
+        "Arguments with one name twice are no object that all clients read alike; what has been sent cannot be taken back.",
+    ),
     "hold_limit": Rule(
         "Text that was held because a call seemed to begin in it was given back as text.",
         "It got longer than anything that is held, so nothing is lost and nothing is kept waiting.",

@@ -48,16 +48,26 @@ class Elements(Values):
         self._value_begins(name)
         self._element = name
         self._whole = schema is None or bool(types_of(schema, self._schema) & _NESTS)
-        if schema is not None and is_string(schema, self._schema):
+        if name in self.given or (schema is not None and is_string(schema, self._schema)):
             return (yield from Values.read(self, name, string))
+        self.emit_items()
         pieces: list[str] = []
         whole = yield from self._text(pieces.append)
         key = self._key(name)
         if whole:
-            self._reader.arguments(key + _build("".join(pieces), schema, self._schema))
+            text = "".join(pieces)
+            json = _build(text, schema, self._schema)
+            if "array" in types_of(schema, self._schema) and not json.startswith("["):
+                self._reader.arguments(key)
+                self._items = [json, self._item(name, text)]
+            else:
+                self._reader.arguments(key + json)
         else:
             self._broken_off(key, pieces)
         return whole
+
+    def _item(self, name: str, text: str) -> str:
+        return _build(text, items_of(self._properties.get(name), self._schema), self._schema)
 
     def _next(self, name: str) -> bool:
         return not self._whole and super()._next(name)
@@ -106,8 +116,18 @@ def _json(text: str, node: _Node, schema: Any, root: Any) -> str:
         items = items_of(schema, root)
         return "[" + ", ".join(_json(text, child, items, root) for child in children) + "]"
     properties = properties_of(schema, root)
-    members = (f"{json_text.quote(child.name)}: {_json(text, child, properties.get(child.name), root)}" for child in children)
+    named: dict[str, list[_Node]] = {}
+    for child in children:
+        named.setdefault(child.name, []).append(child)
+    members = (f"{json_text.quote(name)}: {_member(text, nodes, properties.get(name), root)}" for name, nodes in named.items())
     return "{" + ", ".join(members) + "}"
+
+
+def _member(text: str, nodes: list[_Node], schema: Any, root: Any) -> str:
+    """The JSON of elements of one name: a list if there are several and the schema allows one, else the last."""
+    if len(nodes) > 1 and "array" in types_of(schema, root):
+        return "[" + ", ".join(_json(text, node, items_of(schema, root), root) for node in nodes) + "]"
+    return _json(text, nodes[-1], schema, root)
 
 
 def _says_more(text: str, node: _Node) -> bool:

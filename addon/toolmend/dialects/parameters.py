@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from .. import json_text
 from ..scanner import Reading
 from ..value import replace
-from ..values import is_string, json_or_text, to_json, types_of
+from ..values import is_string, items_of, json_or_text, to_json, types_of
 from .closers import read_closer
 from .envelope import ARGUMENTS
 from .json_body import read_arguments
@@ -43,12 +43,14 @@ def read_parameters(
     commit()
     while parameter is not None:
         if not (yield from values.read(*parameter)):
+            values.emit_items()
             reader.broken()
             return True
         parameter = yield from values.next_header()
     if scanner.broken and values.is_cut():
         reader.broken()
         return True
+    values.emit_items()
     reader.arguments("}" if values.given else "{}")
     reader.end()
     yield from values.swallow_closers(tags.wrapper.end)
@@ -106,9 +108,39 @@ class Values(ValueText):
         if (yield from self._reader.scanner.literal((CDATA,))):
             self._tag = replace(tag, end=tuple(f"]]>{gap}{end}" for gap in ("", "\n") for end in tag.end) + tag.end)
         self._value_begins(name)
-        whole = yield from (self._value(name, string) if name else self._text(lambda _: self._reader.take()))
+        if name in self.given:
+            whole = yield from self._repeated(name)
+        elif name:
+            self.emit_items()
+            whole = yield from self._value(name, string)
+        else:
+            whole = yield from self._text(lambda _: self._reader.take())
         self._tag = tag
         return whole
+
+    def _repeated(self, name: str) -> Reading[bool]:
+        """Reads another value of a parameter: one more item of a list, or else it is left out, for the first has been sent."""
+        pieces: list[str] = []
+        whole = yield from self._text(pieces.append)
+        reader = self._reader
+        if reader.doubtful:
+            reader.doubtful.rules.append("repeated_parameter")
+        else:
+            reader.fired("repeated_parameter")
+        if whole and self._items and self.given[-1] == name:
+            self._items.append(self._item(name, "".join(pieces)))
+        return whole
+
+    def _item(self, name: str, text: str) -> str:
+        """The JSON of one of the items that a parameter's values are."""
+        return to_json(text, types_of(items_of(self._properties.get(name), self._schema), self._schema))
+
+    def emit_items(self) -> None:
+        """Emits the value of a parameter whose schema wants a list: one that stands alone as it is, several as the list."""
+        if self._items:
+            single, *items = self._items
+            self._reader.arguments(f"[{', '.join(items)}]" if len(items) > 1 else single)
+            self._items = []
 
     def _value(self, name: str, string: str | None) -> Reading[bool]:
         reader = self._reader
@@ -132,7 +164,13 @@ class Values(ValueText):
         whole = yield from self._text(pieces.append)
         if whole:
             text = "".join(pieces)
-            reader.arguments(key + (json_or_text(text) if string else to_json(text, types_of(schema, self._schema))))
+            types = types_of(schema, self._schema)
+            json = json_or_text(text) if string else to_json(text, types)
+            if "array" in types and not json.startswith("["):  # another value of the same name may follow, and make a list
+                reader.arguments(key)
+                self._items = [json, self._item(name, text)]
+            else:
+                reader.arguments(key + json)
         else:
             self._broken_off(key, pieces)
         return whole
