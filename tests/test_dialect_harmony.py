@@ -179,11 +179,22 @@ def test_channels_stream() -> None:
     assert so_far(cut(f"{CHANNEL}final{MESSAGE}half a sen", [7] * 9)).content == "half a sen"
 
 
-@pytest.mark.parametrize("before", ["analysisWe", f'{HEADER}{MESSAGE}"'])
-def test_what_is_held_has_a_bound(before: str) -> None:
-    text = before + "x" * MAX_HELD
+def test_what_is_held_has_a_bound() -> None:
+    text = f'{HEADER}{MESSAGE}"' + "x" * MAX_HELD
     choice = answer([*cut(text, [65536] * 20), f"\n{call('read_file', READ)}"])
     assert found(choice) == (text + "\n", "", [READS])
+
+
+def test_a_glued_channel_is_held_for_a_doubt() -> None:
+    """Then it is a thought; and if no other message follows, it was the answer, and is emitted as content, too."""
+    text = "We look at it. " * 40
+    assert so_far(["analysis" + text]).reasoning == text
+    assert so_far(["analysis" + text[:300]]).reasoning == ""
+    for pieces in ([f"analysis{text}assistantfinalHi"], [*f"analysis{text}assistantfinalHi"]):
+        assert found(answer(pieces)) == ("Hi", text, [])
+    for pieces in (["analysis" + text], [*f"analysis{text}"]):
+        assert found(answer(pieces)) == ("analysis" + text, text, [])
+    assert found(answer(["analysis" + text[:300]])) == ("analysis" + text[:300], "", [])
 
 
 def test_a_header_has_a_bound() -> None:
