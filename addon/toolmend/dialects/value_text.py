@@ -46,6 +46,9 @@ TURN_ENDS = (
 HEAD = 2
 """Characters of a tag by which it is found."""
 
+_FIRSTS = ("<", "]", "\\", "")
+"""What a tag may begin with; nothing at the end of the text."""
+
 _HEADER = re.compile(r"[^<>{}\r\n]*")
 _WORD = re.compile(r"[\w.-]+")
 _UNENDED = re.compile(r"""\s*[=:]*\s*["']?([\w.-]+)["']?\s*[=:]\s*""")
@@ -199,6 +202,9 @@ class ValueText:
                 scanner.course = None
                 continue
             newline = ((yield from scanner.literal(_NEWLINES)) or "") if trims else ""
+            if newline and (yield from scanner.peek()) not in _FIRSTS:  # most lines of code
+                emit(newline)
+                continue
             found = (yield from scanner.literal(self._marks)) or ""
             over = False
             if found in self._tag.end:
