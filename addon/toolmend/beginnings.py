@@ -15,7 +15,7 @@ from .requests.thinking import is_off
 MOST = 256
 """Pairs of host and model that are kept: the last ones that answered."""
 
-type Pair = tuple[str, str, bool]
+type ModelAtHost = tuple[str, str, bool]
 """Host, model, and whether the request turned thinking off: such answers have no thought."""
 
 
@@ -23,12 +23,12 @@ class Beginnings:
     """What the answers of one process showed."""
 
     def __init__(self) -> None:
-        self._known: dict[Pair, str] = {}
+        self._known: dict[ModelAtHost, str] = {}
 
-    def of(self, pair: Pair) -> str:
+    def of(self, pair: ModelAtHost) -> str:
         return self._known.get(pair, "")
 
-    def learn(self, pair: Pair, began: str) -> None:
+    def learn(self, pair: ModelAtHost, began: str) -> None:
         """Keeps what the last answer showed; nothing, if `began` is empty."""
         if began:
             self._known.pop(pair, None)
@@ -37,6 +37,6 @@ class Beginnings:
                 del self._known[next(iter(self._known))]
 
 
-def pair_of(host: str, model: str, request: Mapping[str, Any]) -> Pair:
+def pair_of(host: str, model: str, request: Mapping[str, Any]) -> ModelAtHost:
     """What answers are alike by. `request` is the client's."""
     return host.lower(), model.lower(), is_off(request)

@@ -10,7 +10,7 @@ from typing import Any
 from mitmproxy import http
 
 from . import codings, facts
-from .beginnings import Pair
+from .beginnings import ModelAtHost
 from .config.settings import Settings
 from .hosts import Api, provider
 from .observers import Watcher
@@ -45,7 +45,7 @@ class Call:
     answered: bool = False
     played: str = ""  # the recording that answers
     settings: Settings | None = None  # by which its pipeline was made, before the response began
-    pair: Pair | None = None  # of its pipeline: what answers begin alike by
+    pair: ModelAtHost | None = None  # whose earlier answers decide how the text begins
     pipeline: Pipeline | None = None
     sees_breaks: bool = False  # what holds back is let go of should the answer break off: see breaks.py
     recording: Recording | None = None
