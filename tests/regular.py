@@ -147,7 +147,7 @@ REGULAR = {
     "dashscope": spoken(
         choice({"content": "", "role": "assistant"}, **NULL),
         called({"function": {"arguments": "", "name": "task"}, "index": 0, "id": "call_1", "type": "function"}, **NULL),
-        *(called({"function": {"arguments": p, "name": ""}, "index": 0, "id": "", "type": "function"}) for p in ARGUMENTS),
+        *(called({"function": {"arguments": p}, "index": 0, "type": "function"}) for p in ARGUMENTS),
         choice({"content": ""}, finish_reason="tool_calls"),
         head=IDS, tail=',"service_tier":null',
     ) + DONE,

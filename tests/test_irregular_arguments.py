@@ -35,7 +35,7 @@ GIVEN: dict[tuple[str, ...], list[dict[str, Any]]] = {
     ('{"path":"a"}{"path":',): [A],
     ("{'path': 'None } or True'}",): [{"path": "None } or True"}],
     ("{", "'path'", ': "it\'s"}'): [{"path": "it's"}],
-    tuple("{'path': {'a': {'b': '{'}}}"): [{"path": {"a": {"b": "{"}}}],
+    tuple("{'path': {'a': {'b': '{'}}}"): [{"path": '{"a":{"b":"{"}}'}],
 }
 
 

@@ -27,6 +27,7 @@ from .requests.estimate import tokens
 from .requests.thinking import is_off
 from .telling import Beginning
 from .tools import SEARCH, UNKNOWN, Tools, freeform, namespaces, searches
+from .transformers.arguments import FitArguments
 from .transformers.duplicates import Duplicates
 from .transformers.finish import FinishReason
 from .transformers.markup import Markup
@@ -36,7 +37,7 @@ from .transformers.stop_sequences import StopSequences
 from .value import value
 from .vocabulary import vocabulary
 
-_WATCHED = (Markup, Duplicates, FinishReason, Naming)
+_WATCHED = (Markup, FitArguments, Duplicates, FinishReason, Naming)
 """Transformers to which a run of deltas is what one is: if all are, lanes may open."""
 
 _REPEATED = frozenset({"model", "n", "stream_options", *ECHOED})
@@ -143,6 +144,8 @@ def assemble(
     markup = Markup(new_reader)
     policy = policy_for(answer.settings, fired, choices=request.get("n"), let_go=let_go, now=now)
     transformers: list[Transformer] = [markup]
+    if not answer.alone and not {"argument_types", "argument_json"} <= off:
+        transformers.append(FitArguments(offered, fired, off))
     if "duplicate_call" not in off:
         transformers.append(Duplicates(fired))
     if policy:
@@ -154,7 +157,7 @@ def assemble(
     transformers += _naming(answer, written=writer is not None)
     lanes = None
     if flows(codec) and all(isinstance(box, _WATCHED) for box in transformers):
-        others = [box for box in transformers if isinstance(box, Duplicates | Naming)]
+        others = [box for box in transformers if isinstance(box, FitArguments | Duplicates | Naming)]
         lanes = Lanes(codec, markup, others, translates=writer is not None)
     mends = answer.settings.dialects != () and not answer.alone and "keep_alive" not in off
     return Boxes(

@@ -197,6 +197,12 @@ def replace_member(text: str, key: str, value: str) -> str:
     return f"{text[:start]}{missing}{value}{text[end:]}"
 
 
+def member(text: str, key: str) -> str:
+    """The text of a member's value, the last one of that name, of a JSON object that has it."""
+    start, end, _ = _member(text, key)
+    return text[start:end]
+
+
 def without_member(text: str, key: str) -> str:
     """The text of a JSON object without one of its members, wherever and as often as it is there; it is written anew."""
     return dumps({name: value for name, value in loads(text.encode()).items() if name != key})

@@ -77,6 +77,15 @@ RULES = {
         "backslashes escaped, and Python's words in JSON; or they came at once, or again and again, and were told in deltas.",
         "The client parses them, and fails at anything else.",
     ),
+    "argument_types": Rule(
+        "A value in a call's arguments got the type that the tool's schema asks for, or they were taken out of a wrapper "
+        "that the tool does not declare, a member called arguments.",
+        "Agents check arguments against the schema, and refuse a list, a number or an object that came as a text.",
+    ),
+    "argument_json": Rule(
+        "A comma that nothing followed was left out of a call's arguments.",
+        "The client parses them, and fails at anything else.",
+    ),
     "arguments_type": Rule(
         "The arguments of a call came as an object or null, and were made the text that they are on the wire.",
         "Clients join texts there.",

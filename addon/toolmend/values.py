@@ -13,9 +13,9 @@ import warnings
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any
-from urllib.parse import unquote
 
 from . import json_text
+from .schemas import target_of
 
 MAX_LITERAL = 65_536
 """Characters of a Python literal: its syntax tree takes a microsecond and hundreds of bytes for each."""
@@ -80,7 +80,7 @@ def _parts(schema: Any, root: Any) -> list[Mapping[Any, Any]]:
             continue
         found[id(node)] = node
         if isinstance(ref := node.get("$ref"), str):
-            pending.append(_target(ref, root))
+            pending.append(target_of(ref, root))
         for key in ("anyOf", "oneOf", "allOf"):
             pending += _list(node.get(key))
     return list(found.values())
@@ -96,21 +96,6 @@ def _own_types(node: Mapping[Any, Any]) -> set[str]:
     if not types:
         types = {name for key, name in (("properties", "object"), ("items", "array")) if key in node}
     return types | {"null"} if node.get("nullable") is True else types
-
-
-def _target(ref: str, root: Any) -> Any:
-    """What a JSON pointer in a URI fragment (`#/$defs/X`, RFC 6901) points at; None if that is nothing in `root`."""
-    start, *parts = ref.split("/")
-    node = root if start == "#" else None
-    for part in parts:
-        key = unquote(part).replace("~1", "/").replace("~0", "~")
-        if isinstance(node, Mapping):
-            node = node.get(key)
-        elif isinstance(node, list) and re.fullmatch("[0-9]{1,9}", key) and int(key) < len(node):
-            node = node[int(key)]
-        else:
-            return None
-    return node
 
 
 def _list(value: Any) -> list[Any]:

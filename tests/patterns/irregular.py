@@ -15,7 +15,7 @@ REQUEST = request(
     model="some-model",
 )
 CITY, ZONE = '{"city": "Beijing"}', '{"zone": "UTC"}'
-LISTED = '{"city": ["Beijing", {"of": "x", "in": [1, 2]}], "more": {"so": "on"}}'
+LISTED = '{"cities": ["Beijing", {"of": "x", "in": [1, 2]}], "more": {"so": "on"}}'
 GET, TIME = ("call_a", "get_weather", CITY), ("call_b", "get_time", ZONE)
 NONE: Any = object()
 
@@ -117,6 +117,10 @@ PATTERNS = {
         ],
         "tool_call_id", "tool_call_name", told=[GET, TIME],
     ),
+    "empty-id-and-name-on-each-delta": mended(
+        [first(), *(calls(entry(0, "", "", CITY[n : n + 5])) for n in range(0, len(CITY), 5))], "tool_call_id", "tool_call_name"
+    ),
+    "empty-id-on-each-delta": mended([first(CITY[:4]), calls(entry(0, "", NONE, CITY[4:]))], "tool_call_id"),
     "another-id-on-each-delta": mended(
         [first(), *(calls(entry(0, f"x{n}", NONE, CITY[n : n + 5])) for n in range(0, len(CITY), 5))], "tool_call_id"
     ),

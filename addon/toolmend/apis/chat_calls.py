@@ -193,6 +193,10 @@ class Calls:
             return self._mended("tool_call_name")  # nor does it
         else:
             regular &= self._said_again(call, id_, name)
+            if entry.get("id") == "":  # DashScope, in each delta: clients take it for another call's (opencode#40969)
+                regular = self._mended("tool_call_id")
+            if inner.get("name") == "":
+                regular = self._mended("tool_call_name")
         call.begun = call.begun or not (arguments.isspace() or not arguments)
         call.repeated = call.repeated and not call.begun
         if not call.started:

@@ -12,17 +12,10 @@ from collections.abc import Callable
 from .. import json_text
 from ..course import escaped, without
 from ..openings import openers
+from ..python_escapes import CUT_ESCAPE, ESCAPE, unescaped
 from ..scanner import Reading, Scanner
 
 PYTHON_QUOTES = tuple(prefix + quote for prefix in ("", "r", "R", "u", "U") for quote in ('"""', "'''", '"', "'"))
-
-_HEX = "[0-9A-Fa-f]"
-_ESCAPE = re.compile(
-    rf"\\(?:x({_HEX}{{2}})|u({_HEX}{{4}})|U({_HEX}{{8}})|(?P<octal>[0-7]{{1,3}})|(?P<other>\r\n|.))", re.DOTALL
-)
-_CUT_ESCAPE = re.compile(rf"\\(?:x{_HEX}?|u{_HEX}{{0,3}}|U{_HEX}{{0,7}}|[0-7]{{1,2}}|\r)?\Z")
-_ESCAPES = dict(zip("ntrabfv\\'\"", "\n\t\r\a\b\f\v\\'\"", strict=True)) | {"\n": "", "\r\n": ""}
-
 
 
 def read_string(scanner: Scanner, opener: str, emit: Callable[[str], None], *, escapes: bool) -> Reading[bool]:
@@ -54,7 +47,7 @@ def read_string(scanner: Scanner, opener: str, emit: Callable[[str], None], *, e
             escape = yield from _read_escape(scanner)
             if escape is None:
                 return False
-            _emit(emit, escape.group() if raw else _unescaped(escape))
+            _emit(emit, escape.group() if raw else unescaped(escape))
         elif (yield from scanner.literal((quote,))):
             if not escapes or len(quote) > 1 or not (yield from scanner.peek()).isalnum():
                 emit('"')
@@ -70,22 +63,14 @@ def _emit(emit: Callable[[str], None], text: str) -> None:
 
 
 def _unescaped_in_string(text: str) -> str:
-    return json_text.inside(_ESCAPE.sub(_unescaped, text))
+    return json_text.inside(ESCAPE.sub(unescaped, text))
 
 
 def _read_escape(scanner: Scanner) -> Reading[re.Match[str] | None]:
     """Reads a backslash and what it escapes; None if that is cut off."""
-    while not scanner.ended and _CUT_ESCAPE.match(scanner.text, scanner.pos):
+    while not scanner.ended and CUT_ESCAPE.match(scanner.text, scanner.pos):
         yield
-    match = _ESCAPE.match(scanner.text, scanner.pos)
+    match = ESCAPE.match(scanner.text, scanner.pos)
     if match:
         scanner.pos = match.end()
     return match
-
-
-def _unescaped(escape: re.Match[str]) -> str:
-    """What an escape stands for; itself, if Python knows none of that kind."""
-    if escape["other"]:
-        return _ESCAPES.get(escape["other"], escape.group())
-    code = int(escape["octal"], 8) if escape["octal"] else int(escape[1] or escape[2] or escape[3], 16)
-    return chr(code) if code <= 0x10FFFF else escape.group()
