@@ -38,6 +38,12 @@ def pair(prefix: str = "", suffixes: tuple[str, ...] = ("",)) -> Tag:
     return Tag(
         tuple(f"{gap}{f'<{prefix}arg_key{suffix}>' * n}" for suffix in suffixes for gap in ("", "\\n") for n in (1, 2)),
         tuple(
+            f"{end}{gap}<{prefix}arg_value{suffix}>"  # a key that is not closed, or by the tag of a value
+            for suffix in suffixes
+            for end in ("", f"</{prefix}arg_value{suffix}>")
+            for gap in _GAPS
+        )
+        + tuple(
             f"{f'</{prefix}arg_key{suffix}>' * n}{behind}"
             for suffix in suffixes
             for n in (1, 2)
