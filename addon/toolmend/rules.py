@@ -73,8 +73,9 @@ RULES = {
     ),
     "tool_call_type": Rule("The type of a call was added.", "Strict clients refuse the first delta of a call without it."),
     "arguments": Rule(
-        "The arguments of a call were made one JSON object: without a fence, tags or text around it, with line breaks and lone "
-        "backslashes escaped, and Python's words in JSON; or they came at once, or again and again, and were told in deltas.",
+        "The arguments of a call were made one JSON object: without a fence, tags or text around it, or comments in it, with line "
+        "breaks and lone backslashes escaped, names in double quotes, and Python's words in JSON; or they came at once, or again and "
+        "again, and were told in deltas.",
         "The client parses them, and fails at anything else.",
     ),
     "argument_types": Rule(

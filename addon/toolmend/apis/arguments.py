@@ -8,12 +8,14 @@ length. Held is only what does not begin with `{`: a fence or a tag, `null`, a s
 a word of Python's, which becomes JSON's. Inside a string what JSON forbids becomes an escape, as in leaked calls: raw control
 characters (R3), and a backslash in front of what JSON has no escape for (`"\\d+"`). A first brace that comes twice, `{` and then
 `{"a": 1}` (vLLM#51697), is one; so are `{}` and what comes behind it, where the tool requires more: behind some gateways calls of
-Bedrock and Gemini begin like that (litellm#4537, openai-agents-js#712, autogen#6843). A dict of Python's is held up to its end.
+Bedrock and Gemini begin like that (litellm#4537, openai-agents-js#712, autogen#6843). A dict of Python's, and any
+object that begins as no JSON does, is held up to its end.
 """
 
 import re
 
 from .. import json_text
+from ..lenient_json import repaired
 from ..values import MAX_LITERAL, object_of
 
 MAX_OPENING = 128
@@ -22,7 +24,10 @@ MAX_OPENING = 128
 MAX_STRING = 1024 * 1024
 """Characters of arguments that are one JSON string, held up to its end."""
 
-_OPENING = re.compile(r"(?:(?:```[ \t]*\w*|<[^<>{}\s]{1,64}>)\s*)+\{")
+_NO_JSON = frozenset("'/#_$")
+"""What no member of an object begins with: it is held up to its end, and repaired as a whole."""
+
+_OPENING = re.compile(r"(?:(?:```[ \t]*\w*|(?i:json)\b:?|<[^<>{}\s]{1,64}>)\s*)+\{")
 _OUTSIDE = re.compile(r'["{}\[\]TFN]')
 _INSIDE = re.compile(r'[^"\\\x00-\x1f]*+(?:\\["\\/bfnrtu][^"\\\x00-\x1f]*+)*+')
 
@@ -93,7 +98,7 @@ class Arguments:
         match value[0]:
             case "{":
                 self._read = self._brace
-            case "`" | "<":
+            case "`" | "<" | "j" | "J":
                 self._read = self._opening
             case '"':
                 self._read = self._string
@@ -161,7 +166,7 @@ class Arguments:
             self._hold(text[:cut])
             self._read = self._nothing
             return self._nothing(text[cut:])
-        if inner.startswith("'"):
+        if inner[:1].isalpha() or (inner and inner[0] in _NO_JSON):
             self._read = self._python
             return self._python(text)
         self._depth = 1
@@ -192,7 +197,8 @@ class Arguments:
         """The dict as JSON, without the brace that went out before; as it came if it is none."""
         held = self._release()
         first = "{" if self._depth else ""
-        value = object_of(first + held)
+        whole = first + held
+        value = object_of(whole) or repaired(whole)
         self.complete = value is not None
         self._read = self._behind if self.complete else self._other
         return held if value is None else value.removeprefix(first)
