@@ -68,6 +68,38 @@ def test_offered(api: str, request_: dict[str, Any], schemas: dict[str, Any]) ->
     assert offered.offered == bool(schemas)
 
 
+FORBIDDEN: list[tuple[str, dict[str, Any]]] = [
+    ("chat", {"tool_choice": "none"}),
+    ("chat", {"function_call": "none"}),
+    ("messages", {"tool_choice": {"type": "none"}}),
+    ("responses", {"tool_choice": "none"}),
+    ("gemini", {"toolConfig": {"functionCallingConfig": {"mode": "NONE"}}}),
+    ("gemini", {"tool_config": {"function_calling_config": {"mode": "none"}}}),
+]
+ALLOWED: list[tuple[str, dict[str, Any]]] = [
+    ("chat", {"tool_choice": "auto"}),
+    ("chat", {"tool_choice": {"type": "function", "function": {"name": "none"}}}),
+    ("chat", {"tool_choice": None}),
+    ("messages", {"tool_choice": {"type": "any"}}),
+    ("responses", {"tool_choice": "required"}),
+    ("gemini", {"toolConfig": {"functionCallingConfig": {"mode": "ANY"}}}),
+    ("gemini", {"toolConfig": 7}),
+]
+OFFERS = {
+    "chat": {"tools": [{"type": "function", "function": {"name": "read"}}]},
+    "messages": {"tools": [{"name": "read"}]},
+    "responses": {"tools": [READ]},
+    "gemini": {"tools": [{"functionDeclarations": [{"name": "read"}]}]},
+}
+
+
+def test_no_call_where_the_request_forbids_it() -> None:
+    for api, more in FORBIDDEN:
+        assert not OF[api]({**OFFERS[api], **more}).offered, (api, more)
+    for api, more in ALLOWED:
+        assert OF[api]({**OFFERS[api], **more}).offered, (api, more)
+
+
 CALL = {"id": "c", "type": "function", "function": {"name": "read", "arguments": "{}"}}
 USE = {"type": "tool_use", "id": "c", "name": "read", "input": {}}
 

@@ -14,6 +14,9 @@ from .apis.codec import Codec, Counting, Decoder, Reply, Writer, counts, flows
 from .apis.responses_object import ECHOED
 from .config.settings import Settings
 from .dialects import REASONING_TAGS, Dialect
+from .dialects.gemma import Headless
+from .dialects.leftovers import NAME as LEFTOVERS
+from .dialects.leftovers import leftovers
 from .dialects.reasoning_tags import Lone, ReasoningTags, reasoning_tags
 from .events import Frame
 from .hosts import provider
@@ -192,15 +195,21 @@ def looked_for(answer: Answer, offered: Tools, profile: Profile) -> tuple[list[D
     off = answer.settings.off.rules
     prompted = answer.translated is not None and answer.translated.prompted
     dialects = [] if answer.alone else armed(answer.settings.dialects, profile, prompted=prompted)
-    dialects = [dialect for dialect in dialects if dialect.name not in off]
+    dialects = [_of(dialect, offered) for dialect in dialects if dialect.name not in off]
     # of a model that nothing is known of they are believed, too, where the client's API has another place for them
     thinks = profile.think_tags or (answer.translates and answer.source == "chat" and profile.name == STANDARD)
     tags: list[ReasoningTags] = []
     if dialects and REASONING_TAGS.name not in off and (thinks or profile.name == STANDARD):
         lone: Lone = "line" if profile.name == STANDARD else "word"
         tags.append(reasoning_tags(profile.name, known=thinks, lone="nowhere" if "reasoning_end" in off else lone))
+    left = [leftovers(dialects)] if dialects and LEFTOVERS not in off else []
     # without tools nothing is looked for (R18); tags are, where the stream is written anew in any case
-    return ([*dialects, *tags] if offered.offered else [*tags] if answer.translates else []), tags
+    return ([*dialects, *tags, *left] if offered.offered else [*tags] if answer.translates else []), tags
+
+
+def _of(dialect: Dialect, offered: Tools) -> Dialect:
+    """A dialect that begins its calls with the names of the tools needs them."""
+    return dialect.of(offered) if isinstance(dialect, Headless) else dialect
 
 
 def _naming(answer: Answer, *, written: bool) -> list[Naming]:

@@ -11,13 +11,20 @@ from fnmatch import fnmatchcase
 from functools import cache, lru_cache
 from typing import Any, Literal, NamedTuple
 
-from .dialects import DIALECTS, OPEN_JSON
+from .dialects import DIALECTS, OPEN_JSON, STRICT
 from .dialects.dialect import Dialect
 from .hosts import fits, split_port
 from .value import replace, value
 
 MAX_MODEL = 500
 """Characters of a model id that are looked at: the longest are paths of files."""
+
+
+_BARE = ("json_array", "json_object", "fence")
+"""JSON without any token, of models that write it so; those that do put it in a fence as well."""
+
+
+_HERMES = ("hermes", "hermes_openerless")
 
 
 @value
@@ -53,7 +60,7 @@ PROFILES = (
     Profile(
         "k2-horizon",
         ("llm360/*", "k2-horizon*", "k2-think", "k2-think[!i]*", "k2-v2*"),
-        dialects=("k2_horizon", "hermes"),
+        dialects=("k2_horizon", *_HERMES),
         think_tags=True,
     ),
     Profile(
@@ -66,13 +73,13 @@ PROFILES = (
     Profile(  # its template asks for tags, it writes bare JSON (ollama#12174, omlx#2565) or a fence (kronk#950)
         "qwen2.5-coder",
         ("qwen/qwen*2.5-coder*", "*qwen2[.p]5-coder*", "*qwen-2.5-coder*", "qwen-coder*"),
-        dialects=("hermes", "qwen3_coder", "qwen3_named", "json_tools", "fence", "json_array", "json_object"),
+        dialects=(*_HERMES, "qwen3_coder", "qwen3_named", "json_tools", *_BARE),
     ),
     Profile(
         "qwen",
         ("qwen/*", "*qwen*", "*qwq*", "*qvq*"),
         ("dashscope*.aliyuncs.com", "*.dashscope.aliyuncs.com", "portal.qwen.ai"),
-        ("hermes", "qwen3_coder", "qwen3_named", "json_tools"),
+        (*_HERMES, "qwen3_coder", "qwen3_named", "json_tools"),
         think_tags=True,
     ),
     Profile(
@@ -86,30 +93,30 @@ PROFILES = (
     Profile(
         "hermes",  # and others that write its envelope
         ("nousresearch/*", "*hermes*", "nous-*", "*nanbeige*", "*exaone*", "*smollm3*"),
-        dialects=("hermes", "qwen3_coder", "qwen3_named"),
+        dialects=(*_HERMES, "qwen3_coder", "qwen3_named"),
         think_tags=True,
     ),
     Profile(
         "step",
         ("stepfun/*", "stepfun-ai/*", "step-*", "step[0-9]*"),
         ("api.stepfun.com",),
-        ("step3", "hermes", "qwen3_coder", "qwen3_named"),
+        ("step3", *_HERMES, "qwen3_coder", "qwen3_named"),
         think_tags=True,
     ),
     Profile(
         "mimo",
         ("xiaomi/*", "xiaomimimo/*", "mimo*"),
         ("api.xiaomimimo.com",),
-        ("hermes", "qwen3_coder", "qwen3_named"),
+        (*_HERMES, "qwen3_coder", "qwen3_named"),
         think_tags=True,
     ),
-    Profile("nemotron", ("*nemotron*",), dialects=("hermes", "qwen3_coder", "qwen3_named"), think_tags=True),
+    Profile("nemotron", ("*nemotron*",), dialects=(*_HERMES, "qwen3_coder", "qwen3_named", *_BARE), think_tags=True),
     Profile("gpt-oss", ("*gpt-oss*", "*gpt_oss*", "*gptoss*"), dialects=("harmony", "harmony_stripped")),
     Profile(
         "glm",  # Ling 3, Spark 2.5 and Poolside write the same; gpt-5.3-codex-spark is another thing
         ("z-ai/*", "zai/*", "zai-org/*", "thudm/*", "poolside/*", "*glm*", "zai-*", "ling3*", "ling-3*", "spark*"),
         ("api.z.ai", "open.bigmodel.cn"),
-        ("glm", "hermes"),
+        ("glm", *_HERMES),
         think_tags=True,
     ),
     Profile(
@@ -126,8 +133,8 @@ PROFILES = (
         ("seed_oss", "qwen3_coder", "qwen3_named"),
         think_tags=True,
     ),
-    Profile("granite", ("ibm-granite/*", "*granite*"), dialects=("granite", "hermes"), think_tags=True),
-    Profile("xlam", ("*xlam*",), dialects=("json_array", "json_object", "fence")),
+    Profile("granite", ("ibm-granite/*", "*granite*"), dialects=("granite", *_HERMES), think_tags=True),
+    Profile("xlam", ("*xlam*",), dialects=(*_HERMES, *_BARE)),
     Profile(
         "mistral",
         (
@@ -135,35 +142,39 @@ PROFILES = (
             *("*pixtral*", "*voxtral*"),
         ),
         ("api.mistral.ai", "codestral.mistral.ai"),
-        ("mistral", "json_array"),
+        ("mistral", *_BARE),
         think_tags=True,
     ),
     Profile(  # templates of others' make Gemma 3 write Hermes envelopes (ollama#18357)
-        "gemma", ("*gemma*",), dialects=("gemma4", "functiongemma", "gemini", "gemma_stripped", "hermes"), think_tags=True
+        "gemma", ("*gemma*",), dialects=("gemma4", "functiongemma", "gemini", "gemma_stripped", "gemma_headless", *_HERMES), think_tags=True
     ),
     Profile(  # its API names the model in the path
         "gemini",
         ("*gemini*",),
         ("generativelanguage.googleapis.com", "cloudcode-pa.googleapis.com", "*aiplatform.googleapis.com"),
-        dialects=("gemini", "tool_code"),
+        dialects=("gemini", "tool_code", "call_record"),
     ),
-    Profile("phi", ("microsoft/phi*", "phi[-0-9]*"), dialects=("phi",), think_tags=True),
+    Profile("phi", ("microsoft/phi*", "phi[-0-9]*"), dialects=("phi", *_BARE), think_tags=True),
     Profile("internlm", ("internlm/*", "*internlm*", "*intern-s1*"), dialects=("internlm",), think_tags=True),
-    Profile("jamba", ("ai21/*", "ai21labs/*", "*jamba*"), dialects=("jamba", "hermes"), think_tags=True),
+    Profile("jamba", ("ai21/*", "ai21labs/*", "*jamba*"), dialects=("jamba", *_HERMES), think_tags=True),
     Profile("hunyuan", ("tencent/*", "*hunyuan*", "hy3*"), dialects=("hunyuan",), think_tags=True),
     Profile(
         "cohere",
         ("cohere/*", "coherelabs/*", "*command-[ar]*"),
         ("api.cohere.com",),
-        dialects=("cohere",),
+        dialects=("cohere", "cohere_action", *_BARE),
         think_tags=True,
+    ),
+    Profile("grok", ("x-ai/*", "xai/*", "*grok*"), ("api.x.ai",), dialects=("grok",)),
+    Profile(  # its own markup, with the tokens stripped, in the text of the Responses API (codex#13114)
+        "gpt", ("openai/gpt-[0-9]*", "gpt-[0-9]*", "*codex*"), ("api.openai.com", "chatgpt.com"), dialects=("harmony_recipient",)
     ),
     Profile("apertus", ("swiss-ai/*", "*apertus*"), dialects=("apertus",), think_tags=True),
     Profile("olmo", ("allenai/*", "*olmo*"), dialects=("olmo3",), think_tags=True),
     # its tokens are special ones: a detokenizer that skips those leaves the list bare
     Profile("lfm2", ("liquid/*", "liquidai/*", "*lfm2*"), dialects=("lfm2", "python_list"), think_tags=True),
-    Profile("ernie", ("baidu/*", "ernie*"), dialects=("hermes",), think_tags=True),
-    Profile("minicpm", ("openbmb/*", "*minicpm*"), dialects=("minicpm", "hermes"), think_tags=True),
+    Profile("ernie", ("baidu/*", "ernie*"), dialects=(*_HERMES,), think_tags=True),
+    Profile("minicpm", ("openbmb/*", "*minicpm*"), dialects=("minicpm", *_HERMES), think_tags=True),
     Profile("gigachat", ("ai-sage/*", "*gigachat*"), dialects=("gigachat",)),
     Profile("dots", ("rednote-hilab/*", "dots[.0-9]*"), dialects=("dots",)),
     Profile("longcat", ("meituan/*", "meituan-longcat/*", "*longcat*"), dialects=("longcat",), think_tags=True),
@@ -171,7 +182,7 @@ PROFILES = (
     Profile(  # last, for its name is in those of many others; `ollama` is none
         "llama",
         ("meta-llama/*", "llama*", "*[!o]llama*", "*toolace*"),
-        dialects=("llama", "json_array", "json_object", "python_list", "qwen3_coder", "hermes"),
+        dialects=("llama", *_BARE, "python_list", "qwen3_coder", *_HERMES),
     ),
     Profile(  # by the vendor or the host alone: others give their models Claude's names for the sake of Claude Code
         "claude", ("anthropic/*", "*anthropic.claude*"), ("api.anthropic.com",), dialects=("claude",)
@@ -281,12 +292,13 @@ def armed(names: Sequence[str] | None, profile: Profile, *, prompted: bool = Fal
     A model that was `prompted` to write its calls as JSON does so, whatever the names.
     """
     asked = OPEN_JSON if prompted else ()
+    strict = () if profile.name == "claude" else STRICT
     if names is not None:
         return [*(DIALECTS[name] for name in names), *(dialect for dialect in asked if dialect.name not in names)]
     return [
         dialect
         for dialect in DIALECTS.values()
-        if not dialect.ambiguous or dialect.name in profile.dialects or dialect in asked
+        if not dialect.ambiguous or dialect.name in profile.dialects or dialect in asked or dialect in strict
     ]
 
 

@@ -10,11 +10,13 @@ reading goes on behind it.
 Sections of dialects.md: R1 commit point, R7 missing ends, R9 wrappers, R10 text around calls, R15 code.
 """
 
+import re
 from collections.abc import Callable, Generator
 
 from .apis.shape import ROOM
 from .course import Course
 from .dialects.dialect import Dialect
+from .dialects.leftovers import NAME as LEFTOVERS
 from .openings import openers
 from .place import WORD
 from .scanner import Reading
@@ -24,6 +26,13 @@ from .vocabulary import Vocabulary
 
 MAX_HELD = 1024 * 1024
 """Characters that are held for what is not certain yet: no tool call seen in the wild comes near it."""
+
+MAX_ASIDE = 200
+"""Characters of text between a wrapper and the call in it: a sentence or two."""
+
+
+_WORDS = re.compile(r"[^<>{}\[\]\"`]*")
+"""Text without what a call begins with, or quotes."""
 
 
 class Reader(Telling):
@@ -109,6 +118,7 @@ class Reader(Telling):
         Where one `begins`, a call that is open is over: the text behind is no more of its arguments.
         """
         self.ops = []
+        self.native_calls += begins
         if begins and self.doubtful and self.head and not self.whole:
             self.was_content()  # nothing shows that it is a thought
         if self.doubtful:
@@ -116,9 +126,21 @@ class Reader(Telling):
         elif begins and self.committed:
             self._read_to_the_end()
             self._restart()
+        elif begins and self._only_a_wrapper():
+            self.fired(LEFTOVERS)
+            self.scanner.pos = len(self.scanner.text)
+            self.take()
+            self._restart()
         if begins:
             self._called()
         return self.ops
+
+    def _only_a_wrapper(self) -> bool:
+        """Whether what is held is the beginning of a wrapper on a line of its own, and nothing else."""
+        held = self.scanner.text[self.scanner.start :].rstrip()
+        if held not in self._vocabulary.wrappers or not self._vocabulary.leftovers:
+            return False
+        return self.place.line_start and not self.place.in_code
 
     def close(self, *, cut: bool = False) -> list[Op]:
         """The text is over, for now: a choice that goes on behind its end starts afresh. `cut`: more would have come."""
@@ -173,6 +195,7 @@ class Reader(Telling):
 
     def _restart(self) -> None:
         self.committed = self._in_call = self._idle = False
+        self.attempts, self.aside = None, (0, 0)
         self.scanner.pos, self.scanner.course = self.scanner.start, None
         self._reading = self._read()
 
@@ -223,17 +246,24 @@ class Reader(Telling):
                     self.give(scanner.pos + 1)
 
     def _end_of_wrapper(self, before: int) -> Reading[bool]:
-        """Swallows the end of the open wrapper, if it stands in the text in front of `before`."""
+        """Swallows the end of the open wrapper, if it stands at `before`, where an opener may be, or in the text up to there.
+
+        Whether something was decided, or more text came.
+        """
         scanner = self.scanner
         ends = self.open[1]
-        match = openers(ends).search(scanner.text, scanner.pos, before)
-        if match is None:
+        match = openers(ends).search(scanner.text, scanner.pos, before + max(map(len, ends), default=0))
+        if match is None or match.start() > before:
             return False
+        opener_here = match.start() == before
         self.give(match.start())
         scanner.pos = match.start()
+        held = len(scanner.text) - scanner.start
         closer = yield from scanner.literal(ends)
         if closer:
             self._take_closer(closer)
+        elif opener_here:
+            return len(scanner.text) - scanner.start > held  # more text came, so it is looked at again
         else:
             self.give(scanner.pos + 1)
         return True
@@ -245,6 +275,17 @@ class Reader(Telling):
 
     def _call(self, found: str) -> Reading[Dialect | None]:
         """Reads a call that may begin at scanner.pos, with what was `found` there. The dialect that it was of, or None."""
+        offset = self.scanner.pos - self.scanner.start
+        dialect = yield from self._call_here(found)
+        if dialect is None and found in self._vocabulary.wrappers and not self.place.in_code:
+            self.scanner.pos += len(found)
+            dialect = yield from self.call_in(len(found), self._vocabulary.wrappers[found])
+            if dialect is None:
+                self.scanner.pos = self.scanner.start + offset
+        return dialect
+
+    def _call_here(self, found: str) -> Reading[Dialect | None]:
+        """Reads a call that begins at scanner.pos."""
         scanner = self.scanner
         offset = scanner.pos - scanner.start
         candidates = self._vocabulary.openers_of(found)
@@ -260,9 +301,43 @@ class Reader(Telling):
             scanner.pos = scanner.start + offset
         return None
 
+    def call_in(self, wrapper: int, ends: tuple[str, ...]) -> Reading[Dialect | None]:
+        """Reads a call of any dialect behind a wrapper of so many characters, with a few words in front of it or none.
+
+        `ends`: what ends the wrapper. It may have ended already: some models write an empty one first.
+        """
+        scanner, vocabulary = self.scanner, self._vocabulary
+        yield from scanner.blanks()
+        if (yield from scanner.literal(ends)):
+            yield from scanner.blanks()
+        before = scanner.pos - scanner.start
+        words = yield from scanner.run(_WORDS, MAX_ASIDE)
+        if words is None or not (yield from scanner.peek()):
+            return None
+        while True:
+            match = vocabulary.openings.search(scanner.text, scanner.pos)
+            if match is None or match.start() != scanner.pos:
+                return None
+            found = match.group()
+            if found in vocabulary.whole or match.end() < len(scanner.text) or scanner.ended:
+                break
+            yield
+        self.aside = before, len(words)
+        dialect = yield from self._call_here(found)
+        self.aside = 0, 0
+        if dialect:
+            self.open = dialect, (*self.open[1], *ends) if self.open[0] is dialect else ends
+        return dialect
+
+    @property
+    def _wrapper(self) -> str:
+        """The wrapper in front of the call that may begin."""
+        scanner = self.scanner
+        return scanner.text[scanner.start : scanner.start + self.aside[0]].rstrip()
+
     def _looked_for(self, dialect: Dialect, opener: str) -> bool:
         """Whether a call of this dialect can stand here."""
-        if opener in dialect.inner and self.open[0] is not dialect:
+        if opener in dialect.inner and self.open[0] is not dialect and self._wrapper not in dialect.wrappers:
             return False
         if dialect is self.channels:
             return True

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Literal
 from .dialects.dialect import DOUBT, Dialect
 from .events import Event, TextDelta, ToolCallDelta, ToolCallEnd, ToolCallStart
 from .place import Place
-from .scanner import Scanner
+from .scanner import Reading, Scanner
 from .tools import Tools
 from .value import mutable, value
 
@@ -110,6 +110,21 @@ class Guess:
         self.blank = self.blank and text.isspace()
 
 
+@mutable
+class Attempt:
+    """A call that is read to its end before it is known to be one."""
+
+    dialect: Dialect
+    id: str
+    name: str
+    pieces: list[str] = field(default_factory=list)  # of the arguments
+    ended: bool = False
+
+    @property
+    def arguments(self) -> str:
+        return "".join(self.pieces)
+
+
 class Telling:
     """What is told of the text of one choice."""
 
@@ -128,7 +143,7 @@ class Telling:
         self.new_id = new_id
         self.fired = fired
         self.ids: set[str] = set()
-        self.calls = 0
+        self.calls = self.native_calls = 0  # of the text, and the upstream's own
         self.thinking = False  # what is read is reasoning, whatever the upstream calls it
         self.speaking = False  # likewise, content
         self.channels: Dialect | None = None  # whose channels the text has been divided into so far
@@ -143,6 +158,9 @@ class Telling:
         self.named = False  # a tag stood in the text as a part of it
         self.open: tuple[Dialect | None, tuple[str, ...]] = (None, ())  # whose wrapper is open, and what ends it
         self.committed = False
+        self.attempts: list[Attempt] | None = None  # calls that are read and not yet told
+        self.aside = (0, 0)  # the sizes of a wrapper in front of the call that may begin, and of the text in that
+        self.after_call = False  # nothing but blanks since the last call of the text
         self.reasoning = False  # what the upstream calls the last piece
         self.border = 0  # where in the text that begins
         self.places = (Place(), Place())  # of content, of reasoning
@@ -287,12 +305,27 @@ class Telling:
 
     # what a dialect tells
 
+    def attempt(self, reading: Reading[bool]) -> Reading[list[Attempt]]:
+        """Reads calls and returns them: nothing is told of them until `tell_attempts`."""
+        self.attempts = []
+        called = yield from reading
+        found, self.attempts = self.attempts, None
+        return found if called else []
+
+    def tell_attempts(self, attempts: list[Attempt]) -> None:
+        """What was read are these calls, whole ones."""
+        for found in attempts:
+            self.start(found.dialect, found.id if found.id not in self.ids else self.new_id(), found.name)
+            self.arguments(found.arguments)
+            self.end()
+
     def give(self, end: int) -> None:
         """The text up to `end` (a place in scanner.text) is text."""
         scanner = self.scanner
         if end > scanner.start:
             text = scanner.text[scanner.start : end]
             size = len(text)
+            self.after_call = self.after_call and text.isspace()
             self.place.text(text)
             self._tell(Thought(size) if self.thinking else Spoken(size) if self.speaking else size)
             scanner.start = end
@@ -307,7 +340,7 @@ class Telling:
     def take(self) -> None:
         """The text that has been read is markup."""
         scanner = self.scanner
-        if scanner.pos > scanner.start:
+        if scanner.pos > scanner.start and self.attempts is None:
             self._tell(scanner.start - scanner.pos)
             if self.guess and self.doubtful:  # what may be text after all
                 self.guess.keep(scanner.text[scanner.start : scanner.pos])
@@ -315,6 +348,10 @@ class Telling:
 
     def start(self, dialect: Dialect, id_: str, name: str) -> None:
         """Commits: what has been read is the header of a call."""
+        if self.attempts is not None:
+            self.attempts.append(Attempt(dialect, id_, name))
+            return
+        self._step_aside()
         if dialect.in_reasoning == "doubtful" and not self.doubtful and (self.in_reasoning or self.head):
             kept = len(self.guess.texts) if self.guess else 0
             self.doubtful = Doubtful(self.calls, self._next_index, set(self.ids), kept)
@@ -333,22 +370,40 @@ class Telling:
         reasoning = self.in_reasoning
         self._tell(ToolCallStart(self._index, id_, name, self._choice, in_text=True, in_reasoning=reasoning))
 
+    def _step_aside(self) -> None:
+        """Swallows the wrapper in front of a call, and gives back the text between the two."""
+        (wrapper, text), self.aside = self.aside, (0, 0)
+        if wrapper:
+            pos = self.scanner.pos
+            self.scanner.pos = self.scanner.start + wrapper
+            self.take()
+            self.give(self.scanner.start + text)
+            self.scanner.pos = pos
+
     def arguments(self, text: str) -> None:
         """A piece of the call's arguments; what has been read is markup."""
+        if self.attempts is not None:
+            self.attempts[-1].pieces.append(text)
+            return
         self.take()
         if text:
             self._tell(ToolCallDelta(self._index, text, self._choice))
 
     def end(self) -> None:
         """The call is complete."""
+        if self.attempts is not None:
+            self.attempts[-1].ended = True
+            return
         self.take()
         self._tell(ToolCallEnd(self._index, self._choice))
         self.committed = False
+        self.after_call = True
 
     def broken(self) -> None:
         """The call is over, but not complete: nobody may complete it (R8)."""
         self.take()
         self.committed = False
+        self.after_call = self.attempts is None
 
     def turn(self, dialect: Dialect, *, thinking: bool, pair: "Pair | None" = None, guess: bool = False) -> None:
         """What has been read is a tag that begins or ends reasoning; calls in what it ends were thoughts.

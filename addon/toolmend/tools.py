@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
 from typing import Any
 
+from . import json_text
 from .value import replace, value
 
 type Schema = Mapping[str, Any]
@@ -15,18 +16,20 @@ class Tools:
 
     `known` is False where the request is not at hand: then any name may be called. `calls_so_far` counts the calls that the
     conversation already holds; Kimi numbers its ids over the whole of it. `legacy`: the client offers `functions`, as was
-    done before there were `tools`, and waits for a `function_call`.
+    done before there were `tools`, and waits for a `function_call`. `forbidden`: the request asks for no call at all, so
+    markup in the answer is not one.
     """
 
     schemas: Mapping[str, Schema] = field(default_factory=dict)
     known: bool = True
     calls_so_far: int = 0
     legacy: bool = False
+    forbidden: bool = False
 
     @property
     def offered(self) -> bool:
         """Whether a call can be expected at all."""
-        return bool(self.schemas) or not self.known
+        return (bool(self.schemas) or not self.known) and not self.forbidden
 
     def __contains__(self, name: str) -> bool:
         return name in self.schemas or not self.known
@@ -44,6 +47,16 @@ class Tools:
     def requires(self, name: str) -> bool:
         """Whether a tool takes no call without parameters."""
         return any(_strings(self.schemas.get(name, {}).get("required")))
+
+    def fits(self, name: str, arguments: str) -> bool:
+        """Whether a JSON text is an object of parameters that a tool declares, with all that it requires."""
+        schema = self.schemas.get(name, {})
+        try:
+            value = json_text.loads(arguments.encode())
+        except (json_text.NotJSON, UnicodeEncodeError):
+            return False
+        declared = self.properties(name).keys()
+        return isinstance(value, dict) and set(_strings(schema.get("required"))) <= value.keys() <= declared
 
     def fitting(self, arguments: Mapping[str, Any]) -> list[str]:
         """The tools that declare every one of these arguments, and that miss none they require."""
@@ -72,7 +85,7 @@ def of_chat(request: Mapping[str, Any]) -> Tools:
         if isinstance(inner, Mapping) and isinstance(inner.get("name"), str):
             schemas[inner["name"]] = FREEFORM if entry.get("type") == "custom" else _object(inner.get("parameters"))
     calls = sum(len(_objects(message.get("tool_calls"))) for message in _objects(request.get("messages")))
-    return Tools(schemas, calls_so_far=calls, legacy=not request.get("tools"))
+    return Tools(schemas, calls_so_far=calls, legacy=not request.get("tools"), forbidden=_forbids(request))
 
 
 def of_messages(request: Mapping[str, Any]) -> Tools:
@@ -83,7 +96,8 @@ def of_messages(request: Mapping[str, Any]) -> Tools:
         if isinstance(tool.get("name"), str) and not str(tool.get("type", "")).startswith(_SERVER_TOOLS)
     }
     blocks = (block for message in _objects(request.get("messages")) for block in _objects(message.get("content")))
-    return Tools(schemas, calls_so_far=sum(block.get("type") == "tool_use" for block in blocks))
+    calls = sum(block.get("type") == "tool_use" for block in blocks)
+    return Tools(schemas, calls_so_far=calls, forbidden=_forbids(request))
 
 
 def of_responses(request: Mapping[str, Any]) -> Tools:
@@ -98,7 +112,7 @@ def of_responses(request: Mapping[str, Any]) -> Tools:
             name = flat.get((_name(space), tool["name"]), tool["name"])
             schemas[name] = FREEFORM if tool["type"] == "custom" else _object(tool.get("parameters"))
     calls = sum(item.get("type") in ("function_call", "custom_tool_call") for item in _objects(request.get("input")))
-    return Tools(schemas, calls_so_far=calls)
+    return Tools(schemas, calls_so_far=calls, forbidden=_forbids(request))
 
 
 def of_gemini(request: Mapping[str, Any]) -> Tools:
@@ -112,7 +126,21 @@ def of_gemini(request: Mapping[str, Any]) -> Tools:
                 given = (entry.get(key) for key in ("parametersJsonSchema", "parameters_json_schema", "parameters"))
                 schemas[entry["name"]] = _small(next((schema for schema in map(_object, given) if schema), {}))
     parts = (part for content in _objects(asked.get("contents")) for part in _objects(content.get("parts")))
-    return Tools(schemas, calls_so_far=sum("functionCall" in part for part in parts))
+    config = _object(_either(_either(asked, "toolConfig", "tool_config"), "functionCallingConfig", "function_calling_config"))
+    mode = config.get("mode")
+    forbidden = isinstance(mode, str) and mode.upper() == "NONE"
+    return Tools(schemas, calls_so_far=sum("functionCall" in part for part in parts), forbidden=forbidden)
+
+
+def _either(value: Any, *names: str) -> Any:
+    """The member of an object under one of its names."""
+    return next((_object(value)[name] for name in names if name in _object(value)), None)
+
+
+def _forbids(request: Mapping[str, Any]) -> bool:
+    """Whether a request of OpenAI's or Anthropic's APIs asks for an answer without calls."""
+    choice = request.get("tool_choice", request.get("function_call"))
+    return (choice.get("type") if isinstance(choice, Mapping) else choice) == "none"
 
 
 def _small(schema: Any) -> Any:

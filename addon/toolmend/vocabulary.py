@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from .course import Place, without
 from .dialects.dialect import Dialect
+from .dialects.leftovers import Leftovers
 from .openings import Found, Openings
 from .place import WORD
 
@@ -15,10 +16,17 @@ class Vocabulary:
     """What to look for, of some dialects."""
 
     def __init__(self, dialects: Sequence[Dialect]) -> None:
+        self._dialects = tuple(dialects)
         self.by_opener: dict[str, list[Dialect]] = {}
         for dialect in dialects:
             for literal in dialect.openers:
                 self.by_opener.setdefault(literal, []).append(dialect)
+        # what a wrapper around calls begins with, and what ends it, whoever's calls stand in it
+        self.wrappers: dict[str, tuple[str, ...]] = {}
+        for dialect in dialects:
+            for literal in dialect.wrappers if not isinstance(dialect, Leftovers) else ():
+                self.wrappers[literal] = (*self.wrappers.get(literal, ()), *dialect.closers)
+        self.leftovers = any(isinstance(dialect, Leftovers) for dialect in dialects)
         # those that begin with a letter, and do not stand within a word
         self.words = frozenset(
             opener
@@ -55,13 +63,18 @@ class Vocabulary:
         return all(opener in self.words for opener in self.by_opener if opener.startswith(begun))
 
 
+MOST_MADE = 256
+"""Vocabularies that are kept: there is one for each set of tools where the names of the tools begin a call."""
+
 made: dict[tuple[int, ...], Vocabulary] = {}
-"""By the dialects they are of: these live as long as the process does."""
+"""By the dialects they are of, which a vocabulary keeps alive."""
 
 
 def vocabulary(dialects: Sequence[Dialect]) -> Vocabulary:
     """The one of these very dialects, which is made once: it takes milliseconds."""
     key = tuple(map(id, dialects))  # to hash what is in them takes longer than to read an event
     if key not in made:
+        if len(made) >= MOST_MADE:
+            made.clear()
         made[key] = Vocabulary(dialects)
     return made[key]

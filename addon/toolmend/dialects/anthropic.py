@@ -32,9 +32,12 @@ class Claude(TagDialect):
         return "never"
 
 
+_LOST = ("tool_calls", "calls")
+"""What is left of DeepSeek's wrapper without its mark."""
+
 _WRAPPER = Tag(
-    (*_spelt("<{}function_calls>"), "<tool_calls>"),
-    end=(*_spelt("</{}function_calls>"), "</tool_calls>"),
+    (*_spelt("<{}function_calls>"), *(f"<{gap}{word}>" for word in _LOST for gap in ("", " "))),
+    end=(*_spelt("</{}function_calls>"), *(f"</{gap}{word}>" for word in _LOST for gap in ("", " "))),
 )
 _CALL = Tag(_spelt("<{}invoke"), (">",), _spelt("</{}invoke>"), ATTRIBUTE)
 _PARAMETER = Tag(_spelt("<{}parameter"), (">",), _spelt("</{}parameter>"), ATTRIBUTE)

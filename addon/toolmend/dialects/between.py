@@ -38,6 +38,10 @@ class Between:
         return ()
 
     @property
+    def wrappers(self) -> tuple[str, ...]:
+        return ()
+
+    @property
     def closers(self) -> tuple[str, ...]:
         return self.end
 

@@ -34,6 +34,10 @@ class Dialect(Protocol):
         """Those of the openers that count only inside the dialect's wrapper."""
 
     @property
+    def wrappers(self) -> tuple[str, ...]:
+        """Those of the openers that begin a wrapper, in which a call of another dialect may stand."""
+
+    @property
     def closers(self) -> tuple[str, ...]:
         """The texts that end a call or its wrapper: right behind a call they are markup."""
 
@@ -71,6 +75,7 @@ class Door:
     name: str
     openers: tuple[str, ...]
     inner: tuple[str, ...] = ()
+    wrappers: tuple[str, ...] = ()
     closers: tuple[str, ...] = ()
     ambiguous: bool = False
     offered_only: bool = False

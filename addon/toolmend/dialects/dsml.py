@@ -18,8 +18,8 @@ from .tag import ATTRIBUTE, Tag
 from .tags import TagDialect
 
 _BARS = ("｜", "|", "‖", "｜｜", "||", "‖‖")
-_BLANKS = tuple((a, b, b, d) for a, b, d in product(("", " "), repeat=3))
-"""Around the bars: before and behind the first, before and behind the second."""
+_BLANKS = tuple((a, b, b, d) for a, b, d in product(("", " "), ("", " "), ("", " ", "\n", "\n ")))
+"""Around the bars: before and after the first, before and after the second; there a line may end (deepseek-web-api#11)."""
 _BLOCKS = ("function_calls", "tool_calls", "toolcalls", "tool_use", "calls", "tool")
 
 
@@ -32,7 +32,9 @@ def _marks(slash: str, *names: str) -> tuple[str, ...]:
 
 DSML = TagDialect(
     "dsml",
-    wrapper=Tag(_marks("", *(f"{block}>" for block in _BLOCKS)), end=_marks("/", *(f"{block}>" for block in _BLOCKS))),
+    wrapper=Tag(  # whose tag may lack its end (openclaw#114888)
+        _marks("", *(f"{block}{end}" for block in _BLOCKS for end in (">", ""))), end=_marks("/", *(f"{block}>" for block in _BLOCKS))
+    ),
     call=Tag(_marks("", "invoke"), (">",), _marks("/", "invoke>"), ATTRIBUTE),
     arguments="parameters",
     parameter=Tag(_marks("", "parameter"), (">",), _marks("/", "parameter>"), ATTRIBUTE),

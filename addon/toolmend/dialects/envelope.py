@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from .. import json_text
 from ..scanner import Reading
-from ..value import mutable, value
+from ..value import mutable, replace, value
 from ..values import json_or_text
 from .json_body import follow_value, object_in, read_string, surplus
 from .names import bare_name
@@ -27,7 +27,13 @@ if TYPE_CHECKING:
     from .dialect import Dialect
 
 NAMES = ("name", "tool_name", "function")
-ARGUMENTS = ("arguments", "parameters", "input", "args")
+ARGUMENTS = ("arguments", "parameters", "input", "args", "params", "action_input")
+
+_OTHER_NAMES = ("tool", "action", "recipient_name")
+"""Members that hold the name of a tool in some envelopes and other things in others: only an offered name counts."""
+
+_LISTS = ("tool_calls", "tool_uses", "function_calls")
+"""Members that hold the envelopes: some models write the message as the API has it (llama.cpp#14697)."""
 
 MOST_AGAIN = 32
 """Values that are read within one that was no call's: of a thousand in one another, none is read a thousand times."""
@@ -48,16 +54,17 @@ class Form:
 
     ends: the tokens that end a call or the wrapper. ids: the member that holds the id; where it stands behind the arguments,
     these are held for it. strict: in the open, an envelope must have an arguments member, and nothing streams before both it
-    and the name are known; and its first member must be one that an envelope has.
+    and the name are known; and its first member must be one that an envelope has. lists: an envelope may hold a list of them.
     """
 
     ends: tuple[str, ...] = ()
     ids: tuple[str, ...] = ("id", "tool_call_id")
     holds_for_id: bool = False
     strict: bool = False
+    lists: bool = True
 
 
-_FIRST = frozenset({*NAMES, *ARGUMENTS, "id", "type", "tool_call_id", "index"})
+_FIRST = frozenset({*NAMES, *_OTHER_NAMES, *ARGUMENTS, *_LISTS, "id", "type", "tool_call_id", "index"})
 """What the first member of an envelope in the open may be called."""
 
 _QUOTES = ('"', "'")
@@ -78,6 +85,7 @@ class _Envelope:
     arguments: str | None = None  # held, until the name is known
     others: dict[str, str] = field(default_factory=dict)  # the other members, as JSON text
     called: bool = False
+    end: int = 0  # where the arguments of the call ended, behind scanner.start
     wrong: bool = False  # it is no call: a name that is not offered, arguments that are no object
     first: bool = True
     depth: int = 0  # so many objects within it are being read
@@ -137,7 +145,7 @@ def _read_members(reader: "Reader", dialect: "Dialect", form: Form, envelope: _E
         if key is None or not (yield from scanner.literal((":",))):
             if not form.strict and key and (yield from _named_as_a_tag(reader, dialect, envelope, key)):
                 continue
-            scanner.pos = scanner.start + (behind if not envelope.called else 0)
+            scanner.pos = scanner.start + (behind if not envelope.called else envelope.end)
             return False
         if form.strict and (key in _NEVER or (envelope.first and key not in _FIRST)):
             envelope.wrong = envelope.wrong or not envelope.called
@@ -156,6 +164,15 @@ def _read_member(reader: "Reader", dialect: "Dialect", form: Form, envelope: _En
         yield from follow_value(scanner, form.ends, lambda _: None)
     elif key in NAMES and envelope.name is None and begin in _QUOTES:
         _named(reader, dialect, envelope, (yield from read_string(scanner, python=True)) or "")
+    elif key in _OTHER_NAMES and envelope.name is None and begin in _QUOTES:
+        name = bare_name(reader, ((yield from read_string(scanner, python=True)) or "").strip())
+        if name in reader.tools.schemas:
+            envelope.name = name
+        else:
+            envelope.others[key] = json_text.quote(name)
+    elif key in _LISTS and begin in ("[", "{") and form.lists:
+        envelope.called = yield from read_envelopes(reader, dialect, replace(form, lists=False))
+        envelope.wrong = not envelope.called
     elif key == "function" and begin == "{" and envelope.depth < MOST_NESTED:
         envelope.depth += 1
         yield from _read_members(reader, dialect, form, envelope)
@@ -170,6 +187,7 @@ def _read_member(reader: "Reader", dialect: "Dialect", form: Form, envelope: _En
             envelope.called = True
             if (yield from follow_value(scanner, form.ends, reader.arguments)):
                 reader.end()
+                envelope.end = scanner.pos - scanner.start
             else:
                 reader.broken()
         else:

@@ -14,9 +14,13 @@ reaches the text now and then, as `<call:default_api:N{…}/>` (bayes-platform#6
 """
 
 import re
+from collections.abc import Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ..scanner import Reading
+from ..tools import Tools
+from ..value import replace, value
 from ..values import is_string
 from .between import Between
 from .dialect import Where
@@ -28,7 +32,8 @@ from .names import bare_name
 if TYPE_CHECKING:
     from ..reader import Reader
 
-_NAME = re.compile(r"[^\s()\[\]{}:,<>\"']*")
+_NAME = re.compile(r"[^\s()\[\]{},<>\"']*")
+_MODULE = re.compile(r"[\w.-]*?[.:]")
 _CALL = ("call:",)
 _TAG = "<call:default_api:"
 _GEMINI = ("call:default_api:", _TAG, "declaration:default_api:", "<ctrl46>call:default_api:")
@@ -58,7 +63,7 @@ class Gemma(Between):
         called = yield from scanner.literal(_CALL)
         if self.begin:
             yield from scanner.blanks()
-        name = bare_name(reader, (yield from scanner.run(_NAME, 128)) or "")
+        name = yield from self._name(reader)
         if not reader.accepts(self, name) or not (called or name in reader.tools.schemas):
             return False
         if self.begin:
@@ -78,6 +83,14 @@ class Gemma(Between):
             reader.take()
         yield from surplus(reader, self.closers + self.openers)
         return True
+
+    def _name(self, reader: "Reader") -> Reading[str]:
+        """Reads a name. Modules in front of it that no tool is offered under are left out: `google:mcp:read_file` (omlx#1830)."""
+        words = (yield from reader.scanner.run(_NAME, 128)) or ""
+        name = bare_name(reader, words)
+        if name in reader.tools.schemas:
+            return name
+        return next((rest for rest in _without_modules(words) if rest in reader.tools.schemas), "" if ":" in name else name)
 
     def _arguments(self, reader: "Reader", name: str, brackets: str, stops: tuple[str, ...] = ()) -> Reading[bool]:
         """Reads the arguments behind their brackets. False if they are broken off."""
@@ -106,6 +119,14 @@ class Gemma(Between):
         return brackets if found else None
 
 
+def _without_modules(words: str) -> Iterator[str]:
+    """A name without the first of its modules, without the second, …"""
+    rest = words
+    while match := _MODULE.match(rest):
+        rest = rest[match.end() :]
+        yield rest
+
+
 class Gemini(Gemma):
     """Calls that name the module that Gemini's tools are in, which no text does by itself: they may stand anywhere."""
 
@@ -120,7 +141,7 @@ class Gemini(Gemma):
     def read(self, reader: "Reader") -> Reading[bool]:
         scanner = reader.scanner
         tagged = (yield from scanner.literal(_GEMINI)) == _TAG
-        name = (yield from scanner.run(_NAME, 128)) or ""
+        name = yield from self._name(reader)
         if not reader.accepts(self, name):
             return False
         brackets = yield from self._brackets(reader)
@@ -137,9 +158,52 @@ class Gemini(Gemma):
         return True
 
 
+@value
+class Headless(Gemma):
+    """Calls without anything in front of the name (tensai#217): only tokens in them or after them tell them from code.
+
+    `tools`: the names that may begin one.
+    """
+
+    tools: tuple[str, ...] = ()
+
+    @property
+    def openers(self) -> tuple[str, ...]:
+        return tuple(f"{name}{{" for name in self.tools)
+
+    def of(self, tools: Tools) -> "Headless":
+        """The dialect with the tools of a request."""
+        return _headless(tuple(sorted(tools.schemas)))
+
+    def read(self, reader: "Reader") -> Reading[bool]:
+        scanner = reader.scanner
+        opener = yield from scanner.literal(self.openers)
+        assert opener
+        name = opener[:-1]
+        pieces: list[str] = []
+        begin = scanner.pos - scanner.start
+        if not (yield from Literals(scanner, _NOTATION, pieces.append, self.end).read("}", _NOTATION.separators)):
+            return False
+        written = scanner.text[scanner.start + begin : scanner.pos]
+        if not (yield from scanner.literal(self.end)) and not any(token in written for token in _NOTATION.raw):
+            return False
+        if not reader.tools.fits(name, "".join(pieces)):
+            return False
+        reader.start(self, reader.new_id(), name)
+        reader.arguments("".join(pieces))
+        reader.end()
+        return True
+
+
 GEMMA4 = Gemma("gemma4", ("<|tool_call>", "<|tool_call|>"), ("<tool_call|>", "<|/tool_call|>", "<|tool_response>"))
 FUNCTIONGEMMA = Gemma(
     "functiongemma", ("<start_function_call>",), ("<end_function_call>", "<start_function_response>")
 )
 GEMMA_STRIPPED = Gemma("gemma_stripped", end=("<tool_call|>", "<end_function_call>"), opener="call:")
 GEMINI = Gemini("gemini")
+GEMMA_HEADLESS = Headless("gemma_headless", end=GEMMA4.end)
+
+
+@lru_cache(64)
+def _headless(names: tuple[str, ...]) -> Headless:
+    return replace(GEMMA_HEADLESS, tools=names)

@@ -8,7 +8,8 @@ one, analysis is reasoning, commentary and final are content; the tokens are nev
 recipient and type in any order. Source: openai/harmony, docs/format.md; glued and doubled headers from streams in the wild.
 
 Where a server strips the tokens, `commentary to=functions.read_file json{…}` is left of a call, and of an answer
-`analysisThe user wants …assistantfinalHello`.
+`analysisThe user wants …assistantfinalHello`. OpenAI's own models write such calls into the text of the Responses API
+(codex#13114); there the recipient alone counts (`harmony_recipient`).
 """
 
 import re
@@ -199,6 +200,27 @@ def _read_call(reader: "Reader", dialect: "Dialect", header: _Header) -> Reading
 
 
 HARMONY = Harmony("harmony", (*_STARTS, *_ENDS), offered_only=True)
+class Recipient(Door):
+    """Only calls, only where they name their module: what other text says of channels is text."""
+
+    def read(self, reader: "Reader") -> Reading[bool]:
+        scanner = reader.scanner
+        yield from scanner.literal(("assistant",))
+        yield from scanner.literal(_CHANNELS)
+        yield from scanner.blanks()
+        if not (yield from scanner.ahead(("to=functions.",))):
+            return False
+        header = yield from _read_header(scanner)
+        return bool(header and _called(reader, header) and (yield from _read_call(reader, self, header)))
+
+
+HARMONY_RECIPIENT = Recipient(
+    "harmony_recipient",
+    ("assistant to=", "assistantcommentary to=", "assistantanalysis to=", "commentary to=", "analysis to=", "to=functions."),
+    ambiguous=True,
+    offered_only=True,
+    in_reasoning="never",
+)
 HARMONY_STRIPPED = Stripped(
     "harmony_stripped",
     ("assistant", "analysis", "commentary", "to="),

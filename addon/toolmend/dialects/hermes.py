@@ -4,11 +4,20 @@
     {"name": "read_file", "arguments": {"path": "a.md", "limit": 20}}
     </tool_call>
 
-Some put the envelope in a fence, within the tags. Source: the chat templates of Qwen and NousResearch.
+Some put the envelope in a fence, within the tags. Some lose the tag that opens it, and only the one that ends it shows that
+this JSON is a call (hermes-agent#742). Source: the chat templates of Qwen and NousResearch.
 """
 
+from typing import TYPE_CHECKING
+
+from ..scanner import Reading
+from .dialect import Door
+from .envelope import Form, read_envelopes
 from .tag import Tag
 from .tags import TagDialect
+
+if TYPE_CHECKING:
+    from ..reader import Reader
 
 _FENCES = ("", "\n```json\n", "\n```\n", "```json\n", "```\n")
 
@@ -19,4 +28,28 @@ HERMES = TagDialect(
     ),
     arguments="envelope",
     ambiguous=True,
+)
+
+_FORM = Form(ends=HERMES.closers, strict=True)
+
+
+class Openerless(Door):
+    """An envelope on a line of its own, if the end tag follows it."""
+
+    def read(self, reader: "Reader") -> Reading[bool]:
+        scanner = reader.scanner
+        yield from scanner.literal(("tool_call>",))
+        found = yield from reader.attempt(read_envelopes(reader, self, _FORM))
+        if not found or not all(call.ended for call in found):
+            return False
+        yield from scanner.blanks()
+        if not (yield from scanner.literal(self.closers)):
+            return False
+        reader.tell_attempts(found)
+        return True
+
+
+HERMES_OPENERLESS = Openerless(
+    "hermes_openerless", ("{", "[{", "tool_call>"), closers=HERMES.closers, ambiguous=True, offered_only=True, place="line",
+    in_reasoning="never"
 )

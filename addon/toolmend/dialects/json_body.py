@@ -162,11 +162,12 @@ def surplus(reader: "Reader", stops: tuple[str, ...]) -> Reading[None]:
     scanner = reader.scanner
     if (yield from scanner.peek()) != "}":
         return
+    back = scanner.pos - scanner.start
     yield from scanner.run(_BRACES, 64)
     if (yield from scanner.ahead(stops)) or not (yield from scanner.peek()):
         reader.take()
     else:
-        scanner.pos = scanner.start
+        scanner.pos = scanner.start + back
 
 
 def follow_value(scanner: Scanner, stops: tuple[str, ...], emit: Callable[[str], None]) -> Reading[bool]:

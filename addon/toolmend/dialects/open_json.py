@@ -21,13 +21,17 @@ if TYPE_CHECKING:
 
 _FORM = Form(strict=True)
 _MORE = {"```": re.compile("`*"), "~~~": re.compile("~*")}
-_LANGUAGES = ("json", "JSON", "tool_call", "tool_calls", "tool_code", "")
+_LANGUAGES = ("json", "JSON", "tool_call", "tool_calls", "tool_code", "tool_use", "function_call", "")
 
 
 class OpenJSON(Door):
     """A bare array or object."""
 
     def read(self, reader: "Reader") -> Reading[bool]:
+        return (yield from self.read_calls(reader))
+
+    def read_calls(self, reader: "Reader") -> Reading[bool]:
+        """Reads the envelopes that begin here. Whether there was a call."""
         return (yield from read_envelopes(reader, self, _FORM))
 
 
@@ -36,28 +40,32 @@ class Tools(OpenJSON):
 
     def read(self, reader: "Reader") -> Reading[bool]:
         yield from reader.scanner.literal(self.openers)
-        return (yield from read_envelopes(reader, self, _FORM))
+        return (yield from self.read_calls(reader))
 
 
 class Fence(OpenJSON):
     """JSON that is all there is in a fence; the fence goes with the calls."""
 
     def read(self, reader: "Reader") -> Reading[bool]:
+        return (yield from self.read_fence(reader))
+
+    def read_fence(self, reader: "Reader") -> Reading[bool]:
+        """Reads the fence that begins here. Whether there was a call in it."""
         scanner = reader.scanner
-        fence = yield from scanner.literal(self.openers)
+        fence = yield from scanner.literal(tuple(_MORE))
         assert fence
         fence += (yield from scanner.run(_MORE[fence], 64)) or ""
         yield from scanner.literal(_LANGUAGES[:-1])
         yield from scanner.blanks()
-        if not (yield from read_envelopes(reader, self, _FORM)):
+        if not (yield from self.read_calls(reader)):
             return False
         while True:
             yield from scanner.blanks()
             if (yield from scanner.literal((fence,))):
                 reader.take()
                 return True
-            if not (yield from read_envelopes(reader, self, _FORM)):
-                scanner.pos = scanner.start  # behind the last call
+            if not (yield from self.read_calls(reader)):
+                scanner.pos = scanner.start  # after the last call
                 return True
 
 
@@ -66,4 +74,4 @@ JSON_OBJECT = OpenJSON("json_object", ("{",), ambiguous=True, offered_only=True,
 JSON_TOOLS = Tools(
     "json_tools", ("<tools>",), closers=("</tools>",), ambiguous=True, offered_only=True, place="line", in_reasoning="never"
 )
-FENCE = Fence("fence", ("```", "~~~"), ambiguous=True, offered_only=True, place="line", in_reasoning="never")
+FENCE = Fence("fence", tuple(_MORE), ambiguous=True, offered_only=True, place="line", in_reasoning="never")

@@ -62,6 +62,10 @@ class TagDialect:
         return () if self.bare else self.call.begin
 
     @property
+    def wrappers(self) -> tuple[str, ...]:
+        return self.wrapper.begin or (self.call.begin if self.arguments == "envelope" else ())
+
+    @property
     def closers(self) -> tuple[str, ...]:
         return self.call.end + self.wrapper.end
 

@@ -119,11 +119,7 @@ def _translate(
     if same:
         kept = {key: value for key, value in request.items() if key not in TOLD[upstream]}
         written = {**kept, **{key: written[key] for key in ("model", *TOLD[upstream]) if key in written}}
-    if template:  # the prompt has the client's names
-        forbidden = functions.tool_choice is not None and functions.tool_choice.mode == "none"
-        offered = tools.Tools() if forbidden else tools.OF[client](request)
-    else:
-        offered = tools.OF[upstream](written)
+    offered = tools.OF[client](request) if template else tools.OF[upstream](written)  # the prompt has the client's names
     taken = frozenset(written.get("stop") or written.get("stop_sequences") or ())
     stop = tuple(sequence for sequence in conversation.stop if sequence and sequence not in taken)
     return Translated(written, offered, names, custom, tuple(notes), stop, template, system_role, facts or {})

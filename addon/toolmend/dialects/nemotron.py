@@ -1,0 +1,11 @@
+"""Nemotron of Llama's and Mistral's make (Nemotron Super and Ultra 1, Nano 4B and 8B): envelopes in tags of its own.
+
+    <TOOLCALL>[{"name": "read_file", "arguments": {"path": "a.md"}}]</TOOLCALL>
+
+Source: the Llama-Nemotron chat templates; leaks as in dynamo#10115.
+"""
+
+from .tag import Tag
+from .tags import TagDialect
+
+NEMOTRON = TagDialect("nemotron", call=Tag(("<TOOLCALL>",), end=("</TOOLCALL>",)), arguments="envelope")
