@@ -39,7 +39,7 @@ def write(folder: Path, text: str) -> str:
             ["qwen/qwen3-coder-480b"],
             [
                 "profile    qwen: the model matches qwen/*",
-                f"dialects   qwen3_coder, qwen3_named, hermes, json_tools, and {PLAIN} that cannot be mistaken, as for every model",
+                f"dialects   qwen3_coder, qwen3_named, hermes, hermes_openerless, json_tools, xml_call, and {PLAIN} that cannot be mistaken, as for every model",
                 "reasoning  in reasoning_content",
                 "<think>    is reasoning",
                 "tools      the model's own",
@@ -49,7 +49,7 @@ def write(folder: Path, text: str) -> str:
             ["deepseek/deepseek-r1", "--host", "api.together.xyz"],
             [
                 "profile    deepseek: the model matches deepseek/*",
-                f"dialects   dsml, anthropic, deepseek_v3, and {PLAIN - 2} that cannot be mistaken, as for every model",
+                f"dialects   dsml, anthropic, deepseek_v3, xml_call, and {PLAIN - 2} that cannot be mistaken, as for every model",
                 "reasoning  in reasoning",
                 "<think>    is reasoning, and the text begins inside it",
                 "tools      the model's own",
@@ -59,7 +59,7 @@ def write(folder: Path, text: str) -> str:
             ["claude-3-opus"],
             [
                 "profile    standard: neither model nor host is known",
-                f"dialects   the {PLAIN} that cannot be mistaken, as for every model",
+                f"dialects   xml_call, and {PLAIN} that cannot be mistaken, as for every model",
                 "reasoning  in reasoning_content",
                 "<think>    is left in the text",
                 "tools      the model's own",
@@ -98,7 +98,7 @@ def test_facts_have_their_sources(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert (chat[-1], responses[-1]) == ("xhigh", "max")
     file = write(tmp_path, '[[provider]]\nname = "fix"\nhosts = ["api.openai.com"]\nmodels = ["gpt-6*"]\ntakes = { max_tokens = 7, efforts = ["low"] }\n')
     answer = ask(capsys, "gpt-6-sol", "--host", "api.openai.com", "--config", file)
-    assert answer["profile"] == "standard"  # it is no profile
+    assert answer["profile"] == "gpt"  # the table is no profile
     assert answer["facts"]["max_tokens"] == {"value": 7, "from": "your table fix"}
     assert "your table" not in say(capsys, "gpt-6-sol", "--host", "openrouter.ai", "--config", file)
     assert "your table" not in say(capsys, "gpt-5", "--host", "api.openai.com", "--config", file)

@@ -105,13 +105,18 @@ WRITERS = {
     "cohere": enveloped.cohere,
     "inkling": enveloped.inkling,
     "longcat": lambda calls: "\n".join(f"<longcat_tool_call>\n{c}\n</longcat_tool_call>" for c in enveloped.envelopes(calls)),
+    "nemotron": lambda calls: f"<TOOLCALL>{enveloped.array(calls)}</TOOLCALL>",
+    "hermes_openerless": lambda calls: "\n".join(f"{c}\n</tool_call>" for c in enveloped.envelopes(calls)),
+    "cohere_action": lambda calls: f"Action: ```json\n{enveloped.array(calls, 'parameters', 'tool_name')}\n```",
+    "call_record": lambda calls: tagged.bare(tagged.invoke(calls, "", "x", "call_record", "tool")),
+    "grok": lambda calls: tagged.invoke(calls, "", "xai:function_calls", "xai:function_call"),
     "json_array": enveloped.array,
     "json_tools": lambda calls: f"<tools>\n{chr(10).join(enveloped.envelopes(calls))}\n</tools>",
     "fence": lambda calls: f"```json\n{enveloped.array(calls)}\n```",
 }
 FAMILIES = {"deepseek_v31": "deepseek_v3", "glm_47": "glm", "mistral_old": "mistral", "mistral_new": "mistral"}
 XML = frozenset({"qwen3_coder", "qwen3_named", "dsml", "minimax_m2", "minimax_m3", "glm", "kimi_k3", "seed_oss", "step3", "minicpm", "hunyuan",
-                 "k2_horizon", "dots", "muse"})  # fmt: skip
+                 "k2_horizon", "dots", "muse", "call_record", "grok"})  # fmt: skip
 
 MARKS = sorted({mark for dialect in DIALECTS.values() for mark in (*dialect.openers, *dialect.closers)})[::7]
 WORDS = st.sampled_from([*MARKS, "</parameter>", "</function>", "</tool_call>", "</arg_value>", "<", ">", "a < b", "\n", " ", '"', "\\", "{", "}",
@@ -163,6 +168,7 @@ def test_what_is_written_is_read(name: str, calls: Calls, sizes: list[int], text
 
 def test_every_dialect_is_covered() -> None:
     own_tests = {"harmony", "harmony_stripped", "python_list", "olmo3", "lfm2", "gemma4", "functiongemma", "gemma_stripped", "gemini", "tool_code"}
+    own_tests |= {"xml_call", "harmony_recipient", "gemma_headless"}  # in patterns/lost.py
     same_reader = {"anthropic", "minimax_invoke", "json_object", "claude", "apertus", "plamo3", "gigachat", "llama_python"}
     covered = {FAMILIES.get(name, name) for name in WRITERS} | own_tests | same_reader
     assert set(DIALECTS) <= covered

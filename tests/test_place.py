@@ -44,7 +44,14 @@ def test_lines(pieces: list[str]) -> None:
      ("> ```\n> x", True, True), ("> ```\n> x\n> ```\n", False, False), ("> ```\n> x\ny", False, False), (">> ~~~\n\n", False, False),
      ("> ```\n```\nx", True, True), ("```\n> ```\nx", True, True), ("- ```\n  x", True, True), ("- ```\n  x\n  ```\n", False, False),
      ("12. ```json\nx", True, True), ("> 1) * ```\n> x", True, True), ("1.```\nx", False, False), ("-" * 9 + " ```\nx", False, False),
-     ("> " * 17 + "```\nx", False, False)],
+     ("> " * 17 + "```\nx", False, False),
+     # four blanks in front of it
+     ("    ```\n", False, False), ("    ```\n    x", True, True), ("- a\n\n    ```sh\n    x\n  ", True, True), ("- a\n\n    ```\n    x\ny", False, False),
+     ("- a\n\n    ```\n    x\n    ```\n", False, False), ("\t```\n\tx\n", False, False), ("1. a\n   ```\nx", True, True),
+     # one in another
+     ("```md\n```sh\nx\n```\n", True, True), ("```md\n```sh\nx\n```\n```\n", False, False), ("````\n```\n````\n", False, False),
+     ("```\n    ```\n", True, True), ("```\n    ```\n```\n", False, False), ("```md\n``` sh\n```\n``` \n", False, False),
+     ("> ```md\n> ```sh\n> ```\n", True, True), ("```a\n```b\n```c\n```\n```\n", True, True)],
 )  # fmt: skip
 def test_code(text: str, *, in_code: bool, in_fence: bool) -> None:
     place = place_behind(text)

@@ -21,7 +21,9 @@ MODELS = {
         k2-thinking k2-0905-preview my-k2-instruct hf:moonshotai/Kimi-K2.5 openrouter/moonshotai/latest kimi-k2-think
         accounts/fireworks/models/kimi-k2p6 moonshotai.kimi-k2-thinking moonshot-v1-128k kimi-qwen-deepseek
         kimi-for-coding moonshot/a-qwen""",
-    "standard": """claude-3-opus gpt-4 gpt-4.1-mini gpt-5.3-codex-spark o3 grok-4 openai/gpt-5
+    "gpt": "gpt-4 gpt-4.1-mini gpt-5.3-codex-spark openai/gpt-5 codex-mini-latest",
+    "grok": "grok-4 x-ai/grok-code-fast-1",
+    "standard": """claude-3-opus o3
         claude-opus-4-8 ollama/my-model mk2 yak2 phind dolphin step nova-pro reka-flash""",
     # the rest of the arming table
     "k2-horizon": """k2-horizon llm360/k2-v2-instruct LLM360/K2-Think mbzuai-ifm/k2-think-v2 k2-think:free
@@ -65,27 +67,27 @@ MODELS = {
 
 ARMED = {
     # beside those that cannot be mistaken
-    "my-model": "",
-    "kimi-k2": "anthropic",
-    "deepseek-chat": "anthropic",
-    "qwen3-8b": "hermes qwen3_coder qwen3_named json_tools",
-    "qwen2.5-coder:7b": "hermes qwen3_coder qwen3_named json_tools json_array json_object fence",
-    "hermes-4-405b": "hermes qwen3_coder qwen3_named",
-    "step-3.5-flash": "hermes qwen3_coder qwen3_named",
-    "mimo-v2": "hermes qwen3_coder qwen3_named",
-    "nemotron-3": "hermes qwen3_coder qwen3_named",
-    "glm-4.6": "glm hermes",
-    "granite-4": "hermes",
-    "llama-3.2-3b": "json_array json_object python_list qwen3_coder hermes",
-    "xlam-7b": "json_array json_object fence",
-    "devstral": "json_array",
-    "gemma-4": "gemini gemma_stripped hermes",
-    "gemini-3.1-pro": "gemini tool_code",
-    "gpt-oss:20b": "harmony_stripped",
-    "minimax-m2": "minimax_invoke anthropic",
-    "seed-oss": "qwen3_coder qwen3_named",
+    "my-model": "xml_call",
+    "kimi-k2": "anthropic xml_call",
+    "deepseek-chat": "anthropic xml_call",
+    "qwen3-8b": "qwen3_coder qwen3_named hermes hermes_openerless json_tools xml_call",
+    "qwen2.5-coder:7b": "qwen3_coder qwen3_named hermes hermes_openerless json_array json_object json_tools fence xml_call",
+    "hermes-4-405b": "qwen3_coder qwen3_named hermes hermes_openerless xml_call",
+    "step-3.5-flash": "qwen3_coder qwen3_named hermes hermes_openerless xml_call",
+    "mimo-v2": "qwen3_coder qwen3_named hermes hermes_openerless xml_call",
+    "nemotron-3": "qwen3_coder qwen3_named hermes hermes_openerless json_array json_object fence xml_call",
+    "glm-4.6": "hermes hermes_openerless glm xml_call",
+    "granite-4": "hermes hermes_openerless xml_call",
+    "llama-3.2-3b": "qwen3_coder hermes hermes_openerless python_list json_array json_object fence xml_call",
+    "xlam-7b": "hermes hermes_openerless json_array json_object fence xml_call",
+    "devstral": "json_array json_object fence xml_call",
+    "gemma-4": "hermes hermes_openerless gemini gemma_stripped gemma_headless xml_call",
+    "gemini-3.1-pro": "gemini tool_code call_record xml_call",
+    "gpt-oss:20b": "harmony_stripped xml_call",
+    "minimax-m2": "minimax_invoke anthropic xml_call",
+    "seed-oss": "qwen3_coder qwen3_named xml_call",
     "anthropic/claude-opus-4.8": "claude",
-    "claude-opus-4-8": "",
+    "claude-opus-4-8": "xml_call",
 }
 
 UNOPENED = """deepseek-r1 deepseek/deepseek-r1-0528 deepseek-r1-distill-qwen-7b deepseek.r1-v1:0 qwq-32b minimax-m2
@@ -225,7 +227,7 @@ def test_who_thinks_in_tags() -> None:
         ("corp/kimi-k2", "", "my-vllm"),
         ("kimi-k2", "llm.example.com", "my-vllm"),
         ("kimi-k2", "other.example.com", "kimi"),
-        ("gpt-4", "other.example.com", "standard"),
+        ("o3", "other.example.com", "standard"),
     ],
 )
 def test_a_profile_of_the_user(model: str, host: str, name: str) -> None:

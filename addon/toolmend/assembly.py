@@ -23,7 +23,7 @@ from .hosts import provider
 from .keep_alive import KeepAlives
 from .lanes import Lanes
 from .leaving import Leaving
-from .providers import STANDARD, Profile, armed, profile_for
+from .providers import ESCAPING, STANDARD, Profile, armed, profile_for
 from .reader import Reader
 from .requests import Translated
 from .requests.estimate import tokens
@@ -32,6 +32,8 @@ from .telling import Beginning
 from .tools import SEARCH, UNKNOWN, Tools, freeform, namespaces, searches
 from .transformers.arguments import FitArguments
 from .transformers.duplicates import Duplicates
+from .transformers.entities import RULE as ENTITIES
+from .transformers.entities import Entities
 from .transformers.finish import FinishReason
 from .transformers.markup import Markup
 from .transformers.naming import Naming
@@ -147,6 +149,8 @@ def assemble(
     markup = Markup(new_reader)
     policy = policy_for(answer.settings, fired, choices=request.get("n"), let_go=let_go, now=now)
     transformers: list[Transformer] = [markup]
+    if profile.name in ESCAPING and not answer.alone and ENTITIES not in off:
+        transformers.append(Entities(fired))
     if not answer.alone and not {"argument_types", "argument_json"} <= off:
         transformers.append(FitArguments(offered, fired, off))
     if "duplicate_call" not in off:

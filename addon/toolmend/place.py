@@ -3,7 +3,8 @@
 Rule of this file: it is told of text once that text is decided, in order and in any pieces, and keeps a handful of numbers.
 Code is what Markdown makes code: a fence of three or more backticks or tildes at the beginning of a line, and a span between
 equally many backticks. A span is taken to end with its line, since a stream cannot tell whether it will be closed. A fence may
-begin within a quotation or a list item, and is over where the quotation is.
+begin within a quotation or a list item, and is over where the quotation is. Four blanks in front of a fence: it is one in a list
+item at most, and over where a line begins further left. In a fence, one with a language begins another (models nest them).
 """
 
 import re
@@ -15,6 +16,9 @@ _WITHIN = re.compile(r"[ \t]*(?:>[ \t]*|(?:[-*+]|\d{1,9}[.)])[ \t]+)*")
 """What a line of a quotation or of a list begins with."""
 
 _MAY_BE_WITHIN = re.compile(rf"{_WITHIN.pattern}(?:[-*+]|\d{{1,9}}[.)]?)?")
+INDENTED = 4
+"""Columns in front of a fence from which on it is one only in a list item."""
+
 MAX_WITHIN = 32
 """Characters of it: three lists within one another have less."""
 
@@ -25,7 +29,10 @@ WORD = frozenset(string.ascii_letters + string.digits + "_")
 class Place:
     """The place behind the text so far."""
 
-    __slots__ = ("_end", "_fence", "_fence_size", "_line", "_quoted", "_run", "_run_size", "_span", "line_start", "message_start")
+    __slots__ = (
+        *("_before", "_end", "_fence", "_fence_size", "_indented", "_line", "_nested", "_offset", "_quoted", "_run"),
+        *("_run_size", "_span", "line_start", "message_start"),
+    )
 
     def __init__(self) -> None:
         self.line_start = True  # nothing but blanks since the line began
@@ -33,6 +40,11 @@ class Place:
         self._end = ""  # the last character
         self._fence = ""  # the character of an open fence, and how many of it
         self._fence_size = 0
+        self._offset = 0  # the columns in front of it
+        self._indented = False  # they are blank, and more than a fence has outside of a list
+        self._nested = 0  # how many fences are open in it
+        # the fence that the one in this line may have ended, if no word follows
+        self._before: tuple[str, int, bool, bool, int] | None = None
         self._quoted = False  # it is in a quotation
         self._line: str | None = ""  # the line so far, while it is only what one of a quotation or a list begins with
         self._span = 0  # how many backticks opened the span that is open
@@ -66,8 +78,12 @@ class Place:
         """Text without backticks and tildes, or with lines of them that are over."""
         if self._run:
             self._end_run()
+        if self._before:
+            self._read_language(text)
         if self._quoted:
             self._leave_quotation(text)
+        elif self._fence and self._indented:
+            self._leave_item(text)
         line = text.rfind("\n") + 1
         if line:
             self.line_start = True
@@ -111,7 +127,12 @@ class Place:
     def in_fence(self) -> bool:
         """Whether it is code in a fence."""
         self._end_run()
-        return bool(self._fence)
+        return bool(self._fence) and not self._is_outdented
+
+    @property
+    def _is_outdented(self) -> bool:
+        """Whether what follows, if it is no blank, stands further left than an indented fence may."""
+        return self._indented and self.line_start and self._line is not None and _columns(self._line) < INDENTED // 2
 
     def _end_run(self) -> None:
         if not self._run:
@@ -123,17 +144,46 @@ class Place:
         self.message_start = False
         if self._quoted and line is not None and ">" not in line:
             self._fence, self._quoted = "", False
+        self._before = None
+        offset = MAX_WITHIN if line is None else _columns(line)
         if self._fence:
-            at_start = at_start or (self._quoted and line is not None and not line.strip("> \t"))
+            at_start = (at_start and offset < self._offset + INDENTED) or (
+                self._quoted and line is not None and not line.strip("> \t")
+            )
             if at_start and character == self._fence and size >= self._fence_size:
-                self._fence, self._quoted = "", False
+                self._before = self._fence, self._fence_size, self._indented, self._quoted, self._nested
+                self._nested -= 1
+                if self._nested < 0:
+                    self._fence, self._quoted = "", False
         elif size >= 3 and (at_start or (line is not None and _WITHIN.fullmatch(line))):
             self._fence, self._fence_size, self._quoted = character, size, line is not None and ">" in line
+            self._offset, self._nested = offset, 0
+            self._indented = offset >= INDENTED and not (line or "").strip()
         elif character == "`":
             if not self._span:
                 self._span = size
             elif self._span == size:
                 self._span = 0
+
+    def _read_language(self, text: str) -> None:
+        """A word after a fence within a fence: that begins another."""
+        line, newline, _ = text.partition("\n")
+        if line.strip() and self._before:
+            self._fence, self._fence_size, self._indented, self._quoted, nested = self._before
+            self._nested = nested + 1
+        if newline or line.strip():
+            self._before = None
+
+    def _leave_item(self, text: str) -> None:
+        """Whether a line ends the list item that an indented fence stands in."""
+        before = self._line
+        for line in text.split("\n"):
+            code = line.lstrip(" \t\r")
+            at_start = code and before is not None and not before.strip()
+            if at_start and _columns((before or "") + line[: len(line) - len(code)]) < INDENTED // 2:
+                self._fence = ""
+                return
+            before = ""  # of the next line
 
     def _leave_quotation(self, text: str) -> None:
         """Whether a line that is no part of the quotation ends the fence in it."""
@@ -146,3 +196,8 @@ class Place:
             begins = True
         if begins and last.strip() and last.lstrip()[0] != ">":
             self._fence, self._quoted = "", False
+
+
+def _columns(text: str) -> int:
+    """How far to the right what follows a text stands; a tab counts as four."""
+    return len(text) + 3 * text.count("\t")

@@ -146,7 +146,10 @@ PROFILES = (
         think_tags=True,
     ),
     Profile(  # templates of others' make Gemma 3 write Hermes envelopes (ollama#18357)
-        "gemma", ("*gemma*",), dialects=("gemma4", "functiongemma", "gemini", "gemma_stripped", "gemma_headless", *_HERMES), think_tags=True
+        "gemma",
+        ("*gemma*",),
+        dialects=("gemma4", "functiongemma", "gemini", "gemma_stripped", "gemma_headless", *_HERMES),
+        think_tags=True,
     ),
     Profile(  # its API names the model in the path
         "gemini",
@@ -191,6 +194,9 @@ PROFILES = (
 )
 STANDARD = PROFILES[-1].name
 BUILT_IN = {row.name: row for row in PROFILES}
+
+ESCAPING = frozenset({"grok"})
+"""Profiles of models that escape their arguments as HTML does."""
 
 REASONING_HOSTS = (
     *("openrouter.ai", "api.groq.com", "api.cerebras.ai", "api.together.xyz", "api.together.ai"),

@@ -301,6 +301,10 @@ class Reader(Telling):
             scanner.pos = scanner.start + offset
         return None
 
+    def opens_wrapper(self, tag: str) -> bool:
+        """Whether a tag is the beginning of a wrapper that a dialect knows."""
+        return tag in self._vocabulary.wrappers
+
     def call_in(self, wrapper: int, ends: tuple[str, ...]) -> Reading[Dialect | None]:
         """Reads a call of any dialect behind a wrapper of so many characters, with a few words in front of it or none.
 

@@ -7,6 +7,8 @@ Rule of this file: data. Whoever lets a rule fire under a new name adds its row 
 
 
 from .dialects import DIALECTS, REASONING_TAGS
+from .dialects.leftovers import NAME as LEFTOVERS
+from .transformers.entities import RULE as ENTITIES
 from .value import value
 
 
@@ -35,6 +37,10 @@ RULES = {
     "reasoning_answer": Rule(
         "Text that was sent as reasoning was sent as the answer, too.",
         "It was taken for a thought that the prompt opened, or that a tag began, and no end tag came: it is the answer.",
+    ),
+    LEFTOVERS: Rule(
+        "Markup that was left over next to a call was removed: the end or beginning of a wrapper, or an empty one.",
+        "The call was found, by itself or by the provider; the client would have shown the rest as the answer.",
     ),
     "duplicate_call": Rule(
         "A tool call that came a second time was left out.",
@@ -73,9 +79,9 @@ RULES = {
     ),
     "tool_call_type": Rule("The type of a call was added.", "Strict clients refuse the first delta of a call without it."),
     "arguments": Rule(
-        "The arguments of a call were made one JSON object: without a fence, tags or text around it, or comments in it, with line "
-        "breaks and lone backslashes escaped, names in double quotes, and Python's words in JSON; or they came at once, or again and "
-        "again, and were told in deltas.",
+        "The arguments of a call were made one JSON object: without a fence, tags or text around it, or comments in it, with "
+        "line breaks and lone backslashes escaped, names in double quotes, and Python's words in JSON; or they came at once, or "
+        "again and again, and were told in deltas.",
         "The client parses them, and fails at anything else.",
     ),
     "argument_types": Rule(
@@ -86,6 +92,10 @@ RULES = {
     "argument_json": Rule(
         "A comma that nothing followed was left out of a call's arguments.",
         "The client parses them, and fails at anything else.",
+    ),
+    ENTITIES: Rule(
+        "HTML entities in the arguments of a call, `&amp;&amp;` for `&&`, became the characters that they stand for.",
+        "The model escapes what it writes, and the client would run or write it so.",
     ),
     "arguments_type": Rule(
         "The arguments of a call came as an object or null, and were made the text that they are on the wire.",

@@ -28,11 +28,11 @@ def seed(calls: Calls) -> str:
     return f"<seed:tool_call>\n{inner}\n</seed:tool_call>"
 
 
-def invoke(calls: Calls, prefix: str = "", wrapper: str = "") -> str:
+def invoke(calls: Calls, prefix: str = "", wrapper: str = "", tag: str = "invoke", name_is: str = "name") -> str:
     inner = "\n".join(
-        f'<{prefix}invoke name="{name}">\n'
+        f'<{prefix}{tag} {name_is}="{name}">\n'
         + "".join(f'<{prefix}parameter name="{k}">{raw(v)}</{prefix}parameter>\n' for k, v in given.items())
-        + f"</{prefix}invoke>"
+        + f"</{prefix}{tag}>"
         for name, given in calls
     )
     return f"<{wrapper}>{inner}</{wrapper}>"

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from ..config.settings import Settings, SettingsError, load
+from ..dialects import STRICT
 from ..hosts import paths
 from ..providers import Found, Profile, armed, find, table, taken
 from ..requests.model_facts import about
@@ -106,8 +107,9 @@ def _answer(found: Found, model: str, host: str, settings: Settings) -> dict[str
 def _lines(found: Found, settings: Settings) -> list[tuple[str, str]]:
     profile = found.profile
     dialects = armed(settings.dialects, profile)
-    own = ", ".join(dialect.name for dialect in dialects if dialect.name in profile.dialects)
-    others = sum(dialect.name not in profile.dialects for dialect in dialects)
+    listed = [dialect for dialect in dialects if dialect.name in profile.dialects or dialect in STRICT]
+    own = ", ".join(dialect.name for dialect in listed)
+    others = len(dialects) - len(listed)
     if settings.dialects is not None:
         looked = ", ".join(settings.dialects) or "none"
         looked += ": the settings say so"

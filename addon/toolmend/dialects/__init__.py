@@ -30,6 +30,7 @@ from .kimi_k3 import KIMI_K3
 from .llama import LLAMA
 from .longcat import LONGCAT
 from .minicpm import MINICPM
+from .minimax_arrow import MINIMAX_ARROW
 from .minimax_m2 import MINIMAX_INVOKE, MINIMAX_M2
 from .minimax_m3 import MINIMAX_M3
 from .mistral import MISTRAL
@@ -54,7 +55,7 @@ REASONING_TAGS = reasoning_tags()
 OPEN_JSON: Sequence[Dialect] = (JSON_ARRAY, JSON_OBJECT, FENCE)
 """What a model writes that was asked in its prompt to write JSON."""
 
-STRICT: Sequence[Dialect] = (XML_CALL,)
+STRICT: Sequence[Dialect] = (XML_CALL, MINIMAX_ARROW)
 """What any model may write that misses its own markup: so strict that no profile has to expect it."""
 
 DIALECTS: Mapping[str, Dialect] = {
@@ -70,6 +71,7 @@ DIALECTS: Mapping[str, Dialect] = {
         SEED_OSS,
         MINIMAX_M2,
         MINIMAX_INVOKE,
+        MINIMAX_ARROW,
         ANTHROPIC,
         CLAUDE,
         MINIMAX_M3,

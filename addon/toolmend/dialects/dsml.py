@@ -33,7 +33,8 @@ def _marks(slash: str, *names: str) -> tuple[str, ...]:
 DSML = TagDialect(
     "dsml",
     wrapper=Tag(  # whose tag may lack its end (openclaw#114888)
-        _marks("", *(f"{block}{end}" for block in _BLOCKS for end in (">", ""))), end=_marks("/", *(f"{block}>" for block in _BLOCKS))
+        _marks("", *(f"{block}{end}" for block in _BLOCKS for end in (">", ""))),
+        end=_marks("/", *(f"{block}>" for block in _BLOCKS)),
     ),
     call=Tag(_marks("", "invoke"), (">",), _marks("/", "invoke>"), ATTRIBUTE),
     arguments="parameters",

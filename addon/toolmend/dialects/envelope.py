@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from .dialect import Dialect
 
 NAMES = ("name", "tool_name", "function")
-ARGUMENTS = ("arguments", "parameters", "input", "args", "params", "action_input")
+ARGUMENTS = ("arguments", "parameters", "input", "args")
+_OTHER_ARGUMENTS = ("params", "action_input")
+"""What the arguments are called in the open, where no token shows that it is an envelope."""
 
 _OTHER_NAMES = ("tool", "action", "recipient_name")
 """Members that hold the name of a tool in some envelopes and other things in others: only an offered name counts."""
@@ -64,7 +66,7 @@ class Form:
     lists: bool = True
 
 
-_FIRST = frozenset({*NAMES, *_OTHER_NAMES, *ARGUMENTS, *_LISTS, "id", "type", "tool_call_id", "index"})
+_FIRST = frozenset({*NAMES, *_OTHER_NAMES, *ARGUMENTS, *_OTHER_ARGUMENTS, *_LISTS, "id", "type", "tool_call_id", "index"})
 """What the first member of an envelope in the open may be called."""
 
 _QUOTES = ('"', "'")
@@ -179,7 +181,7 @@ def _read_member(reader: "Reader", dialect: "Dialect", form: Form, envelope: _En
         envelope.depth -= 1
     elif key in form.ids and begin in _QUOTES:
         envelope.id = (yield from read_string(scanner, python=True)) or ""
-    elif key in ARGUMENTS and envelope.arguments is None:
+    elif (key in ARGUMENTS or (form.strict and key in _OTHER_ARGUMENTS)) and envelope.arguments is None:
         if form.strict and begin == "{" and (yield from _is_schema(reader, envelope)):
             envelope.wrong = True
         elif begin == "{" and envelope.name and not form.holds_for_id:

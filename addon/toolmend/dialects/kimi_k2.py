@@ -6,13 +6,18 @@
 The id is `functions.NAME:COUNTER`, the counter runs over the whole conversation, and the id must reach the client verbatim:
 the template prints it back, and a model that is fed foreign ids goes silent after a few turns. Source:
 Kimi-K2-Instruct, docs/tool_call_guidance.md and chat_template.jinja; the singular section tokens from streams in the wild.
+
+After a conversation with ids of another provider the model writes those, or half of its own: `functionsexec5`, `functions_exec_1`
+(sglang#21377), `call_9f31ab`, or nothing. Then the call is of the one offered tool that the id or the arguments fit; if none
+does, it is text.
 """
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .. import json_text
 from ..scanner import Reading
+from .envelope import ARGUMENTS, NAMES
 from .json_body import follow_object
 from .names import bare_name
 from .tag import Tag
@@ -23,12 +28,22 @@ if TYPE_CHECKING:
 
 _COUNTED = re.compile(r"(?P<name>.*[^:]):\d+")
 _NAMELESS = re.compile(r"(?:functions\.)?:?(?P<counter>\d*)")
+_FOREIGN = re.compile(
+    r"(?:call|toolu|tool|chatcmpl|fc)[_-]\S*\d\S*|(?=\S*\d)[0-9a-f]{4,}(?:-?[0-9a-f]+)*|functions?[_:/-]?\S*\d|\S*[_.-]\d+"
+)
+"""Ids of other providers, and names with a counter that is not set apart as the template does it."""
+
+_AROUND = r"(?:\d{{1,4}}[._:-])?(?:functions?[._:/-]?)?{}(?:[._:/-]?\d{{1,9}})*"
+"""An offered name, and what may stand around it."""
 
 
 class KimiK2(TagDialect):
     """The tags, and the rules for ids."""
 
     def identify(self, reader: "Reader", header: str) -> tuple[str, str] | None:
+        fitting = _named_in(reader, header)
+        if fitting:
+            return (header if header not in reader.ids else new_id(reader, fitting)), fitting
         counted = _COUNTED.fullmatch(header)
         if counted:
             name = bare_name(reader, counted["name"])
@@ -38,9 +53,9 @@ class KimiK2(TagDialect):
 
     def read_call(self, reader: "Reader", header: str) -> Reading[bool]:
         nameless = _NAMELESS.fullmatch(header)
-        if nameless is None:
+        if nameless is None and not (reader.tools.known and _is_foreign(reader, header)):
             return (yield from TagDialect.read_call(self, reader, header))
-        # no more than a counter: the call is of the one offered tool that its arguments fit
+        # no more than a counter, or an id: the arguments name the tool, or it is the one offered tool that they fit
         yield from reader.scanner.blanks()
         if (yield from reader.scanner.peek()) != "{":
             return False
@@ -51,15 +66,56 @@ class KimiK2(TagDialect):
             arguments = json_text.loads("".join(pieces).encode())
         except (json_text.NotJSON, UnicodeEncodeError):
             return False
-        fitting = reader.tools.fitting(arguments)
-        if len(fitting) != 1:
+        name, given = _called(reader, arguments)
+        if not name:
             return False
-        name = fitting[0]
-        id_ = f"functions.{name}:{nameless['counter']}" if nameless["counter"] else new_id(reader, name)
-        reader.start(self, id_ if id_ not in reader.ids else new_id(reader, name), name)
-        reader.arguments("".join(pieces))
+        id_ = f"functions.{name}:{nameless['counter']}" if nameless and nameless["counter"] else header if not nameless else ""
+        reader.start(self, id_ if id_ and id_ not in reader.ids else new_id(reader, name), name)
+        reader.arguments("".join(pieces) if given is arguments else json_text.dumps(given))
         reader.end()
         return True
+
+    def _header(self, reader: "Reader") -> Reading[str | None]:
+        scanner = reader.scanner
+        back = scanner.pos - scanner.start
+        header = yield from super()._header(reader)
+        if header is not None:
+            return header
+        scanner.pos = scanner.start + back
+        yield from scanner.blanks()
+        return "" if (yield from scanner.literal(self.call.separator)) or (yield from scanner.ahead(("{",))) else None
+
+
+def _named_in(reader: "Reader", header: str) -> str:
+    """The one offered tool that a header names with something else around it than the template writes."""
+    if not reader.tools.known or header in reader.tools or bare_name(reader, header) in reader.tools:
+        return ""
+    counted = _COUNTED.fullmatch(header)
+    if counted and bare_name(reader, counted["name"]) in reader.tools:
+        return ""
+    fitting = [name for name in reader.tools.schemas if re.fullmatch(_AROUND.format(re.escape(name)), header)]
+    return fitting[0] if len(fitting) == 1 else ""
+
+
+def _is_foreign(reader: "Reader", header: str) -> bool:
+    """Whether a header is an id that names no offered tool."""
+    if _COUNTED.fullmatch(header) or bare_name(reader, header) in reader.tools or _named_in(reader, header):
+        return False
+    return _FOREIGN.fullmatch(header) is not None
+
+
+def _called(reader: "Reader", arguments: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The tool that arguments are for, and the arguments: they may be an envelope. No name if that is not clear."""
+    name = next((arguments[key] for key in NAMES if isinstance(arguments.get(key), str)), "")
+    inner = next((arguments[key] for key in ARGUMENTS if isinstance(arguments.get(key), dict)), None)
+    if inner is not None and bare_name(reader, name) in reader.tools.schemas:
+        return bare_name(reader, name), inner
+    fitting = reader.tools.fitting(arguments)
+    if len(fitting) == 1:
+        return fitting[0], arguments
+    rest = {key: value for key, value in arguments.items() if key != "name"}
+    offered = bare_name(reader, name)
+    return (offered, rest) if offered in reader.tools.schemas and offered in reader.tools.fitting(rest) else ("", {})
 
 
 def new_id(reader: "Reader", name: str) -> str:

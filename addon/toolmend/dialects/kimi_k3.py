@@ -6,8 +6,8 @@
 Around it are channels, whose marks are never content: `<|open|>think<|sep|>…<|close|>think<|sep|>`, `response`, `message`; the
 first is opened by the prompt. Attributes are escaped (`&amp;` `&quot;`), values are not. `type` says if a value is raw text
 (string) or JSON. There is no id in the text, and `index` begins anew with each message, so ids are made. The arguments may also
-be one block of JSON. Detokenizers that space special tokens write blanks inside the marks. Source: encoding_k3.py of the
-checkpoint.
+be one block of JSON. Two marks may be one, without the tokens between them: `toolscall` (oh-my-pi#8495). Detokenizers that
+space special tokens write blanks inside the marks. Source: encoding_k3.py of the checkpoint.
 """
 
 import html
@@ -73,9 +73,12 @@ class KimiK3(TagDialect):
 
 KIMI_K3 = KimiK3(
     "kimi_k3",
-    wrapper=Tag(_marks("open", "tools"), end=_marks("close", "tools")),
+    wrapper=Tag(
+        (*_marks("open", "tools"), *(f"<|sep|>{mark}" for mark in _marks("open", "tools"))),
+        end=_marks("close", "tools", "toolsmessage"),
+    ),
     call=Tag(
-        ("<|open|>call", "<|open|> call"),
+        ("<|open|>call", "<|open|> call", "<|open|>toolscall", "<|sep|><|open|>toolscall", "<|close|>callcall"),
         _SEPARATOR,
         (*_marks("close", "call"), *_marks("close", "json")),
         _CALL,
@@ -83,7 +86,7 @@ KIMI_K3 = KimiK3(
     ),
     arguments="parameters",
     parameter=Tag(
-        ("<|open|>argument", "<|open|> argument"),
+        ("<|open|>argument", "<|open|> argument", "<|close|>argumentargument"),
         _SEPARATOR,
         _marks("close", "argument"),
         _ARGUMENT,

@@ -32,7 +32,8 @@ class Notation:
 
     quotes: what strings with Python's escapes stand between. raw: what strings without any do. brackets: those that open
     objects ("{"), lists and tuples. separators: between a key and its value. free: a value without quotes may be any text
-    up to the next key; else it is one word.
+    up to the next key; else it is one word. flags: a key may be written `--key`, without a separator, and members need no
+    comma between them.
     """
 
     quotes: tuple[str, ...]
@@ -40,6 +41,7 @@ class Notation:
     separators: tuple[str, ...]
     raw: tuple[str, ...] = ()
     free: bool = False
+    flags: bool = False
     key: re.Pattern[str] = re.compile(r"[\w.-]*")
 
     @property
@@ -122,7 +124,7 @@ class Literals:
             yield from scanner.blanks()
             level = levels[-1]
             level.comma = bool((yield from scanner.literal((",",))))
-            if level.comma or (yield from scanner.ahead((level.end,))):
+            if level.comma or notation.flags or (yield from scanner.ahead((level.end,))):
                 continue
             if not (yield from scanner.ahead(self.stops)):
                 return False
@@ -132,6 +134,7 @@ class Literals:
     def _read_key(self, separators: tuple[str, ...]) -> Reading[bool]:
         scanner = self.scanner
         self._key = ""
+        flag = self.notation.flags and bool((yield from scanner.literal(("--",))))
         if opener := (yield from scanner.literal(self.notation.strings)):
             if not (yield from self._string(opener)):
                 return False
@@ -141,7 +144,7 @@ class Literals:
                 return False
             self.emit(json_text.quote(self._key))
         yield from scanner.blanks()
-        if not (yield from scanner.literal(separators)):
+        if not (yield from scanner.literal(separators)) and not flag:
             return False
         self.emit(": ")
         return True

@@ -63,7 +63,7 @@ class TagDialect:
 
     @property
     def wrappers(self) -> tuple[str, ...]:
-        return self.wrapper.begin or (self.call.begin if self.arguments == "envelope" else ())
+        return self.wrapper.begin or (self.call.begin if self.arguments == "envelope" and self.place != "word" else ())
 
     @property
     def closers(self) -> tuple[str, ...]:

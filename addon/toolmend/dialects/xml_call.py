@@ -17,19 +17,21 @@ from typing import TYPE_CHECKING
 from .. import json_text
 from ..scanner import Reading, Scanner
 from ..values import to_json, types_of
+from . import closers
+from .closers import read_closer
 from .dialect import Door
 from .json_body import follow_object
 
 if TYPE_CHECKING:
     from ..reader import Reader
 
-MAX_TAG = 512
-MAX_END = 96
-"""Characters of a tag that begins an element, and of one that ends it."""
+MAX_TAG = 256
+"""Characters of a tag that begins an element."""
 
 MOST_PARAMETERS = 64
 
 _TAG = re.compile(r"\s*(?P<word>[\w:.|｜‖-]+)(?P<rest>[^<>]*?)(?P<empty>/?)\s*")
+_WORD = re.compile(r"[\w:.|｜‖-]*")
 _IN_TAG = re.compile(r"[^<>]*")
 _NAMED = re.compile(r"""\s*(?:\w{0,2}name|\w+_name|tool|function|key)\s*=\s*["']?\s*([^"'\s=]+)\s*["']?(?:\s.*)?""")
 _VALUED = re.compile(r"""\s*=\s*["']?\s*([^"'\s=]+)\s*["']?\s*""")
@@ -43,7 +45,6 @@ _WRAPPING = re.compile(r"(?i)call|tool|func|invo")
 _NAMES = ("<name>", "<tool_name>", "<function_name>", "<tool>", "<function>")
 _PARAMETERS = ("parameter", "param", "argument", "arg")
 _ALL = ("<parameters>", "<arguments>", "<args>", "<params>", "<input>", "<parameter_list>")
-_PARAMETER_END = re.compile(r"param\w*|arg\w*")
 _MARK = re.compile(r"[|｜‖\s]*DSML[|｜‖\s]*|antml:")
 """What DeepSeek and Claude write in front of a tag's word, and lose in one tag and keep in the next."""
 _CDATA = re.compile(r"\s*<!\[CDATA\[(.*)\]\]>\s*", re.DOTALL)
@@ -63,9 +64,11 @@ class XMLCall(Door):
         if name is None and not rest and word in _CALLS:
             name = yield from self._name_element(reader)
         if name is None:
-            size = scanner.pos - scanner.start - begin
+            opener = scanner.text[scanner.start + begin : scanner.pos]
             wraps = not rest and not tag["empty"] and not reader.aside[0] and _WRAPPING.search(word)
-            return bool(wraps and (yield from reader.call_in(size, (f"</{word}>", f"</ {word}>"))))
+            if not wraps or reader.opens_wrapper(opener):
+                return False
+            return (yield from reader.call_in(len(opener), (f"</{word}>", f"</ {word}>"))) is not None
         found = yield from reader.attempt(self._call(reader, word, name, empty=bool(tag["empty"])))
         if not found or not (yield from self._ends(reader)):
             return False
@@ -73,10 +76,20 @@ class XMLCall(Door):
         return True
 
     def _tag(self, reader: "Reader") -> Reading[re.Match[str] | None]:
-        """Reads a tag that opens an element."""
+        """Reads a tag that opens an element. It is not read on where no name or attribute stands in it: most `<` are no tag."""
         scanner = reader.scanner
         if not (yield from scanner.literal(("<",))):
             return None
+        begin = scanner.pos - scanner.start
+        yield from scanner.blanks()
+        word = yield from scanner.run(_WORD, 64)
+        yield from scanner.blanks()
+        attribute = yield from scanner.run(_WORD, 64)
+        yield from scanner.blanks()
+        follows = yield from scanner.peek()
+        if not word or (attribute and follows != "=" and not (follows == ">" and attribute in reader.tools.schemas)):
+            return None
+        scanner.pos = scanner.start + begin
         text = yield from scanner.run(_IN_TAG, MAX_TAG)
         return _TAG.fullmatch(text) if text and (yield from scanner.literal((">",))) else None
 
@@ -95,13 +108,13 @@ class XMLCall(Door):
     def _call(self, reader: "Reader", word: str, name: str, *, empty: bool) -> Reading[bool]:
         """Reads what stands in the element of a call, and its end."""
         scanner = reader.scanner
-        ends = re.compile(rf"{re.escape(word)}|{re.escape(name)}|\w*(?:call|tool|func|invo)\w*")
+        ends = (word, name, *closers.CALLS)
         arguments: str | None = "{}"
         if not empty:
             yield from scanner.blanks()
             around = yield from scanner.literal(_ALL)
             yield from scanner.blanks()
-            inner = re.compile(around[1:-1]) if around else ends
+            inner = (around[1:-1],) if around else ends
             if (yield from scanner.peek()) == "{":
                 pieces: list[str] = []
                 whole = yield from follow_object(scanner, ("</",), pieces.append)
@@ -120,8 +133,8 @@ class XMLCall(Door):
         reader.end()
         return True
 
-    def _parameters(self, reader: "Reader", name: str, ends: re.Pattern[str]) -> Reading[str | None]:
-        """Reads elements up to the end of what holds them, which stays. The arguments as JSON; None where it is something else."""
+    def _parameters(self, reader: "Reader", name: str, ends: tuple[str, ...]) -> Reading[str | None]:
+        """Reads elements up to the end of what holds them, which stays. Returns the arguments as JSON, or None."""
         scanner = reader.scanner
         schema, properties = reader.tools.schemas.get(name, {}), reader.tools.properties(name)
         given: dict[str, str] = {}
@@ -138,7 +151,7 @@ class XMLCall(Door):
             given[header[0]] = to_json(text, types_of(properties.get(header[0]), schema))
         return None
 
-    def _parameter(self, reader: "Reader", name: str) -> Reading[tuple[str, re.Pattern[str]] | None]:
+    def _parameter(self, reader: "Reader", name: str) -> Reading[tuple[str, tuple[str, ...]] | None]:
         """Reads the tag of a parameter: its name, and what the tag is called that ends its value."""
         tag = yield from self._tag(reader)
         if tag is None or tag["empty"]:
@@ -148,9 +161,9 @@ class XMLCall(Door):
         key = named[1] if named else word
         if key not in reader.tools.properties(name):
             return None
-        return key, _PARAMETER_END if named else re.compile(re.escape(word))
+        return key, (closers.PARAMETERS if named else (word,))
 
-    def _value(self, reader: "Reader", name: str, closer: re.Pattern[str], ends: re.Pattern[str]) -> Reading[str | None]:
+    def _value(self, reader: "Reader", name: str, closer: tuple[str, ...], ends: tuple[str, ...]) -> Reading[str | None]:
         """Reads a value and its end: the first that another parameter, or the end of the call, follows (R4)."""
         scanner = reader.scanner
         begin = scanner.pos - scanner.start
@@ -168,7 +181,7 @@ class XMLCall(Door):
                 return _plain(scanner.text[scanner.start + begin : scanner.start + end])
             scanner.pos = scanner.start + end + 1
 
-    def _follows(self, reader: "Reader", name: str, ends: re.Pattern[str]) -> Reading[bool]:
+    def _follows(self, reader: "Reader", name: str, ends: tuple[str, ...]) -> Reading[bool]:
         """Whether what stands here can follow a parameter."""
         scanner = reader.scanner
         yield from scanner.blanks()
@@ -186,13 +199,12 @@ class XMLCall(Door):
         return follows in ("", "<", "[")
 
 
-def _end(scanner: Scanner, word: re.Pattern[str]) -> Reading[bool]:
-    """Reads a tag that ends an element whose name matches; blanks may stand in it. No step is made if there is none."""
+def _end(scanner: Scanner, names: tuple[str, ...]) -> Reading[bool]:
+    """Reads a closing tag of one of these names, in any spelling. No step is made if there is none."""
     back = scanner.pos - scanner.start
-    if (yield from scanner.literal(("</", "< /"))):
-        text = yield from scanner.run(_IN_TAG, MAX_END)
-        if text and word.fullmatch(_MARK.sub("", text).strip()) and (yield from scanner.literal((">",))):
-            return True
+    closer = yield from read_closer(scanner, names)
+    if closer and not closer.cut and closer.element in names:
+        return True
     scanner.pos = scanner.start + back
     return False
 
