@@ -39,7 +39,7 @@ def write(folder: Path, text: str) -> str:
             ["qwen/qwen3-coder-480b"],
             [
                 "profile    qwen: the model matches qwen/*",
-                f"dialects   qwen3_coder, qwen3_named, hermes, hermes_openerless, json_tools, xml_call, and {PLAIN} that cannot be mistaken, as for every model",
+                f"dialects   qwen3_coder, qwen3_named, hermes, hermes_openerless, minimax_arrow, json_tools, xml_call, and {PLAIN} that cannot be mistaken, as for every model",
                 "reasoning  in reasoning_content",
                 "<think>    is reasoning",
                 "tools      the model's own",
@@ -49,7 +49,7 @@ def write(folder: Path, text: str) -> str:
             ["deepseek/deepseek-r1", "--host", "api.together.xyz"],
             [
                 "profile    deepseek: the model matches deepseek/*",
-                f"dialects   dsml, anthropic, deepseek_v3, xml_call, and {PLAIN - 2} that cannot be mistaken, as for every model",
+                f"dialects   dsml, minimax_arrow, anthropic, deepseek_v3, xml_call, xml_misspelt, and {PLAIN - 2} that cannot be mistaken, as for every model",
                 "reasoning  in reasoning",
                 "<think>    is reasoning, and the text begins inside it",
                 "tools      the model's own",
@@ -59,7 +59,7 @@ def write(folder: Path, text: str) -> str:
             ["claude-3-opus"],
             [
                 "profile    standard: neither model nor host is known",
-                f"dialects   xml_call, and {PLAIN} that cannot be mistaken, as for every model",
+                f"dialects   minimax_arrow, xml_call, and {PLAIN} that cannot be mistaken, as for every model",
                 "reasoning  in reasoning_content",
                 "<think>    is left in the text",
                 "tools      the model's own",
@@ -115,7 +115,7 @@ def test_the_file_decides(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     file = write(tmp_path, CONFIG)
     assert ask(capsys, "my-qwen", "--config", file)["profile"] == "my-vllm"
     assert say(capsys, "x", "--host", "llm.example.com", "--config", file).startswith(
-        "profile    my-vllm: the host matches llm.example.com\ndialects   hermes, and "
+        "profile    my-vllm: the host matches llm.example.com\ndialects   hermes, minimax_arrow, xml_call, and "
     )
     assert [row["name"] for row in ask(capsys, "--config", file)["profiles"]] == ["my-vllm", *(row.name for row in PROFILES)]
 

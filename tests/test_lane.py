@@ -625,7 +625,7 @@ def test_what_may_begin_a_call_waits(texts: list[str], out: list[int]) -> None:
 def test_what_waits_is_told_with_the_next() -> None:
     """At a glance, as what is behind it; it is answered for then: what fails later gives none of it again."""
     made = Pipeline(REQUEST)
-    deltas = [{"role": "assistant"}, *({"content": text} for text in ("a", "b", "c", "d <", "e", "f <", "g", "h <"))]
+    deltas = [{"role": "assistant"}, *({"content": text} for text in ("a", "b", "c", "d <", "e", "f <", "z", "h <"))]
     events = [event(chunk(delta)) for delta in deltas]
     for data in events[:5]:
         made.feed(data)

@@ -25,8 +25,8 @@ def test_begin(text: str) -> None:
 
 @given(st.lists(st.sampled_from(["of", " of", "f", " f", "fu", "<", "<|", "[", "]", "é", "\n", "2f", "functools", "a b c "]) | st.text(max_size=9)).map("".join))
 def test_a_long_text_is_as_a_short_one(text: str) -> None:
-    """Behind so many blanks it is searched in another way."""
-    short, long = KNOWN.openings.begin(text[: SHORT - 1]), KNOWN.openings.begin(" " * SHORT + text[: SHORT - 1])
+    """Behind so many lines it is searched in another way."""
+    short, long = KNOWN.openings.begin(text[: SHORT - 1]), KNOWN.openings.begin("\n" * SHORT + text[: SHORT - 1])
     assert (short and (short.start() + SHORT, short.group())) == (long and (long.start(), long.group()))
 
 

@@ -18,6 +18,7 @@ from .dialects.gemma import Headless
 from .dialects.leftovers import NAME as LEFTOVERS
 from .dialects.leftovers import leftovers
 from .dialects.reasoning_tags import Lone, ReasoningTags, reasoning_tags
+from .dialects.xml_call import XMLCall
 from .events import Frame
 from .hosts import provider
 from .keep_alive import KeepAlives
@@ -42,7 +43,7 @@ from .transformers.stop_sequences import StopSequences
 from .value import value
 from .vocabulary import vocabulary
 
-_WATCHED = (Markup, FitArguments, Duplicates, FinishReason, Naming)
+_WATCHED = (Markup, Entities, FitArguments, Duplicates, FinishReason, Naming)
 """Transformers to which a run of deltas is what one is: if all are, lanes may open."""
 
 _REPEATED = frozenset({"model", "n", "stream_options", *ECHOED})
@@ -164,7 +165,7 @@ def assemble(
     transformers += _naming(answer, written=writer is not None)
     lanes = None
     if flows(codec) and all(isinstance(box, _WATCHED) for box in transformers):
-        others = [box for box in transformers if isinstance(box, FitArguments | Duplicates | Naming)]
+        others = [box for box in transformers if isinstance(box, Entities | FitArguments | Duplicates | Naming)]
         lanes = Lanes(codec, markup, others, translates=writer is not None)
     mends = answer.settings.dialects != () and not answer.alone and "keep_alive" not in off
     return Boxes(
@@ -206,14 +207,15 @@ def looked_for(answer: Answer, offered: Tools, profile: Profile) -> tuple[list[D
     if dialects and REASONING_TAGS.name not in off and (thinks or profile.name == STANDARD):
         lone: Lone = "line" if profile.name == STANDARD else "word"
         tags.append(reasoning_tags(profile.name, known=thinks, lone="nowhere" if "reasoning_end" in off else lone))
-    left = [leftovers(dialects)] if dialects and LEFTOVERS not in off else []
+    own = [dialect for dialect in dialects if dialect.name in (answer.settings.dialects or profile.dialects)]
+    left = [leftovers(own)] if own and LEFTOVERS not in off else []
     # without tools nothing is looked for (R18); tags are, where the stream is written anew in any case
     return ([*dialects, *tags, *left] if offered.offered else [*tags] if answer.translates else []), tags
 
 
 def _of(dialect: Dialect, offered: Tools) -> Dialect:
     """A dialect that begins its calls with the names of the tools needs them."""
-    return dialect.of(offered) if isinstance(dialect, Headless) else dialect
+    return dialect.of(offered) if isinstance(dialect, Headless | XMLCall) else dialect
 
 
 def _naming(answer: Answer, *, written: bool) -> list[Naming]:

@@ -111,15 +111,34 @@ def escaped(quote: str, escapes: Escapes) -> Course:
 
 
 @cache
-def without(literals: tuple[str, ...], words: frozenset[str], search: Callable[[str], Place | None]) -> Course:
-    """Text in which `search` looks for some literals, and for the beginning of one at its end; for `words` not within others."""
-    behind: dict[bytes, list[bytes]] = {}
+def without(
+    literals: tuple[str, ...],
+    words: frozenset[str],
+    search: Callable[[str], Place | None],
+    lines: frozenset[str] = frozenset(),
+) -> Course:
+    """Text in which `search` looks for some literals, and for the beginning of one at its end.
+
+    `words` do not stand within others, `lines` (single characters) only where a line begins.
+    """
+    behind: dict[bytes, list[bytes]] = {line.encode(): [] for line in lines}
     for literal in literals:
+        if literal in lines:
+            continue
         data = literal.encode(errors="surrogatepass")  # what a model calls an element may hold half a character
         behind.setdefault(data[:1], []).append(data[1:])
     firsts = {first: _begins(rests, KNOWN) for first, rests in behind.items()}
     # a backslash stands in JSON as two; one alone begins an escape, whatever that means
-    harmless = [rb"%b(?!%b)" % (re.escape(first.replace(b"\\", rb"\\")), rest) for first, rest in firsts.items() if rest]
+    harmless = [
+        rb"%b(?!%b)" % (re.escape(first.replace(b"\\", rb"\\")), rest)
+        for first, rest in firsts.items()
+        if rest and first.decode(errors="replace") not in lines
+    ]
+    # not where the text begins, or behind the code of a line's end
+    harmless += (
+        rb'%b(?<=[^n"]%b)%b' % (re.escape(first), re.escape(first), rb"(?!%b)" % firsts[first] if behind[first] else b"")
+        for first in (line.encode() for line in lines)
+    )
     anywhere = {literal.encode(errors="surrogatepass")[:1] for literal in literals if literal not in words}
     # a letter behind another one; what stands behind a backslash is none
     harmless += (rb"%b(?<=[^\\]\w%b)" % (first, first) for first in firsts if first not in anywhere)

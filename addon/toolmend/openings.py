@@ -55,14 +55,15 @@ class Found:
 class Openings:
     """What finds some literals. `begin` finds more: whatever looks like one in its first characters.
 
-    `words`: those that do not stand within a word; `begin` finds none of them there.
+    `words`: those that do not stand within a word, `lines`: those, of one character, that stand at the beginning of a line;
+    `begin` finds none of them elsewhere.
     """
 
-    def __init__(self, literals: Sequence[str], words: Collection[str] = ()) -> None:
+    def __init__(self, literals: Sequence[str], words: Collection[str] = (), lines: Collection[str] = ()) -> None:
         longest_first = sorted(dict.fromkeys(literals), key=len, reverse=True)
         self._begin = regex(dict.fromkeys(literal[:HEAD] for literal in longest_first)).search
-        anywhere = [literal[:HEAD] for literal in longest_first if literal not in words]
-        begin = regex(dict.fromkeys(anywhere), {literal[:HEAD] for literal in words})
+        anywhere = [literal[:HEAD] for literal in longest_first if literal not in words and literal not in lines]
+        begin = regex(dict.fromkeys(anywhere), {literal[:HEAD] for literal in words}, lines)
         firsts = "".join(re.escape(first) for first in sorted({literal[0] for literal in longest_first}))
         before = re.compile(f"[^{firsts}]*+(?:(?!{begin.pattern})[{firsts}][^{firsts}]*+)*+") if firsts else re.compile("(?s:.*)")
         self.begin = _first(before, begin)
@@ -106,10 +107,11 @@ def _first(before: re.Pattern[str], begin: re.Pattern[str]) -> Callable[[str], r
     return find
 
 
-def regex(literals: Iterable[str], words: Iterable[str] = ()) -> re.Pattern[str]:
-    """A pattern that finds what `openers` is to find, and `words`, none of which goes on a word."""
+def regex(literals: Iterable[str], words: Iterable[str] = (), lines: Iterable[str] = ()) -> re.Pattern[str]:
+    """A pattern that finds what `openers` is to find, `words`, none of which goes on a word, and `lines`, which begin one."""
     found = [_alternatives(trie) for trie in [_trie(literals)] if trie]
     found += (re.escape(word[0]) + rf"(?<![A-Za-z0-9_]{re.escape(word[0])})" + _rest(_trie([word[1:]])) for word in sorted(words))
+    found += (rf"{re.escape(line)}(?<![^\n]{re.escape(line)})" for line in sorted(lines))
     return re.compile("|".join(found) or r"(?!)")
 
 

@@ -109,6 +109,11 @@ class Place:
         return character == self._run
 
     @property
+    def line_begins(self) -> bool:
+        """Whether a line begins here, without a blank in front."""
+        return self._end in ("", "\n")
+
+    @property
     def in_word(self) -> bool:
         """Whether a letter that follows goes on a word."""
         return self._end in WORD

@@ -25,6 +25,7 @@ _BARE = ("json_array", "json_object", "fence")
 
 
 _HERMES = ("hermes", "hermes_openerless")
+"""An envelope between tags, or with the last of them; where bare JSON is a call in any case, that is not looked for."""
 
 
 @value
@@ -73,7 +74,7 @@ PROFILES = (
     Profile(  # its template asks for tags, it writes bare JSON (ollama#12174, omlx#2565) or a fence (kronk#950)
         "qwen2.5-coder",
         ("qwen/qwen*2.5-coder*", "*qwen2[.p]5-coder*", "*qwen-2.5-coder*", "qwen-coder*"),
-        dialects=(*_HERMES, "qwen3_coder", "qwen3_named", "json_tools", *_BARE),
+        dialects=("hermes", "qwen3_coder", "qwen3_named", "json_tools", *_BARE),
     ),
     Profile(
         "qwen",
@@ -86,7 +87,7 @@ PROFILES = (
         "deepseek",
         ("deepseek/*", "deepseek-ai/*", "*deepseek*", "r1-1776*", "*mai-ds-r1*"),
         ("api.deepseek.com",),
-        ("deepseek_v3", "dsml", "anthropic"),
+        ("deepseek_v3", "dsml", "anthropic", "xml_misspelt"),
         think_tags=True,
     ),
     # before Llama and Mistral, whose names their fine-tunes keep
@@ -110,7 +111,7 @@ PROFILES = (
         (*_HERMES, "qwen3_coder", "qwen3_named"),
         think_tags=True,
     ),
-    Profile("nemotron", ("*nemotron*",), dialects=(*_HERMES, "qwen3_coder", "qwen3_named", *_BARE), think_tags=True),
+    Profile("nemotron", ("*nemotron*",), dialects=("nemotron", "hermes", "qwen3_coder", "qwen3_named", *_BARE), think_tags=True),
     Profile("gpt-oss", ("*gpt-oss*", "*gpt_oss*", "*gptoss*"), dialects=("harmony", "harmony_stripped")),
     Profile(
         "glm",  # Ling 3, Spark 2.5 and Poolside write the same; gpt-5.3-codex-spark is another thing
@@ -134,7 +135,7 @@ PROFILES = (
         think_tags=True,
     ),
     Profile("granite", ("ibm-granite/*", "*granite*"), dialects=("granite", *_HERMES), think_tags=True),
-    Profile("xlam", ("*xlam*",), dialects=(*_HERMES, *_BARE)),
+    Profile("xlam", ("*xlam*",), dialects=("hermes", *_BARE)),
     Profile(
         "mistral",
         (
@@ -185,7 +186,7 @@ PROFILES = (
     Profile(  # last, for its name is in those of many others; `ollama` is none
         "llama",
         ("meta-llama/*", "llama*", "*[!o]llama*", "*toolace*"),
-        dialects=("llama", *_BARE, "python_list", "qwen3_coder", *_HERMES),
+        dialects=("llama", *_BARE, "python_list", "qwen3_coder", "hermes"),
     ),
     Profile(  # by the vendor or the host alone: others give their models Claude's names for the sake of Claude Code
         "claude", ("anthropic/*", "*anthropic.claude*"), ("api.anthropic.com",), dialects=("claude",)

@@ -352,6 +352,6 @@ class Reader(Telling):
             (self.in_reasoning and dialect.in_reasoning == "never")
             or (dialect.ambiguous and place.in_code)
             or (dialect.place == "word" and opener[0] in WORD and place.in_word)
-            or (dialect.place == "line" and not place.line_start)
+            or (dialect.place == "line" and not (place.line_begins if opener in self._vocabulary.lines else place.line_start))
             or (dialect.place == "message" and not place.message_start)
         )

@@ -33,12 +33,18 @@ class Vocabulary:
             for opener, those in self.by_opener.items()
             if opener[0] in WORD and all(dialect.place == "word" for dialect in those)
         )
-        self.openings = Openings(tuple(self.by_opener), self.words)
-        self.course = without(tuple(self.by_opener), self.words, self._found)._replace(begun=self._begun)
+        # those that count only where a line begins without a blank: they are too short to be looked for everywhere
+        self.lines = frozenset(
+            opener
+            for opener, those in self.by_opener.items()
+            if len(opener) == 1 and all(dialect.place == "line" for dialect in those)
+        )
+        self.openings = Openings(tuple(self.by_opener), self.words, self.lines)
+        self.course = without(tuple(self.by_opener), self.words, self._found, self.lines)._replace(begun=self._begun)
         # openers that are over where they are found; another one begins with the others
         begun = {opener[:size] for opener in self.by_opener for size in range(1, len(opener))}
         self.whole = self.by_opener.keys() - begun
-        self._beginnings = begun - self.by_opener.keys()
+        self._beginnings = begun - (self.by_opener.keys() - self.lines)
 
     def _found(self, text: str) -> Found | None:
         """The first opener in a text, or the beginning of one at its end."""

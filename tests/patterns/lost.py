@@ -51,7 +51,7 @@ PATTERNS: dict[str, Pattern] = {
         "deepseek-v4", f"<function>\n<name>bash</name>\n{PARAMETER.replace('</', '</｜｜DSML｜｜')}\n</｜｜DSML｜｜invoke>\n</｜｜DSML｜｜tool_calls>",
         ("xml_call", "leftover_markup"),
     ),
-    "misspelt-invoke": call("deepseek-v4", f'<rivoke name="bash">\n{PARAMETER}\n</invoke>', "xml_call"),
+    "misspelt-invoke": call("deepseek-v4", f'<rivoke name="bash">\n{PARAMETER}\n</invoke>', "xml_misspelt"),
     "misspelt-parameter": call("deepseek-v4", f'<invoke name="bash">\n{PARAMETER.replace(" name", " rname")}\n</invoke>', "anthropic"),
     "blanks-in-tags": call("deepseek-v4", '< invoke name = "bash" >\n< parameter name = "command" >ls</ parameter >\n</ invoke >', "xml_call"),
     "misspelt-wrapper": call("deepseek-v4", f'<tvoe_calls>\n<invoke name="bash">\n{PARAMETER}\n</invoke>\n</tvoe_calls>', "anthropic"),
@@ -62,7 +62,15 @@ PATTERNS: dict[str, Pattern] = {
         "gemini-3-pro", f'So.\n<call_record tool="bash">\n{PARAMETER}\n</call_record>\n<call_record tool="read_file">\n'
         '<parameter name="path">a.md</parameter>\n</call_record>', "call_record", BOTH, content="So.\n",
     ),
-    "grok": call("grok-4", f'<xai:function_call name="bash">\n{PARAMETER}\n</xai:function_call>', "grok"),
+    "grok": call("my-model", f'<xai:function_call name="bash">\n{PARAMETER}\n</xai:function_call>', "grok"),
+    "grok-native": Pattern(
+        {**OFFER, "model": "grok-4.1-fast"},
+        [
+            {"tool_calls": [{"index": 0, "id": "c", "type": "function", "function": {"name": "bash", "arguments": '{"command": "a &am'}}]},
+            {"tool_calls": [{"index": 0, "function": {"arguments": 'p;&amp; &quot;b&quot;"}'}}]},
+        ],
+        [("c", "bash", '{"command": "a && \\"b\\""}')], finish="tool_calls", rules=("argument_entities",),
+    ),
     "elements-that-are-no-calls": text(
         "deepseek-v4",
         f"Use `{ELEMENTS}`:\n```\n{ELEMENTS}\n```\nSay {ELEMENTS}\n<read_file>\n<path>a.md</path>\n</read_file>\nand then wait.\n"

@@ -45,7 +45,7 @@ from .reasoning_tags import reasoning_tags
 from .seed_oss import SEED_OSS
 from .step3 import STEP3
 from .tool_code import TOOL_CODE
-from .xml_call import XML_CALL
+from .xml_call import XML_CALL, XML_MISSPELT
 
 __all__ = ["DIALECTS", "OPEN_JSON", "REASONING_TAGS", "STRICT", "Dialect"]
 
@@ -117,5 +117,6 @@ DIALECTS: Mapping[str, Dialect] = {
         JSON_TOOLS,
         FENCE,
         XML_CALL,
+        XML_MISSPELT,
     )
 }

@@ -18,22 +18,24 @@ from .tag import ATTRIBUTE, Tag
 from .tags import TagDialect
 
 _BARS = ("｜", "|", "‖", "｜｜", "||", "‖‖")
-_BLANKS = tuple((a, b, b, d) for a, b, d in product(("", " "), ("", " "), ("", " ", "\n", "\n ")))
-"""Around the bars: before and after the first, before and after the second; there a line may end (deepseek-web-api#11)."""
+_SPLIT = (("", "", "", "\n"), ("", "", "", "\n "))
+"""A tag over two lines (deepseek-web-api#11)."""
+
+_BLANKS = (*((a, b, b, d) for a, b, d in product(("", " "), repeat=3)), *_SPLIT)
+"""Around the bars: before and after the first, before and after the second."""
+_UNSPACED = (("", "", "", ""), ("", "", "", " "))
 _BLOCKS = ("function_calls", "tool_calls", "toolcalls", "tool_use", "calls", "tool")
 
 
-def _marks(slash: str, *names: str) -> tuple[str, ...]:
+def _marks(slash: str, *names: str, blanks: tuple[tuple[str, ...], ...] = _BLANKS) -> tuple[str, ...]:
     """The beginning of a tag in all its spellings."""
-    return tuple(
-        f"<{slash}{a}{bars}{b}DSML{c}{bars}{d}{name}" for name, bars, (a, b, c, d) in product(names, _BARS, _BLANKS)
-    )
+    return tuple(f"<{slash}{a}{bars}{b}DSML{c}{bars}{d}{name}" for name, bars, (a, b, c, d) in product(names, _BARS, blanks))
 
 
 DSML = TagDialect(
     "dsml",
     wrapper=Tag(  # whose tag may lack its end (openclaw#114888)
-        _marks("", *(f"{block}{end}" for block in _BLOCKS for end in (">", ""))),
+        (*_marks("", *(f"{block}>" for block in _BLOCKS)), *_marks("", *_BLOCKS, blanks=_UNSPACED)),
         end=_marks("/", *(f"{block}>" for block in _BLOCKS)),
     ),
     call=Tag(_marks("", "invoke"), (">",), _marks("/", "invoke>"), ATTRIBUTE),

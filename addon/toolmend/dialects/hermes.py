@@ -50,6 +50,6 @@ class Openerless(Door):
 
 
 HERMES_OPENERLESS = Openerless(
-    "hermes_openerless", ("{", "[{", "tool_call>"), closers=HERMES.closers, ambiguous=True, offered_only=True, place="line",
+    "hermes_openerless", ("{", "[", "tool_call>"), closers=HERMES.closers, ambiguous=True, offered_only=True, place="line",
     in_reasoning="never"
 )

@@ -8,14 +8,18 @@
     <tvoe_calls><invoke name="bash">…</invoke></tvoe_calls>                         so is the wrapper (agent-os#1624)
 
 Any XML looks like this, so a call is read to its end before it counts. It stands at the beginning of a line, names an offered
-tool exactly, gives parameters that the tool declares and all that it requires, and nothing but markup follows it.
+tool exactly, gives parameters that the tool declares and all that it requires, and nothing but markup follows it. Where the
+model is known to misspell (DeepSeek V4: `xml_misspelt`), the tag may have any name.
 """
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from .. import json_text
 from ..scanner import Reading, Scanner
+from ..tools import Tools
+from ..value import replace
 from ..values import to_json, types_of
 from . import closers
 from .closers import read_closer
@@ -39,6 +43,13 @@ _PREFIXED = re.compile(r"(?:functions?|tool|invoke|call)[_:.-](.+)")
 _CALLS = ("function", "function_call", "tool", "tool_call", "tool_use", "invoke", "call", "action")
 """Elements that hold a call whose name is an element in them, or stands behind the word."""
 
+_ANY = ("<",)
+_HEADS = (
+    *(f"<{gap}{word}" for word in ("function", "tool", "invoke", "call") for gap in ("", " ")),
+    *("<action>", "<parameter=", "<parameter name"),
+)
+"""How the elements begin that hold calls, other than those that are named after a tool."""
+
 _WRAPPING = re.compile(r"(?i)call|tool|func|invo")
 """What a wrapper is called, however it is misspelt."""
 
@@ -52,6 +63,10 @@ _CDATA = re.compile(r"\s*<!\[CDATA\[(.*)\]\]>\s*", re.DOTALL)
 
 class XMLCall(Door):
     """One call; or a wrapper, misspelt, around calls of any dialect."""
+
+    def of(self, tools: Tools) -> "XMLCall":
+        """The dialect with the elements that the tools of a request may be."""
+        return self if self.openers == _ANY else _with_tools(tuple(sorted(tools.schemas)))
 
     def read(self, reader: "Reader") -> Reading[bool]:
         scanner = reader.scanner
@@ -241,4 +256,10 @@ def _plain(text: str) -> str:
     return text
 
 
-XML_CALL = XMLCall("xml_call", ("<",), ambiguous=True, offered_only=True, place="line", in_reasoning="doubtful")
+XML_CALL = XMLCall("xml_call", _HEADS, ambiguous=True, offered_only=True, place="line", in_reasoning="doubtful")
+XML_MISSPELT = replace(XML_CALL, name="xml_misspelt", openers=_ANY)
+
+
+@lru_cache(256)
+def _with_tools(names: tuple[str, ...]) -> XMLCall:
+    return replace(XML_CALL, openers=(*_HEADS, *(f"<{name}{end}" for name in names for end in (">", " ", "/"))))

@@ -58,7 +58,7 @@ class Entities:
         self._held: deque[tuple[Frame, list[_Item]]] = deque()
 
     def feed(self, frame: Frame) -> Sequence[Frame]:
-        if not self._held and not any(isinstance(event, ToolCallDelta | ToolCallEnd) for event in frame.events):
+        if not self.busy and not any(isinstance(event, ToolCallDelta) for event in frame.events):
             return (frame,)
         self._held.append((frame, [self._item(event) for event in frame.events]))
         return self._released()
@@ -66,6 +66,11 @@ class Entities:
     def close(self) -> Sequence[Frame]:
         self._settle()
         return self._released()
+
+    @property
+    def busy(self) -> bool:
+        """Whether a call is open, of which any delta may have an entity."""
+        return bool(self._held or self._calls)
 
     def _item(self, event: Event) -> _Item:
         item = _Item(event)
@@ -75,8 +80,8 @@ class Entities:
             self._unescape(self._calls.setdefault(key, _Call()), item, event.arguments)
         elif isinstance(event, ToolCallEnd | Finish | MessageEnd | StreamError):
             self._settle()
-            if isinstance(event, ToolCallEnd):
-                self._calls.pop((event.choice, event.index), None)
+            ended = (event.choice, event.index) if isinstance(event, ToolCallEnd) else None
+            self._calls = {key: call for key, call in self._calls.items() if ended and key != ended}
         return item
 
     def _unescape(self, call: _Call, item: _Item, arguments: str) -> None:
