@@ -168,7 +168,7 @@ def test_what_is_written_is_read(name: str, calls: Calls, sizes: list[int], text
 
 def test_every_dialect_is_covered() -> None:
     own_tests = {"harmony", "harmony_stripped", "python_list", "olmo3", "lfm2", "gemma4", "functiongemma", "gemma_stripped", "gemini", "tool_code"}
-    own_tests |= {"xml_call", "xml_misspelt", "harmony_recipient", "gemma_headless"}  # in patterns/lost.py
+    own_tests |= {"xml_call", "xml_misspelt", "minimax_arrow", "harmony_recipient", "gemma_headless"}  # in patterns/lost.py
     same_reader = {"anthropic", "minimax_invoke", "json_object", "claude", "apertus", "plamo3", "gigachat", "llama_python"}
     covered = {FAMILIES.get(name, name) for name in WRITERS} | own_tests | same_reader
     assert set(DIALECTS) <= covered
