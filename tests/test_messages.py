@@ -72,7 +72,7 @@ class Loop:
         given = reply(self.rules)
         self._codec = Messages(given)
         self._decoder = Decoder()
-        markup = Markup(lambda choice, _: Reader(vocabulary(tuple(DIALECTS)), OFFERED, choice, given.new_id, given.fired))
+        markup = Markup(lambda choice: Reader(vocabulary(tuple(DIALECTS)), OFFERED, choice, given.new_id, given.fired))
         self._transformers: list[Any] = [markup, Duplicates(given.fired), FinishReason(given.fired)] if mends else []
 
     def feed(self, data: bytes) -> bytes:

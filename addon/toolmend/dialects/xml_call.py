@@ -84,6 +84,8 @@ class XMLCall(Door):
             if not wraps or reader.opens_wrapper(opener):
                 return False
             return (yield from reader.call_in(len(opener), (f"</{word}>", f"</ {word}>"))) is not None
+        if word == "function" and rest.startswith("=") and (yield from _look(scanner, self._qwen_follows(scanner))):
+            return False
         found = yield from reader.attempt(self._call(reader, word, name, empty=bool(tag["empty"])))
         if not found or not (yield from self._ends(reader)):
             return False
@@ -107,6 +109,11 @@ class XMLCall(Door):
         scanner.pos = scanner.start + begin
         text = yield from scanner.run(_IN_TAG, MAX_TAG)
         return _TAG.fullmatch(text) if text and (yield from scanner.literal((">",))) else None
+
+    def _qwen_follows(self, scanner: Scanner) -> Reading[bool]:
+        """Whether the rest of a `<function=…>` is that of Qwen3-Coder, whose own dialect decides about its calls."""
+        yield from scanner.blanks()
+        return bool((yield from scanner.literal(("<parameter=", "</function>"))))
 
     def _name_element(self, reader: "Reader") -> Reading[str | None]:
         """Reads `<name>bash</name>`."""
