@@ -49,6 +49,8 @@ def gemini_request(request: dict[str, Any] = WEATHER) -> dict[str, Any]:
         {**tool["function"], "parameters": _capitals(tool["function"]["parameters"])} for tool in request.get("tools", ())
     ]
     asked: dict[str, Any] = {"contents": [{"role": "user", "parts": [{"text": "What is the weather in Beijing?"}]}]}
+    if request.get("tool_choice") == "none":
+        asked["toolConfig"] = {"functionCallingConfig": {"mode": "NONE"}}
     return asked | ({"tools": [{"functionDeclarations": functions}]} if functions else {})
 
 
@@ -121,6 +123,8 @@ def ollama_pattern(pattern: Pattern) -> tuple[dict[str, Any], bytes]:
     """The request of a pattern that is all text, and the body."""
     key = "thinking" if pattern.field.startswith("reasoning") else "content"
     request = ollama_request(pattern.request) | {"model": pattern.request["model"]}
+    if pattern.request.get("tool_choice") == "none":  # Ollama has no such field: a client leaves the tools out
+        del request["tools"]
     return request, ollama_lines([{key: delta} for delta in map(str, pattern.deltas)])
 
 

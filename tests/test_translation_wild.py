@@ -208,7 +208,7 @@ def test_of_members_that_come_twice_the_last_counts(target: str) -> None:
 @pytest.mark.parametrize(("source", "target"), [pair for pair in PAIRS if pair[1] != "messages"])
 def test_whole_arguments_that_are_no_json_are_the_clients_to_judge(source: str, target: str) -> None:
     """It tells the model, which says it again; where they are an object, there is no telling them."""
-    out = run(source, target, [speak(source, [Asked("call_a", "task", '{"a":1,}')], "tool_calls")])
+    out = run(source, target, [speak(source, [Asked("call_a", "task", '{"a" 1}')], "tool_calls")])
     answer = JUDGES[target].read(out)
-    assert ([call.arguments for call in answer.calls], answer.error) == (['{"a":1,}'], None)
+    assert ([call.arguments for call in answer.calls], answer.error) == (['{"a" 1}'], None)
     assert answer.stop_reason in ("tool_calls", "completed")
