@@ -105,6 +105,7 @@ PATTERNS: dict[str, Pattern] = {
     "nemotron": call("llama-3.3-nemotron-super-49b", f"<TOOLCALL>[{JSON}]</TOOLCALL>", "nemotron", TIME),
     "no-opener": call("hermes-4-405b", f"So.\n{JSON}\n</tool_call>", "hermes_openerless", TIME, content="So.\n"),
     "no-opener-arguments-first": call("hermes-4-405b", f"{LATER}</tool_call>", "hermes_openerless", TIME),
+    "no-opener-broken-off": text("hermes-4-405b", f"So.\n{JSON[:41]}"),
     "half-an-opener": call("qwen3-8b", f"tool_call>\n{JSON}\n</tool_call>", "hermes_openerless", TIME),
     "arguments-first": call("llama-3.2-3b", LATER, "json_object", TIME),
     "list-of-calls": call("devstral-small-2507", f'{{\n  "tool_calls": [\n {JSON}, {LATER}\n]\n}}', "json_object", TIME * 2),

@@ -189,9 +189,9 @@ def _read_member(reader: "Reader", dialect: "Dialect", form: Form, envelope: _En
             envelope.called = True
             if (yield from follow_value(scanner, form.ends, reader.arguments)):
                 reader.end()
-                envelope.end = scanner.pos - scanner.start
             else:
                 reader.broken()
+            envelope.end = scanner.pos - scanner.start
         else:
             envelope.arguments = yield from _held_arguments(reader, form)
             envelope.wrong = envelope.arguments is None
