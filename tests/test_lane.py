@@ -265,13 +265,16 @@ HELD = {
     "was a thought": ("minimax-m3", [Thought(M2[20:-21].format(CODE) + PROSE), Text(PROSE)]),
 }
 
+IN_DOUBT = ("may have begun as reasoning", "is broken off")
+"""A call that may be a thought: it is live, and each of its deltas is read while the doubt lasts."""
+
 
 @pytest.mark.parametrize(("source", "target"), [*SAME, *PAIRS])
 @pytest.mark.parametrize("name", HELD)
 def test_what_is_held_in_every_api(name: str, source: str, target: str) -> None:
     model, parts = HELD[name]
     share = check(speak(source, parts), asked(target, *WEATHER, model=model), source, target)
-    assert share < 0.6 or source == "responses", "hardly anything went in unread"
+    assert share < 0.6 or source == "responses" or name in IN_DOUBT, "hardly anything went in unread"
 
 
 HELD_DELTAS = st.lists(
