@@ -580,16 +580,19 @@ def test_an_upstream_that_cannot_be_reached_is_told(routed: Routes, log: Log) ->
     assert "Connect call failed" in message
 
 
-def test_the_same_api_without_mending_is_routed_all_the_same(routed: Routes) -> None:
-    """What passes as it came still has none of the other host's cookies."""
+@pytest.mark.parametrize("key", ["env:ROUTE_KEY", "env:WORD"])
+def test_the_same_api_without_mending_is_routed_all_the_same(routed: Routes, monkeypatch: pytest.MonkeyPatch, key: str) -> None:
+    """What passes as it came still has none of the other host's cookies. A coding is undone only to mask a key."""
+    monkeypatch.setenv("WORD", "ollama")
     body = json.dumps({"model": "a", "stream": True, "messages": [{"role": "user", "content": "Hello"}]}).encode()
-    proxy = routed(**{"from": "llm.invalid"})
+    proxy = routed(**{"from": "llm.invalid", "key": key})
     proxy.set(dialects="off")
     flow = asked(host="llm.invalid", body=body)
-    coded = CODERS["gzip"](HELLO)
-    assert proxy.run(flow, [coded], content_encoding="gzip", set_cookie="a=b") == coded
+    coded, masks = CODERS["gzip"](HELLO), key == "env:ROUTE_KEY"
+    assert proxy.run(flow, [coded], content_encoding="gzip", set_cookie="a=b") == (HELLO if masks else coded)
     assert flow.response
-    assert dict(flow.response.headers) == {"content-type": EVENTS, "content-encoding": "gzip", "transfer-encoding": "chunked"}
+    coding = {} if masks else {"content-encoding": "gzip"}
+    assert dict(flow.response.headers) == {"content-type": EVENTS, "transfer-encoding": "chunked"} | coding
 
 
 def test_a_first_stream_waits_for_little(routed: Routes) -> None:

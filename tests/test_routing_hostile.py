@@ -3,17 +3,22 @@
 CVE-2024-6587 is the model: a body's `api_base` had a proxy send its own key to a stranger.
 """
 
+import base64
+import gzip
 import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from mitmproxy import http
 
-from test_hook import Proxy, asked, log, proxy
+from test_echo import chat
+from test_hook import Proxy, asked, log, proxy, sent
 from test_routes import SECRET, table
 from test_routing import THEIRS
+from test_stream_mask import forms, seen
 
 __all__ = ["log", "proxy"]
 
@@ -255,9 +260,90 @@ def test_a_key_that_json_spells_otherwise(
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-def test_the_words_of_a_model_stay(routed: Proxy, tmp_path: Path, client: str) -> None:
-    """Whatever the route's key is: of a local server it is a word."""
-    said = b'data: {"id":"c","choices":[{"index":0,"delta":{"content":"error: %s"}}]}\n\n' % SECRET.encode()
+def test_the_words_of_a_model_stay(routed: Proxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, client: str) -> None:
+    """The key of a local server is a word."""
+    monkeypatch.setenv("ROUTE_KEY", "lm-studio")
+    said = b'data: {"id":"c","choices":[{"index":0,"delta":{"content":"error: lm-studio"}}]}\n\n'
     half = said.index(b'"}}') + 1
     for chunks in ((said,), (said[:half], said[half:]), (said[:20], said[20:])):
-        assert SECRET.encode() in streamed(routed, ask(routed, tmp_path, client, "chat"), *chunks)
+        assert b"lm-studio" in streamed(routed, ask(routed, tmp_path, client, "chat"), *chunks)
+
+
+SAID: dict[str, str] = {
+    # what an upstream of each API says, with the key in it
+    "chat": 'data: {"id":"c","choices":[{"index":0,"delta":{"content":"%s"}}]}\n\n',
+    "messages": 'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"%s"}}\n\n',
+    "responses": 'event: response.output_text.delta\ndata: {"type":"response.output_text.delta","item_id":"i","output_index":0,"content_index":0,"delta":"%s"}\n\n',
+}
+BEGUN: dict[str, str] = {
+    "chat": "",
+    "messages": 'event: message_start\ndata: {"type":"message_start","message":{"id":"m","type":"message","role":"assistant","content":[],"model":"m","usage":{}}}\n\n'
+    'event: content_block_start\ndata: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}\n\n',
+    "responses": 'event: response.created\ndata: {"type":"response.created","response":{"id":"r","object":"response","status":"in_progress","output":[]}}\n\n',
+}
+
+
+@pytest.mark.parametrize("upstream", UPSTREAMS)
+@pytest.mark.parametrize("client", CLIENTS)
+def test_no_stream_holds_the_key(subtests: pytest.Subtests, routed: Proxy, tmp_path: Path, client: str, upstream: str) -> None:
+    """In any form, as an error or as words of the model, in one chunk or cut, mended or not."""
+    routed.set(flows="off")
+    bodies = {name: body for name, body in forms(SECRET).items() if "Gemini" not in name and "Ollama" not in name}
+    for size in (1, 3, 7):
+        deltas = [SAID[upstream] % SECRET[at : at + size] for at in range(0, len(SECRET), size)]
+        bodies[f"words of {size}"] = (BEGUN[upstream] + "".join(deltas)).encode()
+    for name, body in bodies.items():
+        for cut in (len(body), 1 if len(body) < 300 else 11):
+            with subtests.test(f"{name}, cut at {cut}"):
+                chunks = [body[at : at + cut] for at in range(0, len(body), cut)]
+                assert not seen(streamed(routed, ask(routed, tmp_path, client, upstream), *chunks), SECRET)
+
+
+@pytest.mark.parametrize("dialects", ["auto", "off"])
+def test_no_coding_hides_the_key(routed: Proxy, tmp_path: Path, dialects: str) -> None:
+    """Also where nothing is mended, and the stream would pass coded."""
+    body = chat("It is ", SECRET[:9], SECRET[9:], ".")
+    routed.set(dialects=dialects)
+    flow = ask(routed, tmp_path, "chat", "chat")
+    flow.response = http.Response.make(200, b"", {"content-type": "text/event-stream", "content-encoding": "gzip"})
+    flow.response.raw_content = None
+    routed.addon.responseheaders(flow)
+    out = b"".join(sent(flow.response, chunk) for chunk in (gzip.compress(body)[:50], gzip.compress(body)[50:], b""))
+    assert "content-encoding" not in flow.response.headers
+    assert b"It is " in out
+    assert not seen(out, SECRET)
+    flow = ask(routed, tmp_path, "chat", "chat")
+    flow.response = http.Response.make(200, b"", {"content-type": "text/event-stream", "content-encoding": "gzip"})
+    flow.response.raw_content = None
+    routed.addon.responseheaders(flow)
+    assert b"cannot be undone" in sent(flow.response, SECRET.encode()) + sent(flow.response, b"")
+    routed.set(dialects="auto")
+
+
+def test_neither_headers_nor_trailers_nor_the_reason_hold_the_key(routed: Proxy, tmp_path: Path) -> None:
+    for whole in (True, False):
+        flow = ask(routed, tmp_path, "chat", "chat", lambda body, whole=whole: body | {"stream": not whole})
+        coded = base64.b64encode(SECRET.encode()).decode()
+        named = {"x-request-id": SECRET, "openai-processing-ms": SECRET.encode().hex(), "retry-after": coded, "openai-version": quote(f"a {SECRET}"), "openai-organization": "mine"}
+        flow.response = http.Response.make(200, b"", {"content-type": "application/json" if whole else "text/event-stream", SECRET: "1", **named})
+        flow.response.reason = f"OK {SECRET}"
+        flow.response.raw_content = b'{"id":"c","choices":[{"index":0,"message":{"content":"Hello."}}]}' if whole else None
+        routed.addon.responseheaders(flow)
+        if not whole:
+            sent(flow.response, b"data: [DONE]\n\n")
+        flow.response.trailers = http.Headers(x_sum=SECRET)
+        routed.addon.response(flow)
+        told = repr((flow.response.headers.fields, flow.response.reason, flow.response.trailers))
+        assert not seen(told.encode(), SECRET)
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_no_whole_body_holds_the_key(subtests: pytest.Subtests, routed: Proxy, tmp_path: Path, stream: bool) -> None:
+    for name, body in forms(SECRET).items():
+        for status in (200, 401):
+            with subtests.test(f"{name}, {status}"):
+                flow = ask(routed, tmp_path, "messages", "messages", lambda body: body | {"stream": stream})
+                flow.response = http.Response.make(status, body, {"content-type": "application/json"})
+                routed.addon.responseheaders(flow)
+                routed.addon.response(flow)
+                assert not seen(flow.response.content or b"", SECRET)

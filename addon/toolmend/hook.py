@@ -28,7 +28,7 @@ from .exchanges import Exchanges, stream_of, warm
 from .layers import client_left
 from .reloads import by_whom_it_was_asked, claim, release
 from .requests.model_facts import endings
-from .stream import Mend, reason
+from .stream import Mend, Plain, reason
 
 if TYPE_CHECKING:
     from .recordings.offline import Offline
@@ -170,6 +170,8 @@ class Toolmend:
             if call.routed and flow.response.status_code < 200:  # mitmproxy takes it for the whole answer
                 unanswered.leave(flow)
             wire.without_trailers(flow, flow.response)
+            if call.routed:  # they are of another API, and may repeat the key
+                flow.response.trailers = None
             if call.stream and not call.stream.over:
                 self._not_streamed(call, flow.response)
             state = call.stream.state if call.stream and call.stream.over else "partial"
@@ -248,9 +250,9 @@ class Toolmend:
         if call.routed:
             replying.relabel(call.routed, response, streamed=True)
         call.stream = stream_of(call, undo, then)
-        if call.pipeline and isinstance(call.stream, Mend):
+        if isinstance(call.stream, Mend | Plain):
             call.coding = encoding
-            framing.reframe(flow, response, last=call.pipeline.lets_go)
+            framing.reframe(flow, response, last=call.pipeline is not None and call.pipeline.lets_go)
         # a method is called faster than an object that has one
         sent = replying.without_key(call.routed, call.stream.__call__) if call.routed else call.stream.__call__
         call.sent = response.stream = self.bodies.keep(sent) if bodies.wanted() else sent
@@ -296,8 +298,8 @@ class Toolmend:
 
 
 def _let_go_at_a_break(call: Call, flow: http.HTTPFlow) -> None:
-    """To be called when there is a pipeline, as early as that is; the first call counts."""
-    if call.pipeline and not call.sees_breaks:
+    """To be called when there is a pipeline, or a mask of a route's key, as early as that is; the first call counts."""
+    if (call.pipeline or call.routed) and not call.sees_breaks:
         breaks.attach(flow, lambda: call.sent)
         call.sees_breaks = True
 

@@ -4,25 +4,23 @@
     429 {"error":{"message":"slow down"}}      429 {"type":"error","error":{"type":"rate_limit_error",…},"request_id":"req_…"}
     307 location: https://elsewhere/           an error: what is sent there would have a key
 
-Rule of this file: a client never gets a body of another API than its own, whatever came and whatever fails, nor the route's key
-where an error repeats it. An error of ours names the route, by the file and line it stands at.
+Rule of this file: a client never gets a body of another API than its own, whatever came and whatever fails, nor the route's key,
+whatever repeats it. An error of ours names the route, by the file and line it stands at.
 """
 
 import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from functools import lru_cache
 
 from mitmproxy import http
 from mitmproxy.net.http import status_codes
 
 from . import codings, facts, framing, json_text, sse
-from .apis.error_words import error_in
 from .apis.errors import Fault, fault_of, is_error, translate_error, write_error
 from .apis.headers import Headers, translate_headers
 from .bodies import Stream
 from .pipeline import Pipeline
-from .redaction import REDACTED
+from .recordings.stream_mask import StreamMask, guarded, masked
 from .routes import STANDS_AT
 from .routing import Routed
 
@@ -70,8 +68,9 @@ def whole(routed: Routed, pipeline: Pipeline | None, response: http.Response, ra
     else:
         out, streamed = pipeline.message(body), False
     relabel(routed, response, streamed=streamed)
-    out = (_lines_masked if streamed else _errors_masked)(out, routed.route.key.encode())
-    if not streamed and is_error(out):  # the client's API cannot say the answer: it is empty, or arguments are no JSON
+    failed = not streamed and is_error(out)
+    out = _masked(out, routed.route.key) if failed else masked(out, guarded(routed.route.key))
+    if failed:  # the client's API cannot say the answer: it is empty, or arguments are no JSON
         _set_status(response, write_error(fault_of(response.status_code, out), routed.client, routed.id)[0])
     _set_body(response, out)
     return body, out
@@ -79,6 +78,7 @@ def whole(routed: Routed, pipeline: Pipeline | None, response: http.Response, ra
 
 def relabel(routed: Routed, response: http.Response, *, streamed: bool) -> None:
     """Makes the headers those of an answer to the client; what they say of coding and framing stays as it is."""
+    _set_status(response, response.status_code)
     kind = EVENTS if streamed else "application/json"
     kept = [(name, value) for name, value in facts.headers(response) if name.lower() in framing.STALE]
     if framing.closes(response):
@@ -87,59 +87,30 @@ def relabel(routed: Routed, response: http.Response, *, streamed: bool) -> None:
 
 
 def without_key(routed: Routed, stream: Stream) -> Stream:
-    """A stream's callable whose errors have `*` for the route's key, as the recording has it.
-
-    What a model says stays: it knows no key, and that of a local server is a word such as `lm-studio`.
-    XX: an error that comes in two chunks, or is no JSON, passes as it is, where the stream is one of the client's own API.
-    """
-    key = routed.route.key.encode()
-    core = _spelled(key)[0]
+    """A stream's callable that masks the route's key with `*`, as the recording does."""
+    secrets = guarded(routed.route.key)
+    if not secrets:
+        return stream
+    mask = StreamMask(secrets)
 
     def call(data: bytes) -> bytes | list[bytes]:
         out = stream(data)
         if isinstance(out, bytes):
-            return _lines_masked(out, key) if core in out else out
-        return [_lines_masked(part, key) for part in out]
+            return (mask.feed(out) or []) if data else mask.feed(out) + mask.close()
+        parts = [*filter(None, map(mask.feed, filter(None, out)))]
+        return [*parts, *filter(None, (mask.close(),)), b""] if b"" in out else parts  # for mitmproxy, a b"" ends the body
 
-    return call if key else stream
-
-
-def _lines_masked(out: bytes, key: bytes) -> bytes:
-    """Events, of which errors have no key."""
-    return b"".join(_errors_masked(line, key) for line in out.splitlines(keepends=True)) if _may_hold(out, key) else out
+    return call
 
 
-def _errors_masked(said: bytes, key: bytes) -> bytes:
-    """A line of data, or a body, that has no key if it tells an error."""
-    told = (facts.json_object(said.removeprefix(b"data:")) or {}) if _may_hold(said, key) else {}
-    wrong = any(error_in(value) for value in (told, told.get("response")) if isinstance(value, dict))
-    return _masked(said, key) if wrong else said
-
-
-def _masked(said: bytes, key: bytes) -> bytes:
+def _masked(said: bytes, key: str) -> bytes:
     """As it lies in a recording, so that this can be played."""
-    return _spelled(key)[1].sub(lambda found: b"*" * len(found[0]), said) if _may_hold(said, key) else said
-
-
-def _may_hold(said: bytes, key: bytes) -> bool:
-    """Whether a key may be in it: the most of it that nobody spells otherwise."""
-    return bool(key) and _spelled(key)[0] in said
-
-
-@lru_cache(64)
-def _spelled(key: bytes) -> tuple[bytes, re.Pattern[bytes]]:
-    r"""The longest run of letters and digits in a key, and all of it as JSON, or JSON in JSON, may have it.
-
-    PHP writes `\/`, .NET `\u002B`, Gson `\u003d`.
-    """
-    core = max(re.findall(rb"[A-Za-z0-9]*", key), key=len)
-    chars = (bytes([byte]) for byte in key)
-    parts = ((b"" if char.isalnum() else rb"\\{0,4}") + re.escape(char) + rb"|\\{1,4}u00(?i:%02x)" % ord(char) for char in chars)
-    return core, re.compile(b"".join(b"(?:%b)" % part for part in parts))
+    return masked(said, (key,)) if key else said
 
 
 def _error(routed: Routed, response: http.Response, body: bytes) -> bytes:
     headers, api = _given(routed, response), routed.route.upstream
+    body = _masked(body, routed.route.key)  # what is cut in two may be joined in the client's API
     status, headers, out = translate_error(
         response.status_code, headers, body, api, routed.client, now=datetime.now(UTC), new_id=routed.id
     )
@@ -162,8 +133,7 @@ def unanswered(routed: Routed, why: str, reached: bool) -> http.Response:
 
 def _without_key(routed: Routed, said: str) -> str:
     """What is said may quote the upstream, which may quote the request."""
-    key = routed.route.key
-    return said.replace(key, REDACTED) if key else said
+    return _masked(said.encode(errors="surrogateescape"), routed.route.key).decode(errors="surrogateescape")
 
 
 def no_answer(routed: Routed, why: str, *, reached: bool) -> str:
@@ -184,12 +154,16 @@ def _passed(routed: Routed, response: http.Response) -> Headers:
 
 def _given(routed: Routed, response: http.Response) -> Headers:
     """The headers that came, without those that repeat the route's key."""
-    key = routed.route.key
-    return tuple((name, value) for name, value in facts.headers(response) if not (key and key in value))
+    fields = facts.headers(response)
+    lines = [f"{name}: {value}".encode() for name, value in fields]
+    said = b"\n".join((*lines, b""))
+    if (kept := _masked(said, routed.route.key)) == said:
+        return fields
+    return tuple(field for field, line, same in zip(fields, lines, kept.split(b"\n"), strict=False) if line == same)
 
 
 def _set(routed: Routed, response: http.Response, status: int, headers: Headers, body: bytes) -> bytes:
-    body = _masked(body, routed.route.key.encode())  # "Incorrect API key provided: …"
+    body = _masked(body, routed.route.key)  # "Incorrect API key provided: …"
     last = (CLOSE,) if framing.closes(response) else ()
     _set_status(response, status)
     _set_headers(response, (*headers, *last))

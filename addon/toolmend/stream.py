@@ -154,6 +154,34 @@ class Tee(Stream):
                 self._record(plain, plain)
 
 
+class Plain(Stream):
+    """Undoes the coding, and changes nothing: of a route's answer that is not mended, but has to be masked."""
+
+    def __init__(
+        self, api: str, undo: Decoder, recording: Recording | None, then: Callback | None, errors: list[str]
+    ) -> None:
+        super().__init__(recording, then, errors)
+        self._api = api
+        self._undo = undo
+
+    def _feed(self, data: bytes) -> None:
+        plain = b"" if self.unreadable else self._undo.feed(data)
+        if self._undo.swells:
+            raise CodingError(_SWELLS)
+        self._out.append(plain)
+        self._record(plain, plain)
+
+    def _instead(self, data: bytes, error: Exception) -> None:
+        if not data or self.unreadable:
+            self._out.append(b"")
+            return
+        self._errors.append(f"the content coding is broken: {reason(error)}")
+        self.state, self.unreadable = "upstream_error", True
+        decoded = error.decoded if isinstance(error, CodingError) else b""
+        self._out.append(decoded + unreadable(self._api, decoded))
+        self._record(decoded, self._out[0])
+
+
 class Mend(Stream):
     """Undoes the coding, and sends what the pipeline makes of it."""
 

@@ -8,7 +8,8 @@ import pytest
 
 pytest.importorskip("envoy.service.ext_proc.v3", reason="toolmend[envoy] is not installed")
 
-from talk import ID, JSON, SSE, Message, Talk
+from envoy.service.ext_proc.v3.external_processor_pb2 import HttpTrailers
+from talk import ID, JSON, SSE, Message, Talk, header_map
 from test_exchange import EVENTS, headless, length
 
 from test_hook import MESSAGE
@@ -104,6 +105,15 @@ def test_a_stream(hooks: Headless) -> None:
     assert b'"type":"tool_use"' in response.body
     assert response.body.endswith(b'data: {"type":"message_stop"}\n\n')
     assert b"chat.completion" not in response.body
+
+
+def test_the_trailers_of_a_stream_are_left_out(hooks: Headless) -> None:
+    """They may repeat the route's key."""
+    talk, _ = ask(hooks)
+    response = talk.begin(SSE, 200)
+    talk.piece(response, EVENTS[0])
+    *_, end = talk.send(response_trailers=HttpTrailers(trailers=header_map([("x-sum", KEY), ("grpc-status", "0")])))
+    assert [*end.response_trailers.header_mutation.remove_headers] == ["x-sum", "grpc-status"]
 
 
 @pytest.mark.parametrize("told", [True, False], ids=["its length is told", "not told"])

@@ -177,10 +177,12 @@ class Exchange:
         new = response.raw_content or b""
         return [replies.response_body(self._response_changes(before), None if new == given.body else new)]
 
-    def _response_trailers(self, _: HttpTrailers) -> Replies:
-        """The end of a stream that has some: what is held goes in front of them."""
+    def _response_trailers(self, given: HttpTrailers) -> Replies:
+        """The end of a stream that has some: what is held goes in front of them. Those of a route may repeat its key."""
+        call = self._hooks.toolmend.calls.get(self._flow)
+        left_out = [one.key for one in given.trailers.headers] if call and call.routed else []
         last = [] if self._stream is None or self._ended else self._piece(self._stream, b"", last=True, end=False)
-        return [*last, replies.response_trailers()]
+        return [*last, replies.response_trailers(left_out)]
 
     def _piece(self, stream: Stream, data: bytes, *, last: bool, end: bool = True) -> Replies:
         """What goes to the client for a piece. `last`: the body is over; `end`: which is for us to say."""

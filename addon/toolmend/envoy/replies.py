@@ -4,6 +4,7 @@ Rule of this file: one reply for one step, and never an empty one: Envoy takes t
 unmended without a word to anybody.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 from envoy.extensions.filters.http.ext_proc.v3.processing_mode_pb2 import ProcessingMode  # type: ignore[import-untyped]
@@ -89,10 +90,12 @@ def piece(body: bytes, *, last: bool = False) -> ProcessingResponse:
     return reply
 
 
-def response_trailers() -> ProcessingResponse:
-    """As they came."""
+def response_trailers(left_out: Iterable[str] = ()) -> ProcessingResponse:
+    """As they came, without those of these names."""
     reply = ProcessingResponse()
     reply.response_trailers.SetInParent()
+    if names := [*left_out]:
+        reply.response_trailers.header_mutation.remove_headers.extend(names)
     return reply
 
 

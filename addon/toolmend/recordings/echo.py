@@ -33,7 +33,7 @@ from itertools import accumulate
 
 from ..sse import MAX_EVENT
 from .alike import LONGEST, ROW, Alike, Row, compare
-from .echo_sought import ends_as_begins, is_most, sought, spans
+from .echo_sought import covered, ends_as_begins, escaped_spans, is_most, sought
 
 MAX_TAILS = 64
 """Texts under suspicion at once. A stream has a handful; an upstream that invents paths shall not fill the memory."""
@@ -69,6 +69,7 @@ NEVER_JOINED = frozenset(
 )
 """Members that every event repeats: "provider":"Fireworks" is no text that ends as `sk-…` begins. And what nobody reads."""
 
+_QUOTE = ord('"')
 _CONTENT = re.compile(rb"[^\r\n]+")
 _STRING = rb'"([^"\\]*+(?:\\.[^"\\]*+)*+)"?'
 _TOKEN = re.compile(_STRING + rb"(?:\s*(:)\s*(?:" + _STRING + rb"|(\d+))?)?|[{}\[\]]")
@@ -111,11 +112,13 @@ class EchoMask:
     Then `restored` has (offset, bytes) of what was written as `*` and is innocent: write it back, and clear the list.
     """
 
-    def __init__(self, secrets: Iterable[str]) -> None:
+    def __init__(self, secrets: Iterable[str], spared: int = 0) -> None:
         self.restored: list[tuple[int, bytes]] = []
-        self._needles, self._begins = sought(frozenset(secrets))
+        given = sought(frozenset(secrets), spared)
+        self._needles, self._heads, self._begins = given.needles, given.heads, given.begins
         self._tails: dict[_Path, list[_Unit]] = {}
-        self._compares = not any(re.search(rb'["\r\n]', needle) for needle in self._needles)  # so that each is within a string
+        self._in_strings = not any(re.search(rb'["\r\n]', needle) for needle in self._needles)
+        self._compares = self._in_strings
         self._alike: Alike | None = None
         self._paths: list[_Path] = []  # of the texts of such lines, once they are known
         self._misses = 0  # lines in a row that were alike to none before
@@ -275,10 +278,12 @@ class EchoMask:
 
     def _read(self, lines: bytes, start: int, end: int, out: bytearray) -> dict[int, _Path]:
         """Masks what one line echoes; `out` is `lines`, to be masked. Where texts begin that were looked at, and their paths."""
-        for needle in self._needles:
-            for first, last in spans(needle, lines, start, end):
-                out[first:last] = b"*" * (last - first)
-        suspicions = (match.start() for match in self._begins.finditer(lines, start, end))
+        begun = [match.span() for match in self._begins.finditer(lines, start, end)]
+        if not self._in_strings or any(lines[last - 1] != _QUOTE for _, last in begun):  # else no secret is in it as a whole
+            line = lines[start:end]
+            for first, last in (*covered(self._needles, line), *escaped_spans(self._needles, line)):
+                out[start + first : start + last] = b"*" * (last - first)
+        suspicions = (first for first, _ in begun)
         suspicion = next(suspicions, end)
         scope, name, depth = _Scope(None, b""), b"", 0
         watched = {path[0] for path in self._tails}
@@ -288,7 +293,7 @@ class EchoMask:
             if group is None:
                 opened = token[0] in b"{["
                 depth += opened
-                if depth <= MAX_DEPTH:
+                if depth <= MAX_DEPTH and not (opened and scope.parent is None and token[0] == b"["):  # Gemini: `[{…}` and `,{…}`
                     if opened:
                         scope, name = _Scope(scope, name), b""
                     elif scope.parent:
@@ -323,8 +328,8 @@ class EchoMask:
         tail = self._tails.pop(path, []) if path else []
         before = len(tail)
         joined = bytes(unit[0] for unit in tail) + text
-        secret = {i for needle in self._needles for first, last in spans(needle, joined) for i in range(first, last)}
-        suspected = ends_as_begins(self._needles, joined) if path else len(joined)
+        secret = {i for first, last in covered(self._needles, joined) for i in range(first, last)}
+        suspected = ends_as_begins(self._heads, joined) if path else len(joined)
         for i, (byte, offset, spelling) in enumerate(tail):
             if i < suspected and i not in secret and spelling:
                 self.restored.append((offset, spelling))
@@ -341,7 +346,7 @@ class EchoMask:
 
     def _settle(self, tail: list[_Unit]) -> None:
         """The text of a tail is over: it is innocent, unless it is most of a secret."""
-        if not is_most(self._needles, bytes(unit[0] for unit in tail)):
+        if not is_most(self._heads, bytes(unit[0] for unit in tail)):
             self.restored += [unit[1:] for unit in tail if unit[2]]
 
 
