@@ -19,7 +19,7 @@ from mitmproxy import ctx, http
 from mitmproxy.addonmanager import Loader
 from mitmproxy.exceptions import OptionsError
 
-from . import bodies, breaks, codings, dispatch, facts, framing, memory, replying, routing, sending, unanswered, wire
+from . import bodies, breaks, called_host, codings, dispatch, facts, framing, memory, replying, routing, sending, unanswered, wire
 from .calls import Call
 from .config import options
 from .config.conflicts import conflicts, loops
@@ -62,6 +62,7 @@ class Toolmend:
     def load(self, loader: Loader) -> None:
         options.declare(loader)
         wire.join()
+        called_host.note()
         dispatch.shorten(ctx.master.addons)
 
     def configure(self, updated: set[str]) -> None:
@@ -106,6 +107,7 @@ class Toolmend:
         claim(self.calls, self)
         memory.unsettle()
         wire.restore()
+        called_host.restore()
         dispatch.restore(ctx.master.addons)
         self.exchanges.close()
         if self.offline:
@@ -127,6 +129,9 @@ class Toolmend:
             self.calls[flow] = call
             call.body, call.encoding = flow.request.raw_content, facts.encoding(flow.request)
         candidates = routing.candidates(flow, self.settings.routes)
+        if (candidates or self.offline) and (refused := sending.forbid(flow, call, candidates, self.settings)):
+            self.calls[flow] = refused
+            return
         play = self.offline.play(flow, call, candidates) if self.offline else None
         if candidates and (play is None or play.routed):
             call = sending.route(flow, call, candidates, self.settings)

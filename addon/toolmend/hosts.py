@@ -228,6 +228,13 @@ def anybodys(host: str) -> bool:
     return len(labels) > 1 and not (labels[-1] in OWN_NAMES or labels[-1].isdecimal() or ":" in name)
 
 
+def names_an_owner(glob: str) -> bool:
+    """Whether all names that fit a glob belong to one owner: `*.corp.example`, `example.com`; but not `*`, `api.*`, `*.co.uk`."""
+    labels = glob.split(".")
+    owned = 3 if len(labels) > 2 and len(labels[-1]) == 2 and labels[-2] in _SECOND_LEVEL else 2
+    return not any(mark in label for label in labels[-owned:] for mark in "*?[")
+
+
 @lru_cache(1024)
 def split_port(host: str) -> tuple[str, str]:
     """`LLM.example.com.:8443` is ("llm.example.com", "8443"), `[::1]` is ("::1", "")."""

@@ -2,6 +2,7 @@
 
     told(flow, settings)                        Call("messages", "api.anthropic.com", "https"); None: it is not for an LLM
     route(flow, call, candidates, settings)     to the route's upstream (`call.routed`), or answered; or as it was, no route's
+    forbid(flow, call, candidates, settings)    a web page asks for what is for programs: answered here
     stay(flow, call, providers)                 to where the client sends it, as the model there can take it
 
 Rule of this file: each returns the call as it is from then on. Whatever can fail is done before anything of the flow is changed,
@@ -14,15 +15,17 @@ from functools import partial
 
 from mitmproxy import http
 
-from . import facts, replying, routing, unanswered
+from . import facts, origin_check, replying, routing, unanswered
 from .apis import APIS
 from .apis.errors import Fault
+from .called_host import is_direct
 from .calls import Call
 from .config.settings import Settings
 from .hosts import match
 from .providers import Profile
 from .requests import RequestError
 from .routes import Route
+from .routes import match as match_route
 from .stream import reason
 
 logger = logging.getLogger(__name__)
@@ -36,6 +39,21 @@ def told(flow: http.HTTPFlow, settings: Settings) -> Call | None:
     if flow.live and (found := routing.find(flow, settings.routes, None)):
         return Call(found[1], flow.request.pretty_host, flow.request.scheme)
     return None
+
+
+def forbid(flow: http.HTTPFlow, call: Call | None, candidates: tuple[Route, ...], settings: Settings) -> Call | None:
+    """Answers a request that would be routed, or answered here, and may not be: see origin_check.py. None: it may."""
+    if flow.response:
+        return None
+    found = (match_route(candidates, flow.request.scheme, *place, flow.request.path, None) for place in facts.places(flow))
+    taken = next(filter(None, found), None)
+    client = taken[1] if taken else call.api if call and settings.replay else "chat"
+    concerned = taken or (settings.replay and (call or is_direct(flow))) or routing.local(flow, candidates, None)
+    if not (concerned and (wrong := origin_check.refusal(flow, settings))):
+        return None
+    routing.fail(flow, client, Fault(403, f"toolmend: {wrong}"))
+    logger.warning("toolmend: refused: %s", facts.printable(wrong, 500))
+    return Call.answered_here()
 
 
 def route(flow: http.HTTPFlow, call: Call | None, candidates: tuple[Route, ...], settings: Settings) -> Call | None:

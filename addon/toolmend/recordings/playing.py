@@ -27,6 +27,7 @@ from ..replay import Clock, Recording, RecordingError, load, pipeline_of
 from ..routes import Origin, Route
 from ..upstream import Request, Script
 from ..value import replace
+from ..web_pages import is_of, page_of
 from .asks import Ask, ask_of
 from .exchange import REPLAYED_FROM
 from .library import Entry
@@ -146,6 +147,10 @@ class Player:
         if anybodys(request.header("host") or ""):
             self.told(request, "refused: a name of the internet's was called, as by a page in a browser")
             return refusal(Fault(403, "toolmend: recordings are for this machine, call localhost or an address"), "chat")
+        page = page_of(request.headers)
+        if page and not is_of(page, request.header("host") or "", "http"):
+            self.told(request, "refused: a web page asks, and recordings are for programs")
+            return refusal(Fault(403, "toolmend: a web page sent this request, and only programs may"), "chat")
         body = _object(request)
         api = spoken(request.path) if request.method == "POST" else None
         if api is None:
