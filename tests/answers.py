@@ -36,7 +36,8 @@ class Answer:
     """`stop_reason` in the API's own word (of Responses: completed, failed, incomplete/max_output_tokens …).
 
     `order`: the kinds of the blocks or items. `seals`: of each run of reasoning its signature, redacted data or encrypted
-    content, "" where it has none. `usage` and `error` as sent. `faults`: every departure from the API's grammar.
+    content, "" where it has none. `searches`: query, URLs and error of each web search; `citations`: URL, title and the text
+    that cites it (of Messages, `cited_text`). `usage` and `error` as sent. `faults`: every departure from the API's grammar.
     """
 
     id: str = ""
@@ -50,6 +51,8 @@ class Answer:
     usage: dict[str, Any] | None = None
     error: dict[str, Any] | None = None
     seals: list[str] = field(default_factory=list)
+    searches: list[tuple[str, list[str], str]] = field(default_factory=list)
+    citations: list[tuple[str, str, str]] = field(default_factory=list)
     order: list[str] = field(default_factory=list)
     pings: int = 0
     faults: list[str] = field(default_factory=list)

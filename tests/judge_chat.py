@@ -41,6 +41,9 @@ def read(body: bytes) -> Answer:
         answer.calls = [Call(call.id, call.name, call.arguments) for call in choice.calls]
         answer.check(len(choice.finish_reasons) == (answer.error is None), f"finish reasons: {choice.finish_reasons}")
         answer.stop_reason = next(iter(choice.finish_reasons), None)
+    for chunk in chunks:
+        for choice in chunk.get("choices") or ():
+            _cited(answer, choice.get("delta") or {})
     answer.check(answer.error or list(folded.choices) == [0], f"choices {list(folded.choices)}")
     answer.usage = folded.usage
     _stop(answer)
@@ -67,6 +70,7 @@ def whole(body: bytes) -> Answer:
     answer.text, answer.refusal = message.get("content") or "", message.get("refusal") or ""
     answer.reasoning = message.get("reasoning_content") or message.get("reasoning") or ""
     _details(answer, message)
+    _cited(answer, message)
     for call in message.get("tool_calls") or ():
         function = call.get("function") or {}
         answer.check(call.get("type") == "function", f"a call of type {call.get('type')!r}")
@@ -93,6 +97,14 @@ def _details(answer: Answer, delta: dict[str, Any]) -> None:
 
 BROKEN_OFF = ("length", "content_filter")
 """Reasons of which a call may be broken off, too."""
+
+
+def _cited(answer: Answer, of: dict[str, Any]) -> None:
+    """The annotations of a delta, whose text has come, or of a message."""
+    for note in of.get("annotations") or ():
+        answer.check(note["type"] == "url_citation", f"an annotation of the type {note['type']}")
+        cited = note["url_citation"]
+        answer.citations.append((cited["url"], cited["title"], answer.text[cited["start_index"] : cited["end_index"]]))
 
 
 def _stop(answer: Answer) -> None:

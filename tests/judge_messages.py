@@ -36,6 +36,8 @@ EMPTY: dict[str, dict[str, Any]] = {
     "thinking": {"thinking": "", "signature": ""},
     "redacted_thinking": {},
     "tool_use": {"input": {}},
+    "server_tool_use": {"name": "web_search", "input": {}},
+    "web_search_tool_result": {},
 }
 """What a block begins with, by its type."""
 
@@ -142,6 +144,11 @@ class _Reader:
         check = self.answer.check
         delta = data.get("delta")
         kind, member = DELTAS.get(str((delta or {}).get("type")), ("", ""))
+        if self.open and self.open.get("type") == "server_tool_use" and member == "partial_json":
+            kind = "server_tool_use"
+        if self.open and self.open.get("type") == "text" and (delta or {}).get("type") == "citations_delta":
+            self.open.setdefault("citations", []).append(delta["citation"])
+            return
         if not check(kind, f"unknown delta {delta}"):
             return
         if not check(self.open is not None and self.open["index"] == data.get("index"), f"a delta for block {data.get('index')}"):
@@ -226,6 +233,10 @@ def _block(answer: Answer, block: dict[str, Any], arguments: str | None) -> None
         case "text":
             answer.check(isinstance(block.get("text"), str) and block["text"], f"a text block of {block.get('text')!r}")
             answer.text += block.get("text") or ""
+            for cited in block.get("citations") or ():
+                answer.check(cited.get("type") == "web_search_result_location", f"a citation of the type {cited.get('type')}")
+                answer.check(isinstance(cited.get("encrypted_index"), str), "a citation without encrypted_index")
+                answer.citations.append((cited["url"], cited["title"], cited["cited_text"]))
         case "thinking":
             said = [block.get(member) for member in ("thinking", "signature")]
             answer.check(all(isinstance(part, str) for part in said) and any(said), f"a thinking block of {said}")
@@ -237,6 +248,17 @@ def _block(answer: Answer, block: dict[str, Any], arguments: str | None) -> None
         case "tool_use":
             answer.check(arguments is not None, f"input that is no object: {block.get('input')!r}")
             answer.calls.append(Call(block.get("id", ""), block.get("name", ""), arguments or ""))
+        case "server_tool_use":
+            said = json.loads(arguments) if arguments else block.get("input")
+            answer.check(str(block.get("id")).startswith("srvtoolu_"), f"a server tool's id: {block.get('id')}")
+            answer.searches.append((said["query"], [], "no result"))
+        case "web_search_tool_result":
+            query, *_ = answer.searches.pop()
+            content = block["content"]
+            error = content["error_code"] if isinstance(content, dict) else ""
+            fit = error or all({"type", "url", "title", "encrypted_content"} <= result.keys() for result in content)
+            answer.check(fit, f"results of a search: {content}")
+            answer.searches.append((query, [] if error else [result["url"] for result in content], error))
         case _:
             answer.faults.append(f"unknown block {kind}")
 

@@ -26,6 +26,7 @@ ITEMS: dict[str, dict[str, Any]] = {
     "custom_tool_call": {"input": ""},
     "reasoning": {"summary": []},
     "tool_search_call": {"arguments": {}, "execution": "client"},
+    "web_search_call": {},
 }
 """What an item begins with, by its type."""
 
@@ -216,6 +217,19 @@ class _Reader:
     def _response_reasoning_summary_part_done(self, data: dict[str, Any]) -> None:
         self._part_done(data, "summary")
 
+    def _response_output_text_annotation_added(self, data: dict[str, Any]) -> None:
+        if not self._at(data, "annotation.added") or not self.answer.check(self.part is not None, "an annotation of no part"):
+            return
+        assert self.part is not None
+        place = len(self.part["annotations"])
+        self.answer.check(data.get("annotation_index") == place, f"annotation {data.get('annotation_index')} where {place} is next")
+        self.part["annotations"].append(data["annotation"])
+
+    def _search(self, data: dict[str, Any]) -> None:
+        self._at(data, data["type"])
+
+    _response_web_search_call_in_progress = _response_web_search_call_searching = _response_web_search_call_completed = _search
+
     def _added(self, data: dict[str, Any], member: str) -> None:
         check = self.answer.check
         part = data.get("part") or {}
@@ -248,6 +262,7 @@ class _Reader:
         check(part.get("type") == self.part["type"], f"part.done: type {part.get('type')!r}")
         check(part.get(name) == self._joined(), f"part.done: {part.get(name)!r} is not the deltas")
         check(self.said is not None, f"a {part.get('type')} part without its done")
+        check(part.get("annotations") == self.part.get("annotations"), "part.done: other annotations than were added")
         check(part.get(name), f"an empty {part.get('type')} part")
         parts[-1] = part
         self.part = None
@@ -306,7 +321,7 @@ def _item(answer: Answer, item: dict[str, Any], *, broken: bool = False) -> None
     answer.order.append(str(kind))
     status = item.get("status")
     if not broken:
-        fit = status in ("completed", "incomplete") or (kind == "reasoning" and status is None)
+        fit = status in ("completed", "incomplete") or (kind, status) == ("web_search_call", "failed") or (kind == "reasoning" and status is None)
         answer.check(fit, f"a {kind} item ends {status}")
     match kind:
         case "message":
@@ -315,6 +330,10 @@ def _item(answer: Answer, item: dict[str, Any], *, broken: bool = False) -> None
             for part in item.get("content") or ():
                 answer.check(part.get("type") in ("output_text", "refusal"), f"a {part.get('type')} part in a message")
                 answer.text += part.get("text") or ""
+                for note in part.get("annotations") or ():
+                    marked = part["text"][note["start_index"] : note["end_index"]]
+                    answer.check(note["type"] == "url_citation", f"an annotation of the type {note['type']}")
+                    answer.citations.append((note["url"], note["title"], marked))
                 answer.refusal += part.get("refusal") or ""
         case "reasoning":
             said = [part.get("text") or "" for member in ("content", "summary") for part in item.get(member) or ()]
@@ -333,6 +352,12 @@ def _item(answer: Answer, item: dict[str, Any], *, broken: bool = False) -> None
             answer.check(isinstance(item.get("arguments"), dict) or status != "completed", f"a search for {item.get('arguments')!r}")
             answer.check(item.get("execution") == "client", f"a search by {item.get('execution')!r}")
             answer.calls.append(Call(item.get("call_id", ""), "tool_search", json.dumps(item.get("arguments")), "search"))
+        case "web_search_call":
+            action = item.get("action") or {}
+            answer.check(not action or (action.get("type"), type(action.get("queries"))) == ("search", list), f"a search by {action}")
+            answer.searches.append(
+                (action.get("query", ""), [source["url"] for source in action.get("sources", ())], "unavailable" * (status == "failed"))
+            )
         case _:
             answer.faults.append(f"unknown item {kind}")
 

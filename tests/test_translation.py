@@ -617,14 +617,14 @@ def test_a_call_that_is_broken_off_is_told_as_it_came(source: str, target: str, 
 LOST = {  # the upstream, what of its message no other API has, and the note
     "images": ("chat", {"images": [{"type": "image_url"}]}, "`images` of the answer is left out"),
     "a signature": ("chat", {"thinking_blocks": [{"type": "thinking", "signature": "s"}]}, "`thinking_blocks` of the answer is left out"),
-    "citations of Messages": ("messages", [{"type": "text", "text": "Hi", "citations": [{"type": "page"}]}], "The citations of the answer"),
-    "a tool of Anthropic's": ("messages", [{"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}], "What is neither text"),
+    "citations of Messages": ("messages", [{"type": "text", "text": "Hi", "citations": [{"type": "page"}]}], "Citations of documents"),
+    "a tool of Anthropic's": ("messages", [{"type": "server_tool_use", "id": "s", "name": "web_fetch", "input": {}}], "What is neither text"),
     "citations of Responses": (
         "responses",
-        [{"type": "message", "id": "m", "content": [{"type": "output_text", "text": "Hi", "annotations": [{"type": "url_citation"}]}]}],
-        "The citations of the answer",
+        [{"type": "message", "id": "m", "content": [{"type": "output_text", "text": "Hi", "annotations": [{"type": "file_citation", "file_id": "f"}]}]}],
+        "Citations of documents",
     ),
-    "a tool of OpenAI's": ("responses", [{"type": "web_search_call", "id": "w", "status": "completed"}], "What is neither text"),
+    "a tool of OpenAI's": ("responses", [{"type": "file_search_call", "id": "w", "status": "completed"}], "What is neither text"),
 }
 
 
@@ -677,13 +677,6 @@ def test_content_that_a_message_starts_with(target: str, *, again: bool) -> None
 def test_a_message_that_is_told_again_as_a_whole_is_told_once(target: str) -> None:
     again = {"type": "message", "role": "assistant", "content": [{"type": "text", "text": "Hi"}], "stop_reason": "end_turn"}
     translated("messages", target, legal.sse([*legal.messages(legal.text("Hi")), again]), Heard("Hi", counts=M_USAGE), splits=60)
-
-
-def test_citations_that_come_in_deltas_are_told() -> None:
-    made = pipeline("messages", "chat")
-    for _ in range(2):
-        made.feed(event({"type": "content_block_delta", "index": 0, "delta": {"type": "citations_delta", "citation": {}}}))
-    assert [note.partition(" are ")[0] for note in made.notes] == ["The citations of the answer"]
 
 
 def test_a_sign_of_life_is_passed_on() -> None:
@@ -1057,7 +1050,7 @@ RESPONSES: dict[str, tuple[bytes, Heard]] = {
     "a status that says nothing": (r(lambda e: e[-1]["response"].update(status="in_progress")), TOLD),
     "an unknown event": (r(lambda e: e.insert(2, {"type": "response.metadata"})), TOLD),
     "an unknown item": (
-        r(lambda e: e.__setitem__(slice(-1, -1), [{"type": f"response.output_item.{word}", "output_index": 3, "item": {"id": "ws_1", "type": "web_search_call", "status": "completed"}} for word in ("added", "done")])),
+        r(lambda e: e.__setitem__(slice(-1, -1), [{"type": f"response.output_item.{word}", "output_index": 3, "item": {"id": "fs_1", "type": "file_search_call", "status": "completed"}} for word in ("added", "done")])),
         TOLD,
     ),
     "zeros": (r(lambda e: e[-1]["response"].update(usage={"input_tokens": 0, "output_tokens": 0, "total_tokens": 0})), replace(TOLD, counts=None)),

@@ -29,6 +29,7 @@ from .reader import Reader
 from .requests import Translated
 from .requests.estimate import tokens
 from .requests.thinking import is_off
+from .requests.web_search import query_of
 from .telling import Beginning
 from .tools import SEARCH, UNKNOWN, Tools, freeform, namespaces, searches
 from .transformers.arguments import FitArguments
@@ -46,7 +47,7 @@ from .vocabulary import vocabulary
 _WATCHED = (Markup, Entities, FitArguments, Duplicates, FinishReason, Naming)
 """Transformers to which a run of deltas is what one is: if all are, lanes may open."""
 
-_REPEATED = frozenset({"model", "n", "stream_options", *ECHOED})
+_REPEATED = frozenset({"model", "n", "stream_options", "include", *ECHOED})
 """Members of a request that answers go by or say again, and all that is kept of it meanwhile: a stream may take an hour."""
 
 
@@ -134,6 +135,7 @@ def assemble(
         tokens(request, answer.target) if answer.translates else 0,
         answer.translates,
         note if answer.translates else lambda _: None,
+        query_of(request) if answer.translates and answer.target == "messages" else None,
         bare_end=provider(answer.host) == "chatgpt",  # Codex's own backend
     )
     codec = Leaving(api.codec, reply, off) if off else api.codec(reply)

@@ -55,6 +55,47 @@ class RefusalDelta:
     choice: int = 0
 
 
+@value
+class TextStart:
+    """Text that follows is a part of its own. `Citation` counts its characters from here; without one, from the first text."""
+
+    choice: int = 0
+
+
+@value
+class Citation:
+    """A web page that the text refers to. `start` and `end` count characters of the part of text; `end` None: up to here.
+
+    `cited`: what the page says, as far as the upstream quotes it.
+    """
+
+    url: str
+    title: str = ""
+    cited: str = ""
+    start: int = 0
+    end: int | None = None
+    choice: int = 0
+
+
+@value
+class Source:
+    """A result of a web search."""
+
+    url: str
+    title: str = ""
+
+
+@value
+class WebSearch:
+    """A web search that the upstream ran and that is over. `error`: an error code of Messages, empty if it succeeded."""
+
+    id: str
+    queries: tuple[str, ...] = ()
+    sources: tuple[Source, ...] = ()
+    error: str = ""
+    choice: int = 0
+
+
 type Kind = Literal["function", "custom", "search"]
 """Of a call: its arguments are JSON, or bare text, or JSON by which the client of Responses searches for tools."""
 
@@ -109,13 +150,14 @@ class MessageEnd:
 
 @value
 class Usage:
-    """Token counts. `input_tokens` includes what was read from and written to a cache."""
+    """Token counts. `input_tokens` includes what was read from and written to a cache. `searches` counts web searches."""
 
     input_tokens: int = 0
     output_tokens: int = 0
     cached_tokens: int = 0
     cache_write_tokens: int = 0
     reasoning_tokens: int = 0
+    searches: int = 0
 
 
 @value
@@ -133,6 +175,9 @@ type Event = (
     | ReasoningDelta
     | ReasoningSeal
     | RefusalDelta
+    | TextStart
+    | Citation
+    | WebSearch
     | ToolCallStart
     | ToolCallDelta
     | ToolCallEnd

@@ -12,6 +12,7 @@ from io import StringIO
 from typing import Any, assert_never
 
 from .events import (
+    Citation,
     Event,
     Finish,
     MessageEnd,
@@ -21,12 +22,15 @@ from .events import (
     RefusalDelta,
     StreamError,
     TextDelta,
+    TextStart,
     ToolCallDelta,
     ToolCallEnd,
     ToolCallStart,
     Usage,
+    WebSearch,
 )
 from .seals import Seal
+from .value import replace
 
 MAX_CHOICES = 128
 """Choices of a response that are folded: OpenAI's bound for `n`."""
@@ -81,12 +85,17 @@ class Message:
     refusal: _Text = _Text()
     thinking: list[Thinking] = field(default_factory=list)
     calls: dict[int, Call] = field(default_factory=dict)
+    searches: list[WebSearch] = field(default_factory=list)
+    citations: list[Citation] = field(default_factory=list)
+    """Their `start` and `end` count characters of `text`."""
     finish: Finish | None = None
     usage: Usage | None = None
     error: StreamError | None = None
     ended: bool = False
     omitted: int = 0
     """Characters that were counted and not kept: see `Answer`."""
+    _said: int = field(default=0, compare=False)
+    _part: int = field(default=0, compare=False)  # where the last part of the text begins
 
     @property
     def reasoning(self) -> str:
@@ -98,6 +107,13 @@ class Message:
         match event:
             case TextDelta():
                 _add(self, "text", event.text)
+                self._said += len(event.text)
+            case TextStart():
+                self._part = self._said
+            case Citation():
+                self.citations.append(in_part(event, self._part, self._said))
+            case WebSearch():
+                self.searches.append(event)
             case RefusalDelta():
                 _add(self, "refusal", event.text)
             case ReasoningDelta():
@@ -129,6 +145,15 @@ class Message:
         if not self.thinking or self.thinking[-1].seal:
             self.thinking.append(Thinking())
         return self.thinking[-1]
+
+
+def in_part(citation: Citation, part: int, said: int) -> Citation:
+    """A citation whose range counts from the first character of a part of text, of which `said` characters were sent.
+
+    `part`: where the upstream's part begins in it. A range beyond the text is cut: calls that leaked into it were taken out.
+    """
+    end = said if citation.end is None else min(max(0, part + citation.end), said)
+    return replace(citation, start=min(max(0, part + citation.start), end), end=end)
 
 
 class Answer:
@@ -178,6 +203,10 @@ def _size(event: Event) -> int:
             return OVERHEAD + len(event.id) + len(event.name)
         case ReasoningSeal():
             return OVERHEAD + len(event.seal.data)
+        case Citation():
+            return OVERHEAD + len(event.url) + len(event.title) + len(event.cited)
+        case WebSearch():
+            return OVERHEAD + sum(len(source.url) + len(source.title) for source in event.sources)
     return 0
 
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from .. import ids, json_text
 from ..events import (
+    Citation,
     Event,
     Finish,
     MessageEnd,
@@ -26,18 +27,20 @@ from ..events import (
     RefusalDelta,
     StreamError,
     TextDelta,
+    TextStart,
     ToolCallDelta,
     ToolCallEnd,
     ToolCallStart,
     Usage,
 )
-from ..fold import Call, Message, Thinking, fold
+from ..fold import Call, Message, Thinking, fold, in_part
 from .chat_calls import BROKEN_OFF
 from .chat_details import sealed, text_entry
 from .chat_reports import usage_as
 from .codec import Reply
 from .counts import told
 from .errors import Fault, write_error
+from .web_search import nested
 
 PING = b": keep-alive\n\n"
 
@@ -68,6 +71,7 @@ class ChatWriter:
         self._called = 0  # calls that were begun
         self._ids: set[str] = set()  # of them
         self._size = 0  # characters that were said
+        self._text = self._part = 0  # characters of the text, and where the upstream's last part of it begins
         self._run = 0  # runs of reasoning that were sealed
         self._thinking = False  # there was text since
         self._finish: Finish | None = None
@@ -126,7 +130,12 @@ class ChatWriter:
                 if not self._begun:
                     self._delta({}, out)
             case TextDelta(text) if text:
+                self._text += len(text)
                 self._say({"content": text}, text, out)
+            case TextStart():
+                self._part = self._text
+            case Citation():
+                self._delta({"annotations": [nested(in_part(event, self._part, self._text))]}, out)
             case RefusalDelta(text) if text:
                 self._say({"refusal": text}, text, out)
             case ReasoningDelta(text) if text:
@@ -221,6 +230,8 @@ class ChatWriter:
 
     def _message(self, whole: Message) -> dict[str, Any]:
         message: dict[str, Any] = {"role": "assistant", "content": whole.text or None, "refusal": whole.refusal or None}
+        if whole.citations:
+            message["annotations"] = [nested(citation) for citation in whole.citations]
         if whole.reasoning:
             message[self._reply.reasoning_field] = whole.reasoning
         if details := [entry for run, thinking in enumerate(whole.thinking) for entry in _details(thinking, run)]:

@@ -11,7 +11,7 @@ is not understood at all is none of our business.
 from collections.abc import Mapping
 from typing import Any
 
-from ..events import Event, Finish, MessageStart, ReasoningDelta, RefusalDelta, StreamError, TextDelta
+from ..events import Citation, Event, Finish, MessageStart, ReasoningDelta, RefusalDelta, StreamError, TextDelta
 from .call_identity import entries_of
 from .chat_calls import Calls
 from .chat_details import Run, put_seal, text_of
@@ -21,8 +21,9 @@ from .chat_reports import put_errors, stop_sequence_of, usage_in
 from .chat_shape import REASONING, entry_of_legacy
 from .codec import Reply
 from .indices import MAX_CHOICES, index_of, is_index
-from .lost import tell_fields
+from .lost import CITED, tell_fields
 from .reasons import meant
+from .web_search import MAX_LINKS, cited, linked
 
 _HEARD = (*REASONING, "reasoning_text")
 """Where reasoning is read from where all is written anew: Copilot's, too."""
@@ -68,6 +69,8 @@ class Reading:
         self._first: int | None = None  # the choice that is heard, where it is but one
         self._runs: dict[int, Run] = {}  # of reasoning that is told in details
         self._failed = False
+        self._links: dict[str, Citation] = {}  # pages that chunks list, by URL, to be cited when the text is over
+        self._cited: set[Citation] = set()
 
     def feed(self, chunk: Mapping[str, Any], key: str, *, named: bool = False) -> tuple[list[Event], bool]:
         """A chunk or a whole message, whose choices say something in their `key`: delta or message. `named`: see chat_reports."""
@@ -75,6 +78,7 @@ class Reading:
         regular, self.waits = True, False
         if self._patient:
             tell_fields(chunk, self._reply.note)
+            self._list(linked(chunk))
         choices = chunk.get("choices")
         choices = choices if isinstance(choices, list) else []
         for place, choice in enumerate(choices):
@@ -96,6 +100,7 @@ class Reading:
         events: list[Event] = []
         for choice in tuple(self._runs):
             put_seal(self._runs, choice, events, 0, whole=True)
+        events += self._listed()
         closed = [calls.close("") for calls in self.calls.values()]
         return [*events, *(event for ends, _ in closed for event in ends)], all(as_sent for _, as_sent in closed)
 
@@ -196,6 +201,7 @@ class Reading:
             reason = "tool_calls"
             regular = self._mended("finish_reason")
         if reason:
+            events += self._listed()
             self._finished.add(index)
             events.append(Finish(reason, index, stop_sequence_of(choice) if reason == "stop" else None))
         return regular
@@ -211,6 +217,7 @@ class Reading:
             regular = self._mended("role")
         if self._patient:
             tell_fields(delta, self._reply.note)
+            self._list(linked(delta))
         details = delta.get("reasoning_details")
         for name in _HEARD if self._patient else REASONING:
             reasoning = delta.get(name)
@@ -239,6 +246,8 @@ class Reading:
         refusal = delta.get("refusal")
         if isinstance(refusal, str) and refusal:
             events.append(RefusalDelta(refusal, index))
+        if self._patient and delta.get("annotations"):
+            self._cite(delta["annotations"], index, events)
         entries = delta.get("tool_calls")
         legacy = delta.get("function_call")
         if entries and (not isinstance(entries, list) or any(isinstance(entry, list) for entry in entries)):
@@ -256,6 +265,28 @@ class Reading:
         events += calls
         self.waits |= not as_sent
         return regular and as_sent
+
+    def _cite(self, annotations: Any, index: int, events: list[Event]) -> None:
+        """The citations of a delta, each once: some repeat them in each."""
+        for given in annotations if isinstance(annotations, list) else ():
+            citation = cited(given, index)
+            if citation is None:
+                self._reply.note(CITED)
+            elif citation not in self._cited and len(self._cited) < MAX_LINKS:
+                self._cited.add(citation)
+                events.append(citation)
+
+    def _list(self, citations: list[Citation]) -> None:
+        for citation in citations:
+            if len(self._links) < MAX_LINKS:
+                self._links.setdefault(citation.url, citation)
+
+    def _listed(self) -> list[Citation]:
+        """The pages that were listed and not cited by an annotation."""
+        links, self._links = self._links, {}
+        known = {citation.url for citation in self._cited}
+        self._cited.update(links.values())
+        return [citation for url, citation in links.items() if url not in known]
 
     def _calls_of(self, choice: int) -> Calls:
         if choice not in self.calls:

@@ -39,7 +39,15 @@ def usage_of(usage: Mapping[str, Any]) -> Usage:
         count(cached or usage.get("cache_read_input_tokens")),  # LiteLLM has Anthropic's names beside
         count(written),
         count(completion.get("reasoning_tokens")),
+        _searches(usage),
     )
+
+
+def _searches(usage: Mapping[str, Any]) -> int:
+    """Web searches, as OpenRouter, xAI and Perplexity count them."""
+    named = (("server_tool_use_details", "web_search_requests"), ("server_side_tool_usage_details", "web_search_calls"))
+    told = [of.get(name) for member, name in named if isinstance(of := usage.get(member), dict)]
+    return next(filter(None, map(count, (*told, usage.get("num_search_queries")))), 0)
 
 
 def errors_of(chunk: Mapping[str, Any], *, named: bool = False) -> list[StreamError]:
@@ -75,11 +83,13 @@ def stop_sequence_of(choice: Mapping[str, Any]) -> str | None:
 
 
 def usage_as(usage: Usage) -> dict[str, Any]:
-    """Token counts as OpenAI tells them."""
+    """Token counts as OpenAI tells them, and web searches as OpenRouter does."""
+    searches = {"server_tool_use_details": {"web_search_requests": usage.searches}} if usage.searches else {}
     return {
         "prompt_tokens": usage.input_tokens,
         "completion_tokens": usage.output_tokens,
         "total_tokens": usage.input_tokens + usage.output_tokens,
         "prompt_tokens_details": {"cached_tokens": usage.cached_tokens, "cache_write_tokens": usage.cache_write_tokens},
         "completion_tokens_details": {"reasoning_tokens": usage.reasoning_tokens},
+        **searches,
     }

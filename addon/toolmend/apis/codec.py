@@ -28,6 +28,7 @@ class Reply:
     `reasoning_field`: where reasoning goes in Chat Completions. `new_id` makes ids like `call_…`; a writer that needs
     another kind of id replaces the prefix. Time is not to be had: `created` is told from such an id (ids.seconds).
     `translates`: the client speaks another API, so nothing has to leave as it came; `note` is told what is lost there.
+    `query`: what a client of Messages searches the web for, if it offers a search: not every upstream reports the one it ran.
     `bare_end`: the upstream leaves the items out of the last event of Responses, and its clients do without.
     """
 
@@ -39,6 +40,7 @@ class Reply:
     input_tokens: int = 0
     translates: bool = False
     note: Callable[[str], None] = lambda _: None
+    query: str | None = None
     bare_end: bool = False
 
 

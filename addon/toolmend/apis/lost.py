@@ -6,11 +6,11 @@ Rule of this file: the words are ours. An upstream may name things as it likes, 
 from collections.abc import Callable, Mapping
 from typing import Any
 
-FIELDS = frozenset({"annotations", "audio", "citations", "images", "reasoning_opaque", "search_results", "thinking_blocks"})
+FIELDS = frozenset({"audio", "images", "reasoning_opaque", "thinking_blocks"})
 """Members of a chunk of Chat Completions, of a delta or a message, that are not translated: of OpenAI, OpenRouter, Perplexity,
 Copilot and LiteLLM. Of `reasoning_opaque` and `thinking_blocks` it is what proves the reasoning; the text is read elsewhere."""
 
-CITED = "The citations of the answer are left out: they are not translated"
+CITED = "Citations of documents and files are left out of the answer: another API only cites web pages"
 OTHER = "What is neither text nor reasoning nor a call of the client's tools is left out of the answer: it is not translated"
 
 

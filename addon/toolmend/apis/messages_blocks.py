@@ -16,22 +16,28 @@ whole, and of which nothing had gone out then, is dropped, for no client would t
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import field
+from io import StringIO
 from typing import Any
 
 from .. import json_text
 from ..events import (
+    Citation,
     Event,
     ReasoningDelta,
     ReasoningSeal,
     RefusalDelta,
     TextDelta,
+    TextStart,
     ToolCallDelta,
     ToolCallEnd,
     ToolCallStart,
+    WebSearch,
 )
+from ..fold import in_part
 from ..seals import Seal, envelope
 from ..value import mutable
 from .messages_input import halves_told, input_of
+from .web_search import MAX_QUOTED, blocks_of, location_of
 
 MAX_HELD = 16 * 1024 * 1024
 """Characters that wait for a call to end: as many as one server-sent event may bring (sse.py), and far beyond any answer."""
@@ -59,6 +65,7 @@ class Block:
     held: list[str] = field(default_factory=list)  # deltas that wait, JSON text
     arguments: list[str] = field(default_factory=list)  # of a call
     size: int = 0  # of them
+    text: StringIO = field(default_factory=StringIO)  # of a text
 
     @property
     def kind(self) -> Any:
@@ -82,6 +89,7 @@ class Blocks:
         self._calls: dict[int, Block] = {}
         self._ids: set[str] = set()
         self._thinking: Block | None = None  # the last one
+        self._counted = 0  # characters of the upstream's part of text
         self._held = 0
         self._cut = self._broken = False
         self._out: list[str] = []
@@ -98,7 +106,16 @@ class Blocks:
             case TextDelta() | RefusalDelta() if event.text:
                 self.refused |= isinstance(event, RefusalDelta)
                 self.characters += len(event.text)
-                self.say(self.text or self.begin(Block({"type": "text", "text": ""})), _delta("text_delta", "text", event.text))
+                text = self.text or self.begin(Block({"type": "text", "text": ""}))
+                text.text.write(event.text)
+                self._counted += len(event.text)
+                self.say(text, _delta("text_delta", "text", event.text))
+            case TextStart():
+                self._counted = 0
+            case Citation() if self.text:
+                self._cite(event, self.text)
+            case WebSearch():
+                self._search(event)
             case ReasoningDelta() if event.text:
                 self.characters += len(event.text)
                 self.say(self._open_thinking(), _delta("thinking_delta", "thinking", event.text))
@@ -209,6 +226,22 @@ class Blocks:
         if not block.signed:
             self._sign(block, seal.data if seal.kind == "signature" else envelope(seal))
         self.end(block)
+
+    def _cite(self, citation: Citation, block: Block) -> None:
+        said = block.text.tell()
+        citation = in_part(citation, said - self._counted, said)
+        block.text.seek(citation.start)
+        marked = block.text.read(min(MAX_QUOTED, (citation.end or 0) - citation.start))
+        block.text.seek(said)
+        self.say(block, json_text.dumps({"type": "citations_delta", "citation": location_of(citation, marked)}))
+
+    def _search(self, search: WebSearch) -> None:
+        """A search, and its results: the query in a delta, the results as a whole, as Anthropic sends them."""
+        use, result = blocks_of(search, self._new_id())
+        block = self.begin(Block({**use, "input": {}}, lasts=True))
+        self.say(block, _delta("input_json_delta", "partial_json", json_text.dumps(use["input"])))
+        self.end(block)
+        self.begin(Block(result, bare=True))
 
     def _sign(self, block: Block, signature: str) -> None:
         if signature:

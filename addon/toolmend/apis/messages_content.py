@@ -16,9 +16,19 @@ from io import StringIO
 from typing import Any
 
 from .. import json_text
-from ..events import Event, ReasoningDelta, ReasoningSeal, TextDelta, ToolCallDelta, ToolCallEnd, ToolCallStart
+from ..events import (
+    Citation,
+    Event,
+    ReasoningDelta,
+    ReasoningSeal,
+    TextDelta,
+    TextStart,
+    ToolCallDelta,
+    ToolCallEnd,
+    ToolCallStart,
+)
 from ..seals import Seal
-from ..value import mutable
+from ..value import mutable, replace
 from .arguments import Arguments
 from .behind import MAX_KEPT, Behind
 from .call_identity import bare, is_other, only_fitting, text_of
@@ -26,6 +36,7 @@ from .codec import Reply
 from .indices import index_of, is_index
 from .lost import CITED, OTHER
 from .messages_kinds import BLOCKS, DELTAS, FITS, kind_of
+from .web_search import MAX_LINKS, NAME, RESULT, cited, results_of
 
 MAX_OPEN = 256
 """Blocks that may be open at once: one, by the rules of the API."""
@@ -55,6 +66,7 @@ class _Block:
     behind: Behind = field(default_factory=Behind)
     signature: list[str] = field(default_factory=list)
     place: int = -1  # where it stopped, while its call is not complete
+    citations: list[Citation] = field(default_factory=list)
 
     def begins_again(self, content: Mapping[str, Any]) -> bool:
         """Whether it is this block that is said to begin, once more (llama.cpp#18551)."""
@@ -74,6 +86,8 @@ class Content:
         self._calls = 0
         self._stopped: _Block | None = None  # of a call that is not complete, and no other began since
         self._short: dict[int, _Block] = {}  # all such, by their places
+        self._texts = 0  # text blocks that began
+        self._queries: dict[str, str] = {}  # of web searches, by the ids of their blocks
 
     def start(self, data: Mapping[str, Any], events: list[Event]) -> None:
         """A content_block_start."""
@@ -123,10 +137,12 @@ class Content:
                 block.signature.append(self._text(delta.get("signature")))
             case "input_json_delta" if block and block.call is not None:
                 self._argue(block, block.call, self._json(delta.get("partial_json")), events)
+            case "input_json_delta" if block and block.kind == "server_tool_use":
+                block.held.append(self._json(delta.get("partial_json")))
             case "input_json_delta" if block and block.nameless is not None:
                 self._hold(block, self._json(delta.get("partial_json")), events)
-            case "citations_delta":
-                self._reply.note(CITED)
+            case "citations_delta" if block:
+                self._cite(block, [delta.get("citation")])
             case _:
                 pass
 
@@ -202,11 +218,13 @@ class Content:
         block = _Block(self._kind(content, BLOCKS))
         match block.kind:
             case "text":
+                if self._texts and self._reply.translates:
+                    events.append(TextStart())
+                self._texts += 1
                 if text := self._text(content.get("text")):
                     block.said = text
                     events.append(TextDelta(text))
-                if content.get("citations"):
-                    self._reply.note(CITED)
+                self._cite(block, content.get("citations"))
             case "thinking":
                 if text := self._text(content.get("thinking")):
                     block.said = text
@@ -218,11 +236,26 @@ class Content:
                     events.append(ReasoningSeal(Seal("redacted", data)))
             case "tool_use":
                 self._call(block, content, events)
+            case "server_tool_use" if content.get("name") == NAME:
+                block.id, block.input = self._text(content.get("id")), content.get("input")
+            case str(kind) if kind == RESULT and self._reply.translates:
+                search = results_of(content, self._queries.pop(str(content.get("tool_use_id")), ""))
+                events.append(search)
             case "":
                 pass
             case _:
                 self._reply.note(OTHER)
         return block
+
+    def _cite(self, block: _Block, citations: Any) -> None:
+        """Keeps citations to the end of their block: they are of all of its text."""
+        if not self._reply.translates:
+            return
+        for given in citations if isinstance(citations, list) else ():
+            if (citation := cited(given)) is None:
+                self._reply.note(CITED)
+            elif len(block.citations) < MAX_LINKS:
+                block.citations.append(replace(citation, start=0, end=None))
 
     def _call(self, block: _Block, content: Mapping[str, Any], events: list[Event]) -> None:
         id_, name = self._text(content.get("id")), self._text(content.get("name"))
@@ -299,6 +332,9 @@ class Content:
             events.append(ReasoningSeal(Seal("signature", signature)))
         if block.nameless is not None:
             self._name(block, block.nameless, events)
+        events += block.citations
+        if block.kind == "server_tool_use" and block.id:
+            self._queries[block.id] = _query("".join(block.held), block.input)
         if block.call is None:
             return
         self._settle(events, broken=False)
@@ -366,3 +402,13 @@ class Content:
         if not is_index(index):
             self.mended("block_index")
         return next(reversed(self._open.values()), None) if place is None else self._open.get(place)
+
+
+def _query(arguments: str, given: Any) -> str:
+    """What a web search is for: its block has it in deltas, or when it begins."""
+    try:
+        value = json_text.loads(arguments.encode(errors="surrogatepass")) if arguments else given
+    except json_text.NotJSON:
+        return ""
+    query = value.get("query") if isinstance(value, dict) else None
+    return query if isinstance(query, str) else ""

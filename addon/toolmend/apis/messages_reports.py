@@ -80,13 +80,14 @@ def counted(usage: Mapping[str, Any]) -> dict[str, Any]:
 def usage_of(usage: Mapping[str, Any]) -> Usage:
     """The token counts of Anthropic's `usage`."""
     read, written = count(usage.get("cache_read_input_tokens")), count(usage.get("cache_creation_input_tokens"))
-    details = usage.get("output_tokens_details")
+    details, server = usage.get("output_tokens_details"), usage.get("server_tool_use")
     return Usage(
         count(usage.get("input_tokens")) + read + written,
         count(usage.get("output_tokens")),
         read,
         written,
         count(details.get("thinking_tokens")) if isinstance(details, dict) else 0,
+        count(server.get("web_search_requests")) if isinstance(server, dict) else 0,
     )
 
 
@@ -101,4 +102,6 @@ def usage_to(usage: Usage) -> dict[str, Any]:
     }
     if usage.reasoning_tokens > 0:
         counts["output_tokens_details"] = {"thinking_tokens": usage.reasoning_tokens}
+    if usage.searches > 0:
+        counts["server_tool_use"] = {"web_search_requests": usage.searches}
     return counts

@@ -14,15 +14,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .. import json_text
-from ..events import Event, Finish, MessageEnd, StreamError, Usage
+from ..events import Citation, Event, Finish, MessageEnd, StreamError, Usage, WebSearch
 from ..fold import Message, fold
 from ..seals import Seal, envelope
+from ..value import replace
 from .codec import Reply
 from .counts import told
 from .messages_blocks import BROKEN_CALL, Blocks, event
 from .messages_errors import error_body, error_type
 from .messages_input import input_of
 from .messages_reports import BROKEN_OFF, stop_of, usage_to
+from .web_search import MAX_QUOTED, blocks_of, from_citations, location_of
 
 MAX_SILENT = 64
 """Events without output, behind which a ping tells that the upstream lives. No clock: the output depends on the input alone."""
@@ -43,6 +45,8 @@ class MessagesWriter:
         self._silent = 0
         self._finish: Finish | None = None
         self._usage: Usage | None = None
+        self._searches = 0  # that were sent
+        self._citations: list[Citation] = []
 
     def write(self, events: Sequence[Event]) -> bytes:
         """The events of one frame → server-sent events; none where nothing can be said yet."""
@@ -84,6 +88,9 @@ class MessagesWriter:
     def message(self, events: Sequence[Event]) -> bytes:
         """A whole response: JSON. An error object where there is no answer in them, or a call that cannot be read."""
         message = fold(events)
+        if search := self._unreported(message.citations, message.usage, len(message.searches)):
+            message.searches.append(search)
+        self._searches = len(message.searches)
         blocks, refused, trouble = _content(message, self._reply)
         if message.error:
             return _error(message.error).encode()
@@ -118,8 +125,16 @@ class MessagesWriter:
         elif isinstance(each, Usage):
             self._usage = each if told(each) else self._usage
         else:
+            self._searches += isinstance(each, WebSearch)
+            self._citations += [each] if isinstance(each, Citation) else []
             self._blocks.feed(each)
         self._send(out)
+
+    def _unreported(self, citations: Sequence[Citation], usage: Usage | None, searches: int) -> WebSearch | None:
+        """The search that the upstream ran and did not report, if the client offers one. It found the pages that are cited."""
+        if self._reply.query is None or searches or not (citations or (usage and usage.searches)):
+            return None
+        return from_citations(self._reply.new_id().removeprefix("call_"), self._reply.query, citations)
 
     def _send(self, out: list[str]) -> None:
         """What the blocks have to send; where that is nothing for long, a ping."""
@@ -139,6 +154,9 @@ class MessagesWriter:
         if finish and finish.finish_reason == "error":
             self._fail("api_error", "the upstream's answer ended in an error", out)
             return
+        if search := self._unreported(self._citations, self._usage, self._searches):
+            self._searches = 1
+            self._blocks.feed(search)
         self._blocks.finish(cut=_cut(finish))
         self._send(out)
         if not (self._over or finish or self._blocks.count):
@@ -180,7 +198,7 @@ class MessagesWriter:
         if not told(usage):
             self._reply.fired("usage_estimated")
             usage = Usage(max(1, self._reply.input_tokens), -(-characters // _CHARACTERS))
-        return usage_to(usage)
+        return usage_to(replace(usage, searches=usage.searches or self._searches))
 
 
 def _content(message: Message, reply: Reply) -> tuple[list[dict[str, Any]], bool, str]:
@@ -194,8 +212,11 @@ def _content(message: Message, reply: Reply) -> tuple[list[dict[str, Any]], bool
             blocks.append({"type": "thinking", "thinking": run.text, "signature": signature})
         if redacted and seal.data:
             blocks.append({"type": "redacted_thinking", "data": seal.data})
+    blocks += [block for search in message.searches for block in blocks_of(search, reply.new_id())]
     if text := message.text + message.refusal:
-        blocks.append({"type": "text", "text": text})
+        marked = [(citation, text[citation.start : citation.end][:MAX_QUOTED]) for citation in message.citations]
+        cited = {"citations": [location_of(*each) for each in marked]} if marked else {}
+        blocks.append({"type": "text", "text": text, **cited})
     trouble = ""
     ids: set[str] = set()
     for _, call in sorted(message.calls.items()):

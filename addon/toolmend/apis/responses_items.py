@@ -14,19 +14,24 @@ from typing import Any
 
 from .. import json_text
 from ..events import (
+    Citation,
     Event,
     Kind,
     ReasoningDelta,
     ReasoningSeal,
     RefusalDelta,
     TextDelta,
+    TextStart,
     ToolCallDelta,
     ToolCallEnd,
     ToolCallStart,
+    WebSearch,
 )
+from ..fold import in_part
 from ..seals import Seal
 from ..value import mutable
 from .responses_shapes import ARGUMENTS, CALLS, INPUT, REFUSAL, SEARCHED, SUMMARY, TEXT, WRITTEN, Item, Part, Shape, encrypted
+from .web_search import CALL, action_of, annotation_of
 
 MAX_KEPT = 64 * 1024 * 1024
 """Characters of one response that are kept, for the `done` events and the last event say all of it again. The longest
@@ -38,9 +43,9 @@ _CALL: Mapping[Kind, Shape] = {"function": ARGUMENTS, "custom": INPUT, "search":
 
 @mutable
 class _Waiting:
-    """What is said while a call is open: a run of text, a seal, or another call."""
+    """What is said while a call is open: a run of text, its citations, a search, a seal, or another call."""
 
-    what: Shape | Seal | ToolCallStart
+    what: Shape | Seal | ToolCallStart | TextStart | Citation | WebSearch
     pieces: list[str] = field(default_factory=list)
     ended: bool = False
 
@@ -50,10 +55,16 @@ class _Waiting:
 
 
 class Output:
-    """Neutral events in, server-sent events out. `thoughts`: how reasoning is written; `size`: characters kept."""
+    """Neutral events in, server-sent events out. `thoughts`: how reasoning is written; `size`: characters kept.
 
-    def __init__(self, new_id: Callable[[], str]) -> None:
+    `sources`: the client asks for those of web searches.
+    """
+
+    def __init__(self, new_id: Callable[[], str], *, sources: bool = False) -> None:
         self._new_id = new_id
+        self._sources = sources
+        self._said = 0  # characters of the part of text that is open
+        self._counted = 0  # of the upstream's part of text
         self._out: list[bytes] = []
         self._speaking: Item | None = None
         self._open: dict[int, Item] = {}  # calls that are not complete, by index
@@ -102,6 +113,8 @@ class Output:
                 self._speak(self.thoughts, event.text)
             case ReasoningSeal():
                 self._wait_or(_Waiting(event.seal))
+            case TextStart() | Citation() | WebSearch():
+                self._wait_or(_Waiting(event))
             case ToolCallStart():
                 self.size += len(event.id) + len(event.name)
                 self._waiting[event.index] = waiting = _Waiting(event)
@@ -202,10 +215,35 @@ class Output:
                     self._utter(shape, "".join(waiting.pieces))
                 case Seal() as seal:
                     self._seal(seal)
+                case TextStart():
+                    self._counted = 0
+                case Citation() as citation:
+                    self._annotate(citation)
+                case WebSearch() as search:
+                    self._search(search)
                 case start:
                     self._start(start, waiting)
 
     # items
+
+    def _annotate(self, citation: Citation) -> None:
+        """A citation of the text that is open; of text that is over none can be sent."""
+        item = self._speaking
+        if item is None or item.part is None or item.part.shape is not TEXT:
+            return
+        annotation = annotation_of(in_part(citation, self._said - self._counted, self._said))
+        self.size += len(citation.url) + len(citation.title)
+        at = {**item.at(TEXT), "annotation_index": len(item.part.annotations)}
+        item.part.annotations.append(annotation)
+        self.event("response.output_text.annotation.added", **at, annotation=annotation)
+
+    def _search(self, search: WebSearch) -> None:
+        self.hush()
+        item = self._announce(CALL, members={"id": "ws_" + core} if (core := search.id.removeprefix("ws_")) else {})
+        for state in ("in_progress", "searching", "completed"):
+            self.event(f"response.{CALL}.{state}", output_index=item.place, item_id=item.wire["id"])
+        action = action_of(search, sources=self._sources)
+        self.finish(item, "failed" if search.error else "completed", {"action": action})
 
     def _utter(self, shape: Shape, text: str) -> None:
         item = self._speaking
@@ -215,8 +253,12 @@ class Output:
         if item.part is None or item.part.shape is not shape:
             self.close_part(item)
             item.part = Part(shape)
+            self._said = 0
             self.event(f"{shape.frame}.added", **item.at(shape), part=item.part.wire())
         self._delta(item, text)
+        if shape is TEXT:
+            self._said += len(text)
+            self._counted += len(text)
 
     def _seal(self, seal: Seal) -> None:
         # whether `include` asks for it or not: DeepSeek and Kimi refuse a tool turn whose reasoning does not come back, and

@@ -99,7 +99,9 @@ def ended(
     """The response as it ends well, or too early."""
     status, reason = ENDS.get(finish_reason, ("completed", ""))
     details = {"reason": reason} if reason else None
-    return {**response, "status": status, "incomplete_details": details, "output": output, "usage": usage_object(usage)}
+    searches = {"tool_usage": {"web_search": {"num_requests": usage.searches}}} if usage.searches else {}
+    whole = {"status": status, "incomplete_details": details, "output": output, "usage": usage_object(usage)}
+    return {**response, **whole, **searches}
 
 
 def failed(
@@ -137,8 +139,11 @@ def estimate(reply: Reply, size: int) -> Usage:
     return Usage(reply.input_tokens, (size + 3) // 4)
 
 
-def usage_of(usage: Mapping[str, Any]) -> Usage:
-    """The counts of a usage object; what is missing counts 0. Some have them as Chat Completions does."""
+def usage_of(usage: Mapping[str, Any], tools: Any = None) -> Usage:
+    """The counts of a usage object; what is missing counts 0. Some have them as Chat Completions does.
+
+    `tools`: the response's `tool_usage`.
+    """
     names = ("input_tokens", "output_tokens", "input_tokens_details", "output_tokens_details")
     others = ("prompt_tokens", "completion_tokens", "prompt_tokens_details", "completion_tokens_details")
     given, made, read, written = (usage.get(name) or usage.get(other) for name, other in zip(names, others, strict=True))
@@ -148,6 +153,7 @@ def usage_of(usage: Mapping[str, Any]) -> Usage:
         number(_object(read).get("cached_tokens")),
         number(_object(read).get("cache_write_tokens")),
         number(_object(written).get("reasoning_tokens")),
+        number(_object(_object(tools).get("web_search")).get("num_requests")),
     )
 
 

@@ -18,6 +18,7 @@ from typing import Any
 from .. import json_text
 from ..course import ANYTHING, IN_STRING, Course
 from ..events import (
+    Citation,
     Event,
     Finish,
     MessageEnd,
@@ -27,6 +28,7 @@ from ..events import (
     RefusalDelta,
     StreamError,
     TextDelta,
+    TextStart,
     ToolCallDelta,
     ToolCallEnd,
     ToolCallStart,
@@ -40,7 +42,8 @@ from .responses_form import Form
 from .responses_items import MAX_KEPT
 from .responses_known import Heard, Known, Unclaimed
 from .responses_object import error_of, fails_badly, finish_reason, miscounted, response_in, tells_error, usage_of
-from .responses_shapes import CALLS, DELTAS, DONES, ENDS, FRAMES, INPUT, PARTS, TERMINAL, Shape, parts_of, understood
+from .responses_shapes import CALLS, DELTAS, DONES, ENDS, FRAMES, INPUT, PARTS, TERMINAL, TEXT, Shape, parts_of, understood
+from .web_search import CALL, MAX_LINKS, cited, searched
 
 _SPOKEN: dict[str, type[TextDelta | RefusalDelta | ReasoningDelta]] = {"output_text": TextDelta, "refusal": RefusalDelta}
 _SPOKEN |= {"summary_text": ReasoningDelta, "reasoning_text": ReasoningDelta}
@@ -57,10 +60,14 @@ class Reading:
         self._new_id = reply.new_id
         self._fired = reply.fired
         self._note = reply.note
+        self._translates = reply.translates
         self._form = Form(self._mended, watching=not reply.translates, bare_end=reply.bare_end)
         self._known = Known()
         self._unclaimed = Unclaimed()
         self._seals: set[str] = set()
+        self._texts = 0  # parts of text that began
+        self._cited: set[tuple[int, Citation]] = set()  # with the identity of the item
+        self._searched: set[str] = set()  # ids of web searches
         self._events: list[Event] = []
         self._started = False
         self._first = True
@@ -104,7 +111,9 @@ class Reading:
                     self._done_with(item, wire)
             elif isinstance(wire, dict) and wire.get("type"):
                 self._form.foreign(data.get("output_index"))
-                self._note(OTHER)
+                self._other(wire, over=type_.endswith("done"))
+        elif type_ == "response.output_text.annotation.added" and self._translates:
+            self._cite(self._known.find(data.get("item_id"), data.get("output_index"), TEXT.item), [data.get("annotation")])
         elif type_ in TERMINAL:
             if type_ == "response.done" and self._form.watching:
                 self._mended("event_name")
@@ -190,10 +199,14 @@ class Reading:
             self._over = True
             self._events.append(StreamError("server_error", "The upstream's answer is too long to be read."))
             return
+        new = not any(item.told.get((shape.part, index), ()))
         item.told.setdefault((shape.part, index), []).append(text)
         if not item.placed:
             self._unclaimed.add(shape.part, text)
         self._start()
+        if new and shape is TEXT:
+            self._events += [TextStart()] if self._texts and self._translates else []
+            self._texts += 1
         if shape.part:
             self._events.append(_SPOKEN[shape.part](text))
         elif shape is INPUT:
@@ -308,16 +321,38 @@ class Reading:
             for index, part in enumerate(parts):
                 shape = PARTS.get(str(part.get("type"))) if isinstance(part, dict) else None
                 if shape and (shape.item, shape.holder) == (item.type, holder):
-                    if part.get("annotations"):
-                        self._note(CITED)
                     place = next(strays[shape.part]) if shape.part in strays else index
                     self._rest(item, shape, place, part.get(shape.member))
+                    self._cite(item, part.get("annotations"))
         content = wire.get("encrypted_content")
         if item.type == "reasoning" and isinstance(content, str) and content and not (item.sealed or content in self._seals):
             item.sealed = True
             self._seals.add(content)
             data = json_text.dumps({"id": wire.get("id"), "encrypted_content": content})
             self._events.append(ReasoningSeal(Seal("encrypted", data)))
+
+    def _cite(self, item: Heard, annotations: Any) -> None:
+        """Emits citations of an item's text, each once: they come in events of their own, and again with each end."""
+        if not self._translates:
+            return
+        for given in annotations if isinstance(annotations, list) else ():
+            citation = cited(given)
+            if citation is None:
+                self._note(CITED)
+            elif (id(item), citation) not in self._cited and len(self._cited) < MAX_LINKS:
+                self._cited.add((id(item), citation))
+                self._start()
+                self._events.append(citation)
+
+    def _other(self, wire: Mapping[str, Any], *, over: bool) -> None:
+        """An item that is neither text nor reasoning nor a call of a function."""
+        search = searched(wire) if wire.get("type") == CALL and self._translates else None
+        if search is None:
+            self._note(OTHER)
+        elif over and wire.get("status") != "in_progress" and search.id not in self._searched:
+            self._searched.add(search.id)
+            self._start()
+            self._events.append(search)
 
     def _names(self, item: Heard, wire: Mapping[str, Any]) -> None:
         self._known.name(item, wire)
@@ -401,7 +436,7 @@ class Reading:
             self._over = True
             self._events.append(Finish(finish_reason(status, response, called=self._calls > 0)))
         if isinstance(response.get("usage"), dict):
-            self._events.append(usage_of(response["usage"]))
+            self._events.append(usage_of(response["usage"], response.get("tool_usage")))
         self._events.append(MessageEnd())
 
     def _output(self, output: list[Any], *, complete: bool) -> None:
@@ -416,7 +451,7 @@ class Reading:
                 found.add(id(item))
                 wires.append((item, wire))
             elif isinstance(wire, dict) and wire.get("type"):
-                self._note(OTHER)
+                self._other(wire, over=True)
         for item in told:
             if item.placed and id(item) not in found:
                 for (part, _), pieces in item.told.items():

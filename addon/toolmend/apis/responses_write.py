@@ -16,6 +16,9 @@ from .counts import told
 from .responses_items import MAX_KEPT, Output
 from .responses_object import ENDS, begun, ended, estimate, failed
 
+SOURCES = "web_search_call.action.sources"
+"""What `include` asks for to get the sources of web searches."""
+
 _CUT_OFF = "The upstream's answer was cut off."
 _BROKEN_CALL = "A tool call of the upstream's answer was broken off."
 
@@ -25,7 +28,8 @@ class ResponsesWriter:
 
     def __init__(self, reply: Reply) -> None:
         self._reply = reply
-        self._output = Output(reply.new_id)
+        include = reply.request.get("include")
+        self._output = Output(reply.new_id, sources=isinstance(include, list) and SOURCES in include)
         self._response: dict[str, Any] = {}
         self._finish: Finish | None = None
         self._usage: Usage | None = None

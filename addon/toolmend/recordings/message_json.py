@@ -16,6 +16,7 @@ from dataclasses import asdict
 from typing import IO, Any
 
 from ..decoded import events_of
+from ..events import Usage
 from ..fold import Answer, Message
 
 MAX_READ = 64 * 1024 * 1024
@@ -82,7 +83,13 @@ def _told(message: Message) -> dict[str, Any]:
         ],
         "finish_reason": finish.finish_reason if finish else None,
         "stop_sequence": finish.stop_sequence if finish else None,
-        "usage": asdict(message.usage) if message.usage else None,
+        "usage": _counts(message.usage) if message.usage else None,
         "error": asdict(message.error) if message.error else None,
         "ended": message.ended,
     } | ({"omitted_characters": message.omitted} if message.omitted else {})
+
+
+def _counts(usage: Usage) -> dict[str, int]:
+    """The counts; of web searches only where there were some."""
+    counts = asdict(usage)
+    return counts if usage.searches else {name: count for name, count in counts.items() if name != "searches"}

@@ -16,6 +16,9 @@ from .quirks import Quirks
 
 NAME = "web_search"
 
+ASKED = "Perform a web search for the query:"
+"""What Claude Code puts in front of a query in a request that is for a search alone."""
+
 
 def is_search(tool: object) -> bool:
     """Whether it is a web search, in whichever API."""
@@ -42,6 +45,21 @@ def for_responses(tool: Other, quirks: Quirks, notes: list[str]) -> dict[str, An
         said["filters"] = {"allowed_domains": domains}
     given.pop("max_uses", None)  # Responses counts all built-in tools together: a client sets it to spare money
     return _written(said, given, ("user_location", "search_context_size"), notes)
+
+
+def query_of(request: Mapping[str, Any]) -> str | None:
+    """What a client of Messages searches the web for: the user's last words. None where it offers no search."""
+    if not any(str(tool.get("type")).startswith(NAME) for tool in _objects(request.get("tools"))):
+        return None
+    said = [message.get("content") for message in _objects(request.get("messages")) if message.get("role") == "user"]
+    content = said[-1] if said else ""
+    blocks = _objects(content) if isinstance(content, list) else [{"text": content}]
+    texts = [text for block in blocks if isinstance(text := block.get("text"), str) and text]
+    return texts[-1].strip().removeprefix(ASKED).strip() if texts else ""
+
+
+def _objects(value: Any) -> list[Mapping[str, Any]]:
+    return [entry for entry in value if isinstance(entry, Mapping)] if isinstance(value, list) else []
 
 
 def _read(tool: Other) -> dict[str, Any]:
