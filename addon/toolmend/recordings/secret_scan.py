@@ -13,9 +13,7 @@ identifiers are what a stream is full of, and are none.
 import re
 from base64 import urlsafe_b64decode
 from bisect import bisect_left
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from math import log2
 from urllib.parse import unquote
 
 from ..credentials import is_credential
@@ -24,16 +22,15 @@ from ..request_secrets import MIN_SECRET
 from ..value import value
 from .disguises import spellings
 from .key_shapes import MORE_KEYS
-from .recorded_text import last_name, texts_of
+from .named_secrets import NAMED, is_secret, named
+from .randomness import is_high_entropy
+from .recorded_text import Text, last_name, texts_of
 
 UNLIKE_TEXT = re.compile(r"(.*_)?ids?|signature|thought_?signature|encrypted_content|obfuscation|system_fingerprint|data|sha256")
 """Members whose values look random and are no secret; the shapes of keys are looked for in them as well."""
 
 MAX_RUN = 200
 """Characters of a high-entropy string: what is longer is an image, a signature, a model's hidden reasoning."""
-
-MAX_PIECE = 2.8
-"""Characters of a word or number in what was drawn at random, on average: it is 2.1, and 4 or 5 in identifiers."""
 
 MAX_BASE64 = 65536
 """Characters that are undone as base64: a file with credentials has a few thousand."""
@@ -42,19 +39,10 @@ _SHAPES = (*KEYS, *MORE_KEYS)
 _WORDS = re.compile(r"[a-z]+(?:[-_./][a-z]+)*|(?:[A-Z]?[a-z]+|[A-Z]+)(?:[-_./](?:[A-Z]?[a-z]+|[A-Z]+))+")
 """Words, as in the class of a style sheet, `sk-fading-circle-delay`, or a stand-in, `Bearer YOUR_ACCESS_TOKEN`."""
 _RUN = re.compile(r"[A-Za-z0-9+/_-]{20,}")
-_PIECES = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
-"""What an identifier is made of: words, and numbers."""
 _ID = re.compile(  # what APIs and lock files put in front of what is no secret
     r"(call|toolu|tooluse|srvtoolu|msg|chatcmpl|cmpl|resp|fc|ctc|rs|ws|item|req|run|thread|file|asst|gen|evt|batch|tool|functions|sha[0-9]+)[_-]"
 )
-_ASSIGNED = re.compile(
-    r"(?i:(key|secret|token|password|passwd|passphrase|credentials?|authorization))[\\\"']{0,4}\s*[:=]{1,2}>?\s*([\\\"']{0,4})"
-    r"([A-Za-z0-9+/=_~!@#%^&*-]{12,200})(?![A-Za-z0-9+/=_~(\[.])"
-)
-_NAME = re.compile(r"[A-Za-z0-9_-]*\Z")
-_PLACEHOLDER = re.compile(r"(?i)example|your|xxxx|dummy|placeholder|changeme|redacted|\*\*\*\*|1234567890|abcdef")
 _USERINFO = re.compile(r"://[^/\s:@]*:([^/\s@]+)@")
-_IN_URL = re.compile(r"://[^/\s:@]*:([A-Za-z0-9+=_~!%^&*.-]{8,200})@")
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{20,}")
 _BREAK = re.compile("\n")
 _ESCAPED = re.compile(r"(?<!\\)\\++u([0-9a-fA-F]{4})")  # a run of them is one beginning, or each is read to its end
@@ -85,16 +73,29 @@ def scan(files: Mapping[str, bytes], environ: Mapping[str, str]) -> list[Finding
     found: dict[Finding, None] = {}
     for file, data in files.items():
         clean = len(found)
-        for path, text in texts_of(file, data).items():
+        texts = texts_of(file, data)
+        for path, text in texts.items():
             plain = not UNLIKE_TEXT.fullmatch(last_name(path))
-            for offset, what in find("".join(text.pieces), needles, plain=plain):
+            joined = "".join(text.pieces)
+            for offset, what in find(joined, needles, plain=plain):
                 found[Finding(file, text.line_at(offset), path, what)] = None
+            if plain and _is_named(path, texts) and is_secret(joined.strip()):
+                found[Finding(file, text.line_at(0), path, NAMED)] = None
         if len(found) == clean:  # what no reader of JSON tells: names said twice, numbers, the ids of events
             raw = data.decode(errors="replace")
             breaks = [match.start() for match in _BREAK.finditer(raw)]
             for offset, what in find(raw, needles, plain=False):
                 found[Finding(file, 1 + bisect_left(breaks, offset), "", what)] = None
     return sorted(found, key=lambda one: (one.file, one.line, one.path, one.what))
+
+
+def _is_named(path: str, texts: Mapping[str, Text]) -> bool:
+    """Whether a member is named like a credential, or by the one beside it: `{"name": "API_KEY", "value": …}`."""
+    name, before = last_name(path), path.removesuffix("value")
+    if name == "value":
+        names = [texts[before + other] for other in ("name", "key") if before + other in texts]
+        return any(is_credential("".join(text.pieces).strip()) for text in names)
+    return is_credential(name) and "logprobs" not in path  # there a token is a piece of text
 
 
 def credentials(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
@@ -136,15 +137,9 @@ def _tell(told: bytearray, first: int, last: int) -> None:
 
 def _unknown(text: str) -> Iterator[tuple[int, int, str]]:
     """What has no known form, but looks like a secret, or is called one."""
-    for match in _ASSIGNED.finditer(text):
-        before = _NAME.search(text[max(0, match.start() - 40) : match.start()])
-        if before and is_credential(before[0] + match[1]) and _secretive(match[3], quoted=bool(match[2])):
-            yield *match.span(), "the value of what is named like a credential"
-    for match in _IN_URL.finditer(text):
-        if not _stands_for_one(match[1]) and _entropy(match[1]) >= 3.0:
-            yield *match.span(), "the password in a URL"
+    yield from named(text)
     for match in _RUN.finditer(text):
-        if _high_entropy(match[0]) and text[max(0, match.start() - 3) : match.start()] != "h1:":  # go.sum
+        if _looks_random(match[0]) and text[max(0, match.start() - 3) : match.start()] != "h1:":  # go.sum
             yield *match.span(), "a string that looks random"
 
 
@@ -171,32 +166,6 @@ def _random(rest: str) -> bool:
     return len(set(rest)) > 5 and not _WORDS.fullmatch(rest)
 
 
-def _entropy(text: str) -> float:
-    """Bits a character."""
-    return -sum(n / len(text) * log2(n / len(text)) for n in Counter(text).values())
-
-
-def _high_entropy(run: str) -> bool:
-    """Whether a run of characters was drawn at random: letters of both cases and digits, in no order that words have."""
-    if len(run) > MAX_RUN or _ID.match(run):
-        return False
-    letters = sum(map(str.isalpha, run))
-    digits = sum(map(str.isdigit, run))
-    cases = sum(map(str.isupper, run)), sum(map(str.islower, run))
-    if letters + digits < 20 or min(digits, *cases) < 2:
-        return False
-    return (letters + digits) / len(_PIECES.findall(run)) <= MAX_PIECE and _entropy(run) >= 3.7
-
-
-def _stands_for_one(value: str) -> bool:
-    """Whether a value is words, or a stand-in, as in documentation."""
-    return bool(_PLACEHOLDER.search(value) or _WORDS.fullmatch(value))
-
-
-def _secretive(value: str, *, quoted: bool) -> bool:
-    """Whether a value is one that a credential has: no word, no expression of a program, no stand-in."""
-    if _stands_for_one(value):
-        return False
-    digits = sum(char.isdigit() for char in value)
-    letters = sum(char.isalpha() for char in value)
-    return digits >= (2 if quoted else 3) and letters >= 2 and _entropy(value) >= 3.0
+def _looks_random(run: str) -> bool:
+    """Whether a run of characters was drawn at random, and is no id."""
+    return len(run) <= MAX_RUN and not _ID.match(run) and is_high_entropy(run)
