@@ -188,6 +188,10 @@ def test_costly_bodies_take_time_in_proportion() -> None:
         assert time.process_time() - begun < 3
 
 
+def test_a_route_without_a_key_changes_no_body() -> None:
+    assert masked(b'{"content": "all of it"}', guarded("")) == b'{"content": "all of it"}'
+
+
 def test_words_and_short_keys_guard_nothing() -> None:
     """A model says `ollama`, and a local server wants some key."""
     for key in ("lm-studio", "ollama", "EMPTY", "none", "not-needed", "sk-1", ""):
