@@ -134,6 +134,7 @@ def model_text(data: bytes) -> None:
     assert not answer.all_faults, (answer.all_faults, said)
     kept = "".join(part.content + part.reasoning + "".join(f"{call.id} {call.name} {call.arguments}" for call in part.calls) for part in answer.choices.values())
     cut = re.findall(r"\|>(w\d+x)(?=<\|)", said)  # may be residue behind a name: R2 of the dialects
+    cut += re.findall(r"w\d+x", " ".join(re.findall(r"to=functions\.([\w.:/-]*)", said)))  # in the name of a recipient
     for word in set(words) - set(cut):
         assert word in kept, f"{word} of {said!r} is in none of {kept!r}"
 

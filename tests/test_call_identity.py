@@ -20,6 +20,7 @@ NAMES = {
     "get": "get", " get\n": "get", "functions.get": "get", "functions.odd": "functions.odd", "functions.other": "functions.other",
     "get<|channel|>commentary": "get", "functions.a-b.c <|end|>": "a-b.c", "<|x|>": "", "": "",
     "get\n<function=get": "get", "a-b.c<arg_key>x</arg_key>": "a-b.c", "other<br>": "other<br>",
+    'get {"a": 1}': "get", 'get("a")': "get", "functions.get<x>": "functions.get<x>", "get it": "get it",
     "default_api.get": "get", "default_api:a-b.c": "a-b.c", "default_api.functions.get": "default_api.functions.get",
 }  # fmt: skip
 

@@ -433,6 +433,7 @@ class Telling:
         `guess`: the marker may be a part of the answer.
         """
         self.fired(dialect.name)
+        self._step_aside()
         self._begin_guess(guess=guess)
         self.take()
         self.channels = dialect

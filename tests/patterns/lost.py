@@ -134,6 +134,10 @@ PATTERNS: dict[str, Pattern] = {
     "fence-in-a-fence-in-front": call(
         "qwen3-8b", f"```md\n```sh\nls\n```\n```\n<tool_call>\n{CODER}\n</tool_call>", "qwen3_coder", content="```md\n```sh\nls\n```\n```\n",
     ),
+    "tag-of-a-thought-in-a-wrapper": text("kimi-k2", "<｜tool▁calls▁begin｜>a<think>\n<tool_call>b</think>\n<|tool_calls_section_begin|>c<think>\n"),
+    "channel-in-a-wrapper": call(
+        "kimi-k2", '<｜DSML｜function_calls>So <|channel|>commentary to=functions.bash<|message|>{"command": "ls"}<|call|>', "harmony", content="So ",
+    ),
     "call-in-a-nested-fence": text("qwen3-8b", f"```md\n```sh\nls\n```\n<tool_call>\n{CODER}\n</tool_call>\n```\n- a\n\n    ```\n    {CODER}\n    ```\n"),
     "k3-fused": call(
         "kimi-k3", '<|sep|><|open|>toolscall tool="bash" index="1"<|sep|><|open|>argument key="command" type="string"<|sep|>ls<|close|>argument<|sep|>'

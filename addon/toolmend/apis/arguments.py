@@ -35,11 +35,12 @@ _INSIDE = re.compile(r'[^"\\\x00-\x1f]*+(?:\\["\\/bfnrtu][^"\\\x00-\x1f]*+)*+')
 class Arguments:
     """`complete` tells that the text is a whole object; what comes then stands behind the arguments."""
 
-    __slots__ = ("_depth", "_escaped", "_held", "_in_string", "_read", "_size", "complete", "demands")
+    __slots__ = ("_depth", "_escaped", "_held", "_in_string", "_read", "_size", "complete", "demands", "named")
 
     def __init__(self) -> None:
         self.complete = False
         self.demands = False  # the tool takes no call without arguments
+        self.named = ""  # arguments that stood in the call's name: they count where no others come
         self._held: list[str] = []
         self._size = 0  # characters that are held
         self._depth = 0
@@ -80,7 +81,7 @@ class Arguments:
             return held
         self.complete = True
         self._read = self._behind
-        return "{}"
+        return self.named or "{}"
 
     def settle(self) -> str:
         """Nothing comes behind `{}`, if that is held: it was all. It goes to the client."""
@@ -88,7 +89,8 @@ class Arguments:
             return ""
         self.complete = True
         self._read = self._behind
-        return self._release()
+        held = self._release()
+        return self.named.removeprefix("{" if self._depth else "") or held
 
     def _begin(self, text: str) -> tuple[str, str]:
         """Nothing but blanks yet."""
@@ -161,7 +163,7 @@ class Arguments:
         first = "" if self._depth else "{"
         rest = text[len(first) :]
         inner = rest.lstrip()
-        if self.demands and inner.startswith("}") and inner[1:].lstrip()[:1] in ("", "{"):
+        if (self.demands or self.named) and inner.startswith("}") and inner[1:].lstrip()[:1] in ("", "{"):
             cut = len(text) - len(inner) + 1
             self._hold(text[:cut])
             self._read = self._nothing

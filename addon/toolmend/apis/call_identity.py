@@ -22,6 +22,9 @@ INNER = ("name", "arguments", "parameters", "input")
 _PREFIXES = ("functions.", "default_api.", "default_api:")
 """Modules that a model was shown its tools in: OpenAI's and Moonshot's templates, and Google's."""
 
+_NO_NAME = re.compile(r"[<>({\"'\n]")
+"""What no name holds: markup, or the arguments, begin with it."""
+
 _NO_END = re.compile(r'\s*\{\s*"\s*[^\s:,}\]]')
 """The beginning of an object whose first quote cannot end a string: nothing that comes behind one comes behind it."""
 
@@ -170,7 +173,7 @@ def _told_again(call: Call, arguments: str) -> bool:
 def bare(name: str, tools: Tools) -> str:
     """A name without what models and their parsers leave around it (R2, R17): `bash\\n<function=bash` (llxprt-code#69), too."""
     name = name.partition("<|")[0].strip()
-    meant = (name, *map(name.removeprefix, _PREFIXES), name.partition("<")[0].strip())
+    meant = (name, *map(name.removeprefix, _PREFIXES), _NO_NAME.split(name, maxsplit=1)[0].strip())
     return next((inner for inner in meant if inner in tools.schemas), name)
 
 

@@ -21,6 +21,7 @@ from ..seals import Seal
 from ..tools import Tools
 from .call_identity import INNER, Call, bare, find, inner_of, is_other, joined, latest, may_go_on, only_fitting, text_of
 from .indices import index_of, is_index
+from .named_arguments import named_arguments
 from .shape import ROOM
 
 MAX_KEPT = 1024 * 1024
@@ -249,6 +250,7 @@ class Calls:
         name, id_ = bare(call.name, self._tools), call.said
         if name != call.name:
             regular = self._mended("tool_call_name")
+            call.body.named = named_arguments(call.name, name, self._tools)
         if not id_ or id_ in self._ids:
             id_ = self._new_id()
             regular = self._mended("tool_call_id")
@@ -279,7 +281,9 @@ class Calls:
         plain = call.kind == "function"
         fresh = call.unsaid(arguments) if plain and not call.body.waits else arguments
         if not call.text.tell():
-            call.body.demands = self._tools.requires(bare(call.name, self._tools))
+            name = bare(call.name, self._tools)
+            call.body.demands = self._tools.requires(name)
+            call.body.named = named_arguments(call.name, name, self._tools) if name != call.name else ""
         sent, behind = call.body.feed(fresh) if fresh and plain else (fresh, "")
         if self._last:
             sent += call.body.settle()

@@ -34,6 +34,7 @@ from .gemini_elements import Bent, Element, behind, end, is_plain
 from .gemini_reports import blocked, error_in, known_error, malformed_call, reason_of, usage_in
 from .gemini_write import Builder, inner, is_call, is_text, parts_of
 from .indices import MAX_CHOICES, index_of
+from .named_arguments import named_arguments
 
 
 class Gemini:
@@ -207,9 +208,10 @@ class Gemini:
             self._mended("arguments")
         elif not args and not isinstance(args, dict | None):
             self._mended("arguments")
+        args = args or json_text.loads((named_arguments(call["name"], name, self._tools) or "{}").encode())
         index = self._calls[choice] = self._calls.get(choice, -1) + 1
         yield ToolCallStart(index, str(call.get("id") or ""), name, choice, extra={"part": part})
-        yield ToolCallDelta(index, args if isinstance(args, str) else json_text.dumps(args or {}), choice)
+        yield ToolCallDelta(index, args if isinstance(args, str) else json_text.dumps(args), choice)
         yield ToolCallEnd(index, choice)
 
     def _mended(self, rule: str) -> None:

@@ -36,6 +36,7 @@ from .codec import Reply
 from .indices import index_of, is_index
 from .lost import CITED, OTHER
 from .messages_kinds import BLOCKS, DELTAS, FITS, kind_of
+from .named_arguments import named_arguments
 from .web_search import MAX_LINKS, NAME, RESULT, cited, results_of
 
 MAX_OPEN = 256
@@ -259,8 +260,9 @@ class Content:
 
     def _call(self, block: _Block, content: Mapping[str, Any], events: list[Event]) -> None:
         id_, name = self._text(content.get("id")), self._text(content.get("name"))
-        if bare(name, self._reply.tools) != name:
-            name = bare(name, self._reply.tools)
+        if (meant := bare(name, self._reply.tools)) != name:
+            block.body.named = named_arguments(name, meant, self._reply.tools)
+            name = meant
             self.mended("tool_call_name")
         block.input = content.get("input")
         if not name:
@@ -340,7 +342,7 @@ class Content:
         self._settle(events, broken=False)
         if not block.begun and block.input and isinstance(block.input, dict | str):
             self._argue(block, block.call, block.input if isinstance(block.input, str) else json_text.dumps(block.input), events)
-        if block.begun and (rest := block.body.end(broken=False)):
+        if (block.begun or block.body.named) and (rest := block.body.end(broken=False)):
             events.append(ToolCallDelta(block.call, rest))
             self.mended("arguments")
         if block.body.complete:

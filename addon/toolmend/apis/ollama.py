@@ -35,6 +35,7 @@ from .call_identity import INNER, bare, entries_of, inner_of, object_of
 from .codec import Reply
 from .counts import count
 from .error_words import words_of
+from .named_arguments import named_arguments
 from .ollama_lines import Bent, is_plain, says_nothing
 from .ollama_write import Builder
 
@@ -181,10 +182,11 @@ class Ollama:
                 self._mended("arguments")
         elif not arguments and not isinstance(arguments, dict):
             self._mended("arguments")  # clients go through them
+        arguments = arguments or json_text.loads((named_arguments(said, name, self._tools) or "{}").encode())
         index, self._calls = self._calls, self._calls + 1
         id_ = entry.get("id")
         yield ToolCallStart(index, id_ if isinstance(id_, str) else "", name, extra={"entry": entry})
-        yield ToolCallDelta(index, arguments if isinstance(arguments, str) else json_text.dumps(arguments or {}))
+        yield ToolCallDelta(index, arguments if isinstance(arguments, str) else json_text.dumps(arguments))
         yield ToolCallEnd(index)
 
     def _done(self, chunk: Mapping[str, Any]) -> Iterator[Event]:

@@ -38,6 +38,7 @@ from .call_identity import bare, is_other, only_fitting
 from .codec import Reply
 from .error_words import error_in
 from .lost import CITED, OTHER
+from .named_arguments import named_arguments
 from .responses_form import Form
 from .responses_items import MAX_KEPT
 from .responses_known import Heard, Known, Unclaimed
@@ -358,6 +359,7 @@ class Reading:
         self._known.name(item, wire)
         if item.index < 0 and (name := bare(item.name, self._tools)) != item.name:
             self._mended("tool_call_name")
+            item.arguments.named = named_arguments(item.name, name, self._tools)
             item.name = name
         if not item.call_id and item.index < 0 and item.name:
             self._mended("tool_call_id")

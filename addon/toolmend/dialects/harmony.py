@@ -65,7 +65,8 @@ class Harmony(Door):
         place = reader.place
         ours = reader.channels is self
         ended = yield from scanner.literal(_ENDS)
-        if ended and ours:
+        wrapped = reader.aside[0] > 0  # only a call may stand in another dialect's wrapper
+        if ended and ours and not wrapped:
             reader.channel(self, "")
             return True
         yield from scanner.blanks()
@@ -76,7 +77,7 @@ class Harmony(Door):
             return False
         if _called(reader, header):
             return (yield from _read_call(reader, self, header))
-        if not header.complete or (header.channel not in _CHANNELS and (header.channel or not header.role)):
+        if wrapped or not header.complete or (header.channel not in _CHANNELS and (header.channel or not header.role)):
             return False
         if header.role in ("", "assistant"):
             # the first one stands behind an end, or at the beginning of a line, or says its role; quoted, it is text
