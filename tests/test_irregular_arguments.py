@@ -73,3 +73,39 @@ def test_the_arguments_are_what_was_meant(pieces: tuple[str, ...], source: str, 
         assert [(call.name, call.value) for call in answer.calls] == [("read", value) for value in GIVEN[pieces]]
         assert answer.faults == []
         assert answer.error is None
+
+
+AFTER = {
+    '{"path":': ['"a"}', '{"b": 1}}', ' ["a"]}'],
+    '{"path": "a': ['b"}', '{"}', '"}'],
+    '{"path": {"b"': [": 1}}", ':{"path": 2}}}'],
+}
+
+
+@pytest.mark.parametrize("again", [False, True])
+@pytest.mark.parametrize("first", AFTER)
+@pytest.mark.parametrize("target", ["responses", "chat"])
+def test_announced_arguments_go_on_or_come_again_in_any_pieces(target: str, first: str, again: bool) -> None:
+    request = {"model": "m", "stream": True, **REQUESTS[target]}
+    request["tools"] = json.loads(json.dumps(request["tools"]).replace('"type": "string"', '"title": "x"'))
+    for rest in AFTER[first]:
+        whole = first + rest
+        text = whole if again else rest
+        for size in (1, 2, 3, 5, len(text)):
+            stream = legal.numbered(legal.responses(legal.call("call_1", "read", *(text[at : at + size] for at in range(0, len(text), size)))))
+            parts = [{**each, "item": {**each["item"], "arguments": first}} if each["type"].endswith("item.added") else each for each in stream]
+            parts = [json.loads(json.dumps(each).replace(f'"arguments": {json.dumps(text)}', f'"arguments": {json.dumps(whole)}')) for each in parts]
+            body = legal.sse(parts)
+            answer = JUDGES[target](play(lambda: Pipeline(request, source="responses", target=target), [body]))
+            assert [call.value for call in answer.calls] == [json.loads(whole)], (rest, size)
+            assert answer.error is None
+
+
+@pytest.mark.parametrize("target", ["responses", "chat", "messages"])
+def test_events_that_come_twice_are_read_once(target: str) -> None:
+    request = {"model": "m", "stream": True, **REQUESTS[target]}
+    request["tools"] = json.loads(json.dumps(request["tools"]).replace('"type": "string"', '"type": "integer"'))
+    parts = legal.numbered(legal.responses(legal.say("So"), legal.call("call_1", "read", "{", '"path":', '"7"}'), legal.say("so")))
+    body = b"".join(2 * legal.sse([each]) for each in parts)
+    answer = JUDGES[target](play(lambda: Pipeline(request, source="responses", target=target), [body]))
+    assert [call.value for call in answer.calls] == [{"path": 7}]

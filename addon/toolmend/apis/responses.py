@@ -41,8 +41,9 @@ class Responses:
         self._mending = Mending(reply)
         self._state: Literal["passing", "mending", "blind", "over"] = "passing"
         self._last: tuple[ServerSentEvent | None, dict[str, Any]] = None, {}
+        self._sent: bytes | None = None  # the data of the last event that was encoded
         self._counts = False  # the upstream numbers its events: some send 0 with each
-        self._held: list[tuple[ServerSentEvent, dict[str, Any]]] = []
+        self._held: list[tuple[ServerSentEvent, dict[str, Any]]] = []  # no data: the one before again
         self._shape: Shape | None = None  # of the deltas of the part, or of the call, that is open
         self._learning = Learning(self._may_vary)
 
@@ -99,13 +100,16 @@ class Responses:
         if self._state == "blind":
             return self.held() + (sse.raw if sse else b"")
         data = self._read(sse) if sse else {}
+        if sse and sse.data and sse.data == self._sent and not frame.events and self._counts and _number(data) is not None:
+            return self._repeat(sse)  # as `_is_again` found it
+        self._sent = sse.data if sse else self._sent
         if sse and self._state == "passing" and not frame.touched:
             return self._pass(sse, data, frame)
         out = b""
         if self._state == "passing":
             self._state = "mending"
             held, self._held = self._held, []
-            out = b"".join([self._mending.rewrite(before, announced, ()) for before, announced in held])
+            out = b"".join([self._mending.rewrite(before, announced, ()) for before, announced in held if announced])
         out += self._mending.rewrite(sse if data else None, data, frame.events)
         if self._mending.size > MAX_KEPT:
             self._state = "over"
@@ -135,10 +139,17 @@ class Responses:
                 body = json_text.replace_member(body, name, json_text.dumps(value))
         return body.encode()
 
+    def _repeat(self, sse: ServerSentEvent) -> bytes:
+        """The last event again: it passes where all does, behind the one that it repeats."""
+        if self._state == "passing" and self._held:
+            self._held.append((sse, {}))
+            return b""
+        return sse.raw if self._state == "passing" else b""
+
     def _is_again(self, sse: ServerSentEvent, data: dict[str, Any]) -> bool:
-        """Whether it is the last event again, number and all, where nothing has to leave as it came. Then each is looked at."""
+        """Whether it is the last event again, number and all. Then each is looked at."""
         last, _ = self._last
-        same = self._reply.translates and last is not None and last.data == sse.data
+        same = last is not None and last.data == sse.data
         again = same and self._counts and _number(data) is not None
         if again:
             self._shape = None
@@ -164,7 +175,8 @@ class Responses:
             self._held.append((sse, data))
             return b""
         for _, announced in self._held:
-            self._mending.follow(announced, ())
+            if announced:
+                self._mending.follow(announced, ())
         if data:
             self._mending.follow(data, frame.events)
         if self._mending.size > MAX_KEPT:

@@ -33,6 +33,7 @@ class Heard:
     call_id: str = ""
     name: str = ""
     first: str = ""  # the arguments that its announcement had
+    early: str = ""  # deltas that may send these once more
     arguments: Arguments = field(default_factory=Arguments)  # as far as they were told
     sent: list[str] = field(default_factory=list)
     behind: Behind = field(default_factory=Behind)
@@ -47,14 +48,22 @@ class Heard:
     parts: int = 0  # so many were announced
     last: tuple[str, int] = ("", -1)  # what the last delta was told of, until all of it was said
 
-    def begins_with(self, delta: str) -> bool:
-        """Whether a call goes on with this delta where its announcement broke off; some say its arguments once more."""
-        first = self.first
-        if not first or self.told.get(("", 0)) or CALLS.get(self.type) is not ARGUMENTS:
-            return False
+    def after_first(self, delta: str) -> str | None:
+        """A delta of a call, with what its announcement had where it goes on from that; some send that once more, in any pieces.
+
+        None: not known yet, it waits for the next delta.
+        """
+        if not self.first or self.told.get(("", 0)) or CALLS.get(self.type) is not ARGUMENTS:
+            return delta
         begun = Arguments()
-        begun.feed(first)
-        return not (begun.complete or first.startswith(delta) or delta.startswith(first))
+        begun.feed(self.first)
+        if begun.complete:
+            return delta
+        self.early += delta
+        if self.early != self.first and self.first.startswith(self.early):
+            return None
+        early, self.early = self.early, ""
+        return early if early.startswith(self.first) else self.first + early
 
     def told_at(self, part: str, index: int, text: str) -> list[str]:
         """What was told of a part whose text is this; by deltas that count it otherwise, too."""

@@ -185,9 +185,11 @@ class Reading:
             item = self._item(data, shape)
             self._form.said_in(item, shape, data)
             item.last = (shape.part, shape.index_in(data))
-            if item.begins_with(delta):
-                self._tell(item, shape, 0, item.first)
-            self._tell(item, shape, item.last[1], delta, live=True, named=item.id != "" and data.get("item_id") == item.id)
+            now = item.after_first(delta)
+            if now is None:
+                self._mended("arguments")
+                return
+            self._tell(item, shape, item.last[1], now, live=True, named=item.id != "" and data.get("item_id") == item.id)
 
     def _tell(self, item: Heard, shape: Shape, index: int, text: str, *, live: bool = False, named: bool = False) -> None:
         """More of an item. `named`: by its id; behind complete arguments another call's may stand, or the same again."""
@@ -384,7 +386,7 @@ class Reading:
         if item.ended:
             return
         if arguments is None:
-            arguments = "" if item.told.get(("", 0)) else item.first
+            arguments = "" if item.told.get(("", 0)) else item.first + item.early
         if item.arguments.waits and arguments:
             item.told["", 0] = []  # `{}` says nothing
         same = self._rest(item, shape, 0, arguments) or not arguments
