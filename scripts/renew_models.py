@@ -63,7 +63,7 @@ def wheel(wanted: str, folder: str) -> Path:
         return Path(wanted)
     package = f"litellm=={wanted}" if wanted else "litellm"
     options = ["--quiet", "--no-deps", "--only-binary", ":all:", "--dest", folder]
-    subprocess.run([sys.executable, "-m", "pip", "download", *options, package], check=True)
+    subprocess.run([sys.executable, "-I", "-m", "pip", "download", *options, package], check=True)
     return next(Path(folder).glob("litellm-*.whl"))
 
 

@@ -1,20 +1,39 @@
 # Sourced by the scripts beside it: sets $root, and `setup EXTRAS` sees to a working .venv in it.
 #
-# Rule: .venv is all the state there is, and a stamp in it, written last, says that it is done. Whatever interrupts a
+# Rules: .venv is all the state there is, and a stamp in it, written last, says that it is done. Whatever interrupts a
 # set-up, the next run does it again. Bash 3.2 must do (macOS has it). When all is done it costs one `cksum`.
 # TOOLMEND_PYTHON names the Python that a new .venv is made with; to change it later, remove .venv.
+#
+# The current folder may be anybody's: no file in it is run, imported or read. So scripts start with `#!/bin/bash -p` (no BASH_ENV,
+# no functions of the environment), PATH has absolute folders only, Python runs with -I, or with -P where it needs PYTHONPATH, and
+# what has settings in the current folder (uv, pyenv, pip) runs in / or in $root.
 
-for name in CDPATH PYTHONHOME PYTHONPATH; do # another project's: they would shadow the pinned versions
-    [ -z "${!name}" ] || export "_TOOLMEND_$name=${!name}" # what `toolmend run` starts gets them back
+# Another project's, or names relative to the current folder. What `toolmend run` starts gets them back.
+for name in BASH_ENV CDPATH ENV PYTHONHOME PYTHONPATH PYTHONPYCACHEPREFIX PYTHONSTARTUP PYTHONUSERBASE; do
+    [ -z "${!name}" ] || export "_TOOLMEND_$name=${!name}"
     unset "$name"
 done
+
+absolute= # the absolute folders of PATH; an empty one is the current folder
+rest=$PATH:
+while [ -n "$rest" ]; do
+    case $rest in /*) absolute=$absolute:${rest%%:*} ;; esac
+    rest=${rest#*:}
+done
+if [ ":$PATH" != "$absolute" ]; then
+    export "_TOOLMEND_PATH=$PATH"
+    export PATH="${absolute#:}"
+    [ -n "$PATH" ] || PATH=/usr/bin:/bin
+fi
+
+here=$PWD # what a caller names is relative to it
 root=$(cd -P "${BASH_SOURCE[0]%/*}/.." && pwd) || exit 3
 venv=$root/.venv
 
 setup() {
     ready "$1" && return
     local python
-    python=$(find_python) || exit 3
+    python=$(find_python) || exit 3 # in a subshell, as it leaves the current folder
     # The lock is on an open file: this subshell and what it starts hold it, and it ends with them. It is never stale.
     (cd "$root" && lock && { ready "$1" || install "$1"; }) 9<"$root/pyproject.toml" || exit
 }
@@ -33,7 +52,7 @@ fingerprint() {
 }
 
 lock() { # macOS has no flock command, but every Python has the call
-    "$python" - <<'PYTHON'
+    "$python" -I - <<'PYTHON'
 import fcntl, signal, sys
 signal.signal(signal.SIGINT, signal.SIG_DFL)
 try:
@@ -57,22 +76,24 @@ install() {
         say "bringing .venv up to date …"
     else
         [ -e "$venv" ] && why=".venv is no working Python 3.12 or newer"
-        say "$why, setting up .venv with $("$python" --version) (about a minute) …"
+        say "$why, setting up .venv with $("$python" -I --version) (about a minute) …"
         run rm -rf "$venv"
         run mkdir "$venv"
         : >"$venv/.unfinished"
-        run "$python" -m venv "$venv"
+        run "$python" -I -m venv "$venv"
         rm "$venv/.unfinished"
     fi
-    "$venv/bin/python" -c 'import pip' 2>/dev/null || run "$venv/bin/python" -m ensurepip # uv makes it without
-    run "$venv/bin/python" -m pip install --quiet --no-input --constraint constraints.txt --editable ".[$1]"
+    "$venv/bin/python" -I -c 'import pip' 2>/dev/null || run "$venv/bin/python" -I -m ensurepip # uv makes it without
+    run "$venv/bin/python" -I -m pip install --quiet --no-input --constraint constraints.txt --editable ".[$1]"
     # xds-protos brings older files of the same name, and whoever comes last wins
-    [ "$1" != dev ] || run "$venv/bin/python" -m pip install --quiet --no-input --force-reinstall --no-deps --constraint constraints.txt opentelemetry-proto
+    [ "$1" != dev ] || run "$venv/bin/python" -I -m pip install --quiet --no-input --force-reinstall --no-deps --constraint constraints.txt opentelemetry-proto
     fingerprint >"$venv/.toolmend-$1"
 }
 
-find_python() { # prints the full path of a Python that suits
+find_python() { # prints the full path of a Python that suits; changes to /, where no settings of pyenv, mise or uv are
     local name pyenv="${PYENV_ROOT:-$HOME/.pyenv}/versions"
+    case $TOOLMEND_PYTHON in /*) ;; */*) TOOLMEND_PYTHON=$here/$TOOLMEND_PYTHON ;; esac
+    cd / || return
     if [ -n "$TOOLMEND_PYTHON" ]; then
         suits "$TOOLMEND_PYTHON" ||
             fail "TOOLMEND_PYTHON=$TOOLMEND_PYTHON is no Python 3.12 or newer that can make a venv" "give the path of one, or unset it"
@@ -92,7 +113,7 @@ find_python() { # prints the full path of a Python that suits
 }
 
 suits() { # the interpreter behind the command (through shims and venvs), if it is new enough and can make a venv
-    "$1" -c 'import ensurepip, sys, venv; print(sys._base_executable) if sys.version_info >= (3, 12) else sys.exit(1)' \
+    "$1" -I -c 'import ensurepip, sys, venv; print(sys._base_executable) if sys.version_info >= (3, 12) else sys.exit(1)' \
         2>/dev/null </dev/null
 }
 

@@ -51,7 +51,7 @@ sys.exit(7)
 def script(path: Path, body: str) -> None:
     """An executable that stands for a program on the user's machine."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(f"#!{shutil.which('bash')}\n{body}\n")
+    path.write_text(f"#!{shutil.which('bash')} -p\n{body}\n")
     path.chmod(0o755)
 
 
@@ -133,6 +133,83 @@ def test_says_what_to_do_without_a_python(named: bool, tmp_path: Path) -> None:
     first, second = err.splitlines()
     assert first.startswith("error: TOOLMEND_PYTHON=" if named else "error: toolmend needs Python 3.12 or newer")
     assert second.startswith("try: ")
+
+
+HIJACKING = ("ensurepip.py", "venv.py", "pip.py", "sitecustomize.py", "usercustomize.py", "toolmend.py", "pytest.py", "encodings.py", "fcntl.py")
+"""Modules in the folder that the user stands in: an interpreter that looks there ends with what it has touched."""
+
+SETTINGS = ("pyproject.toml", "uv.toml", "pip.conf", "setup.cfg", "pytest.ini", ".python-version", ".tool-versions", ".pythonrc", ".npmrc")
+PROGRAMS = (*TOOLS, *("python", "python3", "python3.12", "python3.14", "uv", "npm", "node", "nice", "sed", "tail", "cmp", "cp", "sh"))
+COMMANDS = sorted(path.name for path in (ROOT / "scripts").iterdir() if os.access(path, os.X_OK))
+
+PLAYS = r"""
+printf '%s|%s|%s\n' "$0" "$PWD" "$*" >>"$PLAYED"
+case "$*" in
+    *'import ensurepip'*) "$REAL" "$@" >/dev/null && echo "$0" ;; # the real one imports, and nothing of the folder
+    *'-m venv '*) for folder; do :; done; mkdir -p "$folder/bin"; ln -s "$0" "$folder/bin/python"; touch "$folder/pyvenv.cfg" ;;
+esac
+"""
+"""Stands for Python: keeps how it was started, and makes a venv of itself."""
+
+
+def hostile(folder: Path, touched: Path) -> None:
+    """A folder in which every name that something may look for there leaves a trace if it is run."""
+    folder.mkdir()
+    for name in HIJACKING:
+        (folder / name).write_text(f"open({str(touched)!r}, 'a').write({name + chr(10)!r}); raise SystemExit(9)")
+    for name in PROGRAMS:
+        (folder / name).write_text(f"#!/bin/sh\necho {name} >>'{touched}'\n")
+        (folder / name).chmod(0o755)
+    for name in SETTINGS:
+        (folder / name).write_text(f"echo {name} >>'{touched}'\n")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_current_folder_is_not_run(command: str, tmp_path: Path) -> None:
+    """Each script, without a .venv, from a folder full of hijacking names, which PATH and other variables name, too."""
+    touched, played = tmp_path / "touched", tmp_path / "played"
+    hostile(tmp_path / "here", touched)
+    env = environment(tmp_path)
+    for name in ("cmp", "cp", "ln", "mkdir", "nice", "sed", "tail", "touch", "cat"):
+        (tmp_path / "tools" / name).unlink(missing_ok=True)
+        (tmp_path / "tools" / name).symlink_to(shutil.which(name) or pytest.fail(f"no {name} here"))
+    for name in ("npm", "node"):
+        script(tmp_path / "bin" / name, 'printf "%s|%s|%s\\n" "$0" "$PWD" "$*" >>"$PLAYED"')
+    script(tmp_path / "bin" / "python3.13", PLAYS)
+    env |= {"PATH": f":.:{env['PATH']}:../here:", "PYTHONPATH": ":.", "PYTHONSTARTUP": ".pythonrc", "BASH_ENV": "./pip.conf"}
+    env |= {"ENV": "pip.conf", "PYTHONUSERBASE": ".", "PYTHONPYCACHEPREFIX": ".", "PYTHONHOME": ".", "PIP_CONFIG_FILE": "pip.conf"}
+    env |= {f"BASH_FUNC_{name}%%": f"() {{ echo {name} >>'{touched}'; }}" for name in ("cd", "cksum", "printf", "setup")}
+    env |= {"UV_CONFIG_FILE": "uv.toml", "PLAYED": str(played), "REAL": sys.executable}
+    checkout = tmp_path / "a checkout"
+    shutil.copytree(ROOT / "scripts", checkout / "scripts")
+    for name in ("pyproject.toml", "constraints.txt", "constraints-envoy.txt"):
+        shutil.copy2(ROOT / name, checkout)
+    for name in ("agents", "sdk"):
+        (checkout / "tests" / name).mkdir(parents=True)
+    place = Path("..", checkout.name, "scripts", command)
+    if command == "toolmend":
+        place = tmp_path / "link"
+        place.symlink_to(f"{checkout.name}/scripts/{command}")
+
+    for _ in range(2 if command == "toolmend" else 1):
+        subprocess.run([place], env=env, cwd=tmp_path / "here", stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=60)
+    assert not touched.exists(), touched.read_text()
+    starts = [line.split("|") for line in played.read_text().splitlines()]
+    assert {"venv", "pip"} <= {word for _, _, words in starts for word in words.split()}
+    for program, folder, words in starts:
+        assert Path(program).is_absolute()
+        if Path(program).name.startswith("python"):
+            assert {"-I", "-P"} & set(words.split()), words
+            assert folder != str(tmp_path / "here") or "-P -m bench" in words or words.startswith("-P -m toolmend"), words
+
+
+def test_python_is_named_from_the_current_folder(tmp_path: Path) -> None:
+    env = environment(tmp_path, TOOLMEND_PYTHON="./mine")
+    script(tmp_path / "mine", SUITS)
+    copy_scripts(tmp_path / "checkout")
+    command = ["bash", "-c", ". checkout/scripts/setup.sh; find_python"]
+    done = subprocess.run(command, env=env, cwd=tmp_path, text=True, capture_output=True, check=False)
+    assert done.stdout == f"{tmp_path}/./mine\n"
 
 
 def machine(home: Path) -> tuple[Path, dict[str, str]]:

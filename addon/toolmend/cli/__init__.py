@@ -19,6 +19,8 @@ import click
 
 from toolmend import __version__
 
+from ..running.search_path import absolute_path
+
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
@@ -156,6 +158,7 @@ _FULL = (ENOSPC, EDQUOT, EFBIG, EIO)
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line (`sys.argv` by default) and return its exit code; raises nothing."""
+    absolute_path(os.environ)
     if instruction := os.environ.get(COMPLETE):
         from click.shell_completion import shell_complete  # noqa: PLC0415  seldom wanted
 

@@ -94,6 +94,9 @@ def _program(name: str) -> str:
     """The path of what is to be run. Raises Problem."""
     if program := shutil.which(name):
         return program
+    if (given := handed_back(os.environ).get("PATH")) and (relative := shutil.which(name, path=given)):
+        wrong = f"{name} is in a relative folder of PATH alone, and these are not searched"
+        raise Problem(wrong, try_=f"toolmend run -- ./{shlex.quote(os.path.normpath(relative))}", code=NOT_FOUND)
     if os.sep in name and Path(name).exists():
         why = "is a folder" if Path(name).is_dir() else "is not executable"
         raise Problem(f"{name} {why}", try_=f"chmod +x {shlex.quote(name)}", code=NOT_EXECUTABLE)

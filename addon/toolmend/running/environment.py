@@ -14,12 +14,10 @@ from typing import Literal
 
 from ..value import value
 from .certificates import ADDING, REPLACING, given_files
+from .search_path import TAKEN
 
 BEFORE = "_TOOLMEND_BEFORE"
 """The variable that holds, as JSON, what the others were: so one toolmend in another is not behind it, and all can be undone."""
-
-TAKEN = "_TOOLMEND_"
-"""What stands in front of the name of a variable that the launcher has taken: _TOOLMEND_PYTHONPATH."""
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 """Never through the proxy: agents talk to servers of their own there (opencode's screen does)."""
@@ -90,7 +88,7 @@ def before(given: Mapping[str, str]) -> dict[str, str]:
 
 
 def handed_back(given: Mapping[str, str]) -> dict[str, str]:
-    """An environment with what the launcher has taken out of it for our own sake (setup.sh), for a command of the user's."""
+    """An environment with what the launcher has taken out of it (setup.sh, search_path.py), for a command of the user's."""
     taken = {name for name in given if name.startswith(TAKEN) and name != BEFORE}
     return {name: value for name, value in given.items() if name not in taken} | {
         name.removeprefix(TAKEN): given[name] for name in taken
