@@ -1,4 +1,4 @@
-"""Hypothesis: no deadlines, since machines are shared; more examples with HYPOTHESIS_PROFILE=deep.
+"""Hypothesis: no deadlines, since machines are shared; a few examples of each, and many with TESTS_DEEP=1 (chunking.py).
 
 Nobody's own settings: the variables of whoever runs the tests, and their config.toml, change none. Nor does a shell that runs them
 in the background, where an interrupt is ignored, by all programs that are started as well.
@@ -12,8 +12,10 @@ import os
 import signal
 from typing import Any
 
+import pytest
 from hypothesis import settings
 
+from chunking import DEEP, SEED
 from support.strict_upstream import refusal
 
 OURS = ("TOOLMEND_PYTHON", "TOOLMEND_TORTURE", "TOOLMEND_EXACT")
@@ -25,9 +27,15 @@ os.environ["XDG_CONFIG_HOME"] = f"{os.devnull}/none"  # a folder that cannot be
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-settings.register_profile("default", deadline=None)
-settings.register_profile("deep", deadline=None, max_examples=10_000)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+settings.register_profile("ci", deadline=None, max_examples=25, print_blob=True)
+settings.register_profile("deep", deadline=None, max_examples=500, print_blob=True)
+settings.load_profile("deep" if DEEP else "ci")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """How to have the very same cuts once more."""
+    if terminalreporter.stats.get("failed") or terminalreporter.stats.get("error"):
+        terminalreporter.write_line(f"Streams were cut at random: TESTS_CUTS={SEED} cuts them alike again.")
 
 
 translation: Any = importlib.import_module("toolmend.requests.translate")

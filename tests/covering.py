@@ -12,7 +12,7 @@ from pathlib import Path
 import coverage
 import pytest
 
-import streams
+import chunking
 
 CONFIG = Path(__file__).parent / "coverage.toml"
 TIMES = "toolmend/times"
@@ -30,7 +30,8 @@ def _few(cuts: Callable[..., Iterator[list[bytes]]]) -> Callable[..., Iterator[l
     return lambda *arguments, **named: islice(cuts(*arguments, **named), 3)
 
 
-streams.cuts, streams.at_every_place = _few(streams.cuts), _few(streams.at_every_place)
+for name in ("cuts", "everywhere", "at_every_place"):
+    setattr(chunking, name, _few(getattr(chunking, name)))
 _MOST = verification.MAX_WORK
 
 

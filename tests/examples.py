@@ -1,6 +1,6 @@
 """How many examples Hypothesis tries of a test that has many cases, or where each costs much: a part of what its profile says.
 
-So HYPOTHESIS_PROFILE=deep has more of these as well (conftest.py).
+So a deep run has more of these as well (conftest.py).
 """
 
 from hypothesis import settings

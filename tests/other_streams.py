@@ -29,12 +29,6 @@ LINE = {"model": "kimi-k2", "created_at": "2026-11-20T18:34:01.123456Z"}
 TIMES = {"total_duration": 9, "load_duration": 1, "prompt_eval_count": 10, "prompt_eval_duration": 2, "eval_count": 5}
 
 
-def few_cuts(body: bytes) -> list[list[bytes]]:
-    """The body byte by byte, in pieces of 7, and in two."""
-    sizes = (1, 7, len(body) // 2 or 1)
-    return [[body[at : at + size] for at in range(0, len(body), size)] for size in sizes]
-
-
 def is_object(text: str) -> bool:
     """Whether it is a JSON object."""
     try:

@@ -1,15 +1,11 @@
-"""Streams made of deltas, and every way of cutting them."""
+"""Streams made of deltas."""
 
 import json
 import random
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 META = {"id": "c1", "object": "chat.completion.chunk", "created": 1760000000, "model": "kimi-k2.5"}
-
-PIECE = 200
-"""Bytes; an event of most recordings has 180."""
 
 
 def tool(name: str, **properties: Any) -> dict[str, Any]:
@@ -68,34 +64,6 @@ def pieces(text: str, seed: int, sizes: Sequence[int] = (2, 8, 13, 21, 40)) -> l
         out.append(text[at : at + size])
         at += size
     return out
-
-
-def cuts(body: bytes, splits: int | None = None) -> Iterator[list[bytes]]:
-    """The body whole, byte by byte, at random, and at every two-way split (or at so many of them)."""
-    yield [body]
-    yield [body[at : at + 1] for at in range(len(body))]
-    for seed in range(4):
-        dice = random.Random(seed)
-        out, at = [], 0
-        while at < len(body):
-            size = dice.choice((1, 2, 3, 7, 20, 90, 400))
-            out.append(body[at : at + size])
-            at += size
-        yield out
-    places = range(1, len(body))
-    if splits is not None and splits < len(places):
-        places = random.Random(len(body)).sample(places, splits)
-    for at in places:
-        yield [body[:at], body[at:]]
-
-
-def at_every_place(body: bytes) -> Iterator[list[bytes]]:
-    """The body in pieces longer than a usual event, from each offset on: cut at every place, a piece's length apart at a time.
-
-    So it takes two hundred ways, and not as many as the body has bytes.
-    """
-    for first in range(1, PIECE + 1):
-        yield [body[at:to] for at, to in pairwise([0, *range(first, len(body), PIECE), len(body)])]
 
 
 def play(make: Callable[[], Any], chunks: Iterable[bytes]) -> bytes:

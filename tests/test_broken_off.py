@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 import legal
+from chunking import cuts
 from patterns.kimi import ONE
 from spoken import APIS, WEATHER, asked
-from streams import chunk, cuts, event, pieces, play
+from streams import chunk, event, pieces, play
 from toolmend.apis.messages_blocks import Blocks
 from toolmend.events import ToolCallDelta, ToolCallEnd, ToolCallStart
 from toolmend.ids import ids_for
@@ -20,7 +21,7 @@ from toolmend.pipeline import Pipeline
 
 def heard(api: str, body: bytes) -> bytes:
     """What a client of the same API gets, the same for every cut."""
-    outs = {play(lambda: Pipeline(asked(api, *WEATHER), source=api, target=api, new_id=ids_for(b"")), parts) for parts in cuts(body, 40)}
+    outs = {play(lambda: Pipeline(asked(api, *WEATHER), source=api, target=api, new_id=ids_for(b"")), parts) for parts in cuts(body)}
     assert len(outs) == 1
     return outs.pop()
 
@@ -33,7 +34,7 @@ def test_a_value_that_was_held_in_frames_that_have_left(target: str, end: str | 
     body = b"".join(event(each) for each in (chunk({"role": "assistant"}), *(chunk({"content": each}) for each in deltas)))
     body += event(chunk({}, end)) if end else b""
     request = {**asked(target, *WEATHER), "model": "gemma-4-31b-it"}
-    for parts in cuts(body, 40):
+    for parts in cuts(body):
         out = play(lambda: Pipeline(request, source="chat", target=target, new_id=ids_for(b"")), parts)
         assert json.dumps('"so many words of it')[1:-1].encode() in out
 
@@ -57,7 +58,7 @@ WAITING = {  # for what may still come: a name, an id
 @pytest.mark.parametrize("target", APIS)
 def test_a_call_of_chat_that_waits(target: str, name: str, end: list[Any]) -> None:
     body = b"".join(event(each) for each in (chunk({"role": "assistant", "content": "Hi"}), *WAITING[name], *end))
-    for parts in cuts(body, 40):
+    for parts in cuts(body):
         out = play(lambda: Pipeline(asked(target, *WEATHER), source="chat", target=target, new_id=ids_for(b"")), parts)
         assert b"so many words of it" in out
         assert not end or out.rindex(b"Gone.") > out.index(b"so many words of it")
@@ -71,7 +72,7 @@ NATIVE = [entry(index=0, id="call_a", function={"name": "get_weather", "argument
 def test_a_call_that_may_come_twice(target: str) -> None:
     """It waits for its end, to be compared with the one in the text."""
     body = b"".join(event(each) for each in (chunk({"role": "assistant"}), SAME, *NATIVE, {"error": {"message": "Gone.", "code": 500}}))
-    for parts in cuts(body, 40):
+    for parts in cuts(body):
         out = play(lambda: Pipeline(asked(target, *WEATHER), source="chat", target=target, new_id=ids_for(b"")), parts)
         assert out.index(b"Bonn") < out.index(b"Oslo") < out.rindex(b"Gone.")
 
@@ -86,7 +87,7 @@ def test_a_call_of_another_api_that_may_come_twice(source: str, target: str) -> 
     else:
         events = [each for each in legal.responses(legal.say(leak), legal.call("c0", "get_weather", '{"city": "Oslo')) if "done" not in each["type"]][:-1]
         events.append({"type": "error", "code": "server_error", "message": "Gone.", "param": None})
-    for parts in cuts(legal.sse(events), 40):
+    for parts in cuts(legal.sse(events)):
         out = play(lambda: Pipeline(asked(target, *WEATHER), source=source, target=target, new_id=ids_for(b"")), parts)
         assert out.index(b"Bonn") < out.index(b"Oslo") < out.rindex(b"Gone.")
 
@@ -173,7 +174,7 @@ def test_an_error_that_cuts_an_event(source: str, target: str, cut: str) -> None
         events = [legal.sse([each]) for each in told]
     events = events[: next(at for at, each in enumerate(events) if b"so it" in each) + 1]
     body = b"".join(events[:-1]) + events[-1][:-20] + CUT_BY[cut] + b"\n\n"
-    for parts in cuts(body, 40):
+    for parts in cuts(body):
         made = Pipeline(asked(target, *WEATHER), source=source, target=target)
         out = b"".join([*map(made.feed, parts), made.close()])
         assert b"Gone." in out

@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chunking import cuts
 from judge import read
 from patterns.irregular import CALL, CITY, REQUEST, first, more
 from patterns.kimi import ONE
 from regular import DONE, HI, choices
-from streams import META, chunk, cuts, event, pieces, play, request, stream, tool
+from streams import META, chunk, event, pieces, play, request, stream, tool
 from toolmend import tools
 from toolmend.apis.chat import Chat
 from toolmend.apis.chat_details import text_of
@@ -558,7 +559,7 @@ def test_what_is_told(name: str) -> None:
     assert told(data) == expected
     body = b"".join(map(event, data))
     told_why = any(isinstance(each, Finish | StreamError) for each in expected) or "[DONE]" not in data
-    for chunks in cuts(body, splits=40):
+    for chunks in cuts(body):
         out = play(pipeline, chunks)
         assert out == body if told_why else out.startswith(body.removesuffix(event("[DONE]")))
 

@@ -4,11 +4,12 @@ from typing import Any
 
 import pytest
 
+from chunking import cuts
 from patterns import all_patterns
 from patterns.irregular import REQUEST, first, more
 from piecewise import same
 from regular import REGULAR, called, choice
-from streams import META, body_of, chunk, cuts, event, play
+from streams import META, body_of, chunk, event, play
 from toolmend import json_text
 from toolmend.apis import learning
 from toolmend.apis.chat_shape import learn_chunk, may_vary
@@ -24,7 +25,7 @@ def pipeline(asked: dict[str, Any] | None = REQUEST) -> Pipeline:
 @pytest.mark.parametrize("name", REGULAR)
 def test_what_is_regular_is_byte_identical(name: str) -> None:
     body = REGULAR[name]
-    for chunks in cuts(body, splits=40):
+    for chunks in cuts(body):
         made = pipeline()
         assert b"".join([made.feed(data) for data in chunks]) + made.close() == body
         assert made.rules == []

@@ -4,8 +4,9 @@ import json
 
 import pytest
 
+from chunking import cuts
 from legal import MESSAGES, RESPONSES, sse
-from streams import chunk, cuts, event, stream
+from streams import chunk, event, stream
 from toolmend.apis import APIS
 from toolmend.decoded import Stream, events_of
 from toolmend.events import Event, Finish, MessageEnd, MessageStart, StreamError, TextDelta, ToolCallStart, Usage
@@ -30,7 +31,7 @@ STREAMS: dict[str, tuple[str, bytes, list[Event]]] = {
 @pytest.mark.parametrize("name", STREAMS)
 def test_streams(name: str) -> None:
     api, body, events = STREAMS[name]
-    for chunks in cuts(body, 60):
+    for chunks in cuts(body):
         assert list(events_of(api, chunks, stream=True)) == events
 
 
@@ -61,7 +62,7 @@ def test_other_apis(api: str) -> None:
     assert (message.calls[0].name, message.calls[0].arguments, message.calls[0].complete) == ("f", '{"a":1}', True)
     assert message.finish == Finish("tool_calls")
     assert message.ended
-    for chunks in cuts(body, 60):
+    for chunks in cuts(body):
         assert list(events_of(api, chunks, stream=True)) == expected
 
 

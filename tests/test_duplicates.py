@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
+from chunking import cuts
 from judge import read
 from patterns.irregular import CITY, REQUEST, ZONE, calls, entry
 from patterns.kimi import A, B, C
-from streams import chunk, cuts, event, pieces, play, stream
+from streams import chunk, event, pieces, play, stream
 from toolmend.events import Event, Finish, Frame, MessageEnd, TextDelta, ToolCallDelta, ToolCallEnd, ToolCallStart
 from toolmend.pipeline import Pipeline
 from toolmend.transformers import duplicates
@@ -96,7 +97,7 @@ def test_calls(name: str) -> None:
     assert answer.all_faults == []
     assert answer.only.finish_reasons == ["tool_calls"]
     assert ("duplicate_call" in made.rules) is (name in TWICE)
-    for chunks in cuts(body, splits=30):
+    for chunks in cuts(body):
         assert play(pipeline, chunks) == client
 
 

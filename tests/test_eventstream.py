@@ -5,8 +5,8 @@ import json
 
 import pytest
 
+from chunking import everywhere
 from other_streams import aws_frame, converse
-from streams import cuts
 from toolmend.apis import decoder_for, decoder_of
 from toolmend.apis.aws_frames import FrameDecoder
 
@@ -18,7 +18,7 @@ BODY = converse(
 
 
 def test_messages_however_they_are_cut() -> None:
-    for pieces in cuts(BODY):
+    for pieces in everywhere(BODY):
         decoder = FrameDecoder()
         events = [event for piece in pieces for event in decoder.feed(piece)] + decoder.close()
         assert b"".join(event.raw for event in events) == BODY
@@ -76,7 +76,7 @@ def _with_headers(block: bytes) -> bytes:
     ids=["empty", "cut-off", "broken", "wrong-length", "something-else", "rest"],
 )
 def test_what_is_none_passes(body: bytes) -> None:
-    for pieces in cuts(body, splits=60):
+    for pieces in everywhere(body):
         decoder = FrameDecoder()
         assert (
             b"".join(event.raw for piece in [*pieces, b""] for event in decoder.feed(piece))

@@ -4,10 +4,11 @@ from typing import Any
 
 import pytest
 
+from chunking import cuts
 from judge import read
 from patterns.irregular import CITY, REQUEST, first, more
 from patterns.kimi import ONE
-from streams import META, chunk, cuts, event, play
+from streams import META, chunk, event, play
 from toolmend.events import Finish, Frame, MessageEnd, TextDelta, ToolCallEnd, ToolCallStart
 from toolmend.pipeline import Pipeline
 from toolmend.transformers.finish import FinishReason
@@ -121,7 +122,7 @@ def test_answers(name: str) -> None:
     elif reasons:  # nothing is said behind the reason
         told = [choice for choice in client.split(b"\n\n") if b'"delta"' in choice]
         assert b'"finish_reason":null' not in told[-1].replace(b": null", b":null")
-    for chunks in cuts(body, splits=60):
+    for chunks in cuts(body):
         assert play(pipeline, chunks) == client
 
 
@@ -132,7 +133,7 @@ def test_a_reason_behind_each_piece_of_a_call_that_needs_arguments(arguments: li
     request = {**REQUEST, "tools": [{"type": "function", "function": {"name": "get_weather", "parameters": {"required": ["city"]}}}]}
     pieces = [*map(say, said), say(first(arguments[0])), *(say(more(piece)) for piece in arguments[1:])]
     body = ROLE + b"".join(each + end("stop") for each in pieces) + DONE
-    for chunks in cuts(body, splits=20):
+    for chunks in cuts(body):
         choice = read(play(lambda: Pipeline(request), chunks)).only
         assert (choice.content, choice.finish_reasons[-1], len(choice.finish_reasons)) == ("".join(said), "tool_calls", 1 + len(said))
         assert [call.arguments for call in choice.calls] == ["".join(arguments) or "{}"]

@@ -1,6 +1,5 @@
 """fuzz/targets.py: each target for any bytes. scripts/fuzz looks further, guided by what the code does."""
 
-import os
 import sys
 from pathlib import Path
 
@@ -10,15 +9,14 @@ from hypothesis import strategies as st
 
 sys.path.append(str(Path(__file__).parent.parent / "fuzz"))
 
+from chunking import DEEP
 from targets import TARGETS
-
-DEEP = os.environ.get("HYPOTHESIS_PROFILE") == "deep"
 
 
 @pytest.mark.timeout(0 if DEEP else 300)
 @pytest.mark.parametrize("name", TARGETS)
 def test_it_holds_for_any_bytes(name: str) -> None:
-    @settings(max_examples=100_000 if DEEP else 200, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=10_000 if DEEP else 50, suppress_health_check=list(HealthCheck))
     @given(st.binary(max_size=300))
     def holds(data: bytes) -> None:
         TARGETS[name](data)

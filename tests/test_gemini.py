@@ -3,12 +3,12 @@
 import json
 import re
 from collections.abc import Callable, Iterable
-from functools import partial
 from itertools import count
 from typing import Any
 
 import pytest
 
+from chunking import cuts, everywhere
 from other_streams import (
     COUNTS,
     MODEL,
@@ -17,7 +17,6 @@ from other_streams import (
     Delta,
     candidate,
     code_assist,
-    few_cuts,
     gemini_array,
     gemini_chunks,
     gemini_pattern,
@@ -26,7 +25,7 @@ from other_streams import (
     read_gemini,
 )
 from patterns.kimi import CITY, ONE, B, C, E, S
-from streams import cuts, play
+from streams import play
 from toolmend.apis.gemini_elements import ElementDecoder, GeminiDecoder
 from toolmend.apis.gemini_write import UNSIGNED
 from toolmend.apis.indices import MAX_CHOICES
@@ -42,7 +41,6 @@ FRAMINGS: dict[str, Callable[[Iterable[dict[str, Any]]], bytes]] = {
     "array": gemini_array,
     "code-assist": code_assist,
 }
-WAYS = partial(cuts, splits=30)
 CALL = ("get_weather", {"city": "Beijing"})
 BROKEN = f'Look.{S}{B}functions.get_weather:0<|tool_call_argument_begin|>{{"city": "Bei'
 NATIVE = {"functionCall": {"name": "get_weather", "args": {"city": "Beijing"}}, "thoughtSignature": "c2ln"}
@@ -59,7 +57,6 @@ def mended(
     rules: list[str],
     framing: str = "sse",
     request: dict[str, Any] | None = None,
-    ways: Callable[[bytes], Iterable[list[bytes]]] = WAYS,
 ) -> Answer:
     """What a client makes of what became of the chunks, however they are cut."""
     body = FRAMINGS[framing](chunks)
@@ -69,7 +66,7 @@ def mended(
     assert whole.rules == rules
     if not rules:
         assert client == body
-    for pieces in ways(body):
+    for pieces in cuts(body):
         assert play(lambda: pipeline(request), pieces) == client
     return read_gemini(client)
 
@@ -81,7 +78,7 @@ def test_every_dialect(name: str, framing: str) -> None:
     pattern = PATTERNS[name]
     request, chunks = gemini_pattern(pattern)
     rules = [rule for rule in pattern.rules if rule != "finish_reason"]
-    answer = mended(chunks, rules, framing, request, few_cuts)
+    answer = mended(chunks, rules, framing, request)
     assert answer.calls == [(call, json.loads(arguments)) for _, call, arguments in pattern.calls]
     assert (answer.content, answer.reasoning) == (pattern.content, pattern.reasoning)
     assert answer.finish == ["STOP"]
@@ -257,7 +254,7 @@ def test_a_call_that_breaks_off_in_an_error(framing: str) -> None:
     body = FRAMINGS[framing]([*gemini_chunks([BROKEN], finish=None), error])
     client = play(pipeline, [body])
     assert 0 < client.index(b'get_weather {\\"city') < client.index(b'"error"')
-    for chunks in WAYS(body):
+    for chunks in cuts(body):
         assert play(pipeline, chunks) == client
 
 
@@ -266,7 +263,7 @@ def test_a_call_that_breaks_off_in_a_lone_object(reason: str | None) -> None:
     """Nothing can stand behind it, whether it comes as a stream or whole."""
     [chunk] = gemini_chunks([BROKEN], finish=reason)
     body = json.dumps(chunk).encode()
-    for client in (pipeline().message(body), *(play(pipeline, chunks) for chunks in WAYS(body))):
+    for client in (pipeline().message(body), *(play(pipeline, chunks) for chunks in cuts(body))):
         assert json.loads(client)["candidates"][0]["content"]["parts"] == [{"text": 'Look.get_weather {"city": "Bei'}]
 
 
@@ -277,7 +274,7 @@ def test_a_call_and_an_element_that_break_off() -> None:
     client = play(pipeline, [body])
     last = json.loads(client.partition(half)[2].lstrip(b", \r\n"))
     assert last["candidates"][0]["content"]["parts"] == [{"text": 'get_weather {"city": "Bei'}]
-    for chunks in WAYS(body):
+    for chunks in cuts(body):
         assert play(pipeline, chunks) == client
 
 
@@ -348,7 +345,7 @@ def test_events_that_googles_sdks_do_not_read(form: Callable[[list[bytes]], byte
         assert read_gemini(client).usage == COUNTS
         end = b"\r\n\r\n" if b"\r" in body else b"\n\n"
         assert client.split(end)[0].replace(b" ", b"") == b"data:" + lines[0].replace(b" ", b"")
-        for pieces in cuts(body, splits=80):
+        for pieces in cuts(body):
             assert play(pipeline, pieces) == client
 
 
@@ -392,7 +389,7 @@ def test_errors_that_googles_sdks_do_not_know(error: bytes, told: bytes, rule: s
     *before, last, rest = client.split(b"\n\n")
     assert (json.loads(last.removeprefix(b"data: ")), rest) == (json.loads(told), b"")
     assert read_gemini(b"\n\n".join(before)).content == half
-    for pieces in cuts(body, splits=80):
+    for pieces in cuts(body):
         assert play(pipeline, pieces) == client
 
 
@@ -441,8 +438,21 @@ def test_a_refused_prompt() -> None:
     "body", [b"", b"[]", b"[\n]", b"data: x\n\n", b"null", b'["a", 1]', b"]]}{", b"[[{}]]", b"{}\n{}", b"\r\n [{}]"]
 )
 def test_what_is_no_answer_passes(body: bytes) -> None:
-    for pieces in cuts(body):
+    for pieces in everywhere(body):
         assert play(pipeline, pieces) == body
+
+
+@pytest.mark.parametrize("framing", FRAMINGS)
+def test_the_elements_of_a_body_however_it_is_cut(framing: str) -> None:
+    body = FRAMINGS[framing](gemini_chunks(['a \\" } ] [ { " b', "\u2028 {]", NATIVE]))
+    expected = None
+    for pieces in everywhere(body):
+        decoder = GeminiDecoder()
+        events = [event for piece in pieces for event in decoder.feed(piece)] + decoder.close()
+        assert b"".join(event.raw for event in events) == body
+        found = [event.data for event in events if event.data]
+        expected = expected or found
+        assert found == expected
 
 
 def test_a_whole_response() -> None:
@@ -491,7 +501,7 @@ def test_a_candidate_that_is_none_has_its_number() -> None:
 
 def test_arguments_that_get_too_long_are_text(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("toolmend.apis.whole_calls.MAX_HELD", 10)
-    answer = mended(gemini_chunks([ONE, "So."]), ["kimi_k2"], ways=few_cuts)
+    answer = mended(gemini_chunks([ONE, "So."]), ["kimi_k2"])
     assert answer.said == (f"get_weather {CITY}So.", "", [])
 
 
@@ -541,7 +551,7 @@ def test_an_element_is_whole_with_its_last_byte() -> None:
 def test_an_element_that_is_too_long_passes_unread(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("toolmend.apis.gemini_elements.MAX_EVENT", 100)
     body = b'[{"a": "' + b"x" * 500 + b'"}\n,\r\n{"b": 1}\n]'
-    for pieces in cuts(body, splits=40):
+    for pieces in cuts(body):
         decoder = GeminiDecoder()
         events = [event for piece in pieces for event in decoder.feed(piece)] + decoder.close()
         assert b"".join(event.raw for event in events) == body
@@ -556,7 +566,7 @@ def test_a_control_character_in_a_text_is_no_part_of_what_stands_in_front_of_it(
     body = gemini_array(gemini_chunks([f"a\x01{ONE}"])).replace(b"\\u0001", b"\n")
     client = play(pipeline, [body])
     assert read_gemini(client).said == ("a\n", "", [CALL])
-    for chunks in WAYS(body):
+    for chunks in cuts(body):
         assert play(pipeline, chunks) == client
 
 

@@ -9,7 +9,8 @@ import judge_chat
 import judge_messages
 import judge_responses
 import legal
-from streams import chunk, cuts, play
+from chunking import cuts
+from streams import chunk, play
 from toolmend.pipeline import Pipeline
 
 SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
@@ -68,7 +69,7 @@ BODIES = {"chat": chat, "messages": messages, "responses": responses}
 @pytest.mark.parametrize("pieces", GIVEN)
 def test_the_arguments_are_what_was_meant(pieces: tuple[str, ...], source: str, target: str) -> None:
     request = {"model": "m", "stream": True, **REQUESTS[target]}
-    for cut in cuts(BODIES[source](pieces), 40):
+    for cut in cuts(BODIES[source](pieces)):
         answer = JUDGES[target](play(lambda: Pipeline(request, source=source, target=target), cut))
         assert [(call.name, call.value) for call in answer.calls] == [("read", value) for value in GIVEN[pieces]]
         assert answer.faults == []

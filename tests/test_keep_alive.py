@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
+from chunking import cuts, everywhere
 from spoken import APIS, PAIRS, WEATHER, Text, asked, speak
-from streams import chunk, cuts, event
+from streams import chunk, event
 from toolmend.config.settings import Settings
 from toolmend.keep_alive import MAX_LINE, KeepAlives
 from toolmend.pipeline import Pipeline
@@ -59,7 +60,7 @@ SAME = {
 @pytest.mark.parametrize("name", [*ROWS, *SAME])
 def test_every_cut(name: str) -> None:
     body, expected = ROWS.get(name) or (SAME[name], SAME[name])
-    for chunks in cuts(body):
+    for chunks in everywhere(body):
         out, rules = repaired(chunks)
         assert out == expected
         assert set(rules) == ({"keep_alive"} if out != body else set())
@@ -113,7 +114,7 @@ def test_the_very_same_object_passes(body: bytes) -> None:
 def test_what_is_none_stays_in_a_stream(name: str) -> None:
     said = [event(chunk({"role": "assistant"})), event(chunk({"content": "a <"})), event(chunk({"content": "b>"}))]
     body = b"".join((*said[:2], SAME[name], said[2]))
-    for chunks in cuts(body, splits=20):
+    for chunks in cuts(body):
         made = Pipeline(asked("chat", *WEATHER))
         assert b"".join([made.feed(data) for data in chunks]) + made.close() == body
         assert (made.rules, made.error) == ([], None)
@@ -132,7 +133,7 @@ def test_in_a_stream(api: str, ping: bytes, comment: bytes, tools: Any) -> None:
     events = [part + b"\n\n" for part in body.split(b"\n\n") if part]
     at = len(events) // 2
     broken = b"".join([ping, *events[:at], ping, *events[at:]])
-    for chunks in cuts(broken, splits=40):
+    for chunks in cuts(broken):
         made = Pipeline(asked(api, *tools), source=api, target=api)
         out = b"".join([made.feed(data) for data in chunks]) + made.close()
         assert lines(out) == lines(b"".join([comment, *events[:at], comment, *events[at:]]))

@@ -15,8 +15,9 @@ from typing import Any
 
 import pytest
 
+from chunking import cuts
 from spoken import JUDGES, Heard, asked, check
-from streams import META, cuts, event, pieces, play, stream
+from streams import META, event, pieces, play, stream
 from toolmend.apis.errors import translate_error
 from toolmend.pipeline import Pipeline
 from toolmend.requests import translate
@@ -145,7 +146,7 @@ def test_whole(client: str, provider: Provider, name: str) -> None:
 def test_streamed(client: str, provider: Provider, name: str) -> None:
     """The same as a stream, however it is cut."""
     text, calls = ANSWERS[name]
-    for cut in cuts(provider.stream(text, calls), 5):
+    for cut in cuts(provider.stream(text, calls)):
         check(client, JUDGES[client].read(play(lambda: pipeline(provider, client), cut)), expected(text, calls))
 
 

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import judge_messages as judge
+from chunking import cuts
 from legal import block, broken, messages, redacted, sse, text, thinking, tool
-from streams import cuts, play
+from streams import play
 from test_messages_write import PLAIN, told
 from toolmend import tools
 from toolmend.apis import messages_blocks, messages_content
@@ -193,7 +194,7 @@ REGULAR: dict[str, tuple[bytes, list[Event]]] = {
 def test_regular_streams(name: str) -> None:
     body, events = REGULAR[name]
     assert decoded(body) == (events, [])
-    for chunks in cuts(body, 30):
+    for chunks in cuts(body):
         assert play(Loop, chunks) == body
 
 
@@ -302,7 +303,7 @@ def test_leaks(name: str) -> None:
     body, expected = LEAKS[name]
     whole = play(Loop, [body])
     assert same(told(whole)) == same(expected)
-    for chunks in cuts(body, 60):
+    for chunks in cuts(body):
         assert play(Loop, chunks) == whole
 
 
@@ -511,7 +512,7 @@ def test_irregular_streams(name: str) -> None:
     whole = loop.feed(body) + loop.close()
     assert (told(whole), set(loop.rules)) == (expected, rules)
     assert [fault for fault in judge.read(whole).faults if "in front of message_start" not in fault] == []
-    for chunks in cuts(body, 20):
+    for chunks in cuts(body):
         assert play(Loop, chunks) == whole
 
 
@@ -529,7 +530,7 @@ def test_a_later_message_delta_takes_no_reason_back(delta: dict[str, Any], leaks
     last = [json.loads(each.data or b"") for each in Decoder().feed(whole)][-2:]
     assert (last[0]["delta"]["stop_reason"], last[0]["usage"]["output_tokens"], last[1]["type"]) == ("tool_use", 12, "message_stop")
     assert "finish_repeated" in loop.rules
-    for chunks in cuts(body, 20):
+    for chunks in cuts(body):
         assert play(Loop, chunks) == whole
 
 
@@ -553,7 +554,7 @@ def test_arguments_of_a_call_that_stopped_behind_another_block() -> None:
     arguments = [(event.index, event.arguments) for event in events if isinstance(event, ToolCallDelta)]
     assert (arguments, rules) == ([(0, '{"a":'), (0, "1}"), (1, "{}")], [])
     assert {event.index for event in events if isinstance(event, ToolCallEnd)} == {0, 1}
-    for chunks in cuts(body, 20):
+    for chunks in cuts(body):
         assert play(Loop, chunks) == body
     assert play(Loop, [sse(two)]) == sse(two)
 
@@ -568,14 +569,14 @@ def test_what_comes_behind_the_end_is_not_ours() -> None:
     """Clients that stop there never see it, and to others it is what the upstream says."""
     again = [*({**event, "index": 1} for event in tool("t0", "get_weather", CITY)), *messages(stop="tool_use")[-2:]]
     body = sse([*A, *again])
-    for chunks in cuts(body, 20):
+    for chunks in cuts(body):
         assert play(Loop, chunks) == body
 
 
 def test_the_end_is_made_behind_done() -> None:
     done = b"data: [DONE]\n\n"
     for body in (sse(A[:-1]) + done, sse(TWO[:-1]) + done):
-        for chunks in cuts(body, 20):
+        for chunks in cuts(body):
             assert play(Loop, chunks) == body + b'event: message_stop\ndata: {"type":"message_stop"}\n\n'
 
 
@@ -606,7 +607,7 @@ def test_why_a_message_stopped_is_told_however_it_ends(name: str) -> None:
     loop = Loop()
     whole = loop.feed(body) + loop.close()
     assert told(whole) == expected
-    for chunks in cuts(body, 20):
+    for chunks in cuts(body):
         assert play(Loop, chunks) == whole
 
 

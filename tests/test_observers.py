@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from streams import chunk, cuts, event, stream
+from chunking import cuts
+from streams import chunk, event, stream
 from toolmend import observers
 from toolmend.decoded import events_of
 from toolmend.events import Event, Finish, MessageStart, StreamError, TextDelta, ToolCallDelta, ToolCallEnd, ToolCallStart, Usage
@@ -63,7 +64,7 @@ def run(watcher: Watcher, chunks: Sequence[bytes]) -> None:
 
 
 def test_a_stream() -> None:
-    for chunks in cuts(BODY, 60):
+    for chunks in cuts(BODY):
         notes = Notes()
         run(watch(notes), chunks)
         events = [of for what, _, of in notes.heard if what == "message"]

@@ -8,20 +8,20 @@ from typing import Any
 
 import pytest
 
+from chunking import cuts, everywhere
 from other_streams import (
     LINE,
     PATTERNS,
     TIMES,
     Answer,
     Delta,
-    few_cuts,
     ollama_lines,
     ollama_pattern,
     ollama_request,
     read_ollama,
 )
 from patterns.kimi import ONE, B, S
-from streams import cuts, play
+from streams import play
 from toolmend.apis.ollama_lines import LineDecoder
 from toolmend.config.off import Off
 from toolmend.config.settings import Settings
@@ -29,7 +29,6 @@ from toolmend.decoded import events_of
 from toolmend.fold import fold
 from toolmend.pipeline import Pipeline
 
-WAYS = partial(cuts, splits=30)
 CALL = ("get_weather", {"city": "Beijing"})
 BROKEN = f'Look.{S}{B}functions.get_weather:0<|tool_call_argument_begin|>{{"city": "Bei'
 NATIVE = {"tool_calls": [{"function": {"name": "get_weather", "arguments": {"city": "Beijing"}}}]}
@@ -41,12 +40,7 @@ def pipeline(request: dict[str, Any] | None = None, settings: Settings = Setting
     return Pipeline(asked, source="ollama", target="ollama", settings=settings, new_id=lambda: f"call_{next(numbers)}")
 
 
-def mended(
-    body: bytes,
-    rules: list[str],
-    request: dict[str, Any] | None = None,
-    ways: Callable[[bytes], Iterable[list[bytes]]] = WAYS,
-) -> Answer:
+def mended(body: bytes, rules: list[str], request: dict[str, Any] | None = None) -> Answer:
     """What a client makes of what became of a body, however it is cut."""
     whole = pipeline(request)
     client = whole.feed(body) + whole.close()
@@ -54,7 +48,7 @@ def mended(
     assert whole.rules == rules
     if not rules:
         assert client == body
-    for pieces in ways(body):
+    for pieces in cuts(body):
         assert play(lambda: pipeline(request), pieces) == client
     return read_ollama(client)
 
@@ -65,7 +59,7 @@ def test_every_dialect(name: str) -> None:
     pattern = PATTERNS[name]
     request, body = ollama_pattern(pattern)
     rules = [rule for rule in pattern.rules if rule != "finish_reason"]
-    answer = mended(body, rules, request, few_cuts)
+    answer = mended(body, rules, request)
     assert answer.calls == [(call, json.loads(arguments)) for _, call, arguments in pattern.calls]
     assert (answer.content, answer.reasoning) == (pattern.content, pattern.reasoning)
     assert answer.finish == ["stop"]
@@ -92,7 +86,7 @@ def test_every_dialect(name: str) -> None:
     ids=["prose", "native", "two-natives", "crlf", "no-last-line-end", "load", "no-calls", "no-counts", "error", "empty", "no-json", "no-objects"],
 )
 def test_what_needs_no_mending_is_the_same_bytes(body: bytes) -> None:
-    for pieces in cuts(body, splits=60):
+    for pieces in everywhere(body):
         assert play(pipeline, pieces) == body
 
 
@@ -173,7 +167,7 @@ def test_lines_that_ollamas_sdks_do_not_read(form: Callable[[list[bytes]], bytes
         assert client.splitlines()[0] == lines[0]
         answer = read_ollama(client)
         assert (answer.said, answer.faults, answer.finish) == (said, [], ["stop"])
-        for pieces in cuts(body, splits=80):
+        for pieces in cuts(body):
             assert play(pipeline, pieces) == client
 
 
@@ -240,7 +234,7 @@ def test_a_call_that_breaks_off_in_an_error() -> None:
     body = b"".join(ollama_lines([BROKEN]).splitlines(keepends=True)[:1]) + b'{"error":"boom"}\n'
     client = play(pipeline, [body])
     assert 0 < client.index(b'get_weather {\\"city') < client.index(b'"error"')
-    for chunks in WAYS(body):
+    for chunks in cuts(body):
         assert play(pipeline, chunks) == client
 
 
@@ -259,7 +253,7 @@ def test_a_line_that_begins_with_an_object_and_is_none(line: bytes) -> None:
 def test_what_is_held_comes_on_a_line_of_its_own() -> None:
     """Behind a last line that was not ended, and is none of ours."""
     body = ollama_lines([BROKEN]).splitlines(keepends=True)[0] + b'{"x": 1}'
-    for chunks in WAYS(body):
+    for chunks in cuts(body):
         *_, line, last = play(pipeline, chunks).splitlines()
         assert line == b'{"x": 1}'
         assert json.loads(last)["message"]["content"] == 'get_weather {"city": "Bei'
@@ -364,7 +358,7 @@ def test_the_fold_of_a_native_stream() -> None:
 def test_a_line_that_is_too_long_passes_unread(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("toolmend.apis.ollama_lines.MAX_EVENT", 100)
     body = b'{"a": "' + b"x" * 500 + b'"}\n{"b": 1}\n'
-    for pieces in cuts(body, splits=40):
+    for pieces in everywhere(body):
         assert play(pipeline, pieces) == body
         decoder = LineDecoder()
         events = [event for piece in pieces for event in decoder.feed(piece)] + decoder.close()

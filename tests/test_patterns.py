@@ -4,9 +4,10 @@ import json
 
 import pytest
 
+from chunking import cuts
 from judge import read
 from patterns import Pattern, all_patterns
-from streams import body_of, chunk, cuts, event, play, stream
+from streams import body_of, chunk, event, play, stream
 from toolmend.pipeline import Pipeline
 
 PATTERNS = all_patterns()
@@ -39,7 +40,7 @@ def test_pattern(name: str) -> None:
     assert tuple(pipeline.rules) == pattern.rules
     if not pattern.rules:
         assert client == upstream
-    for chunks in cuts(upstream, splits=40):
+    for chunks in cuts(upstream):
         assert play(lambda: make(pattern), chunks) == client
 
 
@@ -98,7 +99,7 @@ def test_a_call_that_breaks_off_is_over_where_a_native_one_begins(name: str) -> 
     assert [call.arguments for call in choice.calls] == [*(call[2] for call in pattern.calls), "{}"]
     assert (choice.content + choice.reasoning).replace("Behind.", "") == pattern.content + pattern.reasoning
     assert choice.content.endswith("Behind.") or choice.reasoning.endswith("Behind.")
-    for chunks in cuts(upstream, splits=20):
+    for chunks in cuts(upstream):
         assert play(lambda: make(pattern), chunks) == client
 
 

@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chunking import cuts
 from judge import read
 from patterns import all_patterns
 from patterns.kimi import CITY, ONE
 from spoken import APIS, JUDGES, PAIRS, Asked, Text, asked, speak
-from streams import META, WEATHER, body_of, chunk, cuts, event, pieces, play, stream, wrapped
+from streams import META, WEATHER, body_of, chunk, event, pieces, play, stream, wrapped
 from toolmend import json_text
 from toolmend.apis import chat, learning
 from toolmend.apis.indices import MAX_CHOICES
@@ -76,7 +77,7 @@ UNTOUCHED = {
 @pytest.mark.parametrize("name", UNTOUCHED)
 def test_nothing_to_mend_is_byte_identical(name: str) -> None:
     body = UNTOUCHED[name]
-    for chunks in cuts(body, splits=100) if len(body) < 50_000 else [[body], [body[:1000], body[1000:]]]:
+    for chunks in cuts(body) if len(body) < 50_000 else [[body], [body[:1000], body[1000:]]]:
         assert play(pipeline, chunks) == body
 
 
@@ -107,7 +108,7 @@ def test_framing_that_only_lenient_clients_read(spelled: Callable[[bytes], bytes
     """What is mended in it is what is mended in legal events."""
     body = spelled(LEAK)
     client = play(pipeline, [body])
-    for chunks in cuts(body, splits=100):
+    for chunks in cuts(body):
         assert play(pipeline, chunks) == client
     lines = re.findall(rb"^data: (?:data: )?(\{.+\}|\[DONE\])\r?$", client, re.MULTILINE)
     answer = read(b"".join(b"data: " + line + b"\n\n" for line in lines)).only
@@ -144,7 +145,7 @@ def test_choices_are_independent() -> None:
     assert [answer.choices[n].content for n in range(3)] == ["zero  end", "one <|tool_ ", texts[2]]
     assert [[c.arguments for c in answer.choices[n].calls] for n in range(3)] == [[CITY], [CITY], []]
     assert [answer.choices[n].finish_reasons for n in range(3)] == [["tool_calls"], ["tool_calls"], ["stop"]]
-    for chunks in cuts(body, splits=50):
+    for chunks in cuts(body):
         assert play(pipeline, chunks) == client
 
 
@@ -170,7 +171,7 @@ def test_no_two_calls_have_one_id_where_one_leaked(source: str, target: str, *, 
     made = asked(target, ("get_weather", {"city": {"type": "string"}}))
     first = "functions.get_weather:0", "Beijing" if leaked_first else "Oslo"
     ids = set()
-    for chunks in cuts(body, splits=10):
+    for chunks in cuts(body):
         numbers = map("call_{}".format, range(9))
         answer = JUDGES[target].read(play(partial(pipeline, made, source=source, target=target, new_id=numbers.__next__), chunks))
         assert not answer.faults
@@ -422,7 +423,7 @@ def test_what_says_nothing_is_not_held_for_ever(model: str, field: str, text: st
 def test_what_looks_like_a_call_in_the_reasoning_is_a_thought_where_the_upstream_makes_its_own() -> None:
     own = {"index": 0, "id": "call_1", "type": "function", "function": {"name": "task", "arguments": "{}"}}
     body = stream([{"reasoning_content": DOUBTFUL}, {"tool_calls": [own]}], finish="tool_calls")
-    for chunks in cuts(body, 20):
+    for chunks in cuts(body):
         assert play(lambda: Pipeline({**WEATHER, "model": "qwen3-32b"}), chunks) == body
 
 

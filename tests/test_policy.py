@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chunking import cuts
 from judge import Answer, read
-from streams import META, WEATHER, chunk, cuts, event, pieces, play, stream
+from streams import META, WEATHER, chunk, event, pieces, play, stream
 from test_pipeline import UNTOUCHED
 from toolmend.config.settings import Settings, parse
 from toolmend.events import Finish, Frame, MessageEnd, ToolCallDelta, ToolCallStart
@@ -158,7 +159,7 @@ def test_every_policy(name: str, policy: str) -> None:
     assert told_of == ([f"policy_{settings.policy}"] if suppressed else [])
     if not found:
         assert client == run(MIXED, [body])[0]
-    for chunks in cuts(body, splits=60):
+    for chunks in cuts(body):
         assert run(settings, chunks)[0] == client
 
 
@@ -221,7 +222,7 @@ def test_a_stream_that_just_ends(ending: str, policy: str) -> None:
     body = stream(deltas(said), finish="stop" if ending == "no [DONE]" else None)
     body = body if ending == "no finish" else body.removesuffix(event("[DONE]"))
     expected = oracle(said, POLICIES[policy])
-    for chunks in cuts(body, splits=20):
+    for chunks in cuts(body):
         answer = read(run(POLICIES[policy], chunks)[0])
         assert answer.all_faults == []
         assert answer.only.content == expected.content
@@ -288,7 +289,7 @@ def test_choices_are_independent(settings: Settings) -> None:
         assert (got.content, got.reasoning) == (expected.content, expected.reasoning)
         assert [call.arguments for call in got.calls] == expected.calls
         assert got.finish_reasons == ["tool_calls"]
-    for chunks in cuts(body, splits=30):
+    for chunks in cuts(body):
         assert run(settings, chunks)[0] == client
 
 
@@ -429,7 +430,7 @@ def test_nothing_at_all_is_not_held_for_ever_either(policy: str) -> None:
 def test_the_response_ends_where_the_rest_is_worth_suppressing(policy: str) -> None:
     said: list[Said] = [("text", "So "), ("call", 1), ("call", 2), ("text", "\n"), ("text", " and so on"), ("call", 3)]
     settings = POLICIES[policy]
-    for chunks in cuts(stream(deltas(said)), splits=60):
+    for chunks in cuts(stream(deltas(said))):
         pipeline = make(settings, let_go=True)
         out, after = b"", b""
         for data in chunks:
@@ -448,7 +449,7 @@ def test_the_end_is_told_once_if_much_comes_at_once(policy: str) -> None:
     calls = range(POLICIES[policy].max_calls if policy != "first" else 1)
     rest = [" so <|tool_calls_sec", "tion", " is", " nothing", ".", " And <|tool_call_be", "gin|>", "functions.task:9", "<|tool_call_argument_begin|>", "{}"]
     body = stream([*map(markup, calls), *rest])
-    for chunks in cuts(body, splits=60):
+    for chunks in cuts(body):
         made = make(POLICIES[policy], let_go=True)
         answer = read(play(lambda made=made: made, chunks))  # type: ignore[misc]
         assert made.done

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from chunking import cuts
 from judge import read
-from streams import cuts, pieces, play, request, stream, tool
+from streams import pieces, play, request, stream, tool
 from toolmend.config.settings import Settings
 from toolmend.decoded import events_of
 from toolmend.dialects import OPEN_JSON
@@ -322,7 +323,7 @@ ANSWERS: dict[str, tuple[str, list[tuple[str, str]], str]] = {
 def test_the_answer_becomes_calls(name: str) -> None:
     text, calls, content = ANSWERS[name]
     body = stream(pieces(text, 1))
-    for chunks in cuts(body, 60):
+    for chunks in cuts(body):
         choice = read(play(lambda: Pipeline(OFFER, settings=ARMED), chunks)).only
         assert [(call.name, call.arguments) for call in choice.calls] == calls
         assert choice.content == content
@@ -363,7 +364,7 @@ def test_there_and_back(client: str) -> None:
     assert (first["role"], last) == ("system", {"role": "user", "content": "Hi"})
     assert [json.loads(line)["name"] for line in first["content"].splitlines() if line.startswith('{"name"')] == [*FUNCTIONS]
     body = stream(pieces(f"I will look.\n\n{ARRAY}", 1))
-    for chunks in cuts(body, 30):
+    for chunks in cuts(body):
         out = play(lambda: Pipeline(asked, source="chat", target=client, translated=translated), chunks)
         message = fold(events_of(client, [out], stream=True))
         assert [(call.name, json.loads(call.arguments)) for call in message.calls.values()] == [("read_file", {"path": "a.md"}), ("get_time", {})]

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from chunking import at_every_place
 from other_streams import recorded_streams
 from patterns import recorded_patterns
-from streams import at_every_place
 from toolmend import replay
 from toolmend.dialects import DIALECTS
 from toolmend.pipeline import Pipeline

@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from answers import Answer, Call
+from chunking import cuts
 from judge_responses import read, whole
 from patterns.kimi import CITY, ONE, B, S
-from streams import cuts, pieces
+from streams import pieces
 from toolmend.apis import responses, responses_read
 from toolmend.apis.codec import Reply
 from toolmend.apis.responses import Responses
@@ -151,10 +152,10 @@ def pipeline(**more: Any) -> Pipeline:
     return made
 
 
-def mended(body: bytes, make: Callable[[], Pipeline] = pipeline, splits: int = 60) -> bytes:
+def mended(body: bytes, make: Callable[[], Pipeline] = pipeline) -> bytes:
     """What the client gets, the same for every cut."""
     found = set()
-    for chunks in cuts(body, splits):
+    for chunks in cuts(body):
         made = make()
         found.add(b"".join([made.feed(data) for data in chunks]) + made.close())
         assert made.error is None, made.error
@@ -477,7 +478,7 @@ def test_what_needs_no_mending_is_byte_identical(name: str) -> None:
     body = body_of(REGULAR[name])
     assert mended(body) == body
     crlf = body.replace(b"\n", b"\r\n")
-    assert mended(crlf, splits=10) == crlf
+    assert mended(crlf) == crlf
 
 
 GET = Call("functions.get_weather:0", "get_weather", CITY)
@@ -829,7 +830,7 @@ def accumulate(body: Iterator[bytes]) -> Any:
 @pytest.mark.parametrize("name", [name for name, case in MENDED.items() if "stop_reason" not in case[1]])
 def test_the_sdk_understands_what_was_mended(name: str) -> None:
     events, expected = MENDED[name]
-    final = accumulate(iter([mended(body_of(events), splits=1)]))
+    final = accumulate(iter([mended(body_of(events))]))
     assert final.output_text == expected.get("text", "")
     calls = [wire for wire in final.output if wire.type in ("function_call", "custom_tool_call")]
     assert [wire.call_id for wire in calls] == [one.id for one in expected.get("calls", [GET])]
@@ -841,7 +842,7 @@ def test_a_leak_beside_calls_that_are_open(at: int) -> None:
     one, two = call(0, ['{"a":', "1}"]), call(1, ['{"b":', "2}"])
     steps = [[one[0]], [two[0]], [one[1]], [two[1]], one[2:4], one[4:], [two[2]], two[3:]]
     events = turn(*steps[: at + 1], message(2, LEAK), *steps[at + 1 :])
-    final = accumulate(iter([mended(body_of(events), splits=5)]))
+    final = accumulate(iter([mended(body_of(events))]))
     assert final.output_text == "Look: "
     calls = {wire.call_id: json.loads(wire.arguments) for wire in final.output if wire.type == "function_call"}
     assert calls == {"call_0": {"a": 1}, "call_1": {"b": 2}, GET.id: {"city": "Beijing"}}
@@ -850,7 +851,7 @@ def test_a_leak_beside_calls_that_are_open(at: int) -> None:
 def test_what_comes_behind_a_leak_that_breaks_off_is_said() -> None:
     """The call of the leak is told to be incomplete; one of the upstream's own, which waited for it, is whole."""
     leak = message(0, [f'{S}{B}functions.task:0<|tool_call_argument_begin|>{{"a": "'])
-    body = mended(body_of(turn(leak, call(1, ['{"b":', "2}"], "get_weather"))), splits=5)
+    body = mended(body_of(turn(leak, call(1, ['{"b":', "2}"], "get_weather"))))
     final = accumulate(iter([body]))
     told = [(wire.name, wire.arguments, wire.status) for wire in final.output]
     assert told == [("task", '{"a": "', "incomplete"), ("get_weather", '{"b":2}', "completed")]

@@ -224,7 +224,7 @@ def test_what_is_off_leaves_as_it_came() -> None:
     off = Settings(off=Off(frozenset({"item_added", "item_id", "item_done", "item_index", "response_fields", "response_output"})))
     for name, (events, _, _) in LACKING.items():
         body = body_of(events)
-        assert mended(body, lambda: pipeline(settings=off), splits=5) == body, name
+        assert mended(body, lambda: pipeline(settings=off)) == body, name
 
 
 def test_citations_stay() -> None:
@@ -266,7 +266,7 @@ def test_what_a_recording_holds(name: str) -> None:
     """Folded, both ends say the same, and both calls are complete."""
     events, expected, _ = LACKING[name]
     whole = {**TOLD, **expected}
-    for body in (body_of(events), mended(body_of(events), splits=1)):
+    for body in (body_of(events), mended(body_of(events))):
         codec = Responses(reply())
         decoder = Decoder()
         found = fold([event for sse in [*decoder.feed(body), *decoder.close()] for event in codec.decode(sse).events])

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams import cuts
+from chunking import everywhere
 from toolmend.sse import MAX_EVENT, Decoder, ServerSentEvent, begins
 
 CASES = {
@@ -53,7 +53,7 @@ def test_any_cut(name: str) -> None:
     body, expected = CASES[name]
     whole = decode([body])
     assert [event.data for event in whole if event.data is not None] == expected
-    for chunks in cuts(body):
+    for chunks in everywhere(body):
         assert told(decode(chunks)) == told(whole)
         assert b"".join(event.raw for event in decode(chunks)) == body
 
@@ -64,7 +64,7 @@ def test_any_cut(name: str) -> None:
     (b"error: none\n\n", None, b""),
 ])  # fmt: skip
 def test_an_error_in_a_field_of_its_own(raw: bytes, data: bytes | None, name: bytes) -> None:
-    for chunks in cuts(raw):
+    for chunks in everywhere(raw):
         assert decode(chunks) == [ServerSentEvent(raw, data, name)]
 
 

@@ -15,6 +15,7 @@ from openai.types.responses import ResponseToolSearchCall
 
 import legal
 from answers import is_object
+from chunking import cuts
 from judge import read
 from patterns import Pattern, all_patterns
 from patterns.kimi import ONE
@@ -36,7 +37,7 @@ from spoken import (
     speak,
     tell,
 )
-from streams import META, body_of, chunk, cuts, event, pieces, play, stream, wrapped
+from streams import META, body_of, chunk, event, pieces, play, stream, wrapped
 from toolmend.pipeline import Pipeline
 from toolmend.requests import translate
 
@@ -51,12 +52,12 @@ def pipeline(source: str, target: str, request: dict[str, Any] | None = None) ->
     return Pipeline(request, source=source, target=target, new_id=lambda: f"call_{next(numbers):032x}")
 
 
-def translated(source: str, target: str, body: bytes, expected: Heard, request: dict[str, Any] | None = None, splits: int = 10) -> None:
+def translated(source: str, target: str, body: bytes, expected: Heard, request: dict[str, Any] | None = None) -> None:
     """The stream is translated as it must be, however it is cut."""
     make: Callable[[], Pipeline] = lambda: pipeline(source, target, request)  # noqa: E731
     out = play(make, [body])
     check(target, JUDGES[target].read(out), expected)
-    for cut in cuts(body, splits):
+    for cut in cuts(body):
         assert play(make, cut) == out
 
 
@@ -668,15 +669,15 @@ def test_content_that_a_message_starts_with(target: str, *, again: bool) -> None
     start, ping, *blocks, delta, stop = legal.messages(legal.text("Hi", " there"), legal.tool("call_a", "get_weather", CALL), stop="tool_use")
     start = {**start, "message": {**start["message"], "content": BLOCKS_AT_ONCE}}
     body = legal.sse([start, ping, *(blocks if again else ()), delta, stop])
-    translated("messages", target, body, replace(ONE_CALL, text="Hi there", counts=M_USAGE), splits=60)
+    translated("messages", target, body, replace(ONE_CALL, text="Hi there", counts=M_USAGE))
     if not again:
-        translated("messages", target, legal.sse([start, stop]), replace(ONE_CALL, text="Hi there", counts=Counts(25, 1, 5)), splits=60)
+        translated("messages", target, legal.sse([start, stop]), replace(ONE_CALL, text="Hi there", counts=Counts(25, 1, 5)))
 
 
 @pytest.mark.parametrize("target", ["chat", "responses"])
 def test_a_message_that_is_told_again_as_a_whole_is_told_once(target: str) -> None:
     again = {"type": "message", "role": "assistant", "content": [{"type": "text", "text": "Hi"}], "stop_reason": "end_turn"}
-    translated("messages", target, legal.sse([*legal.messages(legal.text("Hi")), again]), Heard("Hi", counts=M_USAGE), splits=60)
+    translated("messages", target, legal.sse([*legal.messages(legal.text("Hi")), again]), Heard("Hi", counts=M_USAGE))
 
 
 def test_a_sign_of_life_is_passed_on() -> None:
@@ -774,7 +775,7 @@ OTHERWISE = {"reasoning/unknown-model": Heard("y", "x"), "reasoning/near-miss-ta
 def test_a_documented_pattern(target: str, name: str) -> None:
     pattern = PATTERNS[name]
     request = translate(pattern.request, client="chat", upstream=target).request
-    translated("chat", target, body_of(pattern), OTHERWISE.get(name) or of_pattern(pattern), request, splits=0)
+    translated("chat", target, body_of(pattern), OTHERWISE.get(name) or of_pattern(pattern), request)
 
 
 @pytest.mark.parametrize("target", ["messages", "responses"])
@@ -1118,7 +1119,7 @@ JOINED: dict[str, Callable[[list[bytes]], bytes]] = {
 def test_events_that_came_as_one(source: str, target: str, name: str) -> None:
     parts, stop = ANSWERS["everything"]
     body = JOINED[name](data_of(speak(source, parts, stop, SPENT)))
-    translated(source, target, body, heard(parts, stop, SPENT), splits=5)
+    translated(source, target, body, heard(parts, stop, SPENT))
 
 
 @pytest.mark.parametrize(
@@ -1127,7 +1128,7 @@ def test_events_that_came_as_one(source: str, target: str, name: str) -> None:
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_a_whole_answer_that_is_called_a_stream(source: str, target: str, wrap: bytes) -> None:
     parts, stop = ANSWERS["everything"]
-    translated(source, target, wrap % tell(source, parts, stop, SPENT), heard(parts, stop, SPENT), splits=5)
+    translated(source, target, wrap % tell(source, parts, stop, SPENT), heard(parts, stop, SPENT))
 
 
 @pytest.mark.parametrize("wrap", [b"%s", b"data: %s\n\n"])
@@ -1151,7 +1152,7 @@ def test_a_name_that_is_too_long_comes_back(source: str, target: str) -> None:
     (name,) = names
     assert len(name) <= 64
     body = speak(source, [Asked("call_a", name, "{}")], "tool_calls")
-    translated(source, target, body, Heard(calls=[("call_a", LONG, {})], stop="tool_calls"), request, splits=5)
+    translated(source, target, body, Heard(calls=[("call_a", LONG, {})], stop="tool_calls"), request)
 
 
 PATCH = '*** Begin Patch\n+ "日本"\n*** End Patch'
@@ -1165,7 +1166,7 @@ def test_a_freeform_tool_gets_its_bare_input(source: str) -> None:
     out = play(make, [body])
     answer = JUDGES["responses"].read(out)
     assert (answer.faults, [(call.kind, call.name, call.arguments) for call in answer.calls]) == ([], [("custom", "apply_patch", PATCH)])
-    for cut in cuts(body, 25):
+    for cut in cuts(body):
         assert play(make, cut) == out
 
 

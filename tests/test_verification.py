@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from chunking import everywhere
 from kept import in_events, keep
 from spoken import WEATHER, asked
-from streams import cuts as all_cuts
 from toolmend import replay
 from toolmend.recordings import verification
 from toolmend.recordings.verification import Result, check, check_all, cuts, update
@@ -133,10 +133,10 @@ def test_all_in_order_on_all_cores(folder: Path) -> None:
 
 def test_the_cuts_are_those_of_the_tests() -> None:
     body = (KIMI / "upstream.sse").read_bytes()
-    assert [chunks for _, chunks in cuts(body)] == list(all_cuts(body))
+    assert [chunks for _, chunks in cuts(body)] == list(everywhere(body))
     assert all(b"".join(chunks) == body for _, chunks in cuts(body, 10))
     assert len(list(cuts(body, 10))) == 16
-    assert [chunks for _, chunks in cuts(b"")] == list(all_cuts(b""))
+    assert [chunks for _, chunks in cuts(b"")] == list(everywhere(b""))
 
 
 @pytest.mark.parametrize("api", ["chat", "messages", "responses"])

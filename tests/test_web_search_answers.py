@@ -7,8 +7,9 @@ import pytest
 
 import legal
 from answers import Answer
+from chunking import cuts
 from spoken import APIS, JUDGES, PAIRS, WEATHER, asked
-from streams import META, chunk, cuts, event, play
+from streams import META, chunk, event, play
 from toolmend.pipeline import Pipeline
 
 URL, OTHER = "https://a.example/x", "https://b.example/y"
@@ -39,7 +40,7 @@ def read(source: str, target: str, body: bytes, **more: Any) -> Answer:
     """What the client reads, the same for every cut."""
     make = lambda: pipeline(source, target, **more)  # noqa: E731
     out = play(make, [body])
-    for cut in cuts(body, 6):
+    for cut in cuts(body):
         assert play(make, cut) == out
     answer: Answer = JUDGES[target].read(out)
     whole = JUDGES[target].whole(pipeline(source, target, **more).folded(body))
