@@ -37,7 +37,7 @@ class Answer:
 
     `order`: the kinds of the blocks or items. `seals`: of each run of reasoning its signature, redacted data or encrypted
     content, "" where it has none. `searches`: query, URLs and error of each web search; `citations`: URL, title and the text
-    that cites it (of Messages, `cited_text`). `usage` and `error` as sent. `faults`: every departure from the API's grammar.
+    that cites it (of Messages, `cited_text`); `summaries`: what stands for the conversation, as it is sent. `usage` and `error` as sent. `faults`: every departure from the API's grammar.
     """
 
     id: str = ""
@@ -53,6 +53,7 @@ class Answer:
     seals: list[str] = field(default_factory=list)
     searches: list[tuple[str, list[str], str]] = field(default_factory=list)
     citations: list[tuple[str, str, str]] = field(default_factory=list)
+    summaries: list[str] = field(default_factory=list)
     order: list[str] = field(default_factory=list)
     pings: int = 0
     faults: list[str] = field(default_factory=list)

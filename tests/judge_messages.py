@@ -13,7 +13,7 @@ from typing import Any
 from answers import Answer, Call, events, is_count, is_object
 
 STOP_REASONS = frozenset(
-    {"end_turn", "max_tokens", "stop_sequence", "tool_use", "pause_turn", "refusal", "model_context_window_exceeded"}
+    {"compaction", "end_turn", "max_tokens", "stop_sequence", "tool_use", "pause_turn", "refusal", "model_context_window_exceeded"}
 )
 BROKEN_OFF = frozenset({"max_tokens", "model_context_window_exceeded", "refusal"})
 ERRORS = frozenset(
@@ -37,6 +37,7 @@ EMPTY: dict[str, dict[str, Any]] = {
     "redacted_thinking": {},
     "tool_use": {"input": {}},
     "server_tool_use": {"name": "web_search", "input": {}},
+    "compaction": {"content": None},
     "web_search_tool_result": {},
 }
 """What a block begins with, by its type."""
@@ -149,6 +150,10 @@ class _Reader:
         if self.open and self.open.get("type") == "text" and (delta or {}).get("type") == "citations_delta":
             self.open.setdefault("citations", []).append(delta["citation"])
             return
+        if self.open and self.open.get("type") == "compaction" and (delta or {}).get("type") == "compaction_delta":
+            check(self.open["content"] is None and delta["content"], f"a second, or an empty, delta of a summary: {delta}")
+            self.open |= {"content": delta["content"], "encrypted_content": delta["encrypted_content"]}
+            return
         if not check(kind, f"unknown delta {delta}"):
             return
         if not check(self.open is not None and self.open["index"] == data.get("index"), f"a delta for block {data.get('index')}"):
@@ -259,6 +264,9 @@ def _block(answer: Answer, block: dict[str, Any], arguments: str | None) -> None
             fit = error or all({"type", "url", "title", "encrypted_content"} <= result.keys() for result in content)
             answer.check(fit, f"results of a search: {content}")
             answer.searches.append((query, [] if error else [result["url"] for result in content], error))
+        case "compaction":
+            answer.check(isinstance(block["content"], str) and block["content"], f"a summary of {block['content']!r}")
+            answer.summaries.append(block["content"])
         case _:
             answer.faults.append(f"unknown block {kind}")
 

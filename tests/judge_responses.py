@@ -27,6 +27,7 @@ ITEMS: dict[str, dict[str, Any]] = {
     "reasoning": {"summary": []},
     "tool_search_call": {"arguments": {}, "execution": "client"},
     "web_search_call": {},
+    "compaction": {"encrypted_content": ""},
 }
 """What an item begins with, by its type."""
 
@@ -166,7 +167,7 @@ class _Reader:
             return
         for member, empty in ITEMS[kind].items():
             check(self.item.get(member) == empty, f"a {kind} item that begins with {member} {self.item.get(member)!r}")
-        check(kind == "reasoning" or self.item.get("status") == "in_progress", f"a {kind} item begins {self.item.get('status')}")
+        check(kind in ("reasoning", "compaction") or self.item.get("status") == "in_progress", f"a {kind} item begins {self.item.get('status')}")
         check(self.item.get("id") and isinstance(self.item["id"], str), f"an item without id: {self.item}")
         check(self.item.get("id") not in [item.get("id") for item in self.done], f"the id of another item: {self.item.get('id')}")
 
@@ -226,6 +227,10 @@ class _Reader:
         self.part["annotations"].append(data["annotation"])
 
     def _search(self, data: dict[str, Any]) -> None:
+        self._at(data, data["type"])
+
+    def _response_compaction_compacting(self, data: dict[str, Any]) -> None:
+        self.answer.pings += 1
         self._at(data, data["type"])
 
     _response_web_search_call_in_progress = _response_web_search_call_searching = _response_web_search_call_completed = _search
@@ -321,7 +326,7 @@ def _item(answer: Answer, item: dict[str, Any], *, broken: bool = False) -> None
     answer.order.append(str(kind))
     status = item.get("status")
     if not broken:
-        fit = status in ("completed", "incomplete") or (kind, status) == ("web_search_call", "failed") or (kind == "reasoning" and status is None)
+        fit = status in ("completed", "incomplete") or (kind, status) == ("web_search_call", "failed") or (kind in ("reasoning", "compaction") and status is None)
         answer.check(fit, f"a {kind} item ends {status}")
     match kind:
         case "message":
@@ -358,6 +363,10 @@ def _item(answer: Answer, item: dict[str, Any], *, broken: bool = False) -> None
             answer.searches.append(
                 (action.get("query", ""), [source["url"] for source in action.get("sources", ())], "unavailable" * (status == "failed"))
             )
+        case "compaction":
+            keys = {"id", "type", "encrypted_content"}
+            answer.check(broken or (set(item) == keys and item["encrypted_content"]), f"a compaction item that says {item}")
+            answer.summaries += [] if broken else [item["encrypted_content"]]
         case _:
             answer.faults.append(f"unknown item {kind}")
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from toolmend.requests import RequestError, translate
+from toolmend.requests.compaction import SUMMARY
 from toolmend.requests.tool_ids import STYLES
 from toolmend.seals import Seal, envelope
 
@@ -240,7 +241,7 @@ MESSAGES: list[Row] = [
     (
         "what is left of a conversation that was compacted",
         [assistant({"type": "compaction", "content": "They said Hi."}, text("Ok")), HI],
-        [assistant(text("They said Hi."), text("Ok")), HI],
+        [{"role": "user", "content": SUMMARY.format("They said Hi.")}, assistant("Ok"), HI],
         [],
     ),
     (

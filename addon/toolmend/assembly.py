@@ -27,6 +27,7 @@ from .leaving import Leaving
 from .providers import ESCAPING, STANDARD, Profile, armed, profile_for
 from .reader import Reader
 from .requests import Translated
+from .requests.compaction import kept
 from .requests.estimate import tokens
 from .requests.thinking import is_off
 from .requests.web_search import query_of
@@ -41,6 +42,7 @@ from .transformers.markup import Markup
 from .transformers.naming import Naming
 from .transformers.policy import Policy, policy_for
 from .transformers.stop_sequences import StopSequences
+from .transformers.summary import Summary
 from .value import value
 from .vocabulary import vocabulary
 
@@ -136,6 +138,8 @@ def assemble(
         answer.translates,
         note if answer.translates else lambda _: None,
         query_of(request) if answer.translates and answer.target == "messages" else None,
+        compacts=answer.translated.compacts if answer.translated else "",
+        kept=kept(request) if answer.translated and answer.translated.compacts == "response" else (),
         bare_end=provider(answer.host) == "chatgpt",  # Codex's own backend
     )
     codec = Leaving(api.codec, reply, off) if off else api.codec(reply)
@@ -165,6 +169,8 @@ def assemble(
     if writer or api.tells_calls:
         transformers.append(FinishReason(fired, off))
     transformers += _naming(answer, written=writer is not None)
+    if reply.compacts:
+        transformers.append(Summary())
     lanes = None
     if flows(codec) and all(isinstance(box, _WATCHED) for box in transformers):
         others = [box for box in transformers if isinstance(box, Entities | FitArguments | Duplicates | Naming)]

@@ -96,6 +96,21 @@ class WebSearch:
     choice: int = 0
 
 
+@value
+class Compacting:
+    """The upstream writes a summary of the conversation, which is sent as a whole: a sign of life."""
+
+    choice: int = 0
+
+
+@value
+class Compaction:
+    """A summary of the conversation, which takes the place of its messages so far. Nothing follows but the end."""
+
+    summary: str
+    choice: int = 0
+
+
 type Kind = Literal["function", "custom", "search"]
 """Of a call: its arguments are JSON, or bare text, or JSON by which the client of Responses searches for tools."""
 
@@ -178,6 +193,8 @@ type Event = (
     | TextStart
     | Citation
     | WebSearch
+    | Compacting
+    | Compaction
     | ToolCallStart
     | ToolCallDelta
     | ToolCallEnd

@@ -13,6 +13,8 @@ from typing import Any, assert_never
 
 from .events import (
     Citation,
+    Compacting,
+    Compaction,
     Event,
     Finish,
     MessageEnd,
@@ -86,6 +88,8 @@ class Message:
     thinking: list[Thinking] = field(default_factory=list)
     calls: dict[int, Call] = field(default_factory=dict)
     searches: list[WebSearch] = field(default_factory=list)
+    summary: str = ""
+    """Of the conversation, where that is all that the answer has."""
     citations: list[Citation] = field(default_factory=list)
     """Their `start` and `end` count characters of `text`."""
     finish: Finish | None = None
@@ -114,6 +118,10 @@ class Message:
                 self.citations.append(in_part(event, self._part, self._said))
             case WebSearch():
                 self.searches.append(event)
+            case Compaction():
+                self.summary = event.summary
+            case Compacting():
+                pass
             case RefusalDelta():
                 _add(self, "refusal", event.text)
             case ReasoningDelta():
@@ -205,6 +213,8 @@ def _size(event: Event) -> int:
             return OVERHEAD + len(event.seal.data)
         case Citation():
             return OVERHEAD + len(event.url) + len(event.title) + len(event.cited)
+        case Compaction():
+            return len(event.summary)
         case WebSearch():
             return OVERHEAD + sum(len(source.url) + len(source.title) for source in event.sources)
     return 0

@@ -221,6 +221,7 @@ def _asked(recording: Recording, source: str, target: str) -> dict[str, Any]:
             template=settings.get("template", ""),
             system_role=settings.get("system_role") != "no",
             facts=_facts(settings.get("facts", "{}")),
+            compact=settings.get("compact") == "yes",
         )
     return asked
 

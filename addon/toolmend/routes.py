@@ -22,6 +22,9 @@ APIS: tuple[Api, ...] = get_args(Api.__value__)
 
 PORTS = {"http": 80, "https": 443}
 
+COMPACT = "/compact"
+"""Behind the path of Responses: there a client gets its conversation compacted, and no answer."""
+
 STANDS_AT = "; the route is the one at "
 """Behind the words of a fault that a client is told: the file and line of its route, which are this machine's alone."""
 
@@ -75,9 +78,11 @@ class Route:
     def speaks(self, host: str, port: int, path: str) -> Api | None:
         """The API that is called at a path of this route's hosts; None if the route does not take the path."""
         path = path.partition("?")[0].rstrip("/")
-        if not fnmatchcase(path, self.path):
+        base = path.removesuffix(COMPACT)
+        if not (fnmatchcase(path, self.path) or fnmatchcase(base, self.path)):
             return None
-        return self.client or api_of(path, f"{host}:{port}")
+        api = self.client or api_of(base, f"{host}:{port}")
+        return api if base == path or api == "responses" else None
 
 
 def match(routes: Iterable[Route], scheme: str, host: str, port: int, path: str, model: str | None) -> tuple[Route, Api] | None:
@@ -88,6 +93,11 @@ def match(routes: Iterable[Route], scheme: str, host: str, port: int, path: str,
             if api:
                 return route, api
     return None
+
+
+def is_compact(path: str) -> bool:
+    """Whether a path of Responses is the one at which a conversation is compacted."""
+    return path.partition("?")[0].rstrip("/").endswith(COMPACT)
 
 
 def api_of(path: str, host: str = "") -> Api | None:

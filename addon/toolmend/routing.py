@@ -25,7 +25,7 @@ from .requests import RequestError, Translated
 from .requests.outgoing import outgoing
 from .requests.prompted import template_for
 from .requests.translate import translate
-from .routes import Api, Origin, Route, match
+from .routes import COMPACT, Api, Origin, Route, is_compact, match
 from .seals import MARK
 from .value import value
 
@@ -66,7 +66,12 @@ class Routed:
 
     @property
     def wants_stream(self) -> bool:
-        return self.request.get("stream") is True
+        return self.request.get("stream") is True and not self.compact
+
+    @property
+    def compact(self) -> bool:
+        """Whether the client asks for a compacted conversation, and for no answer."""
+        return self.client == "responses" and is_compact(self.path)
 
     @property
     def host(self) -> str:
@@ -78,7 +83,8 @@ class Routed:
         """What a replay needs to translate the request again."""
         given = {"upstream": self.host, "use_model": self.route.use_model}
         facts = {"facts": json.dumps(self.translated.facts)} if self.translated.facts else {}
-        return {name: value for name, value in given.items() if value} | facts | told(self.translated)
+        compact = {"compact": "yes"} if self.compact else {}
+        return {name: value for name, value in given.items() if value} | facts | compact | told(self.translated)
 
     @property
     def secrets(self) -> tuple[tuple[str, str], ...]:
@@ -121,6 +127,7 @@ def redirect(
         raise RequestError(f"the request's body is no JSON object that can be read, or has more than {json_text.MANY} values")
     to = route.to
     called = _called(flow.request)
+    compact = client == "responses" and is_compact(flow.request.path)
     translated = outgoing(
         request,
         client,
@@ -130,6 +137,7 @@ def redirect(
         template=route.template,
         providers=providers,
         trusted=called == to,
+        compact=compact,
     )
     if client == route.upstream and translated.request == request:
         body = facts.plain(flow.request.raw_content, facts.encoding(flow.request))
@@ -140,10 +148,18 @@ def redirect(
     flow.request.headers = http.Headers([(name.encode(), value.encode()) for name, value in headers])
     flow.request.data.authority = to.netloc.encode() if flow.request.is_http2 or flow.request.is_http3 else b""
     flow.request.data.scheme, flow.request.data.host = to.scheme.encode(), to.host
-    flow.request.data.port, flow.request.data.path = to.port, route.to_path.encode()
+    flow.request.data.port, flow.request.data.path = to.port, _path(route, compact=compact).encode()
     flow.request.trailers = None
     flow.request.raw_content = body
     return routed
+
+
+def _path(route: Route, *, compact: bool) -> str:
+    """The upstream's path: one of Responses compacts a conversation at a path of its own."""
+    if not (compact and route.upstream == "responses"):
+        return route.to_path
+    path, mark, query = route.to_path.partition("?")
+    return f"{path.rstrip('/')}{COMPACT}{mark}{query}"
 
 
 def _called(request: http.Request) -> Origin:

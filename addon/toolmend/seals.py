@@ -6,6 +6,7 @@
          "details"    of Chat Completions: JSON text of the list `reasoning_details`, as OpenRouter sends it
          "call"       of the call behind it, in Chat Completions as Gemini speaks it: JSON text of {"id", "extra_content"}
          "plain"      nothing: the reasoning is text alone, and the upstream wants that back
+         "summary"    of the conversation up to here: the text of a `compaction` item, see requests/compaction.py
 
 Rule of this file: a seal is opaque, and comes back byte for byte. Clients return what stands in `signature` (Messages) or
 `encrypted_content` (Responses) unread, so any other kind travels there in an envelope of ours.
@@ -17,7 +18,7 @@ from typing import Literal, get_args
 
 from .value import value
 
-type Kind = Literal["signature", "redacted", "encrypted", "details", "call", "plain"]
+type Kind = Literal["signature", "redacted", "encrypted", "details", "call", "plain", "summary"]
 
 MARK = "toolmend1."
 """What every envelope begins with."""

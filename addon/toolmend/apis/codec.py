@@ -10,7 +10,7 @@ Rule of this file: types only.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
-from typing import Any, Protocol, TypeGuard
+from typing import Any, Literal, Protocol, TypeGuard
 
 from ..course import Course
 from ..events import Event, Frame, StreamError
@@ -29,6 +29,8 @@ class Reply:
     another kind of id replaces the prefix. Time is not to be had: `created` is told from such an id (ids.seconds).
     `translates`: the client speaks another API, so nothing has to leave as it came; `note` is told what is lost there.
     `query`: what a client of Messages searches the web for, if it offers a search: not every upstream reports the one it ran.
+    `compacts`: the answer is a summary of the conversation, as an item or a block of it, or as a response of its own; `kept`: the
+    items that this response has in front of the summary.
     `bare_end`: the upstream leaves the items out of the last event of Responses, and its clients do without.
     """
 
@@ -42,6 +44,8 @@ class Reply:
     note: Callable[[str], None] = lambda _: None
     query: str | None = None
     bare_end: bool = False
+    compacts: Literal["", "item", "response"] = ""
+    kept: Sequence[Mapping[str, Any]] = ()
 
 
 class Decoder(Protocol):

@@ -22,6 +22,7 @@ from typing import Any
 from .. import json_text
 from ..events import (
     Citation,
+    Compaction,
     Event,
     ReasoningDelta,
     ReasoningSeal,
@@ -73,14 +74,14 @@ class Block:
 
 
 class Blocks:
-    """`called`: a call went out; `refused`: some of the text declines; `characters`: all that was said.
+    """`called`: a call went out; `compacted`: a summary; `refused`: some of the text declines; `characters`: all that was said.
 
     `error`: what waits is too much, or a call was broken off, and nothing more is read. `invalid`: the name of a call that cannot
     be right: its arguments are no JSON object, and not broken off either.
     """
 
     def __init__(self, new_id: Callable[[], str], following: int = 0) -> None:
-        self.called = self.refused = False
+        self.called = self.compacted = self.refused = False
         self.characters = 0
         self.error = self.invalid = ""
         self._new_id = new_id
@@ -116,6 +117,8 @@ class Blocks:
                 self._cite(event, self.text)
             case WebSearch():
                 self._search(event)
+            case Compaction():
+                self._compact(event.summary)
             case ReasoningDelta() if event.text:
                 self.characters += len(event.text)
                 self.say(self._open_thinking(), _delta("thinking_delta", "thinking", event.text))
@@ -243,6 +246,14 @@ class Blocks:
         self.end(block)
         self.begin(Block(result, bare=True))
 
+    def _compact(self, summary: str) -> None:
+        """A summary of the conversation, in one delta, as Anthropic sends it."""
+        self.compacted = True
+        self.characters += len(summary)
+        block = self.begin(Block({**compaction_of(""), "content": None}, lasts=True))
+        self.say(block, json_text.dumps({"type": "compaction_delta", "content": summary, "encrypted_content": None}))
+        self.end(block)
+
     def _sign(self, block: Block, signature: str) -> None:
         if signature:
             self.say(block, _delta("signature_delta", "signature", signature))
@@ -307,6 +318,11 @@ class Blocks:
         if block.kind == "thinking" and not block.signed:
             self._delta(block, _delta("signature_delta", "signature", envelope(Seal("plain"))))
         self._out.append(event("content_block_stop", f'{{"type":"content_block_stop","index":{block.index}}}'))
+
+
+def compaction_of(summary: str) -> dict[str, Any]:
+    """The block of a summary: by its signature it is known again that no provider has signed it."""
+    return {"type": "compaction", "content": summary, "encrypted_content": None, "signature": envelope(Seal("summary"))}
 
 
 def _delta(name: str, member: str, text: str) -> str:

@@ -14,13 +14,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .. import json_text
-from ..events import Citation, Event, Finish, MessageEnd, StreamError, Usage, WebSearch
+from ..events import Citation, Compacting, Event, Finish, MessageEnd, StreamError, Usage, WebSearch
 from ..fold import Message, fold
 from ..seals import Seal, envelope
 from ..value import replace
 from .codec import Reply
 from .counts import told
-from .messages_blocks import BROKEN_CALL, Blocks, event
+from .messages_blocks import BROKEN_CALL, Blocks, compaction_of, event
 from .messages_errors import error_body, error_type
 from .messages_input import input_of
 from .messages_reports import BROKEN_OFF, stop_of, usage_to
@@ -30,6 +30,7 @@ MAX_SILENT = 64
 """Events without output, behind which a ping tells that the upstream lives. No clock: the output depends on the input alone."""
 
 _PING = event("ping", '{"type":"ping"}')
+_COMPACTED: dict[str, Any] = {"stop_reason": "compaction", "stop_sequence": None}
 _EMPTY = "the upstream's answer is empty"
 _CHARACTERS = 4
 """Of a token, for want of better knowledge."""
@@ -103,7 +104,7 @@ class MessagesWriter:
             {
                 **self._head(),
                 "content": blocks,
-                **stop_of(message.finish, called=called, refused=refused),
+                **(_COMPACTED if message.summary else stop_of(message.finish, called=called, refused=refused)),
                 "usage": self._counts(message.usage, characters),
             }
         ).encode()
@@ -122,6 +123,8 @@ class MessagesWriter:
             out.append(event("message_start", json_text.dumps(start)) + _PING)
         if isinstance(each, Finish):
             self._finish = each
+        elif isinstance(each, Compacting):
+            out.append(_PING)
         elif isinstance(each, Usage):
             self._usage = each if told(each) else self._usage
         else:
@@ -165,7 +168,7 @@ class MessagesWriter:
             return
         delta = {
             "type": "message_delta",
-            "delta": stop_of(finish, called=self._blocks.called, refused=self._blocks.refused),
+            "delta": _stop(finish, self._blocks),
             "usage": self._counts(self._usage, self._blocks.characters),
         }
         out.append(event("message_delta", json_text.dumps(delta)) + event("message_stop", '{"type":"message_stop"}'))
@@ -217,6 +220,8 @@ def _content(message: Message, reply: Reply) -> tuple[list[dict[str, Any]], bool
         marked = [(citation, text[citation.start : citation.end][:MAX_QUOTED]) for citation in message.citations]
         cited = {"citations": [location_of(*each) for each in marked]} if marked else {}
         blocks.append({"type": "text", "text": text, **cited})
+    if message.summary:
+        blocks.append(compaction_of(message.summary))
     trouble = ""
     ids: set[str] = set()
     for _, call in sorted(message.calls.items()):
@@ -232,6 +237,10 @@ def _content(message: Message, reply: Reply) -> tuple[list[dict[str, Any]], bool
     if message.finish and message.finish.finish_reason == "error":
         trouble = "the upstream's answer ended in an error"
     return blocks, bool(message.refusal), trouble
+
+
+def _stop(finish: Finish | None, blocks: Blocks) -> dict[str, Any]:
+    return _COMPACTED if blocks.compacted else stop_of(finish, called=blocks.called, refused=blocks.refused)
 
 
 def _cut(finish: Finish | None) -> bool:

@@ -15,6 +15,8 @@ from typing import Any
 from .. import json_text
 from ..events import (
     Citation,
+    Compacting,
+    Compaction,
     Event,
     Kind,
     ReasoningDelta,
@@ -28,7 +30,7 @@ from ..events import (
     WebSearch,
 )
 from ..fold import in_part
-from ..seals import Seal
+from ..seals import Seal, envelope
 from ..value import mutable
 from .responses_shapes import ARGUMENTS, CALLS, INPUT, REFUSAL, SEARCHED, SUMMARY, TEXT, WRITTEN, Item, Part, Shape, encrypted
 from .web_search import CALL, action_of, annotation_of
@@ -37,6 +39,9 @@ MAX_KEPT = 64 * 1024 * 1024
 """Characters of one response that are kept, for the `done` events and the last event say all of it again. The longest
 answer a model can give, some 10⁵ tokens, has less than one MiB."""
 
+
+COMPACTION = "compaction"
+"""The type of an item with a summary of the conversation. It has no status."""
 
 _CALL: Mapping[Kind, Shape] = {"function": ARGUMENTS, "custom": INPUT, "search": SEARCHED}
 
@@ -115,6 +120,10 @@ class Output:
                 self._wait_or(_Waiting(event.seal))
             case TextStart() | Citation() | WebSearch():
                 self._wait_or(_Waiting(event))
+            case Compacting():
+                self._compacting()
+            case Compaction():
+                self._compact(event.summary)
             case ToolCallStart():
                 self.size += len(event.id) + len(event.name)
                 self._waiting[event.index] = waiting = _Waiting(event)
@@ -187,8 +196,9 @@ class Output:
             item.wire[shape.member] = text
 
     def output(self) -> list[dict[str, Any]]:
-        """The items, for the last event; what is open of them is broken off."""
-        return [item.wire if item.done else item.broken_off() for item in self.items]
+        """The items, for the last event; what is open of them is broken off. Half a summary is none."""
+        told = [item for item in self.items if item.done or item.wire["type"] != COMPACTION]
+        return [item.wire if item.done else item.broken_off() for item in told]
 
     # what waits
 
@@ -244,6 +254,23 @@ class Output:
             self.event(f"response.{CALL}.{state}", output_index=item.place, item_id=item.wire["id"])
         action = action_of(search, sources=self._sources)
         self.finish(item, "failed" if search.error else "completed", {"action": action})
+
+    def _compacting(self) -> Item:
+        """A summary is written: it is announced, and then a sign of life."""
+        item = self._speaking
+        if item is not None and item.wire["type"] == COMPACTION:
+            self.event(f"response.{COMPACTION}.compacting", item_id=item.wire["id"], output_index=item.place)
+            return item
+        self.hush()
+        item = self._speaking = self._announce(COMPACTION)
+        return item
+
+    def _compact(self, summary: str) -> None:
+        item = self._compacting()
+        self._speaking = None
+        item.done = True
+        item.wire = {**item.wire, "encrypted_content": envelope(Seal("summary", summary))}
+        self.event("response.output_item.done", output_index=item.place, item=item.wire)
 
     def _utter(self, shape: Shape, text: str) -> None:
         item = self._speaking
@@ -304,7 +331,8 @@ class Output:
             blank = {SEARCHED.member: {}}
         members = members or {}
         id_ = members.get("id") or WRITTEN[type_] + self._new_id().removeprefix("call_")
-        wire = {**members, "id": id_, "type": type_, "status": "in_progress", **blank}
+        state = {"encrypted_content": ""} if type_ == COMPACTION else {"status": "in_progress"}
+        wire = {**members, "id": id_, "type": type_, **state, **blank}
         item = Item(self.place, wire)
         self.place += 1
         self.items.append(item)

@@ -66,7 +66,7 @@ PARTS = {shape.part: shape for shape in SHAPES if shape.part}
 CALLS = {shape.item: shape for shape in SHAPES if not shape.part}
 PREFIXES = {"message": "msg_", "reasoning": "rs_", "function_call": "fc_", "custom_tool_call": "ctc_"}
 """The items that are understood, and what their ids begin with."""
-WRITTEN = {**PREFIXES, SEARCHED.item: "tsc_", "web_search_call": "ws_"}
+WRITTEN = {**PREFIXES, SEARCHED.item: "tsc_", "web_search_call": "ws_", "compaction": "cmp_"}
 """The same of those that are written."""
 
 DELTAS = {f"{shape.events}.delta": shape for shape in SHAPES}

@@ -10,15 +10,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import json_text
-from ..events import Event, Finish, MessageEnd, StreamError, Usage
+from ..events import Compacting, Event, Finish, MessageEnd, StreamError, Usage
 from .codec import Reply
 from .counts import told
+from .errors import Fault, write_error
 from .responses_items import MAX_KEPT, Output
 from .responses_object import ENDS, begun, ended, estimate, failed
 
 SOURCES = "web_search_call.action.sources"
 """What `include` asks for to get the sources of web searches."""
 
+_NO_SUMMARY = "The upstream wrote no summary of the conversation."
 _CUT_OFF = "The upstream's answer was cut off."
 _BROKEN_CALL = "A tool call of the upstream's answer was broken off."
 
@@ -53,7 +55,9 @@ class ResponsesWriter:
         self._output.sequence += count
 
     def ping(self) -> bytes:
-        """A comment."""
+        """A comment; where a summary is awaited, an event: Codex takes no comment for a sign of life."""
+        if self._reply.compacts and not self._over:
+            return self.write((Compacting(),))
         return b"" if self._over else b": keep-alive\n\n"
 
     def close(self, why: StreamError | None = None) -> bytes:
@@ -79,7 +83,17 @@ class ResponsesWriter:
         if not self._over:
             self._begin()
             self._end(ended_well=True)
+        if self._reply.compacts == "response":
+            return self._compacted()
         return json_text.dumps(self._response).encode()
+
+    def _compacted(self) -> bytes:
+        """The response of `/responses/compact`; an error where there is no summary."""
+        if (error := self._response.get("error")) or not self._response["output"]:
+            return write_error(Fault(502, (error or {}).get("message") or _NO_SUMMARY), "responses", "")[1]
+        kept = {"id": self._response["id"], "object": "response.compaction", "created_at": self._response["created_at"]}
+        kept |= {"output": [*self._reply.kept, *self._response["output"]], "usage": self._response["usage"]}
+        return json_text.dumps(kept).encode()
 
     def _begin(self) -> None:
         if not self._response:

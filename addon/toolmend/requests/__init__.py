@@ -7,7 +7,7 @@ Rule of this file: what cannot be said in the upstream's API is left out and tol
 
 from collections.abc import Mapping
 from dataclasses import field
-from typing import Any
+from typing import Any, Literal
 
 from ..tools import Tools
 from ..value import value
@@ -24,7 +24,8 @@ class Translated:
     `names` maps the upstream's name of a tool to the client's, where they differ; `custom` holds the client's names of its
     freeform tools; `notes` what was left out, a sentence each; `stop` the stop sequences that the upstream does not take;
     `template` the prompt that told the tools, if that was needed, to a model that has a `system_role` or none; `facts` what the
-    user's settings hold of the upstream.
+    user's settings hold of the upstream. `compacts`: the answer is to be a summary of the conversation, as an item or a block,
+    or as the response that `/responses/compact` has.
     """
 
     request: dict[str, Any]
@@ -36,6 +37,7 @@ class Translated:
     template: str = ""
     system_role: bool = True
     facts: Mapping[str, Any] = field(default_factory=dict)
+    compacts: Literal["", "item", "response"] = ""
 
     @property
     def prompted(self) -> bool:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from .. import json_text
 from ..seals import Seal, opened
-from . import RequestError, options
+from . import RequestError, compaction, options
 from .conversation import (
     Cache,
     Conversation,
@@ -92,7 +92,7 @@ def _system(system: Any, notes: list[str]) -> list[Turn]:
 
 def _turns(messages: Any, notes: list[str]) -> list[Turn]:
     turns: list[Turn] = []
-    for message in objects(messages, "messages"):
+    for message in compaction.compacted(objects(messages, "messages")):
         role = message.get("role")
         parts = _parts(message.get("content"), "content", notes)
         kinds = set(map(type, parts))
@@ -185,8 +185,6 @@ def as_text(block: Object) -> str:
     match block:
         case {"type": "tool_reference", "tool_name": str(name)}:
             return f"Found the tool: {name}"
-        case {"type": "compaction", "content": str(summary)}:
-            return summary
         case {"type": "search_result"}:
             content = block.get("content")
             texts = [entry.get("text") for entry in content if isinstance(entry, Mapping)] if isinstance(content, list) else []

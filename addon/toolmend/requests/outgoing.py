@@ -24,6 +24,7 @@ def outgoing(
     template: str = "",
     providers: Sequence[Profile] = (),
     trusted: bool = False,
+    compact: bool = False,
 ) -> Translated:
     """Returns the upstream's request. Raises RequestError where the upstream cannot be asked this.
 
@@ -36,6 +37,7 @@ def outgoing(
         template: the prompt that describes the tools, for a model that has no tool calls of its own.
         providers: the user's profiles.
         trusted: the upstream is the origin that the client called, so credentials in the body are for it.
+        compact: the client asks for a compacted conversation, at `/responses/compact`.
     """
     asked = model or request.get("model")
     profile = profile_for(asked, host, providers)
@@ -46,7 +48,15 @@ def outgoing(
     template = template_for(profile, template)
     system_role = profile.system_role
     return translate(
-        passed, client, upstream, model=model, host=host, template=template, system_role=system_role, facts=facts
+        passed,
+        client,
+        upstream,
+        model=model,
+        host=host,
+        template=template,
+        system_role=system_role,
+        facts=facts,
+        compact=compact,
     )
 
 

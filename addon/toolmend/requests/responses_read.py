@@ -23,7 +23,7 @@ from typing import Any
 from .. import json_text
 from ..seals import Seal, opened
 from ..tools import SEARCH, each_tool, is_search, namespaces
-from . import RequestError, options
+from . import RequestError, compaction, options
 from .conversation import (
     Conversation,
     Document,
@@ -138,6 +138,13 @@ def _item(item: Object, names: Mapping[tuple[str, str], str], notes: list[str]) 
             return "assistant", [ToolUse(_id(item), SEARCH, _searched(item.get("arguments")))]
         case "tool_search_output" if is_search(item):
             return "tool", [ToolResult(_id(item), (Text(_found(item, names)),))]
+        case kind if kind in compaction.ITEMS:
+            text = compaction.told(item)
+            if text == compaction.SEALED:
+                tell(notes, "An earlier part of the conversation is missing: only the provider that compacted it can read it")
+            return ("user", [Text(text)]) if text else ("", [])
+        case compaction.TRIGGER_TYPE:
+            return "", []
         case "additional_tools" | "tool_search_output":
             return "", []  # its tools are read with the others
     said_by_model = not str(kind).endswith(("_output", "_response"))

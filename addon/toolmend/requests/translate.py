@@ -7,11 +7,11 @@ prompt, what that changes.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 from .. import tools
 from ..value import replace
-from . import RequestError, Translated, chat, messages, responses, web_search
+from . import RequestError, Translated, chat, compaction, messages, responses, web_search
 from .billing import unbilled
 from .caching import with_breakpoints
 from .conversation import Conversation, Tool
@@ -54,17 +54,20 @@ def translate(
     template: str = "",
     system_role: bool = True,
     facts: Mapping[str, Any] | None = None,
+    compact: bool = False,
 ) -> Translated:
     """The upstream's request. Raises RequestError.
 
     `client` and `upstream` are APIs, `model` what the upstream is asked for where that is another, `host` the upstream's,
     `template` the prompt that tells the tools, for a model that has none; `system_role`: whether it knows that role;
-    `facts` are the user's own of this upstream, as fields of Quirks.
+    `facts` are the user's own of this upstream, as fields of Quirks. `compact`: the client of Responses asks for a compacted
+    conversation, and for no answer.
     """
     if not isinstance(request, Mapping):
         raise RequestError("the request is no JSON object")
     try:
-        return _translate(request, client, upstream, model, host, template, system_role=system_role, facts=facts)
+        told = {"system_role": system_role, "compact": compact}
+        return _translate(request, client, upstream, model, host, template, facts, **told)
     except RecursionError:
         raise RequestError("the request is nested too deeply") from None
 
@@ -76,14 +79,16 @@ def _translate(
     model: str,
     host: str,
     template: str,
+    facts: Mapping[str, Any] | None,
     *,
     system_role: bool,
-    facts: Mapping[str, Any] | None,
+    compact: bool,
 ) -> Translated:
     same = client == upstream
     notes: list[str] = []
-    if same and not (template and client in APIS):
+    if same and (compact or not (template and client in APIS)):
         return _same(request, upstream, model, host)
+    request = compaction.with_trigger(request) if compact else request
     if client == "messages" and not same and (bare := unbilled(request, host)) is not request:
         tell(notes, "`x-anthropic-billing-header` in front of the system's text is left out: it is for Anthropic alone")
         request = bare
@@ -93,6 +98,10 @@ def _translate(
     if model:
         conversation = replace(conversation, model=model)
     quirks = quirks_for(upstream, host, conversation.model, facts)
+    compacts: Literal["", "item", "response"] = ""
+    if not same and compaction.asked(request, client):
+        compacts = "response" if compact else "item"
+        conversation = compaction.asking(conversation, quirks, request, notes)
     conversation = _offered(conversation, quirks, notes)
     conversation = proven(conversation, notes, taken=upstream == "chat" and quirks.details and not template)
     functions, custom = as_functions(conversation)
@@ -122,7 +131,7 @@ def _translate(
     offered = tools.OF[client](request) if template else tools.OF[upstream](written)  # the prompt has the client's names
     taken = frozenset(written.get("stop") or written.get("stop_sequences") or ())
     stop = tuple(sequence for sequence in conversation.stop if sequence and sequence not in taken)
-    return Translated(written, offered, names, custom, tuple(notes), stop, template, system_role, facts or {})
+    return Translated(written, offered, names, custom, tuple(notes), stop, template, system_role, facts or {}, compacts)
 
 
 def _offered(conversation: Conversation, quirks: Quirks, notes: list[str]) -> Conversation:

@@ -2,6 +2,8 @@
 
     {"type": "thinking", "thinking": "…", "signature": "toolmend1.details.W3…"}     the upstream would refuse the signature
 
+Likewise a summary of the conversation that was written here (compaction.py): it is the user's text then.
+
 A client sends the reasoning of a routed model along when its user turns to another one. Anthropic and OpenAI check their seals,
 and answer 400 to one that they did not make; so reasoning that only another upstream can read is taken out.
 
@@ -12,6 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..seals import MARK, opened
+from . import compaction
 
 _CHECKS = ("anthropic.com", "googleapis.com", "amazonaws.com")
 """Hosts that check signatures; others want the thinking back, and any signature will do."""
@@ -21,7 +24,7 @@ def unsealed(request: Mapping[str, Any], api: str, host: str) -> Mapping[str, An
     """The request in the API `api` as the upstream at `host` can take it."""
     match api:
         case "messages":
-            return _each(request, "messages", lambda message: _message(message, checks=host.endswith(_CHECKS)))
+            return _each(_whole(request), "messages", lambda message: _message(message, checks=host.endswith(_CHECKS)))
         case "responses":
             return _each(request, "input", _item)
         case "chat":
@@ -40,6 +43,19 @@ def _each(container: Mapping[str, Any], name: str, change: Any) -> Mapping[str, 
     return {**container, name: [entry for entry in changed if entry is not None]}
 
 
+def _whole(request: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A request of Messages without a summary of ours."""
+    messages = request.get("messages")
+    if not isinstance(messages, list):
+        return request
+    for message in messages:
+        content = message.get("content") if isinstance(message, Mapping) else None
+        for block in content if isinstance(content, list) else ():
+            if isinstance(block, Mapping) and block.get("type") == "compaction" and compaction.is_ours(block):
+                return {**request, "messages": compaction.compacted([each for each in messages if isinstance(each, Mapping)])}
+    return request
+
+
 def _message(message: Mapping[str, Any], *, checks: bool) -> Mapping[str, Any] | None:
     changed = _each(message, "content", lambda block: _block(block, checks=checks))
     return changed if changed is message or changed["content"] else None
@@ -54,6 +70,8 @@ def _block(block: Mapping[str, Any], *, checks: bool) -> Mapping[str, Any] | Non
 
 
 def _item(item: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    if item.get("type") in compaction.ITEMS and compaction.is_ours(item):
+        return {"type": "message", "role": "user", "content": [{"type": "input_text", "text": compaction.told(item)}]}
     text = item.get("encrypted_content")
     ours = item.get("type") == "reasoning" and isinstance(text, str) and text.startswith(MARK)
     return None if ours else item

@@ -1,0 +1,237 @@
+"""A request for a summary of the conversation, and summaries that come back in later requests.
+
+    Responses    "input": [… , {"type": "compaction_trigger"}]        {"type": "compaction", "id", "encrypted_content": "…"}
+                 POST …/responses/compact
+    Messages     "compaction": {"type": "summarize"}                  {"type": "compaction", "content": "…", "signature": "…"}
+                 "context_management": {"edits": [{"type": "compact_20260112", "pause_after_compaction": true, …}]}
+
+An upstream of another API is asked for the summary in words (`asking`), and the answer is made such an item or block
+(transformers/summary.py). Of an item, `encrypted_content` is our envelope (seals.py): the summary can be read wherever the
+session goes on. `told` returns the text that stands for it then.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..seals import MARK, opened
+from ..value import replace
+from .conversation import Conversation, Other, Reasoning, Text, Tool, ToolChoice, ToolResult, ToolUse, Turn
+from .estimate import of_text, tokens
+from .fields import tell
+from .quirks import Quirks
+
+TRIGGER_TYPE = "compaction_trigger"
+TRIGGER = {"type": TRIGGER_TYPE}
+"""The last item of a request for a summary."""
+
+ITEMS = ("compaction", "compaction_summary", "context_compaction")
+"""What an item with a summary is called; the second is Codex's own older name, the third is in its histories alone."""
+
+PROMPT = """\
+Write a hand-over of this conversation. Everything before this message is about to be removed, and whoever goes on with the work \
+will have your text in its place, beside some of the user's own messages.
+
+Write these sections, as plain text:
+1. Goal: what the user wants, with every constraint and preference that was stated.
+2. Decisions: what was decided, and why.
+3. Done: files read and changed, commands run, their results, errors and how they were solved.
+4. State: what is true now, and what is half done.
+5. Open questions.
+6. Next steps, in order.
+
+Keep names, paths, numbers, identifiers and short pieces of code exactly as they are. If an earlier summary stands above, carry \
+over all of it that still matters. Call no tool, do not go on with the work, and write nothing but the hand-over."""
+
+SUMMARY = "Summary of the conversation so far, in place of its earlier messages:\n\n{}"
+
+SEALED = (
+    "(An earlier part of this conversation was compacted by another provider, and cannot be read here. "
+    "If something is missing that you need, look for it in the project, or ask the user.)"
+)
+"""What stands for a summary that only the provider that wrote it can read."""
+
+THRESHOLD = 150_000
+"""Tokens at which Messages compacts a conversation, unless the request names a number."""
+
+MAX_KEPT = 64_000
+"""Tokens of the user's messages that stay beside a summary, as Codex keeps them."""
+
+RESERVE = 0.15
+"""Of the tokens that the model reads: for the summary, and what the estimate may be wrong by."""
+
+SHORT = 400
+"""Characters of an old result of a tool that are kept where the conversation is too long to be read."""
+
+_LEFT_OUT = "\n[… {} characters are left out]"
+
+
+def asked(request: Mapping[str, Any], client: str) -> bool:
+    """Whether a request of a client asks for a summary, and for nothing else."""
+    if client == "responses":
+        items = request.get("input")
+        return isinstance(items, list) and any(isinstance(item, Mapping) and item.get("type") == TRIGGER_TYPE for item in items)
+    return client == "messages" and _instructions(request) is not None
+
+
+def with_trigger(request: Mapping[str, Any]) -> dict[str, Any]:
+    """A request of Responses that asks for a summary, as its last item says it."""
+    items = request.get("input")
+    text = [{"type": "message", "role": "user", "content": items}] if isinstance(items, str) and items else []
+    return {**request, "input": [*(items if isinstance(items, list) else text), TRIGGER]}
+
+
+def kept(request: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The user's messages of a request of Responses that stay beside the summary: the newest."""
+    items = request.get("input")
+    messages = [
+        item
+        for item in (items if isinstance(items, list) else ())
+        if isinstance(item, Mapping) and item.get("role") == "user" and item.get("type") in (None, "message")
+    ]
+    left = MAX_KEPT
+    for at in range(len(messages) - 1, -1, -1):
+        left -= tokens({"input": [messages[at]]}, "responses")
+        if left < 0:
+            return _messages(messages[at + 1 :])
+    return _messages(messages)
+
+
+def _messages(items: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Messages as a response has them."""
+    made: list[Mapping[str, Any]] = []
+    for at, item in enumerate(items):
+        content = item.get("content")
+        parts = [{"type": "input_text", "text": content}] if isinstance(content, str) else content
+        made.append({"id": f"msg_{at}", **item, "type": "message", "status": "completed", "content": parts})
+    return made
+
+
+def asking(conversation: Conversation, quirks: Quirks, request: Mapping[str, Any], notes: list[str]) -> Conversation:
+    """The conversation with the user's demand for a summary at its end.
+
+    System and tools stay as they are: an upstream that caches the prompt reads it from there, and Messages refuses calls in a
+    conversation without tools. What shapes the answer goes.
+    """
+    prompt = (_instructions(request) if conversation.api == "messages" else None) or PROMPT
+    reasoning = conversation.reasoning
+    if quirks.thinks or (reasoning and (reasoning.enabled or reasoning.effort or reasoning.budget)):
+        reasoning = Reasoning(enabled=False)
+    conversation = replace(conversation, turns=_fitting(conversation, quirks, notes))
+    return replace(
+        conversation,
+        turns=(*conversation.turns, Turn("user", (Text(prompt),))),
+        tools=tuple(tool for tool in conversation.tools if isinstance(tool, Tool)),
+        tool_choice=ToolChoice("none"),
+        parallel=None,
+        max_tokens=None,
+        stop=(),
+        reasoning=reasoning,
+        format=None,
+        options={name: given for name, given in conversation.options.items() if name != "verbosity"},
+        rest={name: given for name, given in conversation.rest.items() if name not in ("compaction", "context_management")},
+    )
+
+
+def told(item: Mapping[str, Any]) -> str:
+    """The text that stands for an item or a block with a summary; empty where it has none."""
+    sealed = item.get("encrypted_content")
+    if isinstance(content := item.get("content"), str) and content:
+        return SUMMARY.format(content)
+    if isinstance(sealed, str) and sealed:
+        seal = opened(sealed)
+        return SUMMARY.format(seal.data) if seal and seal.kind == "summary" else SEALED
+    return ""
+
+
+def compacted(messages: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The messages of Messages from the last summary on, which is the user's text then: what stands in front of it is in it.
+
+    A block without content is one that failed, and says nothing.
+    """
+    for at in range(len(messages) - 1, -1, -1):
+        content = messages[at].get("content")
+        blocks = [block for block in content if isinstance(block, Mapping)] if isinstance(content, list) else []
+        last = next((place for place in range(len(blocks) - 1, -1, -1) if blocks[place].get("type") == "compaction"), None)
+        if last is not None and (text := told(blocks[last])):
+            rest = blocks[last + 1 :]
+            behind = [{**messages[at], "content": rest}] if rest else []
+            return [{"role": "user", "content": text}, *behind, *messages[at + 1 :]]
+    return list(messages)
+
+
+def is_ours(item: Mapping[str, Any]) -> bool:
+    """Whether a summary was written by `toolmend`: its provider cannot read it."""
+    return any(isinstance(text := item.get(name), str) and text.startswith(MARK) for name in ("encrypted_content", "signature"))
+
+
+def _instructions(request: Mapping[str, Any]) -> str | None:
+    """The instructions of a request of Messages for a summary, which may be empty; None where it asks for none."""
+    asked = request.get("compaction")
+    if isinstance(asked, Mapping) and asked.get("type") == "summarize":
+        return _text(asked)
+    managed = request.get("context_management")
+    edits = managed.get("edits") if isinstance(managed, Mapping) else None
+    for edit in edits if isinstance(edits, list) else ():
+        if not (isinstance(edit, Mapping) and str(edit.get("type")).startswith("compact_")):
+            continue
+        if not edit.get("pause_after_compaction"):  # an answer behind the summary would take two requests
+            continue
+        trigger = edit.get("trigger")
+        most = trigger.get("value") if isinstance(trigger, Mapping) else THRESHOLD
+        if isinstance(most, int) and tokens(request, "messages") >= most:
+            return _text(edit)
+    return None
+
+
+def _text(asked: Mapping[str, Any]) -> str:
+    instructions = asked.get("instructions")
+    return instructions.strip() if isinstance(instructions, str) else ""
+
+
+def _fitting(conversation: Conversation, quirks: Quirks, notes: list[str]) -> tuple[Turn, ...]:
+    """The turns as far as the model can read them: old results of tools are shortened first, then the oldest turns go."""
+    turns = list(conversation.turns)
+    if not quirks.context:
+        return conversation.turns
+    sizes = [_size(turn) for turn in turns]
+    offered = sum(of_text(f"{tool.description}{tool.schema}") for tool in conversation.tools if isinstance(tool, Tool))
+    excess = sum(sizes) + offered - quirks.context * (1 - RESERVE)
+    if excess <= 0:
+        return conversation.turns
+    tell(notes, "Old results of tools are shortened for the summary: the conversation is longer than the model can read")
+    for at, turn in enumerate(turns):
+        if excess > 0 and turn.role == "tool":
+            turns[at] = replace(turn, parts=tuple(_short(part) if isinstance(part, ToolResult) else part for part in turn.parts))
+            shorter = _size(turns[at])
+            excess, sizes[at] = excess - (sizes[at] - shorter), shorter
+    kept = [turn.of_system for turn in turns]
+    gone = 0
+    while excess > 0 and gone < len(turns) - 1:
+        if not kept[gone]:
+            excess -= sizes[gone]
+        gone += 1
+    return tuple(turn for at, turn in enumerate(turns) if at >= gone or kept[at])
+
+
+def _size(turn: Turn) -> float:
+    return sum(of_text(text) for part in turn.parts for text in _texts(part)) + 4
+
+
+def _texts(part: object) -> Sequence[str]:
+    match part:
+        case ToolUse():
+            return (part.name, part.arguments)
+        case ToolResult():
+            return [text for inner in part.parts for text in _texts(inner)]
+        case Other():
+            return (str(part.value),)
+        case _:
+            return (text,) if isinstance(text := getattr(part, "text", ""), str) else ()
+
+
+def _short(result: ToolResult) -> ToolResult:
+    texts = [part.text for part in result.parts if isinstance(part, Text)]
+    text = "\n".join(texts)
+    if len(text) <= 2 * SHORT:
+        return result
+    return replace(result, parts=(Text(text[:SHORT] + _LEFT_OUT.format(len(text) - SHORT)),))
