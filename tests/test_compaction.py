@@ -7,8 +7,9 @@ import pytest
 from mitmproxy import http
 
 from answers import Answer
+from chunking import cuts
 from spoken import JUDGES, WEATHER, Asked, Counts, Text, Thought, asked, counts_of, speak, tell
-from streams import cuts, play
+from streams import play
 from test_hook import Proxy, answered, proxy
 from test_hook import asked as posted
 from test_routing import Routes, routed
@@ -55,7 +56,7 @@ def read(source: str, target: str, body: bytes) -> Answer:
     """What the client reads, the same for every cut."""
     make = lambda: pipeline(source, target)  # noqa: E731
     out = play(make, [body])
-    for cut in cuts(body, 4):
+    for cut in cuts(body):
         assert play(make, cut) == out
     answer: Answer = JUDGES[target].read(out)
     assert not answer.faults, answer.faults
