@@ -30,7 +30,7 @@ from .requests import Translated
 from .requests.compaction import kept
 from .requests.estimate import tokens
 from .requests.thinking import is_off
-from .requests.web_search import query_of
+from .requests.web_search import query_in
 from .telling import Beginning
 from .tools import SEARCH, UNKNOWN, Tools, freeform, namespaces, searches
 from .transformers.arguments import FitArguments
@@ -137,7 +137,7 @@ def assemble(
         tokens(request, answer.target) if answer.translates else 0,
         answer.translates,
         note if answer.translates else lambda _: None,
-        query_of(request) if answer.translates and answer.target == "messages" else None,
+        query_in(request) if answer.translates and answer.target == "messages" else None,
         compacts=answer.translated.compacts if answer.translated else "",
         kept=kept(request) if answer.translated and answer.translated.compacts == "response" else (),
         bare_end=provider(answer.host) == "chatgpt",  # Codex's own backend

@@ -17,12 +17,21 @@ from typing import Any
 from urllib.parse import unquote
 
 from . import json_text
+from .apis import APIS
+from .apis.codec import Reply
 from .apis.headers import request_id
+from .apis.web_search import UNAVAILABLE
+from .events import Finish, MessageEnd, MessageStart, TextDelta, WebSearch
 from .requests.estimate import tokens
 from .routes import Api, Route, match
+from .tools import UNKNOWN
 from .value import value
 
 COUNT = "/count_tokens"
+
+EVENTS = "text/event-stream; charset=utf-8"
+
+NOT_SEARCHED = "No web search was made: the model that answers here cannot search the web."
 
 
 @value
@@ -68,6 +77,17 @@ def answer(asked: Asked, routes: Sequence[Route], new_id: str, *, by_glob: bool 
             taking = routes if by_glob else ()
             return _one(unquote(name[1:]), taking, ids, anthropic, new_id) if name else _list(ids, anthropic)
     return None
+
+
+def not_searched(request: Mapping[str, Any], client: Api, query: str, new_id: str) -> Answer:
+    """The answer to a request for a web search that the upstream cannot make: that it is unavailable, in the client's API."""
+    make = APIS[client].writer
+    assert make
+    writer = make(Reply(UNKNOWN, lambda: new_id, lambda _: None, request, input_tokens=tokens(request, client)))
+    events = (WebSearch("", (query,), (), UNAVAILABLE), TextDelta(NOT_SEARCHED), Finish("stop"))
+    if request.get("stream") is not True:
+        return Answer(200, writer.message(events))
+    return Answer(200, writer.write((MessageStart(), *events, MessageEnd())) + writer.close(), EVENTS)
 
 
 def _takes(asked: Asked, routes: Sequence[Route], path: str, model: str | None) -> Api | None:

@@ -22,8 +22,11 @@ from .called_host import is_direct
 from .calls import Call
 from .config.settings import Settings
 from .hosts import match
+from .ids import new_call_id
+from .local_answers import not_searched
 from .providers import Profile
 from .requests import RequestError
+from .requests.web_search import Unsearched
 from .routes import Route
 from .routes import match as match_route
 from .stream import reason
@@ -76,6 +79,10 @@ def route(flow: http.HTTPFlow, call: Call | None, candidates: tuple[Route, ...],
     try:
         call.routed, call.api = routing.redirect(flow, taken, client, request, settings.providers), client
         unanswered.attach(flow, partial(replying.unanswered, call.routed))
+    except Unsearched as error:
+        routing.serve(flow, not_searched(request or {}, client, error.query, new_call_id()))
+        logger.warning("toolmend: %s: %s (the route at %s)", facts.printable(flow.request.pretty_host), error, taken.where)
+        return Call.answered_here()
     except Exception as error:
         return _refuse(flow, client, error, f" (the route at {taken.where})")
     return call

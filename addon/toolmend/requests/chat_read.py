@@ -16,7 +16,7 @@ from typing import Any, Literal
 from .. import json_text
 from ..apis.chat_details import text_of
 from ..seals import Seal, opened
-from . import RequestError, options
+from . import RequestError, options, web_search
 from .chat_asked import API, cache_of, choice_of, format_of, name_of, reasoning_of, tools_of
 from .conversation import (
     Cache,
@@ -38,7 +38,7 @@ from .fields import Object, an_object, flag, left_over, number, objects, string,
 _KNOWN = words(
     "model messages tools functions tool_choice function_call parallel_tool_calls max_completion_tokens max_tokens stop "
     "temperature top_p top_k response_format reasoning_effort reasoning thinking enable_thinking thinking_budget user "
-    "stream stream_options cache_control web_search_options"
+    "stream stream_options cache_control web_search_options enable_search search_options"
 ) | frozenset(options.NAMES)
 _MESSAGE = words(
     "role content name tool_calls function_call tool_call_id refusal reasoning_content reasoning reasoning_details"
@@ -54,7 +54,7 @@ def read(request: Object, notes: list[str]) -> Conversation:
         model=string(request, "model"),
         api=API,
         turns=tuple(_turns(objects(request.get("messages"), "messages"), notes)),
-        tools=(*tools_of(request, notes), *_search(request)),
+        tools=(*tools_of(request, notes), *web_search.plugins(request)),
         tool_choice=choice_of(request.get("tool_choice") or request.get("function_call")),
         parallel=flag(request, "parallel_tool_calls"),
         max_tokens=None if (limit := whole(request, "max_tokens") if most is None else most) is None or limit < 0 else limit,
@@ -72,15 +72,9 @@ def read(request: Object, notes: list[str]) -> Conversation:
         rest={
             key: value
             for key, value in request.items()
-            if key not in _KNOWN and value is not None and not (key == "n" and value == 1)
+            if not (key in _KNOWN or value is None or (key, value) == ("n", 1) or web_search.is_plugin(key, value))
         },
     )
-
-
-def _search(request: Object) -> list[Other]:
-    """`web_search_options` as the tool that it is elsewhere."""
-    given = request.get("web_search_options")
-    return [] if given is None else [Other(API, {"type": "web_search", **an_object(given, "web_search_options")})]
 
 
 def _turns(messages: list[Object], notes: list[str]) -> list[Turn]:

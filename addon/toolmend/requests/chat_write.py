@@ -7,6 +7,7 @@ their calls, what they cannot hold behind the last of them. What the upstream ca
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from . import web_search
 from .chat_asked import API
 from .chat_content import Content, replayed
 from .chat_options import options
@@ -15,7 +16,6 @@ from .fields import tell
 from .options import left_out
 from .quirks import Quirks
 from .schemas import cleaned, fitted, is_strict
-from .web_search import is_search
 
 BETWEEN = "OK."
 """What the assistant says between a tool and the user, where an upstream wants it to: an empty message is refused."""
@@ -146,17 +146,21 @@ def _tools(conversation: Conversation, quirks: Quirks, notes: list[str]) -> dict
     said: dict[str, Any] = {}
     for tool in conversation.tools:
         match tool:
-            case Other() if is_search(tool) and quirks.web_search:
-                said |= quirks.web_search
+            case Other() if web_search.is_search(tool) and quirks.search_tool:
+                members, searching = web_search.for_chat(tool, quirks, notes, forced=web_search.is_forced(conversation))
+                said |= members
+                tools += searching
             case Other():
-                kind = tool.value.get("type")
-                tell(notes, f"A tool of the type {kind} is left out: this upstream does not run it")
+                tell(notes, web_search.left_out(tool))
             case Tool() if not allowed or tool.name in allowed:
                 tools.append(_tool(tool, quirks, notes))
     if not tools:
         return said
     said["tools"] = tools
-    if choice:
+    if choice and web_search.is_forced(conversation):
+        if not any(isinstance(tool, Tool) for tool in conversation.tools):
+            said["tool_choice"] = "required"
+    elif choice:
         said["tool_choice"] = _choice(choice, {tool.name: tool.kind for tool in conversation.tools if isinstance(tool, Tool)})
     if conversation.parallel is not None and quirks.parallel:
         said["parallel_tool_calls"] = conversation.parallel

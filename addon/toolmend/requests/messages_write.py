@@ -111,9 +111,9 @@ def _tools(conversation: Conversation, quirks: Quirks, notes: list[str]) -> dict
     for tool in conversation.tools:
         match tool:
             case Other() if web_search.is_search(tool) and quirks.search_tool:
-                tools.append(web_search.for_messages(tool, quirks, notes))
+                tools.append(web_search.for_messages(tool, quirks, notes, conversation.rest.get("max_tool_calls")))
             case Other():
-                tell(notes, f"A tool of the type {tool.value.get('type')} is left out: this upstream does not run it")
+                tell(notes, web_search.left_out(tool))
             case Tool() if not allowed or tool.name in allowed:
                 tools.append(_tool(tool, quirks, notes))
     if not tools:

@@ -7,7 +7,7 @@ documentation, and what their users report.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field, fields
+from dataclasses import fields
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Any, Literal, get_args, get_origin
@@ -54,8 +54,8 @@ class Quirks:
     alone ("at_none"), or none; the ranges; `top_k`. `forced_choice`: a tool may be demanded. `named_choice`: by its name.
     `json_schema`: a response format may have one; `json_with_tools`: and tools beside it; `json_word`: json_object needs the word
     in the prompt. `user`, `parallel`, `include_usage`: the field is known. `options`: fields that other APIs have, too, and are
-    known here; `service_tiers`, `cache_retentions`: their words. `web_search`: the fields that turn it on;
-    `search_tool`: the type of the tool.
+    known here; `service_tiers`, `cache_retentions`: their words. `search_tool`: the form of the web search that the
+    provider runs, see web_search.py; empty: it has none.
 
     `body`: which members stand elsewhere than in the body, or are demanded by the host. `refuses`: paths of edits.py that are
     dropped in the end. `ends`: the date on which the provider ends the model.
@@ -120,7 +120,6 @@ class Quirks:
     options: tuple[str, ...] = ()
     service_tiers: tuple[str, ...] = ()
     cache_retentions: tuple[str, ...] = ("in_memory", "24h")
-    web_search: Mapping[str, Any] = field(default_factory=dict)
     search_tool: str = ""
     body: Literal["", "vertex", "bedrock", "codex"] = ""
     refuses: tuple[str, ...] = ()
@@ -139,7 +138,7 @@ class Quirks:
 
 DEFAULT_MAX_TOKENS = 32_000
 
-NOT_SETTABLE = frozenset({"tool_name", "tool_id", "formats", "details", "web_search", "body"})
+NOT_SETTABLE = frozenset({"tool_name", "tool_id", "formats", "details", "body"})
 """Fields that belong to the form of an API, and are no facts that a user may know better."""
 
 SETTABLE = {one.name: one for one in fields(Quirks) if one.name not in NOT_SETTABLE}
@@ -206,16 +205,17 @@ HOSTS = (
     _row(hosts=_AZURE, documents=False),
     _row(hosts=_COPILOT, tool_id="40"),
     _row(hosts="openrouter.ai", parts=True, system_inside=True, refusals=True, top_k=True, replay="details",
-         thinking="reasoning", efforts=("minimal", "low", "medium", "high", "xhigh"), web_search={"plugins": [{"id": "web"}]}),
+         thinking="reasoning", efforts=("minimal", "low", "medium", "high", "xhigh"), search_tool="openrouter:web_search"),
     _row(hosts="api.deepseek.com", images=False, documents=False, system_inside=True, stops=16, details=False, needs_replay=True,
          thinking="thinking", efforts=("low", "high", "max"), json_schema=False, json_word=True, parallel=False, user=False),
     _row(hosts=_MOONSHOT, documents=False, system_inside=True, details=False, thinking="thinking", efforts=(), user=False,
          prefill="partial", schema_rules=("valid", "root", "moonshot"), options=("prompt_cache_key",)),
     _row(hosts=_ZAI, documents=False, details=False, thinking="thinking", efforts=(), json_schema=False, parallel=False, stops=1,
          max_temperature=1, min_top_p=0.01, forced_choice="never", blank=False, empty_results=False,
-         needs_user=True, user=False),
+         needs_user=True, user=False, search_tool="web_search"),
+    _row(hosts="api.perplexity.ai", search_tool="web_search_options"),
     _row(hosts=_QWEN, parts=True, documents=False, cache_control=True, top_k=True, details=False, thinking="enable_thinking",
-         max_temperature=1.99, json_word=True, web_search={"enable_search": True}),
+         max_temperature=1.99, json_word=True, search_tool="enable_search"),
     _row(hosts="api.minimax.io api.minimaxi.com", documents=False, min_temperature=0.01, max_temperature=1),
     # these refuse fields that they do not know
     _row(hosts=_MISTRAL, parts=True, tool_id="mistral", replay="", details=False, thinking="", user=False, include_usage=False,
@@ -257,8 +257,9 @@ MODELS = (
     _row(models="*kimi*", tool_id="kimi"),
     _row(models="*claude*", blank=False, schema_rules=("valid", "root", "names")),  # by whomever, Anthropic reads it in the end
     _row(api=_OPENAI_APIS, models="*qwen*", system_inside=False),  # its template refuses others (dynamo#10206, inspect_ai#3842)
-    _row(models="*-search-preview*", web_search={"web_search_options": {}}),
-    _row(models="gpt-5-search-api*", web_search={"web_search_options": {}}),
+    _row(models="*-search-preview*", search_tool="web_search_options"),
+    _row(hosts="api.groq.com", models="*gpt-oss*", search_tool="browser_search"),
+    _row(models="gpt-5-search-api*", search_tool="web_search_options"),
     _row(api="messages", models="*claude*", unsigned=False, breakpoints=True),
     _row(api="messages", hosts="api.anthropic.com", unsigned=False, breakpoints=True),
     _row(api="messages", hosts=f"{_BEDROCK} {_VERTEX} {_AZURE}", system_inside=False, search_tool=""),

@@ -23,7 +23,7 @@ from typing import Any
 from .. import json_text
 from ..seals import Seal, opened
 from ..tools import SEARCH, each_tool, is_search, namespaces
-from . import RequestError, compaction, options
+from . import RequestError, compaction, options, web_search
 from .conversation import (
     Conversation,
     Document,
@@ -44,6 +44,9 @@ from .responses_tools import API, flat, read_choice, read_tools
 
 ENCRYPTED = "reasoning.encrypted_content"
 """What `include` asks for to get reasoning back sealed. It is always given, so nothing need be told of it."""
+
+_ANSWERED = (ENCRYPTED, web_search.SOURCES)
+"""What `include` asks for, and answers have in any case."""
 
 _KEPT = {
     "previous_response_id": "send the whole conversation in `input`, and `store: false`",
@@ -77,7 +80,7 @@ def read(request: Object, notes: list[str]) -> Conversation:
     choice = read_choice(request.get("tool_choice"), names)
     if choice is None and request.get("tool_choice"):
         rest["tool_choice"] = request["tool_choice"]
-    if include := [value for value in strings(request.get("include"), "include") if value != ENCRYPTED]:
+    if include := [value for value in strings(request.get("include"), "include") if value not in _ANSWERED]:
         rest["include"] = include
     instructions = string(request, "instructions")
     return Conversation(

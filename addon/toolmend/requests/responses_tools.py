@@ -101,10 +101,10 @@ def write_tools(conversation: Conversation, quirks: Quirks, notes: list[str]) ->
         elif web_search.is_search(tool) and quirks.search_tool:
             tools.append(web_search.for_responses(tool, quirks, notes))
         else:
-            tell(notes, f"A tool of the type {tool.value.get('type')} is left out: this upstream does not run it")
+            tell(notes, web_search.left_out(tool))
     if not tools:
         return {}
-    said: dict[str, Any] = {"tools": tools}
+    said: dict[str, Any] = {"tools": tools} | (web_search.max_calls(conversation) if conversation.api != API else {})
     if choice := conversation.tool_choice:
         said["tool_choice"] = _choice(choice, {tool["name"]: tool["type"] for tool in tools if "name" in tool})
     if conversation.parallel is not None and quirks.parallel:

@@ -10,7 +10,7 @@ from typing import Any, assert_never
 from .. import json_text
 from ..seals import Seal
 from ..value import replace
-from . import options
+from . import options, web_search
 from .chat_content import ERROR
 from .chat_options import FORMAT_NAME, sampling, strict_of, user_of
 from .conversation import (
@@ -47,6 +47,8 @@ def write(conversation: Conversation, quirks: Quirks, notes: list[str]) -> dict[
     given = conversation.turns
     if conversation.api != API and any(_is_elsewhere(part) for turn in given for part in turn.parts):
         given = tuple(replace(turn, parts=tuple(_at_hand(turn.parts, notes))) for turn in given)
+    if conversation.api == "messages":
+        given = tuple(map(web_search.as_items, given))
     instructions, turns = _leading(given)
     request: dict[str, Any] = {"model": conversation.model}
     if instructions:
@@ -57,6 +59,9 @@ def write(conversation: Conversation, quirks: Quirks, notes: list[str]) -> dict[
     effort = thinking.get("reasoning", {}).get("effort", quirks.default_effort)
     request |= _limits(conversation, quirks, notes, effort)
     request |= thinking
+    if conversation.api == "messages" and quirks.efforts and web_search.is_offered(conversation, quirks):
+        # models that do not think refuse the field
+        request["include"] = [*request.get("include", ()), web_search.SOURCES]
     shared = options.written(conversation, quirks, notes, derived=True)
     verbosity = {"verbosity": shared.pop("verbosity")} if "verbosity" in shared else {}
     if text := {**({"format": _format(conversation.format, notes)} if conversation.format else {}), **verbosity}:

@@ -102,13 +102,13 @@ def _formatted(conversation: Conversation, quirks: Quirks, api: str, notes: list
         kept = Format("json_object") if objects and with_tools else None
         why = "this upstream only knows json_object" if kept else "this upstream takes no such schema here"
         tell(notes, f"The schema of the answer's format is in the prompt: {why}")
-        return _with_words(replace(conversation, format=kept), _SCHEMA.format(json_text.dumps(dict(form.schema))))
+        return with_words(replace(conversation, format=kept), _SCHEMA.format(json_text.dumps(dict(form.schema))))
     if not (objects and with_tools):
         tell(notes, "The format json_object is asked for in the prompt: this upstream has no such format here")
-        return _with_words(replace(conversation, format=None), _OBJECT)
+        return with_words(replace(conversation, format=None), _OBJECT)
     if quirks.json_word and not any("json" in text.lower() for text in _texts(conversation.turns)):
         tell(notes, "The prompt asks for JSON: this upstream demands the word for the format json_object")
-        return _with_words(conversation, _OBJECT)
+        return with_words(conversation, _OBJECT)
     return conversation
 
 
@@ -116,7 +116,7 @@ def _texts(turns: Iterable[Turn]) -> Iterable[str]:
     return (part.text for turn in turns for part in turn.parts if isinstance(part, Text))
 
 
-def _with_words(conversation: Conversation, words: str) -> Conversation:
+def with_words(conversation: Conversation, words: str) -> Conversation:
     """The conversation with some more words of the system, where it speaks first."""
     turns = list(conversation.turns)
     count = next((at for at, turn in enumerate(turns) if not turn.of_system), len(turns))

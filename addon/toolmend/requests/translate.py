@@ -22,7 +22,7 @@ from .names import named
 from .prompted import left_out, prompted
 from .proven import proven
 from .quirks import Quirks, quirks_for
-from .settled import settled
+from .settled import settled, with_words
 from .tool_ids import with_ids
 from .turns import tidied
 from .unsealed import unsealed
@@ -102,6 +102,9 @@ def _translate(
     if not same and compaction.asked(request, client):
         compacts = "response" if compact else "item"
         conversation = compaction.asking(conversation, quirks, request, notes)
+    if not same:
+        web_search.check(conversation, quirks)
+        conversation = _limited(conversation, web_search.restricted(conversation, quirks, upstream), notes)
     conversation = _offered(conversation, quirks, notes)
     conversation = proven(conversation, notes, taken=upstream == "chat" and quirks.details and not template)
     functions, custom = as_functions(conversation)
@@ -132,6 +135,14 @@ def _translate(
     taken = frozenset(written.get("stop") or written.get("stop_sequences") or ())
     stop = tuple(sequence for sequence in conversation.stop if sequence and sequence not in taken)
     return Translated(written, offered, names, custom, tuple(notes), stop, template, system_role, facts or {}, compacts)
+
+
+def _limited(conversation: Conversation, words: str, notes: list[str]) -> Conversation:
+    """The conversation with a wish of the client's that the upstream has no field for."""
+    if not words:
+        return conversation
+    tell(notes, "The domains of the web search are in the prompt: this upstream's search has no such field")
+    return with_words(conversation, words)
 
 
 def _offered(conversation: Conversation, quirks: Quirks, notes: list[str]) -> Conversation:

@@ -2,7 +2,8 @@
 
     {"type": "thinking", "thinking": "…", "signature": "toolmend1.details.W3…"}     the upstream would refuse the signature
 
-Likewise a summary of the conversation that was written here (compaction.py): it is the user's text then.
+Web searches that another upstream made go too, and citations of what they found. A summary of the conversation that was written
+here (compaction.py) is the user's text then.
 
 A client sends the reasoning of a routed model along when its user turns to another one. Anthropic and OpenAI check their seals,
 and answer 400 to one that they did not make; so reasoning that only another upstream can read is taken out.
@@ -13,6 +14,7 @@ Rule of this file: a request without an envelope of ours is the same object afte
 from collections.abc import Mapping
 from typing import Any
 
+from ..apis.web_search import RESULT
 from ..seals import MARK, opened
 from . import compaction
 
@@ -57,8 +59,38 @@ def _whole(request: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _message(message: Mapping[str, Any], *, checks: bool) -> Mapping[str, Any] | None:
-    changed = _each(message, "content", lambda block: _block(block, checks=checks))
+    changed = _each(_without_searches(message), "content", lambda block: _block(block, checks=checks))
     return changed if changed is message or changed["content"] else None
+
+
+def _without_searches(message: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A message without the searches that another upstream made, block and result, and the citations of what they found."""
+    content = message.get("content")
+    blocks = [block for block in content if isinstance(block, Mapping)] if isinstance(content, list) else []
+    results = [block for block in blocks if block.get("type") == RESULT and isinstance(block.get("content"), list)]
+    ours = {block.get("tool_use_id") for block in results if any(map(_is_sealed, block["content"]))}
+    changed = _each(message, "content", _uncited)
+    if not ours:
+        return changed
+    kept = [block for block in changed["content"] if not (isinstance(block, Mapping) and _search_of(block) in ours)]
+    return {**changed, "content": kept}
+
+
+def _search_of(block: Mapping[str, Any]) -> Any:
+    return block.get({"server_tool_use": "id", RESULT: "tool_use_id"}.get(str(block.get("type")), ""))
+
+
+def _is_sealed(entry: Any) -> bool:
+    sealed = [entry.get(name) for name in ("encrypted_content", "encrypted_index")] if isinstance(entry, Mapping) else []
+    return any(isinstance(text, str) and text.startswith(MARK) for text in sealed)
+
+
+def _uncited(block: Mapping[str, Any]) -> Mapping[str, Any]:
+    cited = block.get("citations")
+    if not (isinstance(cited, list) and any(map(_is_sealed, cited))):
+        return block
+    kept = [citation for citation in cited if not _is_sealed(citation)]
+    return {name: value for name, value in block.items() if name != "citations"} | ({"citations": kept} if kept else {})
 
 
 def _block(block: Mapping[str, Any], *, checks: bool) -> Mapping[str, Any] | None:

@@ -2,15 +2,21 @@
 
     Messages     {"type": "web_search_20250305", "name": "web_search", "max_uses": 8, "allowed_domains": […], "user_location": …}
     Responses    {"type": "web_search", "filters": {"allowed_domains": […]}, "user_location": {…}, "search_context_size": "low"}
-    Chat         "web_search_options": {"search_context_size": "low", "user_location": {"approximate": {…}}}
+    Chat         {"type": "openrouter:web_search", "parameters": {"allowed_domains": […], "max_uses": 8, …}}   OpenRouter
+                 "web_search_options": {"search_context_size": "low", "user_location": {"approximate": {…}}}   OpenAI, Perplexity
+                 {"type": "browser_search"}    "enable_search": true    {"type": "web_search", "web_search": {…}}  Groq, Qwen, GLM
 
-Where an upstream has none, the writers leave the tool out.
+`Quirks.search_tool` is the upstream's form. Where it has none, the writers leave the tool out, and a request that is for a search
+alone is not sent at all (`Unsearched`): the model would make results up.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
-from .conversation import Conversation, Other
+from ..apis.web_search import CALL, ERROR, RESULT
+from ..value import replace
+from . import RequestError
+from .conversation import Conversation, Other, Part, Text, Tool, Turn
 from .fields import tell
 from .quirks import Quirks
 
@@ -19,22 +25,94 @@ NAME = "web_search"
 ASKED = "Perform a web search for the query:"
 """What Claude Code puts in front of a query in a request that is for a search alone."""
 
+SOURCES = "web_search_call.action.sources"
+"""What `include` asks for to get the sources of web searches."""
+
+SETTING = "`search_tool` in its [[provider]] names one that it has"
+"""What helps where an upstream has a search that is not known here."""
+
+_ROUTER = "openrouter:web_search"
+_BROWSER = "browser_search"
+_OPTIONS = "web_search_options"
+_SWITCH = "enable_search"
+
+_LOCATED = ("allowed_domains", "blocked_domains", "user_location")
+_TAKEN: Mapping[str, tuple[str, ...]] = {
+    _ROUTER: (*_LOCATED, "search_context_size", "max_uses"),
+    _OPTIONS: ("user_location", "search_context_size"),
+}
+"""What the forms of Chat Completions take; others take nothing."""
+
+
+class Unsearched(RequestError):
+    """The request is for a web search alone, and the upstream has none. `query`: what is searched for."""
+
+    def __init__(self, query: str) -> None:
+        super().__init__(f"the upstream runs no web search: {SETTING}, or route searches to an upstream that has one")
+        self.query = query
+
 
 def is_search(tool: object) -> bool:
     """Whether it is a web search, in whichever API."""
-    return isinstance(tool, Other) and str(tool.value.get("type")).startswith(NAME)
+    return isinstance(tool, Other) and _names_search(tool.value)
+
+
+def _names_search(tool: Mapping[str, Any]) -> bool:
+    return str(tool.get("type")).startswith((NAME, _ROUTER, _BROWSER))
 
 
 def is_offered(conversation: Conversation, quirks: Quirks) -> bool:
-    """Whether the client offers a search and the upstream has one as a tool."""
+    """Whether the client offers a search and the upstream has one."""
     return bool(quirks.search_tool) and any(map(is_search, conversation.tools))
 
 
-def for_messages(tool: Other, quirks: Quirks, notes: list[str]) -> dict[str, Any]:
-    """The tool of Messages."""
+def is_forced(conversation: Conversation) -> bool:
+    """Whether the model has to search: the choice names the search, or the search is all there is to choose."""
+    choice, tools = conversation.tool_choice, conversation.tools
+    if choice is None or choice.mode not in ("tool", "required") or not any(map(is_search, tools)):
+        return False
+    functions = [tool.name for tool in tools if isinstance(tool, Tool)]
+    return not functions if choice.mode == "required" else choice.names[0] == NAME and NAME not in functions
+
+
+def check(conversation: Conversation, quirks: Quirks) -> None:
+    """Raises Unsearched for a request that is for a search alone, where there is none."""
+    searches = bool(conversation.tools) and all(map(is_search, conversation.tools))
+    if not searches or quirks.search_tool or conversation.api == "chat":
+        return
+    query = query_of(conversation)
+    if is_forced(conversation) or query != query.removeprefix(ASKED):
+        raise Unsearched(query.removeprefix(ASKED).strip())
+
+
+def query_of(conversation: Conversation) -> str:
+    """The user's last words."""
+    said = [turn.parts for turn in conversation.turns if turn.role == "user"]
+    texts = [part.text for part in said[-1] if isinstance(part, Text)] if said else []
+    return texts[-1].strip() if texts else ""
+
+
+def plugins(request: Mapping[str, Any]) -> list[Other]:
+    """The searches that a request of Chat Completions turns on by members of its own."""
+    options = request.get(_OPTIONS)
+    if isinstance(options, Mapping):
+        return [Other("chat", {"type": NAME, **options})]
+    asks = request.get(_SWITCH) is True or any(plugin.get("id") == "web" for plugin in _objects(request.get("plugins")))
+    return [Other("chat", {"type": NAME})] if asks else []
+
+
+def is_plugin(name: str, value: object) -> bool:
+    """Whether a member of a request of Chat Completions is that of the search, and says nothing else."""
+    return name == "plugins" and all(plugin.get("id") == "web" for plugin in _objects(value))
+
+
+def for_messages(tool: Other, quirks: Quirks, notes: list[str], max_calls: Any = None) -> dict[str, Any]:
+    """The tool of Messages. `max_calls`: how often all tools of the provider may be called, of which this is the only one."""
     given = _read(tool)
+    given |= {"max_uses": max_calls} if isinstance(max_calls, int) and "max_uses" not in given else {}
+    given.pop("search_context_size", None)
     said = {"type": quirks.search_tool, "name": NAME}
-    return _written(said, given, ("allowed_domains", "blocked_domains", "user_location", "max_uses"), notes)
+    return _written(said, given, (*_LOCATED, "max_uses"), notes)
 
 
 def for_responses(tool: Other, quirks: Quirks, notes: list[str]) -> dict[str, Any]:
@@ -43,11 +121,87 @@ def for_responses(tool: Other, quirks: Quirks, notes: list[str]) -> dict[str, An
     said: dict[str, Any] = {"type": quirks.search_tool}
     if domains := given.pop("allowed_domains", None):
         said["filters"] = {"allowed_domains": domains}
-    given.pop("max_uses", None)  # Responses counts all built-in tools together: a client sets it to spare money
+    given.pop("max_uses", None)  # see max_calls
     return _written(said, given, ("user_location", "search_context_size"), notes)
 
 
-def query_of(request: Mapping[str, Any]) -> str | None:
+def left_out(tool: Other) -> str:
+    """The note for a tool that the upstream does not run."""
+    setting = f"; {SETTING}" if is_search(tool) else ""
+    return f"A tool of the type {tool.value.get('type')} is left out: this upstream does not run it{setting}"
+
+
+def max_calls(conversation: Conversation) -> dict[str, int]:
+    """`max_tool_calls` of Responses, which counts all tools of the provider together: only where the search is the only one."""
+    others = [tool for tool in conversation.tools if isinstance(tool, Other)]
+    most = others[0].value.get("max_uses") if len(others) == 1 and is_search(others[0]) else None
+    return {"max_tool_calls": most} if isinstance(most, int) else {}
+
+
+def for_chat(tool: Other, quirks: Quirks, notes: list[str], *, forced: bool) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The members of a request of Chat Completions that turn the search on, and its tools. `forced`: the model has to search."""
+    form = quirks.search_tool
+    given = _written({}, _read(tool), _TAKEN.get(form, ()), notes)
+    match form:
+        case "openrouter:web_search":
+            if domains := given.pop("blocked_domains", None):
+                given["excluded_domains"] = domains
+            return {}, [{"type": form, **({"parameters": given} if given else {})}]
+        case "web_search_options":
+            if location := given.get("user_location"):
+                inner = {name: value for name, value in location.items() if name != "type"}
+                given["user_location"] = {"type": "approximate", "approximate": inner}
+            return {form: given}, []
+        case "enable_search":
+            return {form: True, **({"search_options": {"forced_search": True}} if forced else {})}, []
+        case "web_search":
+            return {}, [{"type": form, form: {"enable": True, "search_result": True}}]
+    return {}, [{"type": form}]
+
+
+def restricted(conversation: Conversation, quirks: Quirks, api: str) -> str:
+    """In words, which domains a search may not show, where the upstream's has no field for it; empty where none are named."""
+    given = next((_read(tool) for tool in conversation.tools if is_search(tool) and isinstance(tool, Other)), {})
+    taken = {"messages": _LOCATED, "responses": ("allowed_domains",)}.get(api) or _TAKEN.get(quirks.search_tool, ())
+    words = {"allowed_domains": "Of web searches, use results of these domains alone: {}.",
+             "blocked_domains": "Of web searches, use no result of these domains: {}."}  # fmt: skip
+    said = [text.format(", ".join(map(str, given[name]))) for name, text in words.items() if name in given and name not in taken]
+    return " ".join(said) if quirks.search_tool else ""
+
+
+# what was searched before
+
+
+def as_items(turn: Turn) -> Turn:
+    """A turn of Messages whose searches, in two blocks each, are items of Responses."""
+    blocks = [part.value for part in turn.parts if isinstance(part, Other)]
+    answered = {block.get("tool_use_id") for block in blocks if block.get("type") == RESULT}
+    queries: dict[Any, str] = {}
+    parts: list[Part] = []
+    for part in turn.parts:
+        block: Mapping[str, Any] = part.value if isinstance(part, Other) else {}
+        if block.get("type") == "server_tool_use" and block.get("name") == NAME and block.get("id") in answered:
+            given = block.get("input")
+            query = given.get("query") if isinstance(given, Mapping) else None
+            queries[block.get("id")] = query if isinstance(query, str) else ""
+        elif block.get("type") == RESULT and block.get("tool_use_id") in queries:
+            parts.append(Other("responses", _item(block, queries.pop(block["tool_use_id"]))))
+        else:
+            parts.append(part)
+    return replace(turn, parts=tuple(parts))
+
+
+def _item(result: Mapping[str, Any], query: str) -> dict[str, Any]:
+    content = result.get("content")
+    failed = isinstance(content, Mapping) and content.get("type") == ERROR
+    links = _objects(content)
+    sources = [{"type": "url", "url": url} for link in links if isinstance(url := link.get("url"), str)]
+    action = {"type": "search", "query": query, "queries": [query], "sources": sources}
+    id_ = "ws_" + str(result["tool_use_id"]).removeprefix("srvtoolu_")
+    return {"type": CALL, "id": id_, "status": "failed" if failed else "completed", "action": action}
+
+
+def query_in(request: Mapping[str, Any]) -> str | None:
     """What a client of Messages searches the web for: the user's last words. None where it offers no search."""
     if not any(str(tool.get("type")).startswith(NAME) for tool in _objects(request.get("tools"))):
         return None
@@ -64,12 +218,14 @@ def _objects(value: Any) -> list[Mapping[str, Any]]:
 
 def _read(tool: Other) -> dict[str, Any]:
     value = tool.value
+    if isinstance(inner := value.get("parameters"), Mapping):
+        value = {**inner, "blocked_domains": inner.get("excluded_domains")}
     filters, location = value.get("filters"), value.get("user_location")
     if isinstance(location, Mapping) and isinstance(location.get("approximate"), Mapping):
         location = {"type": "approximate", **location["approximate"]}
     found = {
         "allowed_domains": filters.get("allowed_domains") if isinstance(filters, Mapping) else value.get("allowed_domains"),
-        "blocked_domains": value.get("blocked_domains"),
+        "blocked_domains": filters.get("blocked_domains") if isinstance(filters, Mapping) else value.get("blocked_domains"),
         "user_location": location,
         "max_uses": value.get("max_uses"),
         "search_context_size": value.get("search_context_size"),
