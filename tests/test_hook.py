@@ -875,3 +875,55 @@ def test_a_comment_and_a_mark_of_the_user_stay(proxy: Proxy) -> None:
     proxy.run(flow, [LEAK])
     assert flow.comment.startswith("mine; toolmend mended ")
     assert flow.marked == ":grapes:"
+
+
+# a request that is not answered
+
+
+def waiting(proxy: Proxy) -> http.HTTPFlow:
+    """A request that has gone out, as it is when the event loop has turned."""
+
+    async def ask() -> http.HTTPFlow:
+        flow = proxy.ask(asked())
+        for _ in range(3):
+            await asyncio.sleep(0)
+        return flow
+
+    return asyncio.run(ask())
+
+
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [("client disconnected", "the client gave up"), ("connection refused by sk-secret-of-the-user", "the upstream did not answer")],
+    ids=str,
+)
+def test_a_request_without_an_answer_is_recorded(proxy: Proxy, message: str, told: str) -> None:
+    flow = waiting(proxy)
+    flow.error = Error(message)
+    proxy.addon.error(flow)
+    [recording] = proxy.recordings()
+    assert recording["state"] == "unanswered"
+    assert told in recording["error"]
+    assert "sk-secret" not in recording["error"]
+    assert recording["waited_ms"] >= 0
+    assert told in flow.metadata["toolmend"]["unanswered"]
+
+
+def test_an_answer_that_is_none_ends_the_wait(proxy: Proxy) -> None:
+    flow = waiting(proxy)
+    answered(flow, b"<html>", 502, content_type="text/html")
+    proxy.addon.responseheaders(flow)
+    [recording] = proxy.recordings()
+    assert (recording["state"], recording["status"]) == ("unanswered", 502)
+    assert "502, text/html" in recording["error"]
+
+
+def test_an_answer_ends_the_wait(proxy: Proxy) -> None:
+    flow = waiting(proxy)
+    response = answered(flow)
+    proxy.addon.responseheaders(flow)
+    sent(response, PROSE)
+    sent(response, b"")
+    proxy.addon.response(flow)
+    [recording] = proxy.recordings()
+    assert (recording["state"], recording["status"]) == ("complete", 200)

@@ -47,6 +47,7 @@ from toolmend.recordings import regular_file, written_file
 from toolmend.recordings.exchange import Exchange
 from toolmend.recordings.folder import MOST_OWED, MOST_WRITTEN, Folder, _Body
 from toolmend.recordings.retention import Keep
+from toolmend.recordings.watched import watch
 from toolmend.together import together
 
 KEY = "sk-ant-api03-AbC_9-xYzAbC_9"
@@ -121,6 +122,75 @@ def record(recorder: Recorder, exchange: Exchange = EXCHANGE, body: bytes = even
 
 
 # what lies there
+
+
+ASKED = replace(EXCHANGE, status=0, http_version="", response_headers=(), stream=False)
+"""The same, as it is known before it is answered."""
+
+
+def test_a_recording_begins_with_its_request(recorder: Recorder) -> None:
+    recording = recorder.start(ASKED)
+    wait_for((recording.folder / "request.json").exists)
+    told = meta(recording.folder)
+    assert (told["state"], told["pid"], told["status"]) == ("waiting", os.getpid(), 0)
+    assert KEY not in str(files(recording.folder))
+    recording.answered(EXCHANGE)
+    recording.passed(event("hi"), event("hi"))
+    wait_for((recording.folder / "upstream.sse").exists)
+    assert meta(recording.folder)["state"] == "partial"
+    recording.finish("complete")
+    recorder.close()
+    told = meta(recording.folder)
+    assert (told["state"], told["status"], told["http_version"]) == ("complete", 200, "HTTP/2.0")
+    assert "pid" not in told
+    assert set(told["sha256"]) == {"request.json", "upstream.sse", "upstream.idx", "client.sse", "message.json"}
+    assert told["recorded_at"][:10] == recording.folder.parent.name
+
+
+def test_an_early_and_a_late_beginning_are_alike(recorder: Recorder) -> None:
+    early = recorder.start(ASKED)
+    early.answered(EXCHANGE)  # in one go with it
+    early.passed(event("hi"), b"")
+    early.passed(b"", event("hi"))
+    early.finish("complete")
+    late = record(recorder)
+    recorder.close()
+    one, other = meta(early.folder), meta(late.folder)
+    del one["recorded_at"], other["recorded_at"], one["sha256"]["upstream.idx"], other["sha256"]["upstream.idx"]
+    assert one == other
+    assert sorted(files(early.folder)) == sorted(files(late.folder))
+
+
+def test_a_request_that_nobody_answers(recorder: Recorder) -> None:
+    recording = recorder.start(ASKED)
+    recording.finish("unanswered", end=f"waited 9.0 s, the client gave up with {KEY}", waited_ms=9000.0)
+    recorder.close()
+    told = meta(recording.folder)
+    assert (told["state"], told["waited_ms"], told["rules"]) == ("unanswered", 9000.0, [])
+    assert told["error"].startswith("waited 9.0 s, the client gave up with ")
+    assert KEY not in told["error"]
+    assert sorted(files(recording.folder)) == ["meta.json", "request.json"]
+
+
+def test_a_request_that_is_no_json_is_answered(recorder: Recorder) -> None:
+    recording = recorder.start(replace(ASKED, request=b"no JSON"))
+    wait_for((recording.folder / "meta.json").exists)
+    recording.answered(replace(EXCHANGE, request=b"no JSON"))
+    recording.finish("complete")
+    recorder.close()
+    assert meta(recording.folder)["omitted"] == ["request.json"]
+
+
+def test_who_looks_sees_it_soon(recorder: Recorder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recorder_module, "SHARE", 1e6)  # gathers for AT_MOST
+    (tmp_path / "flows").mkdir()
+    watch(tmp_path / "flows")
+    recording = recorder.start(EXCHANGE)
+    wait_for(recording.folder.exists)
+    began = time.monotonic()
+    recording.passed(event("hi"), event("hi"))
+    wait_for((recording.folder / "upstream.sse").exists)
+    assert time.monotonic() - began < AT_MOST / 2
 
 
 def test_a_stream(recorder: Recorder, log: list[str]) -> None:

@@ -42,6 +42,8 @@ def test_the_last_line_that_can_be_read_counts(log: str, answers: int) -> None:
 SENTENCES = [
     (Tally(), "no LLM answer came through the proxy"),
     (Tally(1), "1 answer, nothing to mend"),
+    (Tally(unanswered=1, gave_up="waited 312.0 s, the client gave up"), "1 request was not answered (waited 312.0 s, the client gave up)"),
+    (Tally(1, unanswered=2, gave_up="waited 9.0 s"), "1 answer, nothing to mend; 2 requests were not answered (waited 9.0 s)"),
     (Tally(3, faults=1), "3 answers, nothing to mend, 1 with a fault"),
     (Tally(5, 2, rules={"kimi_k2": 1, "finish_reason": 2, "usage": 1}), "mended 2 of 5 answers (finish_reason, kimi_k2, usage)"),
 ]

@@ -103,9 +103,9 @@ class Call:
             self.translated = None
 
     def exchange(
-        self, flow: http.HTTPFlow, response: http.Response, body: bytes, settings: Mapping[str, str]
+        self, flow: http.HTTPFlow, response: http.Response | None, body: bytes, settings: Mapping[str, str]
     ) -> Exchange:
-        """What a recording says of it; `body` is the client's, without its coding."""
+        """What a recording says of it; `body` is the client's, without its coding. `response`: None as long as there is none."""
         routed = self.routed
         forwarded = flow.request.raw_content
         same = forwarded == self.body
@@ -123,10 +123,10 @@ class Call:
             method=flow.request.method,
             host=self.host,
             path=routed.path if routed else flow.request.path,
-            http_version=response.http_version,
-            status=response.status_code,
+            http_version=response.http_version if response else "",
+            status=response.status_code if response else 0,
             request_headers=(*routed.headers, *routed.secrets) if routed else facts.headers(flow.request),
-            response_headers=facts.headers(response),
+            response_headers=facts.headers(response) if response else (),
             request=body,
             upstream_request=None if same else facts.plain(forwarded, facts.encoding(flow.request)),
             stream=self.streamed,
@@ -135,13 +135,13 @@ class Call:
             client_stream=self._client_stream(response),
             route=f"{routed.route.source} → {routed.route.target}" if routed else "",
             notes=self.notes,
-            wait_ms=facts.wait_ms(flow.request, response),
+            wait_ms=facts.wait_ms(flow.request, response) if response else None,
             scheme=self.scheme,
         )
 
-    def _client_stream(self, response: http.Response) -> bool | None:
+    def _client_stream(self, response: http.Response | None) -> bool | None:
         """Whether the client gets events, where it is not as the upstream's answer has it."""
-        if not self.routed:
+        if not self.routed or not response:
             return None
         gets = self.routed.wants_stream and 200 <= response.status_code < 300
         return None if gets == self.streamed else gets

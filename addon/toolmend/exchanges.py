@@ -1,5 +1,6 @@
 """What goes along with a call: its pipeline, its recording, who counts it, who looks on. It begins and ends with the answer.
 
+    exchanges.ask(call, about)                 call.recording is there: the request has gone out
     exchanges.begin(call, about, …)            call.pipeline, call.recording, call.meter, call.watcher are there, as far as wanted
     stream_of(call, undo)                      what the pieces of the answer go through, where they come one by one
     exchanges.end(call, flow, "complete")      all of them are told, and the log
@@ -12,7 +13,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 from weakref import WeakSet
 
 from mitmproxy import ctx, http
@@ -102,6 +103,19 @@ class Exchanges:
             call.pipeline = self._pipeline(call, request, given)
             call.request = {name: value for name, value in request.items() if name not in CONVERSATION}
 
+    def ask(self, call: Call, about: About) -> None:
+        """The request has gone out. Its recording begins, so that one that is never answered is seen."""
+        with _apart(call, _SET_UP):
+            self._record(call, about(recorded(self._given(call), call.upstream)))
+
+    def _record(self, call: Call, exchange: Exchange) -> None:
+        if call.recording and not call.recording.finished:
+            call.recording.answered(exchange)
+        elif recorder := self.recorder or self._new_recorder():
+            self.recorder = recorder
+            call.recording = recorder.start(exchange)
+            self.under_way.add(call)
+
     def begin(
         self, call: Call, about: About, request: Mapping[str, Any] | None, flow_id: str, *, mend: bool, let_go: bool = False
     ) -> None:
@@ -124,10 +138,7 @@ class Exchanges:
                 settings |= {"let_go": "yes"} if call.pipeline.lets_go else {}
                 settings |= {"text_begins": call.pipeline.begins} if call.pipeline.begins else {}
         with _apart(call, _SET_UP):
-            if recorder := self.recorder or self._new_recorder():
-                self.recorder = recorder
-                call.recording = recorder.start(about(settings))
-                self.under_way.add(call)
+            self._record(call, about(settings))
 
     def _looking_on(self) -> list[object]:
         """The addons that may look on, those of scripts too; of forty that mitmproxy has, none does."""
@@ -195,7 +206,15 @@ class Exchanges:
         if call.errors:
             logger.warning("toolmend: %s: %s%s", about, facts.printable("; ".join(call.errors), MAX_SAID), place)
 
-    def _finish(self, call: Call, state: str, message: str | None) -> None:
+    def give_up(self, call: Call, flow: http.HTTPFlow, message: str, who: str, status: int = 0) -> None:
+        """The end of a call that no LLM answered; `who` did not wait any longer, or did not answer. `status` of what came."""
+        waited = facts.waited_ms(flow.request)
+        told = f"waited {(waited or 0) / 1000:.1f} s, {who}"
+        self._finish(call, "unanswered", f"{told}: {message}", waited_ms=waited, status=status)
+        folder = call.recording.place if call.recording else None
+        flow.metadata["toolmend"] = {"api": call.api, "rules": [], "folder": folder, "error": told, "unanswered": told}
+
+    def _finish(self, call: Call, state: str, message: str | None, **more: Unpack[Words]) -> None:
         """The end of what is recorded of a call."""
         self.under_way.discard(call)
         with _apart(call, "the recording was not finished"):
@@ -203,7 +222,7 @@ class Exchanges:
                 rules = call.pipeline.rules if call.pipeline else ()
                 wrong = _wrong(call, None)
                 unreadable = call.stream is not None and call.stream.unreadable
-                words = Words(error=wrong, end=message, fault=call.fault, unreadable=unreadable)
+                words = Words(error=wrong, end=message, fault=call.fault, unreadable=unreadable, **more)
                 call.recording.finish(state, rules=rules, ids=call.ids, **words)
 
     def lend(self, before: "Exchanges") -> None:

@@ -5,6 +5,7 @@ nothing is decoded without a bound.
 """
 
 import re
+import time
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
@@ -153,6 +154,12 @@ def wait_ms(request: http.Request, response: http.Response) -> float | None:
     asked = request.timestamp_end or request.timestamp_start
     answered = response.timestamp_start
     return round(max(0.0, answered - asked) * 1000, 3) if asked and answered else None
+
+
+def waited_ms(request: http.Request) -> float | None:
+    """Milliseconds since the request's end."""
+    asked = request.timestamp_end or request.timestamp_start
+    return round(max(0.0, time.time() - asked) * 1000, 3) if asked else None
 
 
 def printable(text: str, length: int = 200) -> str:

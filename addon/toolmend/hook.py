@@ -39,6 +39,14 @@ TAKEN = "nothing was mended or recorded: another addon put its callable in the p
 UNREAD = "nothing was mended or recorded: mitmproxy or another addon streams what has to come whole; load it before toolmend"
 
 
+GAVE_UP = {
+    "client_closed": "the client gave up",
+    "upstream_error": "the upstream did not answer",
+    "partial": "the proxy ended it",
+}
+"""Why nobody waits for an answer any more, by the state of a recording that had one."""
+
+
 class Toolmend:
     """The addon. One instance serves all flows; a reload of the script makes a new one, and what was asked before keeps its own.
 
@@ -156,6 +164,10 @@ class Toolmend:
 
             offline.sent(flow)
         if not call.routed and not facts.is_answer(response):
+            if call.recording:
+                kind = facts.printable(facts.header(response, b"content-type") or "no content type", 100)
+                said = f"{response.status_code}, {kind}"
+                self.exchanges.give_up(call, flow, said, "what came is no LLM's answer", response.status_code)
             return
         self.calls[flow] = call
         try:
@@ -211,7 +223,10 @@ class Toolmend:
                 if call.recording:
                     call.recording.passed(b"", out)
             self._close(call, flow, state, flow.error.msg)
-        elif call and call.routed and flow.error:  # mitmproxy tells the client itself: 502
+        elif call and flow.error and call.recording:
+            state = facts.end_state(flow, flow.error.msg, client_left(flow))
+            self.exchanges.give_up(call, flow, flow.error.msg, GAVE_UP[state])
+        if call and call.routed and flow.error and not flow.response:  # mitmproxy tells the client itself: 502
             where, told = call.routed.route, facts.printable(flow.error.msg)
             logger.warning("toolmend: no answer from %s: %s (the route at %s)", where.target, told, where.where)
 
@@ -220,10 +235,11 @@ class Toolmend:
         if self.calls.get(flow) is not call or flow.response:
             return
         with suppress(Exception):  # it is tried again, and told of, when the answer begins
-            _, request = _asked(call, flow, [])
+            body, request = _asked(call, flow, [])
             if request is not None:
                 self.exchanges.prepare(call, request)
             _let_go_at_a_break(call, flow)
+            self.exchanges.ask(call, lambda settings: call.exchange(flow, None, body, settings))
 
     def _open(self, call: Call, flow: http.HTTPFlow, response: http.Response) -> None:
         """The response headers are in, and nothing is changed yet."""

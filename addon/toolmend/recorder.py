@@ -1,7 +1,8 @@
 """Writes every LLM flow to a folder of its own while it flows; DESIGN.md section 7 has the files.
 
     recorder = Recorder(root, log, keep)
-    recording = recorder.start(exchange)               when the response headers are in
+    recording = recorder.start(exchange)               when the request has gone out; or when the response headers are in
+    recording.answered(exchange)                       when they are, if it began before
     recording.passed(chunk, mended)                    for each chunk
     recording.finish("complete", rules=.., ids=..)     at the end, by whichever hook comes first
     recorder.close()                                   at shutdown
@@ -28,6 +29,7 @@ from .recordings.exchange import Chunks, Exchange
 from .recordings.folder import Folder, Words
 from .recordings.pruning import Sweeper
 from .recordings.retention import Keep
+from .recordings.watched import is_watched
 from .teller import Teller
 from .value import mutable
 
@@ -292,7 +294,8 @@ class Recorder:
             steps.append(self._queue.get())
             self._enough = GATHERED
             while not self._hurry.wait(GATHER) and (pause := pause - GATHER) > 0 and self._begun > self._finished:
-                pass
+                if is_watched(self._root):
+                    break
             self._enough = PRESSING
         self._hurry.clear()
         steps.extend(self._queue.get() for _ in range(self._queue.qsize()))
@@ -410,6 +413,17 @@ class Recording:
         self._run = Run()
         self._finished = False
 
+    @property
+    def finished(self) -> bool:
+        """Whether nothing more is taken."""
+        return self._finished
+
+    def answered(self, exchange: Exchange) -> None:
+        """The response headers are in; `exchange` is the one that it was started with, and what they say."""
+        if not self._finished:
+            self._folder.answered = True
+            self._put(partial(self._folder.answer, exchange))
+
     def passed(self, received: bytes, sent: bytes) -> None:
         """A chunk as it arrived, content coding undone, and what went to the client for it; b"" for nothing."""
         if (received or sent) and not self._finished:
@@ -428,7 +442,7 @@ class Recording:
             self._put(partial(self._folder.said, data, t_ms), len(data))
 
     def finish(self, state: str, *, rules: Sequence[str] = (), ids: Sequence[str] = (), **words: Unpack[Words]) -> None:
-        """The end: "complete", "upstream_error", "client_closed" or "partial". Only the first call counts."""
+        """The end: "complete", "upstream_error", "client_closed", "partial" or "unanswered". Only the first call counts."""
         if not self._finished:
             self._finished = True
             seal = partial(self._folder.seal, state, tuple(rules), tuple(ids), **words)

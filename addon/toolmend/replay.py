@@ -17,6 +17,7 @@ from .config.settings import parse
 from .ids import new_call_id
 from .observing import Observed
 from .pipeline import Pipeline
+from .recordings.library import NO_ANSWER
 from .recordings.regular_file import read
 from .requests.quirks import SETTABLE, checked
 from .requests.translate import translate
@@ -57,6 +58,8 @@ def load(folder: Path) -> Recording:
         meta = json.loads(read(folder / "meta.json"))
         request_file = folder / "request.json"
         request = json.loads(read(request_file)) if request_file.exists() else None
+        if isinstance(meta, dict) and meta.get("state") in NO_ANSWER:
+            return _checked(Recording(folder, meta, request, (), (), b"", stream=True))
         stream = (folder / "upstream.sse").exists()
         body = read(folder / f"upstream.{'sse' if stream else 'json'}")
         client = read(folder / f"client.{'sse' if (folder / 'client.sse').exists() else 'json'}")
@@ -65,10 +68,14 @@ def load(folder: Path) -> Recording:
         raise RecordingError(f"{folder}: its JSON is nested too deeply") from None
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise RecordingError(f"{folder}: {error}") from None
-    if wrong := _wrong(meta, request):
-        raise RecordingError(f"{folder}: {wrong}")
     chunks, times = tuple(chunk for chunk, _ in timed), tuple(time for _, time in timed)
-    return Recording(folder, meta, request, chunks, times, client, stream)
+    return _checked(Recording(folder, meta, request, chunks, times, client, stream))
+
+
+def _checked(recording: Recording) -> Recording:
+    if wrong := _wrong(recording.meta, recording.request):
+        raise RecordingError(f"{recording.folder}: {wrong}")
+    return recording
 
 
 def _wrong(meta: Any, request: Any) -> str:
@@ -157,7 +164,7 @@ def _played(recording: Recording, chunks: Sequence[bytes] | None) -> tuple[bytes
 
 def ended(recording: Recording) -> bool:
     """Whether the client was there at the end of a stream: one that left, or was recorded no further, got nothing of it."""
-    return recording.meta.get("state") not in ("client_closed", "partial")
+    return recording.meta.get("state") not in ("client_closed", "partial", *NO_ANSWER)
 
 
 class Clock:

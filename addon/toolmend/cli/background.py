@@ -118,6 +118,7 @@ def _fields(proxy: Running) -> dict[str, object]:
         "answers": done.answers,
         "mended": done.mended,
         "faults": done.faults,
+        "unanswered": done.unanswered,
         "rules": dict(done.rules),
         "recordings": recordings,
         "last_recording": done.folder,

@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from ..recordings.library import STATES, Entry
+from ..recordings.library import STATES, UNFINISHED, Entry
 from .recordings import FOLDER, Place, flows_option, listed
 
 FORMAT = 1
@@ -87,7 +87,8 @@ def flows(
       toolmend flows --state partial --state upstream_error
       toolmend flows --json | jq '.recordings[].name'
 
-    A recording says `partial` until it is finished, and so for ever if the proxy was killed or lost the disk.
+    A recording says `waiting` until its answer begins, then `partial` until it is finished, and so for ever if the proxy was
+    killed or lost the disk. `unanswered`: not one byte of an answer came.
     """
     root = place or root
     every = listed(root, since)
@@ -151,6 +152,7 @@ def _fields(one: Entry) -> dict[str, Any]:
         "notes": one.notes,
         "tokens": dict(zip(("input", "output"), one.tokens, strict=True)) if one.tokens else None,
         "first_byte_ms": one.wait_ms,
+        "waited_ms": one.waited_ms,
         "last_byte_ms": one.last_ms,
         "bytes": one.size,
         "pinned": one.pinned,
@@ -172,10 +174,14 @@ def _row(one: Entry) -> list[str]:
         one.model,
         status,
         "/".join(map(str, one.tokens or ())),
-        f"{one.wait_ms / 1000:.2f} s" if one.wait_ms is not None else "",
+        f"{one.wait_ms / 1000:.2f} s" if one.wait_ms is not None else _waited(one),
         ("would: " if one.observed and one.rules else "") + ", ".join(one.rules),
     ]
     return [_printable(text) for text in texts]
+
+
+def _waited(one: Entry) -> str:
+    return f"none in {one.waited_ms / 1000:.0f} s" if one.waited_ms is not None else ""
 
 
 def _printable(text: str) -> str:
@@ -198,7 +204,7 @@ def _print(shown: Sequence[Entry]) -> None:
     table.columns[-2 if wide else -1].no_wrap = True
     for one in shown:
         texts = dict(zip(HEAD, _row(one), strict=True))
-        color = "" if one.state == "complete" and one.status < 400 else "yellow" if one.state == "partial" else "red"
+        color = "" if one.state == "complete" and one.status < 400 else "yellow" if one.state in UNFINISHED else "red"
         lines = {title: Text(text, style=STYLES.get(title, "")) for title, text in texts.items()}
         lines["status"].style = color
         table.add_row(*(Text("\n").join(lines[title] for title in stack if lines[title]) for stack in stacks))

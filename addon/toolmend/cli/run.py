@@ -143,7 +143,7 @@ def _tell(done: Tally, recordings: str | None, ended: str) -> None:
         usual = recordings == str(data_folder() / "flows")
         show = "toolmend show last" if usual else f"toolmend show last --flows {shlex.quote(recordings)}"
         sentence += f", recorded in {recordings}; {show}"
-    elif not done.answers and not ended:
+    elif not (done.answers or done.unanswered or ended):
         sentence += "; if one should have, toolmend doctor says why"
     click.echo(f"toolmend: {sentence}", err=True)
     if done.warnings:

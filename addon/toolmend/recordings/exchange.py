@@ -24,6 +24,7 @@ REPLAYED_FROM = "replayed_from"
 class Exchange:
     """A flow as it is known when the response headers are in. `path` has the query; bodies have no content coding.
 
+    `status` is 0 as long as only the request is known.
     `api` is the upstream's, `stream` whether it answers with one; `client_api` and `client_stream` are told where the client's
     are others. `route` names the route taken, `notes` says what a translation left out. `wait_ms`: from the
     request to the first byte of the answer, which is of its headers. `scheme` is what the client called `host` by. `transport` is

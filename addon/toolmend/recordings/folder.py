@@ -3,20 +3,24 @@
     meta.json  request.json  [upstream_request.json]  upstream.sse  upstream.idx  client.sse  [message.json]
     [client_messages.jsonl]: what a client said on a socket beside its request, each {"t_ms": since that, "message": …}
 
+    create: "waiting"  →  answer: "partial"  →  seal: "complete", …          create: "waiting"  →  seal: "unanswered"
+
 Rule of this file: every method is a step of the recorder's writer thread, and may raise; what it raises costs this recording.
 But `settle` is for a thread that may wait for the disk.
 
-A folder says "partial" from its first moment until it is finished, so what a crash leaves is known for what it is.
+A folder says "waiting" or "partial" from its first moment until it is finished, so what a crash leaves is known for what it is.
 Between two writes no file is open: streams take no descriptors from the proxy, and a folder that is gone is noticed.
 """
 
 import hashlib
+import os
 import re
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import suppress
 from copy import deepcopy
 from datetime import datetime
 from errno import ENOBUFS, ENOTDIR
+from functools import partial
 from itertools import takewhile
 from pathlib import Path
 from secrets import token_hex
@@ -63,13 +67,16 @@ class Words(TypedDict, total=False):
     """What is told of an end.
 
     `error`: what went wrong of ours; `end`: why it ended, in mitmproxy's words; `fault`: what the client of a route was told in
-    place of an answer; `unreadable`: that was told in place of the rest of a stream, see unreadable.py.
+    place of an answer; `unreadable`: that was told in place of the rest of a stream, see unreadable.py. Of a request that was not
+    answered, `waited_ms`: from its end until somebody gave up; `status`: that of what came instead, which is no LLM's.
     """
 
     error: str | None
     end: str | None
     fault: str
     unreadable: bool
+    waited_ms: float | None
+    status: int
 
 
 class Folder:
@@ -80,8 +87,10 @@ class Folder:
         self.lost = False  # set by the event loop: the queue was full
         self.broken: str | None = None  # why nothing more is written
         self.finished = False
+        self.answered = False  # set by the event loop: `answer` is to come
+        self._began: datetime | None = None
         self._meta: dict[str, Any] = {}
-        self._redactor = Redactor(())
+        self._redactor, self._secrets = Redactor(()), tuple[str, ...]()
         self._client_api = ""
         self._bodies: dict[str, _Body] = {}
         self._sums: dict[str, str] = {}  # SHA-256 of the other files
@@ -93,10 +102,10 @@ class Folder:
         self._whole = False  # the client got the end of the message
 
     def create(self, exchange: "Exchange", now: datetime) -> Iterator[None]:
-        """All that there is before the first chunk, in steps."""
+        """All that there is before the answer, in steps; before its first chunk, if the exchange has a status."""
         secrets = secrets_of(exchange, self._pause)
         yield
-        self._redactor = Redactor(secrets, self._pause)
+        self._redactor, self._secrets = Redactor(secrets, self._pause), secrets
         yield
         try:
             _make_folder(self.path)
@@ -104,10 +113,39 @@ class Folder:
             self.path = self.path.with_name(f"{self.path.name}-{token_hex(4)}")
             _make_folder(self.path)
         yield
+        self._began = now
+        if exchange.status:
+            yield from self.answer(exchange)
+        else:
+            yield from self._describe(exchange, "waiting", tell=not self.answered)  # or the next step does it
+        self._request("request.json", exchange.request)
+        if exchange.upstream_request not in (None, exchange.request):
+            yield
+            self._request("upstream_request.json", exchange.upstream_request or b"")
+
+    def answer(self, exchange: "Exchange") -> Iterator[None]:
+        """The response headers are in. In steps."""
+        if self.broken:
+            return
+        yield from self._describe(exchange, "partial")
+        mask = partial(mask_of, exchange.api, self._secrets)
+        self._client_api = exchange.client_api or exchange.api
+        streams = {"upstream": exchange.stream, "client": exchange.stream}
+        if exchange.client_stream is not None:
+            streams["client"] = exchange.client_stream
+        for side, stream in streams.items():
+            self._bodies[side] = _Body(self.path / f"{side}.{'sse' if stream else 'json'}", mask())
+        if exchange.stream:
+            self._bodies["index"] = _Body(self.path / "upstream.idx", EchoMask(()))
+
+    def _describe(self, exchange: "Exchange", state: str, *, tell: bool = True) -> Iterator[None]:
+        """What is known so far, and written if `tell`. In steps."""
+        assert self._began
         meta = {
             "format": FORMAT,
-            "state": "partial",
-            "recorded_at": now.isoformat(timespec="milliseconds"),
+            "state": state,
+            "pid": os.getpid(),  # who writes it, until it is finished: what a crash left waits for nobody
+            "recorded_at": self._began.isoformat(timespec="milliseconds"),
             **{name: getattr(exchange, name) for name in KNOWN},
             **{name: value for name in WHERE_SET if (value := getattr(exchange, name)) not in ("", (), None)},
             "path": self._redactor.path(exchange.path),
@@ -118,27 +156,16 @@ class Folder:
             "rules": [],
             "ids": [],
             "error": None,
-            "omitted": [],  # files that are not kept: a body that is no JSON cannot be redacted
+            "omitted": self._meta.get("omitted", []),  # files that are not kept: a body that is no JSON cannot be redacted
             "sha256": {},
         }
         yield
         self._meta = self._redactor.value(meta)
         yield
-        yield from self._write_meta()
-        self._tell()
-        yield
-        self._request("request.json", exchange.request)
-        if exchange.upstream_request not in (None, exchange.request):
+        if tell:
+            yield from self._write_meta()
+            self._tell()
             yield
-            self._request("upstream_request.json", exchange.upstream_request or b"")
-        self._client_api = exchange.client_api or exchange.api
-        streams = {"upstream": exchange.stream, "client": exchange.stream}
-        if exchange.client_stream is not None:
-            streams["client"] = exchange.client_stream
-        for side, stream in streams.items():
-            self._bodies[side] = _Body(self.path / f"{side}.{'sse' if stream else 'json'}", mask_of(exchange.api, secrets))
-        if exchange.stream:
-            self._bodies["index"] = _Body(self.path / "upstream.idx", EchoMask(()))
 
     def _request(self, name: str, body: bytes) -> None:
         redacted = self._redactor.body(body)
@@ -234,9 +261,10 @@ class Folder:
         if self._owed:
             self._part()
         yield from self._written(last=True)
-        yield from self._message(self._bodies["client"].path)
-        if self._alike:
-            self._bodies["client"].sum = self._bodies["upstream"].sum
+        if "client" in self._bodies:  # it was answered
+            yield from self._message(self._bodies["client"].path)
+            if self._alike:
+                self._bodies["client"].sum = self._bodies["upstream"].sum
         sums = self._sums | {body.path.name: body.sum.hexdigest() for body in self._bodies.values() if body.sum}
         for path in sorted(self.path.glob("*.*")):
             if path.name not in META:
@@ -267,8 +295,10 @@ class Folder:
         if self._meta:
             error = "; ".join(filter(None, (end, words.get("error"), self.broken))) or None
             told = {"error": error, "rules": rules, "ids": ids} | ({"fault": fault} if fault else {})
+            self._meta.pop("pid", None)
             self._meta |= self._redactor.value(told) | {"state": "partial" if self.broken else state}
             self._meta |= {"unreadable": True} if words.get("unreadable") else {}
+            self._meta |= {name: words[name] for name in ("waited_ms", "status") if words.get(name) is not None}
             yield from self._write_meta()
 
     def settle(self) -> None:

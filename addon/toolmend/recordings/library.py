@@ -22,8 +22,14 @@ from .. import json_text
 from ..value import value
 from . import regular_file
 
-STATES = ("complete", "upstream_error", "client_closed", "partial", "unreadable")
-"""How a recording ended; `partial` ones were cut by a crash or a shutdown."""
+STATES = ("complete", "upstream_error", "client_closed", "partial", "waiting", "unanswered", "unreadable")
+"""How a recording ended; `partial` and `waiting` ones are not finished, or were cut by a crash or a shutdown."""
+
+UNFINISHED = ("partial", "waiting")
+"""What one says that is being written."""
+
+NO_ANSWER = ("waiting", "unanswered")
+"""What one says that has a request alone."""
 
 _AGENTS = (  # what a user-agent begins with or holds → the agent
     ("claude-cli", "Claude Code"),
@@ -80,7 +86,8 @@ class NotFound(LookupError):
 class Entry:
     """A recording. Times in milliseconds since the first byte, but `wait_ms`: from the request to the first byte.
 
-    None: it is not known. `tokens` are (input, output). `client_api` is the client's API, also where it is the upstream's.
+    `waited_ms`: from the request to the end of one that was not answered. None: it is not known. `tokens` are (input, output).
+    `client_api` is the client's API, also where it is the upstream's.
     `url`: where it lies in a store; then `folder` is where it is fetched to.
     """
 
@@ -101,6 +108,7 @@ class Entry:
     error: str | None = None
     tokens: tuple[int, int] | None = None
     wait_ms: float | None = None
+    waited_ms: float | None = None
     last_ms: float | None = None
     size: int = 0
     pinned: bool = False
@@ -147,7 +155,6 @@ def entry_of(folder: Path, files: Files) -> Entry:
     """A recording, of the files that it has."""
     try:
         meta = json_text.loads(files.read("meta.json"))
-        wait = meta.get("wait_ms")
         return Entry(
             folder,
             state=STATES[STATES.index(meta["state"])],  # any other is a ValueError
@@ -165,7 +172,8 @@ def entry_of(folder: Path, files: Files) -> Entry:
             notes=tuple(map(str, meta.get("notes") or ())),
             error=str(meta["error"]) if meta.get("error") is not None else None,
             tokens=_tokens(files),
-            wait_ms=float(wait) if isinstance(wait, int | float) and isfinite(wait) else None,
+            wait_ms=_number(meta.get("wait_ms")),
+            waited_ms=_number(meta.get("waited_ms")),
             last_ms=_last_ms(files),
             size=files.size,
             pinned=PINNED in files,
@@ -246,6 +254,10 @@ class _Disk:
         if not tail and (size := self._files[name].stat().st_size) > MAX_SMALL:
             raise OSError(f"{name} has {size} bytes")
         return regular_file.read(self._files[name].path, tail)
+
+
+def _number(value: Any) -> float | None:
+    return float(value) if isinstance(value, int | float) and isfinite(value) else None
 
 
 def _time(text: str) -> datetime:

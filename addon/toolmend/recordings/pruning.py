@@ -17,12 +17,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from .. import json_text
-from .library import PINNED
+from .library import PINNED, UNFINISHED
 from .regular_file import read
 from .retention import Keep, Stored, going
 
 OPEN = 3600.0
-"""Seconds without a change after which what says "partial" is being written by no process: no connection is silent for longer."""
+"""Seconds without a change after which no process writes what is not finished: no connection is silent for longer."""
 
 EVERY = 60.0
 """Seconds between two looks at all that lies there: a thousand recordings take some hundredths of one."""
@@ -161,6 +161,6 @@ def _folders(path: str | Path, name: re.Pattern[str]) -> list[os.DirEntry[str]]:
 def _is_open(folder: Path) -> bool:
     """Whether it says that it is not finished, or does not say anything yet."""
     try:
-        return bool(json_text.loads(read(folder / "meta.json"))["state"] == "partial")
+        return json_text.loads(read(folder / "meta.json"))["state"] in UNFINISHED
     except (OSError, ValueError, KeyError, TypeError):
         return True

@@ -56,7 +56,8 @@ class Companion(logging.Handler):
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
-        self.answers = self.mended = self.faults = 0
+        self.answers = self.mended = self.faults = self.unanswered = 0
+        self.gave_up = ""
         self.rules: Counter[str] = Counter()
         self.folder: str | None = None
         self.warnings: list[str] = []
@@ -123,15 +124,19 @@ class Companion(logging.Handler):
             return
         self._counted.add(flow)
         rules = dict.fromkeys(noted["rules"])
-        self.answers += 1
+        if told := noted.get("unanswered"):
+            self.unanswered += 1
+            self.gave_up = told
+        else:
+            self.answers += 1
+            self.faults += bool(noted["error"])
         self.mended += bool(rules)
-        self.faults += bool(noted["error"])
         self.rules.update(list(rules))
         self.folder = noted["folder"] or self.folder
         self._tell()
 
     def _tell(self) -> None:
-        fields = ("answers", "mended", "faults", "rules", "folder", "warnings")
+        fields = ("answers", "mended", "faults", "unanswered", "gave_up", "rules", "folder", "warnings")
         logger.info("%s%s", MARK, json.dumps({name: getattr(self, name) for name in fields}))
 
 

@@ -27,6 +27,7 @@ _TIME = re.compile(r"\[[\d:.]+\] ")
 class Tally:
     """`answers` of LLMs, whatever came of them; `mended` ones; those with `faults` of ours, a torn stream or a lost recording.
 
+    `unanswered` requests, to which not one byte came; `gave_up`: in words, what became of the last.
     `rules`: how many answers each was at work in. `folder`: the last recording. `warnings`: the last ones, oldest first.
     """
 
@@ -36,6 +37,8 @@ class Tally:
     rules: Mapping[str, int] = field(default_factory=dict)
     folder: str | None = None
     warnings: tuple[str, ...] = ()
+    unanswered: int = 0
+    gave_up: str = ""
 
     @classmethod
     def read(cls, log: str) -> Self:
@@ -56,8 +59,8 @@ class Tally:
         """Whether a tally can be so."""
         if not (isinstance(self.rules, dict) and isinstance(self.folder, str | None)):
             return False
-        numbers = (self.answers, self.mended, self.faults, *self.rules.values())
-        words = (*self.rules, *self.warnings)
+        numbers = (self.answers, self.mended, self.faults, self.unanswered, *self.rules.values())
+        words = (*self.rules, *self.warnings, self.gave_up)
         return all(type(one) is int for one in numbers) and all(isinstance(one, str) and one.isprintable() for one in words)
 
     def __sub__(self, earlier: "Tally") -> "Tally":
@@ -68,13 +71,17 @@ class Tally:
             Counter(self.rules) - Counter(earlier.rules),
             self.folder if self.folder != earlier.folder else None,
             tuple(warning for warning in self.warnings if warning not in earlier.warnings),
+            self.unanswered - earlier.unanswered,
+            self.gave_up if self.unanswered != earlier.unanswered else "",
         )
 
     def sentence(self) -> str:
         """In words, without a full stop."""
+        requests = "1 request was" if self.unanswered == 1 else f"{self.unanswered} requests were"
+        silent = f"{requests} not answered ({self.gave_up})" if self.unanswered else ""
         if not self.answers:
-            return "no LLM answer came through the proxy"
+            return silent or "no LLM answer came through the proxy"
         answers = "1 answer" if self.answers == 1 else f"{self.answers} answers"
         rules = ", ".join(sorted(self.rules, key=lambda rule: -self.rules[rule]))  # those that are even stay in their order
         text = f"mended {self.mended} of {answers} ({rules})" if self.mended else f"{answers}, nothing to mend"
-        return text + (f", {self.faults} with a fault" if self.faults else "")
+        return text + (f", {self.faults} with a fault" if self.faults else "") + (f"; {silent}" if silent else "")
