@@ -5,6 +5,7 @@ from itertools import batched
 from typing import Any
 
 from piecewise import COMMENT, same
+from rows import some_of
 from streams import pieces
 from toolmend.pipeline import Pipeline
 
@@ -32,7 +33,8 @@ def check(body: bytes, request: Any, source: str = "chat", target: str = "chat")
     """Whether lanes change nothing, by event, in bundles of them, and cut at random; the part of the events that is read."""
     events = [part + b"\n\n" for part in body.split(b"\n\n") if part]
     assert b"".join(events) == body
-    cuttings = [tuple(map(b"".join, batched(events, size))) for size in (1, 3, 7, 30, len(events))]
+    sizes = (1, *some_of((3, 7, 30, len(events)), repr(body)))
+    cuttings = [tuple(map(b"".join, batched(events, size))) for size in sizes]
     cuttings.append(tuple(part.encode("latin-1") for part in pieces(body.decode("latin-1"), 1, (40, 300, 700))))
     shares, outs = [], []
     for chunks in dict.fromkeys(cuttings):  # a short stream is the same in several

@@ -1,5 +1,6 @@
 """apis/chat_shape.py: what is regular passes byte for byte, and chunks that are alike are not parsed."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from patterns import all_patterns
 from patterns.irregular import REQUEST, first, more
 from piecewise import same
 from regular import REGULAR, called, choice
+from rows import batches, each_of
 from streams import META, body_of, chunk, event, play
 from toolmend import json_text
 from toolmend.apis import learning
@@ -16,6 +18,8 @@ from toolmend.apis.chat_shape import learn_chunk, may_vary
 from toolmend.apis.learning import Learning
 from toolmend.events import ReasoningDelta, TextDelta, ToolCallDelta, Usage
 from toolmend.pipeline import Pipeline
+
+PATTERNS = all_patterns()
 
 
 def pipeline(asked: dict[str, Any] | None = REQUEST) -> Pipeline:
@@ -84,13 +88,18 @@ def test_a_new_call_at_the_same_index_is_seen() -> None:
     assert made.rules == ["tool_call_index"]
 
 
-@pytest.mark.parametrize("name", [*REGULAR, *all_patterns()])
-def test_learning_changes_no_byte(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    pattern = all_patterns().get(name)
-    asked = pattern.request if pattern else REQUEST
-    body = body_of(pattern) if pattern else REGULAR[name]
-    learnt = play(lambda: pipeline(asked), [body])
-    monkeypatch.setattr(learning, "MOST_MISSES", 0)
-    same(([learnt],), ([play(lambda: pipeline(asked), [body])],), body)
+@batches([*REGULAR, *PATTERNS])
+def test_learning_changes_no_byte(names: Sequence[str], subtests: pytest.Subtests, monkeypatch: pytest.MonkeyPatch) -> None:
+    def check(name: str) -> None:
+        pattern = PATTERNS.get(name)
+        asked = pattern.request if pattern else REQUEST
+        body = body_of(pattern) if pattern else REGULAR[name]
+        learnt = play(lambda: pipeline(asked), [body])
+        with monkeypatch.context() as patch:
+            patch.setattr(learning, "MOST_MISSES", 0)
+            plain = play(lambda: pipeline(asked), [body])
+        same(([learnt],), ([plain],), body)
+
+    each_of(((name, name) for name in names), subtests, check)
 
 

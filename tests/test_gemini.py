@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import count
 from typing import Any
 
@@ -25,6 +25,7 @@ from other_streams import (
     read_gemini,
 )
 from patterns.kimi import CITY, ONE, B, C, E, S
+from rows import batches, each_of, some_of
 from streams import play
 from toolmend.apis.gemini_elements import ElementDecoder, GeminiDecoder
 from toolmend.apis.gemini_write import UNSIGNED
@@ -71,19 +72,23 @@ def mended(
     return read_gemini(client)
 
 
-@pytest.mark.parametrize("framing", FRAMINGS)
-@pytest.mark.parametrize("name", PATTERNS)
-def test_every_dialect(name: str, framing: str) -> None:
+@batches(PATTERNS)
+def test_every_dialect(names: Sequence[str], subtests: pytest.Subtests) -> None:
     """What Chat Completions makes of the same text, in the same deltas."""
-    pattern = PATTERNS[name]
-    request, chunks = gemini_pattern(pattern)
-    rules = [rule for rule in pattern.rules if rule != "finish_reason"]
-    answer = mended(chunks, rules, framing, request)
-    assert answer.calls == [(call, json.loads(arguments)) for _, call, arguments in pattern.calls]
-    assert (answer.content, answer.reasoning) == (pattern.content, pattern.reasoning)
-    assert answer.finish == ["STOP"]
-    assert answer.faults == []
-    assert answer.usage == COUNTS
+
+    def check(case: tuple[str, str]) -> None:
+        name, framing = case
+        pattern = PATTERNS[name]
+        request, chunks = gemini_pattern(pattern)
+        rules = [rule for rule in pattern.rules if rule != "finish_reason"]
+        answer = mended(chunks, rules, framing, request)
+        assert answer.calls == [(call, json.loads(arguments)) for _, call, arguments in pattern.calls]
+        assert (answer.content, answer.reasoning) == (pattern.content, pattern.reasoning)
+        assert answer.finish == ["STOP"]
+        assert answer.faults == []
+        assert answer.usage == COUNTS
+
+    each_of(((f"{name} {framing}", (name, framing)) for name in names for framing in some_of([*FRAMINGS], name)), subtests, check)
 
 
 @pytest.mark.parametrize("framing", FRAMINGS)

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import batched, product
 from typing import Any
 
@@ -17,6 +17,7 @@ from patterns import all_patterns
 from patterns.irregular import REQUEST
 from piecewise import same
 from regular import REGULAR
+from rows import batches, each_of, some_of
 from spoken import APIS, PAIRS, WEATHER, Asked, Text, Thought, asked, speak
 from streams import body_of, chunk, event, pieces, stream
 from toolmend import lane
@@ -34,14 +35,20 @@ from toolmend.vocabulary import vocabulary
 SAME = [(api, api) for api in APIS]
 
 
-@pytest.mark.parametrize("name", [*REGULAR, *all_patterns()])
-def test_patterns(name: str) -> None:
-    pattern = all_patterns().get(name)
-    body, request = (body_of(pattern), pattern.request) if pattern else (REGULAR[name], REQUEST)
-    if body.replace(b"\n\n", b"").find(b"\n") < 0:
-        check(body, request)
-        for target in ("messages", "responses"):
-            check(body, asked(target, *WEATHER, model=request["model"]), "chat", target)
+PATTERNS = all_patterns()
+
+
+@batches([*REGULAR, *PATTERNS])
+def test_patterns(names: Sequence[str], subtests: pytest.Subtests) -> None:
+    def check_row(name: str) -> None:
+        pattern = PATTERNS.get(name)
+        body, request = (body_of(pattern), pattern.request) if pattern else (REGULAR[name], REQUEST)
+        if body.replace(b"\n\n", b"").find(b"\n") < 0:
+            check(body, request)
+            for target in some_of(("messages", "responses"), name):
+                check(body, asked(target, *WEATHER, model=request["model"]), "chat", target)
+
+    each_of(((name, name) for name in names), subtests, check_row)
 
 
 @pytest.mark.parametrize("name", sorted({*legal.MESSAGES, *legal.RESPONSES}))
@@ -178,19 +185,24 @@ def test_what_is_irregular_in_each_delta(name: str, target: str, monkeypatch: py
 ESCAPES = {"go": {b"<": b"\\u003c", b">": b"\\u003e", b"&": b"\\u0026"}, "php": {b"/": b"\\/"}}
 
 
-@pytest.mark.parametrize("way", ESCAPES)
-@pytest.mark.parametrize("name", all_patterns())
-def test_escapes_that_json_does_not_need(name: str, way: str) -> None:
+@batches(PATTERNS)
+def test_escapes_that_json_does_not_need(names: Sequence[str], subtests: pytest.Subtests) -> None:
     """Some write `<` as `\\u003c`: what ends a call is told by its bytes as well."""
-    pattern = all_patterns()[name]
-    pieced = [part for delta in pattern.deltas for part in (pieces(delta, 1, (3,)) if isinstance(delta, str) else [delta])]
-    body = stream(pieced, finish=pattern.finish, field=pattern.field)
-    for byte, escape in ESCAPES[way].items():
-        body = body.replace(byte, escape)
-    events = [part + b"\n\n" for part in body.split(b"\n\n") if part]
-    for chunks in (events, [b"".join(some) for some in batched(events, 3)], [b"".join(some) for some in batched(events, 30)]):
-        quick, plain = (run(chunks, pattern.request, "chat", "chat", lanes=lanes)[0] for lanes in (True, False))
-        same(quick, plain, body)
+
+    def check_row(case: tuple[str, str]) -> None:
+        name, way = case
+        pattern = PATTERNS[name]
+        pieced = [part for delta in pattern.deltas for part in (pieces(delta, 1, (3,)) if isinstance(delta, str) else [delta])]
+        body = stream(pieced, finish=pattern.finish, field=pattern.field)
+        for byte, escape in ESCAPES[way].items():
+            body = body.replace(byte, escape)
+        events = [part + b"\n\n" for part in body.split(b"\n\n") if part]
+        for size in (1, *some_of((3, 30), f"{name} {way}")):
+            chunks = [b"".join(some) for some in batched(events, size)]
+            quick, plain = (run(chunks, pattern.request, "chat", "chat", lanes=lanes)[0] for lanes in (True, False))
+            same(quick, plain, body)
+
+    each_of(((f"{name} {way}", (name, way)) for name in names for way in some_of([*ESCAPES], name)), subtests, check_row)
 
 
 CHINESE = "\u4f60\u597d\uff0c\u6211\u6765\u770b\u770b\u8fd9\u4e2a\u6587\u4ef6\u3002 Let\u2019s see it\u2026 "

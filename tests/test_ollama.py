@@ -1,7 +1,7 @@
 """apis/ollama*.py: lines and whole answers; what is mended, and that nothing else is touched."""
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import count
 from typing import Any
@@ -20,7 +20,9 @@ from other_streams import (
     ollama_request,
     read_ollama,
 )
+from patterns import Pattern
 from patterns.kimi import ONE, B, S
+from rows import batches, each_of
 from streams import play
 from toolmend.apis.ollama_lines import LineDecoder
 from toolmend.config.off import Off
@@ -53,18 +55,21 @@ def mended(body: bytes, rules: list[str], request: dict[str, Any] | None = None)
     return read_ollama(client)
 
 
-@pytest.mark.parametrize("name", PATTERNS)
-def test_every_dialect(name: str) -> None:
+@batches(PATTERNS)
+def test_every_dialect(names: Sequence[str], subtests: pytest.Subtests) -> None:
     """What Chat Completions makes of the same text, in the same deltas."""
-    pattern = PATTERNS[name]
-    request, body = ollama_pattern(pattern)
-    rules = [rule for rule in pattern.rules if rule != "finish_reason"]
-    answer = mended(body, rules, request)
-    assert answer.calls == [(call, json.loads(arguments)) for _, call, arguments in pattern.calls]
-    assert (answer.content, answer.reasoning) == (pattern.content, pattern.reasoning)
-    assert answer.finish == ["stop"]
-    assert answer.faults == []
-    assert answer.usage == {"prompt_eval_count": 10, "eval_count": 5}
+
+    def check(pattern: Pattern) -> None:
+        request, body = ollama_pattern(pattern)
+        rules = [rule for rule in pattern.rules if rule != "finish_reason"]
+        answer = mended(body, rules, request)
+        assert answer.calls == [(call, json.loads(arguments)) for _, call, arguments in pattern.calls]
+        assert (answer.content, answer.reasoning) == (pattern.content, pattern.reasoning)
+        assert answer.finish == ["stop"]
+        assert answer.faults == []
+        assert answer.usage == {"prompt_eval_count": 10, "eval_count": 5}
+
+    each_of(((name, PATTERNS[name]) for name in names), subtests, check)
 
 
 @pytest.mark.parametrize(

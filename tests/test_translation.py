@@ -6,7 +6,7 @@ Responses do; so is every documented leak. `spoken.check` says what each client 
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +19,7 @@ from chunking import cuts
 from judge import read
 from patterns import Pattern, all_patterns
 from patterns.kimi import ONE
+from rows import batches, each_of, some_of
 from spoken import (
     APIS,
     JUDGES,
@@ -770,12 +771,16 @@ OTHERWISE = {"reasoning/unknown-model": Heard("y", "x"), "reasoning/near-miss-ta
 """What a client of another API hears otherwise: tags are reasoning, unless the model is known not to write them."""
 
 
-@pytest.mark.parametrize("name", PATTERNS)
-@pytest.mark.parametrize("target", ["messages", "responses"])
-def test_a_documented_pattern(target: str, name: str) -> None:
-    pattern = PATTERNS[name]
-    request = translate(pattern.request, client="chat", upstream=target).request
-    translated("chat", target, body_of(pattern), OTHERWISE.get(name) or of_pattern(pattern), request)
+@batches(PATTERNS)
+def test_a_documented_pattern(names: Sequence[str], subtests: pytest.Subtests) -> None:
+    def check_row(case: tuple[str, str]) -> None:
+        name, target = case
+        pattern = PATTERNS[name]
+        request = translate(pattern.request, client="chat", upstream=target).request
+        translated("chat", target, body_of(pattern), OTHERWISE.get(name) or of_pattern(pattern), request)
+
+    targets = ("messages", "responses")
+    each_of(((f"{name} for {target}", (name, target)) for name in names for target in some_of(targets, name)), subtests, check_row)
 
 
 @pytest.mark.parametrize("target", ["messages", "responses"])
