@@ -38,6 +38,7 @@ class Call:
     encoding: str = ""
     request: dict[str, Any] | None = None  # the body, where it has been read; without its conversation once there is a pipeline
     model: str = ""
+    session: Mapping[str, str] = field(default_factory=dict)  # what the request says of it
     streamed: bool = False
     coding: str = ""  # of the answer, where it is undone as it passes: the headers do not tell it any more
     routed: Routed | None = None
@@ -137,6 +138,7 @@ class Call:
             notes=self.notes,
             wait_ms=facts.wait_ms(flow.request, response) if response else None,
             scheme=self.scheme,
+            session=self.session,
         )
 
     def _client_stream(self, response: http.Response | None) -> bool | None:

@@ -26,6 +26,7 @@ from .config.conflicts import conflicts, loops
 from .config.settings import Settings, spelled
 from .exchanges import Exchanges, stream_of, warm
 from .layers import client_left
+from .recordings import session_ids
 from .reloads import by_whom_it_was_asked, claim, release
 from .requests.model_facts import endings
 from .stream import Mend, Plain, reason
@@ -330,6 +331,7 @@ def _asked(call: Call, flow: http.HTTPFlow, why: list[str]) -> tuple[bytes, dict
     body = facts.plain(call.body, call.encoding, why)
     request = call.routed.request if call.routed else call.request or facts.json_object(body, why)
     call.model = facts.model(request, flow.request.path)
+    call.session = call.session or session_ids.told(call.routed.headers if call.routed else facts.headers(flow.request), request)
     if request and call.model and not call.routed and "model" not in request:  # Gemini has it in the path alone
         request = {"model": call.model, **request}
         call.forget()

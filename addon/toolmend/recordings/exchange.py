@@ -5,6 +5,7 @@ Rule of this file: values, which know neither files nor threads.
 
 from collections import deque
 from collections.abc import Mapping
+from dataclasses import field
 from typing import Any
 
 from ..value import value
@@ -28,7 +29,7 @@ class Exchange:
     `api` is the upstream's, `stream` whether it answers with one; `client_api` and `client_stream` are told where the client's
     are others. `route` names the route taken, `notes` says what a translation left out. `wait_ms`: from the
     request to the first byte of the answer, which is of its headers. `scheme` is what the client called `host` by. `transport` is
-    told where it is not HTTP's own: "websocket".
+    told where it is not HTTP's own: "websocket". `session`: as session_ids.py tells it; on the disk its ids are hashes.
     """
 
     flow_id: str
@@ -53,3 +54,4 @@ class Exchange:
     wait_ms: float | None = None
     scheme: str = ""
     transport: str = ""
+    session: Mapping[str, str] = field(default_factory=dict)

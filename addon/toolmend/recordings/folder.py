@@ -35,6 +35,7 @@ from . import regular_file, written_file
 from .echo import EchoMask
 from .echo_frames import FrameMask, mask_of
 from .message_json import reading
+from .session_ids import kept, own_key
 
 if TYPE_CHECKING:
     from .exchange import Chunks, Exchange
@@ -149,6 +150,7 @@ class Folder:
             **{name: getattr(exchange, name) for name in KNOWN},
             **{name: value for name in WHERE_SET if (value := getattr(exchange, name)) not in ("", (), None)},
             "path": self._redactor.path(exchange.path),
+            **({"session": kept(exchange.session, own_key())} if exchange.session else {}),
             "request_headers": self._redactor.headers(exchange.request_headers),
             "response_headers": self._redactor.headers(exchange.response_headers),
             "toolmend": __version__,

@@ -9,10 +9,11 @@ from typing import Any
 
 from mitmproxy import http
 
-from .. import json_text
+from .. import facts, json_text
 from ..calls import Call
 from ..codings import Decoder
 from ..exchanges import Exchanges, stream_of
+from ..recordings import session_ids
 from ..recordings.exchange import Exchange
 from ..value import replace
 from .socket_frames import event_of, frames_of
@@ -36,6 +37,7 @@ class SocketExchange:
         self.call, self.id = call, ""
         self._exchanges, self._flow, self._began = exchanges, flow, time.monotonic()
         call.model = str(request.get("model") or "")[:200]
+        call.session = session_ids.told(facts.headers(flow.request), request)
         body = json_text.dumps(whole).encode()
 
         def about(settings: Mapping[str, str]) -> Exchange:
