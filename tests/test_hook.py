@@ -228,7 +228,7 @@ def test_what_would_unload_the_script_without_a_word_is_said(log: Log, specs: li
 def test_other_options_are_none_of_our_business(proxy: Proxy) -> None:
     proxy.context.configure(proxy.addon, toolmend_dialects="off")
     proxy.addon.configure({"listen_port"})
-    assert proxy.addon.settings == Settings((), (), proxy.flows)
+    assert proxy.addon.settings == Settings(dialects=(), flows=proxy.flows)
 
 
 def test_it_says_what_it_listens_to(proxy: Proxy, log: Log) -> None:

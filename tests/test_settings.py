@@ -9,10 +9,11 @@ from platformdirs.macos import MacOS
 from platformdirs.unix import Unix
 
 from toolmend.config import settings
-from toolmend.config.off import Off
+from toolmend.config.keys import LIMITS
 from toolmend.config.settings import Settings, SettingsError, parse, spelled
 from toolmend.config.targets import Targets
 from toolmend.dialects import DIALECTS
+from toolmend.mend_settings import MendSettings, Off
 from toolmend.recordings.retention import Keep
 
 OFF = {"flows": "off"}
@@ -24,14 +25,14 @@ POLICIES = "mixed, first, collect, drain"
 RIGHT = [
     ({}, Settings()),
     ({"hosts": "", "dialects": "", "config": ""}, Settings()),
-    ({"hosts": "llm.example.com"}, Settings(("llm.example.com",))),
+    ({"hosts": "llm.example.com"}, Settings(hosts=("llm.example.com",))),
     (
         {"hosts": " LLM.example.com, *.corp.example:8443 localhost:8000,[::1]:80 ,localhost:8000"},
-        Settings(("llm.example.com", "*.corp.example:8443", "localhost:8000", "[::1]:80")),
+        Settings(hosts=("llm.example.com", "*.corp.example:8443", "localhost:8000", "[::1]:80")),
     ),
     (
         {"hosts": "::1 gpu? 10.0.0.* * under_score a.example."},
-        Settings(("::1", "gpu?", "10.0.0.*", "*", "under_score", "a.example.")),
+        Settings(hosts=("::1", "gpu?", "10.0.0.*", "*", "under_score", "a.example.")),
     ),
     ({"dialects": "auto"}, Settings(dialects=None)),
     ({"dialects": "OFF"}, Settings(dialects=())),
@@ -135,7 +136,7 @@ WRONG = [
 
 FILES_RIGHT = [
     ("", Settings()),
-    ('hosts = ["a.example", "b.example:80"]', Settings(("a.example", "b.example:80"))),
+    ('hosts = ["a.example", "b.example:80"]', Settings(hosts=("a.example", "b.example:80"))),
     ("hosts = []", Settings()),
     ('dialects = "off"', Settings(dialects=())),
     ('dialects = ["kimi_k2"]', Settings(dialects=("kimi_k2",))),
@@ -237,9 +238,9 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
 def test_an_option_beats_the_file(tmp_path: Path) -> None:
     file = tmp_path / "toolmend.toml"
     file.write_text('hosts = ["a.example"]\ndialects = "off"\nflows = "recordings"\n')
-    assert parse({"config": str(file)}) == Settings(("a.example",), (), tmp_path / "recordings")
+    assert parse({"config": str(file)}) == Settings(hosts=("a.example",), dialects=(), flows=tmp_path / "recordings")
     options = {"config": str(file), "hosts": "b.example", "dialects": "auto", "flows": "off"}
-    assert parse(options) == Settings(("b.example",), None, None)
+    assert parse(options) == Settings(hosts=("b.example",))
 
 
 def test_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -302,3 +303,7 @@ def test_what_is_recorded_is_what_a_replay_sets(values: dict[str, str]) -> None:
     told = settings.recorded(parse(OFF | values))
     assert parse(OFF | told) == parse(OFF | values)
     assert ("policy" in told) == ("policy" in values)
+
+
+def test_the_limits_have_one_default() -> None:
+    assert {name: getattr(MendSettings(), name) for name in LIMITS} == LIMITS

@@ -12,7 +12,6 @@ from typing import Any, Protocol
 from .apis import APIS
 from .apis.codec import Codec, Counting, Decoder, Reply, Writer, counts, flows
 from .apis.responses_object import ECHOED
-from .config.settings import Settings
 from .dialects import REASONING_TAGS, Dialect
 from .dialects.gemma import Headless
 from .dialects.leftovers import NAME as LEFTOVERS
@@ -24,6 +23,7 @@ from .hosts import provider
 from .keep_alive import KeepAlives
 from .lanes import Lanes
 from .leaving import Leaving
+from .mend_settings import MendSettings
 from .providers import ESCAPING, STANDARD, Profile, armed, profile_for
 from .reader import Reader
 from .requests import Translated
@@ -68,7 +68,7 @@ class Answer:
     translated: Translated | None
     source: str
     target: str
-    settings: Settings
+    settings: MendSettings
     host: str
     begins: str = ""
 

@@ -15,6 +15,9 @@ from .openings import Found
 HALF = b"\\\\"
 """A backslash, as it stands in a JSON string."""
 
+ROOM = 512 * 1024
+"""Characters that must be free in whatever is bounded, where deltas pass that are read later: see lane.py, which reads sooner."""
+
 type Place = re.Match[str] | Found
 """Where something stands in a text."""
 

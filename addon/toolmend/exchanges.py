@@ -25,8 +25,9 @@ from .calls import Call
 from .codings import Decoder
 from .config.settings import Settings, recorded
 from .dispatch import is_own
+from .observed import Observed
 from .observers import Observers
-from .observing import Observe, Observed
+from .observing import Observe
 from .pipeline import Pipeline
 from .recorder import PATIENCE, Recorder
 from .recordings.exchange import Exchange

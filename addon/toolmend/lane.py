@@ -18,8 +18,8 @@ from collections import deque
 from collections.abc import Sequence
 from itertools import pairwise
 
-from .apis.shape import ROOM, Shape, text_of
-from .course import Course, cut_off
+from .apis.shape import Shape, text_of
+from .course import ROOM, Course, cut_off
 from .glance import (
     LONGEST,
     MOST,

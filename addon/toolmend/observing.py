@@ -10,25 +10,9 @@ Rule of this file: whatever is raised in here costs the client no byte.
 """
 
 from .codings import Decoder
-from .pipeline import Pipeline
+from .observed import Observed
 from .recorder import Recording
 from .stream import Callback, Stream, reason
-
-
-class Observed(Pipeline):
-    """A pipeline that gives back what it was given. For a client of the upstream's own API."""
-
-    def feed(self, data: bytes) -> bytes:
-        super().feed(data)
-        return data
-
-    def close(self) -> bytes:
-        super().close()
-        return b""
-
-    def message(self, body: bytes) -> bytes:
-        super().message(body)
-        return body
 
 
 class Observe(Stream):

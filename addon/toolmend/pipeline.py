@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 from . import json_text
 from .assembly import Answer, assemble
 from .chain import ENDS, Chain, is_idle
-from .config.settings import Settings
 from .events import Event, Frame, MessageEnd, StreamError
 from .glance import Glance, nothing
 from .ids import new_call_id
 from .ledger import Ledger
+from .mend_settings import MendSettings
 from .providers import profile_for
 from .requests import Translated, translate
 from .requests.prompted import template_for
@@ -56,7 +56,7 @@ class Pipeline:
         *,
         source: str = "chat",
         target: str = "chat",
-        settings: Settings = Settings(),
+        settings: MendSettings = MendSettings(),
         host: str = "",
         new_id: Callable[[], str] = new_call_id,
         let_go: bool = False,

@@ -13,8 +13,7 @@ Sections of dialects.md: R1 commit point, R7 missing ends, R9 wrappers, R10 text
 import re
 from collections.abc import Callable, Generator
 
-from .apis.shape import ROOM
-from .course import Course
+from .course import ROOM, Course
 from .dialects.dialect import Dialect
 from .dialects.leftovers import NAME as LEFTOVERS
 from .dialects.leftovers import Leftovers

@@ -15,7 +15,7 @@ from .apis import APIS
 from .apis.errors import Fault, is_error, translate_error, write_error
 from .config.settings import parse
 from .ids import new_call_id
-from .observing import Observed
+from .observed import Observed
 from .pipeline import Pipeline
 from .recordings.library import NO_ANSWER
 from .recordings.regular_file import read

@@ -16,13 +16,13 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from .. import json_text
+from ..course import ROOM
 from ..events import Event, ReasoningSeal, TextDelta, ToolCallDelta, ToolCallEnd, ToolCallStart
 from ..seals import Seal
 from ..tools import Tools
 from .call_identity import INNER, Call, bare, find, inner_of, is_other, joined, latest, may_go_on, only_fitting, text_of
 from .indices import index_of, is_index
 from .named_arguments import named_arguments
-from .shape import ROOM
 
 MAX_KEPT = 1024 * 1024
 """Characters of arguments that are kept: of calls that are held, and of others to tell whether they are sent twice."""

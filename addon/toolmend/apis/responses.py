@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from .. import json_text
-from ..course import Course
+from ..course import ROOM, Course
 from ..events import Event, Frame, ReasoningDelta, TextDelta, ToolCallDelta
 from ..sse import ServerSentEvent
 from .codec import Reply
@@ -24,7 +24,7 @@ from .responses_mend import Mending, mended
 from .responses_read import Reading
 from .responses_shapes import DELTAS, OTHERWISE, newer, understood
 from .responses_whole import kept
-from .shape import ROOM, Shape
+from .shape import Shape
 
 _SAYS = frozenset({"type", "item_id", "output_index", "content_index", "summary_index", "delta"})
 """What is read of a delta."""

@@ -23,9 +23,6 @@ _ID = re.compile(rb"\d{1,18}+")
 _IN_FRONT = re.compile(rb"(?:id: ?(%b)\r?\n)?(?:event: ?[^\r\n]*+\r?\n)?data: ?" % _ID.pattern)
 """What stands in front of the data of an event: its number, as few have it, and its name."""
 
-ROOM = 512 * 1024
-"""Characters that must be free in whatever is bounded, where deltas pass that are read later: see lane.py, which reads sooner."""
-
 type Match = Callable[[bytes, int], re.Match[bytes] | None]
 type Kind = type[TextDelta | ReasoningDelta | ToolCallDelta]
 

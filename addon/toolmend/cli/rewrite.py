@@ -16,7 +16,7 @@ from .. import json_text
 from ..apis import APIS
 from ..config.settings import OPTIONS, Settings, SettingsError, load, suggestion
 from ..ids import ids_for
-from ..observing import Observed
+from ..observed import Observed
 from ..pipeline import Pipeline
 from ..requests import RequestError
 from ..sse import BOM

@@ -11,12 +11,9 @@ upstream answers is translated, be it off or not, and nothing is looked for in i
 Rule of this file: what is not understood is an error, never ignored.
 """
 
-from collections.abc import Iterable
-
 from ..dialects import DIALECTS, REASONING_TAGS
-from ..hosts import fits, split_port
+from ..mend_settings import Off
 from ..rules import RULES
-from ..value import value
 from .checks import SettingsError, host_globs, suggestion, words
 
 _REASONS = {
@@ -29,29 +26,6 @@ _REASONS = {
 
 NAMES = tuple(sorted({*RULES, *DIALECTS, REASONING_TAGS.name} - {"dialect", *_REASONS}))
 """Rules that can."""
-
-
-@value
-class Off:
-    """`rules`: names. `hosts`: globs."""
-
-    rules: frozenset[str] = frozenset()
-    hosts: tuple[str, ...] = ()
-
-    def leaves(self, host: str) -> bool:
-        """Whether the answers of a host are left alone; it may carry a port."""
-        return any(self._of(host))
-
-    def said_of(self, host: str) -> str:
-        """As the option says it, with no other host than this one: what a recording keeps."""
-        return " ".join((*sorted(self.rules), *self._of(host)))
-
-    def _of(self, host: str) -> Iterable[str]:
-        name, port = split_port(host)
-        return (glob for glob in self.hosts if fits(name, port, glob))
-
-
-NOTHING = Off()
 
 
 def parse(where: str, text: str) -> Off:

@@ -25,7 +25,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ..dialects import DIALECTS
-from ..providers import Profile
+from ..mend_settings import MendSettings
 from ..recordings.retention import DEFAULT as KEEP
 from ..recordings.retention import Keep
 from ..recordings.retention import parse as _keep
@@ -36,7 +36,6 @@ from .checks import SettingsError, host_globs, suggestion, words
 from .config_file import Said
 from .data_folder import expand, recordings_folder
 from .keys import KEYS, LIMITS, OPTIONS
-from .off import NOTHING, Off
 from .off import parse as _off
 from .store_url import StoreUrl, is_url
 from .targets import NOBODY, Targets
@@ -68,32 +67,23 @@ _NUMBER = re.compile(r"[1-9][0-9]{0,8}")
 
 
 @value
-class Settings:
-    """`hosts`: globs. `dialects`: None is auto, () is off, names are exactly these. `flows`: None is off. `keep`: of these.
+class Settings(MendSettings):
+    """`hosts`: globs. `flows`: None is off. `keep`: of these.
 
-    `providers`: the user's profiles, whole; one with the name of a built-in one stands for it.
     `routes`: the first that takes a request has it.
-    `metrics`: who gets them. `intercept`: one of INTERCEPTS. `mode`: one of MODES. `off`: what is left alone.
+    `metrics`: who gets them. `intercept`: one of INTERCEPTS. `mode`: one of MODES.
     `replay`: whose recordings answer; None is off. `replay_miss`: one of MISSES.
-    `policy`: one of POLICIES; its limits are of a response, in calls, milliseconds and bytes.
     """
 
     hosts: tuple[str, ...] = ()
-    dialects: tuple[str, ...] | None = None
     flows: Path | StoreUrl | None = None
     keep: Keep = KEEP
-    providers: tuple[Profile, ...] = ()
     replay: Path | None = None
     replay_miss: str = "fail"
-    policy: str = "mixed"
-    max_calls: int = LIMITS["max_calls"]
-    collect_ms: int = LIMITS["collect_ms"]
-    max_bytes: int = LIMITS["max_bytes"]
     routes: tuple[Route, ...] = ()
     metrics: Targets = NOBODY
     intercept: str = "llm"
     mode: str = "mend"
-    off: Off = NOTHING
 
 
 def load(options: Mapping[str, str]) -> Settings:
@@ -110,11 +100,11 @@ def checked(given: layers.Layers) -> Settings:
     """What is said, understood. Raises SettingsError."""
     said = given.said
     return Settings(
-        host_globs(*_of(said["hosts"])),
-        _dialects(*_of(said["dialects"])),
-        recordings_folder(*_of(said["flows"])),
-        _keep(*_of(said["keep"])),
-        given.providers,
+        hosts=host_globs(*_of(said["hosts"])),
+        dialects=_dialects(*_of(said["dialects"])),
+        flows=recordings_folder(*_of(said["flows"])),
+        keep=_keep(*_of(said["keep"])),
+        providers=given.providers,
         replay=_replay(*_of(said["replay"])),
         replay_miss=_one_of("way", MISSES, *_of(said["replay_miss"])),
         policy=_one_of("policy", POLICIES, *_of(said["policy"])),

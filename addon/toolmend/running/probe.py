@@ -13,7 +13,7 @@ from mitmproxy import http
 from .. import __version__, facts
 from ..calls import Call
 from ..hook import Toolmend
-from ..observing import Observed
+from ..observed import Observed
 from ..pipeline import Pipeline
 from . import leak
 

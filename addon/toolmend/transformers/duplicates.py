@@ -14,7 +14,7 @@ from dataclasses import field
 from io import StringIO
 
 from .. import json_text
-from ..apis.shape import ROOM
+from ..course import ROOM
 from ..events import Event, Finish, Frame, MessageEnd, StreamError, ToolCallDelta, ToolCallEnd, ToolCallStart
 from ..value import mutable, replace
 

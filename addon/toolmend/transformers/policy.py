@@ -27,8 +27,8 @@ upstream's usage. If not, the upstream is read to its end: what it says is dropp
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from ..config.settings import Settings
 from ..events import Frame
+from ..mend_settings import MendSettings
 from .drain import Drain
 from .stop import Collect, First
 
@@ -53,7 +53,7 @@ class Policy(Protocol):
 
 
 def policy_for(
-    settings: Settings, fired: Callable[[str], None], *, choices: Any, let_go: bool, now: Callable[[], float]
+    settings: MendSettings, fired: Callable[[str], None], *, choices: Any, let_go: bool, now: Callable[[], float]
 ) -> Policy | None:
     """The policy that is set; None for mixed. `choices`: the request's `n`; `now` tells seconds, of any beginning."""
     ends_at = (choices if isinstance(choices, int) else 1) if let_go else None

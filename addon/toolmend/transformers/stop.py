@@ -7,7 +7,6 @@ Only the window of `collect` looks at a clock.
 from collections.abc import Callable, Sequence
 from dataclasses import field
 
-from ..config.settings import Settings
 from ..events import (
     Event,
     Finish,
@@ -19,6 +18,7 @@ from ..events import (
     ToolCallEnd,
     ToolCallStart,
 )
+from ..mend_settings import MendSettings
 from ..value import mutable, replace
 from .held import Queue, bytes_of, with_events
 
@@ -150,7 +150,7 @@ class Collect(First):
     _rule = "policy_collect"
 
     def __init__(
-        self, fired: Callable[[str], None], ends_at: int | None, limits: Settings, now: Callable[[], float]
+        self, fired: Callable[[str], None], ends_at: int | None, limits: MendSettings, now: Callable[[], float]
     ) -> None:
         super().__init__(fired, ends_at)
         self._max_calls = limits.max_calls
