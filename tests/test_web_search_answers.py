@@ -122,7 +122,7 @@ def test_a_search_of_responses() -> None:
     assert answer.usage
     assert answer.usage["server_tool_use"] == {"web_search_requests": 1}
     answer = read("responses", "chat", of_responses())
-    assert answer.text == f"Let me look.{TEXT}"
+    assert answer.text == f"Let me look.\n\n{TEXT}", "two messages are told apart"
     assert answer.citations == [CITED], "the range counts from where the part begins"
 
 
@@ -194,3 +194,13 @@ def test_annotations_that_are_none(annotations: Any) -> None:
 def test_in_the_clients_own_api_nothing_changes(api: str) -> None:
     body = {"messages": of_messages(), "responses": of_responses(), "chat": of_chat(annotations=[NOTE])}[api]
     assert play(lambda: pipeline(api, api), [body]) == body
+
+
+def test_messages_of_one_answer_stay_apart() -> None:
+    body = legal.sse(legal.responses(legal.say("I'll ", "look."), legal.say("All ", "good.")))
+    whole = body.strip().rpartition(b"data: ")[2]
+    whole = json.dumps(json.loads(whole)["response"]).encode()
+    assert read("responses", "chat", body).text == "I'll look.\n\nAll good."
+    assert JUDGES["chat"].whole(pipeline("responses", "chat").message(whole)).text == "I'll look.\n\nAll good."
+    assert read("responses", "messages", body).order == ["text", "text"]
+    assert JUDGES["messages"].whole(pipeline("responses", "messages").message(whole)).order == ["text", "text"]

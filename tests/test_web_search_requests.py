@@ -163,3 +163,17 @@ def test_searches_of_another_upstream_do_not_go_to_anthropic() -> None:
     assert unsealed({"messages": said(*pair(OURS), cited(OURS))}, "messages", "api.anthropic.com") == {"messages": said(text)}
     own = {"messages": said(*pair(), cited("i"))}
     assert unsealed(own, "messages", "api.anthropic.com") is own
+
+
+def test_phases() -> None:
+    turns = [
+        *HI,
+        {"role": "assistant", "content": [{"type": "text", "text": "Let me see."}, {"type": "tool_use", "id": "t1", "name": "read", "input": {}}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "x"}]},
+        {"role": "assistant", "content": "It is x."},
+        {"role": "user", "content": "And now?"},
+    ]
+    made = translate(base("messages", messages=turns), "messages", "responses", host="api.openai.com", model="gpt-5.5")
+    assert [item.get("phase") for item in made.request["input"]] == [None, "commentary", None, None, "final_answer", None]
+    made = translate(base("messages", messages=turns), "messages", "responses", host="api.x.ai", model="gpt-5.5")
+    assert not any("phase" in item for item in made.request["input"])

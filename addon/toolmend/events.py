@@ -57,8 +57,12 @@ class RefusalDelta:
 
 @value
 class TextStart:
-    """Text that follows is a part of its own. `Citation` counts its characters from here; without one, from the first text."""
+    """Text that follows is a part of its own. `Citation` counts its characters from here; without one, from the first text.
 
+    `apart`: it is a message of its own, and no more of the one before it.
+    """
+
+    apart: bool = False
     choice: int = 0
 
 

@@ -37,6 +37,9 @@ from .value import replace
 MAX_CHOICES = 128
 """Choices of a response that are folded: OpenAI's bound for `n`."""
 
+BETWEEN = "\n\n"
+"""Between the messages of one answer, where they are one text."""
+
 OVERHEAD = 1024
 """Characters that a call, a run of reasoning or a choice counts for beside its own, so that many empty ones are bounded, too."""
 
@@ -90,6 +93,8 @@ class Message:
     searches: list[WebSearch] = field(default_factory=list)
     summary: str = ""
     """Of the conversation, where that is all that the answer has."""
+    apart: list[int] = field(default_factory=list)
+    """Where in `text` a further message of the answer begins, behind a blank line."""
     citations: list[Citation] = field(default_factory=list)
     """Their `start` and `end` count characters of `text`."""
     finish: Finish | None = None
@@ -113,6 +118,10 @@ class Message:
                 _add(self, "text", event.text)
                 self._said += len(event.text)
             case TextStart():
+                if event.apart and self._said:
+                    _add(self, "text", BETWEEN)
+                    self._said += len(BETWEEN)
+                    self.apart.append(self._said)
                 self._part = self._said
             case Citation():
                 self.citations.append(in_part(event, self._part, self._said))

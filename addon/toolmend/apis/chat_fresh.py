@@ -33,7 +33,7 @@ from ..events import (
     ToolCallStart,
     Usage,
 )
-from ..fold import Call, Message, Thinking, fold, in_part
+from ..fold import BETWEEN, Call, Message, Thinking, fold, in_part
 from .chat_calls import BROKEN_OFF
 from .chat_details import sealed, text_entry
 from .chat_reports import usage_as
@@ -133,6 +133,9 @@ class ChatWriter:
                 self._text += len(text)
                 self._say({"content": text}, text, out)
             case TextStart():
+                if event.apart and self._text:
+                    self._text += len(BETWEEN)
+                    self._say({"content": BETWEEN}, BETWEEN, out)
                 self._part = self._text
             case Citation():
                 self._delta({"annotations": [nested(in_part(event, self._part, self._text))]}, out)

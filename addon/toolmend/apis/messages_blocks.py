@@ -112,6 +112,8 @@ class Blocks:
                 self._counted += len(event.text)
                 self.say(text, _delta("text_delta", "text", event.text))
             case TextStart():
+                if event.apart and self.text:
+                    self.end(self.text)
                 self._counted = 0
             case Citation() if self.text:
                 self._cite(event, self.text)

@@ -10,12 +10,12 @@ as they came, under `max_tokens` or `refusal`, as Anthropic itself has them (§1
 message, whose `input` is an object, such a call is left out.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from .. import json_text
 from ..events import Citation, Compacting, Event, Finish, MessageEnd, StreamError, Usage, WebSearch
-from ..fold import Message, fold
+from ..fold import BETWEEN, Message, fold
 from ..seals import Seal, envelope
 from ..value import replace
 from .codec import Reply
@@ -216,10 +216,7 @@ def _content(message: Message, reply: Reply) -> tuple[list[dict[str, Any]], bool
         if redacted and seal.data:
             blocks.append({"type": "redacted_thinking", "data": seal.data})
     blocks += [block for search in message.searches for block in blocks_of(search, reply.new_id())]
-    if text := message.text + message.refusal:
-        marked = [(citation, text[citation.start : citation.end][:MAX_QUOTED]) for citation in message.citations]
-        cited = {"citations": [location_of(*each) for each in marked]} if marked else {}
-        blocks.append({"type": "text", "text": text, **cited})
+    blocks += _texts(message)
     if message.summary:
         blocks.append(compaction_of(message.summary))
     trouble = ""
@@ -237,6 +234,20 @@ def _content(message: Message, reply: Reply) -> tuple[list[dict[str, Any]], bool
     if message.finish and message.finish.finish_reason == "error":
         trouble = "the upstream's answer ended in an error"
     return blocks, bool(message.refusal), trouble
+
+
+def _texts(message: Message) -> Iterator[dict[str, Any]]:
+    """The text, a block for each message that the upstream made of it."""
+    whole = message.text + message.refusal
+    starts = [0, *message.apart]
+    for start, end in zip(starts, [*(at - len(BETWEEN) for at in message.apart), len(whole)], strict=True):
+        cited = [
+            location_of(citation, whole[citation.start : citation.end][:MAX_QUOTED])
+            for citation in message.citations
+            if start <= citation.start < max(end, start + 1)
+        ]
+        if text := whole[start:end]:
+            yield {"type": "text", "text": text, **({"citations": cited} if cited else {})}
 
 
 def _stop(finish: Finish | None, blocks: Blocks) -> dict[str, Any]:

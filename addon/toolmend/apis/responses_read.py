@@ -208,7 +208,8 @@ class Reading:
             self._unclaimed.add(shape.part, text)
         self._start()
         if new and shape is TEXT:
-            self._events += [TextStart()] if self._texts and self._translates else []
+            apart = not any(part == shape.part and other != index and any(text) for (part, other), text in item.told.items())
+            self._events += [TextStart(apart)] if self._texts and self._translates else []
             self._texts += 1
         if shape.part:
             self._events.append(_SPOKEN[shape.part](text))

@@ -57,6 +57,8 @@ class Quirks:
     known here; `service_tiers`, `cache_retentions`: their words. `search_tool`: the form of the web search that the
     provider runs, see web_search.py; empty: it has none.
 
+    `phases`: a message of the assistant tells what it is for.
+
     `body`: which members stand elsewhere than in the body, or are demanded by the host. `refuses`: paths of edits.py that are
     dropped in the end. `ends`: the date on which the provider ends the model.
     """
@@ -121,6 +123,7 @@ class Quirks:
     service_tiers: tuple[str, ...] = ()
     cache_retentions: tuple[str, ...] = ("in_memory", "24h")
     search_tool: str = ""
+    phases: bool = False
     body: Literal["", "vertex", "bedrock", "codex"] = ""
     refuses: tuple[str, ...] = ()
     ends: str = ""
@@ -241,6 +244,8 @@ HOSTS = (
     _row(api="responses", hosts="chatgpt.com *.chatgpt.com", developer="only", body="codex", user=False,
          service_tiers=("default", "priority"), options=("verbosity", "prompt_cache_key", "service_tier"),
          refuses=("max_output_tokens", "temperature", "top_p", "truncation")),
+    _row(api="responses", hosts=f"{_OPENAI} chatgpt.com *.chatgpt.com",
+         models="gpt-5.3-codex* gpt-5.4* gpt-5.5* gpt-5.6* gpt-6*", phases=True),
     _row(api="responses", hosts="api.x.ai", strict=False, summary=False, options=("prompt_cache_key",)),
     # messages
     _row(api="messages", tool_name=_ANY_NAME, tool_id="messages", parts=True, cache_control=True, top_k=True, max_temperature=1,

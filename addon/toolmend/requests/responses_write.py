@@ -53,7 +53,7 @@ def write(conversation: Conversation, quirks: Quirks, notes: list[str]) -> dict[
     request: dict[str, Any] = {"model": conversation.model}
     if instructions:
         request["instructions"] = instructions
-    request["input"] = [item for turn in turns for item in _items(turn, notes)]
+    request["input"] = [item for turn in turns for item in (_in_phases if quirks.phases else list)(_items(turn, notes))]
     request |= write_tools(conversation, quirks, notes)
     thinking = _reasoning(conversation.reasoning, quirks, notes)
     effort = thinking.get("reasoning", {}).get("effort", quirks.default_effort)
@@ -129,6 +129,17 @@ def _items(turn: Turn, notes: list[str]) -> list[dict[str, Any]]:
         items.pop()
     if not turn.parts and turn.role == "user":
         items.append({"type": "message", "role": "user", "content": []})
+    return items
+
+
+def _in_phases(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The items of a turn, with what each message of the assistant is for: what is said before a call, or another message, is no
+    answer. These models stop early where it is not told (pi#1819, pydantic-ai#5229).
+    """
+    last = items[-1] if items else {}
+    for item in items:
+        if item.get("role") == "assistant" and "phase" not in item:
+            item["phase"] = "final_answer" if item is last else "commentary"
     return items
 
 
