@@ -133,8 +133,9 @@ def _items(turn: Turn, notes: list[str]) -> list[dict[str, Any]]:
 
 
 def _in_phases(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The items of a turn, with what each message of the assistant is for: what is said before a call, or another message, is no
-    answer. These models stop early where it is not told (pi#1819, pydantic-ai#5229).
+    """The items of a turn, with what each message of the assistant is for: the last is the answer, if nothing follows it.
+
+    These models stop early where it is not told (pi#1819, pydantic-ai#5229).
     """
     last = items[-1] if items else {}
     for item in items:
