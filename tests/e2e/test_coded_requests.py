@@ -3,6 +3,7 @@
 import gzip
 import json
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
 import httpx
@@ -41,18 +42,18 @@ def test_it_is_read_and_goes_on_as_it_came(proxy: Mitmdump, serve: Serve, flows:
     assert "upstream_request.json" not in kept.meta["sha256"]
 
 
-@pytest.mark.parametrize("coding", CODERS)
-@pytest.mark.parametrize("api", ["chat", "responses"])
-def test_with_a_route(start: Start, serve: Serve, tmp_path: Path, coding: str, api: str) -> None:
+def test_with_a_route(start: Start, serve: Serve, tmp_path: Path, subtests: pytest.Subtests) -> None:
     upstream = serve(Script(chunks(LEAK)))
     config = tmp_path / "toolmend.toml"
     config.write_text(f'[[route]]\nfrom = "https://gone.invalid"\nto = "{upstream.url}{CHAT}"\n')
     proxy = start(toolmend_config=str(config), toolmend_flows="off")
-    body = CODERS[coding](json.dumps(asked(api, *TOOLS)).encode())
-    path = {"chat": CHAT, "responses": "/v1/responses"}[api]
-    out = post(proxy, "https://gone.invalid", path, body, coding)
-    answer = read_chat(out) if api == "chat" else read_responses(out)
-    assert answer.asked == [("get_weather", {"city": "Beijing"})]
-    request = upstream.requests[0]
-    assert request.header("content-encoding") is None
-    assert json.loads(request.body)["tools"]
+    for coding, api in product(CODERS, ("chat", "responses")):
+        with subtests.test(coding=coding, api=api):
+            body = CODERS[coding](json.dumps(asked(api, *TOOLS)).encode())
+            path = {"chat": CHAT, "responses": "/v1/responses"}[api]
+            out = post(proxy, "https://gone.invalid", path, body, coding)
+            answer = read_chat(out) if api == "chat" else read_responses(out)
+            assert answer.asked == [("get_weather", {"city": "Beijing"})]
+            request = upstream.requests[-1]
+            assert request.header("content-encoding") is None
+            assert json.loads(request.body)["tools"]

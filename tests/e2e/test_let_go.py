@@ -26,16 +26,13 @@ def answer_of(body: bytes) -> Answer:
     return answer
 
 
-@pytest.mark.parametrize("alpn", [("http/1.1",), ("h2", "http/1.1")], ids=["from HTTP/1", "from HTTP/2"])
 @pytest.mark.parametrize("policy", [{"policy": "first"}, {"policy": "collect", "max_calls": "1"}])
-def test_over_http1(
-    start: Start, serve: Serve, tmp_path: Path, path: str, policy: dict[str, str], alpn: tuple[str, ...]
-) -> None:
+def test_over_http1(start: Start, serve: Serve, tmp_path: Path, path: str, policy: dict[str, str]) -> None:
     """The provider would talk for minutes. The response is whole, and the next has a connection of its own."""
     proxy = start(**{f"toolmend_{name}": value for name, value in policy.items()})
-    upstream = serve(Script(ENDLESS), alpn=alpn)
+    http1, http2 = serve(Script(ENDLESS), alpn=("http/1.1",)), serve(Script(ENDLESS), alpn=("h2", "http/1.1"))
     with httpx.Client(proxy=proxy.url, verify=context_for(proxy.ca), trust_env=False, timeout=20) as client:
-        for turn in range(2):
+        for turn, upstream in enumerate((http1, http1, http2, http2)):
             with client.stream("POST", f"{upstream.url}/{turn}{path}", json=WEATHER) as reply:
                 body = b"".join(reply.iter_raw())
             assert reply.headers["connection"] == "close"

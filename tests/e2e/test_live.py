@@ -3,6 +3,8 @@
 In a proxy of ours they are as live as without it. In a mitmproxy of the user's own it is left to mitmproxy, as anything else.
 """
 
+from itertools import product
+
 import pytest
 from clients import PROSE, Raw, Serve, Start, chunks, parse, request_bytes
 from test_broken import H1, H2
@@ -10,24 +12,23 @@ from test_broken import H1, H2
 from toolmend.cli.proxies import scripts
 from toolmend.upstream import Script
 
-
-@pytest.mark.parametrize("alpn", [H1, H2], ids=["HTTP/1", "HTTP/2"])
-@pytest.mark.parametrize(
-    ("method", "path", "kind"),
-    [
-        ("GET", "/v1/responses/resp_1?stream=true", "text/event-stream"),
-        ("POST", "/v1/other", "text/event-stream"),
-        ("GET", "/v1/files/f/content", "application/octet-stream"),
-        ("POST", "/v1/other", "application/x-ndjson"),
-    ],
+OTHERS = (
+    ("GET", "/v1/responses/resp_1?stream=true", "text/event-stream"),
+    ("POST", "/v1/other", "text/event-stream"),
+    ("GET", "/v1/files/f/content", "application/octet-stream"),
+    ("POST", "/v1/other", "application/x-ndjson"),
 )
-def test_other_answers_come_at_once(start: Start, serve: Serve, method: str, path: str, kind: str, alpn: tuple[str, ...]) -> None:
-    sent = chunks(PROSE)
-    upstream = serve(Script(sent[:2], rest=sent[2:], empty_frame=3, headers=(("content-type", kind),)), alpn=alpn)
-    with Raw(start(scripts()), upstream.url) as raw:
-        raw.send(request_bytes(path, host=raw.host, method=method, Connection="close"))
-        before = raw.read_until(b"A marker")
-        upstream.release()
-        reply = parse(before + raw.read_to_end())
-    assert reply.terminated
-    assert reply.body == PROSE
+
+
+def test_other_answers_come_at_once(start: Start, serve: Serve, subtests: pytest.Subtests) -> None:
+    sent, proxy = chunks(PROSE), start(scripts())
+    for (method, path, kind), alpn in product(OTHERS, (H1, H2)):
+        with subtests.test(path=path, kind=kind, alpn=alpn):
+            upstream = serve(Script(sent[:2], rest=sent[2:], empty_frame=3, headers=(("content-type", kind),)), alpn=alpn)
+            with Raw(proxy, upstream.url) as raw:
+                raw.send(request_bytes(path, host=raw.host, method=method, Connection="close"))
+                before = raw.read_until(b"A marker")
+                upstream.release()
+                reply = parse(before + raw.read_to_end())
+            assert reply.terminated
+            assert reply.body == PROSE

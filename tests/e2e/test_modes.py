@@ -6,6 +6,7 @@ Transparent and WireGuard mode need root and a network of their own: they are in
 import json
 import shutil
 import subprocess
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -26,14 +27,14 @@ def curl(url: str, ca: Path, *words: str) -> bytes:
     return subprocess.run(given, capture_output=True, timeout=60, env={}, check=False).stdout
 
 
-@pytest.mark.parametrize("resolves", ["--socks5", "--socks5-hostname"])
-def test_socks5(start: Start, serve: Serve, certificate: tuple[Path, Path], resolves: str) -> None:
+def test_socks5(start: Start, serve: Serve, certificate: tuple[Path, Path]) -> None:
     """The client asks for an address where it looked the name up itself; then its TLS says the name."""
     upstream = serve(Script(chunks(LEAK)))
     proxy = start(mode="socks5")
-    through = (resolves, f"127.0.0.1:{proxy.port}")
-    assert MENDED in curl(f"{upstream.url}{CHAT}", proxy.ca, *through)
-    assert curl(f"https://127.0.0.1:{upstream.port}{CHAT}", certificate[0], *through) == LEAK
+    for resolves in ("--socks5", "--socks5-hostname"):
+        through = (resolves, f"127.0.0.1:{proxy.port}")
+        assert MENDED in curl(f"{upstream.url}{CHAT}", proxy.ca, *through)
+        assert curl(f"https://127.0.0.1:{upstream.port}{CHAT}", certificate[0], *through) == LEAK
 
 
 def test_upstream(start: Start, serve: Serve, certificate: tuple[Path, Path], confdir: Path) -> None:
@@ -46,15 +47,16 @@ def test_upstream(start: Start, serve: Serve, certificate: tuple[Path, Path], co
         assert curl(f"https://127.0.0.1:{upstream.port}{CHAT}", certificate[0], "-x", proxy.url) == LEAK
 
 
-@pytest.mark.parametrize("protocol", ["--http1.1", "--http2"])
-@pytest.mark.parametrize("scheme", ["http", "https"])
 @pytest.mark.parametrize("tls", [True, False], ids=["to https", "to http"])
-def test_reverse(start: Start, serve: Serve, scheme: str, protocol: str, *, tls: bool) -> None:
+def test_reverse(start: Start, serve: Serve, subtests: pytest.Subtests, *, tls: bool) -> None:
     """The client calls us, by either scheme, with no proxy variable; and the plain one needs no CA."""
     upstream = serve(Script(chunks(LEAK)), tls=tls)
     proxy = start(mode=f"reverse:{upstream.url}")
-    assert MENDED in curl(f"{scheme}://localhost:{proxy.port}{CHAT}", proxy.ca, protocol)
-    assert upstream.requests[0].header("host") == f"localhost:{upstream.port}"
+    for scheme, protocol in product(("http", "https"), ("--http1.1", "--http2")):
+        with subtests.test(scheme=scheme, protocol=protocol):
+            upstream.requests.clear()
+            assert MENDED in curl(f"{scheme}://localhost:{proxy.port}{CHAT}", proxy.ca, protocol)
+            assert upstream.requests[0].header("host") == f"localhost:{upstream.port}"
 
 
 def test_reverse_to_a_host_that_is_not_known(start: Start, serve: Serve, certificate: tuple[Path, Path]) -> None:

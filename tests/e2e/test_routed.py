@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -97,17 +98,24 @@ def check_call(message: Any) -> None:
     assert message.usage.output_tokens > 0
 
 
-@pytest.mark.parametrize("http2", [False, True], ids=["HTTP/1.1", "HTTP/2"])
 @pytest.mark.parametrize("alpn", [("http/1.1",), ("h2", "http/1.1")], ids=["to HTTP/1.1", "to HTTP/2"])
 def test_a_call_is_streamed(
-    route: Route, serve: Serve, clients: Callable[..., Anthropic], http2: bool, alpn: tuple[str, ...], tmp_path: Path
+    route: Route, serve: Serve, clients: Callable[..., Anthropic], alpn: tuple[str, ...], tmp_path: Path, subtests: pytest.Subtests
 ) -> None:
     """The host that the client calls does not exist, and the connection strategy it was started with would answer 502."""
     upstream = serve(Script(chunks(LEAK)), alpn=alpn)
     proxy = route(chat(upstream))
     proxy.wait_for("connection_strategy is set to lazy for the routes")
-    with clients(proxy, http2=http2).messages.stream(
-        **ASK, extra_headers={"cookie": f"a={THEIRS}", "x-other": THEIRS}, extra_query={"beta": "true", "key": THEIRS}
+    for http2 in (False, True):
+        with subtests.test("HTTP/2" if http2 else "HTTP/1.1"):
+            upstream.requests.clear()
+            streamed_call(upstream, clients(proxy, http2=http2), tmp_path / "flows", http2=http2)
+
+
+def streamed_call(upstream: Upstream, client: Anthropic, flows: Path, *, http2: bool) -> None:
+    beta = str(http2).lower()
+    with client.messages.stream(
+        **ASK, extra_headers={"cookie": f"a={THEIRS}", "x-other": THEIRS}, extra_query={"beta": beta, "key": THEIRS}
     ) as events:
         check_call(events.get_final_message())
         assert events.response.headers["content-type"].startswith("text/event-stream")
@@ -123,7 +131,7 @@ def test_a_call_is_streamed(
     body = json.loads(request.body)
     assert body["model"] == "kimi-k2.5"
     assert body["tools"][0]["function"]["name"] == "get_weather"
-    kept = recording(tmp_path / "flows", "/v1/messages?beta=true&key=[REDACTED]")
+    kept = recording(flows, f"/v1/messages?beta={beta}&key=[REDACTED]")
     folder, meta = kept.folder, kept.meta
     assert (meta["api"], meta["client_api"], meta["state"]) == ("chat", "messages", "complete")
     assert json.loads((folder / "request.json").read_bytes())["model"] == ASK["model"]
@@ -133,36 +141,40 @@ def test_a_call_is_streamed(
         assert OURS not in file.read_text()
 
 
-@pytest.mark.parametrize("streams", [True, False], ids=["a stream", "a whole answer"])
-@pytest.mark.parametrize("kind", ["application/json", "text/plain", "application/octet-stream", None])
 def test_events_that_are_not_called_so(
-    route: Route, serve: Serve, clients: Callable[..., Anthropic], tmp_path: Path, kind: str | None, *, streams: bool
+    route: Route, serve: Serve, clients: Callable[..., Anthropic], tmp_path: Path, subtests: pytest.Subtests
 ) -> None:
     """They are told by how they begin. The client gets what it asked for."""
-    upstream = serve(Script(chunks(LEAK), headers=(("content-type", kind),) if kind else ()))
+    kinds = ("application/json", "text/plain", "application/octet-stream", None)
+    upstream = serve(*[Script(chunks(LEAK), headers=(("content-type", kind),) if kind else ()) for kind in kinds for _ in range(2)])
     messages = clients(route(chat(upstream))).messages
-    if streams:
-        with messages.stream(**ASK) as events:
-            check_call(events.get_final_message())
-            assert events.response.headers["content-type"].startswith("text/event-stream")
-    else:
-        answer = messages.with_raw_response.create(**ASK)
-        check_call(answer.parse())
-        assert answer.headers["content-type"] == "application/json"
-    kept = recording(tmp_path / "flows", "/v1/messages")
-    assert (kept.meta["state"], kept.meta["error"]) == ("complete", None)
-    assert check(kept.folder, splits=8).passed
+    for number, (kind, streams) in enumerate(product(kinds, (True, False))):
+        with subtests.test(kind=kind, streams=streams):
+            if streams:
+                with messages.stream(**ASK, extra_query={"n": number}) as events:
+                    check_call(events.get_final_message())
+                    assert events.response.headers["content-type"].startswith("text/event-stream")
+            else:
+                answer = messages.with_raw_response.create(**ASK, extra_query={"n": number})
+                check_call(answer.parse())
+                assert answer.headers["content-type"] == "application/json"
+            kept = recording(tmp_path / "flows", f"/v1/messages?n={number}")
+            assert (kept.meta["state"], kept.meta["error"]) == ("complete", None)
+            assert check(kept.folder, splits=8).passed
 
 
-@pytest.mark.parametrize("kind", ["application/json", "text/plain"])
-def test_events_that_are_not_called_so_in_the_same_api(route: Route, serve: Serve, tmp_path: Path, kind: str) -> None:
-    upstream = serve(Script(chunks(LEAK), headers=(("content-type", kind),)))
+def test_events_that_are_not_called_so_in_the_same_api(route: Route, serve: Serve, tmp_path: Path, subtests: pytest.Subtests) -> None:
+    kinds = ("application/json", "text/plain")
+    upstream = serve(*[Script(chunks(LEAK), headers=(("content-type", kind),)) for kind in kinds])
     proxy = route(chat(upstream), f"{DEAD}/v1/chat/completions")
     with httpx.Client(proxy=proxy.url, verify=context_for(proxy.ca), trust_env=False) as client:
-        reply = client.post(f"{DEAD}/v1/chat/completions", json=WEATHER)
-    assert reply.headers["content-type"].startswith("text/event-stream")
-    assert read(reply.content).only.calls[0].name == "get_weather"
-    assert check(recording(tmp_path / "flows", "/v1/chat/completions").folder, splits=8).passed
+        for kind in kinds:
+            with subtests.test(kind):
+                path = f"/v1/chat/completions?kind={kind.partition('/')[2]}"
+                reply = client.post(f"{DEAD}{path}", json=WEATHER)
+                assert reply.headers["content-type"].startswith("text/event-stream")
+                assert read(reply.content).only.calls[0].name == "get_weather"
+                assert check(recording(tmp_path / "flows", path).folder, splits=8).passed
 
 
 def test_a_client_of_responses(route: Route, serve: Serve) -> None:
@@ -233,11 +245,10 @@ ERRORS = {
 }
 
 
-@pytest.mark.parametrize("streamed", [False, True])
-def test_errors(route: Route, serve: Serve, clients: Callable[..., Anthropic], streamed: bool) -> None:
-    upstream = serve(*[script for script, _ in ERRORS.values()])
+def test_errors(route: Route, serve: Serve, clients: Callable[..., Anthropic]) -> None:
+    upstream = serve(*[script for script, _ in ERRORS.values() for _ in range(2)])
     client = clients(route(chat(upstream)))
-    for status, kind, words in [expected for _, expected in ERRORS.values()]:
+    for (status, kind, words), streamed in product((expected for _, expected in ERRORS.values()), (False, True)):
         with pytest.raises(APIStatusError) as raised:
             client.messages.create(**ASK, stream=streamed)
         error = raised.value
@@ -247,7 +258,7 @@ def test_errors(route: Route, serve: Serve, clients: Callable[..., Anthropic], s
         assert "location" not in error.response.headers
         if error.response.headers.get("retry-after"):
             assert error.response.headers["anthropic-ratelimit-tokens-remaining"] == "0"
-    assert len(upstream.requests) == len(ERRORS)
+    assert len(upstream.requests) == 2 * len(ERRORS)
 
 
 def test_what_is_answered_here(route: Route, serve: Serve, clients: Callable[..., Anthropic]) -> None:

@@ -88,14 +88,17 @@ def test_only_the_routes_upstream_is_asked(routed: Callable[[str], Mitmdump], se
     assert "Traceback" not in proxy.log
 
 
-@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-def test_a_redirect_is_not_followed(routed: Callable[[str], Mitmdump], serve: Serve, status: int) -> None:
+def test_a_redirect_is_not_followed(routed: Callable[[str], Mitmdump], serve: Serve, subtests: pytest.Subtests) -> None:
     evil = serve(HELLO)
-    moved = Script(((0, b"{}"),), status=status, headers=(("location", f"{evil.url}/v1/chat/completions?key={OURS}"), ("refresh", f"0; url={evil.url}")))
-    good = serve(moved)
-    reply = send(routed(f"{good.url}/v1/chat/completions"), request("/v1/messages", "llm.invalid", body(evil.url)))
-    assert reply.status.split()[1] == "500"
-    assert (reply.header("location"), reply.header("refresh")) == (None, None)
-    assert OURS.encode() not in reply.raw
-    assert json.loads(reply.body)["error"]["message"].startswith("the upstream redirects to localhost:")
-    assert (len(good.requests), keys(good, THEIRS), evil.requests) == (1, 0, [])
+    headers = (("location", f"{evil.url}/v1/chat/completions?key={OURS}"), ("refresh", f"0; url={evil.url}"))
+    moved = (301, 302, 303, 307, 308)
+    good = serve(*[Script(((0, b"{}"),), status=status, headers=headers) for status in moved])
+    proxy = routed(f"{good.url}/v1/chat/completions")
+    for number, status in enumerate(moved, 1):
+        with subtests.test(status=status):
+            reply = send(proxy, request("/v1/messages", "llm.invalid", body(evil.url)))
+            assert reply.status.split()[1] == "500"
+            assert (reply.header("location"), reply.header("refresh")) == (None, None)
+            assert OURS.encode() not in reply.raw
+            assert json.loads(reply.body)["error"]["message"].startswith("the upstream redirects to localhost:")
+            assert (len(good.requests), keys(good, THEIRS), evil.requests) == (number, 0, [])

@@ -9,6 +9,7 @@ import re
 import shutil
 import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -71,19 +72,28 @@ def config(tmp_path: Path, upstream: Upstream) -> Path:
     return routed(tmp_path, upstream.url)
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_a_client_with_no_setting_of_its_own(name: str, home: dict[str, str], config: Path, upstream: Upstream) -> None:
-    command = COMMANDS[name]
-    if not shutil.which(command[0]):
-        pytest.skip(f"there is no {command[0]}")
-    if "aiohttp" in name:
-        pytest.importorskip("aiohttp")
-    done = toolmend(home, "run", "--config", config, "--", *command, input=json.dumps(WEATHER))
+EACH = """
+import json, subprocess, sys
+for name, command in json.loads(sys.argv[1]).items():
+    done = subprocess.run(command, input=sys.argv[2], capture_output=True, text=True)
+    print(json.dumps([name, done.stdout, done.stderr, done.returncode]), flush=True)
+"""
+
+
+def test_clients_with_no_setting_of_their_own(home: dict[str, str], config: Path, upstream: Upstream, subtests: pytest.Subtests) -> None:
+    """One `toolmend run` for them all."""
+    there = {name: command for name, command in COMMANDS.items() if shutil.which(command[0]) and ("aiohttp" not in name or find_spec("aiohttp"))}
+    done = toolmend(home, "run", "--config", config, "--", sys.executable, "-c", EACH, json.dumps(there), json.dumps(WEATHER))
     assert done.returncode == 0, done.stderr
-    (call,) = read(done.stdout.encode()).only.calls
-    assert (call.id, call.name, call.arguments) == CALL
-    assert len(upstream.requests) == 1
-    assert "toolmend: mended 1 of 1 answer (kimi_k2" in done.stderr
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [name for name, *_ in answers] == [*there]
+    for name, out, error, code in answers:
+        with subtests.test(name):
+            assert code == 0, error
+            (call,) = read(out.encode()).only.calls
+            assert (call.id, call.name, call.arguments) == CALL
+    assert len(upstream.requests) == len(there)
+    assert f"toolmend: mended {len(there)} of {len(there)} answers (kimi_k2" in done.stderr
     assert not list(Path(home["TMPDIR"]).iterdir())
 
 
