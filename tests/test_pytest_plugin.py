@@ -32,10 +32,17 @@ type Run = Callable[..., pytest.RunResult]
 
 
 @pytest.fixture
-def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """A pytest in a project with two recordings, in a process of its own."""
+def recordings(pytester: pytest.Pytester) -> Path:
+    """Two in a folder of a project."""
     shutil.copytree(CASE, pytester.path / "recordings" / "one")
     shutil.copytree(FLOWS / "kimi" / "arguments-in-a-string", pytester.path / "recordings" / "two")
+    return pytester.path / "recordings"
+
+
+@pytest.fixture
+def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, recordings: Path) -> Run:
+    """A pytest in the project, in a process of its own."""
+    assert recordings.is_dir()
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
 
     def run(test: str = "", *words: str) -> pytest.RunResult:
@@ -67,8 +74,10 @@ def test_one_by_its_id(run: Run) -> None:
     run("", "--toolmend-flows", "recordings", "recordings/two/meta.json::replay").assert_outcomes(passed=1)
 
 
-def test_on_all_cores(run: Run) -> None:
-    run("", "--toolmend-flows", "recordings", "-n", "2").assert_outcomes(passed=2)
+def test_on_all_cores(run: Run, recordings: Path) -> None:
+    booby_trap(recordings)
+    run("", "--toolmend-flows=recordings", "-n", "2").assert_outcomes(passed=2)
+    assert [*recordings.rglob("*.run")] == []
 
 
 def test_a_failure_shows_the_events_and_what_to_do(run: Run, pytester: pytest.Pytester) -> None:
@@ -143,6 +152,97 @@ def test_quiet(toolmend_upstream):
 """)
     result.assert_outcomes(passed=1, errors=1)
     result.stdout.fnmatch_lines(["toolmend_upstream: no recording answered", "POST /v1/chat/completions: *nearest is one*"])
+
+
+EVIL = "import pathlib; pathlib.Path(__file__).with_suffix('.run').touch(); print('evil', __file__)\n"
+TESTED = "def test_evil(): pass\n"
+NAMES = ("conftest.py", "test_evil.py", "__init__.py", "evil_test.py", "sitecustomize.py")
+
+
+def booby_trap(recordings: Path) -> None:
+    """Files that pytest imports, wherever it may look: in the folder, in a recording, beside recordings, in a test* folder."""
+    (recordings / "tests").mkdir()
+    for folder in (recordings, recordings / "one", recordings / "tests"):
+        for name in NAMES:
+            (folder / name).write_text(EVIL + TESTED)
+        (folder / "test_evil.txt").write_text(">>> 1\n2\n")
+
+
+def outside(pytester: pytest.Pytester) -> Path:
+    """A folder beside the project, with a test, to which links in the recordings lead."""
+    folder = pytester.mkdir("beside")
+    (folder / "test_linked.py").write_text(EVIL + TESTED)
+    (folder / "conftest.py").write_text(EVIL)
+    (pytester.path / "recordings" / "link").symlink_to(folder)
+    (pytester.path / "recordings" / "test_link.py").symlink_to(folder / "test_linked.py")
+    return folder
+
+
+def quietly(pytester: pytest.Pytester, *words: str) -> pytest.RunResult:
+    """A pytest in this process, which must run nothing that was laid out for it."""
+    more = ("-s", "--ignore=beside", "-p", "no:cacheprovider", "-p", "no:timeout", "-p", "no:randomly")
+    result = pytester.runpytest_inprocess(*more, *words)
+    assert [*pytester.path.rglob("*.run")] == []
+    return result
+
+
+PLACES = [
+    # started in, words, passed
+    (".", ("--toolmend-flows=recordings",), 3),
+    (".", ("--toolmend-flows=recordings", ".", "--doctest-modules"), 3),
+    (".", ("--toolmend-flows=recordings", "recordings"), 2),
+    (".", ("--toolmend-flows=recordings", "recordings/one/meta.json::replay"), 1),
+    (".", ("--toolmend-flows=way", "--ignore=recordings"), 3),
+    ("recordings", ("--toolmend-flows", "."), 2),
+    ("recordings/one", ("--toolmend-flows=..",), 1),
+]
+
+
+@pytest.mark.parametrize(("start", "words", "passed"), PLACES)
+def test_a_folder_of_recordings_is_data(
+    recordings: Path, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, start: str, words: tuple[str, ...], passed: int
+) -> None:
+    booby_trap(recordings)
+    outside(pytester)
+    (pytester.path / "way").symlink_to("recordings")
+    (pytester.path / "tests").mkdir()
+    (pytester.path / "tests" / "test_mine.py").write_text("def test_mine(): pass")
+    monkeypatch.chdir(pytester.path / start)
+    quietly(pytester, *words).assert_outcomes(passed=passed)
+
+
+@pytest.mark.parametrize("word", ["recordings/test_evil.py", "recordings/test_link.py", "recordings/link/test_linked.py", "recordings/link"])
+def test_a_test_in_it_is_none(recordings: Path, pytester: pytest.Pytester, word: str) -> None:
+    booby_trap(recordings)
+    outside(pytester)
+    assert quietly(pytester, "--toolmend-flows=recordings", word).ret == pytest.ExitCode.USAGE_ERROR
+
+
+def test_a_folder_of_tests_by_its_name(recordings: Path, pytester: pytest.Pytester) -> None:
+    """Pytest imports the conftest.py of each `test*` in the folder that it is started in."""
+    recordings.rename(pytester.path / "test_flows")
+    booby_trap(pytester.path / "test_flows")
+    quietly(pytester, "--toolmend-flows=test_flows").assert_outcomes(passed=2)
+
+
+SETTINGS = {
+    "pytest.ini": "[pytest]\naddopts = --collect-only\n",
+    "pyproject.toml": "[tool.pytest.ini_options]\naddopts = '--collect-only'\n",
+    "tox.ini": "[pytest]\naddopts = --collect-only\n",
+    "setup.py": "",
+}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_settings_in_it_set_nothing(recordings: Path, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    for folder in (recordings, recordings / "one"):
+        (folder / name).write_text(SETTINGS[name])
+    quietly(pytester, "--toolmend-flows=recordings").assert_outcomes(passed=2)
+    words = ("--toolmend-flows", "recordings") if name == "setup.py" else ("--toolmend-flows=.",)
+    monkeypatch.chdir(pytester.path if name == "setup.py" else recordings)
+    result = quietly(pytester, *words)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*a folder of recordings*"])
 
 
 def test_nothing_to_play(run: Run) -> None:

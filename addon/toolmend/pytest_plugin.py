@@ -1,6 +1,6 @@
 """The pytest plugin, which comes with the package: recordings as tests, and as the provider that a test talks to.
 
-    pytest --toolmend-flows recordings                    each recording below the folder is a test: it is played once more
+    pytest --toolmend-flows=recordings                    each recording below the folder is a test: it is played once more
 
     def test_my_agent(toolmend_upstream):
         provider = toolmend_upstream("recordings/weather")            # or no folder: those of --toolmend-flows
@@ -9,13 +9,21 @@
 
 A request that no recording answers gets an error that names the nearest, and fails the test. Nothing is recorded, ever.
 
-Rule of this file: who does not use it pays for nothing but its import. So nothing of toolmend's is imported at the top.
+Rules of this file: who does not use it pays for nothing but its import. So nothing of toolmend's is imported at the top.
+Recordings are data, and may be somebody else's: in the folders of --toolmend-flows nothing but recordings is collected, no
+conftest.py is imported, no link is followed, and a pytest.ini or the like is a usage error.
+
+XX: pytest reads settings before it loads plugins: where it is started, or near the paths on the command line. It takes the DIR in
+`--toolmend-flows DIR` for such a path, as it does not know the option yet. So `-p` in a pytest.ini there imports before this file
+can refuse it. `--toolmend-flows=DIR`, from outside of DIR, is safe from that.
 """
 
+import os
 import shlex
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Self
 
 import pytest
@@ -26,6 +34,9 @@ if TYPE_CHECKING:
     from .upstream import Request
 
 FOLDERS = pytest.StashKey[tuple[Path, ...]]()
+SPELLINGS = pytest.StashKey[tuple[Path, ...]]()
+"""The same folders, also as they were named: a link may lead to one."""
+
 FILE = "meta.json"
 """What a recording is told by."""
 
@@ -41,36 +52,116 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+    """Pytest's hook: before the first conftest.py is imported."""
+    _set_up(early_config, early_config.known_args_namespace.toolmend_flows)
+
+
 def pytest_configure(config: pytest.Config) -> None:
-    """Pytest's hook: the folders are collected as if they stood on the command line. Raises UsageError."""
+    """Pytest's hook: looks at the folders. Raises UsageError."""
     given: list[str] = config.getoption("toolmend_flows")
-    folders = tuple((config.invocation_params.dir / text).resolve() for text in given)
-    config.stash[FOLDERS] = folders
-    chosen = [(config.invocation_params.dir / word.partition("::")[0]).resolve() for word in config.args]
-    for text, folder in zip(given, folders, strict=True):
+    _set_up(config, given)
+    for text, folder in zip(given, _folders(config), strict=True):
         if not folder.is_dir():
             raise pytest.UsageError(f"--toolmend-flows: there is no folder {text}")
-        if next(folder.rglob(FILE), None) is None:
+        if next(_recordings(folder), None) is None:
             raise pytest.UsageError(f"--toolmend-flows: there is no recording in {text}")
-        if not any(path.is_relative_to(folder) for path in chosen):  # else only those are wanted
-            config.args.append(str(folder))
 
 
-def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "RecordingFile | None":
-    """Pytest's hook: what is a recording in one of the folders."""
-    if file_path.name != FILE or not any(file_path.resolve().is_relative_to(folder) for folder in _folders(parent.config)):
-        return None
-    return RecordingFile.from_parent(parent, path=file_path)
+def _set_up(config: pytest.Config, given: list[str]) -> None:
+    """Notes the folders, and keeps pytest from what it does with files in them that no hook can prevent. Raises UsageError."""
+    if FOLDERS in config.stash:
+        return
+    start = config.invocation_params.dir
+    config.stash[FOLDERS] = tuple((start / text).resolve() for text in given)
+    config.stash[SPELLINGS] = (*config.stash[FOLDERS], *(Path(os.path.normpath(start / text)) for text in given))
+    if not given:
+        return
+    if config.inipath and _is_data(config.inipath, config):
+        wrong = f"{config.inipath} would be pytest's settings, but lies in a folder of recordings"
+        raise pytest.UsageError(f"--toolmend-flows: {wrong}; start pytest outside of it, with --toolmend-flows=DIR")
+    if _is_data(config.rootpath, config) and not _is_data(start, config):  # there is a setup.py
+        wrong = f"{config.rootpath} would be pytest's rootdir, but is a folder of recordings"
+        raise pytest.UsageError(f"--toolmend-flows: {wrong}; write --toolmend-flows=DIR")
+    manager: Any = config.pluginmanager
+    load = manager._importconftest  # noqa: SLF001  there is no hook for it
+
+    def load_others(path: Path, *args: Any, **more: Any) -> ModuleType:
+        module: ModuleType = ModuleType("conftest") if _is_data(path, config) else load(path, *args, **more)
+        return module
+
+    manager._importconftest = load_others  # noqa: SLF001
 
 
-class RecordingFile(pytest.File):
+@pytest.hookimpl(tryfirst=True)
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Pytest's hook: what is collected as recordings is collected as nothing else."""
+    return _is_data(collection_path, config) or None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Pytest's hook: adds the folders to what is collected, except where paths in one of them are wanted alone."""
+    report = yield
+    if isinstance(collector, pytest.Session) and report.passed:
+        start = collector.config.invocation_params.dir
+        chosen = [(start / word.partition("::")[0]).resolve() for word in collector.config.args]
+        for folder in _folders(collector.config):
+            if not any(path.is_relative_to(folder) for path in chosen):
+                report.result.append(RecordingFolder.from_parent(collector, path=folder))
+    return report
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collect_directory(path: Path, parent: pytest.Collector) -> "RecordingFolder | None":
+    """Pytest's hook: a folder on the way to a path on the command line."""
+    return RecordingFolder.from_parent(parent, path=path) if _is_data(path, parent.config) else None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(
+    file_path: Path, parent: pytest.Collector
+) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+    """Pytest's hook: a path on the command line. What others make of a file in the folders is left out."""
+    others = yield
+    if not _is_data(file_path, parent.config):
+        return others
+    return [RecordingFile.from_parent(parent, path=file_path)] if file_path.name == FILE else []
+
+
+class Data:
+    """What lies in one of the folders: no conftest.py of theirs has hooks for it."""
+
+    parent: Any
+
+    @property
+    def ihook(self) -> Any:
+        return self.parent.ihook
+
+
+class RecordingFolder(Data, pytest.Directory):
+    """A folder that is a recording, or has some in it. Links are not followed."""
+
+    def collect(self) -> Iterable[pytest.Collector]:
+        with os.scandir(self.path) as found:
+            files = sorted(found, key=lambda file: file.name)
+        if any(file.name == FILE and file.is_file(follow_symlinks=False) for file in files):
+            yield RecordingFile.from_parent(self, path=self.path / FILE)
+            return
+        for file in files:
+            if file.is_dir(follow_symlinks=False):
+                yield RecordingFolder.from_parent(self, path=Path(file.path))
+
+
+class RecordingFile(Data, pytest.File):
     """A recording, by its meta.json."""
 
     def collect(self) -> Iterable[pytest.Item]:
         yield RecordingItem.from_parent(self, name="replay")
 
 
-class RecordingItem(pytest.Item):
+class RecordingItem(Data, pytest.Item):
     """A recording, played in its own chunks and in others."""
 
     def runtest(self) -> None:
@@ -171,6 +262,20 @@ def toolmend_upstream(request: pytest.FixtureRequest) -> Iterator[Callable[..., 
 
 def _folders(config: pytest.Config) -> tuple[Path, ...]:
     return config.stash[FOLDERS]
+
+
+def _is_data(path: Path, config: pytest.Config) -> bool:
+    """Whether a path lies in one of the folders, by its name or behind links."""
+    folders = config.stash[SPELLINGS]
+    return bool(folders) and any(one.is_relative_to(folder) for one in (path, path.resolve()) for folder in folders)
+
+
+def _recordings(folder: Path) -> Iterator[Path]:
+    """The recordings in a folder; links are not followed, and in a recording there is none."""
+    for place, folders, files in os.walk(folder):
+        if FILE in files:
+            folders.clear()
+            yield Path(place)
 
 
 def _told(result: "Result") -> Iterator[str]:
