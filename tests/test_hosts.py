@@ -155,6 +155,13 @@ EXTRA = [
     ("::1", "[::1]:9000", "/chat/completions", "chat"),
     ("*", "10.0.0.7:81", "/v1beta/models/g:generateContent", "gemini"),
     ("gpu?", "gpu1:11434", "/api/generate", "ollama"),
+    # an inner star stands for no dot: the name behind it could be of another's bucket
+    ("llm.*.example.com", "llm.eu.example.com", "/v1/responses", "responses"),
+    ("llm.*.example.com", "llm.bucket.s3.example.com", "/v1/responses", None),
+    ("llm-*.example.com", "llm-a.b.example.com", "/v1/responses", None),
+    ("192.168.*", "192.168.1.5:8000", "/v1/responses", "responses"),
+    ("*.*", "a.b.c", "/v1/responses", "responses"),
+    ("*example.com", "llm.example.com", "/v1/responses", "responses"),
     # a host of the table stays what it is
     ("*", "api.openai.com", "/v1/threads/t/messages", None),
 ]
@@ -249,6 +256,24 @@ def test_the_table_is_sound() -> None:
     assert all(host == host.lower() for host in hosts)
     globs = [(row, other) for row in PROVIDERS for other in row.others]
     assert all(any(fits(other, "", host) for host in row.hosts if "*" in host) for row, other in globs)
+
+
+def test_a_star_of_the_table_stands_for_no_dot() -> None:
+    for row in PROVIDERS:
+        for glob in row.hosts:
+            if "*" in glob or "[" in glob.strip("[]:0123456789"):
+                one = glob.replace("[a-z]", "e").replace("[0-9]", "1")
+                assert known(one.replace("*", "west"))
+                for more in ("a.b", "x.s3", "", ".", "a.", "a/b.c"):
+                    name = one.replace("*", more)
+                    assert more == "" or not known(name), name
+                assert not known(f"{one.replace('*', 'west')}.evil.example")
+
+
+@pytest.mark.parametrize("bucket", ["s3", "s3-us-west-2", "s3.us-west-2", "x.s3", "s3-website-us-east-1", "s3-accelerate", "us-east-1.x"])
+def test_a_bucket_is_no_bedrock(bucket: str) -> None:
+    assert not known(f"bedrock-runtime.{bucket}.amazonaws.com")
+    assert known("bedrock-runtime.us-gov-west-1.amazonaws.com")
 
 
 @pytest.mark.parametrize(

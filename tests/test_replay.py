@@ -61,6 +61,8 @@ def broken(tmp_path: Path) -> Path:
     [
         *(("meta.json", "{"), ("upstream.idx", '{"off": 1}'), ("upstream.idx", '{"off": 0,\n{}'), ("request.json", "[")),
         *(("upstream.idx", '{"off": 0, "len": 1.5, "t_ms": 0}'), ("upstream.idx", '{"off": 0, "len": 1, "t_ms": 1e300}')),
+        *(("upstream.idx", '{"off": 0, "len": 9, "t_ms": 0}\n' * 2), ("upstream.idx", '{"off": 0, "len": -1, "t_ms": 0}')),
+        *(("upstream.idx", f'{{"off": 0, "len": 9, "t_ms": 0}}\n{{"off": {off}, "len": 9, "t_ms": 0}}') for off in (8, 10, -1)),
         *(("meta.json", "[]"), ("meta.json", "{}"), ("request.json", "[1]"), ("request.json", "[" * 100_000)),
     ],
 )

@@ -51,6 +51,7 @@ HOSTILE: dict[str, dict[str, bytes]] = {
     "a deep index": {"upstream.idx": DEEP},
     "an index of other kinds": {"upstream.idx": b'{"off":"a","len":[],"t_ms":null}\n{}\n'},
     "an index below zero": {"upstream.idx": b'{"off":-5,"len":-1,"t_ms":-1}\n{"off":0,"len":99999999999,"t_ms":1e308}\n'},
+    "an index of overlaps": {"upstream.idx": b'{"off":0,"len":9999,"t_ms":0}\n' * 20_000},
     "a deep event": {"upstream.sse": event('{"a":' + DEEP[:20_000].decode() + DEEP[-20_000:].decode() + "}") + BODY},
     "a number in an event": {"upstream.sse": b'data: {"choices":[{"index":0,"delta":{"content":"x"},"n":' + NUMBER[:20_000] + b"}]}\n\n" + BODY},
     "a long event": {"upstream.sse": event(chunk({"content": "ab \n" * 20_000})) + BODY},

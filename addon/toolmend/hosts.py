@@ -38,7 +38,7 @@ def _local(port: int) -> tuple[str, ...]:
 
 @value
 class Provider:
-    """`name` is what recordings are filed under; a host glob without a port stands for every port.
+    """`name` is what recordings are filed under; a host glob without a port stands for every port, and a `*` in it for no dot.
 
     `others`: hosts that fit a glob of the row, and speak no API: accounts, telemetry, files.
     """
@@ -108,7 +108,7 @@ PROVIDERS = (
     Provider("code-assist", ("cloudcode-pa.googleapis.com",), GEMINI),
     Provider(
         "bedrock",
-        ("bedrock-runtime.*.amazonaws.com",),
+        ("bedrock-runtime.[a-z][a-z]-*-[0-9].amazonaws.com",),  # `s3` is no region: bedrock-runtime.s3.amazonaws.com is a bucket
         BEDROCK,
     ),
     Provider("ollama", (*_local(11434), "ollama.com"), (*LOCAL, *OLLAMA)),
@@ -252,10 +252,29 @@ def _row(name: str, port: str) -> Provider | None:
     full = f"[{name}]:{port}" if ":" in name else f"{name}:{port}"
     if row := _EXACT.get(name) or _EXACT.get(full):
         return row
-    return next((row for glob, row in _GLOBS if fits(name, port, glob) and name not in row.others), None)
+    return next((row for glob, row in _GLOBS if _fits_each(name.split("."), glob.split(".")) and name not in row.others), None)
 
 
 def fits(name: str, port: str, glob: str) -> bool:
     """Whether a glob means a host, whose parts are as `split_port` gives them."""
     wanted, wanted_port = split_port(glob)
-    return fnmatchcase(name, wanted) and wanted_port in ("", port)
+    return wanted_port in ("", port) and fits_name(name, wanted)
+
+
+def fits_name(name: str, glob: str) -> bool:
+    """Whether a glob of the user's, without a port, means a host.
+
+    A `*` at the beginning (`*.corp.example`), or at the end (`192.168.*`), stands for any labels; elsewhere it stands for no dot: in
+    `llm.*.amazonaws.com`, `*` could be `bucket.s3`, whose owner is another.
+    """
+    names, globs = name.split("."), glob.split(".")
+    more = len(names) - len(globs)
+    if more > 0 and globs[0].startswith("*"):
+        names = [".".join(names[: more + 1]), *names[more + 1 :]]
+    elif more > 0 and globs[-1].endswith("*"):
+        names = [*names[: -more - 1], ".".join(names[-more - 1 :])]
+    return _fits_each(names, globs)
+
+
+def _fits_each(labels: Sequence[str], globs: Sequence[str]) -> bool:
+    return len(labels) == len(globs) and all(map(fnmatchcase, labels, globs))

@@ -93,7 +93,8 @@ def _wrong(meta: Any, request: Any) -> str:
 def _chunks(body: bytes, index: Path) -> Iterator[tuple[bytes, float]]:
     """The body in the chunks that its index tells, and their times; what the index does not cover is one chunk more.
 
-    A crash may leave an index that is torn, or ahead of the body; then it covers what it can.
+    A crash may leave an index that is torn, or ahead of the body; then it covers what it can. Each chunk begins where the one before
+    it ends: chunks that overlap would be many times as much as the body. Raises ValueError.
     """
     end, time = 0, 0.0
     if index.exists():
@@ -106,8 +107,10 @@ def _chunks(body: bytes, index: Path) -> Iterator[tuple[bytes, float]]:
                     break
                 raise
             off, size, ms = row["off"], row["len"], row["t_ms"]
-            if not (type(off) is type(size) is int and abs(ms) < LONGEST):
+            if not (type(off) is type(size) is int and size >= 0 and abs(ms) < LONGEST):
                 raise ValueError("upstream.idx: a line tells no chunk")
+            if off != end:
+                raise ValueError(f"upstream.idx: a chunk begins at {off}, and the one before it ends at {end}")
             if off >= len(body):
                 break
             end, time = off + size, ms / 1000

@@ -73,7 +73,7 @@ class Route:
         """Whether the client calls a host of this route."""
         if self.scheme not in ("", scheme) or self.port not in (0, port):
             return False
-        return fnmatchcase(host.lower().strip("[]").rstrip("."), self.host)
+        return hosts.fits_name(host.lower().strip("[]").rstrip("."), self.host)
 
     def speaks(self, host: str, port: int, path: str) -> Api | None:
         """The API that is called at a path of this route's hosts; None if the route does not take the path."""
