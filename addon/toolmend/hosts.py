@@ -264,8 +264,8 @@ def fits(name: str, port: str, glob: str) -> bool:
 def fits_name(name: str, glob: str) -> bool:
     """Whether a glob of the user's, without a port, means a host.
 
-    A `*` at the beginning (`*.corp.example`), or at the end (`192.168.*`), stands for any labels; elsewhere it stands for no dot: in
-    `llm.*.amazonaws.com`, `*` could be `bucket.s3`, whose owner is another.
+    A `*` at the beginning (`*.corp.example`), or at the end (`192.168.*`), stands for any labels; elsewhere it stands for no dot:
+    in `llm.*.amazonaws.com`, `*` could be `bucket.s3`, whose owner is another.
     """
     names, globs = name.split("."), glob.split(".")
     more = len(names) - len(globs)

@@ -93,8 +93,8 @@ def _wrong(meta: Any, request: Any) -> str:
 def _chunks(body: bytes, index: Path) -> Iterator[tuple[bytes, float]]:
     """The body in the chunks that its index tells, and their times; what the index does not cover is one chunk more.
 
-    A crash may leave an index that is torn, or ahead of the body; then it covers what it can. Each chunk begins where the one before
-    it ends: chunks that overlap would be many times as much as the body. Raises ValueError.
+    A crash may leave an index that is torn, or ahead of the body; then it covers what it can. Each chunk begins where the one
+    before it ends: chunks that overlap would be many times as much as the body. Raises ValueError.
     """
     end, time = 0, 0.0
     if index.exists():
