@@ -24,8 +24,9 @@ class Vocabulary:
         # what a wrapper around calls begins with, and what ends it, whoever's calls stand in it
         self.wrappers: dict[str, tuple[str, ...]] = {}
         for dialect in dialects:
+            ends = dialect.closers  # DSML has hundreds of them
             for literal in dialect.wrappers if not isinstance(dialect, Leftovers) else ():
-                self.wrappers[literal] = (*self.wrappers.get(literal, ()), *dialect.closers)
+                self.wrappers[literal] = self.wrappers[literal] + ends if literal in self.wrappers else ends
         self.leftovers = any(isinstance(dialect, Leftovers) for dialect in dialects)
         # those that begin with a letter, and do not stand within a word
         self.words = frozenset(
