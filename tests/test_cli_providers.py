@@ -39,7 +39,7 @@ def write(folder: Path, text: str) -> str:
             ["qwen/qwen3-coder-480b"],
             [
                 "profile    qwen: the model matches qwen/*",
-                f"dialects   qwen3_coder, qwen3_named, hermes, hermes_openerless, minimax_arrow, json_tools, xml_call, and {PLAIN} that cannot be mistaken, as for every model",
+                f"dialects   qwen3_coder, qwen3_named, qwen3_cut, hermes, hermes_openerless, minimax_arrow, json_tools, xml_call, and {PLAIN} that cannot be mistaken, as for every model",
                 "reasoning  in reasoning_content",
                 "<think>    is reasoning",
                 "tools      the model's own",
@@ -84,6 +84,7 @@ def test_a_model_as_json(capsys: pytest.CaptureFixture[str]) -> None:
         "reasoning_field": "reasoning",
         "think_tags": True,
         "think_unopened": False,  # this host parses reasoning
+        "role_tokens": ["<|im_end|>", "[EOS]", "<|im_assistant|>", "<|im_user|>", "<|im_system|>"],
         "tools": "native",
         "system_role": True,
     }

@@ -207,6 +207,10 @@ OPENERS: tuple[tuple[tuple[str, ...], str, dict[str, str]], ...] = (
     (M2, M.format('<parameter name=:"path">a.md</parameter>\n<parameter name="content"><![CDATA[x]]></parameter>'), BOTH),
     (M2, M.format('<parameter name="path"\na.md</parameter>\n<parameter name="content">x</content>'), BOTH),
     (M2, '<minimax:tool_call><invoke name="one"/></minimax:tool_call>', {}),
+    (QWEN, "<function=one>\n<parameter=a>\nx\n</content>\n</function>", {"a": "x"}),
+    (QWEN, W.format("<parameter=path>\na.md\n</parameter>\n<parameter=content>\nx\n</content>\n</parameter>"), BOTH),
+    (M2, M.format('<parameter name="content">x</parameter>\n</path>\n<parameter name="path">a.md</content>'), {"content": "x", "path": "a.md"}),
+    (M2, M.format('<parameter name="path">a.md</parameter>\n<parameter name="content">x</content></parameter>'), BOTH),
     (("glm",), "<tool_call>one</arg_value></tool_call>", {}),
     (("glm",), "<tool_call>one\n<arg_key>a</arg_key>\n<arg_value>b</arg_value>\n<|im_end|>", {"a": "b"}),
     (("glm",), "<tool_call>one\n<arg_key>a</arg_key>\n<arg_value>b</arg_value>\nI wait.", {"a": "b"}),
@@ -226,7 +230,7 @@ CODE = (
     "say </paramter> here\nand </parameter> there", "</param>", "echo '</parameter1>' | wc", "x </function> y\nz </tool_call>\n", "a\n</function>\nb",
     "a\n</parameter>\nb", "<content>\nx\n</content>", "<param name='a'>\n</param>", "<div>\n</div>", "<></>", "f(<T/>)\n</>", "</invoke>\n</invoke>",
     "a\n</paramter>\n</function>\n</tool_call>\nb", "<parameter>\nx", "<arg_value>1</arg_value>", "<function=one>\n<parameter=a>\nx\n</parameter>\n</function>\nend",
-    "if (a </ b)", "<|im_end|>", "x\n<|im_end|>\ny", "</s>", "&lt;/parameter&gt;",
+    "<path>\na</path>", "a </path> b", "</path>", "a </content>\nb", "if (a </ b)", "<|im_end|>", "x\n<|im_end|>\ny", "</s>", "&lt;/parameter&gt;",
 )  # fmt: skip
 
 

@@ -80,6 +80,7 @@ WRITERS = {
     "hermes": hermes,
     "qwen3_coder": coder,
     "qwen3_named": lambda calls: re.sub(r"<(function|parameter)=(\w+)>", r'<\1 name="\2">', coder(calls)),
+    "qwen3_cut": lambda calls: re.sub(r"<(function|parameter)=", r"\1=", coder(calls)),
     "dsml": dsml,
     "deepseek_v3": v3,
     "deepseek_v31": v31,
@@ -115,7 +116,7 @@ WRITERS = {
     "fence": lambda calls: f"```json\n{enveloped.array(calls)}\n```",
 }
 FAMILIES = {"deepseek_v31": "deepseek_v3", "glm_47": "glm", "mistral_old": "mistral", "mistral_new": "mistral"}
-XML = frozenset({"qwen3_coder", "qwen3_named", "dsml", "minimax_m2", "minimax_m3", "glm", "kimi_k3", "seed_oss", "step3", "minicpm", "hunyuan",
+XML = frozenset({"qwen3_coder", "qwen3_named", "qwen3_cut", "dsml", "minimax_m2", "minimax_m3", "glm", "kimi_k3", "seed_oss", "step3", "minicpm", "hunyuan",
                  "k2_horizon", "dots", "muse", "call_record", "grok"})  # fmt: skip
 
 MARKS = sorted({mark for dialect in DIALECTS.values() for mark in (*dialect.openers, *dialect.closers)})[::7]

@@ -17,6 +17,8 @@ from .dialects.gemma import Headless
 from .dialects.leftovers import NAME as LEFTOVERS
 from .dialects.leftovers import leftovers
 from .dialects.reasoning_tags import Lone, ReasoningTags, reasoning_tags
+from .dialects.role_tokens import NAME as ROLE_TOKENS
+from .dialects.role_tokens import role_tokens
 from .dialects.xml_call import XMLCall
 from .events import Frame
 from .hosts import provider
@@ -215,10 +217,13 @@ def looked_for(answer: Answer, offered: Tools, profile: Profile) -> tuple[list[D
     if dialects and REASONING_TAGS.name not in off and (thinks or profile.name == STANDARD):
         lone: Lone = "line" if profile.name == STANDARD else "word"
         tags.append(reasoning_tags(profile.name, known=thinks, lone="nowhere" if "reasoning_end" in off else lone))
+    roles = role_tokens(profile.name) if dialects and ROLE_TOKENS not in off else None
     own = [dialect for dialect in dialects if dialect.name in (answer.settings.dialects or profile.dialects)]
     left = [leftovers(own)] if own and LEFTOVERS not in off else []
     # without tools nothing is looked for (R18); tags are, where the stream is written anew in any case
-    return ([*dialects, *tags, *left] if offered.offered else [*tags] if answer.translates else []), tags
+    if offered.offered:
+        return [*dialects, *tags, *left, *([roles] if roles else [])], tags
+    return [*tags] if answer.translates else [], tags
 
 
 def _of(dialect: Dialect, offered: Tools) -> Dialect:

@@ -124,6 +124,11 @@ class Place:
         return bool(self._end) and not self._end.isspace()
 
     @property
+    def last(self) -> str:
+        """The last character; "" after markup."""
+        return self._end
+
+    @property
     def in_code(self) -> bool:
         """Whether the next character is quoted code."""
         return self.in_fence or bool(self._span)

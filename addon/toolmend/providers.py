@@ -27,6 +27,9 @@ _BARE = ("json_array", "json_object", "fence")
 _HERMES = ("hermes", "hermes_openerless")
 """An envelope between tags, or with the last of them; where bare JSON is a call in any case, that is not looked for."""
 
+_CODER = ("qwen3_coder", "qwen3_named", "qwen3_cut")
+"""The elements of Qwen3-Coder, with attributes as well, or without their first character."""
+
 
 @value
 class Profile:
@@ -74,13 +77,13 @@ PROFILES = (
     Profile(  # its template asks for tags, it writes bare JSON (ollama#12174, omlx#2565) or a fence (kronk#950)
         "qwen2.5-coder",
         ("qwen/qwen*2.5-coder*", "*qwen2[.p]5-coder*", "*qwen-2.5-coder*", "qwen-coder*"),
-        dialects=("hermes", "qwen3_coder", "qwen3_named", "json_tools", *_BARE),
+        dialects=("hermes", *_CODER, "json_tools", *_BARE),
     ),
     Profile(
         "qwen",
         ("qwen/*", "*qwen*", "*qwq*", "*qvq*"),
         ("dashscope*.aliyuncs.com", "*.dashscope.aliyuncs.com", "portal.qwen.ai"),
-        (*_HERMES, "qwen3_coder", "qwen3_named", "json_tools"),
+        (*_HERMES, *_CODER, "json_tools"),
         think_tags=True,
     ),
     Profile(
@@ -94,24 +97,24 @@ PROFILES = (
     Profile(
         "hermes",  # and others that write its envelope
         ("nousresearch/*", "*hermes*", "nous-*", "*nanbeige*", "*exaone*", "*smollm3*"),
-        dialects=(*_HERMES, "qwen3_coder", "qwen3_named"),
+        dialects=(*_HERMES, *_CODER),
         think_tags=True,
     ),
     Profile(
         "step",
         ("stepfun/*", "stepfun-ai/*", "step-*", "step[0-9]*"),
         ("api.stepfun.com",),
-        ("step3", *_HERMES, "qwen3_coder", "qwen3_named"),
+        ("step3", *_HERMES, *_CODER),
         think_tags=True,
     ),
     Profile(
         "mimo",
         ("xiaomi/*", "xiaomimimo/*", "mimo*"),
         ("api.xiaomimimo.com",),
-        (*_HERMES, "qwen3_coder", "qwen3_named"),
+        (*_HERMES, *_CODER),
         think_tags=True,
     ),
-    Profile("nemotron", ("*nemotron*",), dialects=("nemotron", "hermes", "qwen3_coder", "qwen3_named", *_BARE), think_tags=True),
+    Profile("nemotron", ("*nemotron*",), dialects=("nemotron", "hermes", *_CODER, *_BARE), think_tags=True),
     Profile("gpt-oss", ("*gpt-oss*", "*gpt_oss*", "*gptoss*"), dialects=("harmony", "harmony_stripped")),
     Profile(
         "glm",  # Ling 3, Spark 2.5 and Poolside write the same; gpt-5.3-codex-spark is another thing
@@ -131,7 +134,7 @@ PROFILES = (
         "seed",
         ("bytedance-seed/*", "*seed-oss*", "*doubao*", "seed-[0-9]*"),
         ("ark.*.volces.com", "ark.*.bytepluses.com"),
-        ("seed_oss", "qwen3_coder", "qwen3_named"),
+        ("seed_oss", *_CODER),
         think_tags=True,
     ),
     Profile("granite", ("ibm-granite/*", "*granite*"), dialects=("granite", *_HERMES), think_tags=True),

@@ -18,6 +18,7 @@ from .dialects.dialect import Dialect
 from .dialects.leftovers import NAME as LEFTOVERS
 from .dialects.leftovers import Leftovers
 from .dialects.reasoning_tags import ReasoningTags
+from .dialects.role_tokens import RoleTokens
 from .openings import openers
 from .place import WORD
 from .scanner import Reading
@@ -342,7 +343,7 @@ class Reader(Telling):
 
     def _looked_for(self, dialect: Dialect, opener: str) -> bool:
         """Whether a call of this dialect can stand here."""
-        if self.aside[0] and isinstance(dialect, Leftovers | ReasoningTags):
+        if self.aside[0] and isinstance(dialect, Leftovers | ReasoningTags | RoleTokens):
             return False  # a wrapper without a call is text, and so is what stands in it
         if opener in dialect.inner and self.open[0] is not dialect and self._wrapper not in dialect.wrappers:
             return False

@@ -8,6 +8,7 @@ Rule of this file: data. Whoever lets a rule fire under a new name adds its row 
 
 from .dialects import DIALECTS, REASONING_TAGS
 from .dialects.leftovers import NAME as LEFTOVERS
+from .dialects.role_tokens import NAME as ROLE_TOKENS
 from .transformers.entities import RULE as ENTITIES
 from .value import value
 
@@ -41,6 +42,10 @@ RULES = {
     LEFTOVERS: Rule(
         "Markup that was left over next to a call was removed: the end or beginning of a wrapper, or an empty one.",
         "The call was found, by itself or by the provider; the client would have shown the rest as the answer.",
+    ),
+    ROLE_TOKENS: Rule(
+        "A token that ends or begins a turn in the model's chat template was left out of the text.",
+        "Servers leave it there, and clients would show it, and send it back as a part of the answer.",
     ),
     "duplicate_call": Rule(
         "A tool call that came a second time was left out.",

@@ -9,6 +9,14 @@ from .value import replace, value
 
 type Schema = Mapping[str, Any]
 
+_HTML = frozenset(
+    {"address", "article", "aside", "audio", "body", "button", "code", "data", "details", "figure", "footer", "form", "head"}
+    | {"header", "html", "input", "label", "legend", "link", "main", "mark", "menu", "meta", "object", "option", "output"}
+    | {"param", "section", "select", "slot", "source", "span", "strong", "style", "summary", "table", "template", "text", "time"}
+    | {"title", "track", "video"}
+)
+"""Elements of HTML and SVG that are also what parameters are called: their closing tags stand in values."""
+
 
 @value
 class Tools:
@@ -43,6 +51,12 @@ class Tools:
         """The declared parameters of a tool."""
         properties = self.schemas.get(name, {}).get("properties")
         return properties if isinstance(properties, Mapping) else {}
+
+    @property
+    def parameter_names(self) -> frozenset[str]:
+        """The names of the parameters of all tools, but for those of HTML's elements and the short ones."""
+        names = {"content"} | {name for tool in self.schemas for name in self.properties(tool)}
+        return frozenset(name for name in names - _HTML if len(name) > 3 and name.isidentifier())
 
     def requires(self, name: str) -> bool:
         """Whether a tool takes no call without parameters."""

@@ -144,6 +144,14 @@ PATTERNS: dict[str, Pattern] = {
         '<|close|>callcall tool="read_file" index="2"<|sep|><|open|>argument key="path" type="string"<|sep|>a.md<|close|>argument<|sep|>'
         "<|close|>call<|sep|><|close|>toolsmessage<|sep|>", "kimi_k3", BOTH,
     ),
+    "k3-misspelt": call(
+        "kimi-k3", '<|open|>tools<|sp|><|open|>call tool="bash" index="1"<|sep><|open|>argument key="command" type="string"<|spe|>ls<|close|>argument<|sop|>'
+        "<|close|>call<|sep|><|close|>tools<sep>", "kimi_k3",
+    ),
+    "cut": call("qwen3-coder-next", CODER.replace("<function", "function") + "\n</tool_call>", "qwen3_cut"),
+    "cut-in-a-wrapper": call("qwen3-coder-next", f"So.\n<tool_call>\n{CODER.replace('<function', 'function').replace('<para', 'para')}\n</tool_call>", "qwen3_cut", content="So.\n"),
+    "cut-that-is-none": text("qwen3-coder-next", "function=bash> or\nfunction=rm>\n<parameter=a>\nfunction=bash>\nls\n`\nfunction=bash>`\n"),
+    "end-of-a-foreign-parameter": call("qwen3-coder-next", CODER.replace("\n</parameter>", "</content>"), "qwen3_coder"),
     # names
     "gemma-headless": call("gemma-4-e4b-it", 'So.\nread_file{path:<|"|>a.md<|"|>}<tool_call|>', "gemma_headless", BOTH[1:], content="So.\n"),
     "gemma-headless-end": call("gemma-4-e4b-it", "read_file{path:'a.md'}<tool_call|>", "gemma_headless", BOTH[1:]),

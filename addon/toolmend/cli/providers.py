@@ -12,6 +12,7 @@ import click
 
 from ..config.settings import Settings, SettingsError, load
 from ..dialects import STRICT
+from ..dialects.role_tokens import role_tokens
 from ..hosts import paths
 from ..providers import Found, Profile, armed, find, table, taken
 from ..requests.model_facts import about
@@ -99,6 +100,7 @@ def _answer(found: Found, model: str, host: str, settings: Settings) -> dict[str
         "reasoning_field": profile.reasoning_field,
         "think_tags": profile.think_tags,
         "think_unopened": profile.think_unopened,
+        "role_tokens": [*tokens.openers] if (tokens := role_tokens(profile.name)) else [],
         "tools": profile.tools,
         "system_role": profile.system_role,
     }
@@ -126,6 +128,7 @@ def _lines(found: Found, settings: Settings) -> list[tuple[str, str]]:
         ("reasoning", f"in {profile.reasoning_field}"),
         ("<think>", tags),
         ("tools", "in the prompt, calls as JSON in the text" if profile.tools == "prompt" else "the model's own"),
+        *([("tokens", f"{', '.join(tokens.openers)} are left out")] if (tokens := role_tokens(profile.name)) else []),
     ]
 
 

@@ -40,7 +40,7 @@ from .open_json import FENCE, JSON_ARRAY, JSON_OBJECT, JSON_TOOLS
 from .phi import PHI
 from .plamo3 import PLAMO3
 from .python_list import LFM2, LLAMA_PYTHON, OLMO3, PYTHON_LIST
-from .qwen3_coder import QWEN3_CODER, QWEN3_NAMED
+from .qwen3_coder import QWEN3_CODER, QWEN3_CUT, QWEN3_NAMED
 from .reasoning_tags import reasoning_tags
 from .seed_oss import SEED_OSS
 from .step3 import STEP3
@@ -65,6 +65,7 @@ DIALECTS: Mapping[str, Dialect] = {
         KIMI_K2,
         QWEN3_CODER,
         QWEN3_NAMED,
+        QWEN3_CUT,
         HERMES,
         HERMES_OPENERLESS,
         LONGCAT,

@@ -41,7 +41,11 @@ SIMILAR = 0.8
 
 MINIMAX_M3_MARK = "]<]minimax[>["
 _CLOSE = ("<|close|>",)
-_SEPARATOR = ("<|sep|>", " <|sep|>")
+SEPARATORS = ("<|sep|>", *(f"<|{word}|>" for word in ("sp", "se", "ep", "spe", "esp", "sop", "seep", "sepp", "step", "sept")))
+SEPARATORS += ("<|sep>", "<sep|>", "<sep>", "<|/sep|>")
+"""What ends a tag of Kimi K3, and how it is misspelt."""
+
+_SEPARATOR = (*SEPARATORS, " <|sep|>")
 _SLASHED = ("</", "< /", "<\\", "< \\")
 _UNSLASHED = tuple(f"<{element}" for element in PARAMETERS)
 CLOSINGS = (*_SLASHED, *_CLOSE, *_UNSLASHED)

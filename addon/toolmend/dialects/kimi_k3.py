@@ -7,7 +7,7 @@ Around it are channels, whose marks are never content: `<|open|>think<|sep|>…<
 first is opened by the prompt. Attributes are escaped (`&amp;` `&quot;`), values are not. `type` says if a value is raw text
 (string) or JSON. There is no id in the text, and `index` begins anew with each message, so ids are made. The arguments may also
 be one block of JSON. Two marks may be one, without the tokens between them: `toolscall` (oh-my-pi#8495). Detokenizers that
-space special tokens write blanks inside the marks. Source: encoding_k3.py of the checkpoint.
+space special tokens write blanks inside the marks, and models misspell `<|sep|>`. Source: encoding_k3.py of the checkpoint.
 """
 
 import html
@@ -16,6 +16,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ..scanner import Reading
+from .closers import SEPARATORS
 from .json_body import read_arguments
 from .tag import Tag
 from .tags import TagDialect
@@ -28,11 +29,10 @@ _ARGUMENT = re.compile(
     r"""(?:(?=(?:[^"]|"[^"]*")*?\btype\s*=\s*"(?P<string>\w*)")|)(?:[^"]|"[^"]*")*?\bkey\s*=\s*"(?P<name>[^"]*)".*""", re.DOTALL
 )
 _ATTRIBUTES = re.compile(r"[^<>]*")
-_SEPARATOR = ("<|sep|>",)
 
 
-def _marks(kind: str, *words: str) -> tuple[str, ...]:
-    return tuple(f"<|{kind}|>{gap}{word}{end}" for word in words for gap in ("", " ") for end in ("<|sep|>", " <|sep|>"))
+def _marks(kind: str, *words: str, ends: tuple[str, ...] = ("<|sep|>", " <|sep|>")) -> tuple[str, ...]:
+    return tuple(f"<|{kind}|>{gap}{word}{end}" for word in words for gap in ("", " ") for end in ends)
 
 
 _OPEN_THINK, _CLOSE_THINK = _marks("open", "think"), _marks("close", "think")
@@ -74,12 +74,12 @@ class KimiK3(TagDialect):
 KIMI_K3 = KimiK3(
     "kimi_k3",
     wrapper=Tag(
-        (*_marks("open", "tools"), *(f"<|sep|>{mark}" for mark in _marks("open", "tools"))),
-        end=_marks("close", "tools", "toolsmessage"),
+        (*_marks("open", "tools", ends=(*SEPARATORS, " <|sep|>")), *(f"<|sep|>{mark}" for mark in _marks("open", "tools"))),
+        end=_marks("close", "tools", "toolsmessage", ends=(*SEPARATORS, " <|sep|>")),
     ),
     call=Tag(
         ("<|open|>call", "<|open|> call", "<|open|>toolscall", "<|sep|><|open|>toolscall", "<|close|>callcall"),
-        _SEPARATOR,
+        SEPARATORS,
         (*_marks("close", "call"), *_marks("close", "json")),
         _CALL,
         _ATTRIBUTES,
@@ -87,7 +87,7 @@ KIMI_K3 = KimiK3(
     arguments="parameters",
     parameter=Tag(
         ("<|open|>argument", "<|open|> argument", "<|close|>argumentargument"),
-        _SEPARATOR,
+        SEPARATORS,
         _marks("close", "argument"),
         _ARGUMENT,
         _ATTRIBUTES,

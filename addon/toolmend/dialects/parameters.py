@@ -93,7 +93,7 @@ class Values(ValueText):
         """Goes past a closing tag that is not exact, if one stands here."""
         scanner = self._reader.scanner
         offset = scanner.pos - scanner.start
-        closer = yield from read_closer(scanner, (self._tool,))
+        closer = yield from read_closer(scanner, (self._tool, *self._foreign))
         if closer:
             over = not (yield from scanner.peek())
             follows = bool(closer.element) if text_may_follow else (yield from self._after()).what != "text"

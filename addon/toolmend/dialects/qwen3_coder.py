@@ -13,6 +13,8 @@ the Qwen3-Coder chat template. Models drift from it: `<parameter=path=a.md</para
 an earlier model had (Qwen3.8#178), and attributes, which many clients' readers know:
 
     <tool_call><function name="read_file"><parameter name="path">a.md</parameter></function></tool_call>
+
+or they lose the first character of a tag: `function=read_file>`.
 """
 
 import re
@@ -33,6 +35,15 @@ QWEN3_CODER = TagDialect(
     arguments="parameters",
     parameter=Tag(("<parameter=",), (*_BEFORE, "=>\n", "=>", "="), _BEHIND, QUOTED, re.compile(r"[^<>{}=]*")),
     ambiguous=True,
+)
+QWEN3_CUT = TagDialect(
+    "qwen3_cut",
+    wrapper=_WRAPPER,
+    call=Tag(("function=",), (">",), ("</function>", "/function>"), QUOTED),
+    arguments="parameters",
+    parameter=Tag(("<parameter=", "parameter="), _BEFORE, (*_BEHIND, "\n/parameter>"), QUOTED, re.compile(r"[^<>{}=]*")),
+    ambiguous=True,
+    place="line",
 )
 QWEN3_NAMED = TagDialect(
     "qwen3_named",

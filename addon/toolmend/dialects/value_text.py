@@ -6,7 +6,9 @@
 2. Any other closing tag, be it damaged, another dialect's or that of the call, ends a value only where the call evidently goes on
    or ends after it: the next parameter, the next call, or nothing but closing tags up to the end of the text.
 3. A closing tag of an element that the value itself has opened belongs to the value.
-4. Where prose follows, the tag is in doubt until a later closing tag shows that the text before it is the value's; without one
+4. A closing tag that is named after a parameter of any offered tool ends a value without an end of its own, if the exact end of
+   the call follows; so does one that is named after the value's parameter if the value's end follows.
+5. Where prose follows, the tag is in doubt until a later closing tag shows that the text before it is the value's; without one
    the value ended at the first. At most MAX_DOUBT characters are held for this, then they belong to the value.
 """
 
@@ -103,6 +105,7 @@ class ValueText:
         self._items: list[str] = []  # the JSON of the last value, if it may be one of several of a list, and of each as an item
         self._openings = OPENINGS
         self._names: tuple[str, ...] = ()  # what a closing tag may be named after
+        self._foreign = reader.tools.parameter_names - {name}  # and what it may be, if the call ends after it
         self._opened: Counter[str] = Counter()  # elements that the value has opened, by their names
 
     # what stands between values
@@ -175,9 +178,10 @@ class ValueText:
     def _value_begins(self, name: str) -> None:
         """The value of this parameter follows."""
         self._names = tuple(filter(None, (name, self._tool)))
-        self._openings = (*OPENINGS, *(f"<{each}" for each in self._names if each))
+        named = (*self._names, *sorted(self._foreign))
+        self._openings = (*OPENINGS, *(f"<{each}" for each in named))
         self._opened.clear()
-        self._marks, heads = _marks(self._tag, self._ends + self._begins, frozenset(f"<{name[:1]}" for name in self._names))
+        self._marks, heads = _marks(self._tag, self._ends + self._begins, frozenset(f"<{each[:1]}" for each in named))
         self._head = openers(heads)
         self._course = without(heads, frozenset(), self._head.search)._replace(escapes=json_text.inside)
 
@@ -228,7 +232,7 @@ class ValueText:
                 over = yield from self._turn_ends(len(found))
             else:
                 scanner.pos -= len(found)
-                over = not (depth or calls) and (yield from self._closes())
+                over = not (depth or calls) and (yield from self._closes(again=newline != ""))
                 if not over:
                     opened = yield from self._opens()
                     scanner.pos += max(0, len(found) - len(opened))
@@ -277,13 +281,20 @@ class ValueText:
             self._reader.scanner.pos -= len(mark)
         return ends
 
-    def _closes(self) -> Reading[bool]:
-        """Goes past a closing tag that is not exact, if one stands here that ends the value; else no step is made."""
+    def _closes(self, *, again: bool) -> Reading[bool]:
+        """Goes past a closing tag that is not exact, if one stands here that ends the value; else no step is made.
+
+        `again`: if it does not, it is read again without the newline in front of it.
+        """
         scanner = self._reader.scanner
         offset = scanner.pos - scanner.start
-        closer = yield from read_closer(scanner, self._names, self._tag.end)
+        closer = yield from read_closer(scanner, (*self._names, *self._foreign), self._tag.end)
         if closer and self._opened[closer.element] > 0:
-            self._opened[closer.element] -= 1
+            self._opened[closer.element] -= not again
+        elif closer and closer.element in self._foreign and closer.element not in self._names:
+            after = yield from self._after()
+            if after.exact and not after.damaged and after.what in ("over", "call"):
+                return True
         elif closer and closer.element and (yield from self._ends_with(closer)):
             return True
         scanner.pos = scanner.start + offset
@@ -304,6 +315,8 @@ class ValueText:
         after = yield from self._after()
         if after.what == "over" and closer.cut and not after.exact and self._reader.scanner.broken:
             return False
+        if after.what == "own" and closer.element == self._names[0] and not closer.cut and not after.damaged:
+            return (yield from _look(self._reader.scanner, self._after_doubled())).what != "text"
         return (yield from self._ends_by(after, certain=after.exact > 0))
 
     def _ends_by(self, after: After, *, certain: bool) -> Reading[bool]:
