@@ -5,7 +5,7 @@ import json
 import pytest
 
 import spoken
-from other_streams import candidate, few_cuts, gemini_request, gemini_sse, ollama_lines, ollama_request, read_gemini, read_ollama
+from other_streams import candidate, gemini_request, gemini_sse, ollama_lines, ollama_request, read_gemini, read_ollama
 from streams import play, request, tool
 from toolmend import tools
 from toolmend.apis.named_arguments import MAX_NAME, named_arguments
@@ -52,7 +52,7 @@ def test_own_arguments_come_first(api: str, arguments: str) -> None:
         for entry in offer["tools"]:
             holder = entry.get("function", entry)
             holder["input_schema" if api == "messages" else "parameters"] = schema
-        for chunks in ([body], few_cuts(body)[0]):
+        for chunks in ([body], [body[at : at + 1] for at in range(len(body))]):
             answer = spoken.JUDGES[api].read(play(lambda: Pipeline(offer, source=api, target=api), chunks))
             (call,) = answer.calls
             assert (call.id, call.name) == ("call_1", "read")
