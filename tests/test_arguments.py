@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolmend.apis.arguments import MAX_OPENING, MAX_STRING, Arguments
-from toolmend.values import MAX_LITERAL
+from toolmend.tools import of_chat
 
 
 def read(pieces: list[str], *, broken: bool = False, demands: bool = False) -> tuple[str, str, bool]:
@@ -57,7 +57,8 @@ WHOLE = {
     r'{"a": "x\ y"}': (r'{"a": "x\\ y"}', ""),
     r'{"a": "\d+\.\"\\\$\u00e9"}': (r'{"a": "\\d+\\.\"\\\\$\u00e9"}', ""),
     '{"a": True, "b": [None, False], "c": "None"}': ('{"a": true, "b": [null, false], "c": "None"}', ""),
-    '{"a": NaN, "b": Never, "c": TrueX}': ('{"a": NaN, "b": Never, "c": trueX}', ""),
+    '{"a": NaN, "b": Never, "c": TrueX}': ('{"a": NaN, "b": Never, "c": TrueX}', ""),
+    '{"t": true, "f": [false, -1.5E+3, 1e9], "n": null}': ('{"t": true, "f": [false, -1.5E+3, 1e9], "n": null}', ""),
     '{"a": Tru': ('{"a": Tru', None),
     '{"a": F}': ('{"a": F}', ""),
     '{"a": "\x00"}': ('{"a": "\\u0000"}', ""),
@@ -88,6 +89,17 @@ WHOLE = {
     'JSON: {"a": 1}': ('{"a": 1}', ""),
     "jason": ("jason", None),
     "{'a': 1} {'a': 2}": ("{'a': 1} {'a': 2}", None),
+    "{'a': 1}{'a': 1}": ('{"a": 1}', ""),
+    """{"a": 'x "y" it's', b: 2, "c": [1, 'z',],} ```""": ('{"a": "x \\"y\\" it\'s", "b": 2, "c": [1, "z"]}', ""),
+    '{"a": 1, // one\n "b" /* two */: [2, # three\n 3]}': ('{"a": 1, \n "b" : [2, \n 3]}', ""),
+    '{"a": {"b": [1, 2}}': ('{"a": {"b": [1, 2]}}', ""),
+    '{"a": [1, 2}, "b": 3}': ('{"a": [1, 2}, "b": 3}', None),
+    '{"a": 1]}': ('{"a": 1}', ""),
+    '{"a": \'x\', "b": c}': ('{"a": \'x\', "b": c}', None),
+    '{"a": 1, b: [2': ('{"a": 1, "b": [2]}', ""),
+    r'{"a": "it\'s \'\' \'"}': (r'{"a": "it\u0027s \u0027\u0027 \u0027"}', ""),
+    r"""{"a": "echo 'it'\''s'"}""": (r"""{"a": "echo 'it'\\''s'"}""", ""),
+    "\"{'a': 1}\"": ('{"a": 1}', ""),
     "{'a': 'x": ("{'a': 'x", None),
     "{'a', 'b'}": ("{'a', 'b'}", None),
 }
@@ -130,8 +142,8 @@ def test_an_empty_object_waits_no_longer_than_for_a_few_blanks() -> None:
 
 def test_a_dict_that_is_held_has_a_bound() -> None:
     arguments = Arguments()
-    held = "{'a': '" + "x" * (MAX_LITERAL - 7)
-    assert arguments.feed(held) == ("", "")
+    held = "'a': '" + "x" * (MAX_STRING - 6)
+    assert arguments.feed("{" + held) == ("{", "")
     assert arguments.feed("y") == (held + "y", "")
     assert arguments.feed("'}") == ("'}", "")
 
@@ -181,6 +193,32 @@ def test_a_string_that_is_held_has_a_bound() -> None:
     assert arguments.feed(held) == ("", "")
     assert arguments.feed("y") == (held + "y", "")
     assert arguments.feed("z") == ("z", "")
+
+
+def test_missing_brackets_are_added_where_the_call_is_complete() -> None:
+    tools = of_chat({"tools": [{"type": "function", "function": {"name": "f", "parameters": {"required": ["a"]}}}]})
+    for text, lacks in {
+        '{"a": [1, {"b": "}"': "}]}",
+        '{"a": 1,': "}",
+        '{"a": "x': "",
+        '{"a":': "",
+        '{"a": tru': "",
+        '{"b": 1': "",
+        '{"a": 1}': "",
+        '{"a": 1, b': "",
+    }.items():
+        for pieces in cuts(text):
+            arguments = Arguments()
+            sent = "".join(arguments.feed(piece)[0] for piece in pieces if piece)
+            assert arguments.closing(sent, tools, "f") == lacks, (text, pieces)
+
+
+def test_nothing_is_repaired_as_is() -> None:
+    for text in (*WHOLE, '{"a": 1'):
+        arguments = Arguments()
+        arguments.as_is = True
+        sent = "".join(arguments.feed(piece)[0] for piece in text)
+        assert sent + arguments.end(broken=False) == (text if text.strip() not in ("", "null") else WHOLE[text][0])
 
 
 VALUES: st.SearchStrategy[Any] = st.recursive(

@@ -276,7 +276,7 @@ CHUNKS: dict[str, tuple[list[Any], list[Any], list[str]]] = {
     "a chunk that said nothing but what is dropped": (
         [ROLE, chunk(first(CITY)), chunk(more("")), chunk(more("\n"), usage={"prompt_tokens": 1})],
         [ROLE, chunk(first(CITY)), chunk({}, usage={"prompt_tokens": 1})],
-        ["arguments"],
+        ["argument_json"],
     ),
     "the provider's own fields of a call": (
         [ROLE, chunk(first(CITY, index=3, extra_content={"google": {"thought_signature": "s"}}))],
@@ -348,7 +348,7 @@ MESSAGES: dict[str, tuple[dict[str, Any], dict[str, Any] | None, list[str]]] = {
     "no finish, cut off": (whole({"tool_calls": [entry(CITY[:9])]}, None), None, []),
     "no finish, and no call": (whole({"content": "Hi"}, None), whole({"content": "Hi"}, "stop"), ["finish_reason"]),
     "fence": (
-        whole({"tool_calls": [entry(f"```\n{CITY}\n```")]}), whole({"tool_calls": [entry()]}), ["arguments"],
+        whole({"tool_calls": [entry(f"```\n{CITY}\n```")]}), whole({"tool_calls": [entry()]}), ["argument_json"],
     ),
     "equal ids": (
         whole({"tool_calls": [entry(), entry()]}), whole({"tool_calls": [entry(), entry(id="call_0")]}), ["tool_call_id"],

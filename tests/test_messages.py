@@ -432,7 +432,7 @@ IRREGULAR: dict[str, tuple[bytes, list[str], set[str]]] = {
         sse(messages(thinking("t", signature="s"), text("a"))).replace(b"event: content_block_stop", b"event: message", 1),
         ["(", ".", "+0 thinking", "0 t", "0 ~s", "-0", "+1 text", "1 a", "-1", "end_turn", ")"], {"event_name"},
     ),
-    "arguments in a fence": (sse(messages(text("a"), tool("t0", "f", "```json\n", "{}", "\n```"), stop="tool_use")), BOTH, {"arguments"}),
+    "arguments in a fence": (sse(messages(text("a"), tool("t0", "f", "```json\n", "{}", "\n```"), stop="tool_use")), BOTH, {"argument_json"}),
     "arguments that are null": (sse(messages(text("a"), tool("t0", "f", "null"), stop="tool_use")), BOTH, {"arguments"}),
     "arguments at the index of the text": (sse([*TWO[:6], {**TWO[6], "index": 0}, *TWO[7:]]), BOTH, {"block_index"}),
     "arguments an object": (sse([*TWO[:6], {**TWO[6], "delta": {"type": "input_json_delta", "partial_json": {"a": 1}}}, *TWO[7:]]),
@@ -445,7 +445,7 @@ IRREGULAR: dict[str, tuple[bytes, list[str], set[str]]] = {
     "an input that comes twice": (sse([*TWO[:5], {**TWO[5], "content_block": {**TWO[5]["content_block"], "input": {"a": 1}}}, *TWO[6:]]), BOTH, {"arguments"}),
     "arguments with what JSON has no escape for": (
         sse(messages(text("a"), tool("t0", "f", r'{"a": "\d', "+\\", '.", "b": Tr', "ue}"), stop="tool_use")),
-        [*BOTH[:6], r'1 {"a": "\\d', "1 +\\", '1 \\.", "b": ', "1 true}", *BOTH[7:]], {"arguments"},
+        [*BOTH[:6], r'1 {"a": "\\d', "1 +\\", '1 \\.", "b": ', "1 true}", *BOTH[7:]], {"argument_json"},
     ),
     "a signature at another index": (
         sse([{**event, "index": 1} if "signature" in event.get("delta", {}) else event for event in messages(thinking("t", signature="s"), text("a"))]),

@@ -143,6 +143,7 @@ def assemble(
         compacts=answer.translated.compacts if answer.translated else "",
         kept=kept(request) if answer.translated and answer.translated.compacts == "response" else (),
         bare_end=provider(answer.host) == "chatgpt",  # Codex's own backend
+        repairs="argument_json" not in off,
     )
     codec = Leaving(api.codec, reply, off) if off else api.codec(reply)
     make_writer = APIS[answer.target].writer if answer.translates else None

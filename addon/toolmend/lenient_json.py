@@ -4,8 +4,9 @@ r"""JSON as people write it, as JSON: names without quotes, single quotes, comme
      deep: True,}             →     {"command": "ls",
      "deep": true}
 
-Only what is wrong changes. A text with anything else that is no JSON (a word, a call, a bracket too few) is not repaired: what it
-means would be a guess.
+Only what is wrong changes. A text with anything else that is no JSON (a word, a call) is not repaired: what it means would be a
+guess. Brackets are closed that the last ones leave open, `{"a": [1}`, and behind the object may stand an end tag, a fence, or the
+object again.
 """
 
 import re
@@ -14,18 +15,33 @@ from . import json_text
 from .python_escapes import ESCAPE, unescaped
 
 _PIECE = re.compile(
-    r"""(?P<skip>//[^\n]*|/\*.*?\*/|\#[^\n]*)|(?P<blank>\s+)|(?P<double>"(?:[^"\\\x00-\x1f]|\\.)*")"""
-    r"""|(?P<single>'(?:[^'\\]|\\.)*')|(?P<word>[A-Za-z_$][\w$-]*)|(?P<other>-?[0-9][0-9.eE+-]*|[{}\[\]:,])""",
+    r"""(?P<skip>//[^\n]*|/\*.*?\*/|\#[^\n]*)|(?P<blank>\s+)|(?P<double>"(?:[^"\\]|\\.)*+")"""
+    r"""|(?P<single>'(?:[^'\\]|\\.|'(?!\s*(?:[,:}\]/\#]|\Z)))*+')|(?P<word>[A-Za-z_$][\w$-]*)"""
+    r"""|(?P<other>-?[0-9][0-9.eE+-]*|[{}\[\]:,])""",
     re.DOTALL,
 )
+"""An apostrophe in single quotes ends them where what follows may follow a string."""
+
+_BAD = re.compile(r"""\\(?:(?P<right>["\\/bfnrt]|u[0-9A-Fa-f]{4})|.)|[\x00-\x1f]""", re.DOTALL)
+_TAG = re.compile(r"<[^<>{}]{1,64}>|```|[\s}\]]")
+_OPENS = {"}": "{", "]": "["}
+_CLOSES = {"{": "}", "[": "]"}
 
 
-def repaired(text: str) -> str | None:
-    """The text of an object as JSON; None where it is none, or more than the above is wrong with it."""
+def repaired(text: str, before: str = "", *, ended: bool = True) -> str | None:
+    """The text of an object as JSON; None where it is none, or more than the above is wrong with it.
+
+    Args:
+        text: The object, or the rest of one.
+        before: JSON that the rest goes on from, of the same brackets.
+        ended: Nothing more was to come: brackets that are missing at the end are added.
+    """
     pieces: list[str] = []
     comma = word = -1  # places in `pieces`: of the last comma, of the last word, while only blanks followed
-    at = 0
-    while at < len(text):
+    at, text = 0, before + text
+    stack: list[str] = []
+    begun = False
+    while at < len(text) and (stack or not begun):
         match = _PIECE.match(text, at)
         if match is None:
             return None
@@ -36,16 +52,56 @@ def repaired(text: str) -> str | None:
         if kind == "blank":
             pieces.append(found)
             continue
+        begun = True
         if found == ":" and word >= 0:
             pieces[word] = json_text.quote(pieces[word])
-        elif found in ("}", "]") and comma >= 0:
-            pieces[comma] = ""
+        elif found in _OPENS:
+            if comma >= 0:
+                pieces[comma] = ""
+            if _OPENS[found] not in stack:
+                continue
+            while stack[-1] != _OPENS[found]:
+                pieces.append(_CLOSES[stack.pop()])
+            stack.pop()
+        elif found in _CLOSES:
+            stack.append(found)
         if word >= 0 and found != ":":
             if pieces[word] not in json_text.WORDS:
                 return None
             pieces[word] = json_text.WORDS[pieces[word]]
         comma = len(pieces) if found == "," else -1
         word = len(pieces) if kind == "word" else -1
-        pieces.append(json_text.quote(ESCAPE.sub(unescaped, found[1:-1])) if kind == "single" else found)
-    result = "".join(pieces).strip()
-    return result if result.startswith("{") and json_text.is_json(result.encode(errors="surrogatepass")) else None
+        pieces.append(_string(found) if kind in ("single", "double") else found)
+    if stack and not ended:
+        return None
+    if stack and comma >= 0:
+        pieces[comma] = ""
+    first = "".join(pieces).strip()
+    result = first + "".join(_CLOSES[each] for each in reversed(stack))
+    if not (result.startswith("{") and json_text.is_json(result.encode(errors="surrogatepass"))):
+        return None
+    rest = text[at:]
+    if _TAG.sub("", rest) and rest.strip() != text[:at].strip():
+        return None
+    return result.removeprefix(before)
+
+
+def closers(text: str) -> str:
+    """What an object lacks at its end to be JSON, if that is nothing but brackets."""
+    whole = text.rstrip().removesuffix(",")
+    result = repaired(whole)
+    return result[len(whole.strip()) :] if result and result.startswith(whole.strip()) else ""
+
+
+def _string(quoted: str) -> str:
+    """A string in either quotes, as JSON has it."""
+    if quoted[0] == '"':
+        return _BAD.sub(_escape, quoted)
+    return json_text.quote(ESCAPE.sub(lambda escape: "/" if escape.group() == "\\/" else unescaped(escape), quoted[1:-1]))
+
+
+def _escape(match: re.Match[str]) -> str:
+    found = match.group()
+    if match["right"]:
+        return found
+    return json_text.inside(found) if found[0] != "\\" else "'" if found == "\\'" else json_text.inside(found)

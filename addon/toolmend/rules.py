@@ -84,10 +84,9 @@ RULES = {
     ),
     "tool_call_type": Rule("The type of a call was added.", "Strict clients refuse the first delta of a call without it."),
     "arguments": Rule(
-        "The arguments of a call were made one JSON object: without a fence, tags or text around it, or comments in it, with "
-        "line breaks and lone backslashes escaped, names in double quotes, and Python's words in JSON; or they came at once, or "
-        "again and again, and were told in deltas.",
-        "The client parses them, and fails at anything else.",
+        "A call without arguments, or with null, got an empty object; or its arguments came at once, or again and again, and "
+        "were told in deltas.",
+        "The client joins the deltas and parses them, and fails at anything but one object.",
     ),
     "argument_types": Rule(
         "A value in a call's arguments got the type that the tool's schema asks for, or they were taken out of a wrapper "
@@ -95,7 +94,9 @@ RULES = {
         "Agents check arguments against the schema, and refuse a list, a number or an object that came as a text.",
     ),
     "argument_json": Rule(
-        "A comma that nothing followed was left out of a call's arguments.",
+        "The arguments of a call were made one JSON object: without a fence, tags, text or the same again around it, comments in "
+        "it or a comma at its end; with line breaks and lone backslashes escaped, names and texts in double quotes, words of "
+        "Python's in JSON, and the closing brackets that it lacked.",
         "The client parses them, and fails at anything else.",
     ),
     ENTITIES: Rule(

@@ -72,6 +72,14 @@ class Tools:
         declared = self.properties(name).keys()
         return isinstance(value, dict) and set(_strings(schema.get("required"))) <= value.keys() <= declared
 
+    def has_required(self, name: str, arguments: str) -> bool:
+        """Whether a JSON text is an object with all that a tool requires."""
+        try:
+            value = json_text.loads(arguments.encode(errors="surrogatepass"))
+        except json_text.NotJSON:
+            return False
+        return isinstance(value, dict) and set(_strings(self.schemas.get(name, {}).get("required"))) <= value.keys()
+
     def fitting(self, arguments: Mapping[str, Any]) -> list[str]:
         """The tools that declare every one of these arguments, and that miss none they require."""
         return [

@@ -238,23 +238,23 @@ PATTERNS = {
     "arguments-a-list-of-pieces": mended([first([CITY[:5], CITY[5:]])], "arguments_type"),
     "no-arguments": mended([calls(entry(0, "call_a", "get_weather"))], "arguments", told=[EMPTY]),
     "the-word-null": mended([*whole("null")], "arguments", told=[EMPTY]),
-    "arguments-in-a-string": mended([*whole('"{\\"city\\": \\"Beijing\\"}"')], "arguments"),
-    "arguments-in-a-fence": mended([*whole(f"\n```json\n{CITY}\n```\n")], "arguments", told=[("call_a", "get_weather", "\n" + CITY)]),
-    "arguments-behind-a-tag": mended([*whole(f"<|tool_call_argument_begin|>{CITY}<|tool_call_end|>")], "arguments"),
-    "an-end-tag-behind": mended([*whole(f"{CITY}</tool_call>")], "arguments"),
-    "a-surplus-brace": mended([*whole(CITY + "}")], "arguments"),
+    "arguments-in-a-string": mended([*whole('"{\\"city\\": \\"Beijing\\"}"')], "argument_json"),
+    "arguments-in-a-fence": mended([*whole(f"\n```json\n{CITY}\n```\n")], "argument_json", told=[("call_a", "get_weather", "\n" + CITY)]),
+    "arguments-behind-a-tag": mended([*whole(f"<|tool_call_argument_begin|>{CITY}<|tool_call_end|>")], "argument_json"),
+    "an-end-tag-behind": mended([*whole(f"{CITY}</tool_call>")], "argument_json"),
+    "a-surplus-brace": mended([*whole(CITY + "}")], "argument_json"),
     "raw-newlines": mended(
-        [*whole('{"city": "a\n\tb"}')], "arguments", told=[("call_a", "get_weather", '{"city": "a\\n\\tb"}')]
+        [*whole('{"city": "a\n\tb"}')], "argument_json", told=[("call_a", "get_weather", '{"city": "a\\n\\tb"}')]
     ),
-    "blanks-and-nothing-behind": mended([first(CITY), more("\n"), more(" "), more("")], "arguments"),
-    "arguments-twice": mended([*whole(CITY + CITY)], "arguments"),
-    "arguments-twice-at-the-end": mended([first(CITY), more(CITY)], "arguments"),
-    "arguments-twice-spelt-otherwise": mended([first(CITY), more('{"city":"Bei'), more('jing"}')], "arguments"),
-    "arguments-one-and-a-half-times": mended([first(CITY), more('{"city": "Bei')], "arguments"),
-    "the-call-twice": mended([first(CITY), first(CITY)], "tool_call_id", "tool_call_name", "arguments"),
+    "blanks-and-nothing-behind": mended([first(CITY), more("\n"), more(" "), more("")], "argument_json"),
+    "arguments-twice": mended([*whole(CITY + CITY)], "argument_json"),
+    "arguments-twice-at-the-end": mended([first(CITY), more(CITY)], "argument_json"),
+    "arguments-twice-spelt-otherwise": mended([first(CITY), more('{"city":"Bei'), more('jing"}')], "argument_json"),
+    "arguments-one-and-a-half-times": mended([first(CITY), more('{"city": "Bei')], "argument_json"),
+    "the-call-twice": mended([first(CITY), first(CITY)], "tool_call_id", "tool_call_name", "argument_json"),
     "the-call-twice-at-another-index": mended(
         [*whole(CITY), calls(entry(1, "call_a", "get_weather", '{"city":"Beijing"}'))],
-        "tool_call_id", "tool_call_name", "arguments", "tool_call_index",
+        "tool_call_id", "tool_call_name", "argument_json", "tool_call_index",
     ),
     "the-call-begun-at-another-index": mended(
         [first(), calls(entry(1, "call_a", "get_weather", CITY))], "tool_call_id", "tool_call_name", "tool_call_index"
@@ -272,7 +272,7 @@ PATTERNS = {
         told=[GET, (None, "get_weather", '{"city": "Bonn"}')],
     ),
     "two-objects-in-one-call": mended(
-        [*whole(CITY + ZONE)], "arguments", "tool_call_index", "tool_call_id",
+        [*whole(CITY + ZONE)], "argument_json", "tool_call_index", "tool_call_id",
         told=[GET, (None, "get_weather", ZONE)],
     ),
     "broken-off": mended(

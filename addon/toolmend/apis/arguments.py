@@ -6,17 +6,20 @@
 Rule of this file: a regular text passes at once, as it is and in its pieces, at a cost that does not grow with its
 length. Held is only what does not begin with `{`: a fence or a tag, `null`, a string (R5, R17 of dialects.md), and what may be
 a word of Python's, which becomes JSON's. Inside a string what JSON forbids becomes an escape, as in leaked calls: raw control
-characters (R3), and a backslash in front of what JSON has no escape for (`"\\d+"`). A first brace that comes twice, `{` and then
-`{"a": 1}` (vLLM#51697), is one; so are `{}` and what comes behind it, where the tool requires more: behind some gateways calls of
-Bedrock and Gemini begin like that (litellm#4537, openai-agents-js#712, autogen#6843). A dict of Python's, and any
-object that begins as no JSON does, is held up to its end.
+characters (R3), and a backslash in front of what JSON has no escape for (`"\\d+"`); `\\'` is an apostrophe. A first brace
+that comes twice, `{` and then `{"a": 1}` (vLLM#51697), is one; so are `{}` and what comes behind it, where the tool requires
+more: behind some gateways calls of Bedrock and Gemini begin like that (litellm#4537, openai-agents-js#712, autogen#6843). From
+where an object goes on as no JSON does (a comment, a single quote, a name without quotes, a bracket that closes another) the
+rest is held up to the end, and repaired as a whole (lenient_json.py) or left.
 """
 
 import re
+from collections.abc import Iterator
 
 from .. import json_text
-from ..lenient_json import repaired
-from ..values import MAX_LITERAL, object_of
+from ..lenient_json import closers, repaired
+from ..tools import Tools
+from ..values import object_of
 
 MAX_OPENING = 128
 """Characters of a fence or of tags in front of the arguments: `<|channel|>commentary<|message|>` is a long one."""
@@ -24,32 +27,41 @@ MAX_OPENING = 128
 MAX_STRING = 1024 * 1024
 """Characters of arguments that are one JSON string, held up to its end."""
 
-_NO_JSON = frozenset("'/#_$")
-"""What no member of an object begins with: it is held up to its end, and repaired as a whole."""
-
 _OPENING = re.compile(r"(?:(?:```[ \t]*\w*|(?i:json)\b:?|<[^<>{}\s]{1,64}>)\s*)+\{")
-_OUTSIDE = re.compile(r'["{}\[\]TFN]')
+_OUTSIDE = re.compile(r"""["{}\[\]'/#A-Za-z_$]""")
+_WORD_END = re.compile(r"[\w$]*")
+_PYTHON = ("True", "False", "None")
+_CLOSES = {"{": "}", "[": "]"}
 _INSIDE = re.compile(r'[^"\\\x00-\x1f]*+(?:\\["\\/bfnrtu][^"\\\x00-\x1f]*+)*+')
 
 
 class Arguments:
     """`complete` tells that the text is a whole object; what comes then stands behind the arguments."""
 
-    __slots__ = ("_depth", "_escaped", "_held", "_in_string", "_read", "_size", "complete", "demands", "named")
+    __slots__ = (
+        *("_before", "_escaped", "_held", "_in_string", "_open", "_quote", "_read", "_size"),
+        *("as_is", "complete", "demands", "named", "rule"),
+    )
 
     def __init__(self) -> None:
         self.complete = False
         self.demands = False  # the tool takes no call without arguments
         self.named = ""  # arguments that stood in the call's name: they count where no others come
+        self.as_is = False  # nothing is repaired
+        self.rule = "argument_json"  # what a change is called
         self._held: list[str] = []
         self._size = 0  # characters that are held
-        self._depth = 0
+        self._open: list[str] = []  # brackets
+        self._before = ""  # the last character outside of strings that is no blank
+        self._quote = False  # the last character of the string is an apostrophe
         self._in_string = False
         self._escaped = False  # the text ended between a backslash and what it escapes
         self._read = self._begin
 
     def feed(self, text: str) -> tuple[str, str]:
         """The next text, which is not empty → what goes to the client now, and what stands behind the arguments."""
+        if not self._held:
+            self.rule = "argument_json"
         return self._read(text)
 
     @property
@@ -74,14 +86,32 @@ class Arguments:
 
     def end(self, *, broken: bool) -> str:
         """Nothing more will come. The rest for the client: if nothing or `null` came, it is `{}`; not if broken off."""
-        if self._read == self._python:
-            return self._from_python()
+        if self._read == self._irregular:
+            return self._repaired(ended=not broken)
+        self.rule = "arguments"
+        if self.as_is and self._read == self._other:
+            self.complete = not broken
         held = self.settle() or self._release()
         if broken or self.complete or not (self._read == self._begin or held.strip() == "null"):
             return held
         self.complete = True
         self._read = self._behind
         return self.named or "{}"
+
+    def closing(self, sent: str, tools: Tools, name: str) -> str:
+        """The brackets that an object lacks at its very end; "" if more is missing, or what the tool `name` requires.
+
+        `sent`: all that `feed` gave. Nothing more will come, and the upstream takes the call for complete.
+        """
+        if self.complete or self._read != self._object or self._held:
+            return ""
+        added = closers(sent)
+        if not added or not tools.has_required(name, sent.rstrip().removesuffix(",") + added):
+            return ""
+        self.complete = True
+        self._read = self._behind
+        self.rule = "argument_json"
+        return added
 
     def settle(self) -> str:
         """Nothing comes behind `{}`, if that is held: it was all. It goes to the client."""
@@ -90,7 +120,7 @@ class Arguments:
         self.complete = True
         self._read = self._behind
         held = self._release()
-        return self.named.removeprefix("{" if self._depth else "") or held
+        return self.named.removeprefix("".join(self._open)) or held
 
     def _begin(self, text: str) -> tuple[str, str]:
         """Nothing but blanks yet."""
@@ -98,14 +128,16 @@ class Arguments:
         if not value:
             return text, ""
         match value[0]:
+            case "n":
+                self._read = self._null
+            case _ if self.as_is:
+                self._read = self._other
             case "{":
                 self._read = self._brace
             case "`" | "<" | "j" | "J":
                 self._read = self._opening
             case '"':
                 self._read = self._string
-            case "n":
-                self._read = self._null
             case _:
                 self._read = self._other
         sent, behind = self._read(value)
@@ -122,6 +154,7 @@ class Arguments:
         return ("", "") if "{" not in held and self._size < MAX_OPENING else self._give_up()
 
     def _null(self, text: str) -> tuple[str, str]:
+        self.rule = "arguments"
         self._hold(text)
         held = "".join(self._held)
         return ("", "") if self._size < MAX_OPENING and "null".startswith(held.rstrip()) else self._give_up()
@@ -136,9 +169,12 @@ class Arguments:
         try:
             value = json_text.loads(held[:size].encode())
             inner = json_text.loads(value.encode())
-        except (json_text.NotJSON, UnicodeEncodeError):
+        except json_text.NotJSON:
+            inner = {}
+            value = repaired(value) if isinstance(value, str) else None
+        except UnicodeEncodeError:
             return self._give_up()
-        if not isinstance(inner, dict):
+        if value is None or not isinstance(inner, dict):
             return self._give_up()
         self._release()
         self.complete = True
@@ -152,6 +188,7 @@ class Arguments:
     def _release(self) -> str:
         held = "".join(self._held)
         self._held.clear()
+        self._size = 0
         return held
 
     def _give_up(self) -> tuple[str, str]:
@@ -160,18 +197,16 @@ class Arguments:
 
     def _brace(self, text: str) -> tuple[str, str]:
         """The first brace of an object, and blanks behind it: no other brace may follow."""
-        first = "" if self._depth else "{"
+        first = "" if self._open else "{"
         rest = text[len(first) :]
         inner = rest.lstrip()
         if (self.demands or self.named) and inner.startswith("}") and inner[1:].lstrip()[:1] in ("", "{"):
             cut = len(text) - len(inner) + 1
+            self.rule = "arguments"
             self._hold(text[:cut])
             self._read = self._nothing
             return self._nothing(text[cut:])
-        if inner[:1].isalpha() or (inner and inner[0] in _NO_JSON):
-            self._read = self._python
-            return self._python(text)
-        self._depth = 1
+        self._open, self._before = ["{"], "{"
         if not inner:
             return text, ""
         self._read = self._object
@@ -184,31 +219,52 @@ class Arguments:
         if value.startswith("{"):
             self._release()
             self._read = self._brace
-            return self._brace(value[self._depth :])  # of which the client may have the first brace
+            return self._brace(value[len(self._open) :])  # of which the client may have the first brace
         if value or self._size > MAX_OPENING:
             return self.settle(), value
         self._hold(text)
         return "", ""
 
-    def _python(self, text: str) -> tuple[str, str]:
-        """A dict of Python's, up to its end."""
+    def _irregular(self, text: str) -> tuple[str, str]:
+        """The rest of an object that is no JSON."""
         self._hold(text)
-        return ("", "") if self._size <= MAX_LITERAL else self._give_up()
+        return ("", "") if self._size <= MAX_STRING else self._give_up()
 
-    def _from_python(self) -> str:
-        """The dict as JSON, without the brace that went out before; as it came if it is none."""
+    def _repaired(self, *, ended: bool) -> str:
+        """The rest of an object as JSON; as it came if it cannot be repaired."""
         held = self._release()
-        first = "{" if self._depth else ""
-        whole = first + held
-        value = object_of(whole) or repaired(whole)
-        self.complete = value is not None
+        first = self._before == "{" and len(self._open) == 1
+        rest = object_of("{" + held) if first else None
+        rest = rest and rest.removeprefix("{")
+        for before in self._likes():
+            rest = rest or repaired(held, before, ended=ended)
+        self.complete = rest is not None
         self._read = self._behind if self.complete else self._other
-        return held if value is None else value.removeprefix(first)
+        return held if rest is None else rest
+
+    def _likes(self) -> Iterator[str]:
+        """JSON that goes on as the object does from where it is no JSON."""
+        *outer, last = self._open
+        start = "".join('{"":' if each == "{" else "[" for each in outer) + last
+        key, value = ('"":', "0") if last == "{" else ("", "0")
+        match self._before:
+            case "{" | "[":
+                yield start
+            case ",":
+                yield start + key + value + ","
+            case ":":
+                yield start + key
+            case _:
+                yield start + key + value
+                if key:  # behind a name
+                    yield start + key[:-1]
 
     def _object(self, text: str) -> tuple[str, str]:
         if self._held:  # what may be a word
             text = self._release() + text
         sent, end = self._follow(text)
+        if self._read == self._irregular:
+            return sent, ""
         if end is None:
             return sent, ""
         self.complete = True
@@ -224,14 +280,22 @@ class Arguments:
         return text, ""
 
     def _follow(self, text: str) -> tuple[str, int | None]:
-        """The text up to the end of the value, as JSON has it; and that end, if it is in it. A word that is cut is held."""
+        """The text up to the end of the value, as JSON has it; and that end, if it is in it.
+
+        A word that is cut is held, and from where it is no JSON all.
+        """
         at = sent = 0
-        size, depth, in_string = len(text), self._depth, self._in_string
+        size, in_string, opened = len(text), self._in_string, self._open
         pieces: list[str] = []
         end = None
+        apostrophe = -1  # the place of the last one that was escaped
         if self._escaped:
             self._escaped = False
-            if text[0] in json_text.ESCAPED:
+            if text[0] == "'" and not self._quote:
+                pieces.append("u0027")
+                at = sent = 1
+                apostrophe = 0
+            elif text[0] in json_text.ESCAPED:
                 at = 1
             else:
                 pieces.append("\\")
@@ -247,8 +311,15 @@ class Arguments:
                 if character == '"':
                     in_string = False
                 elif character == "\\":
-                    self._escaped = at == size
-                    if not self._escaped:  # it escapes nothing: it was to be one itself
+                    # 'it'\''s' is the shell's way to write an apostrophe in single quotes
+                    quoted = text[at - 2] == "'" and at - 2 != apostrophe if at > 1 else self._quote
+                    if at == size:
+                        self._escaped, self._quote = True, quoted
+                    elif text[at] == "'" and not quoted:
+                        pieces += text[sent : at - 1], "\\u0027"
+                        apostrophe = at
+                        at = sent = at + 1
+                    else:  # it escapes nothing: it was to be one itself
                         pieces += text[sent:at], "\\"
                         sent = at
                     continue
@@ -265,18 +336,54 @@ class Arguments:
                 if character == '"':
                     in_string = True
                     continue
-                if character in "TFN":
-                    word = next(word for word in json_text.WORDS if word[0] == character)
-                    if text.startswith(word, at - 1):
-                        pieces += text[sent : at - 1], json_text.WORDS[word]
-                        at = sent = at - 1 + len(word)
-                    elif word.startswith(text[at - 1 :]):
-                        self._hold(text[at - 1 :])
-                        text = text[: at - 1]
-                        break
+                if character in "{[":
+                    opened.append(character)
                     continue
-                depth += 1 if character in "{[" else -1
-            if depth <= 0:
+                start = at - 1
+                if character in "}]":
+                    if _CLOSES[opened[-1]] == character:
+                        opened.pop()
+                    else:
+                        text = self._leave(text, start)
+                        break
+                else:
+                    before = self._last_before(text, start) if character.isalpha() or character in "_$" else ","
+                    word = _WORD_END.match(text, start)
+                    assert word
+                    at = word.end()
+                    match before:
+                        case ":" | "[" | "," if character.isalpha() and not (before == "," and opened[-1] == "{"):
+                            if at == size and any(each.startswith(word.group()) for each in _PYTHON):
+                                self._hold(word.group())
+                                text = text[:start]
+                                break
+                            if word.group() in _PYTHON:
+                                pieces += text[sent:start], json_text.WORDS[word.group()]
+                                sent = at
+                        case "{" | ",":
+                            text = self._leave(text, start)
+                            break
+                        case _:
+                            pass  # a word that was cut, or the exponent of a number
+                    continue
+            if not opened:
                 end = at
-        self._depth, self._in_string = depth, in_string
+        self._in_string = in_string
+        if in_string:
+            self._quote = self._quote if self._escaped else text[-1:] == "'" and size - 1 != apostrophe
+        elif end is None:
+            self._before = self._last_before(text, len(text))
         return "".join((*pieces, text[sent:end])) if pieces or end is not None else text, end
+
+    def _leave(self, text: str, start: int) -> str:
+        """From `start` on the text is no JSON: it is held. What is in front of that."""
+        self._before = self._last_before(text, start)
+        self._read = self._irregular
+        self._hold(text[start:])
+        return text[:start]
+
+    def _last_before(self, text: str, end: int) -> str:
+        """The last character in front of a place that is no blank."""
+        while end and text[end - 1] in " \t\r\n":
+            end -= 1
+        return text[end - 1] if end else self._before

@@ -33,6 +33,8 @@ MAX_OPEN = 256
 BROKEN_OFF = ("length", "content_filter", "error")
 """Finish reasons behind which a call without arguments is not one that needs none."""
 
+_CALLED = ("tool_calls", "function_call")
+
 PROOF = "extra_content"
 """Where Gemini has what it wants back with a call: {"google": {"thought_signature": "…"}}, on Vertex {"vertex": …}."""
 
@@ -43,7 +45,7 @@ class Calls:
     """The calls of one choice. Methods return events, and whether the upstream spells them as is regular.
 
     `patient`: a call may wait until its id and name are certain, however regular it is; all is written anew, so what the upstream
-    wants back with it is told as a seal.
+    wants back with it is told as a seal. `repairs`: arguments that are no JSON are made such.
     """
 
     def __init__(
@@ -54,9 +56,11 @@ class Calls:
         fired: Callable[[str], None],
         *,
         patient: bool = False,
+        repairs: bool = True,
     ) -> None:
         self._tools = tools
         self._patient = patient
+        self._repairs = repairs
         self._choice = choice
         self._new_id = new_id
         self._fired = fired
@@ -129,10 +133,11 @@ class Calls:
                 self._start(call, events)
         return events
 
-    def close(self, reason: str, *, wait: bool = False) -> tuple[list[Event], bool]:
+    def close(self, reason: str, *, wait: bool = False, last: bool = False) -> tuple[list[Event], bool]:
         """The end of the choice: what was held comes now, and calls without arguments get `{}`, if it is a good end.
 
-        `wait`: their arguments may come behind it, and until it is closed again they are left alone.
+        `wait`: their arguments may come behind it, and until it is closed again they are left alone. `last`: no more of the
+        others comes, so brackets that they lack are added if they are why it ends.
         """
         broken = reason in BROKEN_OFF
         wait = wait and not broken
@@ -150,15 +155,17 @@ class Calls:
                 elif arguments:
                     events.append(TextDelta(arguments, self._choice))
             if call.started and not call.ended:
-                self._end(call, events, broken=broken)
+                self._end(call, events, broken=broken, last=last and reason in _CALLED)
         self._calls = [call for call in self._calls if call.started or (wait and not call.begun)]
         return events, all(isinstance(event, ToolCallEnd) for event in events)
 
-    def _end(self, call: Call, events: list[Event], *, broken: bool) -> None:
+    def _end(self, call: Call, events: list[Event], *, broken: bool, last: bool) -> None:
         self._is_empty(call, events)
         rest = call.body.end(broken=broken) if call.kind == "function" else ""
+        if last and not rest and call.kind == "function":
+            rest = call.body.closing(call.arguments, self._tools, bare(call.name, self._tools))
         if rest:
-            self._fired("arguments")
+            self._fired(call.body.rule)
             events.append(ToolCallDelta(call.index, rest, self._choice))
         if broken:
             call.ended = True  # as far as we are concerned
@@ -274,7 +281,7 @@ class Calls:
     def _take(self, call: Call, arguments: str, events: list[Event]) -> bool:
         """The next piece of a call's arguments. Whether it is what the client gets."""
         if not arguments:
-            return not call.body.complete or self._mended("arguments")
+            return not call.body.complete or self._mended("argument_json")
         if call.lost:
             events.append(TextDelta(arguments, self._choice))
             return False
@@ -282,7 +289,7 @@ class Calls:
         fresh = call.unsaid(arguments) if plain and not call.body.waits else arguments
         if not call.text.tell():
             name = bare(call.name, self._tools)
-            call.body.demands = self._tools.requires(name)
+            call.body.demands, call.body.as_is = self._tools.requires(name), not self._repairs
             call.body.named = named_arguments(call.name, name, self._tools) if name != call.name else ""
         sent, behind = call.body.feed(fresh) if fresh and plain else (fresh, "")
         if self._last:
@@ -290,7 +297,7 @@ class Calls:
         self._tell(call, sent, events)
         if behind and call.started:
             self._behind(call, behind, events)
-        return sent == arguments or self._mended("arguments")
+        return sent == arguments or self._mended(call.body.rule if fresh == arguments else "arguments")
 
     def _is_empty(self, call: Call, events: list[Event]) -> None:
         """If `{}` came for it, that was all."""

@@ -188,7 +188,8 @@ class Reading:
         if index in self.calls and (reason or key == "message"):
             tells = isinstance(delta, dict) and "tool_calls" in delta  # as where each chunk has a reason
             tells |= means == "stop" and self.calls[index].lacks  # or where one comes behind each (jcode#1326)
-            ends, as_sent = self.calls[index].close(means, wait=key == "delta" and (self._patient or tells))
+            wait = key == "delta" and (self._patient or tells)
+            ends, as_sent = self.calls[index].close(means, wait=wait, last=key != "delta" or not tells)
             events += ends
             regular &= as_sent
         if reason == "function_call" and not self.legacy:
@@ -291,7 +292,8 @@ class Reading:
     def _calls_of(self, choice: int) -> Calls:
         if choice not in self.calls:
             reply = self._reply
-            self.calls[choice] = Calls(reply.tools, choice, reply.new_id, self._fired, patient=self._patient)
+            more = {"patient": self._patient, "repairs": reply.repairs}
+            self.calls[choice] = Calls(reply.tools, choice, reply.new_id, self._fired, **more)
         return self.calls[choice]
 
     def _mended(self, rule: str) -> bool:

@@ -31,6 +31,7 @@ class Reply:
     `query`: what a client of Messages searches the web for, if it offers a search: not every upstream reports the one it ran.
     `compacts`: the answer is a summary of the conversation, as an item or a block of it, or as a response of its own; `kept`: the
     items that this response has in front of the summary.
+    `repairs`: arguments that are no JSON are made such (the rule argument_json).
     `bare_end`: the upstream leaves the items out of the last event of Responses, and its clients do without.
     """
 
@@ -46,6 +47,7 @@ class Reply:
     bare_end: bool = False
     compacts: Literal["", "item", "response"] = ""
     kept: Sequence[Mapping[str, Any]] = ()
+    repairs: bool = True
 
 
 class Decoder(Protocol):

@@ -160,7 +160,7 @@ class Messages:
         events: list[Event] = []
         whole = self._stopped and not (self._over or self._failed or self._content.unfinished)
         if self._reason:
-            self._close(events, broken=False)
+            self._close(events, self._reason)
         if whole and not self._translates:
             self._content.mended("message_stop")
             events.append(MessageEnd())
@@ -197,11 +197,12 @@ class Messages:
         if self._translates and isinstance(message, dict):
             self._announced = message.get("content")
 
-    def _close(self, events: list[Event], *, broken: bool) -> None:
-        """The content is over."""
+    def _close(self, events: list[Event], finish: Finish | None) -> None:
+        """The content is over, for this reason if it is known."""
+        why = finish.finish_reason if finish else ""
         announced, self._announced = self._announced, None
         self._blocks(announced, events)
-        self._content.close(events, broken=broken)
+        self._content.close(events, broken=why in BROKEN_OFF, called=why == "tool_calls")
         if reason := self._reason:
             self._reason = None
             events.append(reason)
@@ -221,7 +222,7 @@ class Messages:
             self._content.mended("block_stop")
             self._reason = finish
         elif finish:
-            self._close(events, broken=finish.finish_reason in BROKEN_OFF)
+            self._close(events, finish)
             events.append(finish)
         usage = data.get("usage")
         if miscounted(usage, "output_tokens"):
@@ -234,7 +235,7 @@ class Messages:
 
     def _stop(self, data: Mapping[str, Any], events: list[Event]) -> None:
         self._over = True
-        self._close(events, broken=False)
+        self._close(events, self._reason)
         events.append(MessageEnd())
 
     def _error(self, data: Mapping[str, Any], events: list[Event]) -> None:

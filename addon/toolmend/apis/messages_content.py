@@ -182,8 +182,9 @@ class Content:
         if self._stopped is block and len(self._short) < MAX_OPEN:
             self._short[block.place] = block
 
-    def close(self, events: list[Event], *, broken: bool) -> None:
-        """The content is over: so is every block, though nobody said so."""
+    def close(self, events: list[Event], *, broken: bool, called: bool) -> None:
+        """The content is over: so is every block, though nobody said so. `called`: it ends for its calls: they are complete."""
+        left = [*self._short.values(), *self._open.values()]
         if self._open:
             self.mended("block_stop")
         for block in self._open.values():
@@ -191,6 +192,10 @@ class Content:
             self._settle(events, broken=broken)
         self._open.clear()
         self._settle(events, broken=broken)
+        for block in left if called else ():
+            if block.call is not None and (rest := block.body.closing(block.told.getvalue(), self._reply.tools, block.name)):
+                events += (ToolCallDelta(block.call, rest), ToolCallEnd(block.call))
+                self.mended(block.body.rule)
 
     def whole(self, content: Mapping[str, Any], events: list[Event]) -> None:
         """A block of a whole message."""
@@ -278,7 +283,7 @@ class Content:
             id_ = self._fresh()
             self.mended("tool_call_id")
         block.call, block.id, block.name = self._calls, id_, name
-        block.body.demands = self._reply.tools.requires(name)
+        block.body.demands, block.body.as_is = self._reply.tools.requires(name), not self._reply.repairs
         self._calls += 1
         events.append(ToolCallStart(block.call, id_, name))
 
@@ -314,7 +319,7 @@ class Content:
             if block.told.tell() <= MAX_KEPT:
                 block.told.write(sent)
         if sent != text:
-            self.mended("arguments")
+            self.mended(block.body.rule)
         if block.body.complete and self._short.pop(block.place, None) is block:
             self._stopped = None if self._stopped is block else self._stopped
             events.append(ToolCallEnd(call))
@@ -344,7 +349,7 @@ class Content:
             self._argue(block, block.call, block.input if isinstance(block.input, str) else json_text.dumps(block.input), events)
         if (block.begun or block.body.named) and (rest := block.body.end(broken=False)):
             events.append(ToolCallDelta(block.call, rest))
-            self.mended("arguments")
+            self.mended(block.body.rule)
         if block.body.complete:
             events.append(ToolCallEnd(block.call))
         else:

@@ -43,7 +43,21 @@ from .responses_form import Form
 from .responses_items import MAX_KEPT
 from .responses_known import Heard, Known, Unclaimed
 from .responses_object import error_of, fails_badly, finish_reason, miscounted, response_in, tells_error, usage_of
-from .responses_shapes import CALLS, DELTAS, DONES, ENDS, FRAMES, INPUT, PARTS, TERMINAL, TEXT, Shape, parts_of, understood
+from .responses_shapes import (
+    ARGUMENTS,
+    CALLS,
+    DELTAS,
+    DONES,
+    ENDS,
+    FRAMES,
+    INPUT,
+    PARTS,
+    TERMINAL,
+    TEXT,
+    Shape,
+    parts_of,
+    understood,
+)
 from .web_search import CALL, MAX_LINKS, cited, searched
 
 _SPOKEN: dict[str, type[TextDelta | RefusalDelta | ReasoningDelta]] = {"output_text": TextDelta, "refusal": RefusalDelta}
@@ -62,6 +76,7 @@ class Reading:
         self._fired = reply.fired
         self._note = reply.note
         self._translates = reply.translates
+        self._repairs = reply.repairs
         self._form = Form(self._mended, watching=not reply.translates, bare_end=reply.bare_end)
         self._known = Known()
         self._unclaimed = Unclaimed()
@@ -217,10 +232,11 @@ class Reading:
             self.course = ANYTHING
             self._argue(item, text)
         else:
+            item.arguments.as_is = not self._repairs
             sent, behind = item.arguments.feed(text)
             self.course = IN_STRING if item.arguments.in_string else None
             if sent != text:
-                self._mended("arguments")
+                self._mended(item.arguments.rule)
             self._argue(item, sent)
             for arguments in item.behind.feed(behind) if behind else ():
                 if is_other(arguments, item.twins[-1] if item.twins else "".join(item.sent)):
@@ -316,6 +332,8 @@ class Reading:
             self._names(item, wire)
             self._done(CALLS[item.type], item, wire, complete=wire.get("status") != "incomplete")
             self._guess(item, complete=wire.get("status") != "incomplete")
+            if wire.get("status") == "completed":
+                self._close(item)
             return
         for holder in ("summary", "content"):
             parts = parts_of(wire, holder)
@@ -403,6 +421,15 @@ class Reading:
         item.ended = True
         if complete:
             self._events.append(ToolCallEnd(item.index))
+
+    def _close(self, item: Heard) -> None:
+        """A call that the upstream takes for complete."""
+        if item.type == ARGUMENTS.item and item.index >= 0 and item.ended:
+            rest = item.arguments.closing("".join(item.sent), self._tools, item.name)
+            if rest:
+                self._mended(item.arguments.rule)
+                self._argue(item, rest)
+                self._events.append(ToolCallEnd(item.index))
 
     def _guess(self, item: Heard, *, complete: bool) -> None:
         """A call whose name nobody told is of the one tool that its arguments fit, or text."""
