@@ -246,7 +246,7 @@ PATTERNS = {
     "raw-newlines": mended(
         [*whole('{"city": "a\n\tb"}')], "argument_json", told=[("call_a", "get_weather", '{"city": "a\\n\\tb"}')]
     ),
-    "blanks-and-nothing-behind": mended([first(CITY), more("\n"), more(" "), more("")], "argument_json"),
+    "blanks-and-nothing-behind": mended([first(CITY), more("\n"), more(" "), more("")], "argument_json", "arguments"),
     "arguments-twice": mended([*whole(CITY + CITY)], "argument_json"),
     "arguments-twice-at-the-end": mended([first(CITY), more(CITY)], "argument_json"),
     "arguments-twice-spelt-otherwise": mended([first(CITY), more('{"city":"Bei'), more('jing"}')], "argument_json"),

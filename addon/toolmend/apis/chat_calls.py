@@ -281,7 +281,7 @@ class Calls:
     def _take(self, call: Call, arguments: str, events: list[Event]) -> bool:
         """The next piece of a call's arguments. Whether it is what the client gets."""
         if not arguments:
-            return not call.body.complete or self._mended("argument_json")
+            return not call.body.complete or self._mended("arguments")
         if call.lost:
             events.append(TextDelta(arguments, self._choice))
             return False

@@ -9,12 +9,12 @@ irregular streams that were seen in the wild. What is read of an event stands in
 anew in responses_mend.py.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from .. import json_text
 from ..course import ROOM, Course
-from ..events import Event, Frame, ReasoningDelta, TextDelta, ToolCallDelta
+from ..events import Event, Frame, ReasoningDelta, TextDelta, ToolCallDelta, ToolCallEnd
 from ..sse import ServerSentEvent
 from .codec import Reply
 from .learning import Learning
@@ -171,7 +171,7 @@ class Responses:
         return path[0] not in _SAYS or (path == ("item_id",) and self._reading.anew)
 
     def _pass(self, sse: ServerSentEvent, data: dict[str, Any], frame: Frame) -> bytes:
-        if _announces(data):
+        if _announces(data) or _breaks_off(data, frame.events):
             self._held.append((sse, data))
             return b""
         for _, announced in self._held:
@@ -209,6 +209,12 @@ def _typed(sse: ServerSentEvent, said: dict[str, Any]) -> dict[str, Any]:
     name = type_ if isinstance(type_, str) and type_ else sse.event.decode(errors="replace")
     name = OTHERWISE.get(name, name)
     return said if not said or name == type_ else {**said, "type": name}
+
+
+def _breaks_off(data: dict[str, Any], events: Sequence[Event]) -> bool:
+    """Whether an event ends arguments that are not complete: where their item ends, brackets that they lack are added."""
+    ends = data.get("type") == "response.function_call_arguments.done"
+    return ends and not any(isinstance(event, ToolCallEnd) for event in events)
 
 
 def _announces(data: dict[str, Any]) -> bool:

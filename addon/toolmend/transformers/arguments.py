@@ -4,7 +4,7 @@
 
 1. What changes is decided by argument_fit.py; here it is told which frame the text leaves with.
 2. A frame whose text stays as it is leaves as it came. Where its last characters may still change, the frame waits for the next
-   delta of its call, and so do the frames after it.
+   deltas of its call, and so do the frames after it. Where MAX_FRAMES wait, only the text that may change is held.
 """
 
 from collections import deque
@@ -17,11 +17,9 @@ from ..schemas import Schema
 from ..tools import Tools
 from ..value import mutable, replace
 
-MAX_FRAMES = 64
-"""Frames that wait: a name of WRAPPERS, one character a delta, takes a quarter of them."""
+MAX_FRAMES = 256
+"""Frames that wait: most values that are held have fewer deltas."""
 
-_SILENT = (MessageStart, Usage)
-"""Events that say nothing a call could wait for."""
 
 
 @mutable
@@ -42,6 +40,14 @@ class _Piece:
 class _Call:
     fit: ArgumentFit
     waiting: list[_Piece] = field(default_factory=list)
+    split: bool = False  # text is held without the frames that it came in
+
+    def part(self) -> None:
+        """The frames wait no longer, the text does."""
+        self.split = bool(self.waiting)
+        for piece in self.waiting:
+            piece.waits = False
+        self.waiting.clear()
 
 
 @mutable
@@ -153,7 +159,9 @@ class FitArguments:
         for rule in call.fit.rules:
             self._fired(rule)
         call.fit.rules.clear()
-        if call.waiting and (out or not call.fit.pending):
+        released = bool(out) or not call.fit.holds
+        call.split = call.split and not released
+        if call.waiting and released:
             tails = "".join(waiting.tail for waiting in call.waiting)
             right = out.startswith(tails)
             for waiting in call.waiting:
@@ -164,16 +172,19 @@ class FitArguments:
         if piece is None:
             return out
         piece.out = out
-        if call.fit.pending and piece.event.arguments.startswith(out):
+        if call.fit.holds and not call.split and piece.event.arguments.startswith(out):
             piece.waits = True
             call.waiting.append(piece)
         return ""
 
     def _settle(self, items: list[Event | _Piece], but: tuple[int, int] | None = None) -> None:
-        """Something else comes: what may still change of other calls goes out as it is."""
+        """Something else comes: what is most likely right of other calls goes out as it is, and no frame waits for them."""
         for key, call in self._calls.items():
-            if call.waiting and key != but and (rest := self._say(call, call.fit.settle(), None)):
-                items.append(ToolCallDelta(key[1], rest, key[0]))
+            if call.waiting and key != but:
+                if not call.fit.pending:
+                    call.part()
+                elif rest := self._say(call, call.fit.settle(), None):
+                    items.append(ToolCallDelta(key[1], rest, key[0]))
 
     def _end(self, items: list[Event | _Piece], which: tuple[int, int] | None) -> None:
         """A call is over, or all of them are."""
