@@ -276,7 +276,7 @@ CHUNKS: dict[str, tuple[list[Any], list[Any], list[str]]] = {
     "a chunk that said nothing but what is dropped": (
         [ROLE, chunk(first(CITY)), chunk(more("")), chunk(more("\n"), usage={"prompt_tokens": 1})],
         [ROLE, chunk(first(CITY)), chunk({}, usage={"prompt_tokens": 1})],
-        ["argument_json"],
+        ["arguments", "argument_json"],
     ),
     "the provider's own fields of a call": (
         [ROLE, chunk(first(CITY, index=3, extra_content={"google": {"thought_signature": "s"}}))],

@@ -70,8 +70,8 @@ def more(arguments: str, index: int = 0) -> dict[str, Any]:
     return {"tool_calls": [{"index": index, "function": {"arguments": arguments}}]}
 
 
-def thought(text: str, run: int = 0) -> dict[str, Any]:
-    return {"reasoning_content": text, "reasoning_details": [{"type": "reasoning.text", "text": text, "index": run}]}
+def thought(text: str, run: int = 0, before: str = "") -> dict[str, Any]:
+    return {"reasoning_content": before + text, "reasoning_details": [{"type": "reasoning.text", "text": text, "index": run}]}
 
 
 def seal(seal: Seal, run: int = 0) -> dict[str, Any]:
@@ -141,7 +141,7 @@ STREAMS: dict[str, tuple[list[Event], list[Any]]] = {
     "reasoning": (
         [START, ReasoningDelta("H"), ReasoningDelta("m"), ReasoningSeal(SIGNED), TextDelta("Hi"), ReasoningDelta("So"),
          ReasoningSeal(ITEM), Finish("stop"), END],
-        [ROLE, thought("H"), thought("m"), seal(SIGNED), {"content": "Hi"}, thought("So", 1), seal(ITEM, 1), "stop", DONE],
+        [ROLE, thought("H"), thought("m"), seal(SIGNED), {"content": "Hi"}, thought("So", 1, "\n\n"), seal(ITEM, 1), "stop", DONE],
     ),
     "reasoning without text": (
         [START, ReasoningSeal(REDACTED), ReasoningDelta("H"), ReasoningSeal(SIGNED), Finish("stop"), END],
@@ -264,7 +264,7 @@ MESSAGES: dict[str, tuple[list[Event], dict[str, Any]]] = {
     "reasoning": (
         [ReasoningDelta("H"), ReasoningDelta("m"), ReasoningSeal(SIGNED), ReasoningSeal(REDACTED),
          ReasoningSeal(Seal("details", '[{"type":"x"}]')), ReasoningDelta("."), TextDelta("Hi"), Finish("stop"), USAGE],
-        whole({"content": "Hi", "reasoning_content": "Hm.", "reasoning_details": [
+        whole({"content": "Hi", "reasoning_content": "Hm\n\n.", "reasoning_details": [
             {"type": "reasoning.text", "text": "Hm", "signature": envelope(SIGNED), "index": 0},
             {"type": "reasoning.encrypted", "data": envelope(REDACTED), "index": 1},
             {"type": "x"},

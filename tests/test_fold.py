@@ -58,7 +58,7 @@ def test_fold(name: str) -> None:
     for event in events:
         answer.feed(event)
     assert answer.known()[0] == message
-    assert message.reasoning == "".join(run.text for run in message.thinking)
+    assert message.reasoning == "\n\n".join(run.text for run in message.thinking if run.text)
 
 
 def test_a_message_can_be_read_while_it_grows() -> None:

@@ -38,7 +38,7 @@ MAX_CHOICES = 128
 """Choices of a response that are folded: OpenAI's bound for `n`."""
 
 BETWEEN = "\n\n"
-"""Between the messages of one answer, where they are one text."""
+"""Between the messages of one answer, or its runs of reasoning, where they are one text."""
 
 OVERHEAD = 1024
 """Characters that a call, a run of reasoning or a choice counts for beside its own, so that many empty ones are bounded, too."""
@@ -107,9 +107,15 @@ class Message:
     _part: int = field(default=0, compare=False)  # where the last part of the text begins
 
     @property
+    def size(self) -> int:
+        """Characters that were told."""
+        told = len(self.text) + len(self.refusal) + sum(len(run.text) for run in self.thinking)
+        return told + sum(len(call.arguments) for call in self.calls.values())
+
+    @property
     def reasoning(self) -> str:
-        """All of it."""
-        return "".join(run.text for run in self.thinking)
+        """All of it. Runs are paragraphs, as they are in the upstream's items."""
+        return BETWEEN.join(run.text for run in self.thinking if run.text)
 
     def feed(self, event: Event) -> None:
         """Takes in an event of this choice."""

@@ -74,6 +74,7 @@ class ChatWriter:
         self._text = self._part = 0  # characters of the text, and where the upstream's last part of it begins
         self._run = 0  # runs of reasoning that were sealed
         self._thinking = False  # there was text since
+        self._thought = False  # there was text in any run
         self._finish: Finish | None = None
         self._usage: Usage | None = None
 
@@ -109,8 +110,7 @@ class ChatWriter:
     def message(self, events: Sequence[Event]) -> bytes:
         """A whole response: JSON."""
         whole = fold(events)
-        size = len(whole.text) + len(whole.refusal) + len(whole.reasoning) + sum(len(c.arguments) for c in whole.calls.values())
-        reason = _reason(whole.finish, size, len(whole.calls))
+        reason = _reason(whole.finish, whole.size, len(whole.calls))
         error = whole.error or (reason if isinstance(reason, StreamError) else None)
         if reason not in BROKEN_OFF and any(_is_broken(call) for call in whole.calls.values()):
             error = error or _BROKEN_CALL
@@ -120,7 +120,7 @@ class ChatWriter:
             **self._common,
             "object": "chat.completion",
             "choices": [{"index": 0, "message": self._message(whole), "logprobs": None, "finish_reason": reason}],
-            "usage": self._count(whole.usage, size),
+            "usage": self._count(whole.usage, whole.size),
         }
         return json_text.dumps(answer).encode()
 
@@ -142,9 +142,10 @@ class ChatWriter:
             case RefusalDelta(text) if text:
                 self._say({"refusal": text}, text, out)
             case ReasoningDelta(text) if text:
-                self._thinking = True
+                before = BETWEEN if self._thought and not self._thinking else ""
+                self._thinking = self._thought = True
                 details = [text_entry(text, self._run)]
-                self._say({self._reply.reasoning_field: text, "reasoning_details": details}, text, out)
+                self._say({self._reply.reasoning_field: before + text, "reasoning_details": details}, text, out)
             case ReasoningSeal(seal):
                 if details := sealed(seal, self._run, spoken=self._thinking):
                     self._delta({"reasoning_details": details}, out)

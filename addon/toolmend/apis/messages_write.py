@@ -98,14 +98,12 @@ class MessagesWriter:
         if trouble or not (blocks or message.finish):
             return error_body("api_error", trouble or _EMPTY).encode()
         called = any(block["type"] == "tool_use" for block in blocks)
-        characters = len(message.text) + len(message.refusal) + len(message.reasoning)
-        characters += sum(len(call.arguments) for call in message.calls.values())
         return json_text.dumps(
             {
                 **self._head(),
                 "content": blocks,
                 **(_COMPACTED if message.summary else stop_of(message.finish, called=called, refused=refused)),
-                "usage": self._counts(message.usage, characters),
+                "usage": self._counts(message.usage, message.size),
             }
         ).encode()
 

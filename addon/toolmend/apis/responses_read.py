@@ -33,6 +33,7 @@ from ..events import (
     ToolCallEnd,
     ToolCallStart,
 )
+from ..fold import BETWEEN
 from ..seals import Seal
 from .call_identity import bare, is_other, only_fitting
 from .codec import Reply
@@ -82,6 +83,7 @@ class Reading:
         self._unclaimed = Unclaimed()
         self._seals: set[str] = set()
         self._texts = 0  # parts of text that began
+        self._thought = False  # the last that was told is reasoning, and it has no seal yet
         self._cited: set[tuple[int, Citation]] = set()  # with the identity of the item
         self._searched: set[str] = set()  # ids of web searches
         self._events: list[Event] = []
@@ -226,6 +228,10 @@ class Reading:
             apart = not any(part == shape.part and other != index and any(text) for (part, other), text in item.told.items())
             self._events += [TextStart(apart)] if self._texts and self._translates else []
             self._texts += 1
+        thinks = shape.item == "reasoning"
+        if new and thinks and self._thought and self._translates:
+            self._events.append(ReasoningDelta(BETWEEN))
+        self._thought = thinks
         if shape.part:
             self._events.append(_SPOKEN[shape.part](text))
         elif shape is INPUT:
@@ -351,6 +357,7 @@ class Reading:
             item.sealed = True
             self._seals.add(content)
             data = json_text.dumps({"id": wire.get("id"), "encrypted_content": content})
+            self._thought = False
             self._events.append(ReasoningSeal(Seal("encrypted", data)))
 
     def _cite(self, item: Heard, annotations: Any) -> None:

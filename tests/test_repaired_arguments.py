@@ -1,0 +1,177 @@
+"""Arguments that are no JSON, or not what the tool's schema asks for, natively of each API: mended for every cut; others stay to the byte."""
+
+import json
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import judge_chat
+import judge_messages
+import judge_responses
+import legal
+from examples import examples
+from streams import play, stream
+from toolmend.config.off import Off
+from toolmend.config.settings import Settings
+from toolmend.pipeline import Pipeline
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "a": {"type": "string"},
+        "b": {"type": "integer", "maximum": 99},
+        "c": {"type": "boolean"},
+        "d": {"type": "array", "items": {"type": "integer"}},
+        "e": {"oneOf": [{"type": "object", "properties": {"k": {"const": k}, "n": {"type": "integer"}}, "required": ["k", "n"]} for k in "xy"]},
+        "f": {"$ref": "#/definitions/F"},
+        "g": {"enum": ["1", 1]},
+        "h": {"type": "integer", "nullable": True},
+        "i": {"const": 5},
+        "j": {"type": "object", "additionalProperties": {"type": "string"}},
+        "k": {"type": "array", "prefixItems": [{"type": "integer"}, {"type": "string"}]},
+        "l": {"type": ["array", "string"]},
+    },
+    "definitions": {"F": {"type": "object", "properties": {"v": {"type": "number"}, "in": {"type": "array", "items": {"$ref": "#/definitions/F"}}}}},
+}  # fmt: skip
+
+MENDED: dict[str, dict[str, Any]] = {
+    '{"b": "42", "c": "false", "h": "null", "i": "5"}': {"b": 42, "c": False, "h": None, "i": 5},
+    '{"d": "[1, \\"2\\"]", "e": "{\\"k\\": \\"y\\", \\"n\\": \\"3\\"}"}': {"d": [1, 2], "e": {"k": "y", "n": 3}},
+    '{"f": {"v": "1e3", "in": [{"v": "2", "in": "[]"}]}, "k": ["1", "2"]}': {"f": {"v": 1000, "in": [{"v": 2, "in": []}]}, "k": [1, "2"]},
+    '{"a": {"x": [1, "}"]}}': {"a": '{"x": [1, "}"]}'},
+    "{\"b\": 1, \"a\": 'it's', c: True, // yes\n d: [1, 2,],}": {"b": 1, "a": "it's", "c": True, "d": [1, 2]},
+    "{'b': '5', 'd': '[1]', 'a': (1, None)}": {"b": 5, "d": [1], "a": "[1,null]"},
+    '{"a": "it\\\'s \\d\n", "b": /* two */ "2"}': {"a": "it's \\d\n", "b": 2},
+    '{"a": "echo \'it\'\\\'\'s\'"}': {"a": "echo 'it'\\''s'"},
+    " \n```json\n{a: 'x'}\n```\n": {"a": "x"},
+    "json\n{\"b\": 1, 'a': 'x'}\n</tool_call>": {"b": 1, "a": "x"},
+    "{'a': 'x'}{'a': 'x'}": {"a": "x"},
+    "\"{'a': 'x'}\"": {"a": "x"},
+    '{"a": "x", "d": [1, 2': {"a": "x", "d": [1, 2]},
+    '{"b": "1",': {"b": 1},
+    "{'a': 'x', 'd': [1": {"a": "x", "d": [1]},
+    '{"d": [1, 2}': {"d": [1, 2]},
+}
+STAY = (
+    '{"b": "007", "c": "yes", "d": "1, 2", "g": "1", "h": "", "i": "6"}',
+    '{"b": "100", "d": ["1px"], "f": "{\\"v\\": 1", "k": "[\\"x\\"]", "l": "[1]", "z": "5"}',
+    '{"j": {"A": 1}, "a": 5, "e": "{\\"k\\": \\"z\\", \\"n\\": 1}"}',
+    '{"b": 1e5, "f": {"v": -0.5E+10}, "c": true, "h": null, "a": "// # /* \'x\' None, }"}',
+    '{ "a" : "http://x/#y" ,\n\t"d" : [ 1 , 2 ] , "c" : false }',
+)
+"""Their frames leave as they came."""
+
+REQUESTS: dict[str, dict[str, Any]] = {
+    "chat": {"messages": [], "tools": [{"type": "function", "function": {"name": "f", "parameters": SCHEMA}}]},
+    "messages": {"max_tokens": 9, "messages": [], "tools": [{"name": "f", "input_schema": SCHEMA}]},
+    "responses": {"input": "hi", "tools": [{"type": "function", "name": "f", "parameters": SCHEMA}]},
+}
+JUDGES = {"chat": judge_chat.read, "messages": judge_messages.read, "responses": judge_responses.read}
+
+
+def body(api: str, text: str, size: int = 4) -> bytes:
+    """A whole answer with a call whose arguments come in pieces."""
+    pieces = [text[at : at + size] for at in range(0, len(text), size)]
+    if api == "messages":
+        return legal.sse(legal.messages(legal.tool("toolu_1", "f", *pieces), stop="tool_use"))
+    if api == "responses":
+        return legal.sse(legal.numbered(legal.responses(legal.call("call_1", "f", *pieces))))
+    entries: list[dict[str, Any]] = [{"index": 0, "id": "call_1", "type": "function", "function": {"name": "f", "arguments": ""}}]
+    entries += [{"index": 0, "function": {"arguments": piece}} for piece in pieces]
+    return stream([{"tool_calls": [entry]} for entry in entries], finish="tool_calls")
+
+
+def made(api: str, parts: list[bytes], off: str = "") -> bytes:
+    settings = Settings(off=Off(frozenset(off.split())))
+    return play(lambda: Pipeline({"model": "m", "stream": True, **REQUESTS[api]}, source=api, target=api, settings=settings), parts)
+
+
+@pytest.mark.parametrize("api", REQUESTS)
+@pytest.mark.parametrize("text", MENDED)
+def test_arguments_are_what_was_meant(text: str, api: str) -> None:
+    for size in (1, 7, len(text)):
+        answer = JUDGES[api](made(api, [body(api, text, size)]))
+        assert [call.value for call in answer.calls] == [MENDED[text]], size
+        assert not (answer.faults or answer.error)
+    whole = body(api, text, 3)
+    out = made(api, [whole])
+    assert made(api, [whole[at : at + 1] for at in range(len(whole))]) == out
+
+
+@pytest.mark.parametrize("api", REQUESTS)
+@pytest.mark.parametrize("text", STAY)
+def test_what_has_no_other_reading_stays(text: str, api: str) -> None:
+    for size in (2, 7, len(text)):
+        given = body(api, text, size)
+        assert made(api, [given]) == given
+        assert made(api, [given[at : at + 1] for at in range(len(given))]) == given
+
+
+@pytest.mark.parametrize("api", REQUESTS)
+def test_brackets_are_not_added_to_a_call_that_is_cut(api: str) -> None:
+    text = '{"a": "x", "b": 1'
+    given = body(api, text)
+    ends = {
+        "chat": [(b'"finish_reason": "tool_calls"', b'"finish_reason": "length"')],
+        "messages": [(b'"tool_use", "stop_sequence"', b'"max_tokens", "stop_sequence"')],
+        "responses": [(b'"status": "completed"', b'"status": "incomplete"'), (b"response.completed", b"response.incomplete")],
+    }
+    for right, cut in ends[api]:
+        assert right in given
+        given = given.replace(right, cut)
+    assert json.dumps(text + "}")[1:-1].encode() not in made(api, [given])
+
+
+@pytest.mark.parametrize("api", REQUESTS)
+@pytest.mark.parametrize("text", [text for text in MENDED if not text.startswith('{"b": "42') and '"e"' not in text and '"f"' not in text])
+def test_one_switch_turns_all_repairs_off(text: str, api: str) -> None:
+    given = body(api, text)
+    assert made(api, [given], "argument_json argument_types") == given
+
+
+VALUES: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers(-9, 9) | st.text("a'\"\\/#,:{}[]\n é", max_size=6),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["x", "it's", "T", "//"]), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def right(value: dict[str, Any]) -> dict[str, Any]:
+    """Arguments whose names the tool does not declare."""
+    return {f"_{name}": each for name, each in value.items()}
+
+
+@pytest.mark.parametrize("api", REQUESTS)
+def test_right_arguments_stay_for_every_cut(api: str) -> None:
+    @examples(0.25)
+    @given(st.dictionaries(st.sampled_from("abcd"), VALUES, max_size=3).map(right), st.integers(1, 9), st.integers(0, 99))
+    def holds(value: dict[str, Any], size: int, seed: int) -> None:
+        given = body(api, json.dumps(value, indent=seed % 3 or None), size)
+        at = random.Random(seed).randrange(len(given))
+        for parts in ([given], [given[:at], given[at:]], [given[at : at + 1] for at in range(len(given))]):
+            assert made(api, parts) == given
+
+    holds()
+
+
+@pytest.mark.parametrize("api", REQUESTS)
+def test_damaged_arguments_are_the_same_for_every_cut(api: str) -> None:
+    @examples(0.25)
+    @given(st.dictionaries(st.sampled_from("abcd"), VALUES, min_size=1, max_size=3), st.integers(0, 999), st.sampled_from(" ',{}[]\"\\/#N:1"), st.integers(1, 9))
+    def holds(value: dict[str, Any], seed: int, wrong: str, size: int) -> None:
+        text = json.dumps(value, ensure_ascii=False)
+        at = seed % len(text)
+        text = text[:at] + wrong + text[at + seed % 2 :]
+        outs = set()
+        for cut in (size, 1, len(text)):
+            given = body(api, text, cut)
+            out = made(api, [given])
+            assert made(api, [given[at : at + 1] for at in range(len(given))]) == out
+            answer = JUDGES[api](out)
+            outs.add(json.dumps([call.arguments.strip() for call in answer.calls]))
+        assert len(outs) == 1, outs
+
+    holds()
