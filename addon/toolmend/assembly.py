@@ -29,6 +29,7 @@ from .mend_settings import MendSettings
 from .providers import ESCAPING, STANDARD, Profile, armed, profile_for
 from .reader import Reader
 from .requests import Translated
+from .requests.clients import is_codex
 from .requests.compaction import kept
 from .requests.estimate import tokens
 from .requests.thinking import is_off
@@ -43,12 +44,13 @@ from .transformers.finish import FinishReason
 from .transformers.markup import Markup
 from .transformers.naming import Naming
 from .transformers.policy import Policy, policy_for
+from .transformers.refusal import Refusal
 from .transformers.stop_sequences import StopSequences
 from .transformers.summary import Summary
 from .value import value
 from .vocabulary import vocabulary
 
-_WATCHED = (Markup, Entities, FitArguments, Duplicates, FinishReason, Naming)
+_WATCHED = (Markup, Entities, FitArguments, Duplicates, FinishReason, Refusal, Naming)
 """Transformers to which a run of deltas is what one is: if all are, lanes may open."""
 
 _REPEATED = frozenset({"model", "n", "stream_options", "include", *ECHOED})
@@ -171,6 +173,8 @@ def assemble(
         transformers.append(StopSequences(answer.translated.stop, fired))
     if writer or api.tells_calls:
         transformers.append(FinishReason(fired, off))
+    if writer:
+        transformers.append(Refusal(as_text=answer.target == "responses" and is_codex(request)))
     transformers += _naming(answer, written=writer is not None)
     if reply.compacts:
         transformers.append(Summary())

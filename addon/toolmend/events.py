@@ -154,12 +154,15 @@ class ToolCallEnd:
 class Finish:
     """Why the model stopped, in the words of Chat Completions: stop, length, tool_calls, content_filter …
 
-    `stop_sequence` is the one of the request's that was met, where the upstream tells it.
+    `stop_sequence` is the one of the request's that was met, where the upstream tells it. `explanation` and `category`: why the
+    model declined, as Messages has it.
     """
 
     finish_reason: str
     choice: int = 0
     stop_sequence: str | None = None
+    explanation: str = ""
+    category: str = ""
 
 
 @value

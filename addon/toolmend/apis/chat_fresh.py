@@ -116,10 +116,12 @@ class ChatWriter:
             error = error or _BROKEN_CALL
         if error:
             return _error(error)
+        choice = {"index": 0, "message": self._message(whole), "logprobs": None, "finish_reason": reason}
+        choice |= stop_details(whole.finish)
         answer = {
             **self._common,
             "object": "chat.completion",
-            "choices": [{"index": 0, "message": self._message(whole), "logprobs": None, "finish_reason": reason}],
+            "choices": [choice],
             "usage": self._count(whole.usage, whole.size),
         }
         return json_text.dumps(answer).encode()
@@ -194,12 +196,12 @@ class ChatWriter:
         if not call.given and call.kind == "function":
             self._arguments(call, "{}", out)
 
-    def _delta(self, delta: Mapping[str, Any], out: list[bytes], reason: str | None = None) -> None:
+    def _delta(self, delta: Mapping[str, Any], out: list[bytes], reason: str | None = None, more: str = "") -> None:
         if not self._begun:
             self._begun = True
             delta = {"role": "assistant", "content": "", **delta}
         finish = json_text.dumps(reason)
-        out.append(self._chunk(f'[{{"index":0,"delta":{json_text.dumps(delta)},"finish_reason":{finish}}}]'))
+        out.append(self._chunk(f'[{{"index":0,"delta":{json_text.dumps(delta)},"finish_reason":{finish}{more}}}]'))
 
     def _chunk(self, choices: str, rest: str = "") -> bytes:
         return f'{self._head}"choices":{choices}{rest}}}\n\n'.encode()
@@ -217,7 +219,7 @@ class ChatWriter:
             for call in self._calls.values():
                 self._complete(call, out)
         self._over = True
-        self._delta({}, out, reason)
+        self._delta({}, out, reason, _details_of(self._finish))
         if self._include_usage:
             out.append(self._chunk("[]", f',"usage":{json_text.dumps(self._count(self._usage, self._size))}'))
         out.append(b"data: [DONE]\n\n")
@@ -268,6 +270,18 @@ def _reason(finish: Finish | None, size: int, calls: int) -> str | StreamError:
     if reason == "error":
         return _ENDED
     return reason if reason in BROKEN_OFF else "tool_calls" if calls else "stop"
+
+
+def stop_details(finish: Finish | None) -> dict[str, Any]:
+    """Why the model declined, in a member that only Messages has."""
+    if finish is None or not (finish.explanation or finish.category):
+        return {}
+    return {"stop_details": {"type": "refusal", "category": finish.category or None, "explanation": finish.explanation or None}}
+
+
+def _details_of(finish: Finish | None) -> str:
+    """The same, as JSON text behind another member."""
+    return "".join(f',"{name}":{json_text.dumps(value)}' for name, value in stop_details(finish).items())
 
 
 def _is_broken(call: Call) -> bool:

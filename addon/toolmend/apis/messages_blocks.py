@@ -45,6 +45,9 @@ MAX_HELD = 16 * 1024 * 1024
 
 BROKEN_CALL = "a tool call of the upstream's answer was broken off"
 
+MAX_REFUSAL = 10_000
+"""Characters of a refusal that are told once more when the message stops."""
+
 MAX_CHECKED = 1024 * 1024
 """Characters of a call's arguments that are kept to see whether they are JSON; longer ones are the client's to judge."""
 
@@ -83,7 +86,7 @@ class Blocks:
     def __init__(self, new_id: Callable[[], str], following: int = 0) -> None:
         self.called = self.compacted = self.refused = False
         self.characters = 0
-        self.error = self.invalid = ""
+        self.error = self.invalid = self.refusal = ""
         self._new_id = new_id
         self._next = following
         self._queue: deque[Block] = deque()
@@ -105,7 +108,9 @@ class Blocks:
         """What an event says of the content, if it does. `source`: how the upstream's own block of this call begins."""
         match event:
             case TextDelta() | RefusalDelta() if event.text:
-                self.refused |= isinstance(event, RefusalDelta)
+                if isinstance(event, RefusalDelta):
+                    self.refused = True
+                    self.refusal += event.text[: MAX_REFUSAL - len(self.refusal)]
                 self.characters += len(event.text)
                 text = self.text or self.begin(Block({"type": "text", "text": ""}))
                 text.text.write(event.text)

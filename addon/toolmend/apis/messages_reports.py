@@ -29,7 +29,14 @@ def finish_of(said: Mapping[str, Any]) -> Finish | None:
     if not isinstance(reason, str) or not reason:
         return None
     # it has stopped, for whatever reason
-    return Finish(meant(reason) or "stop", stop_sequence=sequence if isinstance(sequence, str) else None)
+    told = said.get("stop_details")
+    explanation, category = ((told.get(name) for name in ("explanation", "category")) if isinstance(told, dict) else ("", ""))
+    return Finish(
+        meant(reason) or "stop",
+        stop_sequence=sequence if isinstance(sequence, str) else None,
+        explanation=explanation if isinstance(explanation, str) else "",
+        category=category if isinstance(category, str) else "",
+    )
 
 
 def is_foreign(said: Mapping[str, Any]) -> bool:
@@ -38,13 +45,19 @@ def is_foreign(said: Mapping[str, Any]) -> bool:
     return isinstance(reason, str) and reason not in _REASONS and meant(reason) not in (None, "error")
 
 
-def stop_of(finish: Finish | None, *, called: bool, refused: bool = False) -> dict[str, Any]:
-    """The two members that say why a message stopped. `called`: it has a tool_use block; `refused`: its text is a refusal."""
+def stop_of(finish: Finish | None, *, called: bool, refused: bool = False, refusal: str = "") -> dict[str, Any]:
+    """The members that say why a message stopped. `called`: it has a tool_use block; `refused`: its text is a refusal.
+
+    `refusal`: what it says.
+    """
     reason = _STOP.get(finish.finish_reason if finish else "")
     sequence = finish.stop_sequence if finish else None
     if reason is None:
         reason = "tool_use" if called else "refusal" if refused else "end_turn" if sequence is None else "stop_sequence"
-    return {"stop_reason": reason, "stop_sequence": sequence if reason == "stop_sequence" else None}
+    said: dict[str, Any] = {"stop_reason": reason, "stop_sequence": sequence if reason == "stop_sequence" else None}
+    if reason == "refusal" and refusal:
+        said["stop_details"] = {"type": "refusal", "category": None, "explanation": refusal}
+    return said
 
 
 def same_stop(said: Mapping[str, Any], finish: Finish | None, *, called: bool) -> dict[str, Any]:

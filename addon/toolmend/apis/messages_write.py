@@ -98,11 +98,12 @@ class MessagesWriter:
         if trouble or not (blocks or message.finish):
             return error_body("api_error", trouble or _EMPTY).encode()
         called = any(block["type"] == "tool_use" for block in blocks)
+        stop = stop_of(message.finish, called=called, refused=refused, refusal=message.refusal)
         return json_text.dumps(
             {
                 **self._head(),
                 "content": blocks,
-                **(_COMPACTED if message.summary else stop_of(message.finish, called=called, refused=refused)),
+                **(_COMPACTED if message.summary else stop),
                 "usage": self._counts(message.usage, message.size),
             }
         ).encode()
@@ -249,7 +250,9 @@ def _texts(message: Message) -> Iterator[dict[str, Any]]:
 
 
 def _stop(finish: Finish | None, blocks: Blocks) -> dict[str, Any]:
-    return _COMPACTED if blocks.compacted else stop_of(finish, called=blocks.called, refused=blocks.refused)
+    if blocks.compacted:
+        return _COMPACTED
+    return stop_of(finish, called=blocks.called, refused=blocks.refused, refusal=blocks.refusal)
 
 
 def _cut(finish: Finish | None) -> bool:

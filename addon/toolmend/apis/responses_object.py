@@ -45,13 +45,16 @@ ENDS = {
 }
 """The status by finish reason, and why it is incomplete; any other is completed."""
 
-_REASONS = {"content_filter": "content_filter", "steered": "stop"}
+_REASONS = {"content_filter": "content_filter", "steered": "stop", "max_messages": "stop"}
 """The finish reasons that a response is incomplete for; else it is too long."""
 
 _STATUSES = {
+    "bio_policy": 400,
     "context_length_exceeded": 400,
+    "cyber_policy": 400,
     "insufficient_quota": 402,
     "invalid_prompt": 400,
+    "misalignment_policy_violation": 400,
     "rate_limit_exceeded": 429,
     "server_error": 500,
     "server_is_overloaded": 503,
