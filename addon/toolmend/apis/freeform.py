@@ -42,9 +42,10 @@ class Wrap:
 
 
 class Unwrap:
-    """Arguments → bare input."""
+    """Arguments → bare input, which stands in the member `key`."""
 
-    def __init__(self) -> None:
+    def __init__(self, key: str = "input") -> None:
+        self._key = f'"{key}"'
         self._scanner = Scanner()
         self._out: list[str] = []
         self._reading = self._read()
@@ -85,7 +86,7 @@ class Unwrap:
         if (yield from self._blanks()) and (yield from scanner.literal(("}",))):
             return (yield from self._blanks()) and not (yield from scanner.peek())
         while (yield from self._blanks()):
-            if (yield from scanner.literal(('"input"',))):
+            if (yield from scanner.literal((self._key,))):
                 if not ((yield from self._blanks()) and (yield from scanner.literal((":",))) and (yield from self._blanks())):
                     return False
                 return bool((yield from scanner.literal(('"',))))

@@ -11,6 +11,7 @@ Rule of this file: a call that needs neither passes as it is.
 from collections.abc import Callable, Mapping, Sequence
 
 from ..apis.freeform import Unwrap, Wrap
+from ..apis.patches import Patch, Script, reader_of
 from ..events import Event, Finish, Frame, Kind, MessageEnd, StreamError, ToolCallDelta, ToolCallEnd, ToolCallStart
 from ..value import replace
 from .held import with_events
@@ -30,7 +31,10 @@ class _Gathered:
         return "".join(self._pieces)
 
 
-_AS: Mapping[Kind, Callable[[], Unwrap | Wrap | _Gathered]] = {"function": Wrap, "custom": Unwrap, "search": _Gathered}
+type Words = Unwrap | Patch | Script | Wrap | _Gathered
+"""What puts the arguments of a call in other words."""
+
+_AS: Mapping[Kind, Callable[[str], Words]] = {"function": lambda _: Wrap(), "custom": reader_of, "search": lambda _: _Gathered()}
 
 
 class Naming:
@@ -55,7 +59,7 @@ class Naming:
         self._spaces = spaces
         self._search = search
         self._native = native
-        self._open: dict[tuple[int, int], Unwrap | Wrap | _Gathered] = {}  # calls of the other kind, by choice and index
+        self._open: dict[tuple[int, int], Words] = {}  # calls of the other kind, by choice and index
 
     @property
     def busy(self) -> bool:
@@ -99,7 +103,7 @@ class Naming:
         if not (self._native or event.in_text):
             return event
         if kind != event.kind:
-            self._open[event.choice, event.index] = _AS[kind]()
+            self._open[event.choice, event.index] = _AS[kind](name)
         extra = event.extra
         if place := self._spaces.get(name):
             name, extra = place[1], {**(extra or {}), "namespace": place[0]}
