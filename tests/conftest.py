@@ -24,6 +24,7 @@ OURS = ("TOOLMEND_PYTHON", "TOOLMEND_TORTURE", "TOOLMEND_EXACT")
 for name in [name for name in os.environ if name.startswith("TOOLMEND_") and name not in OURS]:
     del os.environ[name]
 os.environ["XDG_CONFIG_HOME"] = f"{os.devnull}/none"  # a folder that cannot be
+os.environ["XDG_DATA_HOME"] = f"{os.devnull}/none"  # where learnt refusals would go
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 

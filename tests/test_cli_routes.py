@@ -8,6 +8,8 @@ import pytest
 from terminals import at_terminal
 from test_routes import CHAT, MESSAGES, SECRET, table
 from toolmend.cli import main
+from toolmend.learnt import Key, remembered, today
+from toolmend.requests.refusal_rules import Remedy
 
 
 @pytest.fixture
@@ -111,3 +113,25 @@ def test_all_routes_at_a_terminal(file: str) -> None:
     text = at_terminal("routes", file, width=250, NO_COLOR="1")
     assert b"\t" not in text
     assert b"\nllm.invalid " in text
+
+
+def test_what_was_learnt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    assert say(capsys, "--learnt") == "nothing was learnt from refusals in the last 14 days\n"
+    remembered().add(Key("api.x.ai", "chat", "grok-4"), [Remedy("stop", ("stop[:4]",))], "too\x1blong")
+    said = say(capsys, "--learnt")
+    assert 'hosts = ["api.x.ai"]\ntakes = { refuses = ["stop[:4]"] }\n' in said and "\x1b" not in said
+    (row,) = json.loads(say(capsys, "--learnt", "--json"))["learnt"]
+    assert (row["host"], row["path"], row["edits"]) == ("api.x.ai", "stop", ["stop[:4]"])
+    assert main(["providers", "grok-4", "--host", "api.x.ai"]) == 0
+    assert f"stop[:4]    (learnt on {today()}: too" in capsys.readouterr().out
+    assert main(["translate", "--jsonl", "--host", "api.x.ai", "--from", "chat", "--to", "chat", str(asked(tmp_path))]) == 0
+    assert json.loads(capsys.readouterr().out)["request"]["stop"] == ["a", "b", "c", "d"]
+    assert say(capsys, "--forget") == "forgotten: 1 learnt\n"
+    assert json.loads(say(capsys, "--learnt", "--json"))["learnt"] == []
+
+
+def asked(folder: Path) -> Path:
+    file = folder / "request.jsonl"
+    file.write_text(json.dumps({"id": 1, "request": {"model": "grok-4", "messages": [], "stop": list("abcdef")}}))
+    return file

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from toolmend.requests.edits import Edit, edited
+from toolmend.requests.edits import Edit, edit_of, edited, is_edit, text_of
 
 REQUEST: dict[str, Any] = {
     "model": "m",
@@ -69,3 +69,50 @@ def test_nothing_of_depth_fails() -> None:
     for _ in range(5000):
         deep = {"a": deep}
     assert edited({"x": deep}, [Edit("**.seed")], [])["x"] is deep
+
+
+TEXTS: list[tuple[str, Edit]] = [
+    ("store", Edit("store")),
+    ("**.cache_control.scope", Edit("**.cache_control.scope")),
+    ("max_tokens -> max_completion_tokens", Edit("max_tokens", "rename", "max_completion_tokens")),
+    ("reasoning_effort -> reasoning.effort", Edit("reasoning_effort", "rename", "reasoning.effort")),
+    ("reasoning_effort in low high", Edit("reasoning_effort", "one_of", ("low", "high"))),
+    ("store = false", Edit("store", "set", False)),
+    ("max_tokens <= 8192", Edit("max_tokens", "at_most", 8192)),
+    ("temperature >= 0.01", Edit("temperature", "at_least", 0.01)),
+    ("stop[:4]", Edit("stop", "cut", 4)),
+    ("messages[].content - thinking redacted_thinking", Edit("messages[].content", "without", ("thinking", "redacted_thinking"))),
+]
+
+
+@pytest.mark.parametrize(("text", "edit"), TEXTS)
+def test_texts(text: str, edit: Edit) -> None:
+    assert edit_of(text) == edit and text_of(edit) == text
+
+
+WRONG = ["", "a b", "a ->", "a <= x", "messages", "messages[].content", "messages[].content - text", "tools[:1]", "max_tokens -> messages"]
+
+
+@pytest.mark.parametrize("text", [*WRONG, "messages[].content[].input.x", "tools[].function.parameters.x", "messages[].tool_calls[].function.name", "messages[].content[].type in a b"])
+def test_what_is_no_edit(text: str) -> None:
+    assert not is_edit(text)
+
+
+MORE: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+    ("reasoning_effort -> reasoning.effort", {"reasoning_effort": "low", "reasoning": {"summary": "auto"}}, {"reasoning": {"summary": "auto", "effort": "low"}}),
+    ("reasoning_effort -> reasoning.effort", {"reasoning_effort": "low", "reasoning": "x"}, {"reasoning": "x"}),
+    ("stop[:1]", {"stop": ["a", "b"]}, {"stop": ["a"]}),
+    ("user[:2]", {"user": "abc"}, {"user": "ab"}),
+    ("stop[:1]", {"stop": 3}, {"stop": 3}),
+    ("input - reasoning", {"input": [{"type": "reasoning"}, {"type": "message"}]}, {"input": [{"type": "message"}]}),
+    ("input - reasoning", {"input": [{"type": "reasoning"}]}, {"input": [{"type": "reasoning"}]}),
+    ("input - reasoning", {"input": "hi"}, {"input": "hi"}),
+    ("messages[].role in system user", {"messages": [{"role": "developer"}, {"role": "user"}, {"role": "odd"}]}, {"messages": [{"role": "system"}, {"role": "user"}, {"role": "odd"}]}),
+    ("tool_choice in auto none", {"tool_choice": {"type": "function"}}, {"tool_choice": "auto"}),
+    ("service_tier in a b", {"service_tier": "c"}, {}),
+]
+
+
+@pytest.mark.parametrize(("text", "given", "expected"), MORE)
+def test_more_changes(text: str, given: dict[str, Any], expected: dict[str, Any]) -> None:
+    assert edited(given, [edit_of(text)], []) == expected

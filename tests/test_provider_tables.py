@@ -69,6 +69,7 @@ WRONG = [
     (GATE + "{ thinks = 1 }\n", "4: takes: 1 is not understood, write thinks = true or false"),
     (GATE + '{ prefill = "no" }\n', """4: takes: 'no' is not understood, write prefill = "" or "yes" or "prefix" or "partial\""""),
     (GATE + '{ efforts = "low" }\n', "4: takes: 'low' is not understood, write efforts = "),
+    (GATE + '{ refuses = ["messages"] }\n', "4: takes: ['messages'] is not understood, write refuses = changes that leave messages, tools and model"),
     (GATE + '{ schema_rules = ["x"] }\n', "4: takes: ['x'] is not understood, write schema_rules = "),
     # the file, and the sentence behind "<file>:"
     ("provider = 1", "1: provider: 1 is no list of tables, write [[provider]] and its fields below"),

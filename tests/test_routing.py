@@ -223,7 +223,7 @@ def test_a_model_that_has_ended_is_told_at_the_start(routed: Routes, log: Log) -
 def test_facts_of_the_user_count(routed: Routes, tmp_path: Path) -> None:
     proxy = routed()
     file = tmp_path / "toolmend.toml"
-    tables = '\n[[provider]]\nname = "fix"\ntakes = { max_tokens = 50, refuses = ["stream_options", "messages[].content"] }\nhosts = ["openrouter.ai"]\n'
+    tables = '\n[[provider]]\nname = "fix"\ntakes = { max_tokens = 50, refuses = ["stream_options", "messages[].name"] }\nhosts = ["openrouter.ai"]\n'
     file.write_text(file.read_text() + tables)
     proxy.set(config="")
     proxy.set(config=str(file))
@@ -450,7 +450,7 @@ def test_a_client_gets_an_error_of_its_own_api_where_there_is_no_answer(routed: 
     proxy.ask(flow)
     call = proxy.addon.calls[flow].routed
     assert call
-    status, kind, message = error_of(unanswered(call, why, reached=reached))
+    status, kind, message = error_of(unanswered(flow, call, why, reached=reached))
     assert (status, kind) == (500, "api_error")
     assert words in message
     assert message.endswith(f"the route is the one at {call.route.where}")

@@ -13,6 +13,7 @@ from . import codings, facts
 from .beginnings import ModelAtHost
 from .config.settings import Settings
 from .hosts import Api, provider
+from .learnt import Entry
 from .observers import Watcher
 from .pipeline import Pipeline
 from .providers import Profile, profile_for
@@ -22,6 +23,20 @@ from .requests import Translated
 from .routing import Routed, told
 from .stream import Stream
 from .telemetry.meter import Meter
+from .value import value
+
+
+@value
+class Refused:
+    """The first answer to a request that was changed and sent once more.
+
+    `words` are the upstream's, without values; `learnt` is what that taught, `paths` are what it named.
+    """
+
+    response: http.Response
+    words: str
+    learnt: tuple[Entry, ...]
+    paths: tuple[str, ...]
 
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
@@ -44,6 +59,9 @@ class Call:
     routed: Routed | None = None
     translated: Translated | None = None  # of a request that goes where the client sends it
     answered: bool = False
+    resends: bool = False  # a refused request can be sent again within the flow
+    waits: bool = False  # for the rest of a refusal, before anything is told of the answer
+    refused: Refused | None = None
     played: str = ""  # the recording that answers
     settings: Settings | None = None  # by which its pipeline was made, before the response began
     pair: ModelAtHost | None = None  # whose earlier answers decide how the text begins
@@ -139,6 +157,8 @@ class Call:
             wait_ms=facts.wait_ms(flow.request, response) if response else None,
             scheme=self.scheme,
             session=self.session,
+            refused=f"{self.refused.response.status_code}: {self.refused.words}" if self.refused else "",
+            learnt=routed.learnt if routed else (),
         )
 
     def _client_stream(self, response: http.Response | None) -> bool | None:

@@ -11,7 +11,7 @@ and ended in exchanges.py; what stands in the stream itself is in stream.py.
 import asyncio
 import logging
 from contextlib import suppress
-from datetime import date
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -19,16 +19,34 @@ from mitmproxy import ctx, http
 from mitmproxy.addonmanager import Loader
 from mitmproxy.exceptions import OptionsError
 
-from . import bodies, breaks, called_host, codings, dispatch, facts, framing, memory, replying, routing, sending, unanswered, wire
+from . import (
+    bodies,
+    breaks,
+    called_host,
+    codings,
+    dispatch,
+    facts,
+    framing,
+    memory,
+    replying,
+    resend,
+    retrying,
+    routing,
+    sending,
+    unanswered,
+    wire,
+)
 from .calls import Call
 from .config import options
 from .config.conflicts import conflicts, loops
 from .config.settings import Settings, spelled
 from .exchanges import Exchanges, stream_of, warm
 from .layers import client_left
+from .learnt import Learnt, remembered, today
 from .recordings import session_ids
 from .reloads import by_whom_it_was_asked, claim, release
 from .requests.model_facts import endings
+from .requests.refused import STATUSES
 from .stream import Mend, Plain, reason
 
 if TYPE_CHECKING:
@@ -62,6 +80,7 @@ class Toolmend:
         self.bodies = bodies.Bodies()
         self.offline: Offline | None = None
         self.calls: WeakKeyDictionary[http.HTTPFlow, Call] = WeakKeyDictionary()
+        self.learnt = Learnt(None, today)
 
     @property
     def settings(self) -> Settings:
@@ -93,6 +112,8 @@ class Toolmend:
             self.exchanges.configure(settings)
         if settings.routes or settings.replay:
             options.adapt()
+        if self.learnt.file is None and any(route.learn for route in settings.routes):
+            self.learnt = remembered()
         self._configured = True
 
     def running(self) -> None:
@@ -100,7 +121,7 @@ class Toolmend:
         place = f"recordings in {self.settings.flows}" if self.settings.flows else "no recordings"
         for route in self.settings.routes:
             logger.info("toolmend: %s (%s) is served by %s", route.source, route.model, route.target)
-        for end in endings(self.settings.routes, date.today()):  # noqa: DTZ011  the day here
+        for end in endings(self.settings.routes, today()):
             logger.warning("toolmend: %s", end)
         for loop in loops(self.settings):
             logger.error("%s", loop)
@@ -143,7 +164,9 @@ class Toolmend:
             return
         play = self.offline.play(flow, call, candidates) if self.offline else None
         if candidates and (play is None or play.routed):
-            call = sending.route(flow, call, candidates, self.settings)
+            call = sending.route(flow, call, candidates, self.settings, self.learnt)
+        if call and call.routed and call.routed.route.learn:
+            call.resends = resend.attach(flow, partial(self._refused, flow))
         if call and not (call.routed or call.answered or self.exchanges.leaves(call)) and (play is None or play.raw):
             call = sending.stay(flow, call, self.settings.providers)
         if call:
@@ -171,11 +194,12 @@ class Toolmend:
                 self.exchanges.give_up(call, flow, said, "what came is no LLM's answer", response.status_code)
             return
         self.calls[flow] = call
-        try:
-            self._open(call, flow, response)
-        except Exception as error:
-            call.errors.append(f"not all could be set up: {reason(error)}")
-            call.streamed = facts.is_stream(call.source, flow.request.path, None, response)
+        if retrying.waits(call, response):
+            call.waits, response.stream = True, False
+            return
+        self._try_open(call, flow, response)
+        if call.refused and response.status_code not in STATUSES:
+            retrying.tell(call.refused.learnt)
         if not call.streams(response) or (call.pipeline is None and call.api != call.source):
             response.stream = False
         elif call.streamed and framing.comes(flow, response):
@@ -183,7 +207,13 @@ class Toolmend:
 
     @by_whom_it_was_asked
     def response(self, flow: http.HTTPFlow) -> None:
-        call = self.calls.pop(flow, None)
+        call = self.calls.get(flow)
+        if call and call.waits and flow.response:  # it cannot be sent again here, so that the client has to
+            retries = self._learns(call, flow)
+            self._try_open(call, flow, flow.response)
+        else:
+            retries = False
+        self.calls.pop(flow, None)
         if call and flow.response:
             if call.routed and flow.response.status_code < 200:  # mitmproxy takes it for the whole answer
                 unanswered.leave(flow)
@@ -197,7 +227,7 @@ class Toolmend:
                 call.errors.append("what is replayed here was translated when it was saved, and goes by as it is")
             elif not call.stream and flow.response.raw_content is not None:
                 try:
-                    self._whole(call, flow.response, flow.response.raw_content)
+                    self._whole(call, flow.response, flow.response.raw_content, retries=retries)
                     state = "complete"
                 except Exception as error:
                     call.errors.append(f"the response goes by as it is: {reason(error)}")
@@ -212,6 +242,11 @@ class Toolmend:
     @by_whom_it_was_asked
     def error(self, flow: http.HTTPFlow) -> None:  # mitmproxy may call response as well: the first one ends the call
         call = self.calls.pop(flow, None)
+        if call and call.refused and not (flow.response or client_left(flow)):  # the first answer counts
+            self._refusal_stays(call, flow, call.refused.response)
+            return
+        if call and call.waits and flow.response:
+            self._try_open(call, flow, flow.response)
         if call and flow.error:  # mitmproxy writes it into its log, and quotes what it could not read
             flow.error.msg = facts.keyless(flow, flow.error.msg)
         if call and call.stream and (call.stream.ended or call.stream.state != "complete"):  # the client was told of that end
@@ -230,6 +265,38 @@ class Toolmend:
         if call and call.routed and flow.error and not flow.response:  # mitmproxy tells the client itself: 502
             where, told = call.routed.route, facts.printable(flow.error.msg)
             logger.warning("toolmend: no answer from %s: %s (the route at %s)", where.target, told, where.where)
+
+    def _refused(self, flow: http.HTTPFlow) -> bool:
+        """A whole response is there, and its end is not told yet; whether the request is another one now, and is to be sent."""
+        call = self.calls.get(flow)
+        if not (call and call.waits and flow.response):
+            return False
+        if self._learns(call, flow):
+            return True
+        self._try_open(call, flow, flow.response)
+        return False
+
+    def _learns(self, call: Call, flow: http.HTTPFlow) -> bool:
+        call.waits = False
+        try:
+            return retrying.learns(call, flow, self.learnt, self.settings.providers)
+        except Exception as error:
+            call.errors.append(f"nothing is learnt from a refusal: {reason(error)}")
+            return False
+
+    def _refusal_stays(self, call: Call, flow: http.HTTPFlow, response: http.Response) -> None:
+        """The client gets the first answer, as if the request had not been sent again."""
+        flow.response, call.refused = response, None
+        self._try_open(call, flow, response)
+        self._whole(call, response, response.raw_content or b"")
+        self._close(call, flow, "complete")
+
+    def _try_open(self, call: Call, flow: http.HTTPFlow, response: http.Response) -> None:
+        try:
+            self._open(call, flow, response)
+        except Exception as error:
+            call.errors.append(f"not all could be set up: {reason(error)}")
+            call.streamed = facts.is_stream(call.source, flow.request.path, None, response)
 
     def _prepare(self, call: Call, flow: http.HTTPFlow) -> None:
         """The request is on its way. What its answer will need is made while the upstream thinks."""
@@ -289,8 +356,16 @@ class Toolmend:
         if call.coding:
             response.headers.setdefault("content-encoding", call.coding)
 
-    def _whole(self, call: Call, response: http.Response, raw: bytes) -> None:
-        if call.routed:
+    def _whole(self, call: Call, response: http.Response, raw: bytes, *, retries: bool = False) -> None:
+        """`retries`: the client is to ask again."""
+        if call.routed and retries:
+            body = codings.whole(raw, facts.encoding(response), replying.LIMIT)
+            call.fault, out = replying.retry(call.routed, response)
+            if call.refused:
+                retrying.tell(call.refused.learnt)
+        elif call.routed:
+            if call.refused and response.status_code in STATUSES:
+                retrying.ends(call, response, self.learnt)
             try:
                 body, out = replying.whole(call.routed, call.pipeline, response, raw)
             except replying.NoAnswerError as error:

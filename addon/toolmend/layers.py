@@ -48,6 +48,11 @@ def layer_of[T: Layer](flow: http.HTTPFlow, kind: type[T]) -> T | None:
     return None
 
 
+def below(layer: Layer, name: str) -> Layer | None:
+    """The first layer within one that has an attribute of this name."""
+    return next((one for _, one in _within(layer) if name in vars(one)), None)
+
+
 def client_left(flow: http.HTTPFlow) -> bool | None:
     """Whether it is the client that ended it, as mitmproxy has it while it tells of an error; None where that is not known."""
     layer = layer_of(flow, HttpStream)

@@ -19,6 +19,7 @@ from .observed import Observed
 from .pipeline import Pipeline
 from .recordings.library import NO_ANSWER
 from .recordings.regular_file import read
+from .requests.edits import edit_of
 from .requests.quirks import SETTABLE, checked
 from .requests.translate import translate
 from .unreadable import unreadable
@@ -232,6 +233,7 @@ def _asked(recording: Recording, source: str, target: str) -> dict[str, Any]:
             system_role=settings.get("system_role") != "no",
             facts=_facts(settings.get("facts", "{}")),
             compact=settings.get("compact") == "yes",
+            edits=tuple(edit for edit in json.loads(settings.get("edits", "[]")) if edit_of(edit)),
         )
     return asked
 

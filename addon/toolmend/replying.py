@@ -21,6 +21,7 @@ from .apis.headers import Headers, translate_headers
 from .bodies import Stream
 from .pipeline import Pipeline
 from .recordings.stream_mask import StreamMask, guarded, masked
+from .requests.refused import STATUSES
 from .routes import STANDS_AT
 from .routing import Routed
 
@@ -30,6 +31,10 @@ LIMIT = 16 * 1024 * 1024
 
 CLOSE = ("connection", "close")
 """Of an answer behind which the upstream closes: else the next request would go where nobody listens."""
+
+RETRY = "the upstream refused a field of the translated request, which is changed from now on: ask again"
+AT_ONCE: Headers = (("retry-after-ms", "50"), ("retry-after", "0"), ("x-should-retry", "true"))
+"""Headers on which the SDKs of OpenAI and Anthropic ask again without waiting."""
 
 _REDIRECTS = (301, 302, 303, 307, 308)
 _HOST = re.compile(r"https?://(?:[^/@]*@)?([^/?#]+)")
@@ -117,15 +122,23 @@ def _error(routed: Routed, response: http.Response, body: bytes) -> bytes:
     return _set(routed, response, status, headers, out)
 
 
-def fail(routed: Routed, response: http.Response, wrong: str) -> tuple[str, bytes]:
+def fail(routed: Routed, response: http.Response, wrong: str, more: Headers = ()) -> tuple[str, bytes]:
     """Makes a response an error of ours; returns all of its words, by which a replay writes it again, and the body."""
     words = f"{_without_key(routed, wrong)}{STANDS_AT}{routed.route.where}"
     status, out = write_error(Fault(502, words), routed.client, routed.id)
-    return words, _set(routed, response, status, (("content-type", "application/json"), *_passed(routed, response)), out)
+    headers = (("content-type", "application/json"), *_passed(routed, response), *more)
+    return words, _set(routed, response, status, headers, out)
 
 
-def unanswered(routed: Routed, why: str, reached: bool) -> http.Response:
-    """What a client gets where there is no answer; `why` is mitmproxy's own words."""
+def retry(routed: Routed, response: http.Response) -> tuple[str, bytes]:
+    """Makes a refusal an error on which clients ask again at once, as `fail` does: the request cannot be sent again from here."""
+    return fail(routed, response, RETRY, AT_ONCE)
+
+
+def unanswered(flow: http.HTTPFlow, routed: Routed, why: str, reached: bool) -> http.Response:
+    """What a client gets where there is no answer; `why` is mitmproxy's own words. After a refusal it is that one."""
+    if flow.response and flow.response.raw_content is not None and flow.response.status_code in STATUSES:
+        return flow.response
     response = http.Response.make(502)
     fail(routed, response, no_answer(routed, why, reached=reached))
     return response

@@ -48,7 +48,8 @@ class Origin:
 class Route:
     """`scheme` "" and `port` 0: any. `host` and `path` are globs; an IPv6 address is without brackets.
 
-    `client` "": told by the path of each request. `template` "": tools are native. `where`: the file and line it stands at.
+    `client` "": told by the path of each request. `template` "": tools are native. `learn`: a request that is
+    refused is changed and sent once more. `where`: the file and line it stands at.
     `source` and `target`: as the user wrote them.
     """
 
@@ -68,6 +69,7 @@ class Route:
     key_from: str = ""
     key: str = field(default="", repr=False)
     template: str = ""
+    learn: bool = True
 
     def on(self, scheme: str, host: str, port: int) -> bool:
         """Whether the client calls a host of this route."""

@@ -19,6 +19,7 @@ from mitmproxy import http
 from . import facts, json_text
 from .apis.errors import Fault, write_error
 from .ids import new_call_id
+from .learnt import Key, Known, Learnt
 from .local_answers import Answer, Asked, answer
 from .providers import PROFILES, Profile, profile_for
 from .requests import RequestError, Translated
@@ -27,7 +28,7 @@ from .requests.prompted import template_for
 from .requests.translate import translate
 from .routes import COMPACT, Api, Origin, Route, is_compact, match
 from .seals import MARK
-from .value import value
+from .value import replace, value
 
 OWN = ("api-key", "x-goog-api-key", "cookie")
 """Credentials beside `authorization` and `x-api-key`; they stay where the client's own key does."""
@@ -53,7 +54,8 @@ VERSION = "2023-06-01"
 class Routed:
     """A request that a route took. `request`, `headers` and `path` are the client's.
 
-    `id` is what the request is called where the client's API names it.
+    `id` is what the request is called where the client's API names it. `trusted`: the client called the upstream itself.
+    `learnt`: what is changed as refusals taught it, a line each.
     """
 
     route: Route
@@ -62,6 +64,8 @@ class Routed:
     translated: Translated
     headers: tuple[tuple[str, str], ...]
     path: str
+    trusted: bool = False
+    learnt: tuple[str, ...] = ()
     id: str = field(default_factory=new_call_id)
 
     @property
@@ -79,12 +83,19 @@ class Routed:
         return self.route.to.netloc
 
     @property
+    def key(self) -> Key:
+        """Whose refusals are remembered."""
+        return _key(self.route, self.request)
+
+    @property
     def settings(self) -> dict[str, str]:
         """What a replay needs to translate the request again."""
         given = {"upstream": self.host, "use_model": self.route.use_model}
         facts = {"facts": json.dumps(self.translated.facts)} if self.translated.facts else {}
         compact = {"compact": "yes"} if self.compact else {}
-        return {name: value for name, value in given.items() if value} | facts | compact | told(self.translated)
+        edits = {"edits": json.dumps(self.translated.edits)} if self.translated.edits else {}
+        settings = {name: value for name, value in given.items() if value}
+        return settings | facts | compact | edits | told(self.translated)
 
     @property
     def secrets(self) -> tuple[tuple[str, str], ...]:
@@ -116,8 +127,18 @@ def local(flow: http.HTTPFlow, routes: tuple[Route, ...], body: Mapping[str, Any
     return next(filter(None, (answer(one, routes, new_call_id(), by_glob=True) for one in asked)), None)
 
 
+def _key(route: Route, request: Mapping[str, Any]) -> Key:
+    model = route.use_model or request.get("model")
+    return Key(route.to.netloc, route.upstream, model.lower() if isinstance(model, str) else "")
+
+
 def redirect(
-    flow: http.HTTPFlow, route: Route, client: Api, request: dict[str, Any] | None, providers: Sequence[Profile]
+    flow: http.HTTPFlow,
+    route: Route,
+    client: Api,
+    request: dict[str, Any] | None,
+    providers: Sequence[Profile],
+    learnt: Learnt | None = None,
 ) -> Routed:
     """Sends a request to the route's upstream, in its API. Raises RequestError where it cannot be said there.
 
@@ -128,22 +149,14 @@ def redirect(
     to = route.to
     called = _called(flow.request)
     compact = client == "responses" and is_compact(flow.request.path)
-    translated = outgoing(
-        request,
-        client,
-        route.upstream,
-        model=route.use_model,
-        host=to.netloc,
-        template=route.template,
-        providers=providers,
-        trusted=called == to,
-        compact=compact,
-    )
+    trusted = called == to
+    known = learnt.of(_key(route, request)) if learnt and route.learn else Known()
+    translated = _translated(route, client, request, providers, known, trusted=trusted, compact=compact)
     if client == route.upstream and translated.request == request:
         body = facts.plain(flow.request.raw_content, facts.encoding(flow.request))
     else:
         body = json_text.body(translated.request)
-    routed = Routed(route, client, request, translated, facts.headers(flow.request), flow.request.path)
+    routed = Routed(route, client, request, translated, facts.headers(flow.request), flow.request.path, trusted, known.lines)
     headers = [*_headers(routed, called), ("content-length", str(len(body)))]
     flow.request.headers = http.Headers([(name.encode(), value.encode()) for name, value in headers])
     flow.request.data.authority = to.netloc.encode() if flow.request.is_http2 or flow.request.is_http3 else b""
@@ -160,6 +173,45 @@ def _path(route: Route, *, compact: bool) -> str:
         return route.to_path
     path, mark, query = route.to_path.partition("?")
     return f"{path.rstrip('/')}{COMPACT}{mark}{query}"
+
+
+def _translated(
+    route: Route,
+    client: Api,
+    request: dict[str, Any],
+    providers: Sequence[Profile],
+    known: Known,
+    *,
+    trusted: bool,
+    compact: bool,
+) -> Translated:
+    return outgoing(
+        request,
+        client,
+        route.upstream,
+        model=route.use_model,
+        host=route.to.netloc,
+        template=route.template,
+        providers=providers,
+        trusted=trusted,
+        compact=compact,
+        learnt=(known.facts, known.edits),
+    )
+
+
+def change(flow: http.HTTPFlow, routed: Routed, providers: Sequence[Profile], known: Known) -> Routed | None:
+    """Puts what was learnt into a request that was refused; None where that changes nothing. Raises RequestError.
+
+    Where it goes, and with which key, stays as it is.
+    """
+    told = {"trusted": routed.trusted, "compact": routed.compact}
+    translated = _translated(routed.route, routed.client, routed.request, providers, known, **told)
+    if translated.request == routed.translated.request:
+        return None
+    body = json_text.body(translated.request)
+    flow.request.headers["content-length"] = str(len(body))
+    flow.request.raw_content = body
+    return replace(routed, translated=translated, learnt=known.lines)
 
 
 def _called(request: http.Request) -> Origin:

@@ -1,7 +1,7 @@
 """What becomes of a request before it leaves: which call it is, which route takes it, or what answers it here.
 
     told(flow, settings)                        Call("messages", "api.anthropic.com", "https"); None: it is not for an LLM
-    route(flow, call, candidates, settings)     to the route's upstream (`call.routed`), or answered; or as it was, no route's
+    route(flow, call, candidates, settings, …)  to the route's upstream (`call.routed`), or answered; or as it was, no route's
     forbid(flow, call, candidates, settings)    a web page asks for what is for programs: answered here
     stay(flow, call, providers)                 to where the client sends it, as the model there can take it
 
@@ -23,6 +23,7 @@ from .calls import Call
 from .config.settings import Settings
 from .hosts import match
 from .ids import new_call_id
+from .learnt import Learnt
 from .local_answers import not_searched
 from .providers import Profile
 from .requests import RequestError
@@ -59,8 +60,10 @@ def forbid(flow: http.HTTPFlow, call: Call | None, candidates: tuple[Route, ...]
     return Call.answered_here()
 
 
-def route(flow: http.HTTPFlow, call: Call | None, candidates: tuple[Route, ...], settings: Settings) -> Call | None:
-    """A request on a host that has routes."""
+def route(
+    flow: http.HTTPFlow, call: Call | None, candidates: tuple[Route, ...], settings: Settings, learnt: Learnt | None = None
+) -> Call | None:
+    """A request on a host that has routes. `learnt`: what their upstreams have refused before."""
     if flow.response or flow.request.stream:  # another addon answers it, or its body has gone by
         return call
     if call and not routing.find(flow, candidates, None):  # of an API, at a path that no route takes
@@ -77,8 +80,8 @@ def route(flow: http.HTTPFlow, call: Call | None, candidates: tuple[Route, ...],
     taken, client = found
     call = call or Call(client, flow.request.pretty_host, flow.request.scheme)
     try:
-        call.routed, call.api = routing.redirect(flow, taken, client, request, settings.providers), client
-        unanswered.attach(flow, partial(replying.unanswered, call.routed))
+        call.routed, call.api = routing.redirect(flow, taken, client, request, settings.providers, learnt), client
+        unanswered.attach(flow, partial(replying.unanswered, flow, call.routed))
     except Unsearched as error:
         routing.serve(flow, not_searched(request or {}, client, error.query, new_call_id()))
         logger.warning("toolmend: %s: %s (the route at %s)", facts.printable(flow.request.pretty_host), error, taken.where)

@@ -48,7 +48,7 @@ _OVERFLOW = re.compile(
     r"context_length_exceeded|exceed_context_size|model_max_prompt_tokens_exceeded"  # codes: OpenAI, llama.cpp, Copilot
     r"|maximum context length|maximum prompt length|maximum model length|context (?:size|length|window)"
     r"|exceeded model token limit|token count .{0,100}exceeds|exceeds max(?:imum)? length|range of input length"
-    r"|prompt is too long|tokens\S{0,20} must be <=|too many (?:input )?tokens",
+    r"|prompt is too long|tokens \+ \S{0,20} must be <=|too many (?:input )?tokens",
     re.IGNORECASE,
 )
 """How upstreams say that the conversation no longer fits."""

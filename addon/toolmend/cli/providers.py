@@ -14,6 +14,7 @@ from ..config.settings import Settings, SettingsError, load
 from ..dialects import STRICT
 from ..dialects.role_tokens import role_tokens
 from ..hosts import paths
+from ..learnt import Key, remembered
 from ..providers import Found, Profile, armed, find, table, taken
 from ..requests.model_facts import about
 from ..requests.quirks import SETTABLE, Quirks, known
@@ -36,7 +37,7 @@ def providers(model: str, host: str, api: str, config: str, as_json: bool) -> No
     """Show which provider profile a model gets, which dialects are looked for, and what requests to it may have.
 
     Without a model and a host, all profiles. Each fact about requests has its source: a built-in line, the data set, a line kept
-    by hand, or a [[provider]] table of yours, where `takes = { … }` overrides it.
+    by hand, what a refusal taught, or a [[provider]] table of yours, where `takes = { … }` overrides it.
 
     \b
     Examples:
@@ -79,6 +80,11 @@ def _spoken(host: str) -> str:
 def _facts(api: str, model: str, host: str, settings: Settings) -> dict[str, tuple[Any, str]]:
     """What is known of requests to a model at a host, and where each fact is from; what is so everywhere is left out."""
     found = {name: (given, layer.source) for layer in known(api, host, model) for name, given in layer.facts.items()}
+    key = Key(host, api, model.lower())
+    for entry in remembered().entries(key):
+        words = f"learnt on {entry.date}: {entry.said}"
+        found |= {name: (given, words) for name, given in entry.facts.items()}
+        found |= {"refuses": ((*found.get("refuses", ((), ""))[0], *entry.edits), words)} if entry.edits else {}
     found |= {name: (given, f"your table {row}") for name, (given, row) in taken(model, host, settings.providers).items()}
     usual = Quirks()
     return {name: found[name] for name in SETTABLE if name in found and found[name][0] != getattr(usual, name)}

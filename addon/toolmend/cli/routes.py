@@ -11,6 +11,7 @@ import click
 
 from ..config.route_tables import read_url
 from ..config.settings import SettingsError, load
+from ..learnt import remembered
 from ..requests.model_facts import endings
 from ..routes import Api, Route, match
 from . import Exit, Problem, visible
@@ -29,8 +30,10 @@ FORMAT = 1
 @click.argument("url", default="", metavar="[URL]")
 @click.option("--model", default="", metavar="MODEL", help="What the client's request names.")
 @click.option("--check", is_flag=True, help="Say only whether the file is right.")
+@click.option("--learnt", is_flag=True, help="Show what upstreams have refused, and what is changed for it.")
+@click.option("--forget", is_flag=True, help="Forget all of that.")
 @click.option("--json", "as_json", is_flag=True, help="The same as JSON.")
-def routes(file: str, url: str, model: str, check: bool, as_json: bool) -> None:
+def routes(file: str, url: str, model: str, check: bool, learnt: bool, forget: bool, as_json: bool) -> None:
     """Show the routes of a settings' file, or of those that are found; with a URL, the one that takes a request to it.
 
     \b
@@ -38,9 +41,13 @@ def routes(file: str, url: str, model: str, check: bool, as_json: bool) -> None:
       toolmend routes --check toolmend.toml
       toolmend routes toolmend.toml https://api.anthropic.com/v1/messages --model claude-sonnet-4-5
       toolmend routes https://api.anthropic.com/v1/messages         by the settings that hold here
+      toolmend routes --learnt                                      with the [[provider]] tables that keep it for good
 
     Exit code 1: no route takes the request; 4: the file is wrong.
     """
+    if learnt or forget:
+        _learnt(as_json, forget)
+        return
     if "://" in file and not url:
         file, url = "", file
     try:
@@ -59,6 +66,29 @@ def routes(file: str, url: str, model: str, check: bool, as_json: bool) -> None:
         click.echo(json.dumps({"format": FORMAT, "routes": [_fields(route, route.client) for route in rows]}, indent=2))
     else:
         print_rows(HEAD, [_row(route, route.client) for route in rows])
+
+
+def _learnt(as_json: bool, forget: bool) -> None:
+    """What is remembered of refusals, or that it is forgotten."""
+    known = remembered()
+    if forget:
+        count = known.forget()
+        click.echo(json.dumps({"format": FORMAT, "forgotten": count}) if as_json else f"forgotten: {count} learnt")
+        return
+    entries = known.entries()
+    if as_json:
+        rows = [
+            {"host": one.of.host, "api": one.of.api, "model": one.of.model, "path": one.path, "date": one.date}
+            | {"edits": list(one.edits), "facts": dict(one.facts), "said": one.said, "provider": one.table}
+            for one in entries
+        ]
+        click.echo(json.dumps({"format": FORMAT, "learnt": rows}, indent=2))
+        return
+    for one in entries:
+        click.echo(visible(f"# {one.date}: {one.of.host} refuses {one.path} ({one.of.api}, {one.of.model}): {one.said}"))
+        click.echo("\n".join(map(visible, one.table.splitlines())) + "\n")
+    if not entries:
+        click.echo("nothing was learnt from refusals in the last 14 days")
 
 
 def _count(number: int) -> str:

@@ -12,6 +12,7 @@ import click
 
 from .. import json_text
 from ..config.settings import Settings, SettingsError, load, suggestion
+from ..learnt import Key, remembered
 from ..requests import RequestError, Translated
 from ..requests.outgoing import outgoing
 from ..routes import APIS
@@ -129,4 +130,7 @@ def _translated(task: Mapping[str, Any], settings: Settings) -> Translated:
         if api not in APIS:
             raise SettingsError(f"there is no API {api!r}{suggestion(api, APIS) or ','} write one of: {', '.join(APIS)}")
     model, host = task.get("model", ""), task.get("host", "")
-    return outgoing(task["request"], client, upstream, model=model, host=host, providers=settings.providers)
+    asked = model or task["request"].get("model")
+    known = remembered().of(Key(host, upstream, asked.lower() if isinstance(asked, str) else ""))
+    learnt = (known.facts, known.edits)
+    return outgoing(task["request"], client, upstream, model=model, host=host, providers=settings.providers, learnt=learnt)

@@ -9,6 +9,7 @@
     key = "env:OPENROUTER_API_KEY"                          # or "file:PATH", a file that its owner alone can read
     tools = "prompt"                                        # or "native", the default: the model knows tools itself
     template = "tools.txt"                                  # with "prompt": how the model is told of its tools
+    learn = false                                           # a request that is refused stays so; by default it is changed once
 
 Rule of this file: as everywhere in the settings, what is not understood is an error with its line. A key is quoted in no
 error, also where it was written in the wrong place.
@@ -43,6 +44,7 @@ _RIGHT = {
     "key": '"env:OPENROUTER_API_KEY" or "file:PATH"',
     "tools": '"native" or "prompt"',
     "template": '"tools.txt"',
+    "learn": "true or false",
 }
 _HEAD = re.compile(r"""\s*\[\[\s*["']?route["']?\s*\]\]""")
 _FROM = re.compile(r"(?:(https?)://)?(\[[0-9a-f:.]+\]|[\w*?.-]+)(?::(\d{1,5}))?(/[!-~]*)?", re.IGNORECASE | re.ASCII)
@@ -78,7 +80,9 @@ def _route(where: str, lines: Mapping[str, str], fields: Mapping[str, object], f
         if key not in _RIGHT:
             right = f"write some of: {', '.join(_RIGHT)}"
             raise SettingsError(f"{lines[key]} is no field of a route{suggestion(key, _RIGHT)}, {right}")
-        if not isinstance(value, str) or not value.strip():
+        if key == "learn" and isinstance(value, bool):
+            continue
+        if key == "learn" or not isinstance(value, str) or not value.strip():
             shown = "it" if key == "key" else repr(value)
             raise SettingsError(f"{lines[key]}: {shown} is not understood, write {key} = {_RIGHT[key]}")
         given[key] = value.strip()
@@ -112,6 +116,7 @@ def _route(where: str, lines: Mapping[str, str], fields: Mapping[str, object], f
         key_from=given.get("key", ""),
         key=_key(lines["key"], given["key"], folder) if "key" in given else "",
         template=_template(lines, given, folder),
+        learn=fields.get("learn") is not False,
     )
 
 

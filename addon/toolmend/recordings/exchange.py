@@ -27,7 +27,9 @@ class Exchange:
 
     `status` is 0 as long as only the request is known.
     `api` is the upstream's, `stream` whether it answers with one; `client_api` and `client_stream` are told where the client's
-    are others. `route` names the route taken, `notes` says what a translation left out. `wait_ms`: from the
+    are others. `route` names the route taken, `notes` says what a translation left out. `refused`: what
+    the upstream said of the request before it was changed and sent once more; `learnt`: what was changed in it as an upstream has
+    refused it before, or did so now. `wait_ms`: from the
     request to the first byte of the answer, which is of its headers. `scheme` is what the client called `host` by. `transport` is
     told where it is not HTTP's own: "websocket". `session`: as session_ids.py tells it; on the disk its ids are hashes.
     """
@@ -55,3 +57,5 @@ class Exchange:
     scheme: str = ""
     transport: str = ""
     session: Mapping[str, str] = field(default_factory=dict)
+    refused: str = ""
+    learnt: tuple[str, ...] = ()

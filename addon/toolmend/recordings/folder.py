@@ -1,6 +1,6 @@
 """One recording on the disk: its files, masked and redacted on the way there. DESIGN.md section 7 has what they hold.
 
-    meta.json  request.json  [upstream_request.json]  upstream.sse  upstream.idx  client.sse  [message.json]
+    meta.json  request.json  [upstream_request.json  refused_request.json]  upstream.sse  upstream.idx  client.sse  [message.json]
     [client_messages.jsonl]: what a client said on a socket beside its request, each {"t_ms": since that, "message": …}
 
     create: "waiting"  →  answer: "partial"  →  seal: "complete", …          create: "waiting"  →  seal: "unanswered"
@@ -46,11 +46,14 @@ FORMAT = 1
 KNOWN = ("host", "method", "path", "status", "http_version", "api", "provider", "model", "stream")
 """What meta.json says of every exchange, beside headers and settings."""
 
-WHERE_SET = ("flow_id", "scheme", "transport", "client_api", "client_stream", "route", "notes", "wait_ms")
+WHERE_SET = ("flow_id", "scheme", "transport", "client_api", "client_stream", "route", "notes", "refused", "learnt", "wait_ms")
 """What it says of those that have it."""
 
 META = ("meta.json", "meta.json.new")
 """Where all of this is told, and the same while it is written."""
+
+_ASKED, _REFUSED = "upstream_request.json", "refused_request.json"
+"""The request as it was forwarded; and as it was at first, where the upstream refused it and it was changed."""
 
 BLOCK = 256 * 1024
 """Bytes that are read at a time."""
@@ -122,7 +125,7 @@ class Folder:
         self._request("request.json", exchange.request)
         if exchange.upstream_request not in (None, exchange.request):
             yield
-            self._request("upstream_request.json", exchange.upstream_request or b"")
+            self._request(_ASKED, exchange.upstream_request or b"")
 
     def answer(self, exchange: "Exchange") -> Iterator[None]:
         """The response headers are in. In steps."""
@@ -138,6 +141,11 @@ class Folder:
             self._bodies[side] = _Body(self.path / f"{side}.{'sse' if stream else 'json'}", mask())
         if exchange.stream:
             self._bodies["index"] = _Body(self.path / "upstream.idx", EchoMask(()))
+        if exchange.refused and exchange.upstream_request is not None and _ASKED in self._sums:
+            yield
+            (self.path / _ASKED).replace(self.path / _REFUSED)
+            self._sums[_REFUSED] = self._sums.pop(_ASKED)
+            self._request(_ASKED, exchange.upstream_request)
 
     def _describe(self, exchange: "Exchange", state: str, *, tell: bool = True) -> Iterator[None]:
         """What is known so far, and written if `tell`. In steps."""

@@ -24,8 +24,8 @@ class Translated:
     `names` maps the upstream's name of a tool to the client's, where they differ; `custom` holds the client's names of its
     freeform tools; `notes` what was left out, a sentence each; `stop` the stop sequences that the upstream does not take;
     `template` the prompt that told the tools, if that was needed, to a model that has a `system_role` or none; `facts` what the
-    user's settings hold of the upstream. `compacts`: the answer is to be a summary of the conversation, as an item or a block,
-    or as the response that `/responses/compact` has.
+    user's settings hold of the upstream, or was learnt of it, and `edits` the changes that were. `compacts`: the answer is to be
+    a summary of the conversation, as an item or a block, or as the response that `/responses/compact` has.
     """
 
     request: dict[str, Any]
@@ -38,6 +38,7 @@ class Translated:
     system_role: bool = True
     facts: Mapping[str, Any] = field(default_factory=dict)
     compacts: Literal["", "item", "response"] = ""
+    edits: tuple[str, ...] = ()
 
     @property
     def prompted(self) -> bool:

@@ -11,7 +11,7 @@ from .conversation import Conversation, Format, Reasoning
 from .efforts import budget_of, effort_of
 from .fields import tell
 from .quirks import Quirks
-from .schemas import cleaned, is_strict
+from .schemas import cleaned, is_strict, without
 
 MAX_USER = 64
 """Characters of `user`; what is longer, which may be a JSON text that names people, is hashed."""
@@ -160,7 +160,7 @@ def strict_of(form: Format, schema: dict[str, Any], notes: list[str]) -> bool:
 def _format(form: Format, quirks: Quirks, notes: list[str]) -> dict[str, Any]:
     if form.kind == "json_object":
         return {"type": "json_object"}
-    schema = cleaned(form.schema, quirks.formats, notes)
+    schema = without(cleaned(form.schema, quirks.formats, notes), quirks.schema_lacks, notes, "the answer's format")
     inner: dict[str, Any] = {"name": form.name or FORMAT_NAME}
     if form.description:
         inner["description"] = form.description

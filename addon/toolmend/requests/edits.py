@@ -7,9 +7,15 @@
     Edit("reasoning_effort", "one_of", ("low", "high")) the nearest of these words
     Edit("max_tokens", "at_most", 8192)
 
-Paths are dotted; `[]` stands for every entry of a list. An edit never drops what the request is about: see KEPT.
+Paths are dotted; `[]` stands for every entry of a list. An edit never drops what the request is about: see KEPT. `edit_of` reads
+an edit from a text, as the fact `refuses` of an upstream has it, and `text_of` writes it:
+
+    stream_options    max_tokens -> max_completion_tokens    reasoning_effort in low high    store = false
+    max_tokens <= 8192    max_output_tokens >= 16    stop[:4]    messages[].content - thinking redacted_thinking
 """
 
+import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from typing import Any, Literal
@@ -21,9 +27,22 @@ from .fields import tell, words
 KEPT = words("model messages input system instructions contents tools prompt")
 """Members of a request that no edit removes as a whole, nor an entry of theirs."""
 
-WORDS = words("role content text type id call_id tool_call_id tool_use_id tool_calls arguments input output")
-OF_TOOLS = words("name function parameters input_schema custom")
+WORDS = words(
+    "role content text type id call_id tool_call_id tool_use_id tool_calls function function_call arguments input output "
+    "thinking image image_url url source data file file_data input_audio query"
+)
+OF_TOOLS = words("name description function parameters input_schema custom format")
 """Members inside those, which hold what is said, asked and offered."""
+
+INSIDE = words("arguments input parameters input_schema")
+"""Members inside which all is the user's own: arguments of calls, and schemas, which schemas.py changes."""
+
+THOUGHTS = words("thinking redacted_thinking reasoning")
+"""Types of entries that may be taken out of a list: thoughts of earlier turns, which are the model's own."""
+
+_ROLES = {"developer": "system", "system": "developer", "function": "tool"}
+_USUAL = ("auto", "default")
+"""Words that stand for one that has no neighbour."""
 
 ANYWHERE = "**"
 _MAX_DEPTH = 100
@@ -31,10 +50,14 @@ _MAX_DEPTH = 100
 
 @value
 class Edit:
-    """One change. `with_`: the new name (rename), the value (set), the limit (at_most, at_least) or the words (one_of)."""
+    """One change.
+
+    `with_`: the new name (rename), the value (set), the limit (at_most, at_least), the words (one_of), how many entries or
+    characters stay (cut), or the types of entries that go (without). A new name that is dotted is a place inside.
+    """
 
     path: str
-    do: Literal["drop", "rename", "set", "at_most", "at_least", "one_of"] = "drop"
+    do: Literal["drop", "rename", "set", "at_most", "at_least", "one_of", "cut", "without"] = "drop"
     with_: Any = None
     why: str = "this upstream refuses it"
 
@@ -42,11 +65,76 @@ class Edit:
     def allowed(self) -> bool:
         """Whether it leaves the conversation, the tools and the model in the request: what was said, and by whom."""
         names = _names(self.path)
-        if not names or self.do in ("at_most", "at_least", "one_of"):
-            return bool(names)
-        whole = len(names) == 1 or names[-1] == "[]"
-        told = names[-1] in WORDS or (names[0] == "tools" and names[-1] in OF_TOOLS)
-        return not (whole and names[0] in KEPT) and not (told and names[0] in (*KEPT, ANYWHERE))
+        if not names:
+            return False
+        root, last = names[0], names[-1]
+        of_kept = root in (*KEPT, ANYWHERE)
+        named = of_kept and last == "name" and self.path != "messages[].name"  # of a tool, or of a call
+        told = of_kept and (last in WORDS or (root == "tools" and last in OF_TOOLS) or not INSIDE.isdisjoint(names[1:-1]))
+        whole = (len(names) == 1 or last == "[]") and root in KEPT
+        match self.do:
+            case "at_most" | "at_least":
+                return True
+            case "one_of":
+                return not (whole or named) and (not told or last == "role")
+            case "without":
+                return self.path in ("messages[].content", "input") and THOUGHTS.issuperset(self.with_)
+            case "rename" if self.with_ in WORDS or _names(self.with_)[0] in KEPT:
+                return False
+        return not (whole or named or told)
+
+
+_NAME = r"(?:\*\*|[A-Za-z_$][\w$-]*)(?:\[\])?"
+_PATH = rf"{_NAME}(?:\.{_NAME})*"
+_TEXT = re.compile(
+    rf"(?P<path>{_PATH})(?: -> (?P<rename>{_PATH})| in (?P<one_of>[\w.-]+(?: [\w.-]+)*)| = (?P<set>\S.*)"
+    rf"| <= (?P<at_most>-?[\d.]+)| >= (?P<at_least>-?[\d.]+)|\[:(?P<cut>\d+)\]| - (?P<without>\w+(?: \w+)*))?"
+)
+
+
+def edit_of(text: str) -> Edit:
+    """The edit that a text is. Raises ValueError for one that is none, or that is not allowed."""
+    found = _TEXT.fullmatch(text.strip())
+    if found is None:
+        raise ValueError(f"{text!r} is no change of a request")
+    do: Any = found.lastgroup if found.lastgroup != "path" else "drop"
+    with_: Any = found[do] if do != "drop" else None
+    if do in ("one_of", "without"):
+        with_ = tuple(with_.split())
+    elif do in ("at_most", "at_least", "cut", "set"):
+        with_ = json.loads(with_)
+    edit = Edit(found["path"], do, with_)
+    if not edit.allowed:
+        raise ValueError(f"{text!r} would take away what the request is about")
+    return edit
+
+
+def is_edit(text: str) -> bool:
+    """Whether `edit_of` reads it."""
+    try:
+        edit_of(text)
+    except ValueError:
+        return False
+    return True
+
+
+def text_of(edit: Edit) -> str:
+    """What `edit_of` reads."""
+    with_ = edit.with_
+    match edit.do:
+        case "drop":
+            return edit.path
+        case "rename":
+            return f"{edit.path} -> {with_}"
+        case "one_of":
+            return f"{edit.path} in {' '.join(with_)}"
+        case "set":
+            return f"{edit.path} = {json.dumps(with_)}"
+        case "cut":
+            return f"{edit.path}[:{with_}]"
+        case "without":
+            return f"{edit.path} - {' '.join(with_)}"
+    return f"{edit.path} {'<=' if edit.do == 'at_most' else '>='} {with_:g}"
 
 
 def edited(request: Mapping[str, Any], edits: Iterable[Edit], notes: list[str]) -> dict[str, Any]:
@@ -69,6 +157,10 @@ def _note(edit: Edit) -> str:
             return f"`{edit.path}` is {edit.with_}: {edit.why}"
         case "one_of":
             return f"`{edit.path}` is one of {', '.join(edit.with_)}: {edit.why}"
+        case "cut":
+            return f"`{edit.path}` is cut to {edit.with_}: {edit.why}"
+        case "without":
+            return f"`{edit.path}` is without {' and '.join(edit.with_)}: {edit.why}"
     return f"`{edit.path}` is {edit.do.replace('_', ' ')} {edit.with_}: {edit.why}"
 
 
@@ -127,6 +219,8 @@ def _changed(node: Mapping[str, Any], name: str, edit: Edit) -> Mapping[str, Any
     match edit.do:
         case "drop":
             return others
+        case "rename" if "." in edit.with_:
+            return _moved(others, edit.with_.split("."), given)
         case "rename":
             return {edit.with_ if key == name else key: item for key, item in node.items() if key == name or key != edit.with_}
         case "set":
@@ -134,11 +228,40 @@ def _changed(node: Mapping[str, Any], name: str, edit: Edit) -> Mapping[str, Any
         case "one_of":
             if given in edit.with_:
                 return node
-            new = nearest(given, edit.with_) if isinstance(given, str) else ""
+            new = _chosen(given, edit.with_)
             if not new:
-                return others
+                return others if name not in WORDS else node
+        case "cut":
+            new = given[: edit.with_] if isinstance(given, str | list) else given
+        case "without":
+            new = _without(given, edit.with_)
         case _:
             if isinstance(given, bool) or not isinstance(given, int | float):
                 return node
             new = (min if edit.do == "at_most" else max)(given, edit.with_)
     return node if new == given else {**node, name: new}
+
+
+def _chosen(given: Any, words_: Sequence[str]) -> str:
+    """The word that stands for another one; empty where none does. It is never one that is not known here."""
+    near = nearest(given, words_) if isinstance(given, str) else ""
+    usual = (_ROLES.get(str(given), ""), *_USUAL)
+    return near or next((word for word in usual if word in words_), "")
+
+
+def _without(given: Any, kinds: Sequence[str]) -> Any:
+    """A list without its entries of these types; whole where nothing would be left."""
+    if not isinstance(given, list):
+        return given
+    return [entry for entry in given if not (isinstance(entry, Mapping) and entry.get("type") in kinds)] or given
+
+
+def _moved(node: Mapping[str, Any], names: Sequence[str], given: Any) -> Mapping[str, Any]:
+    """The node with a value put inside; what stands there already stays."""
+    first, *rest = names
+    inside = node.get(first)
+    if not rest:
+        return node if first in node else {**node, first: given}
+    if inside is not None and not isinstance(inside, Mapping):
+        return node
+    return {**node, first: _moved(inside or {}, rest, given)}

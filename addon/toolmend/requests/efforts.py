@@ -5,10 +5,13 @@ never `none`.
 """
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from .conversation import Reasoning
 from .fields import tell
-from .quirks import Quirks
+
+if TYPE_CHECKING:
+    from .quirks import Quirks
 
 WORDS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 
@@ -40,7 +43,7 @@ def budget_of(effort: str) -> int:
     return _OF_WORD.get(effort, _OF_WORD["medium"])
 
 
-def effort_of(reasoning: Reasoning, quirks: Quirks, notes: list[str]) -> str:
+def effort_of(reasoning: Reasoning, quirks: "Quirks", notes: list[str]) -> str:
     """The upstream's word for how much to think; empty where the client does not say, or the upstream has no such words."""
     if reasoning.enabled is False or reasoning.effort == "none":
         least = quirks.efforts[0] if quirks.efforts else ""

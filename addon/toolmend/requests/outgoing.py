@@ -25,6 +25,7 @@ def outgoing(
     providers: Sequence[Profile] = (),
     trusted: bool = False,
     compact: bool = False,
+    learnt: tuple[Mapping[str, Any], Sequence[str]] = ({}, ()),
 ) -> Translated:
     """Returns the upstream's request. Raises RequestError where the upstream cannot be asked this.
 
@@ -38,10 +39,14 @@ def outgoing(
         providers: the user's profiles.
         trusted: the upstream is the origin that the client called, so credentials in the body are for it.
         compact: the client asks for a compacted conversation, at `/responses/compact`.
+        learnt: facts and edits that refusals taught; the user's own facts are over them.
     """
     asked = model or request.get("model")
     profile = profile_for(asked, host, providers)
-    facts = {name: given for name, (given, _) in taken(asked, host, providers).items()}
+    own = {name: given for name, (given, _) in taken(asked, host, providers).items()}
+    known, edits = learnt
+    if client == upstream:  # nothing but what the user, or a refusal, says of it
+        edits = (*own.get("refuses", ()), *edits)
     passed = request if trusted else _without_credentials(request)
     if client == upstream == "messages":
         passed = unbilled(passed, host)
@@ -55,8 +60,9 @@ def outgoing(
         host=host,
         template=template,
         system_role=system_role,
-        facts=facts,
+        facts={**known, **own},
         compact=compact,
+        edits=edits,
     )
 
 

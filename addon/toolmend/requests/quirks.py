@@ -15,6 +15,7 @@ from typing import Any, Literal, get_args, get_origin
 from ..hosts import fits, split_port
 from ..value import replace, value
 from . import model_facts
+from .edits import is_edit
 from .model_facts import MAX_MODEL, Layer
 
 RULE_NAMES = ("valid", "items", "refs", "root", "names", "const", "moonshot", "bare_required")
@@ -36,7 +37,8 @@ class Quirks:
     known. `tool_name` is a regex; `tool_id` a row of tool_ids.STYLES; `max_tools`. `empty_content`: that of calls may be null;
     `empty_results`: that of results may be empty.
 
-    Schemas: `formats` of strings that are known; `schema_rules` are rows of schemas.RULES; `strict` is known.
+    Schemas: `formats` of strings that are known; `schema_rules` are rows of schemas.RULES; `schema_lacks` are
+    keywords that are not known; `strict` is.
 
     Reasoning of earlier turns: `replay` says where it goes (`details` is OpenRouter's list), empty: nowhere; `details`: an
     upstream that gave such a list, or something beside a call, gets it back. `placeholder` stands for it at calls that have
@@ -59,8 +61,8 @@ class Quirks:
 
     `phases`: a message of the assistant tells what it is for.
 
-    `body`: which members stand elsewhere than in the body, or are demanded by the host. `refuses`: paths of edits.py that are
-    dropped in the end. `ends`: the date on which the provider ends the model.
+    `body`: which members stand elsewhere than in the body, or are demanded by the host. `refuses`: changes that are made in
+    the end, as edits.edit_of reads them: of most, a path that is dropped. `ends`: the date on which the provider ends the model.
     """
 
     parts: bool = False
@@ -78,12 +80,13 @@ class Quirks:
     breakpoints: bool = False
     custom_tools: bool = False
     tool_name: str = r"[A-Za-z][\w-]{0,63}"
-    tool_id: str = "any"
+    tool_id: Literal["any", "40", "64", "kimi", "mistral", "messages"] = "any"
     max_tools: int | None = None
     empty_content: bool = True
     empty_results: bool = True
     formats: frozenset[str] = frozenset(_FORMATS.split())
     schema_rules: tuple[str, ...] = ()
+    schema_lacks: tuple[str, ...] = ()
     strict: bool = True
     replay: Literal["", "reasoning_content", "reasoning", "details"] = "reasoning_content"
     details: bool = True
@@ -141,7 +144,7 @@ class Quirks:
 
 DEFAULT_MAX_TOKENS = 32_000
 
-NOT_SETTABLE = frozenset({"tool_name", "tool_id", "formats", "details", "body"})
+NOT_SETTABLE = frozenset({"tool_name", "formats", "details", "body"})
 """Fields that belong to the form of an API, and are no facts that a user may know better."""
 
 SETTABLE = {one.name: one for one in fields(Quirks) if one.name not in NOT_SETTABLE}
@@ -154,6 +157,8 @@ def checked(name: str, given: object) -> Any:
     if isinstance(SETTABLE[name].default, tuple):
         known = RULE_NAMES if name == "schema_rules" else given
         if isinstance(given, list) and all(isinstance(word, str) and word in known for word in given):  # type: ignore[operator]
+            if name == "refuses" and not all(map(is_edit, given)):
+                raise ValueError('changes that leave messages, tools and model: ["stream_options", "max_tokens <= 8192"]')
             return tuple(given)
         raise ValueError(f"a list of texts{', some of: ' + ', '.join(RULE_NAMES) if name == 'schema_rules' else ''}")
     number = isinstance(given, int | float) and not isinstance(given, bool) and given >= 0

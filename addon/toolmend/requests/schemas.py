@@ -10,7 +10,7 @@ Which rules apply is a fact of the upstream: Quirks.schema_rules.
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from .. import json_text
@@ -37,6 +37,17 @@ _TYPES = {
 }  # fmt: skip
 """Names of types that tools give, of their own languages."""
 
+OPTIONAL = words(
+    "$schema $id $comment $anchor title default examples example deprecated readOnly writeOnly format pattern const minimum "
+    "maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength minItems maxItems uniqueItems contains "
+    "minContains maxContains minProperties maxProperties patternProperties propertyNames prefixItems additionalProperties "
+    "additionalItems nullable unevaluatedProperties unevaluatedItems dependentRequired dependentSchemas not if then else "
+    "discriminator strict contentEncoding contentMediaType"
+)
+"""Keywords without which a schema takes all that it took."""
+
+_HINTS = words("$schema $id $comment $anchor title examples example deprecated readOnly writeOnly discriminator strict")
+
 _KNOWN_TYPES = frozenset({"string", "integer", "number", "boolean", "object", "array", "null"})
 _PROPERTY = re.compile(r"[A-Za-z0-9_.-]{1,64}", re.ASCII)
 
@@ -48,14 +59,32 @@ def cleaned(schema: Object | None, formats: frozenset[str], notes: list[str]) ->
 
 def fitted(schema: Object | None, quirks: Quirks, notes: list[str], what: str) -> dict[str, Any]:
     """The schema with the upstream's rules applied to it; `what` names it in the notes."""
-    if not (schema and quirks.schema_rules):
+    if not (schema and (quirks.schema_rules or quirks.schema_lacks)):
         return dict(schema or {})
     text = json_text.dumps(schema)
     made = _fitted if len(text) <= MAX_KEPT else _fitted.__wrapped__
     changed, why = made(text, quirks.schema_rules)
     for name in why:
         tell(notes, f"The schema of {what} is changed: {WHY[name]}")
+    return without(dict(changed), quirks.schema_lacks, notes, what)
+
+
+def without(schema: dict[str, Any], keywords: Sequence[str], notes: list[str], what: str) -> dict[str, Any]:
+    """The schema without keywords that the upstream does not know; what they mean is in the descriptions."""
+    if not keywords:
+        return schema
+    changed = _everywhere(partial(_without, keywords=frozenset(keywords) & OPTIONAL))(schema)
+    if changed != schema:
+        tell(notes, f"The schema of {what} is changed: this upstream does not know {', '.join(keywords)}")
     return dict(changed)
+
+
+def _without(node: dict[str, Any], keywords: frozenset[str]) -> Mapping[str, Any]:
+    gone = {key: value for key, value in node.items() if key in keywords}
+    if not gone:
+        return node
+    said = [f"{key}: {json_text.dumps(value)}" for key, value in gone.items() if key not in _HINTS]
+    return _described({key: value for key, value in node.items() if key not in gone}, said)
 
 
 @lru_cache(256)

@@ -6,7 +6,7 @@ Rule of this file: between two that speak the same API nothing is touched but th
 prompt, what that changes.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from .. import tools
@@ -16,7 +16,7 @@ from .billing import unbilled
 from .caching import with_breakpoints
 from .conversation import Conversation, Tool
 from .custom import as_functions
-from .edits import Edit, edited
+from .edits import edit_of, edited
 from .fields import tell
 from .names import named
 from .prompted import left_out, prompted
@@ -55,19 +55,21 @@ def translate(
     system_role: bool = True,
     facts: Mapping[str, Any] | None = None,
     compact: bool = False,
+    edits: Sequence[str] = (),
 ) -> Translated:
     """The upstream's request. Raises RequestError.
 
     `client` and `upstream` are APIs, `model` what the upstream is asked for where that is another, `host` the upstream's,
     `template` the prompt that tells the tools, for a model that has none; `system_role`: whether it knows that role;
-    `facts` are the user's own of this upstream, as fields of Quirks. `compact`: the client of Responses asks for a compacted
-    conversation, and for no answer.
+    `facts` are known of this upstream beside its tables, as fields of Quirks: the user's own, and those learnt. `edits` are
+    learnt changes, as `Quirks.refuses` has them, which are made last, and of a request in the client's own API as well.
+    `compact`: the client of Responses asks for a compacted conversation, and for no answer.
     """
     if not isinstance(request, Mapping):
         raise RequestError("the request is no JSON object")
     try:
         told = {"system_role": system_role, "compact": compact}
-        return _translate(request, client, upstream, model, host, template, facts, **told)
+        return _translate(request, client, upstream, model, host, template, facts, edits, **told)
     except RecursionError:
         raise RequestError("the request is nested too deeply") from None
 
@@ -80,6 +82,7 @@ def _translate(
     host: str,
     template: str,
     facts: Mapping[str, Any] | None,
+    edits: Sequence[str],
     *,
     system_role: bool,
     compact: bool,
@@ -87,7 +90,7 @@ def _translate(
     same = client == upstream
     notes: list[str] = []
     if same and (compact or not (template and client in APIS)):
-        return _same(request, upstream, model, host)
+        return _same(request, upstream, model, host, edits)
     request = compaction.with_trigger(request) if compact else request
     if client == "messages" and not same and (bare := unbilled(request, host)) is not request:
         tell(notes, "`x-anthropic-billing-header` in front of the system's text is left out: it is for Anthropic alone")
@@ -112,7 +115,7 @@ def _translate(
         notes += left_out(conversation)
         told = prompted(conversation, template, system=system_role)
         if same and told is conversation:
-            return _same(request, upstream, model, host)
+            return _same(request, upstream, model, host, edits)
         conversation = told
     elif not quirks.custom_tools:
         conversation = functions
@@ -127,14 +130,16 @@ def _translate(
     conversation = with_ids(conversation, quirks.tool_id)
     written = APIS[upstream][1](conversation, quirks, notes)
     if quirks.refuses and not same:
-        written = edited(written, map(Edit, quirks.refuses), notes)
+        written = edited(written, map(edit_of, quirks.refuses), notes)
     if same:
         kept = {key: value for key, value in request.items() if key not in TOLD[upstream]}
         written = {**kept, **{key: written[key] for key in ("model", *TOLD[upstream]) if key in written}}
+    written = edited(written, map(edit_of, edits), notes)
     offered = tools.OF[client](request) if template else tools.OF[upstream](written)  # the prompt has the client's names
     taken = frozenset(written.get("stop") or written.get("stop_sequences") or ())
     stop = tuple(sequence for sequence in conversation.stop if sequence and sequence not in taken)
-    return Translated(written, offered, names, custom, tuple(notes), stop, template, system_role, facts or {}, compacts)
+    known = facts or {}
+    return Translated(written, offered, names, custom, tuple(notes), stop, template, system_role, known, compacts, tuple(edits))
 
 
 def _limited(conversation: Conversation, words: str, notes: list[str]) -> Conversation:
@@ -156,7 +161,8 @@ def _offered(conversation: Conversation, quirks: Quirks, notes: list[str]) -> Co
     return replace(conversation, tool_choice=None)
 
 
-def _same(request: Mapping[str, Any], api: str, model: str, host: str) -> Translated:
+def _same(request: Mapping[str, Any], api: str, model: str, host: str, edits: Sequence[str]) -> Translated:
     """A request that goes on in its own API."""
-    forwarded = {**unsealed(request, api, host), **({"model": model} if model else {})}
-    return Translated(forwarded, tools.OF[api](forwarded))
+    notes: list[str] = []
+    forwarded = edited({**unsealed(request, api, host), **({"model": model} if model else {})}, map(edit_of, edits), notes)
+    return Translated(forwarded, tools.OF[api](forwarded), notes=tuple(notes), edits=tuple(edits))

@@ -1,0 +1,111 @@
+"""The body of a refusal, in the envelopes of all hosts: what is wrong, and where, in the upstream's words.
+
+    {"error": {"message": "Unknown parameter: 'input[0].x'", "param": "input[0].x", "code": "unknown_parameter"}}       OpenAI
+    {"message": {"detail": [{"type": "extra_forbidden", "loc": ["body", "seed"], "msg": "…"}]}}      Mistral, and FastAPI's
+    [{"error": {"message": "…", "details": [{"fieldViolations": [{"field": "…", "description": "…"}]}]}}]              Gemini
+    {"error": {"message": "Provider returned error", "metadata": {"raw": "{\\"error\\": …}"}}}      OpenRouter
+    "… {'type': 'literal_error', 'loc': ('body', 'reasoning_effort'), 'msg': \"Input should be 'low' or 'high'\"} …"     SGLang
+    "body -> seed\\n  Extra inputs are not permitted"                                                             NVIDIA NIM
+
+Rule of this file: envelopes are read by their shape, not by the host: resellers pass on those of others.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Any
+
+from .. import json_text
+from ..value import value
+
+MAX_BODY = 64 * 1024
+"""Bytes of a refusal that are read: some repeat the request."""
+
+MAX_TEXT, MAX_WORDS = 6000, 1000
+"""Characters of a message that may have others in it, and of one of them."""
+
+MAX_PROBLEMS, MAX_DEPTH, MAX_NAME = 16, 12, 100
+
+
+@value
+class Problem:
+    """One thing that is wrong: its words, and the place that is told beside them, a path or names."""
+
+    text: str
+    place: str = ""
+    code: str = ""
+
+
+def problems(body: bytes) -> list[Problem]:
+    """What a body says is wrong, in any of these shapes."""
+    try:
+        given = json_text.loads(body)
+    except json_text.NotJSON:
+        given = body[:MAX_TEXT].decode(errors="replace")
+    found: list[Problem] = []
+    left = MAX_TEXT
+    for one in islice(_problems(given, "", "", 0), MAX_PROBLEMS):
+        if left > 0:
+            found.append(one)
+        left -= len(one.text) + len(one.place) + len(one.code)
+    return found
+
+
+def _problems(node: Any, place: str, code: str, depth: int) -> Iterator[Problem]:
+    if depth > MAX_DEPTH or node in (None, "", [], {}):
+        return
+    if isinstance(node, str):
+        yield from _of_text(node, place, code, depth)
+    elif isinstance(node, list):
+        for entry in node[:MAX_PROBLEMS]:
+            yield from _problems(entry, place, code, depth + 1)
+    elif isinstance(node, Mapping):
+        yield from _of_object(node, place, code, depth)
+
+
+def _of_object(node: Mapping[str, Any], place: str, code: str, depth: int) -> Iterator[Problem]:
+    loc = node.get("loc", node.get("param", node.get("field", node.get("path"))))
+    if isinstance(loc, list):
+        place = ".".join(str(name)[:MAX_NAME] for name in loc[:MAX_PROBLEMS])
+    elif isinstance(loc, str) and loc:
+        place = loc[:MAX_WORDS]
+    kinds = [word[:MAX_NAME] for name in ("code", "type", "error_code") if isinstance(word := node.get(name), str)]
+    code = " ".join(dict.fromkeys([*kinds, *([code] if code else [])]))
+    metadata, violations = node.get("metadata"), node.get("fieldViolations")
+    inner = [metadata.get("raw") if isinstance(metadata, Mapping) else None, violations]
+    inner += [node.get(name) for name in ("error", "errors", "detail", "details", "message", "msg", "description", "Message")]
+    for one in inner:
+        yield from _problems(one, place, code, depth + 1)
+
+
+_INNER = re.compile(r"[{\[]")
+_TAIL = re.compile(r"(?: ?\(request id: [^)]*\))+\s*$")
+_OF_PYTHON = re.compile(
+    r"""['"]loc['"]: ?[(\[]([^)\]]*)[)\]][^{}]{0,400}?['"]msg['"]: ?"""
+    r"""(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)')"""
+)
+_OF_NIM = re.compile(r"^body((?: -> [^\n]+)?)\n +([^\n]+)", re.MULTILINE)
+
+
+def _of_text(text: str, place: str, code: str, depth: int) -> Iterator[Problem]:
+    """A message, which may have another one in it: JSON, the repr of a Python object, or lines of pydantic."""
+    text = _TAIL.sub("", text[:MAX_TEXT])
+    if rows := _OF_PYTHON.findall(text):
+        for names, one, other in rows[:MAX_PROBLEMS]:
+            path = ".".join(word.strip(" '\"") for word in names.split(","))
+            yield Problem((one or other)[:MAX_WORDS], path, code)
+        return
+    if rows := _OF_NIM.findall(text):
+        for path, words in rows[:MAX_PROBLEMS]:
+            yield Problem(words, path.replace(" -> ", ".").strip("."), code)
+        return
+    for found in islice(_INNER.finditer(text), 4):
+        end = max(text.rfind("}"), text.rfind("]")) + 1
+        try:
+            inner = json_text.loads(text[found.start() : end].encode(errors="surrogatepass"))
+        except json_text.NotJSON:
+            continue
+        if isinstance(inner, dict) or (isinstance(inner, list) and inner and isinstance(inner[0], dict)):
+            yield from _problems(inner, "", code, depth + 1)
+            return
+    yield Problem(text[:MAX_WORDS], place, code)

@@ -1,0 +1,111 @@
+"""Where in a request is what a refusal names: `messages.2.assistant.reasoning_content` is messages[].reasoning_content.
+
+A path is as edits.py has them, without indices. Words in a place that are no members of the request are tags of unions.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .edits import WORDS
+
+MAX_DEPTH, MAX_ENTRIES, MAX_NODES, MAX_STEPS = 12, 400, 20_000, 5000
+"""How deep a name is looked for, in how many entries of a list and of a request, and in how many steps a path."""
+
+MAX_FOUND, MAX_PLACE, MAX_DIGITS = 8, 300, 8
+
+TOKEN = re.compile(r"[A-Za-z_$][\w$-]*|\d+")
+_AROUND = frozenset({"body", "request", "root", "$", "json", "__root__", "payload", "properties", "object"})
+SCHEMAS = frozenset({"parameters", "input_schema", "schema"})
+_OPAQUE = frozenset({*SCHEMAS, "arguments", "metadata"})
+"""Members inside which names are the user's."""
+
+
+class Places:
+    """Of one request. All its names are looked at once, for a refusal may name many."""
+
+    def __init__(self, request: Mapping[str, Any]) -> None:
+        self.request = request
+        self._paths: dict[str, dict[str, None]] | None = None
+
+    def located(self, place: str) -> str:
+        """The path of what is named, without indices, as it is in the request; empty where it is not there."""
+        tokens = TOKEN.findall(place[:MAX_PLACE])
+        while tokens and tokens[0] in _AROUND and tokens[0] not in self.request:
+            del tokens[0]
+        if not tokens:
+            return ""
+        path = _walked(self.request, tokens, "", [MAX_STEPS])
+        return path if path or tokens[-1] in WORDS else next(iter(self.anywhere(tokens[-1])), "")
+
+    def anywhere(self, name: str) -> list[str]:
+        """The paths at which a member of this name is, but for those that hold the user's own names."""
+        known = self.names
+        return [*known.get(name, ()), *(known.get(snake(name), ()) if snake(name) != name else ())]
+
+    @property
+    def names(self) -> Mapping[str, Mapping[str, None]]:
+        """Of members, each with its paths."""
+        if self._paths is None:
+            self._paths = _names(self.request)
+        return self._paths
+
+
+def _names(request: Mapping[str, Any]) -> dict[str, dict[str, None]]:
+    found: dict[str, dict[str, None]] = {}
+    waiting: list[tuple[Any, str, int]] = [(request, "", 0)]
+    for node, path, depth in waiting:  # it grows meanwhile
+        if isinstance(node, list):
+            inner = [(entry, f"{path}[]") for entry in node[:MAX_ENTRIES]]
+        else:
+            inner = [(given, f"{path}.{key}".lstrip(".")) for key, given in node.items()]
+            for key, (_, where) in zip(node, inner, strict=True):
+                if len(places := found.setdefault(key, {})) < MAX_FOUND:
+                    places[where] = None
+            inner = [pair for key, pair in zip(node, inner, strict=True) if not _is_opaque(key, pair[0])]
+        if depth < MAX_DEPTH and len(waiting) < MAX_NODES:
+            waiting += [(entry, where, depth + 1) for entry, where in inner if isinstance(entry, list | Mapping)]
+    return found
+
+
+def _is_opaque(key: str, given: Any) -> bool:
+    return key in _OPAQUE or (key == "input" and isinstance(given, Mapping))
+
+
+def _walked(node: Any, tokens: Sequence[str], path: str, left: list[int]) -> str:
+    """The path that tokens lead along; `left` are the steps that may be gone."""
+    left[0] -= 1
+    if not tokens or left[0] < 0:
+        return path if left[0] >= 0 else ""
+    first, *rest = tokens
+    if isinstance(node, list):
+        if first.isdigit() and len(first) < MAX_DIGITS and int(first) < len(node):
+            return _walked(node[int(first)], rest, f"{path}[]", left)
+        rest = rest if first.isdigit() else [first, *rest]
+        return next(filter(None, (_walked(entry, rest, f"{path}[]", left) for entry in node[:MAX_ENTRIES])), "")
+    if isinstance(node, Mapping):
+        for name in (first, snake(first)):
+            if name in node and (found := _walked(node[name], rest, f"{path}.{name}".lstrip("."), left)):
+                return found
+        if rest:  # the tag of a union: "assistant", "custom", "function-after[…]"
+            return _walked(node, rest, path, left)
+        return path if path and (first[0].isupper() or "-" in first) else ""
+    return path  # a kind of the value: "str", "literal"
+
+
+def snake(name: str) -> str:
+    """`reasoningEffort` is reasoning_effort."""
+    return re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", name).lower()
+
+
+def at(request: Any, path: str) -> Any:
+    """The first value at a path; None where there is none."""
+    node = request
+    names = [name for name in path.replace("[]", ".[]").split(".") if name]
+    for index, name in enumerate(names):
+        if name == "[]":
+            rest = ".".join(names[index + 1 :])
+            entries = node[:MAX_ENTRIES] if isinstance(node, list) else []
+            return next((given for entry in entries if (given := at(entry, rest)) is not None), None)
+        node = node.get(name) if isinstance(node, Mapping) else None
+    return node

@@ -1,0 +1,384 @@
+"""An upstream's refusal of a request, read: which field or value it names, and what is changed so that the request passes.
+
+    {"error":{"message":"Unsupported parameter: 'store'…","param":"store"}}     Remedy("store", edits=("store",))
+    {"detail":[{"loc":["body","messages",1,"name"],"type":"extra_forbidden"}]}  Remedy("messages[].name", edits=(…))
+    "`temperature` is deprecated for this model"                                Remedy("temperature", facts={"sampling": "none"})
+
+What is named is looked for in the request that was sent; what is not in there is nothing of ours. The rows of refusal_rules.py are
+looked at first, then words and limits, then what is dropped.
+
+Rule of this file: an upstream's words are data of a stranger. A remedy holds paths of the request, numbers, and words that are
+known here; never a text of the error. It never takes away what was said, the tools or the model: see edits.py.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from typing import Any
+
+from ..apis.errors import fault_of
+from ..value import replace
+from .edits import KEPT, WORDS, Edit, is_edit, text_of
+from .efforts import WORDS as EFFORTS
+from .fields import words
+from .refusal_body import MAX_BODY, MAX_WORDS, Problem, problems
+from .refusal_places import SCHEMAS, TOKEN, Places, at, snake
+from .refusal_rules import COMPILED, Asked, Q, Remedy, no_schema, rule, strictly
+from .schemas import OPTIONAL
+
+STATUSES = (400, 422)
+"""Of refusals that name what is wrong; others tell of keys, of load, of models, or of nothing."""
+
+MAX_REMEDIES = 8
+
+MAX_SAID = 300
+"""Characters of a refusal that are kept for the user."""
+
+
+def remedies(status: int, body: bytes, asked: Asked) -> tuple[Remedy, ...]:
+    """What to change; empty where the refusal teaches nothing."""
+    if status not in STATUSES or len(body) > MAX_BODY or not body.strip():
+        return ()
+    found = problems(body)
+    if _NEVER.search(" ".join(f"{one.code} {one.text}" for one in found)) or fault_of(status, body).overflow:
+        return ()
+    known: dict[str, Remedy] = {}
+    for problem in found:
+        for remedy in _remedies(problem, asked):
+            known.setdefault(remedy.path, remedy)
+    return tuple(islice(known.values(), MAX_REMEDIES))
+
+
+def said(body: bytes, asked: Asked) -> str:
+    """What the upstream says, for the user: without values, which may be the user's."""
+    if len(body) > MAX_BODY:
+        return ""
+    texts = dict.fromkeys(problem.text for problem in problems(body) if problem.text)
+    return " ".join(_without_values("; ".join(texts)[:MAX_WORDS], asked.places).split())[:MAX_SAID]
+
+
+_NEVER = re.compile(
+    r"content[ _-]?(?:filter|policy|management)|moderation|safety (?:system|policy)|usage polic|blocked by|flagged"
+    r"|insufficient[ _](?:quota|balance|credit)|billing|payment|api[ _-]?key|unauthori[sz]ed|authenticat"
+    r"|rate.?limit|too many requests|overloaded|tool_use_failed|unsupported_api_for_model|model_not_found"
+    r"|requires --enable-auto-tool-choice|does not support (?:tools|function calling|tool (?:use|calling))"
+    r"|no endpoints found|(?:model|deployment)\S* (?:[`'\"]?\S+[`'\"]? )?(?:does not exist|was not found|not found|is not available)",
+    re.IGNORECASE,
+)
+"""Words of refusals that no change of the request would cure, or none that may be made."""
+
+
+def _remedies(problem: Problem, asked: Asked) -> Iterator[Remedy]:
+    text = f"{problem.place}: {problem.text} {problem.code}" if problem.place else f"{problem.text} {problem.code}"
+    for apis, pattern, cure in COMPILED:
+        if asked.api in apis and (found := pattern.search(text)) and (remedy := _legal(cure(found, asked))):
+            yield remedy
+            return
+    for find in (_renamed, _words, _limits):
+        if remedy := _legal(find(problem, asked)):
+            yield remedy
+            return
+    yield from filter(None, map(_legal, _dropped(problem, asked)))
+
+
+def _legal(remedy: Remedy | None) -> Remedy | None:
+    """The remedy without changes that may not be made; None where nothing is left."""
+    if remedy is None:
+        return None
+    kept = tuple(edit for edit in remedy.edits if is_edit(edit))
+    return replace(remedy, edits=kept) if kept or remedy.facts else None
+
+
+# fields, words, limits
+
+_P = r"(?P<p>[A-Za-z_$][\w$.\[\]-]{0,120}[\w\]])"
+_MOVED = re.compile(rf"moved to {Q}{_P}", re.IGNORECASE)
+_INSTEAD = re.compile(rf"use {Q}{_P}{Q} instead|did you mean to use {Q}{_P.replace('<p>', '<q>')}", re.IGNORECASE)
+_TARGETS = words(
+    "max_tokens max_completion_tokens max_output_tokens reasoning_effort reasoning.effort reasoning text.format text.verbosity "
+    "response_format random_seed seed stop stop_sequences safety_identifier prompt_cache_key user tool_choice verbosity "
+    "output_config.effort output_config.format thinking enable_thinking reasoning_content"
+)
+"""Names that a field may get."""
+
+_NAMED = (
+    (
+        rf"(?:unsupported|unknown|unrecognized|unexpected|invalid|extra|extraneous|disallowed)(?: request)? "
+        rf"(?:parameter|argument|field|key|property|option|value|request argument)s?(?: supplied| provided)?(?: for| in)?:? {Q}{_P}"
+    ),
+    rf"{_P}{Q}: (?:extra inputs|extra fields|unknown field|unsupported|this field is not)",
+    rf"\binvalid {Q}{_P}{Q}(?: value)?[:,]",
+    rf"extra inputs are not permitted, field: {Q}{_P}",
+    rf"unknown name {Q}{_P}",
+    (
+        rf"(?:property|properties|parameter|field|argument|option|key)s? {Q}{_P}{Q},? (?:is|are) (?:currently )?"
+        rf"(?:not |un|no longer |disallowed|forbidden|deprecated)"
+    ),
+    rf"unknown field {Q}{_P}",
+    rf"unexpected keyword argument {Q}{_P}",
+    rf"(?:does not|doesn't|do not|not) support (?:the )?(?:parameter|argument|field|option|use of)s?:? {Q}{_P}",
+    rf"not supported (?:on|by|for|with) this (?:model|endpoint|api|provider|deployment): {Q}{_P}",
+    rf"(?:not permitted|not allowed|not supported|unsupported|not recognized): {Q}{_P}",
+    rf"[`'\"]{_P}[`'\"] (?:is|are|was|were) (?:currently )?(?:not|un|no longer|deprecated|disallowed|forbidden|unexpected|ignored)",
+    rf"(?:does not|doesn't|cannot|can't) (?:support|accept|take|use|set|handle) (?:the )?[`'\"]{_P}[`'\"]",
+    (
+        r"\b(?P<p>[a-z]+(?:[_.][a-z0-9]+)+|[a-z]+[A-Z]\w+|temperature|stop|seed|thinking|logprobs|store|metadata|verbosity)\b "
+        r"(?:is|are) (?:currently )?(?:not |un|no longer |deprecated|disallowed|forbidden)"
+    ),
+    r"\b(?P<p>temperature|top_p|top_k|[a-z]+(?:_[a-z]+)+)\W{0,2} (?:must|should|may|can) ?(?:not be|be unset|be omitted|only be|cannot)",
+    rf"(?:remove|omit|drop|unset) (?:the )?(?:parameter |field |property )?{Q}{_P}",
+    rf"(?:does not|doesn't|do not|don't|cannot|can't) (?:support|accept|take|use|set|handle|allow) (?:the )?{_P}",
+    rf"\b(?:the |parameter |field |option |argument |property )[`'\"\[]?{_P}[`'\"\]]? (?:option |parameter |field |argument |property )?(?:is |are )?(?:not|un|in)",
+    rf"[`'\"\[/.]?\b{_P}[`'\"\]]? (?:is |are |was )?(?:not (?:supported|recognized|allowed|permitted|valid|a valid|known|available)|unsupported)",
+    rf"\b{_P}[`'\"\]]?(?: -|:) (?:unexpected|unevaluated|unknown|unrecognized|not )",
+    rf"\b{_P}[`'\"\]]? (?:cannot be|can't be|must not be|may not be|should not be|must be (?:omitted|unset|removed|null))",
+)
+_DROPPED = [re.compile(pattern, re.IGNORECASE) for pattern in _NAMED]
+_LISTED = re.compile(
+    r"(?:unrecognized request arguments? supplied:|unrecognized key(?:\(s\)|s)?(?: in object)?:?|additional properties are not allowed"
+    r"|unsupported json schema fields:|unknown (?:parameters|fields|arguments):|unsupported (?:parameters|fields):)\s*[({\[]?"
+    r"(?P<list>(?:[`'\"]?[A-Za-z_][\w.]*[`'\"]?(?:,\s*|\s+and\s+)?)+)",
+    re.IGNORECASE,
+)
+_AT = re.compile(r"(?:at|for|in) '(?P<at>[\w.\[\]/]+)'|^\W*'(?P<b>[\w.\[\]]+)' ?:", re.IGNORECASE)
+_WORD = re.compile(r"[A-Za-z_][\w.]*")
+
+
+def _renamed(problem: Problem, asked: Asked) -> Remedy | None:
+    moved, instead = _MOVED.search(problem.text), _INSTEAD.search(problem.text)
+    target = moved["p"] if moved else (instead["p"] or instead["q"]) if instead else ""
+    if target not in _TARGETS:
+        return None
+    old = next((path for path in _named(problem, asked) if path != target and path.split(".")[0] not in KEPT), "")
+    last = target.rpartition(".")[2]
+    old = old or next((path for path in (f"reasoning_{last}", last, "response_format") if path in asked.request), "")
+    if not old or target in asked.request or "[]" in old or "." in old:
+        return None
+    return Remedy(old, (text_of(Edit(old, "rename", target)),))
+
+
+_WORDS_OF = re.compile(
+    r"(?:(?<!un)supported values?(?: are| is)?|must be (?:one of|either)|expected (?:one of|`)|input should be|allowed values?(?: are| is)?"
+    r"|valid (?:values|options|choices)(?: are)?|one of|options are|permitted(?: values)?(?: are)?|accepts? only|only supports?|choose (?:from|one of)|not in(?= \[)|expected)"
+    r"[:\s]*(?P<list>.+)",
+    re.IGNORECASE | re.DOTALL,
+)
+_QUOTED = re.compile(r"[`'\"‘’“”]([A-Za-z][\w.-]{0,31})[`'\"‘’“”]")
+_LOOSE = re.compile(r"[A-Za-z][\w.-]{0,31}")
+_ONLY_DEFAULT = re.compile(r"only the default|only \S+ is (?:allowed|supported)", re.IGNORECASE)
+
+
+def _words(problem: Problem, asked: Asked) -> Remedy | None:
+    """An enumeration: the value that was sent is none of these words."""
+    if _ONLY_DEFAULT.search(problem.text):
+        return None
+    found = _WORDS_OF.search(problem.text)
+    if not found:
+        return None
+    listed = _QUOTED.findall(found["list"])
+    if not listed and (inside := re.match(r"[\[({]([^\])}]*)", found["list"])):
+        listed = _LOOSE.findall(inside[1])
+    if not listed and re.match(r"(?:[\w-]+, )+", found["list"]):
+        listed = [word for word in _LOOSE.findall(found["list"].split(".")[0]) if word not in ("or", "and")]
+    words = tuple(dict.fromkeys(listed))[:20]
+    for path in _named(problem, asked, by_value=True) or _valued(problem.text[: found.start("list")], asked.request):
+        given = at(asked.request, path)
+        if not isinstance(given, str) or given in words or not words:
+            continue
+        if path in ("reasoning_effort", "reasoning.effort", "output_config.effort"):
+            words = tuple(word for word in EFFORTS if word in words)
+            if not words:
+                return Remedy(path, (path,), {"efforts": ()})
+        edit = Edit(path, "one_of", words)
+        if path == "response_format.type":
+            return no_schema(found, asked)
+        return Remedy(path, (text_of(edit),)) if edit.allowed else None
+    return None
+
+
+def _valued(text: str, request: Mapping[str, Any]) -> Iterator[str]:
+    """Where the request has what a text quotes, beside what was said: `Invalid value: 'xhigh'`."""
+    quoted = _QUOTED.findall(text)
+    for name, given in request.items():
+        if name in KEPT:
+            continue
+        if given in quoted:
+            yield name
+        elif isinstance(given, Mapping):
+            yield from (f"{name}.{inner}" for inner, what in given.items() if what in quoted)
+
+
+_N = r"[`'\"]?(?P<n>-?\d[\d,_]*(?:\.\d+)?)"
+_MOST = [
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        rf"> {_N},? which is the maximum",
+        rf"(?:less than or equal to|<=|at most|no (?:more|greater|larger) than|not (?:be )?(?:greater|larger|more) than|cannot exceed|up to) {_N}",
+        rf"(?:maximum|max|limit|upper bound)(?: allowed)?(?: (?:value|number|limit|output|length|tokens?)(?: (?:of|for) [a-z_ .]+?)?)?(?: (?:of|for) [`'\"]?[a-z_.]+[`'\"]?)?(?: allowed)?(?: is| of|:| =|=)? {_N}",
+        rf"(?:between|range of?|in) [\[(]?-?[\d.,_]+?,? ?(?:and|,|to|-) ?{_N}",
+        rf"range.{{0,40}}?[\[(]-?[\d.]+, ?{_N}[\])]",
+        rf"exceeds? [^\d]{{0,60}}{_N}",
+    )
+]
+_BELOW = re.compile(rf"(?:less than|lower than|smaller than|below|<) {_N}", re.IGNORECASE)
+_LEAST = [
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        rf"(?:greater than or equal to|>=|at least|no (?:less|fewer|smaller) than|minimum(?: value)?(?: (?:of|for) [`'\"]?[a-z_.]+[`'\"]?)?(?: is| of|:)?) {_N}",
+        rf"(?:between|range of?|in) [\[(]?{_N} ?(?:and|,|to)",
+        rf"range.{{0,40}}?[\[(]{_N}, ",
+    )
+]
+_ABOVE = re.compile(rf"(?:greater than|more than|larger than|above|(?<![<\d] )>) {_N}", re.IGNORECASE)
+_LENGTH = re.compile(
+    rf"(?:maximum length|max(?:imum)? (?:number of )?(?:items|elements|entries|characters|sequences)|at most|up to|no more than|maximum of|"
+    rf"should have at most|<=|length.{{0,30}}?(?:is|of|:)) {_N}(?! tokens)",
+    re.IGNORECASE,
+)
+
+
+def _limits(problem: Problem, asked: Asked) -> Remedy | None:
+    """A number that is too large or too small, a list or a text that is too long."""
+    for path in _named(problem, asked, by_value=True):
+        given = at(asked.request, path)
+        if isinstance(given, list | str) and (found := _LENGTH.search(problem.text)):
+            most = int(_number(found))
+            edit = Edit(path, "cut", most)
+            return Remedy(path, (text_of(edit),)) if edit.allowed and 0 < most < len(given) else None
+        if isinstance(given, bool) or not isinstance(given, int | float):
+            continue
+        if edit_ := _bound(problem.text, path, given):
+            return Remedy(path, (text_of(edit_),))
+    return None
+
+
+def _bound(text: str, path: str, given: float) -> Edit | None:
+    for pattern in _MOST:
+        if (found := pattern.search(text)) and (most := _number(found)) < given:
+            return Edit(path, "at_most", most) if most >= 1 or isinstance(given, float) else None
+    for pattern in _LEAST:
+        if (found := pattern.search(text)) and (least := _number(found)) > given:
+            return Edit(path, "at_least", least)
+    whole = isinstance(given, int)
+    if whole and (found := _BELOW.search(text)) and 1 < (most := _number(found)) <= given:
+        return Edit(path, "at_most", most - 1)
+    if whole and (found := _ABOVE.search(text)) and (least := _number(found)) >= given:
+        return Edit(path, "at_least", least + 1)
+    return None
+
+
+def _number(found: re.Match[str]) -> float:
+    text = found["n"].replace(",", "").replace("_", "")
+    return float(text) if "." in text else int(text)
+
+
+_FORBIDDEN = re.compile(
+    r"extra_forbidden|unknown_parameter|unsupported_(?:parameter|value)|extra inputs|extra fields|not permitted|unexpected|unknown|"
+    r"unrecognized|unsupported|not (?:supported|allowed|recognized|available|valid|accepted|enabled)|does(?: not|n't) support|"
+    r"invalid|deprecated|no longer|forbidden|must be|should be|may only|unset|removed|only the default|only \S+ is|cannot|incompatible|error|\bnot\b|unavailable|unevaluated",
+    re.IGNORECASE,
+)
+
+
+def _dropped(problem: Problem, asked: Asked) -> Iterator[Remedy]:
+    """What is refused as a whole."""
+    if not _FORBIDDEN.search(f"{problem.text} {problem.code}"):
+        return
+    for path in _named(problem, asked):
+        if remedy := _without(path, asked):
+            yield remedy
+
+
+def _without(path: str, asked: Asked) -> Remedy | None:
+    """The request without what is at a path, or what comes nearest to that."""
+    names = [name for name in path.replace("[]", ".[]").split(".") if name]
+    root, last = names[0], names[-1]
+    inside = [index for index, name in enumerate(names[:-1]) if name in SCHEMAS]
+    if inside and root in ("tools", "response_format", "text", "output_config"):
+        if last in OPTIONAL:
+            lacks = tuple(dict.fromkeys((*asked.quirks.schema_lacks, last)))
+            return Remedy(f"schema.{last}", facts={"schema_lacks": lacks})
+        return rule("items refs root")(_NOTHING, asked) if root == "tools" else strictly(_NOTHING, asked)
+    if root == "tool_choice":
+        return Remedy("tool_choice", ("tool_choice in auto none",), {"forced_choice": "never"})
+    if root == "response_format" and len(names) > 1 and last not in ("strict", "description"):
+        return no_schema(_NOTHING, asked)
+    if root not in KEPT and last in ("type", "name", "effort", "format") and len(names) > 1 and root != "output_config":
+        path = ".".join(names[:-1]) if root != "reasoning" or last != "effort" else path
+    if path in ("max_tokens", "stream") and (asked.api == "messages" or path == "stream"):
+        return None
+    edit = Edit(path)
+    return Remedy(path, (text_of(edit),), _FACTS.get(path, {})) if edit.allowed else None
+
+
+_NOTHING: Any = None
+_FACTS: Mapping[str, Mapping[str, Any]] = {
+    "max_tokens": {},
+    "parallel_tool_calls": {"parallel": False},
+    "stream_options": {"include_usage": False},
+    "user": {"user": False},
+    "messages[].name": {"names": False},
+    "tools[].strict": {"strict": False},
+    "tools[].function.strict": {"strict": False},
+}
+"""Facts that say the same as that a field is dropped."""
+
+
+def _named(problem: Problem, asked: Asked, *, by_value: bool = False) -> list[str]:
+    """The paths in the request that a problem names: beside its words, at their beginning, or quoted.
+
+    `by_value`: all of them, as what is there tells which one is meant.
+    """
+    text, found = problem.text, list[str]()
+    if problem.place:
+        found.append(asked.places.located(problem.place))
+    if listed := _LISTED.search(text):
+        where = _AT.search(text)
+        names = [name for name in _WORD.findall(listed["list"]) if name not in ("and", "or")]
+        if "schema" in listed[0].lower():
+            return [f"tools[].parameters.{name}" for name in names]
+        found += [asked.places.located(f"{(where['at'] or where['b']) + '.' if where else ''}{name}") for name in names]
+    for pattern in _DROPPED:
+        for one in islice(pattern.finditer(text), MAX_REMEDIES):
+            where = _AT.search(text)
+            inside = asked.places.located(f"{where['at'] or where['b']}.{one['p']}") if where else ""
+            found.append(inside or asked.places.located(one["p"]))
+        if not by_value and any(path and _without(path, asked) for path in found):
+            break
+    if not any(found) or by_value:
+        head = re.match(rf"\W*{_P}{Q}(?: ->|:| )", text)
+        if head and ("." in head["p"] or "_" in head["p"] or head["p"] in asked.request):
+            found.append(asked.places.located(head["p"]))
+        found += _quoted(text, asked.places)
+    return [path for path in dict.fromkeys(found) if path]
+
+
+def _quoted(text: str, places: Places) -> Iterable[str]:
+    """Members of the request whose names stand in a text: quoted, or with an underscore or a dot in them."""
+    for word in dict.fromkeys(
+        re.findall(r"[`'\"]([A-Za-z_][\w.\[\]]*)[`'\"]|\b([a-z]+(?:[_.][a-z]+)+)\b|\b([a-z]+[A-Z]\w+)\b", text)[:50]
+    ):
+        name = next(filter(None, word))
+        if name in WORDS or name in KEPT:
+            continue
+        if path := places.located(name):
+            yield path
+
+
+# for the user
+
+_VALUE = re.compile(r"[`'\"“”‘’]([^`'\"“”‘’\n]{1,2000})[`'\"“”‘’]|\b(?:sk|pk|key)-[\w-]{6,}|[\w.+-]+@[\w-]+\.[\w.]+|https?://\S+")
+_PLAIN = re.compile(r"[a-z][a-z0-9_.\[\]]{0,40}|[A-Z][\w.]{0,30}")
+
+
+def _without_values(text: str, places: Places) -> str:
+    """The text with what it quotes left out, but for names of fields and words that are known."""
+    known = {*EFFORTS, *WORDS, *KEPT, *OPTIONAL, *_TARGETS, "true", "false", "auto", "required", "default", *places.names}
+
+    def shown(found: re.Match[str]) -> str:
+        word = found[1] or ""
+        parts = TOKEN.findall(word)
+        named = bool(parts) and (word in known or all(part in known or snake(part) in known or part.isdigit() for part in parts))
+        return found[0] if named and _PLAIN.fullmatch(word) else "'…'"
+
+    return _VALUE.sub(shown, re.sub(r"(?i)(value|input|got|given|received): ?[^,;.]*", r"\1: …", text))
