@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from mitmproxy.flow import Error
 
-from test_hook import Log, log, proxy
+from test_hook import Log, answered, log, proxy
 from test_routes import SECRET
 from test_routing import ASK, HELLO, Routes, error_of, post, routed
 from toolmend import replay
@@ -133,3 +133,20 @@ def test_no_answer_to_the_second_try(routed: Routes) -> None:
     response = unanswered(flow, proxy.addon.settings.routes[0], "server closed connection", reached=True)
     assert error_of(response)[0] == 400 and "temperature" in error_of(response)[2]
     assert proxy.recording()["state"] == "complete"
+
+
+@pytest.mark.parametrize(("second", "kept"), [(BODY, False), (BODY.replace(b"temperature", b"stop"), True)])
+def test_a_second_refusal(routed: Routes, data: Path, second: bytes, kept: bool) -> None:
+    """What did not help is forgotten; the client has the second refusal."""
+    proxy = routed()
+    flow = post(WARM)
+    proxy.open(flow, None, 400, **JSON)
+    assert flow.response
+    flow.response.raw_content = BODY
+    assert proxy.addon._refused(flow)
+    answered(flow, None, 400, **JSON).raw_content = second
+    proxy.addon.responseheaders(flow)
+    assert not proxy.addon._refused(flow)  # one more try, and no third
+    proxy.addon.response(flow)
+    assert error_of(flow.response)[0] == 400
+    assert ("temperature" in data.read_text()) == kept

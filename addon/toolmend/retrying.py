@@ -9,6 +9,7 @@ here leaves the refusal as it came.
 """
 
 import logging
+import re
 from collections.abc import Sequence
 
 from mitmproxy import http
@@ -69,12 +70,18 @@ def ends(call: Call, response: http.Response, learnt: Learnt) -> None:
     kept: tuple[Entry, ...] = refused.learnt
     if response.status_code in STATUSES:
         found, words = _read(routed, response)
-        paths = {remedy.path for remedy in found}
-        vain = tuple(entry for entry in kept if entry.path in paths or words == refused.words)
+        again = facts.plain(response.raw_content, facts.encoding(response)).decode(errors="replace")[:MAX_BODY]
+        vain = tuple(entry for entry in kept if _names(again, entry.path))
         learnt.drop(vain)
         kept = tuple(entry for entry in kept if entry not in vain)
         kept += tuple(learnt.add(routed.key, [remedy for remedy in found if remedy.path not in refused.paths], words))
     tell(kept)
+
+
+def _names(text: str, path: str) -> bool:
+    """Whether a text names what is at a path, in snake case or camel case."""
+    last = path.rpartition(".")[2].removesuffix("[]")
+    return re.search(rf"\b{last.replace('_', '_?')}\b", text, re.IGNORECASE) is not None
 
 
 def tell(learnt: Sequence[Entry]) -> None:
