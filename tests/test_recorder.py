@@ -1,5 +1,6 @@
 """The recorder, on a real disk: what lies there at the end, after a failure, and after a kill."""
 
+import errno
 import gc
 import hashlib
 import itertools
@@ -572,6 +573,30 @@ def test_an_error_in_a_codec_costs_the_message_alone(recorder: Recorder, log: li
     assert (told["omitted"], told["state"], told["error"]) == (["message.json"], "complete", None)
     assert sorted(told["sha256"]) == ["client.sse", "request.json", "upstream.idx", "upstream.sse"]
     assert log == []
+
+
+def test_no_place_where_there_is_no_recording(recorder: Recorder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a full disk a folder can be made, and no file in it."""
+    create = written_file.create
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    first = record(recorder)
+    all_done(recorder)
+    assert first.place == str(first.folder)
+    monkeypatch.setattr(written_file, "create", full)
+    second = record(recorder)
+    all_done(recorder)
+    third = recorder.start(EXCHANGE)
+    assert (first.place, second.place, third.place) == (str(first.folder), None, None)
+    all_done(recorder)
+    assert not [*second.folder.iterdir(), *third.folder.iterdir()]
+    monkeypatch.setattr(written_file, "create", create)
+    fourth = record(recorder)
+    all_done(recorder)
+    assert fourth.place == str(fourth.folder)
+    assert recorder.start(EXCHANGE).place
 
 
 # names and rights

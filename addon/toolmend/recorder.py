@@ -155,6 +155,7 @@ class Recorder:
         self._turn = 0.0  # what the processor had done for the writer thread when that gave way last, in seconds
         self._taken = 0  # bytes of chunks, by the writer thread, until they are written
         self._said: set[str] = set()
+        self.failing = False  # the last folder could not be made
 
     def start(self, exchange: Exchange) -> "Recording":
         """The recording of a flow. Never raises; what goes wrong is logged."""
@@ -169,8 +170,16 @@ class Recorder:
         folder = Folder(self._root / f"{now:%Y-%m-%d}" / name, self._give_way)
         size = len(exchange.request) + len(exchange.upstream_request or b"")
         self._begun += 1
-        self.put(folder, partial(folder.create, exchange, now), size)
+        self.put(folder, partial(self._create, folder, exchange, now), size)
         return Recording(self, folder, self._spool.place(folder.path) if self._spool else str(folder.path))
+
+    def _create(self, folder: Folder, exchange: Exchange, now: datetime) -> Iterator[None]:
+        try:
+            yield from folder.create(exchange, now)
+        except Exception:
+            self.failing = True
+            raise
+        self.failing = False
 
     def close(self, timeout: float = PATIENCE) -> None:
         """Finishes what is open as "partial"; waits until all is written, but at most `timeout` seconds. 0: while others flow."""
@@ -404,14 +413,20 @@ class Recorder:
 class Recording:
     """One flow, as the hook sees it. Nothing here raises or waits.
 
-    `folder` is where the files are written, `place` where they come to lie: a path, or a URL.
+    `folder` is where the files are written.
     """
 
     def __init__(self, recorder: Recorder, folder: Folder, place: str) -> None:
-        self.folder, self.place = folder.path, place
+        self.folder, self._place = folder.path, place
         self._recorder, self._folder = recorder, folder
         self._run = Run()
         self._finished = False
+
+    @property
+    def place(self) -> str | None:
+        """Where the files come to lie: a path, or a URL. None where the folder, or the last one before, could not be made."""
+        failed = self._folder.broken or self._folder.lost or self._recorder.failing
+        return None if failed and not self._folder.begun else self._place
 
     @property
     def finished(self) -> bool:

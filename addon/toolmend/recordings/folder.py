@@ -90,6 +90,7 @@ class Folder:
         self.path, self._pause = path, pause
         self.lost = False  # set by the event loop: the queue was full
         self.broken: str | None = None  # why nothing more is written
+        self.begun = False  # there is a meta.json
         self.finished = False
         self.answered = False  # set by the event loop: `answer` is to come
         self._began: datetime | None = None
@@ -330,6 +331,7 @@ class Folder:
 
     def _tell(self) -> None:
         (self.path / META[1]).replace(self.path / META[0])
+        self.begun = True
 
 
 class _Body:
