@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -183,8 +184,42 @@ def test_help_names_them() -> None:
         ("flows --flows flows >&-", Exit.OK, ""),
         ("flows --flows flows <&- >&- 2>&-", Exit.OK, ""),
         ("show nothing --flows flows 2>&-", Exit.USAGE, ""),
+        ("show nothing --flows flows 2>/dev/full", Exit.USAGE, ""),
+        ("run -- nothing-there 2>/dev/full", 127, ""),
+        ("run --set toolmend_flows=off -- sh -c 'echo words >&2; exit 7' 2>/dev/full", 7, ""),
     ],
 )
-def test_an_output_that_takes_nothing(words: str, code: Exit, told: str) -> None:
+def test_an_output_that_takes_nothing(words: str, code: int, told: str) -> None:
     done = subprocess.run(["/bin/sh", "-c", f'"{sys.executable}" -m toolmend {words}'], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (code, told)
+
+
+STREAMS = """
+import os, sys
+from toolmend.cli.standard_streams import prepare
+prepare()
+sys.stderr.write("to nobody\\n")
+opened = os.open("kept", os.O_CREAT | os.O_WRONLY)
+os.system("echo words; echo words >&2; cat")
+os.write(opened, b"%d" % opened)
+"""
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-", ">&- 2>/dev/full"])
+def test_a_closed_descriptor_is_no_files(closed: str, tmp_path: Path) -> None:
+    """Python opens the lowest that is free: a recording, say, which what is printed would go into."""
+    environ = os.environ | {"PYTHONPATH": str(ADDON)}
+    command = ["/bin/sh", "-c", f"'{sys.executable}' -c '{STREAMS}' {closed}"]
+    subprocess.run(command, cwd=tmp_path, env=environ, stdin=subprocess.DEVNULL, capture_output=True, check=True)
+    assert int((tmp_path / "kept").read_text()) > 2
+
+
+def test_an_encoding_without_the_characters(tmp_path: Path) -> None:
+    """LC_ALL=C, where nothing makes UTF-8 of it."""
+    shutil.copytree(ADDON.parent / "flows" / "kimi" / "bare-counter", tmp_path / "one")
+    environ = os.environ | {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONPATH": str(ADDON)}
+    command = [sys.executable, "-m", "toolmend", "show", "last", "--flows", str(tmp_path)]
+    done = subprocess.run(command, env=environ, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.isascii()
+    assert b"get_weather" in done.stdout

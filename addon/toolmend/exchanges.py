@@ -23,6 +23,7 @@ from .apis import APIS
 from .beginnings import Beginnings, pair_of
 from .calls import Call
 from .codings import Decoder
+from .config.data_folder import on_one_line
 from .config.settings import Settings, recorded
 from .dispatch import is_own
 from .observed import Observed
@@ -196,7 +197,7 @@ class Exchanges:
         flow.metadata["toolmend"] = {"api": call.api, "rules": rules, "folder": folder, "error": error}
         flow.metadata["toolmend"] |= {"observed": True} if observed else {}
         about = facts.printable(f"{call.host} {call.model}".rstrip())
-        place = f" (recorded in {folder})" if folder else ""
+        place = f" (recorded in {on_one_line(folder)})" if folder else ""
         if rules:
             mended = f"{'would mend:' if observed else 'mended'} {', '.join(rules)}"
             flow.comment = "; ".join(text for text in (flow.comment, f"toolmend {mended}") if text)

@@ -39,6 +39,7 @@ from . import (
 from .calls import Call
 from .config import options
 from .config.conflicts import conflicts, loops
+from .config.data_folder import on_one_line
 from .config.settings import Settings, spelled
 from .exchanges import Exchanges, stream_of, warm
 from .layers import client_left
@@ -118,7 +119,7 @@ class Toolmend:
 
     def running(self) -> None:
         hosts = ", ".join(("the built-in LLM hosts", *self.settings.hosts))
-        place = f"recordings in {self.settings.flows}" if self.settings.flows else "no recordings"
+        place = f"recordings in {on_one_line(self.settings.flows)}" if self.settings.flows else "no recordings"
         for route in self.settings.routes:
             logger.info("toolmend: %s (%s) is served by %s", route.source, route.model, route.target)
         for end in endings(self.settings.routes, today()):

@@ -25,6 +25,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Unpack
 
+from .config.data_folder import on_one_line
 from .recordings.exchange import Chunks, Exchange
 from .recordings.folder import Folder, Words
 from .recordings.pruning import Sweeper
@@ -392,7 +393,7 @@ class Recorder:
         if not folder.broken:
             folder.broken = f"recording incomplete: {reason}"
             self._lost(reason)
-        self._say(reason, f"recording incomplete: {reason}: {folder.path}")
+        self._say(reason, f"recording incomplete: {reason}: {on_one_line(folder.path)}")
 
     def _give_way(self) -> None:
         worked = time.thread_time() - self._turn  # a disk that is slow keeps nobody waiting

@@ -12,7 +12,6 @@ from contextlib import suppress
 from enum import IntEnum
 from errno import EDQUOT, EFBIG, EIO, ENOSPC
 from importlib import import_module
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import click
@@ -20,6 +19,7 @@ import click
 from toolmend import __version__
 
 from ..running.search_path import absolute_path
+from .standard_streams import prepare
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -158,6 +158,7 @@ _FULL = (ENOSPC, EDQUOT, EFBIG, EIO)
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line (`sys.argv` by default) and return its exit code; raises nothing."""
+    prepare()
     absolute_path(os.environ)
     if instruction := os.environ.get(COMPLETE):
         from click.shell_completion import shell_complete  # noqa: PLC0415  seldom wanted
@@ -165,9 +166,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         return shell_complete(cli, {}, "toolmend", COMPLETE, instruction)
     args = list(sys.argv[1:] if argv is None else argv) or ["--help"]
     debug = False
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):  # as `>&-` closes them
-        if getattr(sys, name) is None:
-            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115  (until the end)
     code = int(Exit.OK)
     try:
         try:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 
+from ..config.data_folder import on_one_line
 from ..running.background import PORT, Running, StartError, TakenError, last_log, running
 from ..running.background import start as start_proxy
 from ..running.background import stop as stop_proxy
@@ -96,12 +97,12 @@ def status(ctx: click.Context, as_json: bool) -> None:
             f"{proxy.url}  process {proxy.pid}, since {datetime.fromisoformat(proxy.started).astimezone():%Y-%m-%d %H:%M:%S}",
             done.sentence(),
             _recorded(recordings_of(said)),
-            f"log: {proxy.log}",
+            f"log: {on_one_line(proxy.log)}",
             *(f"warning: {warning}" for warning in done.warnings),
         ]
         click.echo("\n".join(lines))
     else:
-        left = f"; what the last one said is in {last_log()}" if last_log().exists() else ""
+        left = f"; what the last one said is in {on_one_line(last_log())}" if last_log().exists() else ""
         click.echo(f"no proxy runs in the background{left}")
     ctx.exit(Exit.OK if proxy else Exit.FINDINGS)
 
@@ -128,4 +129,4 @@ def _fields(proxy: Running) -> dict[str, object]:
 
 
 def _recorded(recordings: str | None) -> str:
-    return f"recordings in {recordings}" if recordings else "nothing is recorded"
+    return f"recordings in {on_one_line(recordings)}" if recordings else "nothing is recorded"

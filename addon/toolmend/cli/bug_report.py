@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from ..config.data_folder import on_one_line
 from ..doctor import Machine, examine
 from ..recordings.library import Entry
 from ..recordings.promotion import prepare
@@ -23,6 +24,7 @@ from .asking import agreed
 from .doctor import document
 from .ending import ended_by_signals
 from .files import put
+from .hints import pasted
 from .recordings import FLOW, flows_option
 
 PLACE = click.Path(dir_okay=False, path_type=Path)
@@ -70,12 +72,12 @@ def bug_report(flow: Entry | None, output: Path | None, with_content: bool, allo
     path = output or Path(f"toolmend-report-{datetime.now().astimezone():%Y%m%d-%H%M%S}.zip")
     lines = [f"{len(data):>9,}  {name:<32} {report.what(name)}" for name, data in files.items()]
     lines += [f"note: {visible(note)}" for note in notes]
-    click.echo("\n".join([f"This goes into {path}:", *lines]), err=True)
+    click.echo("\n".join([f"This goes into {on_one_line(path)}:", *lines]), err=True)
     if agreed("Write it?", yes=yes, try_=shlex.join(["toolmend", "bug-report", *([flow.name] if flow else []), "--yes"])):
         archive = report.packed(files)
         put(path, lambda file: file.write(archive))  # type: ignore[arg-type]
-        click.echo(str(path))
-        click.echo(f"try: unzip -p {shlex.quote(str(path))} | less  (read it before you give it away)", err=True)
+        click.echo(on_one_line(path))
+        click.echo(f"try: unzip -p {pasted(str(path))} | less  (read it before you give it away)", err=True)
 
 
 def _recording(flow: Entry, *, small: bool) -> tuple[dict[str, bytes], tuple[str, ...]]:

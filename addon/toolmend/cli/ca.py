@@ -16,6 +16,7 @@ from ..running.environment import confdir
 from ..running.trust import CA, KEY, System
 from . import Exit, Problem
 from .asking import agreed
+from .hints import pasted
 
 ALONE = 'eval "$(toolmend env)"  (what is started in that shell trusts the CA without the system)'
 
@@ -104,7 +105,7 @@ def uninstall(dry_run: bool, yes: bool) -> None:
 def _run(commands: list[list[str]], question: str, verb: str, *, dry_run: bool, yes: bool) -> bool:
     """Shows the commands, asks, and runs them; whether they were run."""
     for command in commands:
-        click.echo(shlex.join(command), err=not dry_run)
+        click.echo(pasted(*command), err=not dry_run)
     if dry_run or not agreed(question, yes=yes, try_=f"toolmend ca {verb} --yes  (or --dry-run, and run them yourself)"):
         return False
     for command in commands:

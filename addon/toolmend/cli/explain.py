@@ -4,7 +4,6 @@ Rule of this file: explanation.py finds the changes, rules.py has the words; her
 """
 
 import json
-import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -17,6 +16,7 @@ from ..replay import Recording, RecordingError, load, replay
 from ..rules import rule
 from ..value import replace
 from . import Problem, visible
+from .hints import pasted
 from .recordings import FLOW, flows_option
 
 FORMAT = 1
@@ -85,7 +85,7 @@ def _lines(flow: Entry, recording: Recording, client: bytes, rules: Sequence[str
     if client != recording.client and not flow.observed:
         yield ""
         yield "Then the client got something else: this is what the mending of today does."
-        yield f"try: {shlex.join(['toolmend', 'verify', flow.place])}"
+        yield f"try: {pasted('toolmend', 'verify', flow.place)}"
 
 
 def _where(places: Sequence[Change]) -> str:

@@ -10,13 +10,14 @@ from pathlib import Path
 
 import click
 
+from ..config.data_folder import on_one_line
 from ..recordings import fixture
 from ..recordings.library import Entry
 from ..recordings.promotion import prepare, put
 from ..recordings.verification import check
 from ..replay import RecordingError
 from . import Exit, Problem, visible
-from .hints import look
+from .hints import look, pasted
 from .recordings import FLOW, flows_option
 
 MOST = 20
@@ -69,7 +70,7 @@ def promote(flow: Entry, case: str, into: Path | None, minimise: bool, allow: tu
         raise Problem(f"this recording cannot be played: {error}", try_="toolmend flows") from None
     except OSError as error:
         raise Problem(f"{folder} cannot be written: {error.strerror or error}", try_=look(folder.parent)) from None
-    click.echo(str(folder))
+    click.echo(on_one_line(folder))
     for note in promotion.notes:
         click.echo(f"note: {visible(note)}", err=True)
     if minimise:
@@ -82,4 +83,4 @@ def promote(flow: Entry, case: str, into: Path | None, minimise: bool, allow: tu
             code=Exit.FINDINGS,
         )
     rules = ", ".join(promotion.rules) or "none"
-    click.echo(f"it passes; rules at work: {rules}\ntry: {shlex.join(['toolmend', 'verify', str(folder)])}", err=True)
+    click.echo(f"it passes; rules at work: {rules}\ntry: {pasted('toolmend', 'verify', str(folder))}", err=True)

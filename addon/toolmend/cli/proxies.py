@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from ..config.data_folder import data_folder
+from ..config.data_folder import data_folder, from_one_line
 from ..config.store_url import is_url
 from ..running.certificates import kept_bundle
 from ..running.company import UnusableError, company
@@ -111,7 +111,7 @@ def scripts() -> list[Path]:
 def recordings_of(log: str) -> str | None:
     """Where the proxy of this log keeps its recordings, if it does."""
     found = re.search(r"toolmend: listens to .*; recordings in (.*)", log)
-    return found[1] if found else None
+    return from_one_line(found[1]) if found else None
 
 
 def named_hosts(log: str) -> list[str]:

@@ -13,6 +13,7 @@ from pathlib import Path
 import click
 
 from ..config.checks import SettingsError
+from ..config.data_folder import on_one_line
 from ..config.store_url import StoreUrl
 from ..recordings.library import PINNED, Entry
 from ..recordings.pruning import remove, stored
@@ -64,7 +65,7 @@ def prune(dry_run: bool, keep: str, as_json: bool, root: Place) -> None:
         click.echo(json.dumps(_document(root, found, gone, dry_run), indent=2))
     else:
         for one in gone:
-            click.echo(str(one.folder))
+            click.echo(on_one_line(one.folder))
         click.echo(_words(found, gone, dry_run), err=True)
     if failed:
         raise Problem(f"{len(failed)} could not be removed, the first is {failed[0]}", try_="look at who owns them")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 
-from ..config.data_folder import data_folder, private
+from ..config.data_folder import data_folder, on_one_line, private
 from ..running.background import running
 from ..running.environment import before, handed_back, variables
 from ..running.foreground import Foreground
@@ -20,6 +20,7 @@ from ..running.process import tail
 from ..running.proxy import Mitmdump, ProxyError
 from ..running.tally import MARK, Tally
 from . import Problem
+from .hints import pasted
 from .proxies import kept, named_hosts, own_options, proxy_options, recordings_of, scripts, start_problem
 from .recordings import Place
 
@@ -109,7 +110,9 @@ def _introduce(name: str, url: str, recordings: str | None, *, shared: bool) -> 
     told = data_folder() / TOLD
     if told.exists():
         return
-    kept = f"each LLM exchange, without keys, in {recordings}; toolmend flows lists them" if recordings else "nothing"
+    kept = "nothing"
+    if recordings:
+        kept = f"each LLM exchange, without keys, in {on_one_line(recordings)}; toolmend flows lists them"
     lines = (
         f"toolmend: {Path(name).name} runs behind the proxy at {url}.  (This is said once.)",
         "  intercepted  requests to LLM APIs; all other traffic passes unread",
@@ -141,8 +144,8 @@ def _tell(done: Tally, recordings: str | None, ended: str) -> None:
     sentence = done.sentence()
     if done.folder and recordings:
         usual = recordings == str(data_folder() / "flows")
-        show = "toolmend show last" if usual else f"toolmend show last --flows {shlex.quote(recordings)}"
-        sentence += f", recorded in {recordings}; {show}"
+        show = "toolmend show last" if usual else f"toolmend show last --flows {pasted(recordings)}"
+        sentence += f", recorded in {on_one_line(recordings)}; {show}"
     elif not (done.answers or done.unanswered or ended):
         sentence += "; if one should have, toolmend doctor says why"
     click.echo(f"toolmend: {sentence}", err=True)

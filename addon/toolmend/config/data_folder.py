@@ -3,6 +3,7 @@
 Rule of this file: it imports next to nothing, so that a command finds the recordings without reading all settings.
 """
 
+import json
 import os
 import sys
 from contextlib import suppress
@@ -48,6 +49,21 @@ def private(folder: Path) -> None:
         with suppress(FileExistsError):  # another process was faster
             one.mkdir(0o700)
             one.chmod(0o700)  # what the umask took
+
+
+def on_one_line(path: Path | StoreUrl | str) -> str:
+    r"""A path in a line of text: as it is, or as JSON where it has characters that are not shown: `"/home/me\nyou/flows"`."""
+    text = str(path)
+    return text if text.isprintable() and not text.startswith('"') else json.dumps(text)
+
+
+def from_one_line(text: str) -> str:
+    """The path that `on_one_line` wrote."""
+    try:
+        path = json.loads(text) if text.startswith('"') else text
+    except ValueError:  # somebody else's line
+        return text
+    return path if isinstance(path, str) else text
 
 
 def expand(where: str, text: str) -> Path:

@@ -155,7 +155,7 @@ def _version(path: str) -> str:
             [path, "--version"],
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            text=True,
+            encoding="utf-8",
             errors="replace",
             timeout=PATIENCE,
             check=False,

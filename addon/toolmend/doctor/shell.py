@@ -75,7 +75,13 @@ def node(machine: Machine) -> Iterator[Finding]:
         return
     try:
         version = subprocess.run(
-            [path, "--version"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=2, check=True
+            [path, "--version"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=2,
+            check=True,
         ).stdout.strip()
     except (OSError, subprocess.SubprocessError) as error:
         yield warning(f"{path} does not tell its version: {type(error).__name__}", f"{path} --version")

@@ -27,6 +27,7 @@ from mitmproxy import exceptions, http
 from .. import facts, hosts, routing
 from ..apis.errors import Fault
 from ..calls import Call
+from ..config.data_folder import on_one_line
 from ..config.settings import Settings
 from ..replay import load
 from ..routes import Route
@@ -92,7 +93,7 @@ class Offline:
         self._secret = secrets.token_hex(16)
         self._server = Upstream(self._serve)
         self._server.__enter__()
-        logger.info("toolmend: requests are answered from the recordings in %s: %d", root, len(self.shelf.takes))
+        logger.info("toolmend: requests are answered from the recordings in %s: %d", on_one_line(root), len(self.shelf.takes))
 
     def close(self) -> None:
         self._server.__exit__(None, None, None)

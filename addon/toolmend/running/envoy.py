@@ -52,7 +52,7 @@ class Envoy(Process):
         super().__init__("Envoy", command, READY, {**os.environ, "MALLOC_ARENA_MAX": "2"})
 
     def __enter__(self) -> Self:
-        self.file.write_text(yaml(bootstrap(self.plan)))
+        self.file.write_text(yaml(bootstrap(self.plan)), encoding="utf-8")
         return super().__enter__()
 
     def _started(self) -> None:

@@ -13,6 +13,8 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
+from ..config.data_folder import on_one_line
+
 TURNS = 6
 """Turns of the conversation that are shown: the last ones, which the answer is about."""
 
@@ -88,7 +90,7 @@ def _facts(document: Document) -> RenderableType:
         ("route", document["route"] or ""),
         ("status", _text(f"{document['status']} {state}", "" if whole else "red")),
         ("recorded", (document["recorded_at"] or "").replace("T", " ")),
-        ("folder", document["folder"]),
+        ("folder", on_one_line(document["folder"])),
     ]
     name = _text(" ".join(document["name"].split()), "bold")
     lines: list[RenderableType] = [name, _pairs([pair for pair in pairs if str(pair[1])])]

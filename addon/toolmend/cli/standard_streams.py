@@ -1,0 +1,44 @@
+"""Standard input, output and error as the commands need them, however they were left.
+
+Rules: a descriptor that is closed (`<&-`, `>&-`, `2>&-`) becomes the null device before anything else is opened, or the first
+file would get it, and what is printed with it. A character that the encoding lacks (LC_ALL=C) is written as an escape. Words on
+standard error that cannot be written, as on a full disk, are lost: they change no exit code.
+"""
+
+import io
+import os
+import sys
+from collections.abc import Buffer
+from typing import Any
+
+
+def prepare() -> None:
+    """Called once, first."""
+    for number, mode in enumerate("rww"):
+        try:
+            os.fstat(number)
+        except OSError:
+            opened = os.open(os.devnull, os.O_RDONLY if mode == "r" else os.O_WRONLY)
+            os.set_inheritable(opened, True)
+            assert opened == number
+    for name, number, mode in (("stdin", 0, "r"), ("stdout", 1, "w"), ("stderr", 2, "w")):
+        if getattr(sys, name) is None:  # it was closed when Python started
+            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115  until the end
+    if sys.stderr is sys.__stderr__ or sys.__stderr__ is None:
+        sys.stderr = io.TextIOWrapper(
+            io.BufferedWriter(_Lossy(2, "w", closefd=False)), sys.stderr.encoding, "backslashreplace", line_buffering=True
+        )
+    output: Any = sys.stdout
+    if isinstance(output, io.TextIOWrapper):
+        output.reconfigure(errors="backslashreplace")
+
+
+class _Lossy(io.FileIO):
+    """A file that takes all, and loses what cannot be written."""
+
+    def write(self, data: Buffer, /) -> int:
+        try:
+            written: int | None = super().write(data)
+        except OSError:
+            written = None
+        return memoryview(data).nbytes if written is None else written
