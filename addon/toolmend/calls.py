@@ -153,7 +153,7 @@ class Call:
             client_api=self.api if self.api != self.source else "",
             client_stream=self._client_stream(response),
             route=f"{routed.route.source} → {routed.route.target}" if routed else "",
-            notes=self.notes,
+            notes=(*self.notes, *facts.left_out(flow.request, "request"), *facts.left_out(response, "response")),
             wait_ms=facts.wait_ms(flow.request, response) if response else None,
             scheme=self.scheme,
             session=self.session,

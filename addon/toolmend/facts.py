@@ -6,7 +6,7 @@ nothing is decoded without a bound.
 
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 from urllib.parse import unquote
@@ -22,6 +22,18 @@ from .request_secrets import secrets_in
 REQUEST_LIMIT = 64 * 1024 * 1024
 """Bytes of a request that are read: the screenshots of a long session make tens of MiB, and it is the user's own."""
 
+
+MAX_FIELD = 64 * 1024
+"""Bytes of a header that are read, its name among them: servers and clients take 8 to 16 KiB, Envoy 60 of all."""
+
+MAX_HEADERS = 1024 * 1024
+"""Bytes of all headers of a message that are read, and FIELD for each. mitmproxy takes any number, and passes them on."""
+
+FIELD = 32
+"""Bytes that a header counts as beside its own: many short ones take memory, too."""
+
+MAX_REPEATED = 16
+"""Headers of one name that are read as one."""
 
 AWS = "application/vnd.amazon.eventstream"
 NDJSON = ("application/x-ndjson", "application/ndjson")
@@ -115,15 +127,45 @@ def encoding(message: http.Message) -> str:
 
 
 def header(message: http.Message, name: bytes) -> str:
-    """A header, by its name in lower case, as mitmproxy has it, at a tenth of the cost; empty if there is none."""
-    found = [value for key, value in message.headers.fields if key.lower() == name]
-    return b", ".join(found).decode("utf-8", "surrogateescape") if found else ""
+    """A header, by its name in lower case, as mitmproxy has it, at a tenth of the cost; empty if there is none.
+
+    Of one that is longer than MAX_FIELD, what it begins with.
+    """
+    size = len(name)
+    found = [value for key, value in message.headers.fields if len(key) == size and key.lower() == name]
+    if not found:
+        return ""
+    value = found[0] if len(found) == 1 else b", ".join([one[:MAX_FIELD] for one in found[:MAX_REPEATED]])
+    return value[:MAX_FIELD].decode("utf-8", "surrogateescape")
 
 
 def headers(message: http.Message) -> tuple[tuple[str, str], ...]:
-    """All headers in their order; bytes that are no UTF-8 become U+FFFD."""
+    """The headers in their order, up to MAX_HEADERS; bytes that are no UTF-8 become U+FFFD.
+
+    One that is longer than MAX_FIELD is left out: the half of a key would be one that nobody finds.
+    """
+    fields = _read(message.headers.fields)
+    return tuple([(name.decode(errors="replace"), value.decode(errors="replace")) for name, value in fields])
+
+
+def left_out(message: http.Message | None, of: str) -> tuple[str, ...]:
+    """A note on the headers that `headers` leaves out, if there are any; `of`: "request" or "response"."""
+    if message is None:
+        return ()
     fields = message.headers.fields
-    return tuple((name.decode(errors="replace"), value.decode(errors="replace")) for name, value in fields)
+    count = len(fields) - sum(1 for _ in _read(fields))
+    return (f"{count} headers of the {of} are too long to be kept",) if count else ()
+
+
+def _read(fields: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[bytes, bytes]]:
+    left = MAX_HEADERS
+    for field in fields:
+        size = len(field[0]) + len(field[1])
+        if size <= MAX_FIELD:
+            left -= size + FIELD
+            if left < 0:
+                return
+            yield field
 
 
 def plain(body: bytes | None, encoding: str, why: list[str] | None = None) -> bytes:

@@ -24,6 +24,9 @@ STALE = frozenset({
 
 _STALE = frozenset(name.encode() for name in STALE)
 
+LONGEST = max(map(len, STALE))
+"""Characters of a name; to compare a longer one would copy it."""
+
 
 def comes(flow: http.HTTPFlow, response: http.Response) -> bool:
     """Whether the body is still to come."""
@@ -60,4 +63,5 @@ def reframe(flow: http.HTTPFlow, response: http.Response, *, last: bool) -> None
 
 
 def _drop(response: http.Response, names: Container[bytes]) -> None:
-    response.headers.fields = tuple(field for field in response.headers.fields if field[0].lower() not in names)
+    fields = response.headers.fields
+    response.headers.fields = tuple(field for field in fields if len(field[0]) > LONGEST or field[0].lower() not in names)

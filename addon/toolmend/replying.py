@@ -202,7 +202,7 @@ def _wrong(routed: Routed, response: http.Response, body: bytes) -> str:
     """What is wrong with a response that is neither an error nor an answer."""
     status = response.status_code
     if 300 <= status < 400 and (status in _REDIRECTS or "location" in response.headers):
-        host = _HOST.match(response.headers.get("location", ""))
+        host = _HOST.match(facts.header(response, b"location"))
         elsewhere = f"to {facts.printable(host[1])}" if host else "to another path"
         return f"the upstream redirects {elsewhere}, which is not followed: write where it is into the route's `to`"
     if 100 <= status < 200 and status != 101:
@@ -221,7 +221,7 @@ def _unread(routed: Routed, response: http.Response, body: bytes) -> str:
     """Why a body is none that can be read; what is too much to be read passes to a client of its own API."""
     if facts.json_object(body) is not None:
         return ""
-    kind = facts.printable(response.headers.get("content-type", "")) or "nothing"
+    kind = facts.printable(facts.header(response, b"content-type")) or "nothing"
     wrong = f"the upstream's answer is no JSON object, it calls itself {kind}"
     try:
         value = json_text.loads(json_text.readable(body))

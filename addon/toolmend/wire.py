@@ -40,6 +40,7 @@ from mitmproxy.proxy.layers.http._events import RequestHeaders, ResponseData, Re
 from mitmproxy.proxy.layers.http._http1 import Http1Client, Http1Server
 from mitmproxy.proxy.layers.http._http2 import Http2Client
 
+from . import facts
 from .together import together
 
 _SIZE = re.compile(rb"([0-9A-Fa-f]{1,8})\r\n")
@@ -163,7 +164,7 @@ class Client1(Http1Server):
 
     def send(self, event: HttpEvent) -> CommandGenerator[None]:
         if isinstance(event, ResponseHeaders):
-            self._in_chunks = "chunked" in event.response.headers.get("transfer-encoding", "").lower()
+            self._in_chunks = "chunked" in facts.header(event.response, b"transfer-encoding").lower()
         if self._in_chunks and isinstance(event, ResponseData) and event.data:  # an empty one ends it
             return self._chunk(event.data)
         return super().send(event)
