@@ -29,7 +29,7 @@ from .mend_settings import MendSettings
 from .providers import ESCAPING, STANDARD, Profile, armed, profile_for
 from .reader import Reader
 from .requests import Translated
-from .requests.clients import is_codex
+from .requests.clients import is_brief, is_codex
 from .requests.compaction import kept
 from .requests.estimate import tokens
 from .requests.thinking import is_off
@@ -47,10 +47,12 @@ from .transformers.policy import Policy, policy_for
 from .transformers.refusal import Refusal
 from .transformers.stop_sequences import StopSequences
 from .transformers.summary import Summary
+from .transformers.unique_ids import RULE as UNIQUE
+from .transformers.unique_ids import UniqueIds, called
 from .value import value
 from .vocabulary import vocabulary
 
-_WATCHED = (Markup, Entities, FitArguments, Duplicates, FinishReason, Refusal, Naming)
+_WATCHED = (Markup, Entities, FitArguments, Duplicates, UniqueIds, FinishReason, Refusal, Naming)
 """Transformers to which a run of deltas is what one is: if all are, lanes may open."""
 
 _REPEATED = frozenset({"model", "n", "stream_options", "include", *ECHOED})
@@ -142,6 +144,8 @@ def assemble(
         answer.translates,
         note if answer.translates else lambda _: None,
         query_in(request) if answer.translates and answer.target == "messages" else None,
+        brief=is_brief(request),
+        codex=answer.target == "responses" and is_codex(request),
         compacts=answer.translated.compacts if answer.translated else "",
         kept=kept(request) if answer.translated and answer.translated.compacts == "response" else (),
         bare_end=provider(answer.host) == "chatgpt",  # Codex's own backend
@@ -167,6 +171,8 @@ def assemble(
         transformers.append(FitArguments(offered, fired, off))
     if "duplicate_call" not in off:
         transformers.append(Duplicates(fired))
+    if used := _used(answer, written=writer is not None):
+        transformers.append(UniqueIds(used, offered.calls_so_far, (lambda _: None) if writer else fired))
     if policy:
         transformers.append(policy)
     if answer.translated and answer.translated.stop and writer:
@@ -174,7 +180,7 @@ def assemble(
     if writer or api.tells_calls:
         transformers.append(FinishReason(fired, off))
     if writer:
-        transformers.append(Refusal(as_text=answer.target == "responses" and is_codex(request)))
+        transformers.append(Refusal(as_text=reply.codex))
     transformers += _naming(answer, written=writer is not None)
     if reply.compacts:
         transformers.append(Summary())
@@ -196,6 +202,12 @@ def assemble(
         lanes=lanes,
         counting=[box for box in (codec, writer) if counts(box)],
     )
+
+
+def _used(answer: Answer, *, written: bool) -> set[str]:
+    """Ids that a call may not have: where a client is known to lose it, or all is written anew."""
+    off = answer.alone or UNIQUE in answer.settings.off.rules
+    return called(answer.request, answer.target) if written or (answer.target == "messages" and not off) else set()
 
 
 def beginning(answer: Answer, profile: Profile, tags: Sequence[ReasoningTags]) -> Beginning:

@@ -93,8 +93,8 @@ class Message:
     searches: list[WebSearch] = field(default_factory=list)
     summary: str = ""
     """Of the conversation, where that is all that the answer has."""
-    apart: list[int] = field(default_factory=list)
-    """Where in `text` a further message of the answer begins, behind a blank line."""
+    apart: list[tuple[int, int]] = field(default_factory=list)
+    """Where in `text` a message of the answer ends, and the next begins."""
     citations: list[Citation] = field(default_factory=list)
     """Their `start` and `end` count characters of `text`."""
     finish: Finish | None = None
@@ -104,6 +104,7 @@ class Message:
     omitted: int = 0
     """Characters that were counted and not kept: see `Answer`."""
     _said: int = field(default=0, compare=False)
+    _ends_blank: bool = field(default=False, compare=False)
     _part: int = field(default=0, compare=False)  # where the last part of the text begins
 
     @property
@@ -123,11 +124,13 @@ class Message:
             case TextDelta():
                 _add(self, "text", event.text)
                 self._said += len(event.text)
+                self._ends_blank = event.text[-1:].isspace() if event.text else self._ends_blank
             case TextStart():
                 if event.apart and self._said:
-                    _add(self, "text", BETWEEN)
-                    self._said += len(BETWEEN)
-                    self.apart.append(self._said)
+                    between = "" if self._ends_blank else BETWEEN
+                    _add(self, "text", between)
+                    self.apart.append((self._said, self._said + len(between)))
+                    self._said += len(between)
                 self._part = self._said
             case Citation():
                 self.citations.append(in_part(event, self._part, self._said))

@@ -72,6 +72,7 @@ class ChatWriter:
         self._ids: set[str] = set()  # of them
         self._size = 0  # characters that were said
         self._text = self._part = 0  # characters of the text, and where the upstream's last part of it begins
+        self._ends_blank = False  # the text
         self._run = 0  # runs of reasoning that were sealed
         self._thinking = False  # there was text since
         self._thought = False  # there was text in any run
@@ -133,9 +134,10 @@ class ChatWriter:
                     self._delta({}, out)
             case TextDelta(text) if text:
                 self._text += len(text)
+                self._ends_blank = text[-1].isspace()
                 self._say({"content": text}, text, out)
             case TextStart():
-                if event.apart and self._text:
+                if event.apart and self._text and not self._ends_blank:
                     self._text += len(BETWEEN)
                     self._say({"content": BETWEEN}, BETWEEN, out)
                 self._part = self._text

@@ -68,6 +68,7 @@ class Reading:
         self._finished: set[int] = set()
         self._first: int | None = None  # the choice that is heard, where it is but one
         self._runs: dict[int, Run] = {}  # of reasoning that is told in details
+        self._parts: set[int] = set()  # choices whose calls are those of the one that is heard
         self._failed = False
         self._links: dict[str, Citation] = {}  # pages that chunks list, by URL, to be cited when the text is over
         self._cited: set[Citation] = set()
@@ -118,6 +119,8 @@ class Reading:
         index = index_of(choice.get("index"), place)
         if self._patient:
             index = self._heard(index, speaks=_speaks(choice, delta))
+            if isinstance(delta, dict) and self._is_part(index, delta):  # of one answer, where one was asked for
+                index, choice, delta = 0, {"index": 0}, {"tool_calls": delta["tool_calls"]}
         if not is_index(choice.get("index")):
             regular = self._mended("choice_index")
         if index not in self.choices:
@@ -146,6 +149,15 @@ class Reading:
             if index in self.begun:
                 self.begun.add(0)
         return index if self._first is None else 0 if index == self._first else self._first if index == 0 else index
+
+    def _is_part(self, index: int, delta: Mapping[str, Any]) -> bool:
+        """Whether another choice has the calls that belong to the text of the one that is heard, as Copilot sends them."""
+        if not (delta.get("tool_calls") and index and self._first is not None and self._reply.request.get("n") in (None, 1)):
+            return False
+        if index not in self._parts and 0 in self.calls:
+            return False
+        self._parts.add(index)
+        return True
 
     def _settle(self, index: int, events: list[Event]) -> bool:
         """Something is said that is no call: those that wait come in front of it. Whether none did."""

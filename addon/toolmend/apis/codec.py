@@ -29,6 +29,7 @@ class Reply:
     another kind of id replaces the prefix. Time is not to be had: `created` is told from such an id (ids.seconds).
     `translates`: the client speaks another API, so nothing has to leave as it came; `note` is told what is lost there.
     `query`: what a client of Messages searches the web for, if it offers a search: not every upstream reports the one it ran.
+    `brief`: the client asks for so few tokens that there may be nothing to say; `codex`: it is Codex.
     `compacts`: the answer is a summary of the conversation, as an item or a block of it, or as a response of its own; `kept`: the
     items that this response has in front of the summary.
     `repairs`: arguments that are no JSON are made such (the rule argument_json).
@@ -45,6 +46,8 @@ class Reply:
     note: Callable[[str], None] = lambda _: None
     query: str | None = None
     bare_end: bool = False
+    brief: bool = False
+    codex: bool = False
     compacts: Literal["", "item", "response"] = ""
     kept: Sequence[Mapping[str, Any]] = ()
     repairs: bool = True

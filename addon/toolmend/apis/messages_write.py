@@ -15,7 +15,7 @@ from typing import Any
 
 from .. import json_text
 from ..events import Citation, Compacting, Event, Finish, MessageEnd, StreamError, Usage, WebSearch
-from ..fold import BETWEEN, Message, fold
+from ..fold import Message, fold
 from ..seals import Seal, envelope
 from ..value import replace
 from .codec import Reply
@@ -31,6 +31,9 @@ MAX_SILENT = 64
 
 _PING = event("ping", '{"type":"ping"}')
 _COMPACTED: dict[str, Any] = {"stop_reason": "compaction", "stop_sequence": None}
+_NOTHING = Finish("length")
+"""What Copilot means by an answer without a choice, where one token was asked for (cc-switch#4923)."""
+
 _EMPTY = "the upstream's answer is empty"
 _CHARACTERS = 4
 """Of a token, for want of better knowledge."""
@@ -71,7 +74,7 @@ class MessagesWriter:
     def close(self, why: StreamError | None = None) -> bytes:
         """The upstream's body is over: the legal end, once; an error if the message was cut off."""
         out: list[str] = []
-        if not self._over and self._finish:
+        if not self._over and (self._finish or (self._reply.brief and told(self._usage) and not self._blocks.count)):
             self._end(out)
         elif not self._over and why:
             self._write(why, out)
@@ -93,6 +96,8 @@ class MessagesWriter:
             message.searches.append(search)
         self._searches = len(message.searches)
         blocks, refused, trouble = _content(message, self._reply)
+        if not (blocks or message.finish) and self._reply.brief:
+            message.finish = _NOTHING
         if message.error:
             return _error(message.error).encode()
         if trouble or not (blocks or message.finish):
@@ -115,11 +120,7 @@ class MessagesWriter:
         if isinstance(each, MessageEnd):
             self._end(out)
             return
-        if not self._started:
-            self._started = True
-            usage = usage_to(Usage(max(1, self._reply.input_tokens)))
-            start = {"type": "message_start", "message": {**self._head(), "usage": usage}}
-            out.append(event("message_start", json_text.dumps(start)) + _PING)
+        self._begin(out)
         if isinstance(each, Finish):
             self._finish = each
         elif isinstance(each, Compacting):
@@ -131,6 +132,13 @@ class MessagesWriter:
             self._citations += [each] if isinstance(each, Citation) else []
             self._blocks.feed(each)
         self._send(out)
+
+    def _begin(self, out: list[str]) -> None:
+        if not self._started:
+            self._started = True
+            usage = usage_to(Usage(max(1, self._reply.input_tokens)))
+            start = {"type": "message_start", "message": {**self._head(), "usage": usage}}
+            out.append(event("message_start", json_text.dumps(start)) + _PING)
 
     def _unreported(self, citations: Sequence[Citation], usage: Usage | None, searches: int) -> WebSearch | None:
         """The search that the upstream ran and did not report, if the client offers one. It found the pages that are cited."""
@@ -153,6 +161,9 @@ class MessagesWriter:
     def _end(self, out: list[str]) -> None:
         """The message is over, as the upstream says."""
         finish = self._finish
+        if finish is None and self._reply.brief and not self._blocks.count:
+            finish = _NOTHING
+            self._begin(out)
         if finish and finish.finish_reason == "error":
             self._fail("api_error", "the upstream's answer ended in an error", out)
             return
@@ -238,8 +249,8 @@ def _content(message: Message, reply: Reply) -> tuple[list[dict[str, Any]], bool
 def _texts(message: Message) -> Iterator[dict[str, Any]]:
     """The text, a block for each message that the upstream made of it."""
     whole = message.text + message.refusal
-    starts = [0, *message.apart]
-    for start, end in zip(starts, [*(at - len(BETWEEN) for at in message.apart), len(whole)], strict=True):
+    ends, starts = [end for end, _ in message.apart], [start for _, start in message.apart]
+    for start, end in zip([0, *starts], [*ends, len(whole)], strict=True):
         cited = [
             location_of(citation, whole[citation.start : citation.end][:MAX_QUOTED])
             for citation in message.citations

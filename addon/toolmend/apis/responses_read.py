@@ -165,6 +165,8 @@ class Reading:
         if self._over:
             return ()
         self._over = True
+        if self._translates:  # it may be cut anywhere
+            return (StreamError("server_error", "The upstream's answer was cut off: response.completed is missing."),)
         if self._started and self._form.watching:
             self._mended("response_output")
         return (MessageEnd(),)

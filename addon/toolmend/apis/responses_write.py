@@ -21,6 +21,9 @@ SOURCES = "web_search_call.action.sources"
 """What `include` asks for to get the sources of web searches."""
 
 _NO_SUMMARY = "The upstream wrote no summary of the conversation."
+_EMPTY = "The upstream's answer is empty."
+"""Codex would take it for a turn that is over, and show nothing; now it asks again."""
+
 _CUT_OFF = "The upstream's answer was cut off."
 _BROKEN_CALL = "A tool call of the upstream's answer was broken off."
 
@@ -125,6 +128,8 @@ class ResponsesWriter:
             self._fail(StreamError("server_error", _CUT_OFF))
         elif status == "failed":
             self._fail(StreamError("server_error", "The upstream ended its answer with an error."))
+        elif self._reply.codex and status == "completed" and not output.items:
+            self._fail(StreamError("server_error", _EMPTY))
         elif output.broken and (status == "completed" or output.stuck):
             self._fail(StreamError("server_error", _BROKEN_CALL))
         else:
