@@ -57,6 +57,13 @@ def needing(deltas: list[Any], *rules: str, **more: Any) -> Pattern:
     return replace(mended(deltas, *rules, **more), request={**REQUEST, "tools": offered})
 
 
+def typed(arguments: str, *rules: str, told: str = "") -> Pattern:
+    """A call of a tool whose parameters have other types than text."""
+    offered = tool("get_weather", city={"type": "string"}, day={"type": "integer"}, hours={"type": "array", "items": {"type": "integer"}})
+    made = mended(whole(arguments), *rules, told=[("call_a", "get_weather", told or arguments)])
+    return replace(made, request={**REQUEST, "tools": [offered, *REQUEST["tools"][1:]]})
+
+
 def required(parameters: dict[str, Any]) -> dict[str, Any]:
     return {**parameters, "required": list(parameters["properties"])}
 
@@ -246,6 +253,21 @@ PATTERNS = {
     "raw-newlines": mended(
         [*whole('{"city": "a\n\tb"}')], "argument_json", told=[("call_a", "get_weather", '{"city": "a\\n\\tb"}')]
     ),
+    "single-quotes-in-the-middle": mended(
+        [*whole('{"city": \'it\\\'s "x", it\'s\', "day": 1}')], "argument_json",
+        told=[("call_a", "get_weather", '{"city": "it\'s \\"x\\", it\'s", "day": 1}')],
+    ),
+    "comments-and-names-without-quotes": mended(
+        [*whole('{"city": "http://a", // the city\n day: /* 1 */ 2, # last\n}')], "argument_json",
+        told=[("call_a", "get_weather", '{"city": "http://a", \n "day":  2 \n}')],
+    ),
+    "closing-brackets-missing": mended(
+        [*whole('{"city": "Beijing", "days": [{"n": 1}')], "argument_json",
+        told=[("call_a", "get_weather", '{"city": "Beijing", "days": [{"n": 1}]}')],
+    ),
+    "a-number-and-a-list-as-text": typed('{"day": "5", "hours": "[1, \\"2\\"]", "city": "5"}', "argument_types", told='{"day": 5, "hours": [1, 2], "city": "5"}'),
+    "types-and-syntax": typed("{'day': '5', hours: [1, 2,],}", "argument_json", "argument_types", told='{"day": 5, "hours": [1, 2]}'),
+    "text-that-stays": typed('{"day": "05", "hours": "1, 2", "city": "[1]"}'),
     "blanks-and-nothing-behind": mended([first(CITY), more("\n"), more(" "), more("")], "argument_json", "arguments"),
     "arguments-twice": mended([*whole(CITY + CITY)], "argument_json"),
     "arguments-twice-at-the-end": mended([first(CITY), more(CITY)], "argument_json"),

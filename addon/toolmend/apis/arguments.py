@@ -167,19 +167,17 @@ class Arguments:
         held = "".join(self._held)
         size = len(held) - len(text) + end
         try:
-            value = json_text.loads(held[:size].encode())
-            inner = json_text.loads(value.encode())
-        except json_text.NotJSON:
-            inner = {}
-            value = repaired(value) if isinstance(value, str) else None
-        except UnicodeEncodeError:
+            value = str(json_text.loads(held[:size].encode()))
+            right = value.lstrip().startswith("{") and json_text.is_json(value.encode())
+        except (json_text.NotJSON, UnicodeEncodeError):
             return self._give_up()
-        if value is None or not isinstance(inner, dict):
+        inner = value if right else repaired(value)
+        if inner is None:
             return self._give_up()
         self._release()
         self.complete = True
         self._read = self._behind
-        return value, held[size:]
+        return inner, held[size:]
 
     def _hold(self, text: str) -> None:
         self._held.append(text)
@@ -347,7 +345,7 @@ class Arguments:
                         text = self._leave(text, start)
                         break
                 else:
-                    before = self._last_before(text, start) if character.isalpha() or character in "_$" else ","
+                    before = "," if character in "'/#" else self._last_before(text, start)
                     word = _WORD_END.match(text, start)
                     assert word
                     at = word.end()
@@ -371,8 +369,8 @@ class Arguments:
         self._in_string = in_string
         if in_string:
             self._quote = self._quote if self._escaped else text[-1:] == "'" and size - 1 != apostrophe
-        elif end is None:
-            self._before = self._last_before(text, len(text))
+        elif end is None and text:
+            self._before = text[-1] if text[-1] > " " else self._last_before(text, len(text))
         return "".join((*pieces, text[sent:end])) if pieces or end is not None else text, end
 
     def _leave(self, text: str, start: int) -> str:
