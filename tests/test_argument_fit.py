@@ -14,6 +14,7 @@ from toolmend.config.off import Off
 from toolmend.config.settings import Settings
 from toolmend.pipeline import Pipeline
 from toolmend.schemas import Schema
+from toolmend.transformers.arguments import MAX_FRAMES
 
 TOOL: dict[str, Any] = {
     "type": "object",
@@ -154,6 +155,26 @@ def test_other_events_release_what_waits() -> None:
     assert made.feed(first) == b""
     text = event(chunk({"content": "so"}))
     assert made.feed(text) == first + text
+
+
+def test_keep_alive_goes_ahead_of_a_value_in_doubt() -> None:
+    made = Pipeline(REQUEST)
+    first = event(chunk({"role": "assistant", **calls(entry(0, "call_a", "read", '{"limit": "1'))}))
+    assert made.feed(first) == b""
+    assert made.feed(b": still here\n\n") == b": still here\n\n"
+    assert made.feed(event(chunk(more('0 "}')))) == first + event(chunk(more('0 "}')))
+
+
+def test_no_more_than_some_frames_wait() -> None:
+    made = Pipeline(REQUEST)
+    text = '{"limit": "' + "x" * 2 * MAX_FRAMES + '"}'
+    deltas = [event(chunk(delta)) for delta in [calls(entry(0, "call_a", "read", "")), *map(more, text)]]
+    out = [made.feed(delta) for delta in deltas]
+    begun = b"".join(out[: MAX_FRAMES + 16])
+    assert out[12] == b""
+    assert b'"arguments": "l"' in begun
+    answer = read(b"".join(out) + made.feed(event(chunk({}, "tool_calls")) + event("[DONE]")) + made.close())
+    assert [call.arguments for call in answer.only.calls] == [text]
 
 
 def test_whole_message_fits() -> None:

@@ -109,7 +109,7 @@ ONE_RULE = {
     "an index of its own": ("tool_call_index", "chat", call([WHOLE | {"index": 1}]) + CALLED),
     "a name in front of which stands functions": ("tool_call_name", "chat", call([WHOLE | {"function": function(name="functions.get_weather")}]) + CALLED),
     "arguments that are an object": ("arguments_type", "chat", call([WHOLE | {"function": function({"city": "Beijing"})}]) + CALLED),
-    "arguments in a fence": ("arguments", "chat", call([WHOLE | {"function": function('```json\n{"city": "Beijing"}\n```')}]) + CALLED),
+    "arguments in a fence": ("argument_json", "chat", call([WHOLE | {"function": function('```json\n{"city": "Beijing"}\n```')}]) + CALLED),
     "a dialect": ("kimi_k2", "chat", stream(["<|tool_call_begin|>functions.get_weather:0<|tool_call_argument_begin|>{}<|tool_call_end|>"])),
     "no start": ("message_start", "messages", messages(BLOCK, DELTA, BLOCK_END, ENDING, MESSAGE_END)),
     "another name": ("event_name", "messages", messages(START, BLOCK).replace(b"event: content_block_start", b"event: begin") + messages(DELTA, BLOCK_END, ENDING, MESSAGE_END)),

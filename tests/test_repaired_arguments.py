@@ -33,6 +33,7 @@ SCHEMA: dict[str, Any] = {
         "j": {"type": "object", "additionalProperties": {"type": "string"}},
         "k": {"type": "array", "prefixItems": [{"type": "integer"}, {"type": "string"}]},
         "l": {"type": ["array", "string"]},
+        "m": {"type": "integer", "not": {"const": 5}},
     },
     "definitions": {"F": {"type": "object", "properties": {"v": {"type": "number"}, "in": {"type": "array", "items": {"$ref": "#/definitions/F"}}}}},
 }  # fmt: skip
@@ -56,7 +57,7 @@ MENDED: dict[str, dict[str, Any]] = {
     '{"d": [1, 2}': {"d": [1, 2]},
 }
 STAY = (
-    '{"b": "007", "c": "yes", "d": "1, 2", "g": "1", "h": "", "i": "6"}',
+    '{"b": "007", "c": "yes", "d": "1, 2", "g": "1", "h": "", "i": "6", "m": "5"}',
     '{"b": "100", "d": ["1px"], "f": "{\\"v\\": 1", "k": "[\\"x\\"]", "l": "[1]", "z": "5"}',
     '{"j": {"A": 1}, "a": 5, "e": "{\\"k\\": \\"z\\", \\"n\\": 1}"}',
     '{"b": 1e5, "f": {"v": -0.5E+10}, "c": true, "h": null, "a": "// # /* \'x\' None, }"}',
@@ -92,7 +93,7 @@ def made(api: str, parts: list[bytes], off: str = "") -> bytes:
 @pytest.mark.parametrize("api", REQUESTS)
 @pytest.mark.parametrize("text", MENDED)
 def test_arguments_are_what_was_meant(text: str, api: str) -> None:
-    for size in (1, 7, len(text)):
+    for size in (1, len(text)):
         answer = JUDGES[api](made(api, [body(api, text, size)]))
         assert [call.value for call in answer.calls] == [MENDED[text]], size
         assert not (answer.faults or answer.error)
@@ -104,7 +105,7 @@ def test_arguments_are_what_was_meant(text: str, api: str) -> None:
 @pytest.mark.parametrize("api", REQUESTS)
 @pytest.mark.parametrize("text", STAY)
 def test_what_has_no_other_reading_stays(text: str, api: str) -> None:
-    for size in (2, 7, len(text)):
+    for size in (3, len(text)):
         given = body(api, text, size)
         assert made(api, [given]) == given
         assert made(api, [given[at : at + 1] for at in range(len(given))]) == given
@@ -144,34 +145,28 @@ def right(value: dict[str, Any]) -> dict[str, Any]:
     return {f"_{name}": each for name, each in value.items()}
 
 
-@pytest.mark.parametrize("api", REQUESTS)
-def test_right_arguments_stay_for_every_cut(api: str) -> None:
-    @examples(0.25)
-    @given(st.dictionaries(st.sampled_from("abcd"), VALUES, max_size=3).map(right), st.integers(1, 9), st.integers(0, 99))
-    def holds(value: dict[str, Any], size: int, seed: int) -> None:
-        given = body(api, json.dumps(value, indent=seed % 3 or None), size)
-        at = random.Random(seed).randrange(len(given))
-        for parts in ([given], [given[:at], given[at:]], [given[at : at + 1] for at in range(len(given))]):
-            assert made(api, parts) == given
-
-    holds()
+@examples(0.25)
+@given(st.sampled_from(sorted(REQUESTS)), st.dictionaries(st.sampled_from("abcd"), VALUES, max_size=3).map(right), st.integers(1, 9), st.integers(0, 99))
+def test_right_arguments_stay_for_every_cut(api: str, value: dict[str, Any], size: int, seed: int) -> None:
+    given = body(api, json.dumps(value, indent=seed % 3 or None), size)
+    at = random.Random(seed).randrange(len(given))
+    for parts in ([given], [given[:at], given[at:]], [given[at : at + 1] for at in range(len(given))]):
+        assert made(api, parts) == given
 
 
-@pytest.mark.parametrize("api", REQUESTS)
-def test_damaged_arguments_are_the_same_for_every_cut(api: str) -> None:
-    @examples(0.25)
-    @given(st.dictionaries(st.sampled_from("abcd"), VALUES, min_size=1, max_size=3), st.integers(0, 999), st.sampled_from(" ',{}[]\"\\/#N:1"), st.integers(1, 9))
-    def holds(value: dict[str, Any], seed: int, wrong: str, size: int) -> None:
-        text = json.dumps(value, ensure_ascii=False)
-        at = seed % len(text)
-        text = text[:at] + wrong + text[at + seed % 2 :]
-        outs = set()
-        for cut in (size, 1, len(text)):
-            given = body(api, text, cut)
-            out = made(api, [given])
-            assert made(api, [given[at : at + 1] for at in range(len(given))]) == out
-            answer = JUDGES[api](out)
-            outs.add(json.dumps([call.arguments.strip() for call in answer.calls]))
-        assert len(outs) == 1, outs
+WRONG = st.tuples(st.integers(0, 999), st.sampled_from(" ',{}[]\"\\/#N:1"))
 
-    holds()
+
+@examples(0.25)
+@given(st.sampled_from(sorted(REQUESTS)), st.dictionaries(st.sampled_from("abcd"), VALUES, min_size=1, max_size=3), WRONG, st.integers(1, 9))
+def test_damaged_arguments_are_the_same_for_every_cut(api: str, value: dict[str, Any], wrong: tuple[int, str], size: int) -> None:
+    text = json.dumps(value, ensure_ascii=False)
+    at = wrong[0] % len(text)
+    text = text[:at] + wrong[1] + text[at + wrong[0] % 2 :]
+    outs = set()
+    for cut in (size, 1, len(text)):
+        answer = JUDGES[api](made(api, [body(api, text, cut)]))
+        outs.add(json.dumps([call.arguments.strip() for call in answer.calls]))
+    assert len(outs) == 1, outs
+    given = body(api, text, size)
+    assert made(api, [given[at : at + 1] for at in range(len(given))]) == made(api, [given])

@@ -102,7 +102,7 @@ class Answer:
 
 @value
 class Boxes:
-    """`writer` None: the client speaks the upstream's API. `lanes`, `alive`, `policy` None: there are none of them.
+    """`writer` None: the client speaks the upstream's API. `lanes`, `alive`, `policy`, `fit` None: there are none of them.
 
     `looks`: whether anything is looked for in the answer; if not, it passes as it is, but for its keep-alives. `thinks`: whether
     the model is known to write its reasoning into the text.
@@ -114,6 +114,7 @@ class Boxes:
     writer: Writer | None
     markup: Markup
     policy: Policy | None
+    fit: FitArguments | None
     transformers: Sequence[Transformer]
     thinks: bool
     alive: KeepAlives | None
@@ -167,8 +168,9 @@ def assemble(
     transformers: list[Transformer] = [markup]
     if profile.name in ESCAPING and not answer.alone and ENTITIES not in off:
         transformers.append(Entities(fired))
-    if not answer.alone and not {"argument_types", "argument_json"} <= off:
-        transformers.append(FitArguments(offered, fired, off))
+    fit = None if answer.alone or {"argument_types", "argument_json"} <= off else FitArguments(offered, fired, off)
+    if fit:
+        transformers.append(fit)
     if "duplicate_call" not in off:
         transformers.append(Duplicates(fired))
     if used := _used(answer, written=writer is not None):
@@ -196,6 +198,7 @@ def assemble(
         writer=writer,
         markup=markup,
         policy=policy,
+        fit=fit,
         transformers=transformers,
         thinks=any(tag.known for tag in tags),
         alive=KeepAlives(fired, comments=api.comments) if mends or writer else None,

@@ -83,7 +83,7 @@ class Pipeline:
         self._decoder, self._codec, self._writer = boxes.decoder, boxes.codec, boxes.writer
         errors = None if "error_form" in settings.off.rules else self._fired
         self._chain = Chain(boxes.codec, boxes.transformers, self._note, errors)
-        self._markup, self._policy = boxes.markup, boxes.policy
+        self._markup, self._policy, self._fit = boxes.markup, boxes.policy, boxes.fit
         self._alive, self._counting = boxes.alive, boxes.counting
         self.begins = begins if boxes.thinks else ""
         self._thinks = boxes.thinks
@@ -280,7 +280,8 @@ class Pipeline:
             else:
                 self._send(self._chain.take(sse), out)
             return
-        if sse.data is None and (self._markup.in_call or (self._policy and self._policy.silent)):
+        silent = self._markup.in_call or (self._policy and self._policy.silent) or (self._fit and self._fit.waits)
+        if sse.data is None and silent:
             self._go_ahead(sse, sse.raw, out)
             return
         frame, leaving = self._chain.next(sse)

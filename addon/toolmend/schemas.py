@@ -113,6 +113,8 @@ class Schema:
             return value is None and rule.get("nullable") is True
         if "const" in rule and not _same(value, rule["const"]):
             return False
+        if "not" in rule and self._at((rule["not"],)).fits(value):
+            return False
         match value:
             case bool() | None:
                 return True

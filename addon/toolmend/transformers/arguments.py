@@ -104,6 +104,11 @@ class FitArguments:
         """Whether more may become of a delta than that it passes."""
         return bool(self._held) or any(not call.fit.passing for call in self._calls.values())
 
+    @property
+    def waits(self) -> bool:
+        """Whether frames wait for a value that may change: for more than a delta."""
+        return any(call.waiting and not call.fit.pending for call in self._calls.values())
+
     def _passes(self, event: Event) -> bool:
         """Whether an event goes out as it is, and needs no look: nearly all."""
         match event:
