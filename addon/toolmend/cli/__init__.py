@@ -51,6 +51,7 @@ COMMANDS = {
     "status": ("toolmend.cli.background:status", "Say whether a proxy runs in the background, and what it did."),
     "stop": ("toolmend.cli.background:stop", "End the proxy in the background."),
     "translate": ("toolmend.cli.translate:translate", "Show what a route would send upstream for a request, and why."),
+    "ui": ("toolmend.cli.ui:ui", "See the recordings in a browser, live and afterwards."),
     "verify": ("toolmend.cli.verify:verify", "Play fixtures once more: does the client get what it got?"),
 }
 

@@ -1,0 +1,87 @@
+// A session: its agents, its time, its conversation, once.
+import { html, useState, useEffect, useRef, useMemo, useLayoutEffect, ask, useAsked, useStore, useRows, go, withQuery, useKeys, Failed, Busy, Dot, Chip, tokens, money, time, plural, full } from "./base.js";
+import { Waterfall, until } from "./waterfall.js";
+import { Part, Answer, Growing, Facts } from "./parts.js";
+
+export function Session({ id, query }) {
+  const { value, error, again } = useAsked(() => ask(`session/${encodeURIComponent(id)}`), [id]);
+  const live = useStore((state) => state.live);
+  const timer = useRef(0), last = useRef(0);
+  useRows((rows, gone) => {
+    if (!rows.some((row) => row.session === id) && !gone.length) return;
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => { last.current = Date.now(); again(); }, Math.max(30, 400 - (Date.now() - last.current)));
+  }, [id]);
+  if (error && !value) return html`<${Failed} error=${error} again=${again} />`;
+  if (!value) return html`<${Busy} />`;
+  return html`<${Shown} value=${value} live=${live} query=${query} />`;
+}
+
+function Shown({ value, live, query }) {
+  const { session, turns, misses } = value;
+  const recordings = useMemo(() => value.recordings.map((row) => live.get(row.id) || row), [value, live]);
+  const by = useMemo(() => new Map(recordings.map((row) => [row.id, row])), [recordings]);
+  const lanes = value.lanes;
+  const lane = query.get("lane") ?? (lanes.some((one) => one.sub === "") ? "" : "*");
+  const [range, setRange] = useState(null), [chosen, setChosen] = useState(null), [thoughts, setThoughts] = useState(false);
+  const box = useRef(), stick = useRef(true), [behind, setBehind] = useState(false);
+  const shown = turns.filter((turn) => (lane === "*" || turn.sub === lane) && (!range || inside(by.get(turn.recording), range)));
+  const results = useMemo(() => { const found = new Map(); for (const turn of turns) for (const part of turn.parts) if (part.kind === "result" && part.id) found.set(part.id, { ...part, asked: by.get(turn.recording)?.at }); return found; }, [turns, by]);
+  const called = useMemo(() => new Set(turns.flatMap((turn) => (turn.answer?.calls || []).map((call) => call.id))), [turns]);
+  const laneName = (one) => one.name || (one.sub ? one.title || "subagent" : "main agent");
+  const laneOf = (call) => {
+    let given; try { given = JSON.parse(call.arguments); } catch { return null; }
+    const prompt = typeof given?.prompt === "string" ? given.prompt.replace(/\s+/g, " ").trim() : "";
+    const found = prompt && lanes.find((one) => one.sub && one.title && (prompt.startsWith(one.title) || one.title.startsWith(prompt.slice(0, 150))));
+    return found ? withQuery({ lane: found.sub }) : null;
+  };
+  const scrolled = () => { const at = box.current; stick.current = at.scrollHeight - at.scrollTop - at.clientHeight < 90; if (stick.current) setBehind(false); };
+  const toEnd = () => { stick.current = true; box.current.scrollTop = box.current.scrollHeight; setBehind(false); };
+  useLayoutEffect(() => { if (stick.current && (query.get("end") !== "0")) box.current.scrollTop = box.current.scrollHeight; else if (recordings.some((row) => row.live)) setBehind(true); });
+  const show = (row) => { setChosen(row.id); if (lane !== "*" && row.sub !== lane) go(withQuery({ lane: row.sub || null }), true); stick.current = false; setTimeout(() => document.getElementById(`turn-${row.id}`)?.scrollIntoView({ block: "start", behavior: reduced() ? "auto" : "smooth" }), 30); };
+  const at = Math.max(0, shown.findIndex((turn) => turn.recording === chosen));
+  const move = (by_) => () => { const next = shown[Math.max(0, Math.min(shown.length - 1, chosen == null ? (by_ > 0 ? 0 : shown.length - 1) : at + by_))]; if (next) show(by.get(next.recording)); };
+  useKeys({
+    j: [move(1), "next"], k: [move(-1), "previous"],
+    Enter: [() => chosen && go(`/r/${by.get(chosen).name}`), "open the request"],
+    r: [() => setThoughts(!thoughts), thoughts ? "fold reasoning" : "show reasoning"],
+    f: [toEnd, "follow"],
+    l: [() => { const order = [...lanes.map((one) => one.sub), ...(lanes.length > 1 ? ["*"] : [])]; go(withQuery({ lane: order[(order.indexOf(lane) + 1) % order.length] }), true); }, lanes.length > 1 ? "next agent" : ""],
+  }, [chosen, shown, thoughts, lane]);
+  const busy = recordings.filter((row) => row.live);
+  const others = busy.filter((row) => lane !== "*" && row.sub !== lane).length;
+  return html`<div class="session">
+    <section class="session-head">
+      <div class="heading"><h1>${session.title || session.model || session.session}</h1>${busy.length ? html`<${Chip} tone="live">${plural(busy.length, "answer")} now<//>` : null}</div>
+      <p class="line-facts"><span>${session.agent || session.agents}</span><span class="mono">${(session.models || "").split(",").join(", ")}</span><span>${plural(session.requests, "request")}</span>${session.subagents ? html`<span>${plural(session.subagents, "subagent")}</span>` : null}<span>${full(session.at)}</span>
+        <span><b>${tokens(session.tokens_in)}</b> in${session.tokens_in ? `, ${Math.round((100 * session.cached) / session.tokens_in)} % cached` : ""}</span><span><b>${tokens(session.tokens_out)}</b> out</span><span title=${session.cost == null ? "No price is known: pip install toolmend[ui] has a table of prices" : "By a table of prices; + where some requests have none"}>cost <b>${money(session.cost, session.unpriced)}</b></span>
+        ${session.mended ? html`<${Chip} tone="mended" title=${session.rules.join(", ")}>${session.mended} mended<//>` : null}${session.suspects ? html`<${Chip} tone="warn">${session.suspects} suspect<//>` : null}${session.unanswered + session.failed ? html`<${Chip} tone="bad">${session.unanswered + session.failed} failed<//>` : null}</p>
+    </section>
+    <${Waterfall} recordings=${recordings} lanes=${lanes} chosen=${chosen} onChoose=${show} range=${range} onRange=${setRange} laneName=${laneName} />
+    ${(lanes.length > 1 || range) && html`<div class="lanes" role="tablist" aria-label="Agents">
+      ${lanes.map((one) => html`<button role="tab" aria-selected=${lane === one.sub} onClick=${() => go(withQuery({ lane: one.sub }) + (one.sub ? "" : (location.search ? "" : "")), true)} title=${one.title}>${one.sub && html`<i class="branch">↳</i>`}${laneName(one)}<span class="dim">${one.requests}</span>${busy.some((row) => row.sub === one.sub) && html`<${Dot} tone="live" title="live" />`}</button>`)}
+      ${lanes.length > 1 && html`<button role="tab" aria-selected=${lane === "*"} onClick=${() => go(withQuery({ lane: "*" }), true)}>all, by time</button>`}
+      ${range && html`<button class="clear" onClick=${() => setRange(null)}>only ${time((range[1] - range[0]) * 1000)} of it ✕</button>`}
+    </div>`}
+    <div class="talk" ref=${box} onScroll=${scrolled} tabindex="-1">
+      ${shown.length === 0 && html`<p class="dim pad">No request of ${lane === "" ? "the main agent" : "this agent"} is there${range ? " in this time" : ""}.</p>`}
+      ${shown.map((turn) => { const row = by.get(turn.recording); return row && html`<${Turn} key=${turn.recording} turn=${turn} row=${row} on=${chosen === turn.recording} results=${results} called=${called} lanes=${laneOf} miss=${misses[turn.recording]} named=${lane === "*" && lanes.length > 1 ? laneName(lanes.find((one) => one.sub === turn.sub)) : ""} thoughts=${thoughts} />`; })}
+      ${others > 0 && html`<p class="dim pad">+${others} in subagents</p>`}
+    </div>
+    ${behind && html`<button class="to-end" onClick=${toEnd}>↓ what comes now</button>`}
+  </div>`;
+}
+
+const reduced = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
+const inside = (row, range) => row && until(row) >= range[0] && row.at <= range[1];
+
+function Turn({ turn, row, on, results, called, lanes, miss, named, thoughts }) {
+  const parts = turn.parts.filter((part) => !(part.kind === "result" && called.has(part.id)));
+  return html`<article class="turn ${on ? "on" : ""}" id=${`turn-${row.id}`}>
+    <div class="turn-body">${named && html`<div class="lane-name">${named}</div>`}
+      ${parts.map((part) => html`<${Part} key=${part.part} part=${part} />`)}
+      ${row.live ? html`<${Growing} row=${row} />` : html`<${Answer} answer=${turn.answer} row=${row} results=${results} lanes=${lanes} showThoughts=${thoughts} />`}
+    </div>
+    <${Facts} row=${row} miss=${miss} />
+  </article>`;
+}
