@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+import progress
 from chunking import DEEP, SEED
 from support.strict_upstream import refusal
 
@@ -31,6 +32,25 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 settings.register_profile("ci", deadline=None, max_examples=25, print_blob=True)
 settings.register_profile("deep", deadline=None, max_examples=500, print_blob=True)
 settings.load_profile("deep" if DEEP else "ci")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    progress.register(config)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Those that start programs and wait for them come between those that compute, so that each worker has both to do."""
+    by_kind: dict[bool, dict[str, list[pytest.Item]]] = {}
+    for item in items:
+        by_kind.setdefault(item.path.parent.name == "e2e", {}).setdefault(str(item.path), []).append(item)
+    placed: list[tuple[float, list[pytest.Item]]] = []
+    for files in by_kind.values():
+        total, before = sum(map(len, files.values())), 0
+        for file in files.values():
+            placed.append((before / total, file))
+            before += len(file)
+    items[:] = [item for _, file in sorted(placed, key=lambda each: each[0]) for item in file]
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -30,6 +30,11 @@ def each_of[Row](rows: Iterable[tuple[str, Row]] | Mapping[str, Row], subtests: 
                 raise
 
 
+def part_of(names: Iterable[str], every: int) -> list[str]:
+    """One of so many, others in each run; in a deep run all."""
+    return [name for name in names if DEEP or dice_for(name).randrange(every) == 0]
+
+
 def some_of[Choice](choices: Sequence[Choice], name: str) -> Sequence[Choice]:
     """One of the choices for this row, in a deep run all."""
     return choices if DEEP else [dice_for(name).choice(choices)]

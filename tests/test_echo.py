@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chunking import DEEP, at_every_place, byte_by_byte, everywhere
 from toolmend.recordings import echo
 from toolmend.recordings.alike import Alike
 from toolmend.recordings.disguises import spellings
@@ -35,11 +36,12 @@ def masked(chunks: Iterable[bytes], secrets: Sequence[str] = (KEY,)) -> bytes:
 
 
 def cuts(body: bytes) -> Iterable[list[bytes]]:
-    """Whole, byte by byte, and every two-way split."""
+    """Whole, byte by byte, cut at every place, and in a deep run at every two-way split."""
+    if DEEP:
+        yield from everywhere(body)
     yield [body]
-    yield [bytes([byte]) for byte in body]
-    for at in range(1, len(body)):
-        yield [body[:at], body[at:]]
+    yield byte_by_byte(body)
+    yield from at_every_place(body)
 
 
 def chat(*texts: str, choice: int = 0, **more: object) -> bytes:

@@ -12,6 +12,7 @@ from mitmproxy.test import taddons, tflow
 
 from other_streams import gemini_chunks, gemini_request, gemini_sse, ollama_lines, ollama_request, read_gemini, read_ollama
 from patterns import all_patterns
+from rows import some_of
 from spoken import APIS, JUDGES, PAIRS, STOPS, WEATHER, Text, asked, speak, tell
 from streams import WEATHER as ASK
 from streams import chunk, event, pieces, stream
@@ -267,7 +268,7 @@ def test_prose_is_held_for_a_doubt_at_most(name: str) -> None:
     """Prose, code and tags in them, of all patterns: whatever is decided, it is decided soon."""
     reader = reader_for(MODELS[name])
     for text in PROSE_TEXTS:
-        for begins, reasoning in (("", False), ("reasoning", False), ("", True)):
+        for begins, reasoning in some_of((("", False), ("reasoning", False), ("", True)), f"{name} {text}"):
             reader = reader_for(MODELS[name], begins)
             most, called = longest_hold(reader, pieces(text, 1, (1, 3, 9)), reasoning=reasoning)
             assert called or most <= HOLDS, (text[:60], begins, reasoning)

@@ -3,15 +3,15 @@
 A sample of the points is tried; TOOLMEND_TORTURE=all tries every one (and takes many minutes), a number every so-manieth.
 """
 
-import faulthandler
+import json
 import os
-import signal
+import subprocess
 import sys
 from collections import Counter
 
 import pytest
 
-from torture import CASES, ERRORS, Lines, allocation, play, wrong
+from torture import CASES, CRASHED, ERRORS, Lines, play, wrong
 
 HOW_MANY = os.environ.get("TOOLMEND_TORTURE", "")
 POINTS = 300
@@ -19,8 +19,6 @@ POINTS = 300
 
 FIRST = 10
 """The allocations before are those that have the stream begin."""
-
-CRASHED = "Python itself crashed"
 
 
 def points(ran: int) -> range:
@@ -53,34 +51,11 @@ def test_every_allocation_fails_once(name: str) -> None:
     Neither orjson nor the json of Python looks everywhere whether it got its memory: that is one or two points of a hundred.
     """
     pytest.importorskip("_testcapi", reason="this Python cannot have allocations fail")
-    case = CASES[name]
-    play(case)
-    assert wrong(case, play(case)) is None
-    found = Counter[str]()
     tried = range(FIRST, 6000, 1 if HOW_MANY else 60)
-    for at in tried:
-        if fails := in_a_child(name, at):
-            found[fails] += 1
-    crashed = sum(times for what, times in found.items() if what == CRASHED)
-    assert not found.keys() - {CRASHED}, found
+    command = [sys.executable, "-m", "torture", name, *map(str, (tried.start, tried.stop, tried.step))]
+    told = subprocess.run(command, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, capture_output=True, text=True, check=False)
+    assert told.returncode == 0, told.stderr
+    found = Counter(json.loads(told.stdout))
+    crashed = found.pop(CRASHED, 0)
+    assert not found
     assert crashed < len(tried) / 20, "Python itself ends there, but not often"
-
-
-def in_a_child(name: str, at: int) -> str:
-    """What goes wrong where the `at`-th allocation fails; empty if nothing does."""
-    read, write = os.pipe()
-    if pid := os.fork():
-        os.close(write)
-        with os.fdopen(read, "rb") as told:
-            said = told.read().decode()
-        _, status = os.waitpid(pid, 0)
-        crashed = os.WIFSIGNALED(status) and os.WTERMSIG(status) in (signal.SIGSEGV, signal.SIGABRT)
-        return said or (CRASHED if crashed else f"the process ended with status {status}" if status else "")
-    try:
-        faulthandler.disable()
-        sys.unraisablehook = lambda _: None
-        played = play(CASES[name], allocation(at))
-        os.write(write, (wrong(CASES[name], played) or "").encode())
-        os._exit(0)
-    finally:
-        os._exit(1)

@@ -5,13 +5,20 @@
     play(case, allocation(at))            where the `at`-th allocation fails
     wrong(case, played)                   what is wrong with it; None: every byte is there, once, or the client was told
 
+    python -m torture NAME FIRST END STEP  what goes wrong where each of those allocations fails, in a process of one thread: it forks
+
 Rule of this file: it judges by the whole stream. A stream that is cut behind any of its events says what goes out for those, and
 which of the upstream's bytes that does not answer for; a fault may lead to one of those, and from there on to the raw bytes.
 """
 
+import faulthandler
+import json
 import linecache
+import os
+import signal
 import sys
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -246,3 +253,38 @@ def _wrong_message(body: bytes, whole: bytes) -> str | None:
         return "cut off without an error"
     said = got.text.partition("<|")[0]  # markup that was held is text to a client that gets an error behind it
     return None if expected.text.startswith(said) else "text is lost, or there twice"
+
+
+CRASHED = "Python itself crashed"
+
+
+def failing_allocations(name: str, tried: range) -> Counter[str]:
+    """What goes wrong where an allocation fails, and how often."""
+    case = CASES[name]
+    play(case)  # what is made once for all is made
+    assert wrong(case, play(case)) is None
+    return Counter(fails for at in tried if (fails := in_a_child(case, at)))
+
+
+def in_a_child(case: Case, at: int) -> str:
+    """What goes wrong where the `at`-th allocation fails; empty if nothing does."""
+    read, write = os.pipe()
+    if pid := os.fork():
+        os.close(write)
+        with os.fdopen(read, "rb") as told:
+            said = told.read().decode()
+        _, status = os.waitpid(pid, 0)
+        crashed = os.WIFSIGNALED(status) and os.WTERMSIG(status) in (signal.SIGSEGV, signal.SIGABRT)
+        return said or (CRASHED if crashed else f"the process ended with status {status}" if status else "")
+    try:
+        faulthandler.disable()
+        sys.unraisablehook = lambda _: None
+        played = play(case, allocation(at))
+        os.write(write, (wrong(case, played) or "").encode())
+        os._exit(0)
+    finally:
+        os._exit(1)
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(failing_allocations(sys.argv[1], range(*map(int, sys.argv[2:])))))

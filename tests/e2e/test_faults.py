@@ -33,7 +33,7 @@ STAGES = {
 }
 HOW = ("drop", "reset")
 ASK = {
-    "model": "claude-sonnet-4-5",
+    "model": "claude-sonnet-5",
     "max_tokens": 100,
     "stream": True,
     "tools": [{"name": "get_weather", "input_schema": {"type": "object", "properties": {"city": {"type": "string"}}}}],

@@ -27,7 +27,7 @@ DEAD = "https://llm.invalid"
 """A host that no name server knows: RFC 6761."""
 TOOL = {"name": "get_weather", "description": "", "input_schema": {"type": "object", "properties": {"city": {"type": "string"}}}}
 MESSAGES: dict[str, Any] = {
-    "model": "claude-sonnet-4-5",
+    "model": "claude-sonnet-5",
     "max_tokens": 500,
     "tools": [TOOL],
     "messages": [{"role": "user", "content": "How is the weather in Beijing?"}],

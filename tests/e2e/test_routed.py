@@ -26,7 +26,7 @@ type Route = Callable[..., Mitmdump]
 OURS, THEIRS = "sk-route-0123456789abcdef", "sk-ant-client-0123456789abcdef"
 TOOL = {"name": "get_weather", "description": "", "input_schema": {"type": "object", "properties": {"city": {"type": "string"}}}}
 ASK: dict[str, Any] = {
-    "model": "claude-sonnet-4-5",
+    "model": "claude-sonnet-5",
     "max_tokens": 500,
     "tools": [TOOL],
     "messages": [{"role": "user", "content": "How is the weather in Beijing?"}],

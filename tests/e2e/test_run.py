@@ -102,7 +102,7 @@ def test_the_anthropic_sdk(home: dict[str, str], config: Path) -> None:
 import anthropic, sys
 tool = {"name": "get_weather", "input_schema": {"type": "object", "properties": {"city": {"type": "string"}}}}
 message = anthropic.Anthropic(max_retries=0).messages.create(
-    model="claude-sonnet-4-5", max_tokens=9, tools=[tool], messages=[{"role": "user", "content": "Weather?"}], stream=True)
+    model="claude-sonnet-5", max_tokens=9, tools=[tool], messages=[{"role": "user", "content": "Weather?"}], stream=True)
 print([event.content_block.name for event in message if event.type == "content_block_start" and event.content_block.type == "tool_use"])
 """
     done = toolmend(home, "run", "--config", config, "--", sys.executable, "-c", code)
