@@ -221,6 +221,16 @@ def test_endless_headers_are_not_built_anew(name: str) -> None:
     assert notes == (f"{len(fields) - len(found)} headers of the response are too long to be kept",)
 
 
+@pytest.mark.parametrize("at", [0, facts.MAX_WORDS - 5, facts.MAX_WORDS + 5])
+def test_words_of_an_error_are_bounded_and_have_no_key(at: int) -> None:
+    key = "Zq8-" + "x7Kd" * 300
+    flow = tflow.tflow(req=tutils.treq(headers=[(b"x-api-key", key.encode())]))
+    told = facts.keyless(flow, "v" * at + key + "w" * 1_000_000)
+    assert len(told) == facts.MAX_WORDS
+    assert "x7Kd" not in told
+    assert "Zq8-" not in told
+
+
 def test_usual_headers_are_all_kept() -> None:
     request = tutils.treq(headers=[(b"authorization", b"k" * 60_000), *((b"x-%d" % n, b"v" * 1000) for n in range(800))])
     assert len(facts.headers(request)) == 801

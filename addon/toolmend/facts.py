@@ -17,7 +17,7 @@ from mitmproxy.net.http.url import parse_authority
 
 from . import codings, json_text
 from .redaction import Redactor
-from .request_secrets import secrets_in
+from .request_secrets import MAX_SECRET, secrets_in
 
 REQUEST_LIMIT = 64 * 1024 * 1024
 """Bytes of a request that are read: the screenshots of a long session make tens of MiB, and it is the user's own."""
@@ -34,6 +34,12 @@ FIELD = 32
 
 MAX_REPEATED = 16
 """Headers of one name that are read as one."""
+
+MAX_WORDS = 10_000
+"""Characters of mitmproxy's words for an error that are kept: it quotes all that came, headers without end too."""
+
+READ_WORDS = MAX_WORDS + 4 * MAX_SECRET
+"""Characters in which a key is looked for: it may go on behind those that are kept, in a form that is longer than itself."""
 
 AWS = "application/vnd.amazon.eventstream"
 NDJSON = ("application/x-ndjson", "application/ndjson")
@@ -210,8 +216,8 @@ def printable(text: str, length: int = 200) -> str:
 
 
 def keyless(flow: http.HTTPFlow, words: str) -> str:
-    """Words about a flow without the keys of its request: they may quote what the upstream repeats of it."""
-    return Redactor(secrets_in(headers(flow.request), flow.request.path)).text(words)
+    """MAX_WORDS characters about a flow, without the keys of its request: they may quote what the upstream repeats of it."""
+    return Redactor(secrets_in(headers(flow.request), flow.request.path)).text(words[:READ_WORDS])[:MAX_WORDS]
 
 
 def end_state(flow: http.HTTPFlow, message: str, left: bool | None = None) -> str:

@@ -146,6 +146,7 @@ def unanswered(flow: http.HTTPFlow, routed: Routed, why: str, reached: bool) -> 
 
 def _without_key(routed: Routed, said: str) -> str:
     """What is said may quote the upstream, which may quote the request."""
+    said = said[: facts.READ_WORDS]
     return _masked(said.encode(errors="surrogateescape"), routed.route.key).decode(errors="surrogateescape")
 
 
