@@ -13,6 +13,7 @@ from pathlib import Path
 import click
 
 from ..config.data_folder import data_folder, on_one_line, private
+from ..config.store_url import is_url
 from ..running.background import running
 from ..running.environment import before, handed_back, variables
 from ..running.foreground import Foreground
@@ -142,7 +143,7 @@ def _tell(done: Tally, recordings: str | None, ended: str) -> None:
     if ended:
         click.echo(f"toolmend: {ended}", err=True)
     sentence = done.sentence()
-    if done.folder and recordings:
+    if done.folder and recordings and (is_url(done.folder) or (Path(done.folder) / "meta.json").exists()):  # the disk may be full
         usual = recordings == str(data_folder() / "flows")
         show = "toolmend show last" if usual else f"toolmend show last --flows {pasted(recordings)}"
         sentence += f", recorded in {on_one_line(recordings)}; {show}"
