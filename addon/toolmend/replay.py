@@ -13,6 +13,7 @@ from typing import Any
 
 from .apis import APIS
 from .apis.errors import Fault, is_error, translate_error, write_error
+from .config.data_folder import on_one_line
 from .config.settings import parse
 from .ids import new_call_id
 from .observed import Observed
@@ -66,16 +67,16 @@ def load(folder: Path) -> Recording:
         client = read(folder / f"client.{'sse' if (folder / 'client.sse').exists() else 'json'}")
         timed = list(_chunks(body, folder / "upstream.idx")) if stream else [(body, 0.0)]
     except RecursionError:
-        raise RecordingError(f"{folder}: its JSON is nested too deeply") from None
+        raise RecordingError(f"{on_one_line(folder)}: its JSON is nested too deeply") from None
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise RecordingError(f"{folder}: {error}") from None
+        raise RecordingError(f"{on_one_line(folder)}: {error}") from None
     chunks, times = tuple(chunk for chunk, _ in timed), tuple(time for _, time in timed)
     return _checked(Recording(folder, meta, request, chunks, times, client, stream))
 
 
 def _checked(recording: Recording) -> Recording:
     if wrong := _wrong(recording.meta, recording.request):
-        raise RecordingError(f"{recording.folder}: {wrong}")
+        raise RecordingError(f"{on_one_line(recording.folder)}: {wrong}")
     return recording
 
 
@@ -133,7 +134,7 @@ def replay(recording: Recording, chunks: Sequence[bytes] | None = None) -> tuple
     """
     client, pipeline = _played(recording, chunks)
     if pipeline and pipeline.error:
-        raise RecordingError(f"{recording.folder}: the mending failed: {pipeline.error}")
+        raise RecordingError(f"{on_one_line(recording.folder)}: the mending failed: {pipeline.error}")
     return client, pipeline.rules if pipeline else []
 
 
@@ -191,12 +192,12 @@ def pipeline_of(
     settings = meta.get("settings", {})
     target = meta.get("client_api") or meta["api"]
     if target not in APIS:
-        raise RecordingError(f"{recording.folder}: meta.json: there is no API {target!r}")
+        raise RecordingError(f"{on_one_line(recording.folder)}: meta.json: there is no API {target!r}")
     try:
         given = parse({name: text for name, text in settings.items() if name != "config"})  # no other file is read
         asked = _asked(recording, meta["api"], target)
     except (AttributeError, LookupError, TypeError, ValueError) as error:  # of another version, or written by somebody else
-        raise RecordingError(f"{recording.folder}: meta.json: {error}") from None
+        raise RecordingError(f"{on_one_line(recording.folder)}: meta.json: {error}") from None
     return (Observed if given.mode == "observe" else Pipeline)(
         settings=given,
         new_id=_ids(meta),

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from ..config.data_folder import private
+from ..config.data_folder import on_one_line, private
 from ..running import trust
 from ..running.environment import confdir
 from ..running.trust import CA, KEY, System
@@ -92,7 +92,8 @@ def uninstall(dry_run: bool, yes: bool) -> None:
     trusted = certificate.exists() and _trusts(system, certificate)
     if not (system.anchor.exists() if system.anchor else trusted):
         if trusted:
-            raise Problem(f"{certificate} is trusted, but was not installed from here", try_=f"look into {_where(system)}")
+            wrong = f"{on_one_line(certificate)} is trusted, but was not installed from here"
+            raise Problem(wrong, try_=f"look into {_where(system)}")
         click.echo(f"this system ({system.store.name}) does not trust the CA: there is nothing to undo", err=True)
         return
     question = f"Have this system ({system.store.name}) no longer trust it?"
@@ -124,7 +125,7 @@ def _made(folder: Path) -> Path:
     certificate = folder / CA
     if not certificate.exists() and (folder / KEY).exists():
         hint = f"openssl x509 -in {shlex.quote(str(folder / KEY))} -out {shlex.quote(str(certificate))}"
-        raise Problem(f"the CA's key is in {folder}, but its certificate is not", try_=hint)
+        raise Problem(f"the CA's key is in {on_one_line(folder)}, but its certificate is not", try_=hint)
     if not certificate.exists():
         from mitmproxy.certs import CertStore  # noqa: PLC0415  slow to import
         from mitmproxy.options import CONF_BASENAME, KEY_SIZE  # noqa: PLC0415
@@ -133,7 +134,8 @@ def _made(folder: Path) -> Path:
             private(folder)
             CertStore.from_store(folder, CONF_BASENAME, KEY_SIZE)
         except OSError as error:
-            raise Problem(f"no CA can be made in {folder}: {error.strerror or error}", try_="toolmend doctor") from None
+            wrong = f"no CA can be made in {on_one_line(folder)}: {error.strerror or error}"
+            raise Problem(wrong, try_="toolmend doctor") from None
         click.echo("a CA was made", err=True)
     return certificate
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
+from ..config.data_folder import on_one_line
 from ..config.private_file import private_file
 from . import Problem
 from .hints import look
@@ -27,7 +28,7 @@ def put(path: Path | None, write: Callable[[IO[bytes]], None]) -> None:
         with path.open("wb") if _takes_what_comes(path) else private_file(path) as file:
             write(file)
     except OSError as error:
-        raise Problem(f"{path} cannot be written: {error.strerror or error}", try_=look(path.parent)) from None
+        raise Problem(f"{on_one_line(path)} cannot be written: {error.strerror or error}", try_=look(path.parent)) from None
 
 
 def _takes_what_comes(path: Path) -> bool:

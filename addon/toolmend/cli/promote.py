@@ -56,7 +56,7 @@ def promote(flow: Entry, case: str, into: Path | None, minimise: bool, allow: tu
         raise Problem(str(error), try_=shlex.join(["toolmend", "promote", flow.name, name]), code=Exit.USAGE) from None
     if folder.exists():
         remove = f"another name, or remove it: rm -r {shlex.quote(str(folder))}"
-        raise Problem(f"there is a fixture {folder} already", try_=remove)
+        raise Problem(f"there is a fixture {on_one_line(folder)} already", try_=remove)
     try:
         promotion = prepare(flow.folder, os.environ, small=minimise)
         findings = [finding for finding in promotion.findings if finding.place not in allow]
@@ -69,7 +69,7 @@ def promote(flow: Entry, case: str, into: Path | None, minimise: bool, allow: tu
     except RecordingError as error:
         raise Problem(f"this recording cannot be played: {error}", try_="toolmend flows") from None
     except OSError as error:
-        raise Problem(f"{folder} cannot be written: {error.strerror or error}", try_=look(folder.parent)) from None
+        raise Problem(f"{on_one_line(folder)} cannot be written: {error.strerror or error}", try_=look(folder.parent)) from None
     click.echo(on_one_line(folder))
     for note in promotion.notes:
         click.echo(f"note: {visible(note)}", err=True)

@@ -58,7 +58,7 @@ def prune(dry_run: bool, keep: str, as_json: bool, root: Place) -> None:
     try:
         found = stored(root)
     except OSError as error:
-        raise Problem(f"{root} cannot be read: {error.strerror or error}", try_=look(root)) from None
+        raise Problem(f"{on_one_line(root)} cannot be read: {error.strerror or error}", try_=look(root)) from None
     gone = going(found, limits, datetime.now(UTC))
     failed = [] if dry_run else _remove(gone)
     if as_json:

@@ -24,7 +24,7 @@ from click.shell_completion import CompletionItem
 
 from ..config.checks import SettingsError
 from ..config.config_places import found, named
-from ..config.data_folder import data_folder, recordings_folder
+from ..config.data_folder import data_folder, on_one_line, recordings_folder
 from ..config.store_url import MissingPackage, StoreUrl, is_url, store_url
 from ..recordings.library import Entry, NotFound, entries, find
 from . import Exit, Problem, visible
@@ -127,7 +127,7 @@ def refused(place: Place, what: str, hint: str) -> Path:
     """The folder; a store is none. Raises Problem."""
     if isinstance(place, Path):
         return place
-    raise Problem(f"recordings in {place} are not {what} from here", try_=hint, code=Exit.USAGE)
+    raise Problem(f"recordings in {on_one_line(place)} are not {what} from here", try_=hint, code=Exit.USAGE)
 
 
 class Flow(click.ParamType):  # type: ignore[type-arg]  # in old versions of click it has none

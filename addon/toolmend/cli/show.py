@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from ..config.data_folder import on_one_line
 from ..recordings.library import Entry
 from ..recordings.regular_file import read
 from ..replay import RecordingError, load
@@ -76,7 +77,7 @@ def _forwarded(folder: Path) -> dict[str, Any] | None:
     except FileNotFoundError:
         return None
     except (ValueError, RecursionError) as error:
-        raise RecordingError(f"{folder}: upstream_request.json: {error}") from None
+        raise RecordingError(f"{on_one_line(folder)}: upstream_request.json: {error}") from None
     return value if isinstance(value, dict) else None
 
 

@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 import click
 
 from .. import replay
+from ..config.data_folder import on_one_line
 from ..config.store_url import StoreUrl, is_url
 from ..recordings import fixture
 from ..recordings.event_diff import diff
@@ -89,7 +90,7 @@ def _below(root: Path) -> list[Path]:
 
 
 def _none(place: Place) -> NoReturn:
-    raise Problem(f"there is no fixture in {place}", try_="toolmend promote last my-case", code=Exit.USAGE)
+    raise Problem(f"there is no fixture in {on_one_line(place)}", try_="toolmend promote last my-case", code=Exit.USAGE)
 
 
 def _tell(results: Sequence[Result], seconds: float) -> None:

@@ -16,6 +16,7 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from ..apis.errors import translate_error
+from ..config.data_folder import on_one_line
 from ..replay import Recording, RecordingError, load
 from ..routes import PORTS
 from ..value import value
@@ -85,7 +86,7 @@ def sides(folder: Path) -> tuple[Side, Side]:
     try:
         return _side(recording, "raw"), _side(recording, "rewritten")
     except (AttributeError, KeyError, OSError, TypeError, ValueError, OverflowError) as error:
-        raise RecordingError(f"{folder}: {type(error).__name__}: {error}") from None
+        raise RecordingError(f"{on_one_line(folder)}: {type(error).__name__}: {error}") from None
 
 
 def _side(recording: Recording, kind: Kind) -> Side:

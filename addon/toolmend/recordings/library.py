@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from .. import json_text
+from ..config.data_folder import on_one_line
 from ..value import value
 from . import regular_file
 
@@ -204,7 +205,7 @@ def only(word: str, fitting: Sequence[Entry], where: str) -> Entry:
     if fitting:
         names = ", ".join(one.name for one in fitting[:4]) + (" …" if len(fitting) > 4 else "")
         raise NotFound(f"{word!r} is the beginning of {len(fitting)} recordings: {names}")
-    raise NotFound(f"there is no recording {word!r} in {where}")
+    raise NotFound(f"there is no recording {word!r} in {on_one_line(where)}")
 
 
 def agent_of(headers: Any) -> str:

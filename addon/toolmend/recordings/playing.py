@@ -19,6 +19,7 @@ from typing import Any, Literal
 from .. import codings, json_text
 from ..apis import decoder_of
 from ..apis.errors import Fault, is_error, translate_error, write_error
+from ..config.data_folder import on_one_line
 from ..hosts import anybodys, spoken
 from ..ids import new_call_id
 from ..local_answers import Asked, answer
@@ -60,7 +61,7 @@ def shelf(entries: Iterable[Entry], side: Side, *, order: bool = False) -> tuple
     for entry in every:
         try:
             if entry.settings.get(REPLAYED_FROM) in names:
-                raise RecordingError(f"{entry.folder}: it is a replay of {entry.settings[REPLAYED_FROM]}")  # noqa: TRY301
+                raise RecordingError(f"{on_one_line(entry.folder)}: it is a replay of {entry.settings[REPLAYED_FROM]}")  # noqa: TRY301
             takes.append(take(entry, side))
         except RecordingError as error:
             left_out.append(str(error))
@@ -70,9 +71,9 @@ def shelf(entries: Iterable[Entry], side: Side, *, order: bool = False) -> tuple
 def take(entry: Entry, side: Side) -> Take:
     """A recording as one that can be played. Raises RecordingError."""
     if entry.state == "unreadable":
-        raise RecordingError(f"{entry.folder}: {entry.error}")
+        raise RecordingError(f"{on_one_line(entry.folder)}: {entry.error}")
     if not entry.api or not 200 <= entry.status < 600:
-        raise RecordingError(f"{entry.folder}: it has no response")
+        raise RecordingError(f"{on_one_line(entry.folder)}: it has no response")
     api = entry.client_api if side == "client" else entry.api
     try:
         path = str(json_text.loads(read(entry.folder / "meta.json"))["path"])
@@ -80,7 +81,7 @@ def take(entry: Entry, side: Side) -> Take:
         bodies = [read(entry.folder / name) for name, of in sent if of == api and (entry.folder / name).exists()]
         requests = [value for body in bodies if isinstance(value := json_text.loads(body), dict)]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise RecordingError(f"{entry.folder}: {error}") from None
+        raise RecordingError(f"{on_one_line(entry.folder)}: {error}") from None
     asks = tuple(ask_of(api, path, request) for request in requests) or (Ask(api, entry.model, entry.stream),)
     return Take(entry.folder, asks, entry.api, entry.client_api, entry.state in ("complete", "upstream_error"))
 
