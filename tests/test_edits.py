@@ -81,6 +81,7 @@ TEXTS: list[tuple[str, Edit]] = [
     ("max_tokens <= 8192", Edit("max_tokens", "at_most", 8192)),
     ("temperature >= 0.01", Edit("temperature", "at_least", 0.01)),
     ("stop[:4]", Edit("stop", "cut", 4)),
+    ("tools[].function.parameters ~ valid -minItems", Edit("tools[].function.parameters", "schema", ("valid", "-minItems"))),
     ("messages[].content - thinking redacted_thinking", Edit("messages[].content", "without", ("thinking", "redacted_thinking"))),
 ]
 
@@ -110,6 +111,8 @@ MORE: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("messages[].role in system user", {"messages": [{"role": "developer"}, {"role": "user"}, {"role": "odd"}]}, {"messages": [{"role": "system"}, {"role": "user"}, {"role": "odd"}]}),
     ("tool_choice in auto none", {"tool_choice": {"type": "function"}}, {"tool_choice": "auto"}),
     ("service_tier in a b", {"service_tier": "c"}, {}),
+    ("tools[].input_schema ~ root -format", {"tools": [{"input_schema": {"anyOf": [{"properties": {"a": {"format": "x"}}}]}}]}, {"tools": [{"input_schema": {"type": "object", "properties": {"a": {"description": 'format: "x"'}}, "description": "Give one of: a"}}]}),
+    ("tools[].input_schema ~ root", {"tools": [{"input_schema": 3}]}, {"tools": [{"input_schema": 3}]}),
 ]
 
 

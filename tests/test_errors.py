@@ -104,7 +104,26 @@ OVERFLOWS = [
     ("The decoder prompt (length 5000) is longer than the maximum model length of 4096", "5000 tokens > 4096 maximum"),
     ("prompt token count of 140000 exceeds the limit of 128000", "140000 tokens > 128000 maximum"),
     ("`inputs` tokens + `max_new_tokens` must be <= 8193. Given: 9000 `inputs` tokens", "9000 tokens > 8193 maximum"),
+    ("input tokens exceed the configured limit of 272000 tokens. Your messages resulted in 300000 tokens.", "300000 tokens > 272000 maximum"),
+    ("input length and `max_tokens` exceed context limit: 190000 + 21333 > 200000, decrease input length", "200001 tokens > 200000 maximum"),
+    ("Current length is 140000 while limit is 131072", "140000 tokens > 131072 maximum"),
+    ("maximum input length is 8192 tokens", "8193 tokens > 8192 maximum"),
+    ("input too long: 9000 input tokens, limit is 8192", "9000 tokens > 8192 maximum"),
 ]  # fmt: skip
+
+
+UNCOUNTED = ["Input is too long for requested model.", "max_tokens must be at least 1, got -186.", "Your input exceeds the context window of this model."]
+
+
+@pytest.mark.parametrize("message", UNCOUNTED)
+def test_a_context_that_is_full_by_nobody_knows_how_much(message: str) -> None:
+    _, _, text = translate_error(400, JSON, chat(message), "chat", "messages", now=NOW, new_id=ID)
+    assert json.loads(text)["error"]["message"] == f"prompt is too long: {message}"
+
+
+def test_a_limit_of_the_answer_is_no_full_context() -> None:
+    _, _, text = translate_error(400, JSON, chat("max_tokens must be <= 8192"), "chat", "messages", now=NOW, new_id=ID)
+    assert json.loads(text)["error"]["message"] == "max_tokens must be <= 8192"
 
 
 NINES = "9" * 200_000

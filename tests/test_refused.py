@@ -5,6 +5,10 @@ from typing import Any
 
 import pytest
 
+from support.agent_requests import AGENTS
+from support.strict_upstream import refusal
+from test_strict_upstream import UPSTREAMS
+from toolmend.requests import RequestError, translate
 from toolmend.requests.edits import edit_of, edited
 from toolmend.requests.quirks import quirks_for
 from toolmend.requests.refusal_body import problems
@@ -282,3 +286,36 @@ def test_a_refusal_is_bounded() -> None:
     nested = b'{"error":' * 500 + b'"Unsupported parameter: store"' + b"}" * 500
     assert remedies(400, nested, asked("chat")) == ()
     assert len(problems(long)) <= 16
+
+
+def test_strict_upstreams_teach() -> None:
+    """An upstream that no table knows refuses what a known one does: what is learnt of it, refusal by refusal, gets the request through."""
+    right, wrong = 0, []
+    for api, host, model in UPSTREAMS:
+        for name, (client, request) in AGENTS.items():
+            if client == api:
+                continue
+            facts: dict[str, Any] = {}
+            edits: list[str] = []
+            sent = learning(client, api, request, facts, edits)
+            while sent and (refused := refusal(api, host, model, sent)):
+                known = Asked(sent, api, quirks_for(api, "llm.example", "mine", facts))
+                for remedy in remedies(refused.status, json.dumps(refused.body).encode(), known):
+                    facts |= remedy.facts
+                    edits += remedy.edits
+                before, sent = sent, learning(client, api, request, facts, edits)
+                again = sent and refusal(api, host, model, sent)
+                if sent == before or (again and again == refused):
+                    wrong.append((name, host, refused))
+                    break
+                right += 1
+    mine = [row for row in wrong if "model:" not in str(row[2].body)]  # which stays, whoever refuses it
+    assert right > 400 and len(mine) < 0.06 * right, mine
+
+
+def learning(client: str, api: str, request: dict[str, Any], facts: dict[str, Any], edits: list[str]) -> Any:
+    try:
+        made = translate(request, client, api, host="llm.example", model="mine", facts=facts, edits=edits)
+    except RequestError:
+        return None
+    return json.loads(json.dumps(made.request))

@@ -504,7 +504,7 @@ RULES = (
     *(
         Rule("effort words", f"{apis} api.openai.com {globs}", lambda r, w=words: only("reasoning_effort", *w)(r) or only("reasoning.effort", *w)(r))
         for apis, globs, words in (
-            ("chat|responses", "o3|o4-mini|gpt-5*-codex|gpt-5.1-codex-mini", ("low", "medium", "high")),
+            ("chat|responses", "o3|o4-mini|gpt-5-codex|gpt-5.1-codex|gpt-5.1-codex-mini", ("low", "medium", "high")),
             ("chat|responses", "gpt-5|gpt-5-mini|gpt-5-nano", ("minimal", "low", "medium", "high")),
             ("chat|responses", "gpt-5.1", ("none", "low", "medium", "high")),
             ("chat|responses", "gpt-5.2|gpt-5.4|gpt-5.4-mini|gpt-5.5", ("none", "low", "medium", "high", "xhigh")),

@@ -48,13 +48,18 @@ _OVERFLOW = re.compile(
     r"context_length_exceeded|exceed_context_size|model_max_prompt_tokens_exceeded"  # codes: OpenAI, llama.cpp, Copilot
     r"|maximum context length|maximum prompt length|maximum model length|context (?:size|length|window)"
     r"|exceeded model token limit|token count .{0,100}exceeds|exceeds max(?:imum)? length|range of input length"
-    r"|prompt is too long|tokens \+ \S{0,20} must be <=|too many (?:input )?tokens",
+    r"|prompt is too long|tokens \+ \S{0,20} must be <=|too many (?:input )?tokens|input (?:is )?too long|exceed context limit"
+    r"|max_tokens must be at least 1, got -|current length is \d+ while limit is|input tokens exceed|maximum input length"
+    r"|input length .{0,40}exceeds|^1261\b",  # Z.ai's code
     re.IGNORECASE,
 )
 """How upstreams say that the conversation no longer fits."""
 
 _RATE = re.compile(r"rate.?limit|per (?:minute|min|day)\b", re.IGNORECASE)
 """But there may also be too many tokens in a time."""
+
+_SUM = re.compile(r"\d \+ \d{1,12} > (\d{3,12})")
+"""Anthropic's: the input and `max_tokens` are more than this."""
 
 _MAXIMUM = re.compile(
     r"(?<!\d)(\d{3,12})(?: tokens)? maximum"  # Anthropic, Mistral
@@ -88,10 +93,10 @@ def too_long(message: str) -> str:
     """`prompt is too long: N tokens > M maximum`, by which clients know that they have to compact, and by how much."""
     if "prompt is too long" in message.lower():
         return message
-    bound = re.search(_MAXIMUM, message.replace(",", ""))
+    bound = _SUM.search(message.replace(",", "")) or _MAXIMUM.search(message.replace(",", ""))
     if bound is None:
         return f"prompt is too long: {message}"
-    maximum = int(bound[1] or bound[2])
+    maximum = int(next(filter(None, bound.groups())))
     counts = [int(digits) for digits in re.findall(r"(?<!\d)\d{3,12}(?!\d)", message.replace(",", ""))]
     # where the upstream does not say how many there are, it is at least one more than there may be
     tokens = next((count for count in counts if count > maximum), maximum + 1)

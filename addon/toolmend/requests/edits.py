@@ -12,6 +12,7 @@ an edit from a text, as the fact `refuses` of an upstream has it, and `text_of` 
 
     stream_options    max_tokens -> max_completion_tokens    reasoning_effort in low high    store = false
     max_tokens <= 8192    max_output_tokens >= 16    stop[:4]    messages[].content - thinking redacted_thinking
+    tools[].function.parameters ~ valid root -minItems
 """
 
 import json
@@ -21,6 +22,7 @@ from copy import copy
 from typing import Any, Literal
 
 from ..value import value
+from . import schemas
 from .efforts import nearest
 from .fields import tell, words
 
@@ -36,6 +38,8 @@ OF_TOOLS = words("name description function parameters input_schema custom forma
 
 INSIDE = words("arguments input parameters input_schema")
 """Members inside which all is the user's own: arguments of calls, and schemas, which schemas.py changes."""
+
+SCHEMAS = words("parameters input_schema schema")
 
 THOUGHTS = words("thinking redacted_thinking reasoning")
 """Types of entries that may be taken out of a list: thoughts of earlier turns, which are the model's own."""
@@ -53,11 +57,12 @@ class Edit:
     """One change.
 
     `with_`: the new name (rename), the value (set), the limit (at_most, at_least), the words (one_of), how many entries or
-    characters stay (cut), or the types of entries that go (without). A new name that is dotted is a place inside.
+    characters stay (cut), the types of entries that go (without), or the rules for a schema (schema), as schemas.changed has
+    them. A new name that is dotted is a place inside.
     """
 
     path: str
-    do: Literal["drop", "rename", "set", "at_most", "at_least", "one_of", "cut", "without"] = "drop"
+    do: Literal["drop", "rename", "set", "at_most", "at_least", "one_of", "cut", "without", "schema"] = "drop"
     with_: Any = None
     why: str = "this upstream refuses it"
 
@@ -79,6 +84,8 @@ class Edit:
                 return not (whole or named) and (not told or last == "role")
             case "without":
                 return self.path in ("messages[].content", "input") and THOUGHTS.issuperset(self.with_)
+            case "schema":
+                return last in SCHEMAS
             case "rename" if self.with_ in WORDS or _names(self.with_)[0] in KEPT:
                 return False
         return not (whole or named or told)
@@ -88,7 +95,8 @@ _NAME = r"(?:\*\*|[A-Za-z_$][\w$-]*)(?:\[\])?"
 _PATH = rf"{_NAME}(?:\.{_NAME})*"
 _TEXT = re.compile(
     rf"(?P<path>{_PATH})(?: -> (?P<rename>{_PATH})| in (?P<one_of>[\w.-]+(?: [\w.-]+)*)| = (?P<set>\S.*)"
-    rf"| <= (?P<at_most>-?[\d.]+)| >= (?P<at_least>-?[\d.]+)|\[:(?P<cut>\d+)\]| - (?P<without>\w+(?: \w+)*))?"
+    rf"| <= (?P<at_most>-?[\d.]+)| >= (?P<at_least>-?[\d.]+)|\[:(?P<cut>\d+)\]| - (?P<without>\w+(?: \w+)*)"
+    rf"| ~ (?P<schema>-?[\w$]+(?: -?[\w$]+)*))?"
 )
 
 
@@ -99,7 +107,7 @@ def edit_of(text: str) -> Edit:
         raise ValueError(f"{text!r} is no change of a request")
     do: Any = found.lastgroup if found.lastgroup != "path" else "drop"
     with_: Any = found[do] if do != "drop" else None
-    if do in ("one_of", "without"):
+    if do in ("one_of", "without", "schema"):
         with_ = tuple(with_.split())
     elif do in ("at_most", "at_least", "cut", "set"):
         with_ = json.loads(with_)
@@ -134,6 +142,8 @@ def text_of(edit: Edit) -> str:
             return f"{edit.path}[:{with_}]"
         case "without":
             return f"{edit.path} - {' '.join(with_)}"
+        case "schema":
+            return f"{edit.path} ~ {' '.join(with_)}"
     return f"{edit.path} {'<=' if edit.do == 'at_most' else '>='} {with_:g}"
 
 
@@ -161,6 +171,8 @@ def _note(edit: Edit) -> str:
             return f"`{edit.path}` is cut to {edit.with_}: {edit.why}"
         case "without":
             return f"`{edit.path}` is without {' and '.join(edit.with_)}: {edit.why}"
+        case "schema":
+            return f"`{edit.path}` is changed by the rules {', '.join(edit.with_)}: {edit.why}"
     return f"`{edit.path}` is {edit.do.replace('_', ' ')} {edit.with_}: {edit.why}"
 
 
@@ -235,6 +247,8 @@ def _changed(node: Mapping[str, Any], name: str, edit: Edit) -> Mapping[str, Any
             new = given[: edit.with_] if isinstance(given, str | list) else given
         case "without":
             new = _without(given, edit.with_)
+        case "schema":
+            new = schemas.changed(given, edit.with_) if isinstance(given, Mapping) else given
         case _:
             if isinstance(given, bool) or not isinstance(given, int | float):
                 return node

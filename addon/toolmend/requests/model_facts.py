@@ -87,7 +87,8 @@ def layers(api: str, host: str, model: str) -> Iterator[Layer]:
     tables = _generated()
     vendor = next((owner for glob, owner in VENDORS.items() if fnmatchcase(name, glob)), "")
     for table in dict.fromkeys((vendor, where)):
-        if facts := tables["models"].get(table, {}).get(name):
+        known = tables["models"].get(table, {})
+        if facts := next((known[one] for one in (name, f"{name}-preview", name.removesuffix("-preview")) if one in known), None):
             held = facts if table == where else {key: given for key, given in facts.items() if key not in ITS_HOST}
             yield Layer(_read(held), f"{tables['about']['source']}, {table}")
     yield from _fitting(overlay["model"], api, where, name, by_hand=True)

@@ -37,6 +37,10 @@ class Asked:
         self.request, self.api, self.quirks, self.translated = request, api, quirks, translated
         self.places = Places(request)
 
+    def same(self, *edits: str) -> tuple[str, ...]:
+        """Edits for a request in the client's own API, for which facts count nothing."""
+        return () if self.translated else edits
+
 
 type Cure = Callable[[re.Match[str], Asked], Remedy | None]
 
@@ -45,15 +49,54 @@ def _facts(path: str, *edits: str, once: bool = False, **facts: Any) -> Cure:
     return lambda _found, _asked: Remedy(path, edits, facts, once)
 
 
+_SCHEMA = {"chat": "tools[].function.parameters", "messages": "tools[].input_schema", "responses": "tools[].parameters"}
+"""Where the schemas of tools are."""
+
+
 def rule(name: str) -> Cure:
-    """A rule of schemas.py is needed."""
+    """Rules of schemas.py are needed."""
 
     def cure(_found: re.Match[str], asked: Asked) -> Remedy:
         rules = asked.quirks.schema_rules
         more = tuple(rule for rule in ("valid", *name.split()) if rule not in rules)
-        return Remedy("tools[].schema", facts={"schema_rules": (*rules, *more)})
+        path = _SCHEMA[asked.api]
+        return Remedy(path, asked.same(f"{path} ~ {' '.join(('valid', *name.split()))}"), {"schema_rules": (*rules, *more)})
 
     return cure
+
+
+_OF_KEYWORD = {
+    "$ref": "refs",
+    "$defs": "refs",
+    "$id": "refs",
+    "$schema": "refs",
+    "const": "const",
+    "anyOf": "root",
+    "oneOf": "root",
+    "allOf": "root",
+}
+
+
+_FORMAT = {
+    "chat": "response_format.json_schema.schema",
+    "messages": "output_config.format.schema",
+    "responses": "text.format.schema",
+}
+"""Where the schema of the answer's format is."""
+
+
+def keyword(name: str, asked: Asked, *, of_format: bool = False) -> Remedy:
+    """A keyword that is not known in schemas: of tools, or of the answer's format."""
+    if of_format:
+        path = _FORMAT[asked.api]
+        return Remedy(f"{path}.{name}", (f"{path} ~ -{name}",))
+    if name in _OF_KEYWORD:
+        return rule(_OF_KEYWORD[name])(_NONE, asked)  # type: ignore[return-value]
+    lacks = tuple(dict.fromkeys((*asked.quirks.schema_lacks, name)))
+    return Remedy(f"schema.{name}", asked.same(f"{_SCHEMA[asked.api]} ~ -{name}"), {"schema_lacks": lacks})
+
+
+_NONE: Any = None
 
 
 def _kind(found: re.Match[str], asked: Asked) -> Remedy:
@@ -61,9 +104,16 @@ def _kind(found: re.Match[str], asked: Asked) -> Remedy:
     wrong, right = found["kind"].lower(), [word for word in (found.groupdict().get("right") or "").lower().split() if word]
     known = [kind for kind in asked.quirks.thinking_kinds if kind != wrong]
     kinds = tuple(dict.fromkeys([*right, *known])) if set(right) <= _KINDS else tuple(known)
-    edits = () if asked.translated else ("thinking",)
+    edits = asked.same("thinking")
     facts = {"thinking_kinds": kinds, "display": "adaptive" in kinds} if asked.api == "messages" else {}
     return Remedy("thinking.type", edits, facts)
+
+
+def thinking_kinds(words: Sequence[str], asked: Asked) -> Remedy | None:
+    """The kinds of `thinking` that are taken."""
+    kinds = tuple(word for word in words if word in _KINDS)
+    facts = {"thinking_kinds": kinds, "display": "adaptive" in kinds} if asked.api == "messages" else {}
+    return Remedy("thinking.type", ("thinking",) if not facts else asked.same("thinking"), facts) if kinds else None
 
 
 _KINDS = frozenset({"enabled", "adaptive", "disabled", "between_tools"})
@@ -73,20 +123,20 @@ def _forced(found: re.Match[str], asked: Asked) -> Remedy:  # noqa: ARG001
     """Forced tools while the model thinks."""
     quirks = asked.quirks
     off = {"forced_choice": "unless_thinking"} if asked.api == "messages" or quirks.thinking in _SWITCHES else {}
-    return Remedy("tool_choice", () if asked.translated else ("tool_choice in auto none",), off or {"forced_choice": "never"})
+    return Remedy("tool_choice", asked.same("tool_choice in auto none"), off or {"forced_choice": "never"})
 
 
 _SWITCHES = ("thinking", "enable_thinking", "reasoning", "reasoning_switch", "template")
 
 
-def _forced_at(thinking: str) -> Cure:
-    """The same where the text is that of a host whose switch is known."""
+_OFF = {"thinking": ('thinking = {"type": "disabled"}', "reasoning_effort"), "enable_thinking": ("enable_thinking = false",)}
+"""How thinking is disabled, by the switch."""
 
-    def cure(_found: re.Match[str], asked: Asked) -> Remedy:
-        edits = () if asked.translated else ("tool_choice in auto none",)
-        return Remedy("tool_choice", edits, {"forced_choice": "unless_thinking", "thinking": thinking, "thinks": True})
 
-    return cure
+def _while_thinking(path: str, thinking: str, **facts: Any) -> Cure:
+    """What cannot be while a model thinks, where the text is that of a host whose switch is known."""
+    known = {"thinking": thinking, "thinks": True, **facts}
+    return lambda _found, asked: Remedy(path, asked.same(*_OFF[thinking]), known, once=not asked.translated)
 
 
 def strictly(_found: re.Match[str], asked: Asked) -> Remedy:
@@ -96,20 +146,21 @@ def strictly(_found: re.Match[str], asked: Asked) -> Remedy:
         path = "tools[].function.strict" if asked.api == "chat" else "tools[].strict"
         return Remedy(path, (path,), {"strict": False})
     form = {"chat": "response_format", "responses": "text.format", "messages": "output_config.format"}.get(asked.api, "")
-    return Remedy(form, () if asked.translated else (form,), {"json_schema": False})
+    return Remedy(form, asked.same(form), {"json_schema": False})
 
 
 def no_schema(_found: re.Match[str], asked: Asked) -> Remedy:
     """The answer's format cannot have a schema."""
-    edits = () if asked.translated else ("response_format",)
+    edits = asked.same("response_format")
     return Remedy("response_format.type", edits, {"json_schema": False, "json_word": True})
 
 
 def _with_tools(_found: re.Match[str], asked: Asked) -> Remedy:
-    """No effort beside tools at Chat Completions."""
-    none = "none" in asked.quirks.efforts
-    edits = () if asked.translated else ("reasoning_effort",)
-    return Remedy("reasoning_effort", edits, {"effort_with_tools": "none" if none else "omit"})
+    """No effort beside tools at Chat Completions; where none was sent, it is the default one that is too much."""
+    if "reasoning_effort" in asked.request and "none" not in asked.quirks.efforts:
+        return Remedy("reasoning_effort", asked.same("reasoning_effort"), {"effort_with_tools": "omit"})
+    edits = asked.same('reasoning_effort = "none"')
+    return Remedy("reasoning_effort", edits, {"effort_with_tools": "none"}, once=not asked.translated)
 
 
 def _either_switch(_found: re.Match[str], asked: Asked) -> Remedy:
@@ -157,9 +208,14 @@ def _needed(found: re.Match[str], asked: Asked) -> Remedy | None:
     return Remedy(name, (f"{name} = {found['value'].lower()}",))
 
 
-def _pattern(_found: re.Match[str], asked: Asked) -> Remedy | None:
-    """An id that is not taken; names are fitted already, and those of properties have a rule."""
-    return Remedy("tools[].id", (), {"tool_id": "messages"}) if asked.translated else None
+_STYLES = (("{9}", "mistral"), ("functions", "kimi"), ("{1,40}", "40"), ("{1,64}", "64"), ("_-", "messages"))
+"""What a pattern of ids has in it, and the row of tool_ids.STYLES that fits it."""
+
+
+def _pattern(found: re.Match[str], asked: Asked) -> Remedy | None:
+    """Ids that are not taken; names are fitted already, and those of properties have a rule."""
+    style = next((name for sign, name in _STYLES if sign in found[0]), "messages" if asked.api == "messages" else "")
+    return Remedy("tools[].id", (), {"tool_id": style}) if asked.translated and style else None
 
 
 def _temperature(_found: re.Match[str], asked: Asked) -> Remedy:
@@ -222,18 +278,18 @@ RULES: Sequence[tuple[str, str, Cure]] = (
     (
         "chat",
         r"thinking mode does not support this tool_choice|tool_choice .{1,20} is incompatible with thinking",
-        _forced_at("thinking"),
+        _while_thinking("tool_choice", "thinking", forced_choice="unless_thinking"),
     ),
-    ("chat", r"tool_choice parameter does not support being set to .{0,40}in thinking mode", _forced_at("enable_thinking")),
     (
         "chat",
-        r"json mode response is not supported when enable_thinking is true",
-        _facts("response_format", thinking="enable_thinking", thinks=True),
+        r"tool_choice parameter does not support being set to .{0,40}in thinking mode",
+        _while_thinking("tool_choice", "enable_thinking", forced_choice="unless_thinking"),
     ),
+    ("chat", r"json mode response is not supported when enable_thinking", _while_thinking("response_format", "enable_thinking")),
     (
         "chat",
         r"enable_thinking must be set to false for non-streaming",
-        _facts("enable_thinking", "enable_thinking = false", stream_to_think=True, thinking="enable_thinking", thinks=True),
+        _while_thinking("enable_thinking", "enable_thinking", stream_to_think=True),
     ),
     (
         "chat messages",
@@ -270,14 +326,16 @@ RULES: Sequence[tuple[str, str, Cure]] = (
         ),
         _facts("messages", system_inside=False),
     ),
+    ("messages", r"expected .?thinking.? or .?redacted_thinking.?, but found", _facts("thinking", "thinking", once=True)),
     (
         "messages",
         (
             r"thinking.{0,5} block|thinking\.signature|bound to a different conversation|"
-            r"each thinking block must contain|expected .?thinking.? or .?redacted_thinking"
+            r"each thinking block must contain"
         ),
         _thoughts,
     ),
+    ("messages", r"stop_sequences.{0,60}non-whitespace", _facts("stop_sequences", "stop_sequences", once=True)),
     (
         "messages chat",
         (
@@ -291,7 +349,7 @@ RULES: Sequence[tuple[str, str, Cure]] = (
         r"maximum of 4 blocks with cache_control|ttl=.1h. cache_control block must not come after",
         _facts("cache_control", "**.cache_control", once=True),
     ),
-    ("messages chat", r"does not support oneof, allof, or anyof at the top level", rule("root")),
+    ("messages chat responses", r"does not support oneof, allof, or anyof at the top level", rule("root")),
     ("messages chat", r"property keys should match pattern", rule("names")),
     ("messages chat", r"json schema is invalid|must match json schema draft", rule("refs")),
     (
@@ -319,7 +377,7 @@ RULES: Sequence[tuple[str, str, Cure]] = (
             r"reasoning_content\W{0,2} in the thinking mode must be passed back|missing \W?reasoning_content|"
             r"reasoning_content is missing"
         ),
-        _facts("messages[].reasoning_content", needs_replay=True, replay="reasoning_content", thinking="thinking", thinks=True),
+        _while_thinking("messages[].reasoning_content", "thinking", needs_replay=True, replay="reasoning_content"),
     ),
     (
         "chat",
@@ -348,7 +406,7 @@ RULES: Sequence[tuple[str, str, Cure]] = (
     (
         "chat",
         r"tools\W{0,2} (?:is|are) incompatible with \W{0,2}response_format|json mode cannot be combined with tool",
-        _facts("response_format", json_with_tools=False),
+        lambda _found, asked: Remedy("response_format", asked.same("response_format"), {"json_with_tools": False}),
     ),
     (
         "chat",
@@ -356,7 +414,9 @@ RULES: Sequence[tuple[str, str, Cure]] = (
         _facts("messages[].tool_calls[].id", tool_id="40"),
     ),
     ("responses", r"call_id.{0,80}maximum length 64", _facts("input[].call_id", tool_id="64")),
-    ("messages", r"(?:tool_use_id|tool_use\.id|\.id).{0,20}string should match pattern", _pattern),
+    ("chat messages", r"(?:tool_use_id|tool_use\.id|\.id|call_id).{0,20}string should match pattern .{1,60}", _pattern),
+    ("chat", r"must contain the word .?json", _facts("response_format", json_word=True)),
+    ("chat", r"tool_choice.{0,12}only auto", _facts("tool_choice", "tool_choice in auto none", forced_choice="never")),
     ("chat responses messages", r"\b(?P<name>\w+) must be (?:set to )?[`'\"]?(?P<value>true|false)\b", _needed),
 )
 """The first that fits counts."""

@@ -23,7 +23,7 @@ from .efforts import WORDS as EFFORTS
 from .fields import words
 from .refusal_body import MAX_BODY, MAX_WORDS, Problem, problems
 from .refusal_places import SCHEMAS, TOKEN, Places, at, snake
-from .refusal_rules import COMPILED, Asked, Q, Remedy, no_schema, rule, strictly
+from .refusal_rules import COMPILED, Asked, Q, Remedy, keyword, no_schema, rule, strictly, thinking_kinds
 from .schemas import OPTIONAL
 
 STATUSES = (400, 422)
@@ -74,7 +74,7 @@ def _remedies(problem: Problem, asked: Asked) -> Iterator[Remedy]:
         if asked.api in apis and (found := pattern.search(text)) and (remedy := _legal(cure(found, asked))):
             yield remedy
             return
-    for find in (_renamed, _words, _limits):
+    for find in (_keyword, _renamed, _words, _limits):
         if remedy := _legal(find(problem, asked)):
             yield remedy
             return
@@ -87,6 +87,27 @@ def _legal(remedy: Remedy | None) -> Remedy | None:
         return None
     kept = tuple(edit for edit in remedy.edits if is_edit(edit))
     return replace(remedy, edits=kept) if kept or remedy.facts else None
+
+
+_KEYWORD = re.compile(r"(?:property|keyword|field)s? [`'\"](\$?\w+)[`'\"] (?:is|are) (?:not|un)", re.IGNORECASE)
+_IN_SCHEMA = re.compile(r"parameters|schema", re.IGNORECASE)
+_OF_FORMAT = re.compile(r"output_config|response_format|text\.format|\bformat\.")
+
+
+def _keyword(problem: Problem, asked: Asked) -> Remedy | None:
+    """A keyword of JSON Schema that is not known, where it is schemas that are refused."""
+    found = _KEYWORD.search(problem.text)
+    if not (found and _IN_SCHEMA.search(f"{problem.place} {problem.text}")):
+        return None
+    name = found[1]
+    if name == "type":  # beside a union
+        return rule("root moonshot")(found, asked)
+    of_format = _OF_FORMAT.search(f"{problem.place} {problem.text}") is not None
+    return (
+        keyword(name, asked, of_format=of_format)
+        if name in OPTIONAL or name in ("$ref", "$defs", "anyOf", "oneOf", "allOf")
+        else None
+    )
 
 
 # fields, words, limits
@@ -192,6 +213,8 @@ def _words(problem: Problem, asked: Asked) -> Remedy | None:
         edit = Edit(path, "one_of", words)
         if path == "response_format.type":
             return no_schema(found, asked)
+        if path == "thinking.type":
+            return thinking_kinds(words, asked)
         return Remedy(path, (text_of(edit),)) if edit.allowed else None
     return None
 
@@ -296,8 +319,7 @@ def _without(path: str, asked: Asked) -> Remedy | None:
     inside = [index for index, name in enumerate(names[:-1]) if name in SCHEMAS]
     if inside and root in ("tools", "response_format", "text", "output_config"):
         if last in OPTIONAL:
-            lacks = tuple(dict.fromkeys((*asked.quirks.schema_lacks, last)))
-            return Remedy(f"schema.{last}", facts={"schema_lacks": lacks})
+            return keyword(last, asked, of_format=root != "tools")
         return rule("items refs root")(_NOTHING, asked) if root == "tools" else strictly(_NOTHING, asked)
     if root == "tool_choice":
         return Remedy("tool_choice", ("tool_choice in auto none",), {"forced_choice": "never"})

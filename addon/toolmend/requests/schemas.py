@@ -11,11 +11,13 @@ Which rules apply is a fact of the upstream: Quirks.schema_rules.
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import json_text
 from .fields import Object, tell, words
-from .quirks import Quirks
+
+if TYPE_CHECKING:
+    from .quirks import Quirks
 
 _OF_ONE = ("items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames")
 _OF_MANY = ("anyOf", "oneOf", "allOf", "prefixItems")
@@ -57,7 +59,7 @@ def cleaned(schema: Object | None, formats: frozenset[str], notes: list[str]) ->
     return of_object(_cleaned(schema or {}, formats, notes))
 
 
-def fitted(schema: Object | None, quirks: Quirks, notes: list[str], what: str) -> dict[str, Any]:
+def fitted(schema: Object | None, quirks: "Quirks", notes: list[str], what: str) -> dict[str, Any]:
     """The schema with the upstream's rules applied to it; `what` names it in the notes."""
     if not (schema and (quirks.schema_rules or quirks.schema_lacks)):
         return dict(schema or {})
@@ -67,6 +69,16 @@ def fitted(schema: Object | None, quirks: Quirks, notes: list[str], what: str) -
     for name in why:
         tell(notes, f"The schema of {what} is changed: {WHY[name]}")
     return without(dict(changed), quirks.schema_lacks, notes, what)
+
+
+def changed(schema: Object, names: Sequence[str]) -> Object:
+    """The schema with rules applied to it, by their names, and without keywords that are named behind a `-`."""
+    given: Any = schema
+    for name in names:
+        if name in RULES:
+            given = RULES[name](given)
+    lacks = [name[1:] for name in names if name.startswith("-")]
+    return without(dict(given), lacks, [], "a tool")
 
 
 def without(schema: dict[str, Any], keywords: Sequence[str], notes: list[str], what: str) -> dict[str, Any]:
