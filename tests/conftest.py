@@ -10,6 +10,7 @@ import importlib
 import json
 import os
 import signal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -36,6 +37,12 @@ settings.load_profile("deep" if DEEP else "ci")
 
 def pytest_configure(config: pytest.Config) -> None:
     progress.register(config)
+    # a warning of ours fails the test, as it will be an error one day; what others do in their own modules is theirs
+    helpers = {path.stem for path in Path(__file__).parent.glob("**/*.py") if not path.stem.startswith("test_")}
+    ours = "|".join(["toolmend", "test_.*", "patterns", "support", *sorted(helpers)])
+    for kind in ("DeprecationWarning", "PendingDeprecationWarning", "FutureWarning", "SyntaxWarning", "UserWarning"):
+        config.addinivalue_line("filterwarnings", f"error::{kind}:({ours})([.]|$)")
+    config.addinivalue_line("filterwarnings", "error:The model .* is deprecated:DeprecationWarning")
 
 
 @pytest.hookimpl(trylast=True)
