@@ -350,7 +350,7 @@ FIELDS: list[tuple[str, str, str, dict[str, Any], dict[str, Any], list[str]]] = 
         OPENAI, "m", {"tools": [{**TOOL, "defer_loading": True, "eager_input_streaming": True, "input_examples": [{}], "allowed_callers": ["direct"]}]},
         {"tools": [FUNCTION]}, ["defer_loading", "eager_input_streaming", "input_examples", "allowed_callers"],
     ),
-    ("tools of the provider", OPENAI, "m", {"tools": [WEB, {"type": "bash_20250124", "name": "bash"}], "tool_choice": {"type": "any"}}, {"tools": None, "tool_choice": None}, ["web_search_20250305", "bash_20250124"]),
+    ("tools of the provider", OPENAI, "m", {"tools": [WEB, {"type": "bash_20250124", "name": "bash"}], "tool_choice": {"type": "any"}}, {"tool_choice": "required"}, ["web_search_20250305"]),
     ("a search by the router", ROUTER, "moonshotai/kimi-k2.5", {"tools": [WEB]}, {"tools": [{"type": "openrouter:web_search"}], "plugins": None}, []),
     ("a search by DashScope", DASHSCOPE, "qwen3-max", {"tools": [WEB, TOOL]}, {"tools": [FUNCTION], "enable_search": True}, []),
     ("a search by OpenAI", OPENAI, "gpt-4o-search-preview", {"tools": [WEB]}, {"tools": None, "web_search_options": {}}, []),

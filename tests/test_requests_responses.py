@@ -111,9 +111,9 @@ SAME: list[tuple[str, list[dict[str, Any]], list[Turn]]] = [
      [Turn("assistant", (Thinking("hm", encrypted()), use()))]),
     ("reasoning without words", [{"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAA"}, said("assistant", got("a"))],
      [Turn("assistant", (Thinking("", encrypted()), Text("a")))]),
-    ("what only Responses has", [{"type": "local_shell_call", "call_id": "c", "action": {}}, {"type": "local_shell_call_output", "id": "c", "output": "x"}],
-     [Turn("assistant", (Other("responses", {"type": "local_shell_call", "call_id": "c", "action": {}}),)),
-      Turn("user", (Other("responses", {"type": "local_shell_call_output", "id": "c", "output": "x"}),))]),
+    ("what only Responses has", [{"type": "mcp_list_tools", "id": "c", "tools": []}, {"type": "mcp_approval_response", "approval_request_id": "c"}],
+     [Turn("assistant", (Other("responses", {"type": "mcp_list_tools", "id": "c", "tools": []}),)),
+      Turn("user", (Other("responses", {"type": "mcp_approval_response", "approval_request_id": "c"}),))]),
     ("audio", [said("user", put("a"), {"type": "input_audio", "input_audio": {"data": "", "format": "mp3"}})],
      [Turn("user", (Text("a"), Other("responses", {"type": "input_audio", "input_audio": {"data": "", "format": "mp3"}})))]),
 ]  # fmt: skip
@@ -231,7 +231,8 @@ def _completed(item: dict[str, Any]) -> dict[str, Any]:
     id_ = {"id": "x_1", "status": "completed"}
     if item.get("role") == "assistant":
         return {**id_, **item, "content": [{"annotations": [], **part} for part in item["content"]]}
-    return {**id_, **item, "action": {"type": "exec", "command": [], "env": {}}} if item["type"] == "local_shell_call" else item
+    more = {"server_label": "a", "approve": True, "approval_request_id": "c"}
+    return {**id_, **item, **more} if item["type"].startswith("mcp_") else item
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ CASES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("responses", {"tools": [READ]}, {"read": SCHEMA}),
     ("responses", {"tools": [{"type": "function", "name": "now", "parameters": None}]}, {"now": {}}),
     ("responses", {"tools": [PATCH]}, {"apply_patch": FREEFORM}),
-    ("responses", {"tools": [{"type": "web_search"}, {"type": "local_shell"}, {"type": "mcp", "server_label": "x", "name": "y"}]}, {}),
+    ("responses", {"tools": [{"type": "web_search"}, {"type": "computer"}, {"type": "mcp", "server_label": "x", "name": "y"}]}, {}),
     ("responses", {"tools": [READ, space("mcp__files", READ)]}, {"read": SCHEMA, "mcp__files__read": SCHEMA}),
     ("responses", {"tools": [space("functions", READ, PATCH)]}, {"read": SCHEMA, "apply_patch": FREEFORM}),
     ("responses", {"input": "hi", "tools": [READ]}, {"read": SCHEMA}),

@@ -35,7 +35,7 @@ from .requests.estimate import tokens
 from .requests.thinking import is_off
 from .requests.web_search import query_in
 from .telling import Beginning
-from .tools import SEARCH, UNKNOWN, Tools, freeform, namespaces, searches
+from .tools import SEARCH, UNKNOWN, Tools, builtin, freeform, namespaces, searches
 from .transformers.arguments import FitArguments
 from .transformers.duplicates import Duplicates
 from .transformers.entities import RULE as ENTITIES
@@ -257,7 +257,8 @@ def _naming(answer: Answer, *, written: bool) -> list[Naming]:
     if answer.target == "responses":
         spaces, search = namespaces(answer.request), SEARCH if searches(answer.request) else ""
     if answer.translated and written:
-        return [Naming(answer.translated.names, answer.translated.custom, spaces, search)]
+        own = builtin(answer.request) if answer.target == "responses" else frozenset()
+        return [Naming(answer.translated.names, answer.translated.custom, spaces, search, builtin=own)]
     if answer.target == "responses":
         return [Naming({}, freeform(answer.request), spaces, search, native=False)]
     return []

@@ -115,8 +115,9 @@ class Compaction:
     choice: int = 0
 
 
-type Kind = Literal["function", "custom", "search"]
-"""Of a call: its arguments are JSON, or bare text, or JSON by which the client of Responses searches for tools."""
+type Kind = Literal["function", "custom", "search", "local_shell", "shell", "apply_patch"]
+"""Of a call: its arguments are JSON, or bare text, or JSON by which the client of Responses searches for tools or runs those that
+its API describes (builtin_tools.py)."""
 
 
 @value

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
 from typing import Any
 
-from . import json_text
+from . import builtin_tools, json_text
 from .value import replace, value
 
 type Schema = Mapping[str, Any]
@@ -130,6 +130,8 @@ def of_responses(request: Mapping[str, Any]) -> Tools:
     for space, tool in each_tool(request):
         if searched and is_search(tool):
             schemas[SEARCH] = _object(tool.get("parameters"))
+        elif known := builtin_tools.of_responses(tool):
+            schemas.setdefault(tool["type"], known[1])
         elif tool.get("type") in _CALLED and isinstance(tool.get("name"), str):
             name = flat.get((_name(space), tool["name"]), tool["name"])
             schemas[name] = FREEFORM if tool["type"] == "custom" else _object(tool.get("parameters"))
@@ -174,6 +176,13 @@ def _small(schema: Any) -> Any:
     return {
         name: value.lower() if name == "type" and isinstance(value, str) else _small(value) for name, value in schema.items()
     }
+
+
+def builtin(request: Mapping[str, Any]) -> frozenset[str]:
+    """The tools of a Responses request that its API describes and its client runs, if no other has the name."""
+    tools = [tool for _, tool in each_tool(request)]
+    found = {str(tool["type"]) for tool in tools if builtin_tools.of_responses(tool)}
+    return frozenset(found - {_name(tool) for tool in tools})
 
 
 def freeform(request: Mapping[str, Any]) -> frozenset[str]:

@@ -13,6 +13,7 @@ from dataclasses import field
 from typing import Any
 
 from .. import json_text
+from ..builtin_tools import BY_ITEM
 from ..events import (
     Citation,
     Compacting,
@@ -32,7 +33,22 @@ from ..events import (
 from ..fold import in_part
 from ..seals import Seal, envelope
 from ..value import mutable
-from .responses_shapes import ARGUMENTS, CALLS, INPUT, REFUSAL, SEARCHED, SUMMARY, TEXT, WRITTEN, Item, Part, Shape, encrypted
+from .responses_shapes import (
+    ARGUMENTS,
+    BUILTIN,
+    CALLS,
+    INPUT,
+    REFUSAL,
+    SEARCHED,
+    SUMMARY,
+    TEXT,
+    WHOLE,
+    WRITTEN,
+    Item,
+    Part,
+    Shape,
+    encrypted,
+)
 from .web_search import CALL, action_of, annotation_of
 
 MAX_KEPT = 64 * 1024 * 1024
@@ -40,10 +56,12 @@ MAX_KEPT = 64 * 1024 * 1024
 answer a model can give, some 10⁵ tokens, has less than one MiB."""
 
 
+_WHOLE = {shape.item: shape.member for shape in WHOLE}
+
 COMPACTION = "compaction"
 """The type of an item with a summary of the conversation. It has no status."""
 
-_CALL: Mapping[Kind, Shape] = {"function": ARGUMENTS, "custom": INPUT, "search": SEARCHED}
+_CALL: Mapping[Kind, Shape] = {"function": ARGUMENTS, "custom": INPUT, "search": SEARCHED, **BUILTIN}
 
 
 @mutable
@@ -182,8 +200,10 @@ class Output:
         part, item.part = item.part, None
         if part is None:
             return
-        if part.shape is SEARCHED:
-            item.wire[SEARCHED.member] = _object("".join(part.pieces))
+        if part.shape in WHOLE:
+            value = _object("".join(part.pieces))
+            form = BY_ITEM.get(part.shape.item)
+            item.wire[part.shape.member] = form.action(value) if form else value
             return
         shape, text, at = part.shape, "".join(part.pieces), item.at(part.shape)
         if not part.said:
@@ -305,8 +325,8 @@ class Output:
         shape = _CALL[start.kind]
         namespace = (start.extra or {}).get("namespace")
         members = {"name": start.name, **({"namespace": namespace} if isinstance(namespace, str) else {})}
-        if shape is SEARCHED:
-            members = {"execution": "client"}
+        if shape in WHOLE:
+            members = {"execution": "client"} if shape is SEARCHED else {}
         item = self._announce(shape.item, start.id, {"call_id": call_id, **members})
         item.part = Part(shape)
         self._open[start.index] = item
@@ -327,8 +347,8 @@ class Output:
             blank = {"summary": []}
         elif type_ in CALLS:
             blank = {CALLS[type_].member: ""}
-        elif type_ == SEARCHED.item:
-            blank = {SEARCHED.member: {}}
+        elif type_ in _WHOLE:
+            blank = {_WHOLE[type_]: BY_ITEM[type_].action({}) if type_ in BY_ITEM else {}}
         members = members or {}
         id_ = members.get("id") or WRITTEN[type_] + self._new_id().removeprefix("call_")
         state = {"encrypted_content": ""} if type_ == COMPACTION else {"status": "in_progress"}
@@ -343,7 +363,7 @@ class Output:
         part = item.part
         if not text or part is None:
             return
-        if part.shape is SEARCHED:
+        if part.shape in WHOLE:
             part.pieces.append(text)
             return
         type_ = f"{part.shape.events}.delta"

@@ -10,6 +10,8 @@ from dataclasses import field
 from typing import Any, TypeGuard
 
 from .. import json_text
+from ..builtin_tools import FORMS
+from ..events import Kind
 from ..seals import Seal, envelope
 from ..value import mutable, value
 
@@ -61,12 +63,18 @@ INPUT = Shape("custom_tool_call", "", "response.custom_tool_call_input", "", "in
 SEARCHED = Shape("tool_search_call", "", "", "", "arguments", "", "")
 """The client's search for tools, as it is written: its arguments are an object, and no event tells a piece of them."""
 
+BUILTIN: dict[Kind, Shape] = {form.kind: Shape(form.item, "", "", "", form.member, "", "") for form in FORMS}
+"""Calls of the tools that the API describes and the client runs, by their kind: as a whole, too."""
+
+WHOLE = (SEARCHED, *BUILTIN.values())
+
 SHAPES = (TEXT, REFUSAL, SUMMARY, THOUGHT, ARGUMENTS, INPUT)
 PARTS = {shape.part: shape for shape in SHAPES if shape.part}
 CALLS = {shape.item: shape for shape in SHAPES if not shape.part}
 PREFIXES = {"message": "msg_", "reasoning": "rs_", "function_call": "fc_", "custom_tool_call": "ctc_"}
 """The items that are understood, and what their ids begin with."""
 WRITTEN = {**PREFIXES, SEARCHED.item: "tsc_", "web_search_call": "ws_", "compaction": "cmp_"}
+WRITTEN |= {"local_shell_call": "lsh_", "shell_call": "sh_", "apply_patch_call": "apc_"}
 """The same of those that are written."""
 
 DELTAS = {f"{shape.events}.delta": shape for shape in SHAPES}

@@ -12,8 +12,8 @@ from .. import json_text
 from ..seals import Seal
 from .conversation import Document, Image, Other, Part, Text, Thinking, ToolResult
 from .fields import tell
-from .messages_read import as_text
 from .quirks import Quirks
+from .server_tools import as_text
 
 type Entry = dict[str, Any]
 

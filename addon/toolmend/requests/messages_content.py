@@ -30,6 +30,7 @@ from .details import joined
 from .fields import tell
 from .messages_read import API
 from .quirks import Quirks
+from .server_tools import as_text
 
 INVALID = "INVALID_JSON"
 """The member for it, by Anthropic's documentation of fine-grained tool streaming."""
@@ -82,6 +83,8 @@ def _cached(block: dict[str, Any], cache: Cache, quirks: Quirks) -> dict[str, An
 def _other(part: Other, notes: list[str]) -> list[dict[str, Any]]:
     if part.api == API:
         return [dict(part.value)]
+    if text := as_text(part.value):
+        return [{"type": "text", "text": text}]
     kind = part.value.get("type")
     if kind == "input_audio":
         raise RequestError("`input_audio` cannot be said in Messages: send the text of it")

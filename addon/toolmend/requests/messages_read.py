@@ -10,7 +10,7 @@ the anthropic SDK.
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from .. import json_text
+from .. import builtin_tools, json_text
 from ..seals import Seal, opened
 from . import RequestError, compaction, options
 from .conversation import (
@@ -31,8 +31,13 @@ from .conversation import (
     Turn,
 )
 from .fields import Object, an_object, flag, left_over, number, objects, string, strings, tell, whole, words
+from .server_tools import COMPUTERS, NO_COMPUTER, as_text
 
 API = "messages"
+
+PLACEHOLDER = "DeferredToolPlaceholder"
+"""What Claude Code offers in place of tools that it has not loaded. It must never be called."""
+
 _KNOWN = words(
     "model max_tokens system messages cache_control tools tool_choice stop_sequences temperature top_p top_k thinking "
     "output_config output_format metadata stream service_tier"
@@ -61,7 +66,7 @@ def read(request: Object, notes: list[str]) -> Conversation:
         model=string(request, "model"),
         api=API,
         turns=(*_system(request.get("system"), notes), *_turns(request.get("messages"), notes)),
-        tools=tuple(_tool(tool, notes) for tool in objects(request.get("tools"), "tools")),
+        tools=tuple(_tool(tool, notes) for tool in objects(request.get("tools"), "tools") if tool.get("name") != PLACEHOLDER),
         tool_choice=_choice(choice),
         parallel=False if flag(choice, "disable_parallel_tool_use") else None,
         max_tokens=whole(request, "max_tokens"),
@@ -180,19 +185,6 @@ def _result(content: Any, notes: list[str]) -> tuple[Text | Image | Document, ..
     return tuple(found)
 
 
-def as_text(block: Object) -> str:
-    """A block that only Messages has, as text; empty where it cannot be told."""
-    match block:
-        case {"type": "tool_reference", "tool_name": str(name)}:
-            return f"Found the tool: {name}"
-        case {"type": "search_result"}:
-            content = block.get("content")
-            texts = [entry.get("text") for entry in content if isinstance(entry, Mapping)] if isinstance(content, list) else []
-            lines = [block.get("title"), block.get("source"), *texts]
-            return "\n".join(line for line in lines if isinstance(line, str) and line)
-    return ""
-
-
 def _image(block: Object, notes: list[str]) -> Part:
     left_over(block, _IMAGE, "an image block", notes)
     source = an_object(block.get("source"), "source")
@@ -237,17 +229,32 @@ def _name(fields: Object) -> str:
 
 
 def _tool(tool: Object, notes: list[str]) -> Tool | Other:
+    if known := builtin_tools.of_messages(tool):
+        return Tool(_name(tool), *known, cache=_cache(tool))
+    if str(tool.get("type")).startswith(COMPUTERS):
+        raise RequestError(NO_COMPUTER.format(tool["type"]))
     if tool.get("type") not in (None, "custom"):
         return Other(API, tool)
-    left_over(tool, _TOOL, "a tool", notes)
+    description = _described(tool)
+    told = _TOOL if description == string(tool, "description") else _TOOL | {"input_examples"}
+    left_over(tool, told, "a tool", notes)
     schema = tool.get("input_schema")
     return Tool(
         _name(tool),
-        description=string(tool, "description") or None,
+        description=description or None,
         schema=None if schema is None else an_object(schema, "input_schema"),
         strict=flag(tool, "strict"),
         cache=_cache(tool),
     )
+
+
+def _described(tool: Object) -> str:
+    """The description, with the examples that only Messages has a field for."""
+    examples = tool.get("input_examples")
+    given = examples if isinstance(examples, list) else []
+    lines = [json_text.dumps(example) for example in given if isinstance(example, Mapping) and example]
+    told = "\n".join(("Examples of arguments:", *lines)) if lines else ""
+    return "\n\n".join(filter(None, (string(tool, "description"), told)))
 
 
 def _choice(choice: Object) -> ToolChoice | None:

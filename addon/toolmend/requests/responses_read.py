@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from .. import json_text
+from .. import builtin_tools, json_text
 from ..seals import Seal, opened
 from ..tools import SEARCH, each_tool, is_search, namespaces
 from . import RequestError, compaction, options, web_search
@@ -107,7 +107,11 @@ def _turns(given: Any, names: Mapping[tuple[str, str], str], notes: list[str]) -
     if isinstance(given, str):
         return [Turn("user", (Text(given),))] if given else []
     turns: list[tuple[str, list[Part]]] = []
-    for item in objects(given, "input"):
+    items = objects(given, "input")
+    calls = {string(item, "id"): _id(item) for item in items if item.get("type") == "local_shell_call"}  # its output has that id
+    for item in items:
+        if item.get("type") == "local_shell_call_output" and (call_id := calls.get(string(item, "id"))):
+            item = {**item, "call_id": call_id}  # noqa: PLW2901
         role, parts = _item(item, names, notes)
         if turns and turns[-1][0] == role and role in ("assistant", "tool"):
             turns[-1][1].extend(parts)
@@ -141,6 +145,12 @@ def _item(item: Object, names: Mapping[tuple[str, str], str], notes: list[str]) 
             return "assistant", [ToolUse(_id(item), SEARCH, _searched(item.get("arguments")))]
         case "tool_search_output" if is_search(item):
             return "tool", [ToolResult(_id(item), (Text(_found(item, names)),))]
+        case str(kind) if kind in builtin_tools.BY_ITEM:
+            form = builtin_tools.BY_ITEM[kind]
+            return "assistant", [ToolUse(_id(item), form.kind, json_text.dumps(form.arguments(item)))]
+        case str(kind) if kind in builtin_tools.BY_OUTPUT:
+            text = builtin_tools.BY_OUTPUT[kind].text(item)
+            return "tool", [ToolResult(_id(item), (Text(text),) if text else (), is_error=item.get("status") == "failed")]
         case kind if kind in compaction.ITEMS:
             text = compaction.told(item)
             if text == compaction.SEALED:

@@ -10,12 +10,14 @@ only OpenAI runs are kept for it.
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ..tools import SEARCH, each_tool, is_search, joined, searches
+from .. import builtin_tools
+from ..tools import SEARCH, builtin, each_tool, is_search, joined, searches
 from . import RequestError, web_search
 from .conversation import Conversation, Other, Tool, ToolChoice
 from .fields import Object, an_object, flag, left_over, objects, string, tell
 from .quirks import Quirks
 from .schemas import fitted, is_strict, of_object
+from .server_tools import COMPUTERS, NO_COMPUTER
 
 API = "responses"
 _FUNCTION = frozenset({"type", "name", "description", "parameters", "strict"})
@@ -42,11 +44,16 @@ def read_tools(request: Object, names: Mapping[tuple[str, str], str], notes: lis
     objects(request.get("tools"), "tools")
     told: Object = {}
     seen: set[str] = set()
-    searched = searches(request)
+    searched, builtins = searches(request), builtin(request)
     for space, given in each_tool(request):
         tool = _function(given) if searched and is_search(given) else given
         left_over(space, _NAMESPACE, "a namespace", notes)
         kind = tool.get("type")
+        if (known := builtin_tools.of_responses(tool)) and str(kind) in builtins:
+            yield Tool(str(kind), *known)
+            continue
+        if str(kind).startswith(COMPUTERS):
+            raise RequestError(NO_COMPUTER.format(kind))
         if kind not in ("function", "custom"):
             yield Other(API, tool)
             continue
@@ -79,6 +86,8 @@ def read_choice(choice: Any, names: Mapping[tuple[str, str], str]) -> ToolChoice
             return ToolChoice(choice)
         case {"type": "function" | "custom"}:
             return ToolChoice("tool", (flat(choice, names),))
+        case {"type": str(kind)} if kind in builtin_tools.OF_RESPONSES:
+            return ToolChoice("tool", (kind,))
         case {"type": str(kind)} if kind.startswith(web_search.NAME):
             return ToolChoice("tool", (web_search.NAME,))
         case {"type": "allowed_tools"}:

@@ -30,10 +30,10 @@ from .conversation import (
 )
 from .efforts import effort_of
 from .fields import tell
-from .messages_read import as_text
 from .quirks import Quirks
 from .responses_read import ENCRYPTED
 from .responses_tools import API, write_tools
+from .server_tools import as_text
 
 INSTRUCTIONS = "You are a helpful assistant."
 """Where an upstream demands some, and the client has none."""

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ..apis.freeform import Unwrap, Wrap
 from ..apis.patches import Patch, Script, reader_of
+from ..builtin_tools import BY_KIND
 from ..events import Event, Finish, Frame, Kind, MessageEnd, StreamError, ToolCallDelta, ToolCallEnd, ToolCallStart
 from ..value import replace
 from .held import with_events
@@ -31,10 +32,14 @@ class _Gathered:
         return "".join(self._pieces)
 
 
+def _gathered(_name: str) -> _Gathered:
+    return _Gathered()
+
+
 type Words = Unwrap | Patch | Script | Wrap | _Gathered
 """What puts the arguments of a call in other words."""
 
-_AS: Mapping[Kind, Callable[[str], Words]] = {"function": lambda _: Wrap(), "custom": reader_of, "search": lambda _: _Gathered()}
+_AS: Mapping[Kind, Callable[[str], Words]] = {"function": lambda _: Wrap(), "custom": reader_of}
 
 
 class Naming:
@@ -42,6 +47,7 @@ class Naming:
 
     `spaces`: the client's flat name of a tool → its namespace and its name there, as tools.namespaces tells. `search`: what the
     client calls its search for tools, if it offers one.
+    `builtin`: the tools that the client's API describes and it runs.
     `native`: calls that the upstream sent as such are meant, too; where it speaks the client's API, they are right.
     """
 
@@ -52,8 +58,10 @@ class Naming:
         spaces: Mapping[str, tuple[str, str]],
         search: str = "",
         *,
+        builtin: frozenset[str] = frozenset(),
         native: bool = True,
     ) -> None:
+        self._builtin = builtin
         self._names = names
         self._custom = custom
         self._spaces = spaces
@@ -99,11 +107,13 @@ class Naming:
     def _start(self, event: ToolCallStart) -> ToolCallStart:
         name = self._names.get(event.name, event.name)
         kind: Kind = "custom" if name in self._custom else "search" if name and name == self._search else "function"
+        if name in self._builtin and self._native:
+            kind = BY_KIND[name].kind
         self._open.pop((event.choice, event.index), None)
         if not (self._native or event.in_text):
             return event
         if kind != event.kind:
-            self._open[event.choice, event.index] = _AS[kind](name)
+            self._open[event.choice, event.index] = _AS.get(kind, _gathered)(name)
         extra = event.extra
         if place := self._spaces.get(name):
             name, extra = place[1], {**(extra or {}), "namespace": place[0]}

@@ -1,0 +1,81 @@
+"""What a provider's own tools did in earlier turns, as text: no other provider can have it as it was.
+
+    Messages    {"type": "server_tool_use", "name": "code_execution", "input": {"code": "1+1"}}    code_execution_tool_result
+                {"type": "web_fetch_tool_result", "content": {"url": "…", "content": {…}}}         mcp_tool_use, mcp_tool_result
+    Responses   {"type": "code_interpreter_call", "code": "1+1", "outputs": […]}    file_search_call, mcp_call …
+
+Web searches are elsewhere (web_search.py): the answer behind them has what was found.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from .. import json_text
+
+MAX_TEXT = 20_000
+"""Characters of one result that are told: as many as a page of a book has ten times."""
+
+COMPUTERS = ("computer", "browser_toolset")
+"""How the types of tools begin that see a screen: each API has other actions."""
+
+NO_COMPUTER = "the tool {} needs an upstream of the client's own API: another has other actions, or none"
+
+
+def as_text(block: Mapping[str, Any]) -> str:
+    """A block or an item as text; empty where it says nothing that is of use to another model."""
+    return "\n".join(_lines(block))[:MAX_TEXT]
+
+
+def _lines(block: Mapping[str, Any]) -> Iterator[str]:
+    match block:
+        case {"type": "tool_reference", "tool_name": str(name)}:
+            yield f"Found the tool: {name}"
+        case {"type": "search_result"}:
+            texts = [entry.get("text") for entry in _each(block.get("content"))]
+            yield from _strings(block.get("title"), block.get("source"), *texts)
+        case {"type": "server_tool_use", "name": str(name), "input": Mapping() as given} if name != "web_search" and given:
+            yield f"Ran {name}: {_shown(given)}"
+        case {"type": "mcp_tool_use", "name": str(name), "input": given}:
+            yield f"Called {name}: {json_text.dumps(given)}"
+        case {"type": "mcp_tool_result"}:
+            yield from _strings(*(entry.get("text") for entry in _each(block.get("content"))), block.get("content"))
+        case {"type": "web_fetch_tool_result", "content": Mapping() as page}:
+            document = _object(page.get("content"))
+            text = _object(document.get("source")).get("data")
+            yield from _strings(page.get("url"), document.get("title"), text, page.get("error_code"))
+        case {"type": str(kind), "content": Mapping() as result} if kind.endswith("code_execution_tool_result"):
+            names = ("stdout", "stderr", "content", "error_code")
+            yield from _strings(*(result.get(name) for name in names))
+        case {"type": "code_interpreter_call"}:
+            yield from (f"Ran code: {code}" for code in _strings(block.get("code")))
+            yield from _strings(*(entry.get("logs") for entry in _each(block.get("outputs"))))
+        case {"type": "file_search_call"}:
+            queries = block.get("queries")
+            yield from (f"Searched files for: {query}" for query in _strings(*(queries if isinstance(queries, list) else ())))
+            for entry in _each(block.get("results")):
+                yield from _strings(entry.get("filename"), entry.get("text"))
+        case {"type": "mcp_call", "name": str(name)}:
+            yield f"Called {name}: {block.get('arguments') or '{}'}"
+            yield from _strings(block.get("output"), block.get("error"))
+        case {"type": "image_generation_call"}:
+            yield f"Made an image: {next(_strings(block.get('revised_prompt')), '(it cannot be shown here)')}"
+        case {"type": "shell_call", "action": Mapping() as action}:
+            yield f"Ran: {_shown(action)}"
+
+
+def _shown(given: Mapping[str, Any]) -> str:
+    """Code or a command as it is, where that is all."""
+    only = next(iter(given.values())) if len(given) == 1 else None
+    return only if isinstance(only, str) else json_text.dumps(given)
+
+
+def _strings(*values: Any) -> Iterator[str]:
+    return (value for value in values if isinstance(value, str) and value)
+
+
+def _each(value: Any) -> list[Mapping[str, Any]]:
+    return [entry for entry in value if isinstance(entry, Mapping)] if isinstance(value, list) else []
+
+
+def _object(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
