@@ -212,7 +212,7 @@ class Exchanges:
         """The end of a call that no LLM answered; `who` did not wait any longer, or did not answer. `status` of what came."""
         waited = facts.waited_ms(flow.request)
         told = f"waited {(waited or 0) / 1000:.1f} s, {who}"
-        self._finish(call, "unanswered", f"{told}: {message}", waited_ms=waited, status=status)
+        self._finish(call, "unanswered", f"{told}: {message.removesuffix('.')}", waited_ms=waited, status=status)
         folder = call.recording.place if call.recording else None
         flow.metadata["toolmend"] = {"api": call.api, "rules": [], "folder": folder, "error": told, "unanswered": told}
 

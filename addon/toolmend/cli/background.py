@@ -18,7 +18,7 @@ from ..running.background import stop as stop_proxy
 from ..running.environment import before
 from ..running.tally import Tally
 from . import Exit, Problem
-from .proxies import absolute, own_options, proxy_options, recordings_of, scripts, start_problem
+from .proxies import absolute, own_options, proxy_options, recordings_of, scripts, show_page, start_problem
 from .recordings import Place
 
 VERSION = 1
@@ -28,7 +28,8 @@ VERSION = 1
 @click.command()
 @click.option("--port", type=click.IntRange(0, 65535), default=PORT, show_default=True, help="Where it listens; 0: any free.")
 @proxy_options
-def start(port: int, config: Path | None, settings: tuple[str, ...], flows: Place | None) -> None:
+@click.option("--ui", "shows", is_flag=True, help="Show in a browser what goes through, live: see `toolmend ui`.")
+def start(port: int, config: Path | None, settings: tuple[str, ...], flows: Place | None, shows: bool) -> None:
     """Keep one proxy in the background, for all terminals, until `toolmend stop` or the system's end.
 
     It listens on 127.0.0.1 alone. `toolmend run` uses it, and `toolmend env` prints the variables for a shell. Nothing of the
@@ -53,6 +54,8 @@ def start(port: int, config: Path | None, settings: tuple[str, ...], flows: Plac
         raise start_problem(error) from None
     recordings = recordings_of(proxy.said())
     click.echo(f"The proxy runs at {proxy.url} (process {proxy.pid}); {_recorded(recordings)}.", err=True)
+    if shows:
+        show_page(recordings, proxy.pid, before(os.environ))
     click.echo('In a terminal: eval "$(toolmend env)", or toolmend run -- COMMAND. To end it: toolmend stop.', err=True)
 
 

@@ -38,6 +38,24 @@ def proxy_options[F: Callable[..., Any]](command: F) -> F:
     return command
 
 
+def show_page(recordings: str | None, pid: int, env: Mapping[str, str]) -> None:
+    """Has the recordings shown in a browser for as long as a process is there, and says where."""
+    from ..running.page import PageError, start  # noqa: PLC0415  few want it
+
+    if not recordings or is_url(recordings):
+        click.echo("toolmend: --ui shows what is recorded in a folder, and here nothing is", err=True)
+        return
+    try:
+        url = start(recordings, pid, env, opens=True)
+    except PageError as error:
+        click.echo(f"toolmend: the page cannot be shown: {error}; toolmend ui says more", err=True)
+        return
+    click.echo(f"toolmend: live at {url}", err=True)
+    port = url.partition("/#")[0].rpartition(":")[2]
+    if env.get("SSH_CONNECTION"):
+        click.echo(f"  from where you sit: ssh -L {port}:127.0.0.1:{port} HOST", err=True)
+
+
 def own_options(config: Path | None, settings: Sequence[str], flows: Place | None) -> tuple[dict[str, str], Path]:
     """The options of a proxy of ours, and its confdir. What the user says himself stands above what we would say."""
     for word in settings:

@@ -22,7 +22,7 @@ from ..running.proxy import Mitmdump, ProxyError
 from ..running.tally import MARK, Tally
 from . import Problem
 from .hints import pasted
-from .proxies import kept, named_hosts, own_options, proxy_options, recordings_of, scripts, start_problem
+from .proxies import kept, named_hosts, own_options, proxy_options, recordings_of, scripts, show_page, start_problem
 from .recordings import Place
 
 NOT_FOUND, NOT_EXECUTABLE = 127, 126
@@ -34,10 +34,16 @@ TOLD = "run-told"
 
 @click.command(context_settings={"allow_interspersed_args": False})
 @proxy_options
+@click.option("--ui", "shows", is_flag=True, help="Show in a browser what goes through, live: see `toolmend ui`.")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 @click.pass_context
 def run(
-    ctx: click.Context, config: Path | None, settings: tuple[str, ...], flows: Place | None, command: tuple[str, ...]
+    ctx: click.Context,
+    config: Path | None,
+    settings: tuple[str, ...],
+    flows: Place | None,
+    shows: bool,
+    command: tuple[str, ...],
 ) -> None:
     """Run an agent, or any command, with its LLM traffic going through toolmend.
 
@@ -48,6 +54,7 @@ def run(
     \b
     Examples:
       toolmend run -- claude
+      toolmend run --ui -- claude
       toolmend run --config toolmend.toml -- codex exec "fix the tests"
       toolmend run --set toolmend_flows=off -- python agent.py
       toolmend run -- curl https://api.openai.com/v1/models
@@ -75,6 +82,8 @@ def run(
         env = handed_back(given) | variables(url, ca, bundle, os.environ, reached=named_hosts(log))
         recordings = recordings_of(log)
         _introduce(command[0], url, recordings, shared=bool(shared))
+        if shows:
+            show_page(recordings, os.getpid(), given)
         foreground.take()
         try:
             code = foreground.run([program, *command[1:]], env)

@@ -31,10 +31,20 @@ HEADLESS = ("SSH_CONNECTION", "SSH_TTY", "CI")
 @click.option("--open/--no-open", "opens", default=None, help="Whether a browser is opened; by default where there is one.")
 @click.option("--read-only", is_flag=True, help="Pin, promote and write nothing.")
 @click.option("--show", "shown", metavar="FLOW", help="The recording that is opened: `last`, a name, or its beginning.")
+@click.option("--while", "pid", type=int, hidden=True, help="Ends when this process has, and no page is open.")
+@click.option("--open-when-asked", "later", is_flag=True, hidden=True, help="Open a browser with the first request.")
 @flows_option("root")
 @click.argument("place", required=False, type=FOLDER, metavar="[FOLDER]")
 def ui(
-    port: int, listen: str | None, opens: bool | None, read_only: bool, shown: str | None, root: Place, place: Place | None
+    port: int,
+    listen: str | None,
+    opens: bool | None,
+    read_only: bool,
+    shown: str | None,
+    pid: int | None,
+    later: bool,
+    root: Place,
+    place: Place | None,
 ) -> None:
     """See the recordings in a browser: what the agent, the provider and toolmend are doing now, and what they did.
 
@@ -53,18 +63,20 @@ def ui(
 
     root = place or root
     folder = root if isinstance(root, Path) else _fetched(root)
-    server = Server(folder.absolute(), read_only=read_only, shown_as=str(root))
+    server = Server(folder.absolute(), read_only=read_only, shown_as=str(root), pid=pid)
     unix = _unix(listen)
     address = _path(folder, shown)
     try:
-        asyncio.run(_serve(server, port, unix, address, opens))
+        asyncio.run(_serve(server, port, unix, address, None if opens is None and not later else bool(opens), later=later))
     except OSError as error:
         if server.port or unix is None:
             raise Problem(f"it cannot listen on port {port}: {error.strerror or error}", try_="toolmend ui") from None
         raise Problem(f"it cannot listen on {unix}: {error.strerror or error}", try_="toolmend ui") from None
 
 
-async def _serve(server: "Server", port: int, unix: Path | None, address: str, opens: bool | None) -> None:
+async def _serve(
+    server: "Server", port: int, unix: Path | None, address: str, opens: bool | None, *, later: bool
+) -> None:
     server.listen(port, unix)
     at = f"http://127.0.0.1:{server.port or 8123}{address}#{server.gate.token}"
     print(at, flush=True)  # noqa: T201  the line that others read
@@ -75,6 +87,8 @@ async def _serve(server: "Server", port: int, unix: Path | None, address: str, o
         click.echo(f"  from where you sit: ssh -L {server.port}:127.0.0.1:{server.port} HOST", err=True)
     if not unix and (opens or (opens is None and sees())):
         webbrowser.open(at)
+    if later and sees():
+        server.asked = lambda: webbrowser.open(at)
     task = asyncio.ensure_future(server.run())
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

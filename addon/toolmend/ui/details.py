@@ -18,10 +18,7 @@ from typing import Any
 
 from ..recordings.library import entry
 from ..recordings.regular_file import read
-from ..replay import RecordingError, load
-from ..view import document
 from .index import Index
-from .markdown import tree
 from .reading import ANSWER, Row
 
 MAX_SHOWN = 20_000
@@ -93,8 +90,14 @@ def _shown(part: Row, value: Mapping[str, Any]) -> Json:
         shown["more"] = len(text) - MAX_SHOWN
     shown["text"] = text[:MAX_SHOWN]
     if part["kind"] == "text" and part["role"] == "assistant":
-        shown["tree"] = tree(text[:MAX_SHOWN])
+        shown["tree"] = _tree(text[:MAX_SHOWN])
     return shown
+
+
+def _tree(text: str) -> list[Any]:
+    from .markdown import tree  # noqa: PLC0415  slow
+
+    return tree(text)
 
 
 def _answer(message: Mapping[str, Any] | None) -> Json | None:
@@ -103,7 +106,7 @@ def _answer(message: Mapping[str, Any] | None) -> Json | None:
     text = str(message.get("text") or "")
     return {
         "text": text[:MAX_SHOWN],
-        "tree": tree(text[:MAX_SHOWN]),
+        "tree": _tree(text[:MAX_SHOWN]),
         "more": max(0, len(text) - MAX_SHOWN),
         "reasoning": str(message.get("reasoning") or "")[:MAX_SHOWN],
         "refusal": message.get("refusal") or "",
@@ -190,6 +193,9 @@ def _bounded(event: Json) -> Json:
 @lru_cache(3)
 def _document(path: str, changed: float) -> Json:  # noqa: ARG001  it is there for the cache
     """All of a recording; or its `problem`."""
+    from ..replay import RecordingError, load  # noqa: PLC0415  slow: all of the mending
+    from ..view import document  # noqa: PLC0415
+
     folder = Path(path)
     try:
         loaded = load(folder)

@@ -19,7 +19,7 @@ from typing import Any
 from ..config.data_folder import private
 from .reading import ROW, Row, Whole
 
-VERSION = 3
+VERSION = 4
 """Of the tables."""
 
 PAGE = 200
@@ -36,6 +36,7 @@ CREATE INDEX recording_tip ON recording (tip);
 CREATE INDEX recording_whole ON recording (whole, live, at DESC);
 CREATE TABLE part (id INTEGER PRIMARY KEY, hash TEXT UNIQUE, kind TEXT, role TEXT, cls TEXT, value TEXT, text TEXT, size INTEGER);
 CREATE TABLE uses (recording INTEGER, at INTEGER, part INTEGER, PRIMARY KEY (recording, at)) WITHOUT ROWID;
+CREATE INDEX part_cls ON part (cls);
 CREATE INDEX uses_part ON uses (part);
 CREATE VIRTUAL TABLE words USING fts5 (text, content='', tokenize='trigram');
 """

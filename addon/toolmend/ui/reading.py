@@ -23,8 +23,6 @@ from typing import Any
 from .. import json_text
 from ..recordings import regular_file
 from ..recordings.library import MAX_SMALL, NO_ANSWER, PINNED, UNFINISHED, Entry, entry_of
-from ..recordings.message_json import message_of
-from ..views.turns_view import folded
 from .prices import cost
 from .suspects import suspect
 
@@ -235,6 +233,8 @@ class Whole:
 
 def whole_of(row: Row) -> Whole:
     """The parts of the request and the answer."""
+    from ..views.turns_view import folded  # noqa: PLC0415  slow: every API's requests
+
     columns: Row = {"whole": 1}
     try:
         files = Files(Path(row["path"]))
@@ -268,6 +268,8 @@ def whole_of(row: Row) -> Whole:
 
 def _folded(files: Files, api: str) -> dict[str, Any]:
     """The answer, of the bytes that the client got."""
+    from ..recordings.message_json import message_of  # noqa: PLC0415  slow: every API's answers
+
     for name, stream in (("client.sse", True), ("client.json", False)):
         with suppress(OSError):
             if name in files:

@@ -27,11 +27,11 @@ from tornado.web import Application, RequestHandler
 from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
 from .. import __version__
-from . import actions, details, prices
+from . import details, prices
 from .gate import HEADERS, Gate
 from .index import PAGE as PAGE_ROWS
 from .index import Index, cache_file
-from .reading import Row
+from .reading import Row, is_alive
 from .watching import Watcher
 
 PAGE = Path(__file__).parent / "page"
@@ -42,7 +42,10 @@ GATHER = 0.1
 """Seconds in which changes are told together."""
 
 CLOSED = 60.0
-"""Seconds without a page after which a server that is to end with its pages does."""
+"""Seconds without a page after which a server ends whose command has ended: a page that is loaded anew is gone for one."""
+
+FACETS = 5.0
+"""Seconds for which it is kept what can be filtered by."""
 
 MAX_WAITING = 200
 """Messages that wait for a page that does not read: then it is closed, and begins anew."""
@@ -51,10 +54,14 @@ type Json = dict[str, Any]
 
 
 class Server:
-    """One folder, served. `read_only`: nothing is written but the mark that somebody looks."""
+    """One folder, served. `read_only`: nothing is written but the mark that somebody looks.
 
-    def __init__(self, root: Path, *, read_only: bool = False, shown_as: str = "") -> None:
-        self.root, self.read_only, self.shown_as = root, read_only, shown_as or str(root)
+    `pid`: it ends when this process has, and no page is open any more. `asked` is called once, at the first new request.
+    """
+
+    def __init__(self, root: Path, *, read_only: bool = False, shown_as: str = "", pid: int | None = None) -> None:
+        self.root, self.read_only, self.shown_as, self.pid = root, read_only, shown_as or str(root), pid
+        self.asked: Callable[[], object] | None = None
         self.gate = Gate("0")
         self.index = Index(cache_file(root))
         self.sockets: set[Live] = set()
@@ -62,7 +69,8 @@ class Server:
         self.pool = ThreadPoolExecutor(2, "toolmend-ui-detail")
         self.assets = _assets()
         self.version = sha256(b"".join(body for _, body in self.assets.values())).hexdigest()[:12]
-        self.opened = self.left = 0.0  # when a page was opened first, and the last one went
+        self._facets: tuple[float, Json] = (0.0, {})
+        self.left = 0.0  # when the last page went
         self.port = 0
 
     def listen(self, port: int, unix: Path | None = None) -> None:
@@ -81,11 +89,11 @@ class Server:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}/#{self.gate.token}"
 
-    async def run(self, *, ends_with_pages: bool = False) -> None:
-        """Until it is cancelled, or the last page is closed for a while."""
+    async def run(self) -> None:
+        """Until it is cancelled, or the process has ended that it is for, and the last page is closed for a while."""
         task = asyncio.create_task(self.watcher.run())
         try:
-            while not (ends_with_pages and self.opened and not self.sockets and time.monotonic() - self.left > CLOSED):
+            while self.pid is None or is_alive(self.pid) or self.sockets or (self.left and time.monotonic() - self.left < CLOSED):
                 done, _ = await asyncio.wait({task}, timeout=1)
                 if done:
                     task.result()
@@ -97,8 +105,17 @@ class Server:
 
     def tell(self, message: Json) -> None:
         """Every page hears of it."""
+        if self.asked and any(row["live"] for row in message.get("rows", ())):
+            asyncio.get_running_loop().run_in_executor(self.pool, self.asked)
+            self.asked = None
         for socket in list(self.sockets):
             socket.hear(message)
+
+    def facets(self) -> Json:
+        """What can be filtered by, as it was some seconds ago."""
+        if time.monotonic() > self._facets[0]:
+            self._facets = time.monotonic() + FACETS, self.index.facets()
+        return self._facets[1]
 
     def _application(self) -> Application:
         given = {"server": self}
@@ -261,7 +278,7 @@ class Api(Known):
             "read_only": self.own.read_only,
             "prices": prices.known(),
             "now": time.time(),
-            "facets": self.own.index.facets(),
+            "facets": self.own.facets(),
         }
 
     async def _session(self, key: str) -> Any:
@@ -341,6 +358,8 @@ class Action(Known):
             body = json.loads(self.request.body or b"{}")
         except (ValueError, RecursionError):
             body = {}
+        from . import actions  # noqa: PLC0415  slow: all of the mending
+
         told = await self.thread(getattr(actions, what), row, body if isinstance(body, dict) else {})
         if what in ("pin", "unpin"):
             self.own.index.put([row | {"pinned": int(what == "pin")}])
@@ -380,7 +399,6 @@ class Live(WebSocketHandler):
     def open(self, *args: str, **kwargs: str) -> None:
         self.set_nodelay(True)
         self.own.sockets.add(self)
-        self.own.opened = self.own.opened or time.monotonic()
         self.hear({"hello": __version__, "now": time.time()})
 
     def on_close(self) -> None:

@@ -17,10 +17,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..apis import APIS
-from ..decoded import Stream
 from ..events import ReasoningDelta, RefusalDelta, TextDelta, ToolCallDelta, ToolCallStart
 from ..recordings import watched
 from ..recordings.regular_file import opened
@@ -51,6 +49,9 @@ MAX_PIECES = 5000
 PIECES = 200_000
 """Characters of an answer that a page gets when it begins to look."""
 
+if TYPE_CHECKING:
+    from ..decoded import Stream
+
 type Piece = list[str]
 """["text" | "reasoning" | "call" | "arguments", what was said]"""
 
@@ -60,7 +61,7 @@ class Growing:
     """A recording that is being written."""
 
     row: Row
-    stream: Stream | None = None
+    stream: "Stream | None" = None
     file: str = ""
     offset: int = 0
     came: int = 0  # bytes of the upstream
@@ -279,10 +280,9 @@ class Watcher:
             return None
         if one.doing == "waiting":
             one.doing = "begins"
-        api = one.row["client_api"] or one.row["api"]
         file = folder / "client.sse"
-        if one.stream is None and api in APIS and file.exists():
-            one.stream = Stream(api)
+        if one.stream is None and file.exists():
+            one.stream = _stream(one.row["client_api"] or one.row["api"])
         if one.stream is None:
             return []
         try:
@@ -323,6 +323,13 @@ class Watcher:
                 with suppress(OSError):  # it may not be ours to write in
                     watched.watch(self.root)
             await asyncio.sleep(watched.WATCH)
+
+
+def _stream(api: str) -> "Stream | None":
+    from ..apis import APIS  # noqa: PLC0415  slow
+    from ..decoded import Stream  # noqa: PLC0415
+
+    return Stream(api) if api in APIS else None
 
 
 def _rows(paths: list[str]) -> list[Row]:
