@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolmend.apis.arguments import MAX_OPENING, MAX_STRING, Arguments
+from toolmend.apis.arguments import MAX_IRREGULAR, MAX_OPENING, MAX_STRING, Arguments
 from toolmend.tools import of_chat
 
 
@@ -143,7 +143,7 @@ def test_an_empty_object_waits_no_longer_than_for_a_few_blanks() -> None:
 
 def test_a_dict_that_is_held_has_a_bound() -> None:
     arguments = Arguments()
-    held = "'a': '" + "x" * (MAX_STRING - 6)
+    held = "'a': '" + "x" * (MAX_IRREGULAR - 6)
     assert arguments.feed("{" + held) == ("{", "")
     assert arguments.feed("y") == (held + "y", "")
     assert arguments.feed("'}") == ("'}", "")

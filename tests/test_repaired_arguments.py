@@ -50,6 +50,7 @@ MENDED: dict[str, dict[str, Any]] = {
     " \n```json\n{a: 'x'}\n```\n": {"a": "x"},
     "json\n{\"b\": 1, 'a': 'x'}\n</tool_call>": {"b": 1, "a": "x"},
     "{'a': 'x'}{'a': 'x'}": {"a": "x"},
+    "{'a': 'x'} I called it.": {"a": "x"},
     "\"{'a': 'x'}\"": {"a": "x"},
     '{"a": "x", "d": [1, 2': {"a": "x", "d": [1, 2]},
     '{"b": "1",': {"b": 1},
@@ -109,6 +110,26 @@ def test_what_has_no_other_reading_stays(text: str, api: str) -> None:
         given = body(api, text, size)
         assert made(api, [given]) == given
         assert made(api, [given[at : at + 1] for at in range(len(given))]) == given
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "want"),
+    [
+        ('{"b": "01", "d": "1"}', '{"b": 2, "c": "no"}', None),
+        ('{"b": "1", "d": [1', "{'b': '2'", [{"b": 1, "d": [1]}, {"b": 2}]),
+    ],
+)
+def test_two_calls_at_once(first: str, second: str, want: list[dict[str, Any]] | None) -> None:
+    entries: list[dict[str, Any]] = []
+    for at in range(0, max(len(first), len(second)), 3):
+        for index, text in enumerate((first, second)):
+            named = {} if at else {"id": f"call_{index}", "type": "function"}
+            function = {"arguments": text[at : at + 3], **({} if at else {"name": "f"})}
+            entries += [{"index": index, **named, "function": function}] if text[at:] else []
+    given = stream([{"tool_calls": [entry]} for entry in entries], finish="tool_calls")
+    out = made("chat", [given])
+    assert out == given if want is None else [call.value for call in judge_chat.read(out).calls] == want
+    assert made("chat", [given[at : at + 1] for at in range(len(given))]) == out
 
 
 @pytest.mark.parametrize("api", REQUESTS)

@@ -5,8 +5,7 @@ r"""JSON as people write it, as JSON: names without quotes, single quotes, comme
      "deep": true}
 
 Only what is wrong changes. A text with anything else that is no JSON (a word, a call) is not repaired: what it means would be a
-guess. Brackets are closed that the last ones leave open, `{"a": [1}`, and behind the object may stand an end tag, a fence, or the
-object again.
+guess. Brackets are closed that the last ones leave open, `{"a": [1}`, and behind the object may stand text, or the object again.
 """
 
 import re
@@ -15,15 +14,16 @@ from . import json_text
 from .python_escapes import ESCAPE, unescaped
 
 _PIECE = re.compile(
-    r"""(?P<skip>//[^\n]*|/\*.*?\*/|\#[^\n]*)|(?P<blank>\s+)|(?P<double>"(?:[^"\\]|\\.)*+")"""
-    r"""|(?P<single>'(?:[^'\\]|\\.|'(?!\s*(?:[,:}\]/\#]|\Z)))*+')|(?P<word>[A-Za-z_$][\w$-]*)"""
+    r"""(?P<skip>//[^\n]*|/\*.*?\*/|\#[^\n]*)|(?P<blank>\s+)|(?P<double>"(?:[^"\\]++|\\.)*+")"""
+    r"""|(?P<single>'(?:[^'\\]++|\\.|'(?!\s*(?:[,:}\]/\#]|\Z)))*+')|(?P<word>[A-Za-z_$][\w$-]*)"""
     r"""|(?P<other>-?[0-9][0-9.eE+-]*|[{}\[\]:,])""",
     re.DOTALL,
 )
 """An apostrophe in single quotes ends them where what follows may follow a string."""
 
 _BAD = re.compile(r"""\\(?:(?P<right>["\\/bfnrt]|u[0-9A-Fa-f]{4})|.)|[\x00-\x1f]""", re.DOTALL)
-_TAG = re.compile(r"<[^<>{}]{1,64}>|```|[\s}\]]")
+_GOES_ON = (",", ":", "'", '"')
+"""What may stand behind a bracket that was not the last."""
 _OPENS = {"}": "{", "]": "["}
 _CLOSES = {"{": "}", "[": "]"}
 
@@ -80,8 +80,8 @@ def repaired(text: str, before: str = "", *, ended: bool = True) -> str | None:
     result = first + "".join(_CLOSES[each] for each in reversed(stack))
     if not (result.startswith("{") and json_text.is_json(result.encode(errors="surrogatepass"))):
         return None
-    rest = text[at:]
-    if _TAG.sub("", rest) and rest.strip() != text[:at].strip():
+    rest = text[at:].strip()
+    if ("{" in rest and rest != text[:at].strip()) or rest[:1] in _GOES_ON:
         return None
     return result.removeprefix(before)
 

@@ -28,6 +28,9 @@ MAX_STRING = 1024 * 1024
 """Characters of arguments that are one JSON string, held up to its end."""
 
 _OPENING = re.compile(r"(?:(?:```[ \t]*\w*|(?i:json)\b:?|<[^<>{}\s]{1,64}>)\s*)+\{")
+MAX_IRREGULAR = 256 * 1024
+"""Characters of an object that is no JSON, from where that shows; to repair so much takes half a second at most."""
+
 _OUTSIDE = re.compile(r"""["{}\[\]'/#A-Za-z_$]""")
 _WORD_END = re.compile(r"[\w$]*")
 _PYTHON = ("True", "False", "None")
@@ -226,7 +229,7 @@ class Arguments:
     def _irregular(self, text: str) -> tuple[str, str]:
         """The rest of an object that is no JSON."""
         self._hold(text)
-        return ("", "") if self._size <= MAX_STRING else self._give_up()
+        return ("", "") if self._size <= MAX_IRREGULAR else self._give_up()
 
     def _repaired(self, *, ended: bool) -> str:
         """The rest of an object as JSON; as it came if it cannot be repaired."""

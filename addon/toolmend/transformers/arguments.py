@@ -91,7 +91,7 @@ class FitArguments:
         for event in frame.events:
             self._event(event, held)
         if len(self._held) > MAX_FRAMES:
-            self._settle(held.items)
+            self._settle(held.items, full=True)
         return self._released()
 
     def close(self) -> Sequence[Frame]:
@@ -182,13 +182,13 @@ class FitArguments:
             call.waiting.append(piece)
         return ""
 
-    def _settle(self, items: list[Event | _Piece], but: tuple[int, int] | None = None) -> None:
-        """Something else comes: what is most likely right of other calls goes out as it is, and no frame waits for them."""
+    def _settle(self, items: list[Event | _Piece], but: tuple[int, int] | None = None, *, full: bool = False) -> None:
+        """Something else comes: what is most likely right of other calls goes out as it is. `full`: no frame waits any more."""
         for key, call in self._calls.items():
             if call.waiting and key != but:
-                if not call.fit.pending:
+                if full and not call.fit.pending:
                     call.part()
-                elif rest := self._say(call, call.fit.settle(), None):
+                elif call.fit.pending and (rest := self._say(call, call.fit.settle(), None)):
                     items.append(ToolCallDelta(key[1], rest, key[0]))
 
     def _end(self, items: list[Event | _Piece], which: tuple[int, int] | None) -> None:
