@@ -16,7 +16,7 @@ def ended(base: str) -> bool:
     time.sleep(0.1)
     try:
         httpx.get(base, timeout=5)
-    except httpx.ConnectError:
+    except httpx.TransportError:  # refused, or cut off in its last moment
         return True
     return False
 
