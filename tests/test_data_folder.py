@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from toolmend.cli import main
 from toolmend.cli.hints import pasted
 from toolmend.cli.proxies import recordings_of
 from toolmend.config.data_folder import from_one_line, on_one_line
@@ -30,6 +31,20 @@ def test_another_stays(path: str) -> None:
 @pytest.mark.parametrize("line", ['"', '"a', '["a"]', '""x', "3"])
 def test_what_somebody_else_wrote_stays(line: str) -> None:
     assert from_one_line(line) == line
+
+
+@pytest.mark.parametrize("command", ["flows", "flows --flows {}", "show last", "show {}", "verify {}", "promote {} a/b", "routes {}", "config check {}"])
+def test_what_a_user_named_steers_no_terminal(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    odd = str(tmp_path / "a\nb\x1b]0;x\x07\u202e")
+    monkeypatch.setenv("HOME", odd)
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    main([odd if word == "{}" else word for word in command.split()])
+    lines = "".join(capsys.readouterr()).splitlines()
+    assert lines
+    assert all(line.isprintable() for line in lines)
+    assert not any(line.startswith("b") for line in lines)
 
 
 @pytest.mark.parametrize("word", [*ODD, *PLAIN])

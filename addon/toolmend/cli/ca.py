@@ -68,7 +68,7 @@ def install(dry_run: bool, yes: bool) -> None:
     if not dry_run:
         _made(confdir())
     if certificate.exists() and _trusts(system, certificate):
-        click.echo(f"this system ({system.store.name}) trusts {certificate} already", err=True)
+        click.echo(f"this system ({system.store.name}) trusts {on_one_line(certificate)} already", err=True)
         return
     question = f"Have this system ({system.store.name}) trust {certificate}, so any host that its key signs for?"
     if _run(system.install(certificate), question, "install", dry_run=dry_run, yes=yes):

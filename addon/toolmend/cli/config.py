@@ -17,7 +17,7 @@ from ..config.keys import LIMITS
 from ..config.layers import Layers, everywhere
 from ..config.settings import checked
 from ..providers import Profile
-from . import Exit, Problem
+from . import Exit, Problem, visible
 from .tables import print_rows
 
 VERSION = 1
@@ -101,7 +101,7 @@ def check(file: str, as_json: bool) -> None:
         return
     asked = f"there is no file: neither ./toolmend.toml nor {user_file() or 'one of the user'}"
     said = " and ".join(files) if files else "no file is wanted" if named(file)[0] else asked
-    click.echo(f"{said}{': all is right' if files else ', and the variables are right'}")
+    click.echo(f"{visible(said)}{': all is right' if files else ', and the variables are right'}")
 
 
 def _layers(options: Mapping[str, str]) -> Layers:

@@ -14,6 +14,7 @@ from typing import Any
 
 import click
 
+from ..config.data_folder import on_one_line
 from ..recordings.library import STATES, UNFINISHED, Entry
 from .recordings import FOLDER, Place, flows_option, listed
 
@@ -107,7 +108,8 @@ def flows(
         document = {"format": FORMAT, "folder": str(root), "found": len(found), "recordings": [_fields(one) for one in shown]}
         click.echo(json.dumps(document, indent=2))
     elif not found:
-        click.echo(f"none of {_count(len(every))} is such a one" if every else f"there is no recording in {root}", err=True)
+        none = f"there is no recording in {on_one_line(root)}"
+        click.echo(f"none of {_count(len(every))} is such a one" if every else none, err=True)
     elif sys.stdout.isatty():
         _print(shown)
         if len(shown) < len(found):

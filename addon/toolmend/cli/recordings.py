@@ -177,7 +177,7 @@ def configured() -> bool:
 
 def _single(place: StoreUrl, found: Sequence[Entry]) -> Entry:
     if not found:
-        raise NotFound(f"there is no recording in {place}")
+        raise NotFound(f"there is no recording in {on_one_line(place)}")
     if len(found) > 1:
         names = ", ".join(one.name for one in found[:4]) + " …" * (len(found) > 4)
         raise NotFound(f"{place} holds {len(found)} recordings: {names}")

@@ -108,11 +108,12 @@ def _tell(found: tuple[Route, Api] | None, url: str, model: str, as_json: bool) 
         click.echo(json.dumps({"format": FORMAT, "route": _fields(*found) if found else None}, indent=2))
     elif found:
         route, client = found
-        click.echo(f"the route at {route.where} takes it:")
+        click.echo(f"the route at {visible(route.where)} takes it:")
         for name, value in zip(HEAD, _row(route, client), strict=True):
             click.echo(f"{name:<9} {visible(value)}")
     else:
-        click.echo(f"no route takes {url} with {f'the model {model}' if model else 'no model'}: it goes where it always went")
+        asked = visible(f"{url} with {f'the model {model}' if model else 'no model'}")
+        click.echo(f"no route takes {asked}: it goes where it always went")
     if not found:
         raise click.exceptions.Exit(Exit.FINDINGS)
 

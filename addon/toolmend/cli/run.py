@@ -20,7 +20,7 @@ from ..running.foreground import Foreground
 from ..running.process import tail
 from ..running.proxy import Mitmdump, ProxyError
 from ..running.tally import MARK, Tally
-from . import Problem
+from . import Problem, visible
 from .hints import pasted
 from .proxies import kept, named_hosts, own_options, proxy_options, recordings_of, scripts, show_page, start_problem
 from .recordings import Place
@@ -150,7 +150,7 @@ def _ended(proxy: Mitmdump) -> str:
 def _tell(done: Tally, recordings: str | None, ended: str) -> None:
     """One line, at the end; more only if something was wrong."""
     if ended:
-        click.echo(f"toolmend: {ended}", err=True)
+        click.echo("\n".join(map(visible, f"toolmend: {ended}".split("\n"))), err=True)
     sentence = done.sentence()
     if done.folder and recordings and (is_url(done.folder) or (Path(done.folder) / "meta.json").exists()):  # the disk may be full
         usual = recordings == str(data_folder() / "flows")

@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..config.data_folder import on_one_line
 from ..recordings.library import NotFound, find
 from . import Exit, Problem
+from .hints import pasted
 from .recordings import FOLDER, Place, fetched, flows_option
 
 if TYPE_CHECKING:
@@ -80,7 +82,7 @@ async def _serve(
     server.listen(port, unix)
     at = f"http://127.0.0.1:{server.port or 8123}{address}#{server.gate.token}"
     print(at, flush=True)  # noqa: T201  the line that others read
-    click.echo(f"toolmend: {server.root} is shown there; Ctrl+C ends it", err=True)
+    click.echo(f"toolmend: {on_one_line(server.root)} is shown there; Ctrl+C ends it", err=True)
     if unix:
         click.echo(f"  it listens on {unix}: ssh -L 8123:{unix} HOST", err=True)
     elif any(os.environ.get(name) for name in HEADLESS[:2]):
@@ -127,5 +129,5 @@ def _fetched(place: Place) -> Path:
     """The folder that a store's recordings were fetched to."""
     got = fetched(place) if not isinstance(place, Path) else []
     if not got:
-        raise Problem(f"there is no recording in {place}", try_=f"toolmend flows {place}")
+        raise Problem(f"there is no recording in {on_one_line(place)}", try_=pasted("toolmend", "flows", str(place)))
     return Path(os.path.commonpath([one.folder.parent for one in got]))
