@@ -9,6 +9,7 @@ import pytest
 from terminals import at_terminal
 from toolmend.cli import main
 from toolmend.dialects import DIALECTS
+from toolmend.dialects.stranger import STRANGERS
 from toolmend.providers import PROFILES, armed, profile_for
 
 PLAIN = sum(not dialect.ambiguous for dialect in DIALECTS.values())
@@ -68,7 +69,12 @@ def write(folder: Path, text: str) -> str:
     ],
 )
 def test_a_model(args: list[str], lines: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert say(capsys, *args).splitlines()[:5] == lines
+    said = say(capsys, *args).splitlines()
+    assert [line for line in said if not line.startswith("if certain")][:5] == lines
+    strangers = next(line for line in said if line.startswith("if certain"))
+    assert strangers.endswith(": the maker does not serve it")
+    assert ("json_object" in strangers, "hermes" in strangers) == (True, "qwen" not in args[0])
+    assert "if certain" not in say(capsys, "gpt-5.5", "--host", "api.openai.com")
 
 
 def test_a_model_as_json(capsys: pytest.CaptureFixture[str]) -> None:
@@ -80,7 +86,9 @@ def test_a_model_as_json(capsys: pytest.CaptureFixture[str]) -> None:
         "host": "openrouter.ai",
         "profile": "kimi",
         "matched": {"model": "*kimi*"},
-        "dialects": [dialect.name for dialect in armed(None, profile_for("kimi", ""))],
+        "dialects": [dialect.name for dialect in armed(None, profile_for("kimi", ""), known=True)],
+        "if_certain": [name for name in DIALECTS if name in STRANGERS],
+        "first_party": False,
         "reasoning_field": "reasoning",
         "think_tags": True,
         "think_unopened": False,  # this host parses reasoning

@@ -163,7 +163,7 @@ def test_why(model: str, host: str, part: str, glob: str) -> None:
 @pytest.mark.parametrize(("model", "names"), ARMED.items())
 def test_what_is_armed(model: str, names: str) -> None:
     profile = profile_for(model, "")
-    dialects = armed(None, profile)
+    dialects = armed(None, profile, known=True)
     assert {dialect.name for dialect in dialects if dialect.ambiguous} == set(names.split())
     assert [dialect for dialect in dialects if not dialect.ambiguous] == [
         dialect for dialect in DIALECTS.values() if not dialect.ambiguous
@@ -275,7 +275,10 @@ LEAK = stream(['<tool_call>{"name": "f", "arguments": {}}</tool_call>'])
 
 @pytest.mark.parametrize(
     ("model", "host", "mended"),
-    [("qwen3-8b", "", True), ("my-x", "", True), ("x", "portal.qwen.ai", True), ("x", "", False), (None, "", False)],
+    [
+        *[("qwen3-8b", "", True), ("my-x", "", True), ("x", "portal.qwen.ai", True), ("x", "", True), (None, "", True)],
+        *[("x", "api.openai.com", False), ("gpt-5.5", "api.openai.com", False), ("gpt-5.5", "", True)],
+    ],
 )
 def test_the_pipeline_asks(model: str | None, host: str, mended: bool) -> None:
     request = {"model": model, "tools": [tool("f")]}

@@ -87,10 +87,10 @@ WRONG = [
     ),
     (
         {"dialects": "kimi_k22"},
-        "toolmend_dialects: there is no dialect 'kimi_k22' (did you mean kimi_k2?), write auto, off, or some of: "
+        "toolmend_dialects: there is no dialect 'kimi_k22' (did you mean kimi_k2?), write auto, known, off, or some of: "
         + NAMES,
     ),
-    ({"dialects": "none"}, "toolmend_dialects: there is no dialect 'none', write auto, off, or some of: " + NAMES),
+    ({"dialects": "none"}, "toolmend_dialects: there is no dialect 'none' (did you mean known?), write auto, known, off, or some of: " + NAMES),
     ({"dialects": "auto kimi_k2"}, "toolmend_dialects: 'auto' stands alone, write either auto or names of dialects"),
     ({"dialects": "kimi_k2,off"}, "toolmend_dialects: 'off' stands alone, write either off or names of dialects"),
     (
@@ -171,11 +171,11 @@ FILES_WRONG = [
         '\n\nhosts = ["a.example:x"]\n',
         "3: hosts: 'a.example:x' is no host, write it as in " + HOSTS,
     ),
-    ("dialects = []\n", '1: dialects: [] is not understood, write dialects = "auto", "off", or ["kimi_k2"]'),
-    ("dialects = true\n", '1: dialects: True is not understood, write dialects = "auto", "off", or ["kimi_k2"]'),
+    ("dialects = []\n", '1: dialects: [] is not understood, write dialects = "auto", "known", "off", or ["kimi_k2"]'),
+    ("dialects = true\n", '1: dialects: True is not understood, write dialects = "auto", "known", "off", or ["kimi_k2"]'),
     (
         'dialects = ["kimi_k22"]\n',
-        "1: dialects: there is no dialect 'kimi_k22' (did you mean kimi_k2?), write auto, off, or some of: " + NAMES,
+        "1: dialects: there is no dialect 'kimi_k22' (did you mean kimi_k2?), write auto, known, off, or some of: " + NAMES,
     ),
     ("flows = false\n", '1: flows: False is not understood, write flows = "recordings", or "off"'),
     ("off = true\n", '1: off: True is not understood, write off = ["finish_reason", "api.openai.com"]'),
@@ -293,9 +293,9 @@ def test_no_home_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
         parse({})
 
 
-@pytest.mark.parametrize("text", ["auto", "off", "kimi_k2"])
+@pytest.mark.parametrize("text", ["auto", "known", "off", "kimi_k2"])
 def test_spelled_is_what_parse_reads(text: str) -> None:
-    assert spelled(parse(OFF | {"dialects": text}).dialects) == text
+    assert spelled(parse(OFF | {"dialects": text})) == text
 
 
 @pytest.mark.parametrize("values", [{}, {"dialects": "kimi_k2"}, {"policy": "collect", "max_calls": "3"}, {"mode": "observe", "off": "role"}])

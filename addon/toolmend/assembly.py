@@ -49,7 +49,7 @@ from .transformers.stop_sequences import StopSequences
 from .transformers.summary import Summary
 from .transformers.unique_ids import RULE as UNIQUE
 from .transformers.unique_ids import UniqueIds, called
-from .value import value
+from .value import replace, value
 from .vocabulary import vocabulary
 
 _WATCHED = (Markup, Entities, FitArguments, Duplicates, UniqueIds, FinishReason, Refusal, Naming)
@@ -77,6 +77,7 @@ class Answer:
     settings: MendSettings
     host: str
     begins: str = ""
+    seen: Sequence[str] = ()
 
     @property
     def translates(self) -> bool:
@@ -92,7 +93,9 @@ class Answer:
     def profile(self) -> Profile:
         """What is known of the model that answers."""
         model = self.translated.request.get("model") if self.translated else None
-        return profile_for(model, self.host, self.settings.providers)
+        found = profile_for(model, self.host, self.settings.providers)
+        more = [name for name in self.seen if name not in found.dialects]
+        return replace(found, dialects=(*found.dialects, *more)) if more else found
 
     @property
     def alone(self) -> bool:
@@ -229,7 +232,9 @@ def looked_for(answer: Answer, offered: Tools, profile: Profile) -> tuple[list[D
     """What is looked for in the text, and of that the tags of reasoning."""
     off = answer.settings.off.rules
     prompted = answer.translated is not None and answer.translated.prompted
-    dialects = [] if answer.alone else armed(answer.settings.dialects, profile, prompted=prompted)
+    dialects = [] if answer.alone else armed(
+        answer.settings.dialects, profile, prompted=prompted, known=not answer.settings.strangers
+    )
     dialects = [_of(dialect, offered) for dialect in dialects if dialect.name not in off]
     # of a model that nothing is known of they are believed, too, where the client's API has another place for them
     thinks = profile.think_tags or (answer.translates and answer.source == "chat" and profile.name == STANDARD)

@@ -34,6 +34,7 @@ from .recorder import PATIENCE, Recorder
 from .recordings.exchange import Exchange
 from .recordings.folder import Words
 from .recordings.stream_mask import StreamMask, guarded, masked
+from .seen_dialects import SeenDialects
 from .stream import Callback, Mend, Plain, Stream, Tee, reason
 from .telemetry.meter import NO_ERROR
 from .telemetry.metering import Metering
@@ -67,6 +68,7 @@ class Exchanges:
         self._observers = Observers(logger.warning)
         self._metering = Metering()
         self._beginnings = Beginnings()
+        self._seen = SeenDialects()
         self.under_way: WeakSet[Call] = WeakSet()
         self._addons: list[object] = []
         self._others: list[object] = []  # of those, the ones that are not mitmproxy's own
@@ -139,6 +141,7 @@ class Exchanges:
                 call.pipeline = ready or self._pipeline(call, request, given, let_go=let_go)
                 settings |= {"let_go": "yes"} if call.pipeline.lets_go else {}
                 settings |= {"text_begins": call.pipeline.begins} if call.pipeline.begins else {}
+                settings |= {"seen_dialects": " ".join(call.pipeline.seen)} if call.pipeline.seen else {}
         with _apart(call, _SET_UP):
             self._record(call, about(settings))
 
@@ -173,6 +176,7 @@ class Exchanges:
             let_go=let_go and not observed,
             translated=routed.translated if routed else call.translated,
             begins=self._beginnings.of(call.pair),
+            seen=self._seen.of(*call.pair[:2]),
         )
 
     def end(self, call: Call, flow: http.HTTPFlow, state: str, message: str | None = None) -> None:
@@ -181,6 +185,7 @@ class Exchanges:
         rules = list(pipeline.rules) if pipeline else []
         if pipeline and call.pair and not pipeline.error:
             self._beginnings.learn(call.pair, pipeline.began)
+            self._seen.learn(*call.pair[:2], rules)
         if pipeline and pipeline.error:
             then = "what followed went out as it came" if call.api == call.source else "the client got an error"
             call.errors.append(f"mending stopped, and {then}: {pipeline.error}")

@@ -132,7 +132,7 @@ class Toolmend:
             logger.info("toolmend: observes, and changes no answer%s", " but those of routes" if self.settings.routes else "")
         warm(self.settings)
         memory.settle(again=self._again)
-        logger.info("toolmend: listens to %s; dialects: %s; %s", hosts, spelled(self.settings.dialects), place)
+        logger.info("toolmend: listens to %s; dialects: %s; %s", hosts, spelled(self.settings), place)
 
     def done(self) -> None:
         claim(self.calls, self)

@@ -38,7 +38,7 @@ class MendSettings:
     """`dialects`: None is auto, () is off, names are exactly these. `providers`: the user's profiles, before the built-in ones.
 
     `policy`: mixed, first, collect or drain; its limits are of a response, in calls, milliseconds and bytes. `off`: what is left
-    alone.
+    alone. `strangers`: of models of which nothing is known, the ambiguous dialects are looked for, too.
     """
 
     dialects: tuple[str, ...] | None = None
@@ -48,3 +48,4 @@ class MendSettings:
     collect_ms: int = 200
     max_bytes: int = 65536
     off: Off = NOTHING_OFF
+    strangers: bool = True

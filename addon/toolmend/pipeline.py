@@ -47,7 +47,8 @@ class Pipeline:
     may raise requests.RequestError. `let_go`: the caller can end the response, and let the upstream go, when `done` is
     set. `now` tells seconds. `watch` is told each rule whenever it fires; `rules` holds each once. `glance` gives what goes
     out for a chunk, where that is told at once: then it has been taken in; else it is to be fed. `begins`: how the text of
-    earlier answers of this model at this host began, "content" or "reasoning"; empty where that is not known.
+    earlier answers of this model at this host began, "content" or "reasoning"; empty where that is not known. `seen`: the
+    ambiguous dialects in which they had calls.
     """
 
     def __init__(
@@ -64,6 +65,7 @@ class Pipeline:
         translated: Translated | None = None,
         watch: Callable[[str], None] = lambda _: None,
         begins: str = "",
+        seen: Sequence[str] = (),
     ) -> None:
         self.rules: list[str] = []
         self.ids: list[str] = []
@@ -78,7 +80,7 @@ class Pipeline:
             template = template_for(told)
             translated = translate(request, target, source, host=host, template=template, system_role=told.system_role)
         self.notes += translated.notes if translated else ()
-        answer = Answer(request or {}, translated, source, target, settings, host, begins)
+        answer = Answer(request or {}, translated, source, target, settings, host, begins, seen)
         boxes = assemble(answer, self._id, self._fired, self._note, let_go=let_go, now=now)
         self._decoder, self._codec, self._writer = boxes.decoder, boxes.codec, boxes.writer
         errors = None if "error_form" in settings.off.rules else self._fired
@@ -86,6 +88,7 @@ class Pipeline:
         self._markup, self._policy, self._fit = boxes.markup, boxes.policy, boxes.fit
         self._alive, self._counting = boxes.alive, boxes.counting
         self.begins = begins if boxes.thinks else ""
+        self.seen = seen
         self._thinks = boxes.thinks
         self._lanes = boxes.lanes
         self._lane: Lane | None = None  # what may come next

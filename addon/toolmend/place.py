@@ -119,6 +119,11 @@ class Place:
         return self._end in WORD
 
     @property
+    def indented(self) -> bool:
+        """Whether so many blanks stand in front of it in its line that it is code, or the text of a list item."""
+        return self.line_start and self._end in (" ", "\t") and (self._line is None or _columns(self._line) >= INDENTED)
+
+    @property
     def glued(self) -> bool:
         """Whether the next character stands right behind another one."""
         return bool(self._end) and not self._end.isspace()

@@ -6,13 +6,14 @@ DeepSeek stand first; but `deepseek/deepseek-r1-distill-qwen-7b` is DeepSeek's.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import cache, lru_cache
 from typing import Any, Literal, NamedTuple
 
 from .dialects import DIALECTS, OPEN_JSON, STRICT
 from .dialects.dialect import Dialect
+from .dialects.stranger import STRANGERS
 from .hosts import fits, split_port
 from .value import replace, value
 
@@ -43,6 +44,7 @@ class Profile:
     `tools`: "prompt" where the model has none of its own, and is told of them in its prompt;
     `system_role`: whether it knows a system message, else that goes into the first of the user's. `takes`: the user's facts of
     requests/quirks.py, which hold where both model and host fit; `only_takes`: the table has nothing else, and is no profile.
+    `first_party`: whether its maker serves it, so that it is known what it writes; set where the profile is found.
     """
 
     name: str
@@ -57,6 +59,7 @@ class Profile:
     system_role: bool = True
     takes: tuple[tuple[str, Any], ...] = ()
     only_takes: bool = False
+    first_party: bool = False
 
 
 PROFILES = (
@@ -199,6 +202,15 @@ PROFILES = (
 STANDARD = PROFILES[-1].name
 BUILT_IN = {row.name: row for row in PROFILES}
 
+MAKERS: Mapping[str, tuple[str, ...]] = {
+    **{row.name: row.hosts for row in PROFILES if row.hosts},
+    "gpt": ("api.openai.com", "chatgpt.com", "*.openai.azure.com", "*.cognitiveservices.azure.com", "*.services.ai.azure.com"),
+    "claude": ("api.anthropic.com", "bedrock-runtime.*.amazonaws.com"),  # and Vertex, which is in the row of Gemini
+}
+"""Whose hosts serve a family of models as its maker does, and parse its calls: what leaks there is in its row. What another host
+serves may be anything, whatever it is called.
+"""
+
 ESCAPING = frozenset({"grok"})
 """Profiles of models that escape their arguments as HTML does."""
 
@@ -272,6 +284,7 @@ def _find(name: str, host: str, providers: tuple[Profile, ...]) -> Found:
             or ("reasoning" if _fitting(host, REASONING_HOSTS) else "reasoning_content"),
             think_unopened=opened,
             think_always=opened and always,
+            first_party=bool(_fitting(host, MAKERS.get(profile.name, ()))),
         )
     )
 
@@ -296,19 +309,24 @@ def taken(model: Any, host: str, providers: Sequence[Profile]) -> dict[str, tupl
     return found
 
 
-def armed(names: Sequence[str] | None, profile: Profile, *, prompted: bool = False) -> list[Dialect]:
+def armed(
+    names: Sequence[str] | None, profile: Profile, *, prompted: bool = False, known: bool = False
+) -> list[Dialect]:
     """The dialects to look for: those named, or where none are, all that cannot be mistaken and the profile's.
 
-    A model that was `prompted` to write its calls as JSON does so, whatever the names.
+    The other ambiguous ones are looked for too, and asked for more, unless the maker of the model serves it, or only what is
+    `known` is wanted. A model that was `prompted` to write its calls as JSON does so, whatever the names.
     """
     asked = OPEN_JSON if prompted else ()
     strict = () if profile.name == "claude" else STRICT
     if names is not None:
         return [*(DIALECTS[name] for name in names), *(dialect for dialect in asked if dialect.name not in names)]
+    strangers = {} if known or profile.first_party else STRANGERS
+    certain = {*profile.dialects, *(dialect.name for dialect in (*asked, *strict))}
     return [
-        dialect
-        for dialect in DIALECTS.values()
-        if not dialect.ambiguous or dialect.name in profile.dialects or dialect in asked or dialect in strict
+        dialect if not dialect.ambiguous or name in certain else strangers[name]
+        for name, dialect in DIALECTS.items()
+        if not dialect.ambiguous or name in certain or name in strangers
     ]
 
 

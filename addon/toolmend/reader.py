@@ -56,6 +56,7 @@ class Reader(Telling):
     ) -> None:
         super().__init__(tools, choice, new_id, fired, begins, whole=whole)
         self._vocabulary = words
+        self._begun = False  # what counts where the message begins is looked for no more
         self.followed = self.again = 0  # how far values were read that might be a call's, and how many within that
         self._in_call = self._idle = False
         self._reading = self._read()
@@ -94,11 +95,19 @@ class Reader(Telling):
         if self._vocabulary.openings.begin(piece):
             return False
         self.places[reasoning].text(piece)
+        if not (self._begun or reasoning):
+            self._has_begun()
         return True
+
+    def _has_begun(self) -> None:
+        if not self.places[False].message_start:
+            self._begun, self._vocabulary = True, self._vocabulary.rest
 
     def feed(self, piece: str, reasoning: bool = False) -> list[Op]:
         """The next text of the choice: content, or what the upstream calls reasoning."""
         self.ops = []
+        if not self._begun and self._idle:
+            self._has_begun()
         if self.doubtful and not reasoning and not self.thinking and not self.head and piece.strip():
             self._give_up_doubt()
         if reasoning and piece:

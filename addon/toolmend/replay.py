@@ -205,6 +205,7 @@ def pipeline_of(
         now=clock,
         watch=watch,
         begins=str(settings.get("text_begins", "")),
+        seen=str(settings.get("seen_dialects", "")).split(),
         **asked,
     )
 

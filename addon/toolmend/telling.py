@@ -159,6 +159,7 @@ class Telling:
         self.open: tuple[Dialect | None, tuple[str, ...]] = (None, ())  # whose wrapper is open, and what ends it
         self.committed = False
         self.attempts: list[Attempt] | None = None  # calls that are read and not yet told
+        self.refused = (0, 0)  # where what a stranger's call could have been begins, and how far it was read: `Scanner.place`
         self.aside = (0, 0)  # the sizes of a wrapper in front of the call that may begin, and of the text in that
         self.after_call = False  # nothing but blanks since the last call of the text
         self.reasoning = False  # what the upstream calls the last piece
@@ -307,9 +308,9 @@ class Telling:
 
     def attempt(self, reading: Reading[bool]) -> Reading[list[Attempt]]:
         """Reads calls and returns them: nothing is told of them until `tell_attempts`."""
-        self.attempts = []
+        around, self.attempts = self.attempts, []
         called = yield from reading
-        found, self.attempts = self.attempts, None
+        found, self.attempts = self.attempts, around
         return found if called else []
 
     def tell_attempts(self, attempts: list[Attempt]) -> None:
@@ -442,4 +443,5 @@ class Telling:
 
     def wrapped(self, dialect: Dialect, ends: tuple[str, ...]) -> None:
         """The call stands in a wrapper: its end is markup, even behind text."""
-        self.open = (dialect, ends)
+        if self.attempts is None:
+            self.open = (dialect, ends)

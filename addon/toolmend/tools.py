@@ -5,6 +5,8 @@ from dataclasses import field
 from typing import Any
 
 from . import builtin_tools, json_text
+from . import json_text
+from .schemas import Schema as SchemaPlace
 from .value import replace, value
 
 type Schema = Mapping[str, Any]
@@ -80,6 +82,23 @@ class Tools:
             return False
         return isinstance(value, dict) and set(_strings(self.schemas.get(name, {}).get("required"))) <= value.keys()
 
+    def suits(self, name: str, arguments: str) -> bool:
+        """Whether a JSON text is what an offered tool may be called with, as it is or with its values made to fit.
+
+        It has all that the schema requires, nothing more where that is closed, and something that it declares if it has anything.
+        """
+        try:
+            value = json_text.loads(arguments.encode()) if name in self.schemas else None
+        except (json_text.NotJSON, UnicodeEncodeError):
+            return False
+        if not isinstance(value, dict):
+            return False
+        schema = SchemaPlace(self.schemas[name])
+        declared, more = schema.names, value.keys() - schema.names
+        if not schema.required <= value.keys() or (more and self.schemas[name].get("additionalProperties") is False):
+            return False
+        return len(more) < max(len(value), not declared) and all(_may_stand(schema.member(key), value[key]) for key in value)
+
     def fitting(self, arguments: Mapping[str, Any]) -> list[str]:
         """The tools that declare every one of these arguments, and that miss none they require."""
         return [
@@ -90,6 +109,13 @@ class Tools:
 
 
 UNKNOWN = Tools(known=False)
+
+
+def _may_stand(place: SchemaPlace | None, value: Any) -> bool:
+    """Whether a value can be what a schema wants, as it is or made to fit."""
+    if place is None or not isinstance(value, dict | list):
+        return True
+    return bool(place.kinds & {"object" if isinstance(value, dict) else "array", "string"})
 
 
 FREEFORM: Schema = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}

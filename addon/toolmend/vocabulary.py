@@ -17,6 +17,7 @@ class Vocabulary:
 
     def __init__(self, dialects: Sequence[Dialect]) -> None:
         self._dialects = tuple(dialects)
+        self._rest: Vocabulary | None = None
         self.by_opener: dict[str, list[Dialect]] = {}
         for dialect in dialects:
             for literal in dialect.openers:
@@ -46,6 +47,14 @@ class Vocabulary:
         begun = {opener[:size] for opener in self.by_opener for size in range(1, len(opener))}
         self.whole = self.by_opener.keys() - begun
         self._beginnings = begun - (self.by_opener.keys() - self.lines)
+
+    @property
+    def rest(self) -> "Vocabulary":
+        """What to look for once the message has begun."""
+        if self._rest is None:
+            rest = tuple(dialect for dialect in self._dialects if dialect.place != "message")
+            self._rest = self if len(rest) == len(self._dialects) else vocabulary(rest)
+        return self._rest
 
     def _found(self, text: str) -> Found | None:
         """The first opener in a text, or the beginning of one at its end."""

@@ -13,6 +13,7 @@ import click
 from ..config.settings import Settings, SettingsError, load
 from ..dialects import STRICT
 from ..dialects.role_tokens import role_tokens
+from ..dialects.stranger import Stranger
 from ..hosts import paths
 from ..learnt import Key, remembered
 from ..providers import Found, Profile, armed, find, table, taken
@@ -96,13 +97,16 @@ def _spelled(given: Any) -> str:
 
 def _answer(found: Found, model: str, host: str, settings: Settings) -> dict[str, Any]:
     profile = found.profile
+    dialects = armed(settings.dialects, profile, known=not settings.strangers)
     return {
         "format": FORMAT,
         "model": model,
         "host": host,
         "profile": profile.name,
         "matched": {found.part: found.glob} if found.part else {},
-        "dialects": [dialect.name for dialect in armed(settings.dialects, profile)],
+        "dialects": [dialect.name for dialect in dialects if not isinstance(dialect, Stranger)],
+        "if_certain": [dialect.name for dialect in dialects if isinstance(dialect, Stranger)],
+        "first_party": profile.first_party,
         "reasoning_field": profile.reasoning_field,
         "think_tags": profile.think_tags,
         "think_unopened": profile.think_unopened,
@@ -114,10 +118,11 @@ def _answer(found: Found, model: str, host: str, settings: Settings) -> dict[str
 
 def _lines(found: Found, settings: Settings) -> list[tuple[str, str]]:
     profile = found.profile
-    dialects = armed(settings.dialects, profile)
+    dialects = armed(settings.dialects, profile, known=not settings.strangers)
+    strangers = [dialect.name for dialect in dialects if isinstance(dialect, Stranger)]
     listed = [dialect for dialect in dialects if dialect.name in profile.dialects or dialect in STRICT]
     own = ", ".join(dialect.name for dialect in listed)
-    others = len(dialects) - len(listed)
+    others = len(dialects) - len(listed) - len(strangers)
     if settings.dialects is not None:
         looked = ", ".join(settings.dialects) or "none"
         looked += ": the settings say so"
@@ -131,6 +136,7 @@ def _lines(found: Found, settings: Settings) -> list[tuple[str, str]]:
     return [
         ("profile", f"{profile.name}: {why}"),
         ("dialects", looked),
+        *([("if certain", f"{', '.join(strangers)}: the maker does not serve it")] if strangers else []),
         ("reasoning", f"in {profile.reasoning_field}"),
         ("<think>", tags),
         ("tools", "in the prompt, calls as JSON in the text" if profile.tools == "prompt" else "the model's own"),

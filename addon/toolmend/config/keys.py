@@ -8,7 +8,7 @@ LIMITS = {"max_calls": 8, "collect_ms": 200, "max_bytes": 65536}
 
 RIGHT = {
     "hosts": '["llm.example.com"]',
-    "dialects": '"auto", "off", or ["kimi_k2"]',
+    "dialects": '"auto", "known", "off", or ["kimi_k2"]',
     "mode": '"mend", or "observe"',
     "off": '["finish_reason", "api.openai.com"]',
     "flows": '"recordings", or "off"',

@@ -22,8 +22,8 @@ logger = logging.getLogger(__name__)
 OPTIONS = {
     "hosts": "Hosts of LLM APIs beside those that toolmend knows: globs, separated by commas or spaces, as in "
     "'llm.example.com, *.corp.example:8443, localhost:8000'.",
-    "dialects": "What to look for in the text of a model: 'auto' (the default), 'off', or names of dialects, separated "
-    "by commas, as in 'kimi_k2'.",
+    "dialects": "What to look for in the text of a model: 'auto' (the default), 'known' (the same, without what models "
+    "that are not known may write), 'off', or names of dialects, separated by commas, as in 'kimi_k2'.",
     "mode": "'mend' (the default), or 'observe': what would be mended is recorded and told, and answers pass unchanged; a route "
     "translates all the same.",
     "off": "Rules and hosts that are left alone, separated by commas, as in 'finish_reason, api.openai.com': a rule that is off "

@@ -1,7 +1,7 @@
 """The user's settings: what the options, variables and files say, checked.
 
     hosts     globs of hosts beside the built-in table: "llm.example.com, *.corp.example:8443"
-    dialects  "auto", "off", or names: "kimi_k2"
+    dialects  "auto", "known" (without what models that are not known may write), "off", or names: "kimi_k2"
     mode      "mend", or "observe": what would be mended is recorded and told, and nothing is changed
     off       rules and hosts that are left alone: "finish_reason, api.openai.com"; see off.py
     flows     the folder for recordings, the URL of one in a store ("s3://bucket/prefix"), or "off"
@@ -63,6 +63,9 @@ INTERCEPTS = ("llm", "all")
 """Whose TLS is opened."""
 MODES = ("mend", "observe")
 
+_ALONE = ("auto", "known", "off")
+"""Words for dialects that stand alone."""
+
 _NUMBER = re.compile(r"[1-9][0-9]{0,8}")
 
 
@@ -116,12 +119,13 @@ def checked(given: layers.Layers) -> Settings:
         intercept=_one_of("way", INTERCEPTS, *_of(said["intercept"])),
         mode=_one_of("mode", MODES, *_of(said["mode"])),
         off=_off(*_of(said["off"])),
+        strangers=words(said["dialects"].text.lower()) != ["known"],
     )
 
 
 def recorded(settings: Settings, host: str = "") -> dict[str, str]:
     """What a replay needs: the options that decide what the client gets of a host's answer, as `parse` reads them."""
-    options = {"dialects": spelled(settings.dialects)}
+    options = {"dialects": spelled(settings)}
     if settings.policy != "mixed":
         options |= {name: str(getattr(settings, name)) for name in ("policy", *LIMITS)}
     if settings.mode != "mend":
@@ -131,9 +135,11 @@ def recorded(settings: Settings, host: str = "") -> dict[str, str]:
     return options
 
 
-def spelled(dialects: tuple[str, ...] | None) -> str:
-    """Dialects as an option says them: `auto`, `off`, `kimi_k2,other`."""
-    return "auto" if dialects is None else ",".join(dialects) or "off"
+def spelled(settings: Settings) -> str:
+    """Dialects as an option says them: `auto`, `known`, `off`, `kimi_k2,other`."""
+    if settings.dialects is None:
+        return "auto" if settings.strangers else "known"
+    return ",".join(settings.dialects) or "off"
 
 
 def _of(said: Said) -> tuple[str, str]:
@@ -142,17 +148,17 @@ def _of(said: Said) -> tuple[str, str]:
 
 def _dialects(where: str, text: str) -> tuple[str, ...] | None:
     names = tuple(dict.fromkeys(word.lower() for word in words(text)))
-    if names in ((), ("auto",)):
+    if names in ((), ("auto",), ("known",)):
         return None
     if names == ("off",):
         return ()
     for name in names:
-        if name in ("auto", "off"):
+        if name in _ALONE:
             raise SettingsError(f"{where}: {name!r} stands alone, write either {name} or names of dialects")
         if name not in DIALECTS:
             known = ", ".join(DIALECTS)
-            hint = suggestion(name, [*DIALECTS, "auto", "off"])
-            raise SettingsError(f"{where}: there is no dialect {name!r}{hint}, write auto, off, or some of: {known}")
+            hint = suggestion(name, [*DIALECTS, *_ALONE])
+            raise SettingsError(f"{where}: there is no dialect {name!r}{hint}, write auto, known, off, or some of: {known}")
     return names
 
 
