@@ -34,6 +34,7 @@ from .requests.compaction import kept
 from .requests.estimate import tokens
 from .requests.thinking import is_off
 from .requests.web_search import query_in
+from .suspects import Sought
 from .telling import Beginning
 from .tools import SEARCH, UNKNOWN, Tools, builtin, freeform, namespaces, searches
 from .transformers.arguments import FitArguments
@@ -123,6 +124,7 @@ class Boxes:
     alive: KeepAlives | None
     lanes: Lanes | None
     counting: Sequence[Counting]
+    sought: Sought
 
 
 def assemble(
@@ -207,6 +209,7 @@ def assemble(
         alive=KeepAlives(fired, comments=api.comments) if mends or writer else None,
         lanes=lanes,
         counting=[box for box in (codec, writer) if counts(box)],
+        sought=Sought(offered, frozenset(dialect.name for dialect in dialects)),
     )
 
 

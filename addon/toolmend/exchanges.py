@@ -36,6 +36,7 @@ from .recordings.folder import Words
 from .recordings.stream_mask import StreamMask, guarded, masked
 from .seen_dialects import SeenDialects
 from .stream import Callback, Mend, Plain, Stream, Tee, reason
+from .suspects import NOTHING_SOUGHT
 from .telemetry.meter import NO_ERROR
 from .telemetry.metering import Metering
 from .value import replace
@@ -194,7 +195,7 @@ class Exchanges:
                 call.watcher.close() if state == "complete" else call.watcher.fail(message or state)
         with _apart(call, "the end was not counted"):
             if call.meter:
-                call.meter.finish(state, rules, call.errors)
+                call.meter.finish(state, rules, call.errors, pipeline.sought if pipeline else NOTHING_SOUGHT)
         self._finish(call, state, message)
         error = _wrong(call, None if state in NO_ERROR else message)
         folder = recording.place if recording else None
@@ -229,6 +230,8 @@ class Exchanges:
                 rules = call.pipeline.rules if call.pipeline else ()
                 wrong = _wrong(call, None)
                 unreadable = call.stream is not None and call.stream.unreadable
+                if call.pipeline:
+                    more["sought"] = call.pipeline.sought
                 words = Words(error=wrong, end=message, fault=call.fault, unreadable=unreadable, **more)
                 call.recording.finish(state, rules=rules, ids=call.ids, **words)
 

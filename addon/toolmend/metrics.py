@@ -67,6 +67,7 @@ class StreamFinished:
 
     `first_token` is None of a whole body, and where none came. `calls` and `usage` are None where the answer could not be read,
     or says nothing of them. `error_type`: empty, or what went wrong in a word: a status, a state, the upstream's own.
+    `suspects`: how much looks like a tool call and was not made one.
     """
 
     about: About
@@ -85,6 +86,7 @@ class StreamFinished:
     response_id: str = ""
     response_model: str = ""
     content: Any = None
+    suspects: int = 0
 
 
 @value

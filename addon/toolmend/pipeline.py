@@ -89,6 +89,7 @@ class Pipeline:
         self._alive, self._counting = boxes.alive, boxes.counting
         self.begins = begins if boxes.thinks else ""
         self.seen = seen
+        self.sought = boxes.sought
         self._thinks = boxes.thinks
         self._lanes = boxes.lanes
         self._lane: Lane | None = None  # what may come next

@@ -323,11 +323,9 @@ def armed(
         return [*(DIALECTS[name] for name in names), *(dialect for dialect in asked if dialect.name not in names)]
     strangers = {} if known or profile.first_party else STRANGERS
     certain = {*profile.dialects, *(dialect.name for dialect in (*asked, *strict))}
-    return [
-        dialect if not dialect.ambiguous or name in certain else strangers[name]
-        for name, dialect in DIALECTS.items()
-        if not dialect.ambiguous or name in certain or name in strangers
-    ]
+    looked_for = [dialect for name, dialect in DIALECTS.items() if not dialect.ambiguous or name in certain]
+    # last, for a call that one of those has may go out as it comes
+    return looked_for + [strangers[name] for name in DIALECTS if name in strangers and DIALECTS[name] not in looked_for]
 
 
 def _first(rows: Sequence[Profile], name: str, host: str) -> Found | None:

@@ -56,7 +56,7 @@ class Reader(Telling):
     ) -> None:
         super().__init__(tools, choice, new_id, fired, begins, whole=whole)
         self._vocabulary = words
-        self._begun = False  # what counts where the message begins is looked for no more
+        self._at_start = words if words is not words.rest else None  # what to look for until the message has begun
         self.followed = self.again = 0  # how far values were read that might be a call's, and how many within that
         self._in_call = self._idle = False
         self._reading = self._read()
@@ -75,6 +75,8 @@ class Reader(Telling):
         if self.scanner.course:
             return self.scanner.course
         rests = self._idle and not self.thinking and not self.open[0] and not (self.speaking and reasoning)
+        if self._at_start and not reasoning:  # the next text may be the last that what begins a message is looked for in
+            rests = False
         return self._vocabulary.course if rests else None
 
     def _stays(self, *, reasoning: bool) -> bool:
@@ -92,22 +94,26 @@ class Reader(Telling):
             return False
         if reasoning is not self.reasoning or (self.speaking and reasoning):
             return False
+        if self._at_start:
+            self._choose(reasoning=reasoning)
         if self._vocabulary.openings.begin(piece):
             return False
         self.places[reasoning].text(piece)
-        if not (self._begun or reasoning):
-            self._has_begun()
         return True
 
-    def _has_begun(self) -> None:
+    def _choose(self, *, reasoning: bool) -> None:
+        """What counts only where the message begins is not looked for behind that, or in what the upstream calls reasoning."""
+        assert self._at_start
         if not self.places[False].message_start:
-            self._begun, self._vocabulary = True, self._vocabulary.rest
+            self._vocabulary, self._at_start = self._at_start.rest, None
+        else:
+            self._vocabulary = self._at_start.rest if reasoning else self._at_start
 
     def feed(self, piece: str, reasoning: bool = False) -> list[Op]:
         """The next text of the choice: content, or what the upstream calls reasoning."""
         self.ops = []
-        if not self._begun and self._idle:
-            self._has_begun()
+        if self._at_start and self._idle:
+            self._choose(reasoning=reasoning)
         if self.doubtful and not reasoning and not self.thinking and not self.head and piece.strip():
             self._give_up_doubt()
         if reasoning and piece:

@@ -5,7 +5,6 @@ from dataclasses import field
 from typing import Any
 
 from . import builtin_tools, json_text
-from . import json_text
 from .schemas import Schema as SchemaPlace
 from .value import replace, value
 

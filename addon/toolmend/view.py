@@ -31,6 +31,7 @@ from .recordings.event_summary import Summary
 from .recordings.library import Entry
 from .recordings.matched import Row, matched, played, streams
 from .recordings.message_json import message_of
+from .recordings.suspected import remedy_of
 from .replay import Recording
 from .rules import rule
 from .views.turns_view import folded
@@ -62,6 +63,7 @@ def document(entry: Entry, recording: Recording, forwarded: Mapping[str, Any] | 
         **_known(entry, recording.meta),
         "notices": notices,
         "rules": _rules(rows, entry.rules),
+        "suspects": [{**suspect, "remedy": remedy_of(suspect, entry)} for suspect in entry.suspects],
         "times": _times(entry, recording, first_token, answers["raw"]),
         "bytes": {"raw": len(upstream), "mended": len(recording.client)},
         "request": folded(recording.request, entry.client_api) if isinstance(recording.request, Mapping) else None,

@@ -12,6 +12,7 @@ import click
 
 from ..recordings.explanation import Change, changes
 from ..recordings.library import Entry
+from ..recordings.suspected import remedy_of
 from ..replay import Recording, RecordingError, load, replay
 from ..rules import rule
 from ..value import replace
@@ -82,6 +83,12 @@ def _lines(flow: Entry, recording: Recording, client: bytes, rules: Sequence[str
     if len(found) > SHOWN:
         yield ""
         yield f"… and {len(found) - SHOWN} places more; --json tells them all"
+    for suspect in flow.suspects:
+        yield ""
+        yield f"Suspected: it looks like a call{' of ' + suspect['name'] if suspect.get('name') else ''}, and was not made one."
+        yield f"  looks    {suspect.get('text', '')}"
+        yield f"  why      {suspect.get('why', '')}"
+        yield f"  mend it  {remedy_of(suspect, flow)}"
     if client != recording.client and not flow.observed:
         yield ""
         yield "Then the client got something else: this is what the mending of today does."
@@ -115,4 +122,5 @@ def _document(flow: Entry, recording: Recording, client: bytes, rules: Sequence[
         "as_recorded": client == recording.client,
         "rules": [{"name": name, **asdict(rule(name))} for name in rules],
         "changes": [asdict(change) for change in found],
+        "suspects": [{**suspect, "remedy": remedy_of(suspect, flow)} for suspect in flow.suspects],
     }

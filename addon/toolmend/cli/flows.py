@@ -27,11 +27,11 @@ SHOWN = 30
 WIDE = 180
 """Columns of a terminal from which on a recording has one line; below, it has two or three."""
 
-HEAD = ("flow", "time", "agent", "host", "model", "status", "tokens", "first byte", "rules")
-NARROW = (("flow", "time"), ("model", "host", "rules"), ("status", "agent"), ("tokens", "first byte"))
+HEAD = ("flow", "time", "agent", "host", "model", "status", "tokens", "first byte", "rules", "suspects")
+NARROW = (("flow", "time"), ("model", "host", "rules", "suspects"), ("status", "agent"), ("tokens", "first byte"))
 """What stands below each other."""
 
-STYLES = {"flow": "bold", "time": "dim", "first byte": "dim", "rules": "cyan"}
+STYLES = {"flow": "bold", "time": "dim", "first byte": "dim", "rules": "cyan", "suspects": "yellow"}
 
 _AGE = re.compile(r"([0-9]{1,5})([smhdw])", re.ASCII)
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
@@ -58,6 +58,7 @@ class Since(click.ParamType):  # type: ignore[type-arg]  # in old versions of cl
 @click.option("--model", metavar="WORD", help="In the model.")
 @click.option("--agent", metavar="WORD", help="In the agent.")
 @click.option("--rule", metavar="WORD", help="In a rule that fired; --rule '*' is any.")
+@click.option("--suspect", is_flag=True, help="Only with what looks like a tool call and was not made one.")
 @click.option("--state", multiple=True, type=click.Choice(STATES), help="How it ended; may be repeated.")
 @click.option("--since", type=Since(), metavar="WHEN", help="Not older than: 30m, 2h, 3d, or 2026-11-20.")
 @click.option("--limit", type=click.IntRange(0), metavar="N", help=f"At most so many; at a terminal {SHOWN}, 0 for all.")
@@ -69,6 +70,7 @@ def flows(
     model: str | None,
     agent: str | None,
     rule: str | None,
+    suspect: bool,
     state: tuple[str, ...],
     since: datetime | None,
     limit: int | None,
@@ -85,6 +87,7 @@ def flows(
       toolmend flows --since 2h
       toolmend flows s3://bucket/prefix               those that lie in a store
       toolmend flows --model kimi --rule '*'          where something was mended
+      toolmend flows --suspect                        where something looks like a call and was not made one
       toolmend flows --state partial --state upstream_error
       toolmend flows --json | jq '.recordings[].name'
 
@@ -100,6 +103,7 @@ def flows(
         and (since is None or one.recorded_at >= since)
         and all(_fits(word, (text,)) for word, text in ((host, one.host), (model, one.model), (agent, one.agent)))
         and _fits(rule, one.rules)
+        and (one.suspects or not suspect)
     ]
     if limit is None:
         limit = SHOWN if sys.stdout.isatty() and not as_json else 0
@@ -152,6 +156,7 @@ def _fields(one: Entry) -> dict[str, Any]:
         "rules": one.rules,
         "observed": one.observed,
         "notes": one.notes,
+        "suspects": one.suspects,
         "tokens": dict(zip(("input", "output"), one.tokens, strict=True)) if one.tokens else None,
         "first_byte_ms": one.wait_ms,
         "waited_ms": one.waited_ms,
@@ -178,6 +183,7 @@ def _row(one: Entry) -> list[str]:
         "/".join(map(str, one.tokens or ())),
         f"{one.wait_ms / 1000:.2f} s" if one.wait_ms is not None else _waited(one),
         ("would: " if one.observed and one.rules else "") + ", ".join(one.rules),
+        ", ".join(dict.fromkeys(suspect.get("name") or "?" for suspect in one.suspects)),
     ]
     return [_printable(text) for text in texts]
 

@@ -15,11 +15,15 @@ import click
 from .. import json_text
 from ..apis import APIS
 from ..config.settings import OPTIONS, Settings, SettingsError, load, suggestion
+from ..decoded import events_of
+from ..fold import Answer
 from ..ids import ids_for
 from ..observed import Observed
 from ..pipeline import Pipeline
+from ..recordings.message_json import MAX_KEPT
 from ..requests import RequestError
 from ..sse import BOM
+from ..suspects import Suspect, in_messages
 from . import Exit, Problem
 from .hints import misset
 
@@ -95,7 +99,7 @@ def _options(pairs: Sequence[str]) -> dict[str, str]:
 
 def _line(line: bytes, given: Mapping[str, Any]) -> bytes:
     """One answer of `--jsonl`. `given`: what is meant where a line does not say."""
-    answer: dict[str, Any] = {"id": None, "output": "", "rules": [], "error": None}
+    answer: dict[str, Any] = {"id": None, "output": "", "rules": [], "suspects": [], "error": None}
     try:
         told = json.loads(line)
         answer["id"] = told["id"] if isinstance(told, dict) and "id" in told else None
@@ -105,8 +109,10 @@ def _line(line: bytes, given: Mapping[str, Any]) -> bytes:
         else:
             chunks = [*_bytes(task["chunks"])]
         pipeline = make(task.get("request"), task.get("from"), task.get("to"), task["set"], b"".join(chunks))
-        answer["output"] = b"".join(run(pipeline, chunks)).decode(errors="surrogateescape")
+        output = b"".join(run(pipeline, chunks))
+        answer["output"] = output.decode(errors="surrogateescape")
         answer["rules"] = pipeline.rules
+        answer["suspects"] = [{"name": one.name, "why": one.why} for one in _suspects(pipeline, output)]
         answer["error"] = pipeline.error
     except Exception as error:  # whatever a line holds, the next one is answered too
         answer["error"] = f"{type(error).__name__}: {error}"
@@ -114,6 +120,16 @@ def _line(line: bytes, given: Mapping[str, Any]) -> bytes:
         return json.dumps(answer, allow_nan=False).encode()
     except ValueError:  # an id that no float can hold
         return json_text.dumps(answer).encode()
+
+
+def _suspects(pipeline: Pipeline, output: bytes) -> list[Suspect]:
+    """What the client got that looks like a call."""
+    if not pipeline.sought.tools.schemas:
+        return []
+    answer = Answer(MAX_KEPT)
+    for event in events_of(pipeline.api, [output], stream=not json_text.is_json(output)):
+        answer.feed(event)
+    return in_messages(answer.known(), pipeline.sought)
 
 
 def _checked(told: Any, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -177,7 +193,8 @@ def rewrite(
       toolmend rewrite --jsonl < streams.jsonl
 
     With --jsonl a line in is {"id", "request", "from", "to", "chunks": [text ...] or "chunks_b64": [base64 ...], "set": {...}},
-    and a line out {"id", "output": text, "rules": [names of the rules that fired], "error": null or text}.
+    and a line out {"id", "output": text, "rules": [names of the rules that fired], "suspects": [{"name", "why"}],
+    "error": null or text}. A suspect looks like a call of a tool, and was not made one.
     What a line does not say is as --request, --from, --to and --set have it.
     """
     out = sys.stdout.buffer

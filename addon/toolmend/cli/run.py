@@ -8,12 +8,14 @@ import os
 import shlex
 import shutil
 from contextlib import ExitStack
+from datetime import UTC, datetime
 from pathlib import Path
 
 import click
 
 from ..config.data_folder import data_folder, on_one_line, private
 from ..config.store_url import is_url
+from ..recordings.library import entries
 from ..running.background import running
 from ..running.environment import before, handed_back, variables
 from ..running.foreground import Foreground
@@ -64,6 +66,7 @@ def run(
     126 if it cannot be run; 2, 3 or 4 if the proxy did not start.
     """
     program = _program(command[0])
+    began = datetime.now(UTC)
     with ExitStack() as stack:
         foreground = stack.enter_context(Foreground())
         given = before(os.environ)
@@ -98,6 +101,8 @@ def run(
             proxy.stop()
             done = Tally.read(proxy.log)
     _tell(done, recordings, ended)
+    if done.answers and recordings:
+        _tell_suspects(recordings, began)
     ctx.exit(code)
 
 
@@ -162,3 +167,17 @@ def _tell(done: Tally, recordings: str | None, ended: str) -> None:
     if done.warnings:
         more = f" (and {len(done.warnings) - 1} more)" if len(done.warnings) > 1 else ""
         click.echo(f"  warning: {done.warnings[-1]}{more}", err=True)
+
+
+def _tell_suspects(recordings: str, began: datetime) -> None:
+    """One line more, if an answer ended with what looks like a call and was not made one. A store is not asked."""
+    if is_url(recordings):
+        return
+    found = [one for one in entries(Path(recordings)) if one.suspects and one.recorded_at >= began]
+    if not found:
+        return
+    usual = recordings == str(data_folder() / "flows")
+    there = "" if usual else f" --flows {shlex.quote(recordings)}"
+    how_many = "1 answer" if len(found) == 1 else f"{len(found)} answers"
+    next_ = f"toolmend explain {shlex.quote(found[0].name)}" if len(found) == 1 else "toolmend flows --suspect"
+    click.echo(f"toolmend: {how_many} held what looks like a tool call and was not made one; {next_}{there}", err=True)

@@ -39,6 +39,7 @@ CHECKS: Mapping[str, Check] = {
     "route keys": configuration.keys,
     "recordings": disk.folder,
     "disk": disk.space,
+    "suspects": disk.suspects,
     "port": port.port,
     "background": interception.background,
     "probe": interception.shell,

@@ -7,11 +7,13 @@ import stat
 import tempfile
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from ..config.checks import SettingsError
 from ..config.data_folder import data_folder
 from ..config.store_url import StoreUrl
+from ..recordings.library import entries
 from ..recordings.pruning import recordings_in, stored
 from ..recordings.retention import DEFAULT, Keep
 from .configuration import read
@@ -20,6 +22,9 @@ from .others import closed, others
 
 LATE = 3600.0
 """Seconds after which what waits for a store has been refused: nothing pauses for longer."""
+
+RECENT = timedelta(days=7)
+"""How far back suspects are counted: what is older was told before."""
 
 LITTLE = 100 * 10**6
 """Bytes that have to be free: a session of a day makes some tens of MB."""
@@ -86,6 +91,22 @@ def space(machine: Machine) -> Iterator[Finding]:
             "toolmend prune --dry-run  (and set toolmend_keep to less)",
         )
     else:
+        yield ok(told)
+
+
+def suspects(machine: Machine) -> Iterator[Finding]:
+    """How many answers of the last days held what looks like a call and was not made one."""
+    place = _place(machine)[0]
+    if not isinstance(place, Path) or not place.is_dir():
+        return
+    since = datetime.now(UTC) - RECENT
+    recent = [one for one in entries(place) if one.recorded_at >= since]
+    found = [one for one in recent if one.suspects]
+    answers = f"{len(found)} of {len(recent)} answers of the last {RECENT.days} days"
+    told = f"{answers} held what looks like a call and was not made one"
+    if found:
+        yield warning(told, "toolmend flows --suspect  (and toolmend explain NAME says what would mend it)")
+    elif recent:
         yield ok(told)
 
 

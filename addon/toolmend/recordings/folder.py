@@ -30,6 +30,7 @@ from .. import __version__, json_text
 from ..known_keys import Pause, go_on
 from ..redaction import Redactor
 from ..request_secrets import secrets_of
+from ..suspects import Sought, in_texts
 from ..together import sizes_of
 from . import regular_file, written_file
 from .echo import EchoMask
@@ -71,12 +72,14 @@ class Words(TypedDict, total=False):
     """What is told of an end.
 
     `error`: what went wrong of ours; `end`: why it ended, in mitmproxy's words; `fault`: what the client of a route was told in
-    place of an answer; `unreadable`: that was told in place of the rest of a stream, see unreadable.py. Of a request that was not
-    answered, `waited_ms`: from its end until somebody gave up; `status`: that of what came instead, which is no LLM's.
+    place of an answer; `sought`: what that was read with, for its suspects; `unreadable`: that was told in place of the rest of a
+    stream, see unreadable.py. Of a request that was not answered, `waited_ms`: from its end until somebody gave up; `status`:
+    that of what came instead, which is no LLM's.
     """
 
     error: str | None
     end: str | None
+    sought: Sought
     fault: str
     unreadable: bool
     waited_ms: float | None
@@ -105,6 +108,7 @@ class Folder:
         self._alike = True  # so far the client got what came, but for what it is
         self._owed = b""  # yet
         self._whole = False  # the client got the end of the message
+        self._texts: list[tuple[str, str]] = []  # of each choice that the client got, and its reasoning
 
     def create(self, exchange: "Exchange", now: datetime) -> Iterator[None]:
         """All that there is before the answer, in steps; before its first chunk, if the exchange has a status."""
@@ -293,6 +297,7 @@ class Folder:
         else:
             if message is not None:
                 self._whole = message["ended"]
+                self._texts = [(one["text"], one["reasoning"]) for one in (message, *message.get("choices", ()))]
                 yield
                 self._file("message.json", json_text.lines(self._redactor.value(message)))
 
@@ -309,6 +314,9 @@ class Folder:
             self._meta.pop("pid", None)
             self._meta |= self._redactor.value(told) | {"state": "partial" if self.broken else state}
             self._meta |= {"unreadable": True} if words.get("unreadable") else {}
+            if (sought := words.get("sought")) and (found := in_texts(self._texts, sought)):
+                yield
+                self._meta["suspects"] = self._redactor.value([one.told() for one in found])
             self._meta |= {name: words[name] for name in ("waited_ms", "status") if words.get(name) is not None}
             yield from self._write_meta()
 

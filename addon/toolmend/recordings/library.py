@@ -89,6 +89,7 @@ class Entry:
 
     `waited_ms`: from the request to the end of one that was not answered. None: it is not known. `tokens` are (input, output).
     `client_api` is the client's API, also where it is the upstream's.
+    `suspects`: what looks like a call and was not made one, as suspects.py tells it.
     `url`: where it lies in a store; then `folder` is where it is fetched to.
     """
 
@@ -106,6 +107,7 @@ class Entry:
     stream: bool = False
     rules: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    suspects: tuple[Mapping[str, str], ...] = ()
     error: str | None = None
     tokens: tuple[int, int] | None = None
     wait_ms: float | None = None
@@ -171,6 +173,7 @@ def entry_of(folder: Path, files: Files) -> Entry:
             stream=bool(meta.get("stream")),
             rules=tuple(map(str, meta.get("rules") or ())),
             notes=tuple(map(str, meta.get("notes") or ())),
+            suspects=tuple(_texts(one) for one in meta.get("suspects") or () if isinstance(one, dict)),
             error=str(meta["error"]) if meta.get("error") is not None else None,
             tokens=_tokens(files),
             wait_ms=_number(meta.get("wait_ms")),
@@ -259,6 +262,10 @@ class _Disk:
 
 def _number(value: Any) -> float | None:
     return float(value) if isinstance(value, int | float) and isfinite(value) else None
+
+
+def _texts(one: dict[Any, Any]) -> dict[str, str]:
+    return {str(name): str(text) for name, text in one.items()}
 
 
 def _time(text: str) -> datetime:

@@ -24,6 +24,7 @@ from ..observers import MAX_KEPT
 from ..recordings.exchange import Exchange
 from ..redaction import Redactor
 from ..request_secrets import secrets_of
+from ..suspects import NOTHING_SOUGHT, Sought, in_messages
 from ..teller import Teller
 from ..value import replace
 
@@ -81,14 +82,18 @@ class Meter:
             if not self._reader.put(partial(read, sent, self._now() - self._began), len(sent) + OVERHEAD):
                 self._reading = None
 
-    def finish(self, state: str, rules: Sequence[str], errors: Sequence[str]) -> None:
-        """The end; `errors` are of what failed of ours."""
-        self._put(partial(self._end, state, tuple(rules), tuple(errors), self._now() - self._began))
+    def finish(
+        self, state: str, rules: Sequence[str], errors: Sequence[str], sought: Sought = NOTHING_SOUGHT
+    ) -> None:
+        """The end; `errors` are of what failed of ours, `sought` is what the answer was read with."""
+        self._put(partial(self._end, state, tuple(rules), tuple(errors), sought, self._now() - self._began))
 
     def _put(self, step: Callable[[], None]) -> None:
         self._reader.put(step, 0)
 
-    def _end(self, state: str, rules: tuple[str, ...], errors: tuple[str, ...], seconds: float) -> None:
+    def _end(
+        self, state: str, rules: tuple[str, ...], errors: tuple[str, ...], sought: Sought, seconds: float
+    ) -> None:
         """In the reader's thread."""
         about, reading = self.about, self._reading
         for rule in rules:
@@ -99,6 +104,7 @@ class Meter:
         read: dict[str, Any] = {"error_type": wrong, "failed_open": bool(errors)}
         if reading:
             read |= reading.told(Redactor(secrets_of(self._asked)))
+            read["suspects"] = reading.suspects(sought)
             read["error_type"] = wrong or read["error_type"]
         self._publish(
             StreamFinished(about, state, self._received, self._sent, seconds, self._first_byte, rules=rules, **read)
@@ -116,7 +122,7 @@ class Reading:
         self._seeks = True  # the answer's id
         self._in_head = 0
         self._exchange, self._render = exchange, render
-        self._answer = Answer(MAX_KEPT) if render else None
+        self._answer = Answer(MAX_KEPT)
         self._first_token: float | None = None
         self._calls = 0
         self._usage: Usage | None = None
@@ -137,7 +143,7 @@ class Reading:
         """Fields of StreamFinished; the body is over."""
         self._try(lambda: self._take(self._stream.close()))
         content = None
-        if self._answer and self._render and self._exchange:
+        if self._render and self._exchange:
             content = self._render(self._exchange, self._answer.known())
         return {
             "first_token": self._first_token,
@@ -149,6 +155,13 @@ class Reading:
             "response_model": _name(self._model, redactor),
             "content": content,
         }
+
+    def suspects(self, sought: Sought) -> int:
+        """How much looks like a call and was not made one; the body is over."""
+        try:
+            return len(in_messages(self._answer.known(), sought)) if self._readable and sought.tools.schemas else 0
+        except Exception:
+            return 0
 
     def _try(self, act: Callable[[], None]) -> None:
         """An error in a codec of ours ends the reading, nothing else."""
@@ -177,8 +190,7 @@ class Reading:
                 self._calls += isinstance(event, ToolCallStart)
                 if self._first_token is None:
                     self._first_token = when
-        if self._answer:
-            self._answer.feed(event)
+        self._answer.feed(event)
 
     def _look(self, data: bytes) -> None:
         """Looks for the answer's id in the first events."""

@@ -58,6 +58,7 @@ class Prometheus:
         self._received = counter("received_bytes", "Bytes that upstreams sent, without content coding.", *STREAM)
         self._sent = counter("sent_bytes", "Bytes that clients got, without content coding.", *STREAM)
         self._calls = counter("tool_calls", "Tool calls that clients got.", *STREAM)
+        self._suspects = counter("suspects", "What looks like a tool call in an answer and was not made one.", *STREAM)
         self._tokens = counter("tokens", "Tokens, as upstreams counted them.", *STREAM, "type")
         self._fired = counter("rules_fired", "Responses in which a rule was at work.", *STREAM, "rule")
         self._failed = counter("failed_open", "Responses that went on without toolmend, as something of it failed.", *STREAM)
@@ -105,6 +106,8 @@ class Prometheus:
             self._first_token.labels(*labels).observe(event.first_token)
         if event.calls is not None:
             self._calls.labels(*labels).inc(event.calls)
+        if event.suspects:
+            self._suspects.labels(*labels).inc(event.suspects)
         if event.usage:
             self._tokens.labels(*labels, "input").inc(event.usage.input_tokens)
             self._tokens.labels(*labels, "output").inc(event.usage.output_tokens)

@@ -44,6 +44,7 @@ def print_view(document: Document, *, whole: bool) -> None:
         *_request(document, whole=whole),
         *_answers(document, whole=whole),
         *_rules(document),
+        *_suspects(document),
         *_time(document, console.width),
         *_events(document, whole=whole),
         *(_headers(document) if whole else ()),
@@ -168,6 +169,16 @@ def _rules(document: Document) -> Iterator[RenderableType]:
         where = f", at event{'s' if len(events) > 1 else ''} {shown}" if events else ""
         yield Text.assemble((_text(rule["name"]).plain, "cyan"), (where, "dim"))
         yield _indented(_text(rule["what"]))
+
+
+def _suspects(document: Document) -> Iterator[RenderableType]:
+    """What looks like a call and was not made one."""
+    if not document["suspects"]:
+        return
+    yield _title("suspected")
+    for suspect in document["suspects"]:
+        yield _text(suspect.get("text", ""), "yellow")
+        yield _indented(_text(f"{suspect.get('why', '')}\nmend it: {suspect['remedy']}"))
 
 
 def _time(document: Document, width: int) -> Iterator[RenderableType]:

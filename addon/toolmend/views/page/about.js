@@ -41,6 +41,10 @@ const about = {
           )
         : el("p", {}, "None fired."),
     );
+    if (data.suspects.length) {
+      pane.append(el("h2", {}, "Suspected: it looks like a call, and was not made one"));
+      for (const suspect of data.suspects) pane.append(el("pre", {}, suspect.text || ""), el("p", {}, suspect.why || ""), el("p", { className: "quiet" }, "Mend it: " + suspect.remedy));
+    }
   },
   conversation(pane) {
     if (!data.request) pane.append(el("p", { className: "quiet" }, "The request was not kept: it was no JSON."));

@@ -1,0 +1,98 @@
+"""What looks like a call and was not made one is found, and texts about tools are not."""
+
+import json
+
+import pytest
+
+from streams import stream, tool
+from toolmend.cli.rewrite import _line
+from toolmend.recordings.harmless import texts
+from toolmend.suspects import MOST_SUSPECTS, MOST_TEXT, Sought, find, in_texts, remedy
+from toolmend.tools import Tools
+
+READ = {"type": "object", "properties": {"path": {"type": "string"}, "limit": {"type": "integer"}}, "required": ["path"]}
+BASH = {"type": "object", "properties": {"command": {"type": "string"}, "timeout": {"type": "integer"}}, "required": ["command"]}
+OFFERED = {"read_file": READ | {"additionalProperties": False}, "bash": BASH, "get_time": {"type": "object", "properties": {}}}
+TOOLS = Tools(OFFERED)
+ENVELOPE = '{"name": "read_file", "arguments": {"path": "a.md"}}'
+
+SUSPECTS = {
+    f"<tool_call>{ENVELOPE}</tool_call>": ("read_file", "doubtful", "hermes"),
+    "<tool_call>\n<function=read_file>\n<parameter=path>\na.md\n</parameter>\n</function>\n</tool_call>": ("read_file", "not_looked_for", "qwen3_coder"),
+    f"I'll read it.\n{ENVELOPE}": ("read_file", "not_looked_for", "json_object"),
+    f"Let me look at it. <tool_call>{ENVELOPE}</tool_call>": ("read_file", "doubtful", "hermes"),
+    '<tool_call>\n{"name": "read_file", "arguments": {"path": "a.': ("read_file", "cut_off", "hermes"),
+    "<tool_call>\n<function=read_file>\n<parameter=path>\na.m": ("read_file", "cut_off", "qwen3_coder"),
+    '<tool_call>{"name": "read_file", "arguments": {"limit": 3}}</tool_call>': ("read_file", "does_not_fit", "hermes"),
+    '<tool_call>{"name": "readFile", "arguments": {"path": "a"}}</tool_call>': ("readFile", "not_offered", ""),
+    "TOOL: read_file\nPATH: a.md\n": ("read_file", "unknown_markup", ""),
+    'CALL read_file WITH {"path": "a.md"}': ("read_file", "unknown_markup", ""),
+    '@read_file {"path":"a.md"}': ("read_file", "unknown_markup", ""),
+    "@@tool:bash@@\ncommand: ls\n@@end@@": ("bash", "unknown_markup", ""),
+    '<use tool="read_file" path="a.md"/>': ("read_file", "unknown_markup", ""),
+    '<tool>read_file</tool>\n<input>{"path": "a.md"}</input>': ("read_file", "unknown_markup", ""),
+    '<|tool_start|>read_file<|tool_args|>{"path": "a.md"}<|tool_stop|>': ("read_file", "unknown_markup", ""),
+    "<|call:read_file|>path=a.md<|/call|>": ("read_file", "unknown_markup", ""),
+    '{"tool_use": {"tool": "read_file", "kwargs": {"path": "a.md"}}}': ("read_file", "unknown_markup", ""),
+    '<invoke>{"fn": "read_file", "params": {"path": "a.md"}}</invoke>': ("read_file", "unknown_markup", ""),
+    'functions.read_file({"path": "a.md"})': ("read_file", "unknown_markup", ""),
+    'Sure.\nread_file(path="a.md")': ("read_file", "unknown_markup", ""),
+    'Let me see: [[read_file(path="a.md")]]': ("read_file", "unknown_markup", ""),
+    '⟦call⟧ read_file ⟦args⟧ {"path": "a.md"} ⟦end⟧': ("read_file", "unknown_markup", ""),
+    '```json\n{"tool": "bash", "command": "ls"}\n```': ("bash", "unknown_markup", ""),
+    "/read_file path=a.md limit=3": ("read_file", "unknown_markup", ""),
+    "tool: bash\narguments:\n  command: ls -la\n": ("bash", "unknown_markup", ""),
+    "### CALL bash\ncommand = ls -la\n### END": ("bash", "unknown_markup", ""),
+    "<|plugin_begin|>": ("", "unknown_token", ""),
+}
+HARMLESS = (
+    "result = read_file(path='a.md')\nprint(result)",
+    '{"name": "my-app", "version": "1.0", "bash": {"command": "x"}}',
+    "bash -c 'ls' (command: ls)",
+    "type T = { read_file: (path: string) => string; bash: (command: string) => void }",
+    "[12:00] read_file path=a.md took 3 ms\n",
+    "They are <|tool_calls_section_begin|> and <|tool_calls_section_end|>.",
+    f"<tool_call> is how it begins, and `<tool_call>{ENVELOPE}</tool_call>` is all of it.",
+    "It is over.<|im_end|>",
+)
+
+
+@pytest.mark.parametrize("text", SUSPECTS)
+def test_what_looks_like_a_call_is_suspected(text: str) -> None:
+    first = find(text, TOOLS, armed=["hermes"])[0]
+    assert (first.name, first.kind, first.dialect) == SUSPECTS[text]
+    assert first.why
+    assert find("Fine.", TOOLS, reasoning=text)
+
+
+def test_harmless_texts_are_not_suspected() -> None:
+    every = [*HARMLESS, *texts(TOOLS)]
+    assert [text for text in every if find(text, TOOLS)] == []
+
+
+def test_nothing_is_suspected_without_tools() -> None:
+    for tools in (Tools(), Tools(known=False), Tools(OFFERED, forbidden=True)):
+        assert find(f"<tool_call>{ENVELOPE}</tool_call>", tools) == []
+
+
+def test_what_is_searched_and_found_is_bounded() -> None:
+    text = f"<tool_call>{ENVELOPE}</tool_call>"
+    assert find(text + " " * MOST_TEXT, TOOLS) == []
+    many = "\n".join(text.replace("a.md", f"{number}") for number in range(50))
+    assert len(in_texts([(many, many)], Sought(TOOLS))) == MOST_SUSPECTS
+
+
+def test_what_would_mend_it() -> None:
+    missed = find(f"<tool_call>{ENVELOPE}</tool_call>", TOOLS)[0]
+    assert remedy(missed, "my-model", ("glm",)) == '[[provider]] with name = "my-model", models = ["my-model"], dialects = ["glm", "hermes"]'
+    assert "learn" in remedy(find('@read_file {"path":"a.md"}', TOOLS)[0], "", ())
+
+
+def test_rewrite_tells_the_suspects_of_a_line() -> None:
+    request = {"model": "gpt-5.5", "messages": [], "tools": [tool("read_file", path={"type": "string"})]}
+    answers = []
+    for text in ('CALL read_file WITH {"path": "a.md"}', "Fine."):
+        line = {"id": 1, "chunks": [stream([text]).decode()], "request": request}
+        answers.append(json.loads(_line(json.dumps(line).encode(), {"set": {}})))
+    assert [[one["name"] for one in answer["suspects"]] for answer in answers] == [["read_file"], []]
+    assert answers[0]["suspects"][0].keys() == {"name", "why"}
