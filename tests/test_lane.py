@@ -285,7 +285,7 @@ IN_DOUBT = ("may have begun as reasoning", "is broken off")
 def test_what_is_held_in_every_api(name: str, source: str, target: str) -> None:
     model, parts = HELD[name]
     share = check(speak(source, parts), asked(target, *WEATHER, model=model), source, target)
-    assert share < 0.6 or source == "responses" or name in IN_DOUBT, "hardly anything went in unread"
+    assert share < 0.62 or source == "responses" or name in IN_DOUBT, "hardly anything went in unread"
 
 
 HELD_DELTAS = st.lists(

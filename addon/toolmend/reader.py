@@ -75,8 +75,9 @@ class Reader(Telling):
         if self.scanner.course:
             return self.scanner.course
         rests = self._idle and not self.thinking and not self.open[0] and not (self.speaking and reasoning)
-        if self._at_start and not reasoning:  # the next text may be the last that what begins a message is looked for in
-            rests = False
+        if self._at_start and rests:
+            self._choose(reasoning=reasoning)
+            rests = reasoning or self._at_start is None
         return self._vocabulary.course if rests else None
 
     def _stays(self, *, reasoning: bool) -> bool:
@@ -102,7 +103,7 @@ class Reader(Telling):
         return True
 
     def _choose(self, *, reasoning: bool) -> None:
-        """What counts only where the message begins is not looked for behind that, or in what the upstream calls reasoning."""
+        """What counts only where the message begins is not looked for behind that, or in reasoning."""
         assert self._at_start
         if not self.places[False].message_start:
             self._vocabulary, self._at_start = self._at_start.rest, None
@@ -112,8 +113,6 @@ class Reader(Telling):
     def feed(self, piece: str, reasoning: bool = False) -> list[Op]:
         """The next text of the choice: content, or what the upstream calls reasoning."""
         self.ops = []
-        if self._at_start and self._idle:
-            self._choose(reasoning=reasoning)
         if self.doubtful and not reasoning and not self.thinking and not self.head and piece.strip():
             self._give_up_doubt()
         if reasoning and piece:
@@ -237,6 +236,8 @@ class Reader(Telling):
                     scanner.pos += len(rest)  # nothing more, or the beginning of an end token that the stream was cut in
                     self.take()
                     return
+            if self._at_start:
+                self._choose(reasoning=self.in_reasoning)
             match = self._vocabulary.openings.search(scanner.text, scanner.pos)
             if self.open[0] and (yield from self._end_of_wrapper(match.start() if match else len(scanner.text))):
                 continue
