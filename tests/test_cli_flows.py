@@ -18,7 +18,7 @@ from test_library import make
 from toolmend.cli import COMPLETE, main
 
 ADDON = Path(__file__).parents[1] / "addon"
-HEAD = ["flow", "time", "agent", "host", "model", "status", "tokens", "first byte", "rules"]
+HEAD = ["flow", "time", "agent", "host", "model", "status", "tokens", "first byte", "rules", "suspects"]
 
 
 @pytest.fixture(autouse=True)
@@ -65,10 +65,10 @@ def test_lines_for_who_is_no_terminal(root: Path, capsys: pytest.CaptureFixture[
     kimi = ["openrouter.ai", "moonshotai/kimi-k2.5"]
     assert [line.split("\t") for line in say(capsys, "flows", "--flows", str(root)).splitlines()] == [
         HEAD,
-        ["183401-openrouter-1", "2026-11-20 18:34:01", "Claude Code", *kimi, "200", "1234/56", "0.81 s", "kimi_k2, finish_reason"],
-        ["100000-openai-2", "2026-11-19 10:00:00", "Codex", "api.openai.com", "gpt-5", "200 client closed", "", "", ""],
-        ["100000-qwen-3", "2026-11-18 10:00:00", "", *kimi, "200 partial pinned", "", "", "qwen3_coder"],
-        ["torn", "", "", "", "", "unreadable", "", "", ""],
+        ["183401-openrouter-1", "2026-11-20 18:34:01", "Claude Code", *kimi, "200", "1234/56", "0.81 s", "kimi_k2, finish_reason", ""],
+        ["100000-openai-2", "2026-11-19 10:00:00", "Codex", "api.openai.com", "gpt-5", "200 client closed", "", "", "", ""],
+        ["100000-qwen-3", "2026-11-18 10:00:00", "", *kimi, "200 partial pinned", "", "", "qwen3_coder", ""],
+        ["torn", "", "", "", "", "unreadable", "", "", "", ""],
     ]
 
 
@@ -96,8 +96,10 @@ def test_as_json(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
         "rules": ["kimi_k2", "finish_reason"],
         "observed": False,
         "notes": [],
+        "suspects": [],
         "tokens": {"input": 1234, "output": 56},
         "first_byte_ms": 812.4,
+        "waited_ms": None,
         "last_byte_ms": None,
         "bytes": sum(file.stat().st_size for file in folder.iterdir()),
         "pinned": False,
@@ -172,7 +174,7 @@ def test_what_comes_from_outside_is_harmless(tmp_path: Path, capsys: pytest.Capt
     make(tmp_path, "x", host="a\tb\nc", model="\x1b]0;boo\x07\u202e[red]", rules=["\x9b31m"])
     cells = say(capsys, "flows", "--flows", str(tmp_path)).splitlines()[1].split("\t")
     mark = "\N{REPLACEMENT CHARACTER}"
-    assert cells[3:5] + cells[-1:] == [f"a{mark}b{mark}c", f"{mark}]0;boo{mark}{mark}[red]", f"{mark}31m"]
+    assert cells[3:5] + cells[-2:-1] == [f"a{mark}b{mark}c", f"{mark}]0;boo{mark}{mark}[red]", f"{mark}31m"]
     text = terminal(tmp_path, "--limit", "1", width=190).decode()
     assert f"{mark}]0;boo{mark}{mark}[red]" in text
 

@@ -1,14 +1,23 @@
 """What looks like a call and was not made one is found, and texts about tools are not."""
 
 import json
+from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
+from kept import in_events, keep
 from streams import stream, tool
+from test_recorder import EXCHANGE
+from toolmend.cli import main, run
 from toolmend.cli.rewrite import _line
+from toolmend.doctor import Machine, disk
+from toolmend.recorder import Recorder
 from toolmend.recordings.harmless import texts
+from toolmend.recordings.library import entry
 from toolmend.suspects import MOST_SUSPECTS, MOST_TEXT, Sought, find, in_texts, remedy
 from toolmend.tools import Tools
+from toolmend.value import replace
 
 READ = {"type": "object", "properties": {"path": {"type": "string"}, "limit": {"type": "integer"}}, "required": ["path"]}
 BASH = {"type": "object", "properties": {"command": {"type": "string"}, "timeout": {"type": "integer"}}, "required": ["command"]}
@@ -96,3 +105,50 @@ def test_rewrite_tells_the_suspects_of_a_line() -> None:
         answers.append(json.loads(_line(json.dumps(line).encode(), {"set": {}})))
     assert [[one["name"] for one in answer["suspects"]] for answer in answers] == [["read_file"], []]
     assert answers[0]["suspects"][0].keys() == {"name", "why"}
+
+
+LEAK = 'CALL read_file WITH {"path": "a.md"}'
+ASKED = {"model": "my-model", "messages": [], "tools": [tool("read_file", path={"type": "string"})]}
+
+
+def test_a_recording_tells_its_suspects(tmp_path: Path) -> None:
+    recorder = Recorder(tmp_path, print)
+    recording = recorder.start(replace(EXCHANGE, request=json.dumps(ASKED).encode(), model="my-model"))
+    recording.passed(stream([LEAK]), stream([LEAK]))
+    recording.finish("complete", sought=Sought(TOOLS))
+    recorder.close()
+    (told,) = json.loads((recording.folder / "meta.json").read_bytes())["suspects"]
+    assert (told["name"], told["kind"], told["text"]) == ("read_file", "unknown_markup", LEAK)
+    assert entry(recording.folder).suspects == (told,)
+
+
+@pytest.fixture
+def flows(tmp_path: Path) -> Path:
+    suspects = [one.told() for one in find(LEAK, TOOLS)]
+    now = datetime.now(UTC).isoformat()
+    keep(tmp_path / "one", in_events(stream([LEAK])), ASKED, model="my-model", suspects=suspects, recorded_at=now)
+    keep(tmp_path / "two", in_events(stream(["Fine."])), ASKED, model="my-model", recorded_at=now)
+    return tmp_path
+
+
+def test_commands_tell_the_suspects(flows: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def said(*args: str) -> str:
+        assert main([*args, "--flows", str(flows)]) == 0
+        return capsys.readouterr().out
+
+    def words(*args: str) -> str:
+        return " ".join(said(*args).split())
+
+    assert [line.split("\t")[0] for line in said("flows", "--suspect").splitlines()] == ["flow", "one"]
+    assert said("flows", "--suspect").endswith("\tread_file\n")
+    for shown in (words("explain", "one"), words("show", "one")):
+        assert LEAK in shown
+        assert "markup that no dialect has" in shown
+        assert "toolmend learn" in shown
+    assert json.loads(said("explain", "one", "--json"))["suspects"][0]["name"] == "read_file"
+    assert "uspected" not in said("explain", "two")
+    monkeypatch.setenv("TOOLMEND_FLOWS", str(flows))
+    (finding,) = disk.suspects(Machine.here(flows, None))
+    assert (finding.state, finding.text.split(" held")[0]) == ("warning", "1 of 2 answers of the last 7 days")
+    run._tell_suspects(str(flows), datetime.fromtimestamp(0, UTC))
+    assert "1 answer held what looks like a tool call and was not made one; toolmend explain one" in capsys.readouterr().err
