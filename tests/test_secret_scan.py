@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 import pytest
 
+from chunking import DEEP
 from streams import chunk, event, stream
 from test_echo_frames import message
 from token_shapes import SHAPES, token
@@ -77,9 +78,9 @@ CONTEXTS: dict[str, Callable[[str], tuple[str, bytes]]] = {
 
 @pytest.mark.parametrize("context", CONTEXTS)
 def test_known_keys_are_found(context: str) -> None:
-    """Of all issuers that write something in front of theirs, two each: the target is 98 in 100."""
+    """Of all issuers that write something in front of theirs: the target is 98 in 100."""
     dice = random.Random(context)
-    drawn_keys = [token(shape, dice) for shape in SHAPES.values() if shape.startswith(PREFIXES) for _ in range(2)]
+    drawn_keys = [token(shape, dice) for shape in SHAPES.values() if shape.startswith(PREFIXES) for _ in range(2 if DEEP else 1)]
     missed = []
     for secret in drawn_keys:
         file, data = CONTEXTS[context](secret)
@@ -193,14 +194,14 @@ def test_no_false_alarm_in_ten_thousand_lines() -> None:
     """Sources as an agent reads them, cut in deltas; and the ids, signatures and hashes of the three APIs."""
     dice = random.Random(1)
     lines = alarms = 0
-    sources = sorted(Path(sysconfig.get_path("stdlib")).glob("*.py"))[:60]
+    sources = sorted(Path(sysconfig.get_path("stdlib")).glob("*.py"))[: 60 if DEEP else 20]
     for source in sources:
         text = source.read_text(errors="replace")[:40_000]
         body = stream([text[at : at + 12] for at in range(0, len(text), 12)])
         lines += body.count(b"\n") // 2
         alarms += len(scan({"upstream.sse": body}, {}))
     made = []
-    for _ in range(3000):
+    for _ in range(3000 if DEEP else 1000):
         id_ = dice.choice(("chatcmpl-", "msg_01", "resp_", "gen-", "")) + drawn(dice, 29)
         made += [
             {**chunk({"tool_calls": [{"index": 0, "id": f"call_{drawn(dice, 24)}", "function": {"name": "x"}}]}), "id": id_},
@@ -212,7 +213,7 @@ def test_no_false_alarm_in_ten_thousand_lines() -> None:
     body = b"".join(event(data) for data in made)
     lines += len(made)
     alarms += len(scan({"upstream.sse": body}, {}))
-    assert lines > 50_000
+    assert lines > 15_000
     assert alarms <= lines // 10_000
 
 

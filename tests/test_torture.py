@@ -1,6 +1,6 @@
 """A failure at every line, and of every allocation, while a stream flows: no byte is lost, none comes twice, the stream ends.
 
-A sample of the points is tried; TOOLMEND_TORTURE=all tries every one (and takes many minutes), a number every so-manieth.
+A sample of the points is tried, others in each run, and ten times as many in a deep one (chunking.py); TOOLMEND_TORTURE=all tries every one (and takes many minutes), a number every so-manieth.
 """
 
 import json
@@ -11,11 +11,12 @@ from collections import Counter
 
 import pytest
 
+from chunking import DEEP, dice_for
 from torture import CASES, CRASHED, ERRORS, Lines, play, wrong
 
 HOW_MANY = os.environ.get("TOOLMEND_TORTURE", "")
-POINTS = 300
-"""Of each stream, in the usual run."""
+POINTS = 3000 if DEEP else 150
+"""Of each stream."""
 
 FIRST = 10
 """The allocations before are those that have the stream begin."""
@@ -25,10 +26,11 @@ def points(ran: int) -> range:
     """Those that are tried, of so many."""
     if HOW_MANY:
         return range(1, ran + 1, 1 if HOW_MANY == "all" else int(HOW_MANY))
-    return range(1, ran + 1, max(1, ran // POINTS) | 1)
+    step = max(1, ran // POINTS) | 1
+    return range(1 + dice_for(ran).randrange(step), ran + 1, step)
 
 
-@pytest.mark.timeout(7200 if HOW_MANY else 120)
+@pytest.mark.timeout(7200 if HOW_MANY or DEEP else 120)
 @pytest.mark.parametrize("name", CASES)
 def test_an_exception_at_every_line(name: str) -> None:
     case, counted, found = CASES[name], Lines(), Counter[str]()
