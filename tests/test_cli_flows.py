@@ -98,6 +98,8 @@ def test_as_json(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
         "notes": [],
         "suspects": [],
         "tokens": {"input": 1234, "output": 56},
+        "cached_tokens": None,
+        "waited_ms": None,
         "first_byte_ms": 812.4,
         "waited_ms": None,
         "last_byte_ms": None,
@@ -215,7 +217,7 @@ def test_a_terminal_gets_a_screen_of_them(tmp_path: Path, capsys: pytest.Capture
     for i in range(31):
         make(tmp_path, f"name-{i}")
     assert terminal(tmp_path, width=190).count(b"name-") == 30
-    assert b"30 of 31 recordings; --limit 0 shows all" in terminal(tmp_path)
+    assert b"the newest 30; --limit 0 shows all" in terminal(tmp_path)
     assert terminal(tmp_path, "--limit", "0", width=190).count(b"name-") == 31
     assert say(capsys, "flows", "--flows", str(tmp_path)).count("name-") == 31
 

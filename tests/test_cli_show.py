@@ -54,7 +54,7 @@ def test_at_a_terminal(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
         'call get_weather functions.get_weather:0\n{"city": "Oslo"}',
         "finish tool_calls input 10 output 5",
         "kimi_k2, at event 5",
-        "first byte 812 ms first token 300 ms all 2.70 s longest gap 300 ms 10 chunks",
+        "first byte 812 ms first token 1.11 s all 2.70 s longest gap 300 ms 10 chunks",
         "3 600 ms text “<|tool_calls” held, until event 5 kimi_k2",
         "8 2.10 s finish stop finish tool_calls finish_reason",
         "… 1 event alike",

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from toolmend.recordings.library import MAX_SMALL, Entry, NotFound, agent_of, entries, entry, find
+from toolmend.recordings import library
+from toolmend.recordings.library import MAX_SMALL, Entry, NotFound, agent_of, entries, entry, find, newest
 
 META: dict[str, Any] = {
     "format": 1,
@@ -162,3 +163,22 @@ def test_no_agent() -> None:
 
 def test_an_entry_of_nothing(tmp_path: Path) -> None:
     assert entry(tmp_path / "none") == Entry(tmp_path / "none", error=entry(tmp_path / "none").error)
+
+
+def test_the_newest_are_read_one_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for n in range(40):
+        moment = f"2026-11-{10 + n // 20}T12:00:{n % 20 // 2:02}.{500 - n % 2}+00:00"
+        make(tmp_path / moment[:10], f"12000{n % 20 // 2}-openrouter-{n}", recorded_at=moment)
+    (tmp_path / "2026-11-11" / "120099-x-x").mkdir()
+    assert [one.name for one in newest(tmp_path)] == [one.name for one in entries(tmp_path)]
+    read: list[Path] = []
+    monkeypatch.setattr(library, "entry_of", lambda folder, _: read.append(folder) or Entry(folder))
+    assert next(newest(tmp_path)).folder.parent.name == "2026-11-11"
+    assert len(read) == 2, "those of one second"
+
+
+def test_other_places_than_the_recorders(tmp_path: Path) -> None:
+    make(tmp_path / "kimi", "case")
+    assert [one.name for one in newest(tmp_path)] == ["case"]
+    assert [one.name for one in newest(tmp_path / "kimi" / "case")] == ["case"]
+    assert list(newest(tmp_path / "none")) == []

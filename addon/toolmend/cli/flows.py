@@ -7,15 +7,17 @@ agents) is shown without the characters that a terminal obeys. rich is imported 
 import json
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from fnmatch import fnmatchcase
+from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import click
 
 from ..config.data_folder import on_one_line
-from ..recordings.library import STATES, UNFINISHED, Entry
+from ..recordings.library import STATES, UNFINISHED, Entry, newest
 from .recordings import FOLDER, Place, flows_option, listed
 
 FORMAT = 1
@@ -95,8 +97,11 @@ def flows(
     killed or lost the disk. `unanswered`: not one byte of an answer came.
     """
     root = place or root
-    every = listed(root, since)
-    found = [
+    if limit is None:
+        limit = SHOWN if sys.stdout.isatty() and not as_json else 0
+    few = limit and not as_json and isinstance(root, Path) and since is None
+    every: Iterable[Entry] = newest(root) if few and isinstance(root, Path) else listed(root, since)
+    fitting = (
         one
         for one in every
         if (not state or one.state in state)
@@ -104,20 +109,21 @@ def flows(
         and all(_fits(word, (text,)) for word, text in ((host, one.host), (model, one.model), (agent, one.agent)))
         and _fits(rule, one.rules)
         and (one.suspects or not suspect)
-    ]
-    if limit is None:
-        limit = SHOWN if sys.stdout.isatty() and not as_json else 0
+    )
+    found = list(islice(fitting, limit + 1) if few else fitting)
     shown = found[: limit or None]
     if as_json:
         document = {"format": FORMAT, "folder": str(root), "found": len(found), "recordings": [_fields(one) for one in shown]}
         click.echo(json.dumps(document, indent=2))
     elif not found:
+        every = listed(root, since)
         none = f"there is no recording in {on_one_line(root)}"
         click.echo(f"none of {_count(len(every))} is such a one" if every else none, err=True)
     elif sys.stdout.isatty():
         _print(shown)
         if len(shown) < len(found):
-            click.echo(f"{len(shown)} of {_count(len(found))}; --limit 0 shows all", err=True)
+            told = f"the newest {len(shown)}" if few else f"{len(shown)} of {_count(len(found))}"
+            click.echo(f"{told}; --limit 0 shows all", err=True)
     else:
         click.echo("\n".join("\t".join(line) for line in (HEAD, *map(_row, shown))))
 
@@ -158,6 +164,7 @@ def _fields(one: Entry) -> dict[str, Any]:
         "notes": one.notes,
         "suspects": one.suspects,
         "tokens": dict(zip(("input", "output"), one.tokens, strict=True)) if one.tokens else None,
+        "cached_tokens": one.cached,
         "first_byte_ms": one.wait_ms,
         "waited_ms": one.waited_ms,
         "last_byte_ms": one.last_ms,
@@ -180,7 +187,7 @@ def _row(one: Entry) -> list[str]:
         one.host,
         one.model,
         status,
-        "/".join(map(str, one.tokens or ())),
+        "/".join(map(str, one.tokens or ())) + (f" ({one.cached} cached)" if one.cached else ""),
         f"{one.wait_ms / 1000:.2f} s" if one.wait_ms is not None else _waited(one),
         ("would: " if one.observed and one.rules else "") + ", ".join(one.rules),
         ", ".join(dict.fromkeys(suspect.get("name") or "?" for suspect in one.suspects)),

@@ -12,8 +12,10 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import field
 from datetime import UTC, datetime
+from itertools import groupby
 from math import isfinite
 from pathlib import Path
 from typing import Any, Protocol
@@ -53,6 +55,7 @@ _AGENTS = (  # what a user-agent begins with or holds → the agent
     ("anthropic/js", "anthropic-node"),
 )
 _NEVER = datetime.fromtimestamp(0, UTC)
+_DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 MAX_SMALL = 16 * 1024 * 1024
 """Bytes of a file that is read for a list."""
 
@@ -87,8 +90,8 @@ class NotFound(LookupError):
 class Entry:
     """A recording. Times in milliseconds since the first byte, but `wait_ms`: from the request to the first byte.
 
-    `waited_ms`: from the request to the end of one that was not answered. None: it is not known. `tokens` are (input, output).
-    `client_api` is the client's API, also where it is the upstream's.
+    `waited_ms`: from the request to the end of one that was not answered. None: it is not known. `tokens` are (input, output),
+    `cached` those of the input that came from a cache. `client_api` is the client's API, also where it is the upstream's.
     `suspects`: what looks like a call and was not made one, as suspects.py tells it.
     `url`: where it lies in a store; then `folder` is where it is fetched to.
     """
@@ -110,6 +113,7 @@ class Entry:
     suspects: tuple[Mapping[str, str], ...] = ()
     error: str | None = None
     tokens: tuple[int, int] | None = None
+    cached: int | None = None
     wait_ms: float | None = None
     waited_ms: float | None = None
     last_ms: float | None = None
@@ -141,6 +145,28 @@ def entries(root: Path) -> list[Entry]:
     return newest_first(entry_of(Path(folder), _Disk(files)) for folder, files in _walk(root))
 
 
+def newest(root: Path) -> Iterator[Entry]:
+    """The same, one by one: what the recorder has named is read only when it is wanted."""
+    named: list[tuple[str, str]] = []
+    with suppress(OSError):
+        days = [file for file in _files(root).values() if file.is_dir(follow_symlinks=False)]
+        if not days or (root / "meta.json").exists() or not all(_DAY.fullmatch(day.name) for day in days):
+            yield from entries(root)
+            return
+        for day in days:
+            with suppress(OSError):
+                named += [(f"{day.name} {file.name[:6]}", file.path) for file in _files(day.path).values()]
+    named.sort(reverse=True)
+    for _, group in groupby(named, lambda one: one[0]):  # of one second
+        found: list[Entry] = []
+        for _, path in group:
+            with suppress(OSError):
+                files = _files(path)
+                if "meta.json" in files:
+                    found.append(entry_of(Path(path), _Disk(files)))
+        yield from newest_first(found)
+
+
 def newest_first(found: Iterable[Entry]) -> list[Entry]:
     """The order in which recordings are listed."""
     return sorted(found, key=lambda one: (one.recorded_at, one.name), reverse=True)
@@ -158,6 +184,7 @@ def entry_of(folder: Path, files: Files) -> Entry:
     """A recording, of the files that it has."""
     try:
         meta = json_text.loads(files.read("meta.json"))
+        tokens, cached = _tokens(files)
         return Entry(
             folder,
             state=STATES[STATES.index(meta["state"])],  # any other is a ValueError
@@ -175,7 +202,8 @@ def entry_of(folder: Path, files: Files) -> Entry:
             notes=tuple(map(str, meta.get("notes") or ())),
             suspects=tuple(_texts(one) for one in meta.get("suspects") or () if isinstance(one, dict)),
             error=str(meta["error"]) if meta.get("error") is not None else None,
-            tokens=_tokens(files),
+            tokens=tokens,
+            cached=cached,
             wait_ms=_number(meta.get("wait_ms")),
             waited_ms=_number(meta.get("waited_ms")),
             last_ms=_last_ms(files),
@@ -194,9 +222,9 @@ def find(root: Path, word: str) -> Entry:
     path = Path(word)
     if (path / "meta.json").is_file():
         return entry(path)
+    if word == "last" and (last := next(newest(root), None)):
+        return last
     every = entries(root)
-    if word == "last" and every:
-        return every[0]
     fitting = [one for one in every if one.name == word] or [one for one in every if one.name.startswith(word)]
     return only(word, fitting or [one for one in every if one.flow_id == word], str(root))
 
@@ -285,9 +313,11 @@ def _last_ms(files: Files) -> float | None:
     return None
 
 
-def _tokens(files: Files) -> tuple[int, int] | None:
+def _tokens(files: Files) -> tuple[tuple[int, int] | None, int | None]:
+    """(input, output), and how many of the input came from a cache."""
     try:
         usage = json_text.loads(files.read("message.json"))["usage"]
-        return int(usage["input_tokens"]), int(usage["output_tokens"])
-    except (OSError, ValueError, ArithmeticError, KeyError, TypeError):
-        return None
+        cached = usage.get("cached_tokens")
+        return (int(usage["input_tokens"]), int(usage["output_tokens"])), None if cached is None else int(cached)
+    except (OSError, ValueError, ArithmeticError, AttributeError, KeyError, TypeError):
+        return None, None

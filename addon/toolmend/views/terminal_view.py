@@ -193,7 +193,7 @@ def _time(document: Document, width: int) -> Iterator[RenderableType]:
         yield _text("".join(BARS[max(0, -(-size * len(BARS) // most) - 1)] if size else " " for size in bins), "blue")
     told = [
         ("first byte", times["wait"]),
-        ("first token", times["first_token"]),
+        ("first token", None if times["first_token"] is None else (times["wait"] or 0) + times["first_token"]),
         ("all", times["last"]),
         ("longest gap", times["longest_gap"]),
     ]

@@ -38,9 +38,10 @@ READERS = {api: read for api, (read, _) in APIS.items()} | {"gemini": other_turn
 def folded(request: Mapping[str, Any], api: str) -> dict[str, Any]:
     """A request of this API, for reading; of another, its fields alone."""
     notes: list[str] = []
+    left_out: list[str] = []  # by a translation, and this is none
     spoken = SPOKEN.get(api, ())
     try:
-        read = READERS[api](request, notes) if api in READERS else Conversation()
+        read = READERS[api](request, left_out) if api in READERS else Conversation()
     except (RequestError, RecursionError) as error:  # what is wrong with it is to be seen in its fields
         why = str(error) if isinstance(error, RequestError) else "it is nested too deeply"
         read, notes, spoken = Conversation(), [f"The request cannot be read: {why}."], ()

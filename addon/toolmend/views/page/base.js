@@ -47,6 +47,7 @@ function el(tag, properties, ...children) {
 }
 
 const number = (value) => value.toLocaleString("en-US");
+const precise = (ms) => (ms >= 1000 ? (ms / 1000).toFixed(3) + " s" : seconds(ms)); // events of one list are told apart
 const seconds = (ms) => (ms >= 10000 ? (ms / 1000).toFixed(1) + " s" : ms >= 1000 ? (ms / 1000).toFixed(2) + " s" : ms.toFixed(ms < 10 ? 1 : 0) + " ms");
 const plural = (count, word) => `${number(count)} ${word}${count === 1 ? "" : "s"}`;
 const sent = (event) => (event.sent === null ? event.raw : event.sent);
@@ -85,7 +86,7 @@ function head() {
     ["", data.api === data.client_api ? data.api : `${data.api} for ${data.client_api}`],
     ["recorded ", data.recorded_at ? data.recorded_at.replace("T", " ").replace(/\.\d+/, "").replace("+00:00", " UTC") : ""],
     ["first byte after ", data.times.wait === null ? "" : seconds(data.times.wait)],
-    ["first token ", data.times.first_token === null ? "" : seconds(data.times.first_token)],
+    ["first token after ", data.times.first_token === null ? "" : seconds((data.times.wait || 0) + data.times.first_token)],
     ["all in ", seconds(data.times.last)],
     ["", plural(data.chunks.length, "chunk") + ", " + plural(data.bytes.raw, "byte")],
   ];

@@ -33,7 +33,7 @@ function indented(text) {
 function lines(text) {
   const found = [];
   for (const one of text.split(/\r\n|\n|\r/)) {
-    const body = one.match(/^data: ?(?=[[{])/) || one.match(/^(?=[[{])/);
+    const body = one.match(/^data: ?(?=\{|\[(?!DONE\]))/) || one.match(/^(?=\{|\[(?!DONE\]))/);
     if (body && one.length <= MAX_SHOWN) found.push(...(body[0] + indented(one.slice(body[0].length))).split("\n"));
     else if (one) found.push(one.slice(0, MAX_SHOWN) + (one.length > MAX_SHOWN ? " …" : ""));
   }

@@ -38,7 +38,7 @@ function drawRows() {
         "div",
         { className: "row " + event.kind + (event.by ? " mended" : "") + (event.n === state.event ? " chosen" : ""), role: "option", id: "event-" + event.n },
         el("span", { className: "n" }, number(event.n)),
-        el("span", { className: "ms" }, seconds(event.ms)),
+        el("span", { className: "ms" }, precise(event.ms)),
         el("span", { className: "says", title: line(event) }, line(event)),
         el("span", { className: "rule", title: KINDS[event.kind][1] }, ruleOf(event) || (event.kind === "same" ? "" : KINDS[event.kind][0])),
       );

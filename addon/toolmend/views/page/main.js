@@ -115,5 +115,6 @@ filters();
 tabs($("views"), VIEWS, "bytes", view);
 tabs($("tabs"), TABS, "about", tab);
 state.event = (events.find((event) => event.by) || events.find(differs) || { n: 1 }).n; // what one has come to see
+if (events.length && !events.some(differs)) state.tab = "conversation"; // nothing was mended: the answer is what one has come to see
 start();
 if (innerWidth > 800) list.focus({ preventScroll: true });
