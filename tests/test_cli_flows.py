@@ -101,7 +101,6 @@ def test_as_json(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
         "cached_tokens": None,
         "waited_ms": None,
         "first_byte_ms": 812.4,
-        "waited_ms": None,
         "last_byte_ms": None,
         "bytes": sum(file.stat().st_size for file in folder.iterdir()),
         "pinned": False,
