@@ -15,6 +15,7 @@ from test_routes import SECRET
 from test_routing import ASK, HELLO, Routes, error_of, post, routed
 from toolmend import replay
 from toolmend.learnt import Learnt
+from toolmend.metrics import RuleFired
 from toolmend.replying import unanswered
 
 __all__ = ["log", "proxy", "routed"]
@@ -37,6 +38,20 @@ def refused(proxy: Any, body: bytes = BODY, status: int = 400, ask: bytes = WARM
     flow.response.raw_content = body
     proxy.addon.response(flow)
     return flow
+
+
+def test_it_is_counted(routed: Routes, data: Path) -> None:
+    told: list[object] = []
+
+    class Script:
+        def toolmend_events(self, event: object) -> None:
+            told.append(event)
+
+    proxy = routed()
+    proxy.context.master.addons.add(Script())
+    refused(proxy)
+    proxy.addon.done()
+    assert data.exists() and [event.rule for event in told if isinstance(event, RuleFired)] == ["refused_request"]
 
 
 def test_the_client_asks_again(routed: Routes, data: Path, log: Log) -> None:

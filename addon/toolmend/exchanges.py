@@ -53,6 +53,9 @@ MAX_SAID = 2000
 CONVERSATION = ("messages", "input", "contents")
 """Members of a request that nothing needs once a pipeline is made of it: parsed, they are ten times their text."""
 
+REFUSED = "refused_request"
+"""What metrics call it, beside the rules: a request was changed as its upstream refused it."""
+
 _SET_UP = "not all could be set up"
 
 type About = Callable[[Mapping[str, str]], Exchange]
@@ -195,7 +198,8 @@ class Exchanges:
                 call.watcher.close() if state == "complete" else call.watcher.fail(message or state)
         with _apart(call, "the end was not counted"):
             if call.meter:
-                call.meter.finish(state, rules, call.errors, pipeline.sought if pipeline else NOTHING_SOUGHT)
+                said = [*rules, *([REFUSED] if call.refused else [])]
+                call.meter.finish(state, said, call.errors, pipeline.sought if pipeline else NOTHING_SOUGHT)
         self._finish(call, state, message)
         error = _wrong(call, None if state in NO_ERROR else message)
         folder = recording.place if recording else None

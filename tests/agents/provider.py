@@ -42,6 +42,9 @@ class Provider:
         if api is None or (self.scenario.upstream and api != self.scenario.upstream):
             return NOT_HERE
         body = json.loads(request.body)
+        if self.scenario.refuses in body:
+            error = {"message": f"Unknown parameter: '{self.scenario.refuses}'.", "param": self.scenario.refuses, "code": "unknown_parameter"}
+            return replace(NOT_HERE, chunks=((0, json.dumps({"error": error}).encode()),), status=400)
         model = body.get("model", "a-model")
         parts = self.parts(body)
         if api != "responses":  # the other APIs have no tools of free text

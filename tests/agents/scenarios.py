@@ -22,7 +22,7 @@ class Scenario:
     `turns`: answers with calls before the last one. `calls`: of each of them. `file`: the first call writes a long file, by
     the tool for that. `framed`: with thoughts in tags, and text behind the call. `broken_off`: the first answer ends in the
     middle. `socket`: the provider speaks WebSocket, and requests bring only what is new; `strict`: it refuses the result of
-    a call that it knows nothing of. `launcher`: how the agent is started, by hand with the proxy's variables or so.
+    a call that it knows nothing of. `refuses`: a field that the provider takes in no request. `launcher`: how the agent is started, by hand with the proxy's variables or so.
     """
 
     markup: Markup | None = None
@@ -36,6 +36,7 @@ class Scenario:
     broken_off: bool = False
     socket: bool = False
     strict: bool = False
+    refuses: str = ""
     launcher: Literal["variables", "toolmend run"] = "variables"
 
     @property
@@ -89,6 +90,9 @@ ROUTES = {
     f"{what}, provider speaks {api.title()}": Scenario(markup, upstream=api, turns=2)
     for api in APIS
     for what, markup in (("real calls", None), ("Kimi tokens", K2))
+} | {
+    "a field is refused, provider speaks Chat": Scenario(upstream="chat", turns=2, refuses="stream_options"),
+    "a field is refused, provider speaks Responses": Scenario(upstream="responses", turns=2, refuses="store"),
 }
 """For every agent that speaks another of these APIs."""
 

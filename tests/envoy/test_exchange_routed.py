@@ -180,3 +180,19 @@ def test_a_failure_of_ours_is_no_answer_in_another_api(hooks: Headless, monkeypa
     response = talk.answer([MESSAGE], JSON)
     assert (response.here, response.status) == (True, 500)
     assert json.loads(response.body)["type"] == "error"
+
+
+@pytest.mark.parametrize("body", [CLAUDE, QUIET], ids=["a stream", "whole"])
+def test_a_refusal_has_the_client_ask_again(hooks: Headless, body: dict[str, Any]) -> None:
+    """Envoy sends nothing twice: what is learnt is changed in the next request."""
+    warm = {**body, "temperature": 0.5}
+    refusal = {"error": {"message": "Unsupported parameter: 'max_tokens' is not supported with this model.", "param": "max_tokens"}}
+    talk, asked = ask(hooks, warm)
+    assert json.loads(asked.body)["max_tokens"] == 9
+    response = talk.answer([json.dumps(refusal).encode()], JSON, 400)
+    assert (response.status, response["x-should-retry"], response["retry-after-ms"]) == (500, "true", "50")
+    assert json.loads(response.body)["type"] == "error" and b"ask again" in response.body
+    talk, asked = ask(hooks, warm)
+    assert "max_tokens" not in json.loads(asked.body)
+    again = talk.answer([json.dumps(refusal).encode()], JSON, 400)
+    assert (again.status, again.get("x-should-retry")) == (400, None)
