@@ -49,7 +49,9 @@ def requested(client: str, **more: Any) -> dict[str, Any]:
 
 def pipeline(source: str, target: str) -> Pipeline:
     numbers = iter(range(1, 1000))
-    return Pipeline(requested(target), source=source, target=target, new_id=lambda: f"call_{next(numbers):032x}")
+    request = requested(target)
+    made = translate(request, target, source)
+    return Pipeline(request, source=source, target=target, translated=made, new_id=lambda: f"call_{next(numbers):032x}")
 
 
 def read(source: str, target: str, body: bytes) -> Answer:
@@ -69,7 +71,7 @@ def summary_of(client: str, answer: Answer) -> str:
     return seal.data if client == "responses" and seal else given
 
 
-CLIENTS = [("chat", "responses"), ("messages", "responses"), ("chat", "messages"), ("responses", "messages")]
+CLIENTS = [("chat", "responses"), ("messages", "responses"), ("chat", "messages"), ("responses", "messages"), ("responses", "responses")]
 SPOKEN = [Thought("Hm."), Text("<analysis>so\nfar</analysis>\n" + GOAL), Asked("call_1", "get_weather", "{}")]
 
 
@@ -170,6 +172,11 @@ def test_a_request_in_its_own_api_stays() -> None:
     assert (made.request, made.compacts) == (request, "")
 
 
+def test_an_answer_that_nobody_asked_in_words_stays() -> None:
+    body = speak("responses", [Text("Hi")])
+    assert play(lambda: Pipeline(requested("responses"), source="responses", target="responses"), [body]) == body
+
+
 def test_a_conversation_that_is_too_long() -> None:
     turns = [Turn("system", (Said("Be kind."),))]
     for at in range(4):
@@ -252,9 +259,9 @@ def get(client: Proxy, flow: http.HTTPFlow, body: bytes) -> http.Response:
     return response
 
 
-@pytest.mark.parametrize("upstream", ["chat", "messages"])
+@pytest.mark.parametrize("upstream", ["chat", "messages", "responses"])
 def test_the_path_of_its_own(routed: Routes, upstream: str) -> None:
-    to = {"chat": "https://llm.example.com/v1/chat/completions", "messages": "https://llm.example.com/v1/messages"}[upstream]
+    to = "https://llm.example.com/v1/" + {"chat": "chat/completions"}.get(upstream, upstream)
     client = routed(**{"from": "https://api.openai.com/v1/responses", "to": to})
     flow = posted_to("/v1/responses/compact")
     client.ask(flow)
@@ -284,10 +291,11 @@ def test_the_path_of_its_own_fails(routed: Routes) -> None:
 
 
 def test_the_path_of_its_own_at_an_upstream_of_responses(routed: Routes) -> None:
-    client = routed(**{"from": "https://api.openai.com/v1/responses", "to": "https://llm.example.com/v1/responses?v=1", "use_model": ""})
+    to = "https://openrouter.ai/api/v1/responses?v=1"
+    client = routed(**{"from": "https://api.openai.com/v1/responses", "to": to, "use_model": ""})
     flow = posted_to("/v1/responses/compact", input=[ITEM])
     client.ask(flow)
-    assert flow.request.url == "https://llm.example.com/v1/responses/compact?v=1"
+    assert flow.request.url == "https://openrouter.ai/api/v1/responses/compact?v=1"
     assert "«teal»" in (flow.request.text or "")
     body = json.dumps({"id": "resp_1", "object": "response.compaction", "output": [HISTORY[0], NATIVE], "usage": {}}).encode()
     response = get(client, flow, body)

@@ -82,8 +82,8 @@ class Answer:
 
     @property
     def translates(self) -> bool:
-        """Whether the client speaks another API."""
-        return self.source != self.target
+        """Whether the client speaks another API, or gets something else than the upstream's answer."""
+        return self.source != self.target or bool(self.translated and self.translated.compacts)
 
     @property
     def offered(self) -> Tools:

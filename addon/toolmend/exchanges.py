@@ -162,7 +162,7 @@ class Exchanges:
 
     def _mended(self, call: Call, settings: Settings) -> bool:
         """Whether an answer goes through a pipeline."""
-        if call.routed and call.routed.compact and call.api == call.source:  # it is no answer
+        if call.routed and call.routed.compact and not call.routed.translated.compacts:  # it is no answer
             return False
         mends = self.mends(call.source, settings) and not settings.off.leaves(call.upstream)
         return mends or call.api != call.source

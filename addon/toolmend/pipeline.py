@@ -27,6 +27,7 @@ from .requests import Translated, translate
 from .requests.prompted import template_for
 from .sse import MAX_EVENT, Decoder, ServerSentEvent
 from .sse import begins as is_stream
+from .value import replace
 
 if TYPE_CHECKING:
     from .lane import Lane
@@ -72,15 +73,17 @@ class Pipeline:
         self.notes: list[str] = []
         self.error: str | None = None
         self.api = target
-        self.translates = source != target
         self._new_id = new_id
         self._watch = watch
         if translated is None and request is not None:
             told = profile_for(request.get("model"), host, settings.providers)
             template = template_for(told)
             translated = translate(request, target, source, host=host, template=template, system_role=told.system_role)
+            if source == target:  # the request went out as it was
+                translated = replace(translated, compacts="")
         self.notes += translated.notes if translated else ()
         answer = Answer(request or {}, translated, source, target, settings, host, begins, seen)
+        self.translates = answer.translates
         boxes = assemble(answer, self._id, self._fired, self._note, let_go=let_go, now=now)
         self._decoder, self._codec, self._writer = boxes.decoder, boxes.codec, boxes.writer
         errors = None if "error_form" in settings.off.rules else self._fired

@@ -161,7 +161,7 @@ def redirect(
     flow.request.headers = http.Headers([(name.encode(), value.encode()) for name, value in headers])
     flow.request.data.authority = to.netloc.encode() if flow.request.is_http2 or flow.request.is_http3 else b""
     flow.request.data.scheme, flow.request.data.host = to.scheme.encode(), to.host
-    flow.request.data.port, flow.request.data.path = to.port, _path(route, compact=compact).encode()
+    flow.request.data.port, flow.request.data.path = to.port, _path(route, compact=compact and not translated.compacts).encode()
     flow.request.trailers = None
     flow.request.raw_content = body
     return routed

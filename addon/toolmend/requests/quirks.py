@@ -59,7 +59,7 @@ class Quirks:
     known here; `service_tiers`, `cache_retentions`: their words. `search_tool`: the form of the web search that the
     provider runs, see web_search.py; empty: it has none.
 
-    `phases`: a message of the assistant tells what it is for.
+    `phases`: a message of the assistant tells what it is for. `compaction`: the upstream compacts a conversation itself.
 
     `body`: which members stand elsewhere than in the body, or are demanded by the host. `refuses`: changes that are made in
     the end, as edits.edit_of reads them: of most, a path that is dropped. `ends`: the date on which the provider ends the model.
@@ -127,6 +127,7 @@ class Quirks:
     cache_retentions: tuple[str, ...] = ("in_memory", "24h")
     search_tool: str = ""
     phases: bool = False
+    compaction: bool = False
     body: Literal["", "vertex", "bedrock", "codex"] = ""
     refuses: tuple[str, ...] = ()
     ends: str = ""
@@ -251,6 +252,8 @@ HOSTS = (
          refuses=("max_output_tokens", "temperature", "top_p", "truncation")),
     _row(api="responses", hosts=f"{_OPENAI} chatgpt.com *.chatgpt.com",
          models="gpt-5.3-codex* gpt-5.4* gpt-5.5* gpt-5.6* gpt-6*", phases=True),
+    _row(api="responses", hosts=f"{_OPENAI} chatgpt.com *.chatgpt.com openrouter.ai", compaction=True),
+    _row(api="messages", hosts=f"api.anthropic.com {_BEDROCK} {_VERTEX} {_AZURE}", compaction=True),
     _row(api="responses", hosts="api.x.ai", strict=False, summary=False, options=("prompt_cache_key",)),
     # messages
     _row(api="messages", tool_name=_ANY_NAME, tool_id="messages", parts=True, cache_control=True, top_k=True, max_temperature=1,

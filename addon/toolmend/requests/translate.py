@@ -89,6 +89,8 @@ def _translate(
 ) -> Translated:
     same = client == upstream
     notes: list[str] = []
+    if same and (compact or compaction.asked(request, client)):
+        same = quirks_for(upstream, host, model or str(request.get("model") or ""), facts).compaction
     if same and (compact or not (template and client in APIS)):
         return _same(request, upstream, model, host, edits)
     request = compaction.with_trigger(request) if compact else request
