@@ -9,7 +9,7 @@ the id alone, Kimi's on its place; the results follow their calls, so that nothi
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from hashlib import sha256
 
 from ..value import replace, value
@@ -65,7 +65,6 @@ def with_ids(conversation: Conversation, style: str) -> Conversation:
     uses = [part for turn in said for part in turn.parts if isinstance(part, ToolUse)]
     if not uses:
         return conversation
-    kept = {use.id for use in uses if row.legal.fullmatch(use.id)}
     used: set[str] = set()
     new: dict[str, list[str]] = {}  # of the calls of the last assistant turn, in their order
 
@@ -73,8 +72,8 @@ def with_ids(conversation: Conversation, style: str) -> Conversation:
         if not isinstance(part, ToolUse):
             return part
         id_ = part.id
-        if id_ not in kept or id_ in used:
-            id_ = _made(row, part, len(used), (used, kept))
+        if not row.legal.fullmatch(id_) or id_ in used:
+            id_ = _made(row, part, len(used), used)  # of what stands before it alone: later turns change no earlier one
         used.add(id_)
         new.setdefault(part.id, []).append(id_)
         return part if id_ == part.id else replace(part, id=id_)
@@ -92,11 +91,11 @@ def with_ids(conversation: Conversation, style: str) -> Conversation:
     return replace(conversation, turns=tuple(turns))
 
 
-def _made(row: Style, use: ToolUse, number: int, taken: Sequence[set[str]]) -> str:
+def _made(row: Style, use: ToolUse, number: int, taken: set[str]) -> str:
     salt = ""
     while True:
         id_ = row.new.format(name=use.name, number=number, hash=_Hash(use.id + salt))
-        if not any(id_ in ids for ids in taken):
+        if id_ not in taken:
             return id_
         number += 1
         salt = f"#{number}"
