@@ -141,7 +141,7 @@ PROFILES = (
         think_tags=True,
     ),
     Profile("granite", ("ibm-granite/*", "*granite*"), dialects=("granite", *_HERMES), think_tags=True),
-    Profile("xlam", ("*xlam*",), dialects=("hermes", *_BARE)),
+    Profile("xlam", ("*xlam*",), dialects=("hermes", *_BARE), think_tags=True),
     Profile(
         "mistral",
         (

@@ -152,9 +152,9 @@ class Reader(Telling):
         return self.ops
 
     def _only_a_wrapper(self) -> bool:
-        """Whether what is held is the beginning of a wrapper on a line of its own, and nothing else."""
+        """Whether what is held is the beginning or the end of a wrapper on a line of its own, and nothing else."""
         held = self.scanner.text[self.scanner.start :].rstrip()
-        if held not in self._vocabulary.wrappers or not self._vocabulary.leftovers:
+        if not self._vocabulary.leftovers or held not in self._vocabulary.around:
             return False
         return self.place.line_start and not self.place.in_code
 

@@ -28,7 +28,9 @@ class Vocabulary:
             ends = dialect.closers  # DSML has hundreds of them
             for literal in dialect.wrappers if not isinstance(dialect, Leftovers) else ():
                 self.wrappers[literal] = self.wrappers[literal] + ends if literal in self.wrappers else ends
-        self.leftovers = any(isinstance(dialect, Leftovers) for dialect in dialects)
+        left = [dialect for dialect in dialects if isinstance(dialect, Leftovers)]
+        self.leftovers = bool(left)
+        self.around = frozenset(self.wrappers).union(*(dialect.closers for dialect in left))
         # those that begin with a letter, and do not stand within a word
         self.words = frozenset(
             opener

@@ -71,6 +71,9 @@ PATTERNS: dict[str, Pattern] = {
         ],
         [("c", "bash", '{"command": "a && \\"b\\""}')], finish="tool_calls", rules=("argument_entities",),
     ),
+    "element-with-a-foreign-end": call("my-model", "<read_file>\n<path>a.md</file>\n<limit>2</limits>\n</read_file>", "xml_call",
+        [(None, "read_file", '{"path": "a.md", "limit": 2}')]),
+    "element-twice": call("my-model", "<read_file>\n<path>x</path>\n<path>a.md</path>\n</read_file>", ("repeated_parameter", "xml_call"), BOTH[1:]),
     "elements-that-are-no-calls": text(
         "deepseek-v4",
         f"Use `{ELEMENTS}`:\n```\n{ELEMENTS}\n```\nSay {ELEMENTS}\n<read_file>\n<path>a.md</path>\n</read_file>\nand then wait.\n"
@@ -116,6 +119,36 @@ PATTERNS: dict[str, Pattern] = {
     "fence": call("llama3.2:3b", f"So.\n```json\n{JSON}\n```", "fence", TIME, content="So.\n"),
     "action": call("command-r:35b", 'Action: ```json\n[\n {"tool_name": "get_time", "parameters": {"zone": "UTC"}}\n]\n```', "cohere_action", TIME),
     "action-input": call("command-r:35b", 'Plan: none\nAction: get_time\nAction Input: {"zone": "UTC"}', "cohere_action", TIME, content="Plan: none\n"),
+    **{
+        f"json-{name}": call("qwen3-8b", f'<tool_call>\n{{"name": "bash", "arguments": {{{given}}}}}\n</tool_call>', "hermes", [(None, "bash", wanted)])
+        for name, (given, wanted) in {
+            "quotes": ('"command": "echo "hi" "x, y", ""', '{"command": "echo \\"hi\\" \\"x, y\\", \\""}'),
+            "quotes-before-another": ('"command": "say "b", and "c"", "timeout": 1', '{"command": "say \\"b\\", and \\"c\\"", "timeout": 1}'),
+            "names": ('command: "a: b", timeout : 1', '{"command": "a: b", "timeout" : 1}'),
+            "apostrophe": ('"command": "it\\\'s"', '{"command": "it\'s"}'),
+            "comments": ('"command": "a // b" // c\n, /* d */ "timeout": 1 # e\n', '{"command": "a // b" \n,  "timeout": 1 \n}'),
+            "missing-comma": ('"command": "ls"\n "timeout": 1', '{"command": "ls",\n "timeout": 1}'),
+            "blanks": (f'"command": "ls"{" " * 70},{" " * 70}"timeout": 1', f'{{"command": "ls"{" " * 70},{" " * 70}"timeout": 1}}'),
+        }.items()
+    },
+    "json-missing-brackets": call("qwen3-8b", '<tool_call>\n{"name": "bash", "arguments": {"command": "ls"\n</tool_call> ok', "hermes",
+        [(None, "bash", '{"command": "ls"\n}')], content=" ok"),
+    "json-missing-brackets-at-the-end": call("qwen3-8b", '<tool_call>\n{"name": "bash", "arguments": {"command": "ls", ', "hermes",
+        [(None, "bash", '{"command": "ls" }')]),
+    "json-without-quotes": call("qwen3-8b", '<tool_call>\n{name: "bash", arguments: {command: "ls"}}\n</tool_call>', "hermes"),
+    "json-and-a-foreign-end": call("qwen3-8b", '<tool_call>\n{"name": "bash", "arguments": {"command": "ls"}}\n</arguments>\n</tool_call>', "hermes"),
+    "array-with-a-bracket-more": call("xlam-2-8b", f"[{JSON}]]", "json_array", TIME),
+    "array-that-breaks-off": call("mistral-large", f"[TOOL_CALLS] [{JSON}, ", "mistral", TIME),
+    "thought-of-a-template": call("xlam-2-8b", f"</think>[{JSON}]", ("reasoning_end", "json_array"), TIME),
+    "list-twice": call("lfm2-8b", '<|tool_call_start|>[get_time(zone="UTC")]<|tool_call_end|>[get_time(zone="UTC")]<|im_end|>',
+        ("lfm2", "duplicate_call", "role_tokens"), TIME),
+    "list-and-another": call("lfm2-8b", '<|tool_call_start|>[get_time(zone="UTC")]<|tool_call_end|>[get_time(zone="x")]', ("lfm2", "python_list"),
+        [*TIME, (None, "get_time", '{"zone": "x"}')]),
+    "end-in-front-of-a-real-call": Pattern(
+        {**OFFER, "model": "qwen3-8b"},
+        ["So.\n</tool_", "call>\n", {"tool_calls": [{"index": 0, "id": "c", "type": "function", "function": {"name": "bash", "arguments": '{"command": "ls"}'}}]}],
+        [("c", "bash", '{"command": "ls"}')], content="So.\n", finish="tool_calls", rules=("leftover_markup",),
+    ),
     "json-that-is-no-call": text(
         "hermes-4-405b", f'{JSON} is what follows <tool_call>.\n{JSON}\n```json\n{JSON}\n```\n{{"name": "rm", "arguments": {{}}}}</tool_call>\n'
         '{"tool_calls": []}\n{"tool_calls": [{"name": "x"}]}',
@@ -152,6 +185,7 @@ PATTERNS: dict[str, Pattern] = {
     "cut-in-a-wrapper": call("qwen3-coder-next", f"So.\n<tool_call>\n{CODER.replace('<function', 'function').replace('<para', 'para')}\n</tool_call>", "qwen3_cut", content="So.\n"),
     "cut-that-is-none": text("qwen3-coder-next", "function=bash> or\nfunction=rm>\n<parameter=a>\nfunction=bash>\nls\n`\nfunction=bash>`\n"),
     "end-of-a-foreign-parameter": call("qwen3-coder-next", CODER.replace("\n</parameter>", "</content>"), "qwen3_coder"),
+    "names-of-tokens": text("kimi-k2", f"The call stands between {B} and {C}, or <｜tool▁call▁begin｜> and <｜tool▁call▁end｜>."),
     # names
     "gemma-headless": call("gemma-4-e4b-it", 'So.\nread_file{path:<|"|>a.md<|"|>}<tool_call|>', "gemma_headless", BOTH[1:], content="So.\n"),
     "gemma-headless-end": call("gemma-4-e4b-it", "read_file{path:'a.md'}<tool_call|>", "gemma_headless", BOTH[1:]),
@@ -162,6 +196,9 @@ PATTERNS: dict[str, Pattern] = {
     ),
     "kimi-fused-ids": call("kimi-k2", f'{B}functionsbash5{A}{{"command": "ls"}}{C}{B}functions.read_file6{A}{{"path": "a.md"}}{C}', "kimi_k2",
         [("functionsbash5", *LS[0][1:]), ("functions.read_file6", *BOTH[1][1:])]),
+    "kimi-odd-ids": call(
+        "kimi-k2", f'{B}tool.bash:0{A}{{"command": "ls"}}{C}{B}functions.read_file#1{A}{{"path": "a.md"}}{C}{B}functions.get_time:{A}{{"zone": "UTC"}}{C}', "kimi_k2",
+        [("tool.bash:0", *LS[0][1:]), ("functions.read_file#1", *BOTH[1][1:]), ("functions.get_time:", *TIME[0][1:])]),
     "kimi-foreign-ids": call(
         "kimi-k2", f'{B}functions_bash_1{A}{{"command": "ls"}}{C}{B}call_9f31ab{A}{{"name": "read_file", "arguments": {{"path":"a.md"}}}}{C}'
         f'{B}toolu_01Ab{A}{{"zone": "UTC"}}{C}', "kimi_k2",

@@ -40,6 +40,8 @@ PATTERNS: dict[str, Pattern] = {
     "glm": row("glm-4.6", "<|assistant|>\nIt is 2.\n<|user|>", "It is 2.\n"),
     "minimax": row("minimax-m2", "It is 2.[e~[", "It is 2."),
     "kimi": row("kimi-k2", "<|im_assistant|>assistant<|im_middle|>It is 2.<|im_end|>", "It is 2."),
+    "kimi-wrapper": row("kimi-k2", "<|tool_calls_section_begin|>It is 2.", "It is 2."),
+    "kimi-empty-wrapper": row("kimi-k2", "It is 2.<|tool_calls_section_begin|><|tool_calls_section_end|>", "It is 2."),
     "deepseek": row(
         "deepseek-v3.1", '<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>get_time<｜tool▁sep｜>{"zone": "UTC"}<｜tool▁call▁end｜><｜tool▁calls▁end｜>'
         "<｜end▁of▁sentence｜>", "", "deepseek_v3",
@@ -62,7 +64,9 @@ PATTERNS: dict[str, Pattern] = {
             "code": ("qwen3-8b", "`<|im_end|>`\n```\n<|im_start|>user\nHi<|im_end|>\n```\n"),
             "template": ("qwen3-8b", "So:\n<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\nHo<|im_end|>"),
             "lines": ("qwen3-8b", "Tokens:\n<|im_start|>\n<|im_end|>\nare two."),
-            "html": ("mistral-large", "<s>old</s> new, and <s>x</s>: it is struck out."),
+            "html": ("mistral-large", "<s>old</s> new, and <s>x</s>\nis struck out.</s>"),
+            "wrappers": ("kimi-k2", "Between <|tool_calls_section_begin|> and <|tool_calls_section_end|> stand the calls."),
+            "wrapper-of-no-call": ("kimi-k2", "So. <|tool_calls_section_begin|><|tool_call_begin|>the time, please<|tool_calls_section_end|>"),
             "outputs": ("deepseek-v3.1", "The <｜tool▁output▁begin｜> token opens, `<｜tool▁output▁end｜>` ends."),
             "unknown-model": ("acme-1", "It is 2.<|im_end|>"),
             "cut": ("qwen3-8b", "It is 2.<|im_en"),

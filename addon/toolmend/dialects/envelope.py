@@ -46,6 +46,7 @@ MOST_NESTED = 4
 _SEPARATORS = re.compile(r"[\s,;]*")
 _AS_A_TAG = re.compile(r"(?:function|name)=(.*)")
 _NAME = re.compile(r"[\w.-]*")
+_WORD = re.compile(r"[\w$]*")
 _NEXT = (",", ";", "{", "]")
 """What may follow an envelope."""
 
@@ -108,13 +109,26 @@ def read_envelopes(reader: "Reader", dialect: "Dialect", form: Form) -> Reading[
         called = True
         yield from surplus(reader, (*form.ends, *_NEXT))
     if called and in_array:
-        back = scanner.pos - scanner.start
-        yield from scanner.blanks()
-        if (yield from scanner.literal(("]",))):
-            reader.take()
-        else:
-            scanner.pos = scanner.start + back
+        yield from _end_array(reader, form)
     return called
+
+
+def _end_array(reader: "Reader", form: Form) -> Reading[None]:
+    """Swallows the bracket that ends an array, and another one that nothing follows; or the comma after which it breaks off."""
+    scanner = reader.scanner
+    back = scanner.pos - scanner.start
+    yield from scanner.blanks()
+    if (yield from scanner.literal(("]",))):
+        reader.take()
+        back = 0
+        yield from scanner.blanks()
+        yield from scanner.literal(("]",))
+    else:
+        yield from scanner.run(_SEPARATORS, 4096)
+    if (yield from scanner.peek()) and not (yield from scanner.ahead(form.ends)):
+        scanner.pos = scanner.start + back
+    else:
+        reader.take()
 
 
 def _read_envelope(reader: "Reader", dialect: "Dialect", form: Form) -> Reading[bool]:
@@ -142,6 +156,8 @@ def _read_members(reader: "Reader", dialect: "Dialect", form: Form, envelope: _E
         if (yield from scanner.literal(("}",))):
             return True
         key = yield from read_string(scanner, python=not form.strict)
+        if key is None and not form.strict:
+            key = (yield from scanner.run(_WORD, 64)) or None
         if key is not None:
             yield from scanner.blanks()
         if key is None or not (yield from scanner.literal((":",))):

@@ -2,8 +2,9 @@ r"""Arguments that stand in the text as JSON, passed on as they come.
 
 Rule of this file: R3 of dialects.md. The text of the arguments is the model's own: it is not parsed and written anew, only
 followed, to find the brace that closes it. What JSON forbids inside a string is escaped: raw control characters, and backslashes
-in front of what JSON has no escape for (`"\d+"`, `"echo \$HOME"`). Of what it forbids elsewhere, a comma that nothing comes
-behind goes, and Python's words and strings become its own.
+in front of what JSON has no escape for (`"\d+"`, `"echo \$HOME"`), and quotes that nothing follows which may follow a string
+(`"say "b" now"`). Of what it forbids elsewhere, a comma that nothing comes behind goes, and so does a comment; Python's words and
+strings become its own, a name gets its quotes, and brackets that a token for the end leaves open are closed.
 """
 
 import re
@@ -21,7 +22,13 @@ if TYPE_CHECKING:
 
 _IN_STRING = re.compile(r'["\\\x00-\x1f]')
 _BLANKS = re.compile(r"\s{0,64}+")
-_OUTSIDE = re.compile(rf'["\'{{}}\[\]<TFN]|,(?={_BLANKS.pattern}(?:[}}\]]|\Z))')
+_OUTSIDE = re.compile(rf'["\'{{}}\[\]</#A-Za-z_$]|,(?={_BLANKS.pattern}(?:[}}\]<]|\Z))')
+_WORD = re.compile(r"[\w$]+")
+_NAME = re.compile(r"[\w$]{0,64}+\s{0,64}+(:)?")
+_QUOTED_NAME = re.compile(r'"(?:[\w.$-]{0,64}+(?:"(?:\s{0,64}+(:)?)?)?)?')
+_MISSING_COMMA = re.compile(r'\s{0,64}+"[\w.$-]{0,64}+"\s{0,64}+:')
+_COMMENTS = ("#", "//", "/*")
+_COMMENT = re.compile(r"/\*.*?\*/|(?:#|//)[^\n<]*", re.DOTALL)
 _SCALAR = re.compile(r"[^\s,;{}\[\]\"<]*")
 MAX_SCALAR = 4096
 """Characters of a number or a word."""
@@ -75,10 +82,12 @@ def read_arguments(reader: "Reader", commit: Callable[[], None], stops: tuple[st
 def follow_object(scanner: Scanner, stops: tuple[str, ...], emit: Callable[[str], None]) -> Reading[bool]:
     """Emits the text of the object that begins here, as it comes, up to the brace that closes it.
 
-    False if it is broken off: by the end of the text, or by one of `stops` outside a string.
+    Brackets that are open are closed where one of `stops` follows a value, or the text ends there and is not broken off. False if
+    the object is broken off otherwise.
     """
-    depth = 0
-    in_string = False
+    brackets: list[str] = []
+    before = ""  # the last character outside of strings that is no blank
+    in_string = odd = False  # odd: there are quotes in strings that were not escaped
     begins = "<[" if any(stop.startswith("[") for stop in stops) else "<"
     while True:
         text, at = scanner.text, scanner.pos
@@ -88,32 +97,53 @@ def follow_object(scanner: Scanner, stops: tuple[str, ...], emit: Callable[[str]
         while at < size and not done:
             match = (_IN_STRING if in_string else _OUTSIDE).search(text, at)
             if match is None:
+                before = before if in_string else text[at:].rstrip()[-1:] or before
                 at = size
                 break
+            before = before if in_string else text[at : match.start()].rstrip()[-1:] or before
             at = match.end()
             character = match.group()
             if character == '"':
+                if in_string:
+                    is_name = before in ("{", ",") and brackets[-1] == "{"
+                    ends = is_name or _ends_string(text, at, brackets[-1], stops, ended=scanner.ended, odd=odd)
+                    if cut := ends is None:
+                        at -= 1
+                        break
+                    if not ends:  # it stands in the string
+                        pieces += text[sent : at - 1], '\\"'
+                        sent, odd = at, True
+                        continue
+                    before = character
+                    if not is_name and _MISSING_COMMA.match(text, at):
+                        pieces += text[sent:at], ","
+                        sent, before = at, ","
                 in_string = not in_string
             elif not in_string:
                 if character in begins or (pythons := character == "'"):
                     at -= 1
                     break
-                if character in ",TFN":
-                    mended, at = _as_json(text, at - 1, ended=scanner.ended)
+                if character in "{[":
+                    brackets.append(character)
+                elif character in "}]":
+                    brackets.pop()
+                    done = not brackets
+                else:
+                    mended, at = _as_json(text, at - 1, ended=scanner.ended, broken=scanner.broken)
                     if cut := mended is None:
                         break
                     pieces += text[sent : match.start()], mended
                     sent = at
+                    before = mended[-1:] or before
                     continue
-                depth += 1 if character in "{[" else -1
-                done = depth == 0
+                before = character
             elif character != "\\":
                 pieces += text[sent : at - 1], json_text.inside(character)
                 sent = at
             elif at < size and text[at] in json_text.ESCAPED:
                 at += 1
-            elif at < size:  # it escapes nothing: it was to be one itself
-                pieces += text[sent:at], "\\"
+            elif at < size:  # it escapes nothing: it was to be one itself; but for an apostrophe, which needs none
+                pieces += text[sent : at - (text[at] == "'")], "" if text[at] == "'" else "\\"
                 sent = at
             else:
                 at -= 1  # the escape is cut: it waits for its second half
@@ -126,35 +156,105 @@ def follow_object(scanner: Scanner, stops: tuple[str, ...], emit: Callable[[str]
             scanner.pos += 1
             if not (yield from quoted.read_string(scanner, "'", emit, escapes=True)):
                 return False
+            before = '"'
         elif at < size and not (in_string or cut):  # a "<", which JSON has no use for here, or a "[" that may be one of `stops`
             if (yield from scanner.ahead(stops)):
-                return False
+                return _close(brackets, before, emit)
             begin = scanner.text[scanner.pos]
-            depth += begin == "["
+            if begin == "[":
+                brackets.append(begin)
+            before = begin
             scanner.pos += 1
             emit(begin)
         elif scanner.ended:
-            return False
+            return not (in_string or cut or scanner.broken) and _close(brackets, before, emit)
         else:
             scanner.course = IN_LEAKED_STRING if in_string and at == size else None
             yield
             scanner.course = None
 
 
-def _as_json(text: str, at: int, *, ended: bool) -> tuple[str | None, int]:
-    """What begins here, be it a comma or a word of Python's, as JSON has it, and where it ends; None: it is not told yet."""
+def _close(brackets: list[str], before: str, emit: Callable[[str], None]) -> bool:
+    """Closes the brackets that are open behind a value. Whether there is one."""
+    if before in (":", ",", "<", ""):
+        return False
+    emit("".join("}" if bracket == "{" else "]" for bracket in reversed(brackets)))
+    return True
+
+
+def _ends_string(text: str, at: int, bracket: str, stops: tuple[str, ...], *, ended: bool, odd: bool) -> bool | None:
+    """Whether the quote in front of `at` ends the value that it stands in; None: more text tells.
+
+    It does if what follows can follow a value: else it was to be escaped. `odd`: others were; then a comma is not proof enough.
+    """
+    match = _BLANKS.match(text, at)
+    assert match
+    at = match.end()
+    follows = text[at : at + 1]
+    if not follows:
+        return True if ended else None
+    if follows in "}]" or follows.isspace():  # more blanks than are read
+        return True
+    if follows == ",":
+        match = _BLANKS.match(text, at + 1)
+        assert match
+        at = match.end()
+        next_value = text[at : at + 1]
+        if not next_value:
+            return True if ended else None
+        if odd and next_value == '"' and bracket == "{":
+            return _matches(_QUOTED_NAME, text, at, ended=ended)
+        if next_value.isspace() or next_value in ("\"'{[]-0123456789tfnTFN/#" if bracket == "[" else "\"'}/#"):
+            return True
+        return _stands(stops, text, at, ended=ended) if next_value in "<[" else _matches(_NAME, text, at, ended=ended)
+    if follows == '"':
+        return _matches(_QUOTED_NAME, text, at, ended=ended) if bracket == "{" else False
+    if follows in "/#":
+        return _stands(_COMMENTS, text, at, ended=ended)
+    return _stands(stops, text, at, ended=ended)
+
+
+def _stands(options: tuple[str, ...], text: str, at: int, *, ended: bool) -> bool | None:
+    """Whether one of the options stands at a place; None: more text tells."""
+    if text.startswith(options, at):
+        return True
+    if ended or len(text) - at >= max(map(len, options), default=0):
+        return False
+    rest = text[at:]
+    return None if any(option.startswith(rest) for option in options) else False
+
+
+def _matches(pattern: re.Pattern[str], text: str, at: int, *, ended: bool) -> bool | None:
+    """Whether a pattern matches here, whose first group is there only then; None: more text tells."""
+    match = pattern.match(text, at)
+    assert match
+    return None if match.end() == len(text) and not ended and match[1] is None else match[1] is not None
+
+
+def _as_json(text: str, at: int, *, ended: bool, broken: bool) -> tuple[str | None, int]:
+    """What begins here, be it a comma, a word or a comment, as JSON has it, and where it ends; None: it is not told yet."""
     if text[at] == ",":
         behind = _BLANKS.match(text, at + 1)
         assert behind
         if behind.end() < len(text):
-            return "", at + 1
-        return (",", at + 1) if ended else (None, at)
-    word = next(word for word in json_text.WORDS if word[0] == text[at])
-    if text.startswith(word, at):
-        return json_text.WORDS[word], at + len(word)
-    if word.startswith(text[at:]) and not ended:
+            return "" if text[behind.end()] in "}]<" else ",", at + 1
+        return ("," if broken else "", at + 1) if ended else (None, at)
+    if text[at] in "/#":
+        begins = _stands(_COMMENTS, text, at, ended=ended)
+        comment = _COMMENT.match(text, at)
+        over = comment and (comment.end() < len(text) or ended or comment.group().endswith("*/"))
+        if comment and over:
+            return "", comment.end()
+        return (None, at) if not ended and begins is not False else (text[at], at + 1)
+    word = _WORD.match(text, at)
+    assert word
+    behind = _BLANKS.match(text, word.end())
+    assert behind
+    if behind.end() == len(text) and not ended:
         return None, at
-    return text[at], at + 1
+    if text[behind.end() : behind.end() + 1] == ":":
+        return json_text.quote(word.group()), word.end()
+    return json_text.WORDS.get(word.group(), word.group()), word.end()
 
 
 def surplus(reader: "Reader", stops: tuple[str, ...]) -> Reading[None]:

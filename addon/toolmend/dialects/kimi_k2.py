@@ -33,7 +33,7 @@ _FOREIGN = re.compile(
 )
 """Ids of other providers, and names with a counter that is not set apart as the template does it."""
 
-_AROUND = r"(?:\d{{1,4}}[._:-])?(?:functions?[._:/-]?)?{}(?:[._:/-]?\d{{1,9}})*"
+_AROUND = r"(?:\d{{1,4}}[._:-])?(?:(?:functions?|tools?)[._:/-]?)?{}(?:[._:/#-]?\d{{1,9}})*:?"
 """An offered name, and what may stand around it."""
 
 
@@ -132,8 +132,8 @@ KIMI_K2 = KimiK2(
         ("<|tool_call_begin|>",),
         ("<|tool_call_argument_begin|>",),
         ("<|tool_call_end|>",),
-        header=re.compile(r"(?P<name>[A-Za-z0-9_.:/-]{1,160})"),
-        characters=re.compile(r"[A-Za-z0-9_.:/\s-]*"),
+        header=re.compile(r"(?P<name>[A-Za-z0-9_.:/#-]{1,160})"),
+        characters=re.compile(r"[A-Za-z0-9_.:/#\s-]*"),
     ),
     wrapper=Tag(
         begin=("<|tool_calls_section_begin|>", "<|tool_call_section_begin|>"),

@@ -31,7 +31,12 @@ class Leftovers(Door):
 
     def read(self, reader: "Reader") -> Reading[bool]:
         scanner = reader.scanner
-        if not (reader.calls or reader.native_calls) or not (reader.after_call or reader.place.line_start):
+        if not (reader.after_call or reader.place.line_start):
+            return False
+        if not (reader.calls or reader.native_calls):
+            if (yield from scanner.literal(self.closers)):  # it waits for what follows: a call of the provider's (Reader.native)
+                yield from scanner.blanks()
+                yield from scanner.peek()
             return False
         direct = reader.after_call
         if (yield from scanner.literal(self.wrappers)):

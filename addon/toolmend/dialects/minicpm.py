@@ -21,5 +21,5 @@ MINICPM = MiniCPM(
     "minicpm",
     call=Tag(("<function ",), (">",), ("</function>",), ATTRIBUTE),
     arguments="parameters",
-    parameter=Tag(("<param ",), (">", "><![CDATA["), ("</param>", "]]></param>"), ATTRIBUTE),
+    parameter=Tag(("<param ",), (">",), ("</param>",), ATTRIBUTE),
 )

@@ -8,4 +8,8 @@ Source: the Llama-Nemotron chat templates; leaks as in dynamo#10115.
 from .tag import Tag
 from .tags import TagDialect
 
-NEMOTRON = TagDialect("nemotron", call=Tag(("<TOOLCALL>",), end=("</TOOLCALL>",)), arguments="envelope")
+NEMOTRON = TagDialect(
+    "nemotron",
+    call=Tag(("<TOOLCALL>",), end=("</TOOLCALL>", "</toolcall>", "</TOOL_CALL>", "</TOOLCALLS>")),
+    arguments="envelope",
+)

@@ -13,7 +13,7 @@ from .. import json_text
 from ..scanner import Reading
 from ..value import replace
 from ..values import is_string, items_of, json_or_text, to_json, types_of
-from .closers import read_closer
+from .closers import CALLS, PARAMETERS, read_closer
 from .envelope import ARGUMENTS
 from .json_body import read_arguments
 from .value_text import Tags, ValueText
@@ -106,7 +106,8 @@ class Values(ValueText):
         """Reads the value of a parameter and emits it; without a name it is left out. False if the text ends before the value."""
         tag = self._tag
         if (yield from self._reader.scanner.literal((CDATA,))):
-            self._tag = replace(tag, end=tuple(f"]]>{gap}{end}" for gap in ("", "\n") for end in tag.end) + tag.end)
+            ends = (*tag.end, *(f"</{element}>" for element in (*PARAMETERS, *CALLS, name)))
+            self._tag = replace(tag, end=tuple(f"]]>{gap}{end}" for gap in ("", "\n") for end in ends) + tag.end)
         self._value_begins(name)
         if name in self.given:
             whole = yield from self._repeated(name)

@@ -44,34 +44,53 @@ class PythonList(Between):
             scanner.pos = scanner.start + back
             called = yield from read_envelopes(reader, self, Form(ends=self.end))
         else:
-            called = yield from self._calls(reader)
+            told: list[tuple[str, list[str]]] = []
+            called = yield from self._calls(reader, told)
             if called and bracket:
                 back = scanner.pos - scanner.start
                 yield from scanner.blanks()
                 if (yield from scanner.literal(("]",))):
                     reader.take()
+                    yield from self._again(reader, told)
                 else:
                     scanner.pos = scanner.start + back
         if called and self.begin:
             reader.wrapped(self, self.end)
         return called
 
-    def _calls(self, reader: "Reader") -> Reading[bool]:
-        """Reads calls up to what is none, or breaks off. Whether there were any."""
+    def _again(self, reader: "Reader", told: list[tuple[str, list[str]]]) -> Reading[None]:
+        """Swallows the same list after the tokens, without them: LFM2 writes that."""
+        scanner = reader.scanner
+        back = scanner.pos - scanner.start
+        yield from scanner.blanks()
+        if self.begin and (yield from scanner.literal(self.end)):
+            yield from scanner.blanks()
+            if (yield from scanner.literal(("[",))):
+                again = yield from reader.attempt(self._calls(reader, []))
+                yield from scanner.blanks()
+                same = [(call.name, call.arguments) for call in again] == [(name, "".join(pieces)) for name, pieces in told]
+                if same and (yield from scanner.literal(("]",))):
+                    reader.fired("duplicate_call")
+                    reader.take()
+                    return
+        scanner.pos = scanner.start + back
+
+    def _calls(self, reader: "Reader", told: list[tuple[str, list[str]]]) -> Reading[bool]:
+        """Reads calls up to what is none, or breaks off, and adds them to `told`. Whether there were any."""
         scanner = reader.scanner
         called: bool | None = False
         while called is not None:
             back = scanner.pos - scanner.start
             if called:
                 yield from scanner.run(_SEPARATORS, 4096)
-            again = yield from self._call(reader)
+            again = yield from self._call(reader, told)
             if again is False:
                 scanner.pos = scanner.start + back
                 return called
             called = again
         return True
 
-    def _call(self, reader: "Reader") -> Reading[bool | None]:
+    def _call(self, reader: "Reader", told: list[tuple[str, list[str]]]) -> Reading[bool | None]:
         """Reads a call. Whether there was one; None if it breaks off."""
         scanner = reader.scanner
         name = bare_name(reader, (yield from scanner.run(_NAME, 128)) or "")
@@ -83,7 +102,15 @@ class PythonList(Between):
             return False
         scanner.pos = scanner.start + back
         reader.start(self, reader.new_id(), name)
-        if (yield from Literals(scanner, _PYTHON, reader.arguments).read(")", ("=",))):
+        pieces: list[str] = []
+        told.append((name, pieces))
+
+        def emit(text: str) -> None:
+            if self.begin:
+                pieces.append(text)
+            reader.arguments(text)
+
+        if (yield from Literals(scanner, _PYTHON, emit).read(")", ("=",))):
             reader.end()
             return True
         reader.broken()

@@ -22,7 +22,7 @@ import re
 from .tag import QUOTED, Tag
 from .tags import TagDialect
 
-CALL = Tag(("<function=",), (">",), ("</function>",), QUOTED)
+CALL = Tag(("<function=", "<function =", "<function\n="), (">",), ("</function>",), QUOTED)
 _WRAPPER = Tag(("<tool_call>",), end=("</tool_call>", "</function_invocation>"))
 _BEFORE = (">\n", ">\r\n", ">")
 _BEHIND = ("\n</parameter>", "\r\n</parameter>", "</parameter>")

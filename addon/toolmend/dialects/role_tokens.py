@@ -47,13 +47,16 @@ _OPENING = frozenset("([{=:,/")
 class Row:
     """The tokens of some models: those that end a turn, and those that begin one and what follows the role then.
 
-    `outputs`: what begins and ends the output of a tool.
+    `outputs`: what begins and ends the output of a tool. `wrappers`: around calls, of which there may be none. `named`: what
+    stands in a text that names an end, and does not end there.
     """
 
     ends: tuple[str, ...]
     begins: tuple[str, ...] = ()
     role_ends: tuple[str, ...] = ()
     outputs: tuple[tuple[str, str], ...] = ()
+    wrappers: tuple[str, ...] = ()
+    named: tuple[str, ...] = ()
 
 
 _CHATML_ROW = Row(("<|im_end|>", "<|endoftext|>"), ("<|im_start|>",))
@@ -63,7 +66,12 @@ ROWS: Mapping[str, Row] = {
     "nemotron": Row(
         ("<|im_end|>", "<|endoftext|>", "<|eot_id|>", "</s>"), ("<|im_start|>", "<|start_header_id|>"), ("<|end_header_id|>",)
     ),
-    "kimi": Row(("<|im_end|>", "[EOS]"), ("<|im_assistant|>", "<|im_user|>", "<|im_system|>"), ("<|im_middle|>",)),
+    "kimi": Row(
+        ("<|im_end|>", "[EOS]"),
+        ("<|im_assistant|>", "<|im_user|>", "<|im_system|>"),
+        ("<|im_middle|>",),
+        wrappers=("<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"),
+    ),
     "k2-horizon": _CHATML_ROW,
     "deepseek": Row(
         ("<｜end▁of▁sentence｜>", "<｜tool▁outputs▁begin｜>", "<｜tool▁outputs▁end｜>"),
@@ -72,7 +80,7 @@ ROWS: Mapping[str, Row] = {
     ),
     "glm": Row(("<|endoftext|>", "<|user|>", "<|observation|>"), ("<|assistant|>",)),
     "minimax": Row(("[e~[",), ("]~b]ai", "]~b]user", "]~b]tool")),
-    "mistral": Row(("</s>",)),
+    "mistral": Row(("</s>",), named=("<s>",)),
     "llama": Row(
         ("<|eot_id|>", "<|eom_id|>", "<|end_of_text|>"), ("<|start_header_id|>", "<|begin_of_text|>"), ("<|end_header_id|>",)
     ),
@@ -116,6 +124,18 @@ class RoleTokens(Door):
                 return False
             self._take(reader)
             reader.wrapped(self, (output,))
+            return True
+        if token in row.named:
+            reader.named = True
+            return False
+        if token in row.wrappers:
+            yield from scanner.literal(row.wrappers)
+            follows = yield from scanner.peek()
+            empty = (follows != "<" and (yield from _is_glued(scanner))) if follows else place.glued
+            if reader.named or not (after_call or empty):
+                reader.named = True
+                return False
+            self._take(reader)
             return True
         end = scanner.pos - scanner.start
         if not after_call and (reader.named or not (yield from self._counts(reader, token))):
@@ -198,4 +218,4 @@ def role_tokens(profile: str) -> RoleTokens | None:
     row = ROWS.get(profile)
     if row is None:
         return None
-    return RoleTokens(NAME, (*row.ends, *row.begins, *(begin for begin, _ in row.outputs)), row=row)
+    return RoleTokens(NAME, (*row.ends, *row.begins, *row.wrappers, *row.named, *(begin for begin, _ in row.outputs)), row=row)

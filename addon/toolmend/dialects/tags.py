@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Literal
 from ..openings import openers
 from ..scanner import Reading, Scanner
 from ..value import value
+from .closers import read_closer
 from .dialect import InReasoning, Where
-from .envelope import Form, read_envelopes
+from .envelope import ARGUMENTS, Form, read_envelopes
 from .json_body import read_arguments, surplus
 from .names import bare_name
 from .parameters import read_parameters
@@ -86,6 +87,7 @@ class TagDialect:
             called = yield from read_envelopes(reader, self, Form(ends=self.closers + self.openers))
             if called:
                 yield from surplus(reader, self.closers + self.openers)
+                yield from self._foreign_end(reader)
             return called
         header = yield from self._header(reader)
         if header is None:
@@ -94,6 +96,19 @@ class TagDialect:
         if called and wrapped:
             reader.wrapped(self, self.wrapper.end)
         return called
+
+    def _foreign_end(self, reader: "Reader") -> Reading[None]:
+        """Swallows a closing tag of something else between an envelope and its end."""
+        scanner = reader.scanner
+        back = scanner.pos - scanner.start
+        yield from scanner.blanks()
+        closer = None if (yield from scanner.ahead(self.closers)) else (yield from read_closer(scanner, ARGUMENTS))
+        if closer and not closer.cut:
+            yield from scanner.blanks()
+        if closer and not closer.cut and (yield from scanner.ahead(self.closers)):
+            reader.take()
+        else:
+            scanner.pos = scanner.start + back
 
     def read_call(self, reader: "Reader", header: str) -> Reading[bool]:
         """Reads what follows a call's header. Whether there was a call."""
@@ -140,8 +155,9 @@ class TagDialect:
             return header if header in reader.tools else None  # the tag has no end
         if not self.call.separator or (yield from scanner.literal(self.call.separator)):
             return header
-        if (yield from scanner.ahead(self.closers)):  # no separator, and no arguments either
-            return header
+        if (yield from scanner.ahead(self.closers)):  # no separator, and no arguments either; prose may name both tokens
+            named = self.identify(reader, header)
+            return header if named and named[1] in reader.tools else None
         match (yield from scanner.peek()):
             case "{":
                 return header if header in reader.tools else None

@@ -68,7 +68,7 @@ class ToolCode(PythonList):
 
     def _line(self, reader: "Reader", *, printed: bool) -> Reading[bool | None]:
         """Reads a call, and the end of what prints it. Whether there was one; None if it breaks off."""
-        called = yield from self._call(reader)
+        called = yield from self._call(reader, [])
         if called and printed:
             back = reader.scanner.pos - reader.scanner.start
             yield from reader.scanner.blanks()

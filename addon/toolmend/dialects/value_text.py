@@ -190,7 +190,7 @@ class ValueText:
         scanner = self._reader.scanner
         depth = calls = 0  # parameters, calls and wrappers that the value itself holds
         said = literal = False  # there is text; there are end tags in it
-        trims = any(end.startswith("\n") for end in self._tag.end)  # the newline in front of any of them is markup
+        trims = any(end.startswith("\n") for end in self._tag.end)  # the newline in front of its own end is markup, too
         while True:
             match = self._head.search(scanner.text, scanner.pos)
             end = match.start() if match else len(scanner.text)
@@ -205,7 +205,7 @@ class ValueText:
                 yield
                 scanner.course = None
                 continue
-            newline = ((yield from scanner.literal(_NEWLINES)) or "") if trims else ""
+            newline = (yield from scanner.literal(_NEWLINES)) or ""
             if newline and (yield from scanner.peek()) not in _FIRSTS:  # most lines of code
                 emit(newline)
                 continue
@@ -238,6 +238,8 @@ class ValueText:
                     scanner.pos += max(0, len(found) - len(opened))
                     found = opened if len(opened) > len(found) else found
             if over:
+                if newline and not trims and found in self._tag.end:
+                    emit(newline)
                 return True
             if not (found or newline):  # it only looked like one
                 found = scanner.text[scanner.pos]
@@ -491,9 +493,7 @@ def _marks(tag: Tag, others: tuple[str, ...], more: frozenset[str]) -> tuple[tup
     exact = tuple(mark for mark in (*tag.end, *tag.begin, *others) if mark[0] in "<]\\")
     marks = tuple(dict.fromkeys((*exact, *TURN_ENDS, *OPENINGS)))
     heads = _heads((*marks, *CLOSINGS, *more))
-    if any(end.startswith("\n") for end in tag.end):
-        heads += tuple(newline + "<" for newline in _NEWLINES)
-    return marks, heads
+    return marks, (*heads, *(newline + "<" for newline in _NEWLINES))
 
 
 @cache

@@ -20,7 +20,7 @@ from .. import json_text
 from ..scanner import Reading, Scanner
 from ..tools import Tools
 from ..value import replace
-from ..values import to_json, types_of
+from ..values import items_of, to_json, types_of
 from . import closers
 from .closers import read_closer
 from .dialect import Door
@@ -160,17 +160,22 @@ class XMLCall(Door):
         scanner = reader.scanner
         schema, properties = reader.tools.schemas.get(name, {}), reader.tools.properties(name)
         given: dict[str, str] = {}
+        items: dict[str, list[str]] = {}  # the values of each as those of a list
         while len(given) < MOST_PARAMETERS:
             yield from scanner.blanks()
             if not (yield from scanner.peek()) or (yield from _look(scanner, _end(scanner, ends))):
                 return "{" + ", ".join(f"{json_text.quote(key)}: {value}" for key, value in given.items()) + "}"
             header = yield from self._parameter(reader, name)
-            if header is None or header[0] in given:
+            if header is None:
                 return None
             text = yield from self._value(reader, name, header[1], ends)
             if text is None:
                 return None
-            given[header[0]] = to_json(text, types_of(properties.get(header[0]), schema))
+            key, types = header[0], types_of(properties.get(header[0]), schema)
+            items.setdefault(key, []).append(to_json(text, types_of(items_of(properties.get(key), schema), schema)))
+            if key in given:
+                reader.fired("repeated_parameter")
+            given[key] = f"[{', '.join(items[key])}]" if key in given and "array" in types else to_json(text, types)
         return None
 
     def _parameter(self, reader: "Reader", name: str) -> Reading[tuple[str, tuple[str, ...]] | None]:
@@ -199,9 +204,20 @@ class XMLCall(Door):
                 continue
             scanner.pos = at
             end = at - scanner.start
-            if (yield from _end(scanner, closer)) and (yield from _look(scanner, self._follows(reader, name, ends))):
+            ended = (yield from _end(scanner, closer)) or (yield from self._wrong_end(reader, name, ends))
+            if ended and (yield from _look(scanner, self._follows(reader, name, ends))):
                 return _plain(scanner.text[scanner.start + begin : scanner.start + end])
             scanner.pos = scanner.start + end + 1
+
+    def _wrong_end(self, reader: "Reader", name: str, ends: tuple[str, ...]) -> Reading[bool]:
+        """Reads a closing tag that names no end of the call, and not what a value of code would have opened."""
+        scanner = reader.scanner
+        back = scanner.pos - scanner.start
+        closer = yield from read_closer(scanner, (name, *ends))
+        if closer and not closer.cut and closer.element not in (name, *ends):
+            return True
+        scanner.pos = scanner.start + back
+        return False
 
     def _follows(self, reader: "Reader", name: str, ends: tuple[str, ...]) -> Reading[bool]:
         """Whether what stands here can follow a parameter."""
