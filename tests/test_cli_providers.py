@@ -9,6 +9,7 @@ import pytest
 from terminals import at_terminal
 from toolmend.cli import main
 from toolmend.dialects import DIALECTS
+from toolmend.dialects.role_tokens import role_tokens
 from toolmend.dialects.stranger import STRANGERS
 from toolmend.providers import PROFILES, armed, profile_for
 
@@ -92,7 +93,7 @@ def test_a_model_as_json(capsys: pytest.CaptureFixture[str]) -> None:
         "reasoning_field": "reasoning",
         "think_tags": True,
         "think_unopened": False,  # this host parses reasoning
-        "role_tokens": ["<|im_end|>", "[EOS]", "<|im_assistant|>", "<|im_user|>", "<|im_system|>"],
+        "role_tokens": [*role_tokens("kimi").openers],
         "tools": "native",
         "system_role": True,
     }

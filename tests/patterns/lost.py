@@ -57,7 +57,7 @@ PATTERNS: dict[str, Pattern] = {
     "misspelt-wrapper": call("deepseek-v4", f'<tvoe_calls>\n<invoke name="bash">\n{PARAMETER}\n</invoke>\n</tvoe_calls>', "anthropic"),
     "function-underscore": call("qwen3.6-27b", f"<tool_call>\n{CODER.replace('=bash', '_bash')}\n</tool_call>", "xml_call", content="\n"),
     "parameter-for-function": call("qwen3.8-27b", f"<tool_call>\n{CODER.replace('<function', '<parameter')}\n</tool_call>", "xml_call", content="\n"),
-    "named-parameters-of-a-function": call("minimax-m2", f"<function=bash>\n{PARAMETER}\n</function>", "xml_call"),
+    "named-parameters-of-a-function": call("minimax-m2", f"<function=bash>\n{PARAMETER}\n</function>", "qwen3_coder"),
     "call-record": call(
         "gemini-3-pro", f'So.\n<call_record tool="bash">\n{PARAMETER}\n</call_record>\n<call_record tool="read_file">\n'
         '<parameter name="path">a.md</parameter>\n</call_record>', "call_record", BOTH, content="So.\n",
