@@ -134,3 +134,29 @@ def test_nothing_of_the_history_vanishes_in_silence() -> None:
         assert "Ran code: 1+1" in json.dumps(made.request)
     made = translate({"model": "m", "input": [*HI, {"type": "mcp_list_tools", "tools": []}]}, "responses", "chat")
     assert len(made.notes) == 1
+
+
+def test_tools_that_the_system_adds_and_removes() -> None:
+    def tool(name: str) -> dict[str, Any]:
+        return {"name": name, "input_schema": {"type": "object"}}
+
+    changes = [
+        {"type": "tool_addition", "tool": {"type": "tool_definition", "definition": tool("c")}},
+        {"type": "tool_removal", "tool": {"type": "tool_reference", "name": "a"}},
+        {"type": "tool_removal", "tool": {"type": "tool_reference", "name": "b"}},
+        {"type": "tool_addition", "tool": {"type": "tool_reference", "name": "b"}},
+    ]
+    messages = [*HI, {"role": "system", "content": changes}]
+    made = translate({"model": "m", "max_tokens": 9, "messages": messages, "tools": [tool("a"), tool("b")]}, "messages", "chat")
+    assert list(functions(made, "chat")) == ["c", "b"]
+    assert made.notes == ()
+    assert len(made.request["messages"]) == 1
+
+
+def test_a_configuration_that_changes() -> None:
+    update = {"type": "configuration_update", "reasoning": {"effort": "low"}, "text": {"format": {"type": "text"}}}
+    request = {"model": "m", "input": [*HI, update], "reasoning": {"effort": "high"}, "text": {"format": {"type": "json_object"}}}
+    made = translate(request, "responses", "chat")
+    assert made.request["reasoning_effort"] == "low"
+    assert "response_format" not in made.request
+    assert made.notes == ()

@@ -66,7 +66,7 @@ def read(request: Object, notes: list[str]) -> Conversation:
         model=string(request, "model"),
         api=API,
         turns=(*_system(request.get("system"), notes), *_turns(request.get("messages"), notes)),
-        tools=tuple(_tool(tool, notes) for tool in objects(request.get("tools"), "tools") if tool.get("name") != PLACEHOLDER),
+        tools=tuple(_tool(tool, notes) for tool in _offered(request)),
         tool_choice=_choice(choice),
         parallel=False if flag(choice, "disable_parallel_tool_use") else None,
         max_tokens=whole(request, "max_tokens"),
@@ -83,6 +83,24 @@ def read(request: Object, notes: list[str]) -> Conversation:
         options=options.read({"service_tier": request.get("service_tier")}),
         rest={key: value for key, value in request.items() if key not in _KNOWN and value is not None},
     )
+
+
+def _offered(request: Object) -> list[Object]:
+    """The tools as messages of the system have changed them since."""
+    offered = [tool for tool in objects(request.get("tools"), "tools") if tool.get("name") != PLACEHOLDER]
+    known = {tool.get("name"): tool for tool in offered}
+    for message in objects(request.get("messages"), "messages"):
+        content = message.get("content") if message.get("role") == "system" else None
+        for block in content if isinstance(content, list) else ():
+            change = an_object(an_object(block, "content").get("tool"), "tool")
+            tool = an_object(change.get("definition"), "definition") or known.get(change.get("name"))
+            if not tool:
+                continue
+            name = string(tool, "name")
+            known[name] = tool
+            offered = [other for other in offered if other.get("name") != name]
+            offered += [tool] if block.get("type") == "tool_addition" else []
+    return offered
 
 
 def _cache(block: Object) -> Cache:
@@ -121,7 +139,8 @@ def _parts(content: Any, where: str, notes: list[str]) -> list[Part]:
     """The parts of a message. Empty text says nothing, and some upstreams refuse it."""
     if content is None or isinstance(content, str):
         return [Text(content)] if content else []
-    parts = [_part(block, notes) for block in objects(content, where)]
+    blocks = [block for block in objects(content, where) if block.get("type") not in ("tool_addition", "tool_removal")]
+    parts = [_part(block, notes) for block in blocks]
     return [part for part in parts if not isinstance(part, Text) or part.text]
 
 

@@ -62,6 +62,9 @@ _KNOWN = _KEPT.keys() | frozenset(options.NAMES) | {
     "model", "instructions", "input", "tools", "tool_choice", "parallel_tool_calls", "max_output_tokens", "temperature", "top_p",
     "reasoning", "text", "stream", "include",
 }  # fmt: skip
+UPDATE = "configuration_update"
+"""The type of an item that changes the request's members from there on; the last one wins."""
+
 _TEXTS = ("input_text", "output_text", "text")
 
 
@@ -72,7 +75,7 @@ def read(request: Object, notes: list[str]) -> Conversation:
             raise RequestError(f"`{key}` refers to what this upstream does not keep: {instead}")
     names = {place: flat for flat, place in namespaces(request).items()}
     user = "user" if request.get("user") else "safety_identifier"
-    reasoning, text = an_object(request.get("reasoning"), "reasoning"), an_object(request.get("text"), "text")
+    reasoning, text = (_updated(request, name) for name in ("reasoning", "text"))
     silent = {*_KNOWN, user, *(key for key, value in _HONOURED.items() if request.get(key) == value)}
     rest = {key: value for key, value in request.items() if key not in silent and value is not None}
     rest |= {f"reasoning.{key}": value for key, value in reasoning.items() if value and key not in ("effort", "summary")}
@@ -101,6 +104,13 @@ def read(request: Object, notes: list[str]) -> Conversation:
         options=options.read({**request, "verbosity": text.get("verbosity")}),
         rest=rest,
     )
+
+
+def _updated(request: Object, name: str) -> Object:
+    """A member with what items of the input have changed of it since."""
+    items = request.get("input")
+    updates = [item for item in items if isinstance(item, dict) and item.get("type") == UPDATE] if isinstance(items, list) else []
+    return {key: value for each in (request, *updates) for key, value in an_object(each.get(name), name).items()}
 
 
 def _turns(given: Any, names: Mapping[tuple[str, str], str], notes: list[str]) -> Iterable[Turn]:
@@ -158,6 +168,8 @@ def _item(item: Object, names: Mapping[tuple[str, str], str], notes: list[str]) 
             return ("user", [Text(text)]) if text else ("", [])
         case compaction.TRIGGER_TYPE:
             return "", []
+        case "configuration_update":
+            return "", []  # see _updated
         case "additional_tools" | "tool_search_output":
             return "", []  # its tools are read with the others
     said_by_model = not str(kind).endswith(("_output", "_response"))
