@@ -17,11 +17,10 @@ from toolmend.recordings.watched import NAME, is_watched
 from toolmend.ui import details, reading
 from toolmend.ui.index import Index
 from toolmend.ui.markdown import tree
-from toolmend.ui.suspects import suspect
 from toolmend.ui.watching import Watcher
 
 HEADERS = {"request_headers": [["user-agent", "claude-cli/2.1"]]}
-LEAK = ["I call <tool", "_call>\n{", '"name": "get_weather"}\n</tool_call>']
+LEAK = ["I look.\n", "CALL get_weather ", 'WITH {"city": "Oslo"}']
 
 
 def claude(folder: Path, request: dict[str, Any], at: int, *parts: Any, **meta: Any) -> Path:
@@ -208,24 +207,6 @@ def test_what_is_written_is_told_as_it_comes(tmp_path: Path) -> None:
     asyncio.run(asyncio.wait_for(look(), 20))
     assert (root / NAME).read_bytes() == b""
     assert any("Once" in json.dumps(message.get("live", {})) for message in told)
-
-
-SUSPECTS = {
-    "I will <tool_call>": True,
-    "<function=read>": True,
-    "to=functions.read": True,
-    '{"name": "get_weather", "arguments": {}}': True,
-    "Write `<tool_call>` in front of it.": False,
-    "```\n<tool_call>\n```": False,
-    "Nothing here.": False,
-}
-
-
-@pytest.mark.parametrize("text", SUSPECTS)
-def test_suspects(text: str) -> None:
-    assert bool(suspect({"text": text, "finish_reason": "stop"}, ["get_weather"])) is SUSPECTS[text]
-    assert not suspect({"text": text, "finish_reason": "stop"}, [])
-    assert not suspect({"text": text, "finish_reason": "tool_calls", "tool_calls": [{}]}, ["get_weather"])
 
 
 def test_markdown_has_no_markup() -> None:

@@ -19,7 +19,7 @@ from typing import Any
 from ..config.data_folder import private
 from .reading import ROW, Row, Whole
 
-VERSION = 4
+VERSION = 5
 """Of the tables."""
 
 PAGE = 200

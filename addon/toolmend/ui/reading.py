@@ -11,7 +11,7 @@ Rule of this file: it reads and raises for nothing: what cannot be read is empty
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -24,7 +24,6 @@ from .. import json_text
 from ..recordings import regular_file
 from ..recordings.library import MAX_SMALL, NO_ANSWER, PINNED, UNFINISHED, Entry, entry_of
 from .prices import cost
-from .suspects import suspect
 
 type Row = dict[str, Any]
 
@@ -167,7 +166,7 @@ def _row(entry: Entry, files: Files, changed: float) -> Row:
         "title": "",
         "tools": 0,
         **_answered(message, entry.model, entry.provider, entry.recorded_at),
-        "suspect": "",
+        "suspect": "; ".join(_suspected(one) for one in entry.suspects),
         "tip": "" if session.get("id") else "?",
         "whole": 0,
     }
@@ -253,8 +252,8 @@ def whole_of(row: Row) -> Whole:
     columns["title"] = _title(part for _, part in parts)
     columns["tools"] = len(shown["tools"])
     columns["gap"] = _gap(files)
-    if row["state"] == "complete" and row["status"] < 400:
-        columns["suspect"] = suspect(message, [str(tool["name"]) for tool in shown["tools"]])
+    if row["state"] == "complete" and row["status"] < 400 and "suspects" not in files.json("meta.json"):
+        columns["suspect"] = _suspect(message, shown["tools"])  # of before they were told
     tips = []
     if row["tip"]:
         tip = sha256(f"{row['agent']}\n{row['host']}\n{row['model']}".encode()).hexdigest()
@@ -264,6 +263,29 @@ def whole_of(row: Row) -> Whole:
                 tips += [tip] if part.role != "system" else []
         columns["tip"] = tips[-1] if tips else "-"
     return Whole(parts, columns, tips[:-1])
+
+
+def _suspected(suspect: Mapping[str, str]) -> str:
+    """In words: "read_file: markup that is not known"."""
+    return ": ".join(filter(None, (suspect.get("name", ""), suspect.get("why", ""))))
+
+
+def _suspect(message: Mapping[str, Any], tools: Sequence[Mapping[str, Any]]) -> str:
+    """What looks like a call in an answer and was not made one."""
+    from ..suspects import find  # noqa: PLC0415  slow
+    from ..tools import Tools  # noqa: PLC0415
+
+    schemas = {str(tool["name"]): _object(tool.get("schema")) for tool in tools if tool.get("kind") == "function"}
+    found = find(str(message.get("text") or ""), Tools(schemas), reasoning=str(message.get("reasoning") or ""))
+    return "; ".join(_suspected(one.told()) for one in found)
+
+
+def _object(text: Any) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except (TypeError, ValueError):
+        return {}
+    return value if isinstance(value, dict) else {}
 
 
 def _folded(files: Files, api: str) -> dict[str, Any]:

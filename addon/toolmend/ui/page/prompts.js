@@ -11,7 +11,7 @@ export function Prompts({ query }) {
   if (!value) return html`<${Busy} />`;
   if (!all.length) return html`<${Empty} title="No prompt has been seen yet"><p>System prompts and lists of tools are collected here from all requests, once each.</p><//>`;
   const one = all[at];
-  const before = all.find((other, n) => n > at && other.kind === one.kind && other.agents === one.agents && other.part !== one.part);
+  const before = all.find((other, n) => n > at && other.kind === one.kind && other.agents === one.agents && (one.kind === "tools" || other.head.slice(0, 24) === one.head.slice(0, 24)));
   return html`<div class="split"><div class="side scroll" role="list">${all.map((prompt, n) => html`<button role="listitem" class="version ${n === at ? "chosen" : ""}" onClick=${() => go(withQuery({ part: prompt.part }), true)}>
       <span><${Chip} tone=${prompt.kind === "tools" ? "call" : ""}>${prompt.kind === "tools" ? "tools" : "system"}<//><b>${prompt.agents || "unknown agent"}</b><span class="dim">${bytes(prompt.size)}</span></span>
       <span class="head-text">${prompt.head}</span><span class="dim">${plural(prompt.uses, "request")} · ${ago(prompt.first) === ago(prompt.latest) ? ago(prompt.latest) : `${ago(prompt.first)} to ${ago(prompt.latest)}`}</span></button>`)}</div>

@@ -37,7 +37,7 @@ function Shown({ shown, query, again }) {
         <span><b>${tokens(row.tokens_in)}</b> in${row.cached ? `, ${tokens(row.cached)} cached` : ""}</span><span><b>${tokens(row.tokens_out)}</b> out</span>${row.cost != null && html`<span><b>${money(row.cost)}</b></span>`}</p>
       ${(shown.notices || []).map((notice) => html`<p class="notice">${notice}</p>`)}
       ${shown.problem && html`<p class="notice bad">${shown.problem}</p>`}
-      ${row.suspect && html`<p class="notice warn">Suspect: ${row.suspect}.</p>`}
+      ${shown.suspects?.length ? shown.suspects.map((one) => html`<div class="notice warn"><b>It looks like a call of ${one.name || "a tool"}, and was not made one:</b> ${one.why}${one.text && html`<pre class="text">${one.text}</pre>`}${one.remedy && html`<p>Mend it: <span class="mono">${one.remedy}</span></p>`}</div>`) : row.suspect && html`<p class="notice warn">It looks like a call, and was not made one: ${row.suspect}.</p>`}
       <${Actions} row=${row} again=${again} />
     </section>
     <div class="lanes" role="tablist" aria-label="Views">${tabs.map(([to, word, key]) => html`<button role="tab" aria-selected=${tab === to} onClick=${open(to)} title=${`key ${key}`}>${word}${to === "why" ? html`<span class="dim">${shown.rules.length}</span>` : ""}</button>`)}</div>
@@ -112,7 +112,7 @@ function Events({ shown }) {
   useEffect(() => {
     if (!window.uPlot || shown.pace.length < 3) return undefined;
     const axis = { stroke: color("--quiet"), grid: { stroke: color("--line"), width: 1 }, ticks: { show: false }, font: "11px system-ui" };
-    const made = new window.uPlot({ width: chart.current.clientWidth, height: 120, legend: { show: false }, cursor: { y: false }, scales: { x: { time: false } }, axes: [{ ...axis, values: (_, all) => all.map((one) => `${one} s`) }, { ...axis, size: 46 }], series: [{}, { stroke: color("--accent"), width: 1.5, fill: color("--chosen"), points: { show: false } }] },
+    const made = new window.uPlot({ width: chart.current.clientWidth, height: 120, legend: { show: false }, cursor: { y: false }, scales: { x: { time: false } }, axes: [{ ...axis, size: 26, values: (_, all) => all.map((one) => `${one} s`) }, { ...axis, size: 46 }], series: [{}, { stroke: color("--accent"), width: 1.5, fill: color("--chosen"), points: { show: false } }] },
       [shown.pace.map(([ms]) => ms / 1000), shown.pace.map(([, n]) => n)], chart.current);
     const watch = new ResizeObserver(([entry]) => made.setSize({ width: entry.contentRect.width, height: 120 }));
     watch.observe(chart.current);
