@@ -31,6 +31,7 @@ os.environ["XDG_DATA_HOME"] = f"{os.devnull}/none"  # where learnt refusals woul
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile("ci", deadline=None, max_examples=25, print_blob=True)
+settings.register_profile("default", deadline=None, print_blob=True)  # scripts/test-coverage
 settings.register_profile("deep", deadline=None, max_examples=500, print_blob=True)
 settings.load_profile("deep" if DEEP else "ci")
 
