@@ -47,7 +47,7 @@ from .learnt import Learnt, remembered, today
 from .recordings import session_ids
 from .reloads import by_whom_it_was_asked, claim, release
 from .requests.model_facts import endings
-from .requests.refused import STATUSES
+from .requests.refusal_body import STATUSES
 from .stream import Mend, Plain, reason
 
 if TYPE_CHECKING:

@@ -15,15 +15,17 @@ from contextlib import suppress
 from dataclasses import field
 from datetime import date, timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .config.checks import SettingsError
 from .config.data_folder import data_folder, private
 from .requests.edits import edit_of
 from .requests.quirks import SETTABLE, checked, quirks_for
-from .requests.refusal_rules import Remedy
-from .requests.refused import MAX_SAID
+from .requests.refusal_body import MAX_SAID
 from .value import value
+
+if TYPE_CHECKING:
+    from .requests.refusal_rules import Remedy
 
 NAME = "learnt.json"
 FORMAT = 1
@@ -110,7 +112,7 @@ class Learnt:
         first = self._today() - DAYS
         return [entry for entry in self._entries.values() if key in (None, entry.of) and date.fromisoformat(entry.date) >= first]
 
-    def add(self, key: Key, remedies: Iterable[Remedy], said: str) -> list[Entry]:
+    def add(self, key: Key, remedies: "Iterable[Remedy]", said: str) -> list[Entry]:
         """Remembers remedies, but for those that were in vain or are of one conversation; returns the entries that are new."""
         if max(len(key.host), len(key.model)) > MAX_NAME:
             return []

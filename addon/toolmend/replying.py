@@ -21,7 +21,7 @@ from .apis.headers import Headers, translate_headers
 from .bodies import Stream
 from .pipeline import Pipeline
 from .recordings.stream_mask import StreamMask, guarded, masked
-from .requests.refused import STATUSES
+from .requests.refusal_body import STATUSES
 from .routes import STANDS_AT
 from .routing import Routed
 

@@ -11,6 +11,7 @@ here leaves the refusal as it came.
 import logging
 import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from mitmproxy import http
 
@@ -19,11 +20,12 @@ from .calls import Call, Refused
 from .learnt import Entry, Learnt
 from .providers import Profile
 from .requests.quirks import quirks_for
-from .requests.refusal_body import MAX_BODY
-from .requests.refusal_rules import Asked, Remedy
-from .requests.refused import STATUSES, remedies, said
+from .requests.refusal_body import MAX_BODY, STATUSES
 from .routing import Routed
 from .value import replace
+
+if TYPE_CHECKING:
+    from .requests.refusal_rules import Remedy
 
 logger = logging.getLogger(__name__)
 
@@ -98,8 +100,11 @@ def tell(learnt: Sequence[Entry]) -> None:
         )
 
 
-def _read(routed: Routed, response: http.Response) -> tuple[tuple[Remedy, ...], str]:
+def _read(routed: Routed, response: http.Response) -> "tuple[tuple[Remedy, ...], str]":
     """The remedies, and the upstream's words without values and keys."""
+    from .requests.refusal_rules import Asked  # noqa: PLC0415  few requests are refused, and its patterns take 20 ms
+    from .requests.refused import remedies, said  # noqa: PLC0415
+
     raw = response.raw_content or b""
     if len(raw) > MAX_BODY:
         return (), ""

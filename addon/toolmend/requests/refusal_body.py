@@ -18,6 +18,12 @@ from typing import Any
 from .. import json_text
 from ..value import value
 
+STATUSES = (400, 422)
+"""Of refusals that name what is wrong; others tell of keys, of load, of models, or of nothing."""
+
+MAX_SAID = 300
+"""Characters of a refusal that are kept for the user."""
+
 MAX_BODY = 64 * 1024
 """Bytes of a refusal that are read: some repeat the request."""
 

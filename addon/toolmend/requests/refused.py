@@ -21,18 +21,12 @@ from ..value import replace
 from .edits import KEPT, WORDS, Edit, is_edit, text_of
 from .efforts import WORDS as EFFORTS
 from .fields import words
-from .refusal_body import MAX_BODY, MAX_WORDS, Problem, problems
+from .refusal_body import MAX_BODY, MAX_SAID, MAX_WORDS, STATUSES, Problem, problems
 from .refusal_places import SCHEMAS, TOKEN, Places, at, snake
 from .refusal_rules import COMPILED, Asked, Q, Remedy, keyword, no_schema, rule, strictly, thinking_kinds
 from .schemas import OPTIONAL
 
-STATUSES = (400, 422)
-"""Of refusals that name what is wrong; others tell of keys, of load, of models, or of nothing."""
-
 MAX_REMEDIES = 8
-
-MAX_SAID = 300
-"""Characters of a refusal that are kept for the user."""
 
 
 def remedies(status: int, body: bytes, asked: Asked) -> tuple[Remedy, ...]:
