@@ -102,6 +102,11 @@ def counts_of(api: str, usage: dict[str, Any]) -> Counts:
     return Counts(usage[f"{inner}_tokens"], usage[f"{outer}_tokens"], *(number or 0 for number in numbers))
 
 
+def in_one(text: str) -> str:
+    """A text without blank lines: of what stands between its parts other tests tell."""
+    return text.replace("\n\n", "")
+
+
 def check(api: str, answer: Answer, expected: Heard) -> None:
     """Whether a client of the API heard what it must, and nothing that its grammar forbids."""
     assert not answer.faults, answer
@@ -109,8 +114,8 @@ def check(api: str, answer: Answer, expected: Heard) -> None:
         assert answer.error, answer
         return
     assert answer.error is None, answer
-    got = (answer.text, answer.reasoning, answer.asked, answer.stop_reason)
-    want = (expected.text, expected.reasoning, [(name, value) for _, name, value in expected.calls], STOPS[api][expected.stop])
+    got = (in_one(answer.text), in_one(answer.reasoning), answer.asked, answer.stop_reason)
+    want = (in_one(expected.text), in_one(expected.reasoning), [(name, value) for _, name, value in expected.calls], STOPS[api][expected.stop])
     assert got == want, f"{got} instead of {want}"
     for call, (id_, *_) in zip(answer.calls, expected.calls, strict=True):
         assert call.id == (id_ or call.id), f"{call.id} instead of {id_}"

@@ -42,6 +42,8 @@ class Responses:
         self._state: Literal["passing", "mending", "blind", "over"] = "passing"
         self._last: tuple[ServerSentEvent | None, dict[str, Any]] = None, {}
         self._sent: bytes | None = None  # the data of the last event that was encoded
+        self._doubles = True  # each event so far came twice
+        self._repeated = False  # the last one was one again
         self._counts = False  # the upstream numbers its events: some send 0 with each
         self._held: list[tuple[ServerSentEvent, dict[str, Any]]] = []  # no data: the one before again
         self._shape: Shape | None = None  # of the deltas of the part, or of the call, that is open
@@ -100,7 +102,7 @@ class Responses:
         if self._state == "blind":
             return self.held() + (sse.raw if sse else b"")
         data = self._read(sse) if sse else {}
-        if sse and sse.data and sse.data == self._sent and not frame.events and self._counts and _number(data) is not None:
+        if sse and sse.data and sse.data == self._sent and not frame.events and self._counts and self._doubles:
             return self._repeat(sse)  # as `_is_again` found it
         self._sent = sse.data if sse else self._sent
         if sse and self._state == "passing" and not frame.touched:
@@ -147,10 +149,15 @@ class Responses:
         return sse.raw if self._state == "passing" else b""
 
     def _is_again(self, sse: ServerSentEvent, data: dict[str, Any]) -> bool:
-        """Whether it is the last event again, number and all. Then each is looked at."""
+        """Whether it is the last event again, number and all. Then each is looked at.
+
+        Where some have to leave as they came, it counts only in a stream that has had every event twice.
+        """
         last, _ = self._last
         same = last is not None and last.data == sse.data
-        again = same and self._counts and _number(data) is not None
+        self._doubles = self._doubles and (same != self._repeated or last is None)
+        self._repeated = same and not self._repeated
+        again = same and self._counts and _number(data) is not None and (self._reply.translates or self._doubles)
         if again:
             self._shape = None
             self._learning.stop()
