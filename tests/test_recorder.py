@@ -599,6 +599,13 @@ def test_no_place_where_there_is_no_recording(recorder: Recorder, monkeypatch: p
     assert recorder.start(EXCHANGE).place
 
 
+def test_the_first_recording_is_begun_at_once(recorder: Recorder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recorder_module, "GATHER", 1000)
+    recording = recorder.start(EXCHANGE)
+    wait_for(lambda: recorder.failing is False)
+    assert recording.place
+
+
 # names and rights
 
 

@@ -156,7 +156,7 @@ class Recorder:
         self._turn = 0.0  # what the processor had done for the writer thread when that gave way last, in seconds
         self._taken = 0  # bytes of chunks, by the writer thread, until they are written
         self._said: set[str] = set()
-        self.failing = False  # the last folder could not be made
+        self.failing: bool | None = None  # whether the last folder could not be made; None before the first
 
     def start(self, exchange: Exchange) -> "Recording":
         """The recording of a flow. Never raises; what goes wrong is logged."""
@@ -172,6 +172,8 @@ class Recorder:
         size = len(exchange.request) + len(exchange.upstream_request or b"")
         self._begun += 1
         self.put(folder, partial(self._create, folder, exchange, now), size)
+        if self.failing is None:  # so that the end of the first exchange knows whether it is recorded
+            self._hurry.set()
         return Recording(self, folder, self._spool.place(folder.path) if self._spool else str(folder.path))
 
     def _create(self, folder: Folder, exchange: Exchange, now: datetime) -> Iterator[None]:
