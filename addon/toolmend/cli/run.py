@@ -100,6 +100,8 @@ def run(
             ended = _ended(proxy)
             proxy.stop()
             done = Tally.read(proxy.log)
+            if done.folder and not (is_url(done.folder) or (Path(done.folder) / "meta.json").exists()):  # the disk is full
+                recordings = None
     _tell(done, recordings, ended)
     if done.answers and recordings:
         _tell_suspects(recordings, began)
@@ -157,7 +159,7 @@ def _tell(done: Tally, recordings: str | None, ended: str) -> None:
     if ended:
         click.echo("\n".join(map(visible, f"toolmend: {ended}".split("\n"))), err=True)
     sentence = done.sentence()
-    if done.folder and recordings and (is_url(done.folder) or (Path(done.folder) / "meta.json").exists()):  # the disk may be full
+    if done.folder and recordings:
         usual = recordings == str(data_folder() / "flows")
         show = "toolmend show last" if usual else f"toolmend show last --flows {pasted(recordings)}"
         sentence += f", recorded in {on_one_line(recordings)}; {show}"
