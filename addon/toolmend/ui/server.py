@@ -39,7 +39,7 @@ MAX_BODY = 64 * 1024
 """Bytes of what a page may send."""
 
 GATHER = 0.1
-"""Seconds in which changes are told together."""
+"""Seconds between two messages to a page: what changes meanwhile is told together."""
 
 CLOSED = 60.0
 """Seconds without a page after which a server ends whose command has ended: a page that is loaded anew is gone for one."""
@@ -378,6 +378,7 @@ class Live(WebSocketHandler):
         self._pieces: dict[int, list[Any]] = {}
         self._live: Json = {}
         self._waits = False
+        self._told = 0.0
         self._sending = 0
 
     def set_default_headers(self) -> None:
@@ -435,10 +436,11 @@ class Live(WebSocketHandler):
     def _soon(self) -> None:
         if not self._waits:
             self._waits = True
-            asyncio.get_running_loop().call_later(GATHER, self._tell)
+            loop = asyncio.get_running_loop()
+            loop.call_at(max(loop.time(), self._told + GATHER), self._tell)
 
     def _tell(self) -> None:
-        self._waits = False
+        self._waits, self._told = False, asyncio.get_running_loop().time()
         message = dict(self._rest)
         if self._rows:
             message["rows"] = list(self._rows.values())[:1000]

@@ -24,7 +24,7 @@ function Shown({ value, live, query }) {
   const lanes = value.lanes;
   const lane = query.get("lane") ?? (lanes.some((one) => one.sub === "") ? "" : "*");
   const [range, setRange] = useState(null), [chosen, setChosen] = useState(null), [thoughts, setThoughts] = useState(false);
-  const box = useRef(), stick = useRef(true), [behind, setBehind] = useState(false);
+  const box = useRef(), inner = useRef(), stick = useRef(true), [behind, setBehind] = useState(false);
   const shown = turns.filter((turn) => (lane === "*" || turn.sub === lane) && (!range || inside(by.get(turn.recording), range)));
   const results = useMemo(() => { const found = new Map(); for (const turn of turns) for (const part of turn.parts) if (part.kind === "result" && part.id) found.set(part.id, { ...part, asked: by.get(turn.recording)?.at }); return found; }, [turns, by]);
   const called = useMemo(() => new Set(turns.flatMap((turn) => (turn.answer?.calls || []).map((call) => call.id))), [turns]);
@@ -38,6 +38,11 @@ function Shown({ value, live, query }) {
   const scrolled = () => { const at = box.current; stick.current = at.scrollHeight - at.scrollTop - at.clientHeight < 90; if (stick.current) setBehind(false); };
   const toEnd = () => { stick.current = true; box.current.scrollTop = box.current.scrollHeight; setBehind(false); };
   useLayoutEffect(() => { if (stick.current && (query.get("end") !== "0")) box.current.scrollTop = box.current.scrollHeight; else if (recordings.some((row) => row.live)) setBehind(true); });
+  useEffect(() => { // what is drawn only when it comes into sight has its true height then
+    const watch = new ResizeObserver(() => { if (stick.current) box.current.scrollTop = box.current.scrollHeight; });
+    watch.observe(inner.current);
+    return () => watch.disconnect();
+  }, []);
   const show = (row) => { setChosen(row.id); if (lane !== "*" && row.sub !== lane) go(withQuery({ lane: row.sub || null }), true); stick.current = false; setTimeout(() => document.getElementById(`turn-${row.id}`)?.scrollIntoView({ block: "start", behavior: reduced() ? "auto" : "smooth" }), 30); };
   const at = Math.max(0, shown.findIndex((turn) => turn.recording === chosen));
   const move = (by_) => () => { const next = shown[Math.max(0, Math.min(shown.length - 1, chosen == null ? (by_ > 0 ? 0 : shown.length - 1) : at + by_))]; if (next) show(by.get(next.recording)); };
@@ -63,11 +68,11 @@ function Shown({ value, live, query }) {
       ${lanes.length > 1 && html`<button role="tab" aria-selected=${lane === "*"} onClick=${() => go(withQuery({ lane: "*" }), true)}>all, by time</button>`}
       ${range && html`<button class="clear" onClick=${() => setRange(null)}>only ${time((range[1] - range[0]) * 1000)} of it ✕</button>`}
     </div>`}
-    <div class="talk" ref=${box} onScroll=${scrolled} tabindex="-1">
+    <div class="talk" ref=${box} onScroll=${scrolled} tabindex="-1"><div ref=${inner}>
       ${shown.length === 0 && html`<p class="dim pad">No request of ${lane === "" ? "the main agent" : "this agent"} is there${range ? " in this time" : ""}.</p>`}
       ${shown.map((turn) => { const row = by.get(turn.recording); return row && html`<${Turn} key=${turn.recording} turn=${turn} row=${row} on=${chosen === turn.recording} results=${results} called=${called} lanes=${laneOf} miss=${misses[turn.recording]} named=${lane === "*" && lanes.length > 1 ? laneName(lanes.find((one) => one.sub === turn.sub)) : ""} thoughts=${thoughts} />`; })}
       ${others > 0 && html`<p class="dim pad">+${others} in subagents</p>`}
-    </div>
+    </div></div>
     ${behind && html`<button class="to-end" onClick=${toEnd}>↓ what comes now</button>`}
   </div>`;
 }
