@@ -131,6 +131,16 @@ def test_seen_dialects_are_kept_and_bounded() -> None:
     assert seen.of("host", "model") == ()
 
 
+def test_calls_without_arguments() -> None:
+    for text in (
+        "<tool_call>\n<function=get_time>\n</function>\n</tool_call>",
+        '<tool_call>{"name": "get_time", "arguments": {}}</tool_call>',
+        "<tool_call>get_time\n</tool_call>",
+    ):
+        _, _, out = play(text, 7)
+        assert [(call.name, call.arguments) for call in read(out).only.calls] == [("get_time", "{}")]
+
+
 def test_two_calls_in_one_wrapper() -> None:
     second = CODER.replace("a.md", "b.md")
     _, _, out = play(f"<tool_call>\n{CODER}\n{second}\n</tool_call>", 7)

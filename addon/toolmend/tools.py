@@ -96,7 +96,8 @@ class Tools:
         declared, more = schema.names, value.keys() - schema.names
         if not schema.required <= value.keys() or (more and self.schemas[name].get("additionalProperties") is False):
             return False
-        return len(more) < max(len(value), not declared) and all(_may_stand(schema.member(key), value[key]) for key in value)
+        foreign = bool(value and declared) and not value.keys() & declared
+        return not foreign and all(_may_stand(schema.member(key), value[key]) for key in value)
 
     def fitting(self, arguments: Mapping[str, Any]) -> list[str]:
         """The tools that declare every one of these arguments, and that miss none they require."""
