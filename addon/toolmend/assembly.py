@@ -12,10 +12,11 @@ from typing import Any, Protocol
 from .apis import APIS
 from .apis.codec import Codec, Counting, Decoder, Reply, Writer, counts, flows
 from .apis.responses_object import ECHOED
-from .dialects import REASONING_TAGS, Dialect
+from .dialects import DIALECTS, REASONING_TAGS, Dialect
 from .dialects.gemma import Headless
 from .dialects.leftovers import NAME as LEFTOVERS
 from .dialects.leftovers import leftovers
+from .dialects.own import own_of
 from .dialects.reasoning_tags import Lone, ReasoningTags, reasoning_tags
 from .dialects.role_tokens import NAME as ROLE_TOKENS
 from .dialects.role_tokens import role_tokens
@@ -235,9 +236,11 @@ def looked_for(answer: Answer, offered: Tools, profile: Profile) -> tuple[list[D
     """What is looked for in the text, and of that the tags of reasoning."""
     off = answer.settings.off.rules
     prompted = answer.translated is not None and answer.translated.prompted
-    dialects = [] if answer.alone else armed(
-        answer.settings.dialects, profile, prompted=prompted, known=not answer.settings.strangers
-    )
+    settings = answer.settings
+    names = None if settings.dialects is None else [name for name in settings.dialects if name in DIALECTS]
+    dialects = [] if answer.alone else armed(names, profile, prompted=prompted, known=not settings.strangers)
+    if not answer.alone:
+        dialects = [*own_of(settings.own, settings.dialects), *dialects]
     dialects = [_of(dialect, offered) for dialect in dialects if dialect.name not in off]
     # of a model that nothing is known of they are believed, too, where the client's API has another place for them
     thinks = profile.think_tags or (answer.translates and answer.source == "chat" and profile.name == STANDARD)
@@ -246,7 +249,7 @@ def looked_for(answer: Answer, offered: Tools, profile: Profile) -> tuple[list[D
         lone: Lone = "line" if profile.name == STANDARD else "word"
         tags.append(reasoning_tags(profile.name, known=thinks, lone="nowhere" if "reasoning_end" in off else lone))
     roles = role_tokens(profile.name) if dialects and ROLE_TOKENS not in off else None
-    own = [dialect for dialect in dialects if dialect.name in (answer.settings.dialects or profile.dialects)]
+    own = [dialect for dialect in dialects if dialect.name in (names or profile.dialects)]
     left = [leftovers(own)] if own and LEFTOVERS not in off else []
     # without tools nothing is looked for (R18); tags are, where the stream is written anew in any case
     if offered.offered:

@@ -5,6 +5,7 @@
 
 from collections.abc import Iterable
 
+from .dialects.own import OwnDialect
 from .hosts import fits, split_port
 from .providers import Profile
 from .value import value
@@ -38,7 +39,8 @@ class MendSettings:
     """`dialects`: None is auto, () is off, names are exactly these. `providers`: the user's profiles, before the built-in ones.
 
     `policy`: mixed, first, collect or drain; its limits are of a response, in calls, milliseconds and bytes. `off`: what is left
-    alone. `strangers`: of models of which nothing is known, the ambiguous dialects are looked for, too.
+    alone. `strangers`: of models of which nothing is known, the ambiguous dialects are looked for, too. `own`: the
+    user's dialects.
     """
 
     dialects: tuple[str, ...] | None = None
@@ -49,3 +51,4 @@ class MendSettings:
     max_bytes: int = 65536
     off: Off = NOTHING_OFF
     strangers: bool = True
+    own: tuple[OwnDialect, ...] = ()

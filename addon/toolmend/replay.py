@@ -210,6 +210,14 @@ def pipeline_of(
     )
 
 
+def own_names(meta: Mapping[str, Any]) -> frozenset[str]:
+    """The user's own dialects that a recording was read with."""
+    try:
+        return frozenset(row["name"] for row in json.loads(meta.get("settings", {}).get("own_dialects", "[]")))
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return frozenset()
+
+
 def _ids(meta: Mapping[str, Any]) -> Callable[[], str]:
     """The recorded ids, and new ones when these are used up."""
     ids = iter(meta.get("ids", ()))

@@ -6,6 +6,8 @@ Rule of this file: data. Whoever lets a rule fire under a new name adds its row 
 """
 
 
+from collections.abc import Collection
+
 from .dialects import DIALECTS, REASONING_TAGS
 from .dialects.leftovers import NAME as LEFTOVERS
 from .dialects.role_tokens import NAME as ROLE_TOKENS
@@ -235,9 +237,9 @@ RULES = {
 """`dialect` stands for all of them."""
 
 
-def rule(name: str) -> Rule:
-    """The words for a name. Raises KeyError for one that no rule has."""
-    if name in DIALECTS:
+def rule(name: str, own: Collection[str] = ()) -> Rule:
+    """The words for a name; `own`: dialects of the user's. Raises KeyError for one that no rule has."""
+    if name in DIALECTS or name in own:
         row = RULES["dialect"]
         return Rule(row.what.format(name=name), row.why)
     return RULES[name]

@@ -16,6 +16,7 @@ from ..config.data_folder import data_folder
 from ..config.keys import LIMITS
 from ..config.layers import Layers, everywhere
 from ..config.settings import checked
+from ..dialects.own import OwnDialect
 from ..providers import Profile
 from . import Exit, Problem, visible
 from .tables import print_rows
@@ -121,12 +122,17 @@ def _value(key: str, said: Said) -> str:
 
 def _tables(given: Layers) -> dict[str, tuple[str, str]]:
     """The profiles and routes of all files, each in a row."""
-    rows = {f"provider {row.name}": (_fits(row), _file_of(given, row)) for row in given.providers}
+    rows = {f"dialect {row.name}": (f"{row.body}: {row.call.begin[0]}", _of_dialect(given, row)) for row in given.own}
+    rows |= {f"provider {row.name}": (_fits(row), _file_of(given, row)) for row in given.providers}
     return rows | {f"route {n}": (f"{row.source} → {row.target}", row.where) for n, row in enumerate(given.routes, 1)}
 
 
 def _fits(profile: Profile) -> str:
     return " ".join((*profile.models, *profile.hosts)) or "built in"
+
+
+def _of_dialect(given: Layers, dialect: OwnDialect) -> str:
+    return next(str(file.path) for file in given.files if any(row is dialect for row in file.own))
 
 
 def _file_of(given: Layers, profile: Profile) -> str:

@@ -13,7 +13,7 @@ import click
 from ..recordings.explanation import Change, changes
 from ..recordings.library import Entry
 from ..recordings.suspected import remedy_of
-from ..replay import Recording, RecordingError, load, replay
+from ..replay import Recording, RecordingError, load, own_names, replay
 from ..rules import rule
 from ..value import replace
 from . import Problem, visible
@@ -70,7 +70,7 @@ def _lines(flow: Entry, recording: Recording, client: bytes, rules: Sequence[str
         untouched = client == b"".join(recording.chunks)
         yield "No rule was at work: the client got what came, byte for byte." if untouched else "No rule was at work."
     for name in rules:
-        words = rule(name)
+        words = rule(name, own_names(recording.meta))
         yield ""
         yield f"{name}{_where([change for change in found if name in change.rules])}"
         yield f"  {words.what}"
@@ -120,7 +120,7 @@ def _document(flow: Entry, recording: Recording, client: bytes, rules: Sequence[
         "client_api": flow.client_api,
         "observed": flow.observed,
         "as_recorded": client == recording.client,
-        "rules": [{"name": name, **asdict(rule(name))} for name in rules],
+        "rules": [{"name": name, **asdict(rule(name, own_names(recording.meta)))} for name in rules],
         "changes": [asdict(change) for change in found],
         "suspects": [{**suspect, "remedy": remedy_of(suspect, flow)} for suspect in flow.suspects],
     }

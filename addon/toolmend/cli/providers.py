@@ -11,7 +11,8 @@ from typing import Any
 import click
 
 from ..config.settings import Settings, SettingsError, load
-from ..dialects import STRICT
+from ..dialects import DIALECTS, STRICT
+from ..dialects.own import own_of
 from ..dialects.role_tokens import role_tokens
 from ..dialects.stranger import Stranger
 from ..hosts import paths
@@ -95,9 +96,14 @@ def _spelled(given: Any) -> str:
     return " ".join(given) or "none" if isinstance(given, tuple) else json.dumps(given)
 
 
+def built_in(names: tuple[str, ...] | None) -> list[str] | None:
+    """Those that are not the user's own."""
+    return None if names is None else [name for name in names if name in DIALECTS]
+
+
 def _answer(found: Found, model: str, host: str, settings: Settings) -> dict[str, Any]:
     profile = found.profile
-    dialects = armed(settings.dialects, profile, known=not settings.strangers)
+    dialects = armed(built_in(settings.dialects), profile, known=not settings.strangers)
     return {
         "format": FORMAT,
         "model": model,
@@ -106,6 +112,7 @@ def _answer(found: Found, model: str, host: str, settings: Settings) -> dict[str
         "matched": {found.part: found.glob} if found.part else {},
         "dialects": [dialect.name for dialect in dialects if not isinstance(dialect, Stranger)],
         "if_certain": [dialect.name for dialect in dialects if isinstance(dialect, Stranger)],
+        "own": [dialect.name for dialect in own_of(settings.own, settings.dialects)],
         "first_party": profile.first_party,
         "reasoning_field": profile.reasoning_field,
         "think_tags": profile.think_tags,
@@ -118,10 +125,11 @@ def _answer(found: Found, model: str, host: str, settings: Settings) -> dict[str
 
 def _lines(found: Found, settings: Settings) -> list[tuple[str, str]]:
     profile = found.profile
-    dialects = armed(settings.dialects, profile, known=not settings.strangers)
+    dialects = armed(built_in(settings.dialects), profile, known=not settings.strangers)
     strangers = [dialect.name for dialect in dialects if isinstance(dialect, Stranger)]
     listed = [dialect for dialect in dialects if dialect.name in profile.dialects or dialect in STRICT]
     own = ", ".join(dialect.name for dialect in listed)
+    own_names = [dialect.name for dialect in own_of(settings.own, settings.dialects)]
     others = len(dialects) - len(listed) - len(strangers)
     if settings.dialects is not None:
         looked = ", ".join(settings.dialects) or "none"
@@ -136,6 +144,7 @@ def _lines(found: Found, settings: Settings) -> list[tuple[str, str]]:
     return [
         ("profile", f"{profile.name}: {why}"),
         ("dialects", looked),
+        *([("your own", ", ".join(own_names))] if own_names else []),
         *([("if certain", f"{', '.join(strangers)}: the maker does not serve it")] if strangers else []),
         ("reasoning", f"in {profile.reasoning_field}"),
         ("<think>", tags),

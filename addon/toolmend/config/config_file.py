@@ -13,12 +13,14 @@ from collections.abc import Mapping
 from dataclasses import field
 from pathlib import Path
 
+from ..dialects.own import OwnDialect
 from ..providers import Profile
 from ..routes import Route
 from ..value import value
 from .checks import SettingsError, suggestion
 from .config_places import PROJECT, Place, user_file
 from .data_folder import expand
+from .dialect_tables import dialects
 from .keys import HARMLESS, KEYS, LIMITS, RIGHT, TABLES
 from .provider_tables import line_of, profiles
 from .route_tables import routes
@@ -52,6 +54,7 @@ class ConfigFile:
     said: Mapping[str, Said] = field(default_factory=dict)
     providers: tuple[Profile, ...] = ()
     routes: tuple[Route, ...] = ()
+    own: tuple[OwnDialect, ...] = ()
 
 
 def read(place: Place) -> ConfigFile:
@@ -78,14 +81,15 @@ def read(place: Place) -> ConfigFile:
             raise SettingsError(f"{path}:{line}: {_shown(key)} is no setting{hint}, {right}")
         if not place.trusted and key not in HARMLESS:
             raise SettingsError(f"{path}:{line}: {_refused(key)}")
-    providers = profiles(str(path), source, table.pop("provider", []))
+    own = dialects(str(path), source, table.pop("dialect", []))
+    providers = profiles(str(path), source, table.pop("provider", []), [row.name for row in own])
     routes_ = routes(path, source, table.pop("route", []))
     said = {}
     for key, given in table.items():
         origin = f"{path}:{line_of(key, source)}"
         where = f"{origin}: {key}"
         said[key] = Said(where, origin, _text(where, key, given, path))
-    return ConfigFile(path, said, providers, routes_)
+    return ConfigFile(path, said, providers, routes_, own)
 
 
 def _sized(value: object) -> None:

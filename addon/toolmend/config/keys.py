@@ -25,7 +25,7 @@ RIGHT = {
 KEYS = tuple(RIGHT)
 """What a file may hold, beside the tables."""
 
-TABLES = ("provider", "route")
+TABLES = ("provider", "route", "dialect")
 """Of each a file may hold any number: `[[provider]]`."""
 
 OPTIONS = (*KEYS, "config")

@@ -14,6 +14,7 @@ import os
 from collections.abc import Mapping
 from difflib import get_close_matches
 
+from ..dialects.own import OwnDialect
 from ..providers import Profile
 from ..routes import Route
 from ..value import value
@@ -38,6 +39,13 @@ class Layers:
         rows: dict[str, Profile] = {}
         for file in self.files:
             rows |= {row.name: row for row in file.providers if row.name not in rows}
+        return tuple(rows.values())
+
+    @property
+    def own(self) -> tuple[OwnDialect, ...]:
+        rows: dict[str, OwnDialect] = {}
+        for file in self.files:
+            rows |= {row.name: row for row in file.own if row.name not in rows}
         return tuple(rows.values())
 
     @property

@@ -16,6 +16,7 @@ Rule of this file: as everywhere in the settings, what is not understood is an e
 """
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from ..dialects import DIALECTS
@@ -46,8 +47,8 @@ def line_of(key: str, source: str, first: int = 1) -> int:
     return next((number for number, line in lines if start.match(line)), first)
 
 
-def profiles(file: str, source: str, tables: Any) -> tuple[Profile, ...]:
-    """The profiles that the value of `provider` in a file makes. Raises SettingsError."""
+def profiles(file: str, source: str, tables: Any, own: Sequence[str] = ()) -> tuple[Profile, ...]:
+    """The profiles that the value of `provider` in a file makes; `own`: dialects of the file. Raises SettingsError."""
     if not (isinstance(tables, list) and all(isinstance(fields, dict) for fields in tables)):
         where = f"{file}:{line_of('provider', source)}: provider"
         raise SettingsError(f"{where}: {tables!r} is no list of tables, write [[provider]] and its fields below")
@@ -56,7 +57,7 @@ def profiles(file: str, source: str, tables: Any) -> tuple[Profile, ...]:
         heads = [line_of("provider", source)] * len(tables)
     rows: dict[str, Profile] = {}
     for fields, head in zip(tables, heads, strict=True):
-        given = {key: _field(f"{file}:{line_of(key, source, head)}: {key}", key, fields[key]) for key in fields}
+        given = {key: _field(f"{file}:{line_of(key, source, head)}: {key}", key, fields[key], own) for key in fields}
         name = given.get("name")
         if name is None:
             raise SettingsError(f"{file}:{head}: provider: it has no name, write name = {_RIGHT['name']}")
@@ -70,7 +71,7 @@ def profiles(file: str, source: str, tables: Any) -> tuple[Profile, ...]:
     return tuple(rows.values())
 
 
-def _field(where: str, key: str, value: object) -> Any:
+def _field(where: str, key: str, value: object, own: Sequence[str] = ()) -> Any:
     """A field's value, as a profile has it."""
     match key, value:
         case "name", str() if value.strip():
@@ -80,9 +81,9 @@ def _field(where: str, key: str, value: object) -> Any:
             if key == "hosts":
                 return host_globs(where, " ".join(words))
             for word in words if key == "dialects" else ():
-                if word not in DIALECTS:
-                    right = f"write some of: {', '.join(DIALECTS)}"
-                    raise SettingsError(f"{where}: there is no dialect {word!r}{suggestion(word, DIALECTS)}, {right}")
+                if word not in DIALECTS and word not in own:
+                    right = f"write some of: {', '.join((*DIALECTS, *own))}"
+                    raise SettingsError(f"{where}: there is no dialect {word!r}{suggestion(word, (*DIALECTS, *own))}, {right}")
             return words
         case ("reasoning_field", "reasoning_content" | "reasoning") | ("tools", "native" | "prompt"):
             return value

@@ -25,6 +25,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ..dialects import DIALECTS
+from ..dialects.own import OwnDialect
 from ..mend_settings import MendSettings
 from ..recordings.retention import DEFAULT as KEEP
 from ..recordings.retention import Keep
@@ -35,6 +36,7 @@ from . import layers
 from .checks import SettingsError, host_globs, suggestion, words
 from .config_file import Said
 from .data_folder import expand, recordings_folder
+from .dialect_tables import of_json, to_json
 from .keys import KEYS, LIMITS, OPTIONS
 from .off import parse as _off
 from .store_url import StoreUrl, is_url
@@ -96,15 +98,16 @@ def load(options: Mapping[str, str]) -> Settings:
 
 def parse(options: Mapping[str, str]) -> Settings:
     """Settings of options and of the file that they name, alone: what was recorded is played so. Raises SettingsError."""
-    return checked(layers.alone(options))
+    own = of_json(options["own_dialects"]) if "own_dialects" in options else ()
+    return checked(layers.alone(options), own)
 
 
-def checked(given: layers.Layers) -> Settings:
-    """What is said, understood. Raises SettingsError."""
-    said = given.said
+def checked(given: layers.Layers, recorded_own: tuple[OwnDialect, ...] = ()) -> Settings:
+    """What is said, understood; `recorded_own`: dialects that a recording holds. Raises SettingsError."""
+    said, own = given.said, given.own + recorded_own
     return Settings(
         hosts=host_globs(*_of(said["hosts"])),
-        dialects=_dialects(*_of(said["dialects"])),
+        dialects=_dialects(*_of(said["dialects"]), [row.name for row in own]),
         flows=recordings_folder(*_of(said["flows"])),
         keep=_keep(*_of(said["keep"])),
         providers=given.providers,
@@ -120,6 +123,7 @@ def checked(given: layers.Layers) -> Settings:
         mode=_one_of("mode", MODES, *_of(said["mode"])),
         off=_off(*_of(said["off"])),
         strangers=words(said["dialects"].text.lower()) != ["known"],
+        own=own,
     )
 
 
@@ -132,6 +136,8 @@ def recorded(settings: Settings, host: str = "") -> dict[str, str]:
         options["mode"] = settings.mode
     if off := settings.off.said_of(host):
         options["off"] = off
+    if settings.own and settings.dialects != ():
+        options["own_dialects"] = to_json(settings.own)
     return options
 
 
@@ -146,7 +152,7 @@ def _of(said: Said) -> tuple[str, str]:
     return said.where, said.text
 
 
-def _dialects(where: str, text: str) -> tuple[str, ...] | None:
+def _dialects(where: str, text: str, own: Sequence[str]) -> tuple[str, ...] | None:
     names = tuple(dict.fromkeys(word.lower() for word in words(text)))
     if names in ((), ("auto",), ("known",)):
         return None
@@ -155,9 +161,9 @@ def _dialects(where: str, text: str) -> tuple[str, ...] | None:
     for name in names:
         if name in _ALONE:
             raise SettingsError(f"{where}: {name!r} stands alone, write either {name} or names of dialects")
-        if name not in DIALECTS:
-            known = ", ".join(DIALECTS)
-            hint = suggestion(name, [*DIALECTS, *_ALONE])
+        if name not in DIALECTS and name not in own:
+            known = ", ".join((*DIALECTS, *own))
+            hint = suggestion(name, [*DIALECTS, *own, *_ALONE])
             raise SettingsError(f"{where}: there is no dialect {name!r}{hint}, write auto, known, off, or some of: {known}")
     return names
 

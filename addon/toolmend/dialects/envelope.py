@@ -62,6 +62,8 @@ class Form:
 
     ends: tuple[str, ...] = ()
     ids: tuple[str, ...] = ("id", "tool_call_id")
+    names: tuple[str, ...] = NAMES
+    arguments: tuple[str, ...] = ARGUMENTS
     holds_for_id: bool = False
     strict: bool = False
     lists: bool = True
@@ -180,7 +182,7 @@ def _read_member(reader: "Reader", dialect: "Dialect", form: Form, envelope: _En
     begin = yield from scanner.peek()
     if envelope.called:
         yield from follow_value(scanner, form.ends, lambda _: None)
-    elif key in NAMES and envelope.name is None and begin in _QUOTES:
+    elif key in form.names and envelope.name is None and begin in _QUOTES:
         _named(reader, dialect, envelope, (yield from read_string(scanner, python=True)) or "")
     elif key in _OTHER_NAMES and envelope.name is None and begin in _QUOTES:
         name = bare_name(reader, ((yield from read_string(scanner, python=True)) or "").strip())
@@ -197,7 +199,7 @@ def _read_member(reader: "Reader", dialect: "Dialect", form: Form, envelope: _En
         envelope.depth -= 1
     elif key in form.ids and begin in _QUOTES:
         envelope.id = (yield from read_string(scanner, python=True)) or ""
-    elif (key in ARGUMENTS or (form.strict and key in _OTHER_ARGUMENTS)) and envelope.arguments is None:
+    elif (key in form.arguments or (form.strict and key in _OTHER_ARGUMENTS)) and envelope.arguments is None:
         if form.strict and begin == "{" and (yield from _is_schema(reader, envelope)):
             envelope.wrong = True
         elif begin == "{" and envelope.name and not form.holds_for_id:

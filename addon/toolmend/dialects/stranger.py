@@ -102,12 +102,13 @@ class Stranger:
         for _ in range(MOST_CALLS):
             if not (yield from self.dialect.read(reader)):
                 return False
-            ends = self._ends(scanner.text[scanner.start + begin : scanner.pos])
-            if not ends or scanner.text.endswith(ends, scanner.start + begin, scanner.pos):
+            name = reader.attempts[-1].name if reader.attempts else ""
+            ends = self._ends(scanner.text[scanner.start + begin : scanner.pos], name)
+            if not ends or (not self._ends_apart and scanner.text.endswith(ends, scanner.start + begin, scanner.pos)):
                 return True
             back = scanner.pos - scanner.start
             yield from scanner.blanks()
-            while closer := (yield from scanner.literal(self.closers)):
+            while closer := (yield from scanner.literal((*self.closers, *ends))):
                 if closer in ends:
                     return True
                 back = scanner.pos - scanner.start
@@ -118,16 +119,20 @@ class Stranger:
         return False
 
     @property
+    def _ends_apart(self) -> bool:
+        """Whether what ends an element may look like what ends the call in it."""
+        return isinstance(self.dialect, TagDialect) and self.dialect.arguments == "envelope"
+
+    @property
     def inner_openers(self) -> tuple[str, ...]:
         """What the next call in a wrapper begins with."""
         return self.dialect.call.begin if isinstance(self.dialect, TagDialect) else ()
 
-    def _ends(self, text: str) -> tuple[str, ...]:
+    def _ends(self, text: str, name: str) -> tuple[str, ...]:
         """What ends the element that a text begins with: one of these must be there. Empty where the calls show their end."""
         if not isinstance(self.dialect, TagDialect):
             return self.ends
-        wrapper = self.dialect.wrapper
-        return wrapper.end if wrapper.begin and text.startswith(wrapper.begin) else self.dialect.call.end
+        return self.dialect.ends_of(text, name)
 
 
 def _is_certain(reader: "Reader", call: "Attempt", text: str) -> bool:

@@ -70,6 +70,10 @@ class TagDialect:
     def closers(self) -> tuple[str, ...]:
         return self.call.end + self.wrapper.end
 
+    def ends_of(self, text: str, _name: str) -> tuple[str, ...]:
+        """What ends the element that a text begins with, of a call of the tool of that name."""
+        return self.wrapper.end if self.wrapper.begin and text.startswith(self.wrapper.begin) else self.call.end
+
     def read(self, reader: "Reader") -> Reading[bool]:
         scanner = reader.scanner
         wrapped = False

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from ..decoded import Stream, events_of
 from ..dialects import DIALECTS, REASONING_TAGS
 from ..events import Event, Finish, ReasoningDelta, RefusalDelta, StreamError, TextDelta, ToolCallDelta, ToolCallStart
-from ..replay import Recording
+from ..replay import Recording, own_names
 from ..rules import RULES
 from ..value import value
 from .trace import Step, steps
@@ -44,6 +44,7 @@ class Change:
 def changes(recording: Recording) -> Iterator[Change]:
     """The changes of a recording, in order. A whole response is one, if it was changed."""
     meta = recording.meta
+    folded = FOLDED | own_names(meta)
     source, target = meta["api"], meta.get("client_api") or meta["api"]
     reads = _Reading(source, stream=recording.stream)
     writes = _Reading(target, stream=recording.stream and meta.get("client_stream") is not False)
@@ -57,10 +58,10 @@ def changes(recording: Recording) -> Iterator[Change]:
             came += read
             went += written
         elif run:
-            yield _change(run, came, went)
+            yield _change(run, came, went, folded)
             run, came, went = [], [], []
     if run:
-        yield _change(run, came, went)
+        yield _change(run, came, went, folded)
 
 
 class _Reading:
@@ -76,9 +77,11 @@ class _Reading:
         return list(events_of(self._api, [data], stream=False)) if data else []
 
 
-def _change(run: Sequence[tuple[int, Step]], came: Sequence[Event], went: Sequence[Event]) -> Change:
+def _change(
+    run: Sequence[tuple[int, Step]], came: Sequence[Event], went: Sequence[Event], folded: frozenset[str]
+) -> Change:
     rules = tuple(dict.fromkeys(rule for _, step in run for rule in step.rules))
-    if FOLDED.intersection(rules):
+    if folded.intersection(rules):
         before, after = _told(came), _told(went)
     else:
         before, after = _raw(next((step for _, step in run if step.rules), run[0][1]))

@@ -1,0 +1,60 @@
+"""`toolmend dialects`: the dialects that are known, and one as a table to begin one's own with."""
+
+import json
+
+import click
+
+from ..config.dialect_tables import fields_of, of_built_in, to_toml
+from ..config.settings import SettingsError, load, suggestion
+from ..dialects import DIALECTS
+from . import Exit, Problem, visible
+from .hints import misset
+from .tables import print_rows
+
+FORMAT = 1
+"""The version of what `--json` says."""
+
+
+@click.command()
+@click.argument("name", default="")
+@click.option("--toml", "as_toml", is_flag=True, help="As a [[dialect]] table, to write one's own from.")
+@click.option("--config", default="", metavar="FILE.toml", help="Settings of this file, instead of those that are found.")
+@click.option("--json", "as_json", is_flag=True, help="The same as JSON.")
+def dialects(name: str, as_toml: bool, config: str, as_json: bool) -> None:
+    """List the dialects in which models write calls into their text, or show one.
+
+    \b
+    Examples:
+      toolmend dialects
+      toolmend dialects hermes --toml >> toolmend.toml
+      toolmend dialects acme --toml
+
+    A [[dialect]] table in a file of settings is looked for with every model. Some of the built-in dialects are more than a table
+    can say; these have none.
+    """
+    try:
+        own = {row.name: row for row in load({"config": config, "flows": "off"}).own}
+    except SettingsError as error:
+        raise misset(error, config) from None
+    if not name:
+        if as_toml:
+            raise Problem("which dialect is to be shown is not said", try_="toolmend dialects kimi_k2 --toml", code=Exit.USAGE)
+        rows = [
+            [one.name, "yours" if one.name in own else "ambiguous" if one.ambiguous else "", " ".join(one.openers[:2])]
+            for one in (*own.values(), *DIALECTS.values())
+        ]
+        if as_json:
+            found = [{"name": row[0], "own": row[1] == "yours", "ambiguous": row[1] == "ambiguous"} for row in rows]
+            click.echo(json.dumps({"format": FORMAT, "dialects": found}, indent=2))
+        else:
+            print_rows(("dialect", "", "begins with"), [[visible(text) for text in row] for row in rows])
+        return
+    if name not in own and name not in DIALECTS:
+        hint = suggestion(name, [*own, *DIALECTS])
+        raise Problem(f"there is no dialect {name!r}{hint}", try_="toolmend dialects", code=Exit.USAGE)
+    fields = fields_of(own[name]) if name in own else of_built_in(DIALECTS[name])
+    if fields is None:
+        like = "hermes" if DIALECTS[name].ambiguous else "minimax_m2"
+        wrong = f"{name} is more than a table can say"
+        raise Problem(wrong, try_=f"toolmend dialects {like} --toml", code=Exit.FINDINGS)
+    click.echo(json.dumps({"format": FORMAT, **fields}, indent=2) if as_json else to_toml(fields), nl=as_json)

@@ -1,0 +1,274 @@
+"""The tables `[[dialect]]` of the settings' file: dialects of the user's own, which are looked for with every model.
+
+    [[dialect]]
+    name = "acme"                                   # as rules tell it; none of a built-in one
+    arguments = "json"                              # or "parameters", "attributes", "lines", "envelope": see dialects/own.py
+    begin = ["<|tool_start|>"]                      # in front of the tool's name
+    separator = ["<|tool_args|>"]                   # between name and arguments
+    end = ["<|tool_stop|>"]                         # `{name}` in it is the tool's name
+    pattern = '(?P<name>[\\w.-]+?)'                  # what stands between begin and separator, if more than a name
+    wrapper = { begin = ["<tools>"], end = ["</tools>"] }                       # around calls
+    parameter = { begin = ["<"], separator = [">"], end = ["</{key}>"] }        # around parameters
+    keys = { name = ["fn"], arguments = ["with"], id = ["call"] }               # members of an envelope
+    place = "line"                                  # where a call may begin: "line", "any", "message"
+    strict = true                                   # a call is read to its end, and must fit the schema of its tool
+
+Rule of this file: as everywhere in the settings, what is not understood is an error with its line. A pattern that could be slow
+is refused: the engine's own are budgeted, too.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..dialects import DIALECTS
+from ..dialects.own import NAME_PATTERN, Arguments, Keys, OwnDialect
+from ..dialects.tag import ATTRIBUTE, NO_TAG, Tag
+from ..dialects.tags import TagDialect
+from .checks import SettingsError, suggestion
+from .provider_tables import line_of
+
+ARGUMENTS: tuple[Arguments, ...] = ("json", "parameters", "attributes", "lines", "envelope")
+PLACES = ("line", "any", "message")
+MOST_TEXTS, LONGEST = 32, 200
+"""Texts of a field, and characters of each."""
+
+MOST_REPEATS = 2
+"""Unbounded repetitions of a pattern that may give back: of more, the time that a match takes grows with the cube of the text."""
+
+_RIGHT = {
+    "name": '"acme"',
+    "arguments": '"json", "parameters", "attributes", "lines" or "envelope"',
+    "begin": '["<|tool_start|>"]',
+    "separator": '["<|tool_args|>"]',
+    "end": '["<|tool_stop|>"]',
+    "pattern": r"'(?P<name>[\w.-]+?)'",
+    "wrapper": '{ begin = ["<tools>"], end = ["</tools>"] }',
+    "parameter": '{ begin = ["<"], separator = [">"], end = ["</{key}>"] }',
+    "keys": '{ name = ["fn"], arguments = ["with"] }',
+    "place": '"line", "any" or "message"',
+    "strict": "true or false",
+}
+_PARTS = {
+    "wrapper": ("begin", "end"),
+    "parameter": ("begin", "separator", "end", "pattern"),
+    "keys": ("name", "arguments", "id"),
+}
+_HEAD = re.compile(r"""\s*\[\[\s*["']?dialect["']?\s*\]\]""")
+_NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
+_PIECE = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?P<\w+>|\(\?:|\(\?>|\((?!\?)|[*+?][+?]?|\{\d*,?\d*\}[+?]?|.", re.DOTALL)
+_PARAMETER_NAME = r"(?P<name>[\w.:-]+)"
+
+
+def dialects(file: str, source: str, tables: Any) -> tuple[OwnDialect, ...]:
+    """The dialects that the value of `dialect` in a file makes. Raises SettingsError."""
+    if not (isinstance(tables, list) and all(isinstance(fields, dict) for fields in tables)):
+        where = f"{file}:{line_of('dialect', source)}: dialect"
+        raise SettingsError(f"{where}: {tables!r} is no list of tables, write [[dialect]] and its fields below")
+    heads = [number for number, line in enumerate(source.splitlines(), 1) if _HEAD.match(line)]
+    if len(heads) != len(tables):  # written in another way
+        heads = [line_of("dialect", source)] * len(tables)
+    rows: dict[str, OwnDialect] = {}
+    for fields, head in zip(tables, heads, strict=True):
+        row = _dialect(fields, {key: f"{file}:{line_of(key, source, head)}: {key}" for key in fields}, f"{file}:{head}: dialect")
+        if row.name in rows:
+            raise SettingsError(f"{file}:{head}: dialect: {row.name!r} is there already, write one table of that name")
+        rows[row.name] = row
+    return tuple(rows.values())
+
+
+def of_json(text: str) -> tuple[OwnDialect, ...]:
+    """The dialects of a recording's settings. Raises SettingsError."""
+    try:
+        tables = json.loads(text)
+    except ValueError:
+        raise SettingsError(f"own_dialects: {text!r} is no JSON") from None
+    return dialects("meta.json", "", tables)
+
+
+def to_json(rows: Sequence[OwnDialect]) -> str:
+    """Dialects as a recording keeps them."""
+    return json.dumps([fields_of(row) for row in rows], ensure_ascii=False)
+
+
+def _dialect(fields: Mapping[str, Any], wheres: Mapping[str, str], head: str) -> OwnDialect:
+    given = {key: _field(wheres[key], key, value) for key, value in fields.items()}
+    for key in ("name", "begin"):
+        if not given.get(key):
+            raise SettingsError(f"{head}: it has no {key}, write {key} = {_RIGHT[key]}")
+    name, body = given["name"], given.get("arguments", "json")
+    if name in DIALECTS:
+        raise SettingsError(f"{wheres['name']}: {name!r} is a built-in dialect, write another name, as in my-{name}")
+    parameter = given.get("parameter", {})
+    if body == "parameters" and not (parameter.get("begin") and parameter.get("separator")):
+        raise SettingsError(f"{head}: its parameters have no tag, write parameter = {_RIGHT['parameter']}")
+    if body == "lines" and not parameter.get("separator"):
+        raise SettingsError(f'{head}: its lines have no separator, write parameter = {{ separator = [": "] }}')
+    if body == "parameters" and not parameter.get("end"):
+        raise SettingsError(f"{head}: its parameters have no end, write parameter = {_RIGHT['parameter']}")
+    if body in ("parameters", "attributes") and not given.get("end"):
+        raise SettingsError(f"{head}: its calls have no end, write end = {_RIGHT['end']}")
+    return make(given, name, body)
+
+
+def make(given: Mapping[str, Any], name: str, body: Arguments) -> OwnDialect:
+    """A dialect of fields that are checked."""
+    parameter, wrapper, keys = (given.get(key, {}) for key in ("parameter", "wrapper", "keys"))
+    return OwnDialect(
+        name,
+        call=Tag(given["begin"], given.get("separator", ()), given.get("end", ())),
+        wrapper=Tag(wrapper.get("begin", ()), end=wrapper.get("end", ())) if wrapper else NO_TAG,
+        arguments="envelope" if body == "envelope" else "parameters" if body == "parameters" else "json",
+        parameter=_parameter(**parameter) if parameter else NO_TAG,
+        ambiguous=True,
+        place=given.get("place", "line"),
+        body=body,
+        pattern=given.get("pattern", NAME_PATTERN),
+        keys=Keys(**keys),
+        strict=given.get("strict", True),
+    )
+
+
+def _parameter(
+    begin: tuple[str, ...] = (), separator: tuple[str, ...] = (), end: tuple[str, ...] = (), pattern: str = _PARAMETER_NAME
+) -> Tag:
+    firsts = "".join(re.escape(first) for first in sorted({one[0] for one in separator}))
+    return Tag(begin, separator, end, re.compile(pattern), re.compile(rf"[^<>{{}}\n{firsts}]*"))
+
+
+def _field(where: str, key: str, given: object) -> Any:
+    match key, given:
+        case "name", str() if _NAME.fullmatch(given.strip().lower()):
+            return given.strip().lower()
+        case ("arguments", str()) if given in ARGUMENTS:
+            return given
+        case ("place", str()) if given in PLACES:
+            return given
+        case "strict", bool():
+            return given
+        case "pattern", str():
+            return _pattern(where, given)
+        case ("begin" | "separator" | "end"), list():
+            return _texts(where, key, given)
+        case ("wrapper" | "parameter" | "keys"), dict():
+            for part in given:
+                if part not in _PARTS[key]:
+                    right = f"write some of: {', '.join(_PARTS[key])}"
+                    raise SettingsError(f"{where}: {part!r} is no part of it{suggestion(part, _PARTS[key])}, {right}")
+            return {
+                part: _pattern(where, value) if part == "pattern" else _texts(where, f"{key}.{part}", value)
+                for part, value in given.items()
+            }
+    if key not in _RIGHT:
+        right = f"write some of: {', '.join(_RIGHT)}"
+        raise SettingsError(f"{where} is no field of a dialect{suggestion(key, _RIGHT)}, {right}")
+    known = {"arguments": ARGUMENTS, "place": PLACES}.get(key, ())
+    hint = suggestion(given, known) if isinstance(given, str) and known else ""
+    raise SettingsError(f"{where}: {given!r} is not understood{hint}, write {key} = {_RIGHT[key]}")
+
+
+def _texts(where: str, key: str, given: Any) -> tuple[str, ...]:
+    texts = [given] if isinstance(given, str) else given
+    fine = isinstance(texts, list) and 0 < len(texts) <= MOST_TEXTS
+    blank = key.endswith(("separator", "end"))  # a line's end may be one
+    fine = fine and all(isinstance(text, str) and (text if blank else text.strip()) for text in texts)
+    if not fine or any(len(text) > LONGEST for text in texts):
+        kind = "empty" if blank else "blank"
+        right = f"write a list of 1 to {MOST_TEXTS} texts of at most {LONGEST} characters, none of them {kind}"
+        raise SettingsError(f"{where}: {key} = {given!r} is not understood, {right}")
+    return tuple(dict.fromkeys(texts))
+
+
+def _pattern(where: str, given: Any) -> str:
+    """A regex that is fast whatever it is held against: nothing repeats what repeats, and little may give back."""
+    try:
+        groups = re.compile(given).groupindex if isinstance(given, str) and len(given) <= LONGEST else {}
+    except re.error as error:
+        raise SettingsError(f"{where}: {given!r} is no pattern ({error.msg}), write {_RIGHT['pattern']}") from None
+    if "name" not in groups:
+        raise SettingsError(f"{where}: {given!r} binds no name, write {_RIGHT['pattern']}")
+    repeats, open_ = 0, [False]
+    closed = False  # the piece before is the end of a group in which something repeats
+    for piece in _PIECE.findall(given):
+        if piece.startswith("("):
+            open_.append(False)
+            closed = False
+        elif piece == ")":
+            closed = open_.pop() if len(open_) > 1 else False
+            open_[-1] = open_[-1] or closed
+        elif piece[0] in "*+{" and (piece[0] != "{" or piece.rstrip("+?}").endswith(",")):
+            if closed:
+                raise SettingsError(f"{where}: {given!r} may be slow, as it repeats what repeats, write {_RIGHT['pattern']}")
+            repeats += not (len(piece) > 1 and piece.endswith("+"))
+            open_[-1], closed = True, False
+        else:
+            closed = False
+    if repeats > MOST_REPEATS or re.search(r"\(\?[=!<](?!\w+>)|\(\?P=|\\[1-9]", given):
+        many = f"it has more than {MOST_REPEATS} repetitions, or looks around itself"
+        raise SettingsError(f"{where}: {given!r} may be slow: {many}, write {_RIGHT['pattern']}")
+    return str(given)
+
+
+def fields_of(row: OwnDialect) -> dict[str, Any]:
+    """The fields of a table that makes a dialect."""
+    found: dict[str, Any] = {"name": row.name, "arguments": row.body, "begin": list(row.call.begin)}
+    found |= {"separator": list(row.call.separator)} if row.call.separator else {}
+    found |= {"end": list(row.call.end)} if row.call.end else {}
+    found |= {"pattern": row.pattern} if row.pattern != NAME_PATTERN else {}
+    if row.wrapper.begin or row.wrapper.end:
+        parts = {"begin": row.wrapper.begin, "end": row.wrapper.end}
+        found["wrapper"] = {part: list(texts) for part, texts in parts.items() if texts}
+    tag = row.parameter
+    if tag.begin or tag.separator:
+        texts = {"begin": tag.begin, "separator": tag.separator, "end": tag.end}
+        found["parameter"] = {part: list(given) for part, given in texts.items() if given}
+        found["parameter"] |= {"pattern": tag.header.pattern} if tag.header.pattern != _PARAMETER_NAME else {}
+    keys = {part: list(given) for part in _PARTS["keys"] if (given := getattr(row.keys, part))}
+    found |= {"keys": keys} if keys else {}
+    return found | {"place": row.place} | ({} if row.strict else {"strict": False})
+
+
+def to_toml(fields: Mapping[str, Any]) -> str:
+    """A table as a file has it."""
+    return "[[dialect]]\n" + "".join(f"{key} = {_spelled(given)}\n" for key, given in fields.items())
+
+
+def _spelled(given: Any) -> str:
+    match given:
+        case bool():
+            return "true" if given else "false"
+        case dict():
+            return f"{{ {', '.join(f'{key} = {_spelled(part)}' for key, part in given.items())} }}"
+        case list():
+            return f"[{', '.join(map(_spelled, given))}]"
+        case _:
+            return json.dumps(given, ensure_ascii=False).replace("\x7f", "\\u007F")
+
+
+def of_built_in(dialect: object) -> dict[str, Any] | None:
+    """The fields of a table that says what a built-in dialect is; None for what no table can say."""
+    if type(dialect) is not TagDialect:
+        return None
+    parameter = _told(dialect.parameter) if dialect.arguments == "parameters" else {}
+    call = _told(dialect.call)
+    if call is None or parameter is None or (dialect.arguments != "envelope" and not call.get("begin")):
+        return None
+    fields = {"name": f"my-{dialect.name}".replace(".", "-"), "arguments": dialect.arguments, **call}
+    if dialect.wrapper.begin or dialect.wrapper.end:
+        parts = {"begin": dialect.wrapper.begin, "end": dialect.wrapper.end}
+        fields["wrapper"] = {part: list(texts) for part, texts in parts.items() if texts}
+    fields |= {"parameter": parameter} if parameter else {}
+    return fields | {"place": "line" if dialect.ambiguous else "any"} | ({} if dialect.ambiguous else {"strict": False})
+
+
+def _told(tag: Tag) -> dict[str, Any] | None:
+    """A tag, an attribute's name as a part of where it begins."""
+    begin, separator = tag.begin, tag.separator
+    if tag.header.pattern == ATTRIBUTE.pattern:
+        begin = tuple(f'{one} name="' for one in begin)
+        separator = tuple(f'"{one}' for one in separator)
+    elif "(?=" in tag.header.pattern or "(?:" in tag.header.pattern:
+        return None
+    found = {"begin": list(begin), "separator": list(separator), "end": list(tag.end)}
+    return {part: texts for part, texts in found.items() if texts}

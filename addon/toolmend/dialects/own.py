@@ -1,0 +1,364 @@
+"""Dialects that the user describes, as TagDialect and more: in `[[dialect]]` tables of the settings, or learnt from recordings.
+
+    <|tool_start|>read_file<|tool_args|>{"path": "a.md"}<|tool_stop|>          arguments = "json"
+    <call tool="read_file"><arg key="path">a.md</arg></call>                   arguments = "parameters"
+    <use tool="read_file" path="a.md"/>                                        arguments = "attributes"
+    TOOL: read_file\nPATH: a.md\nEND                                            arguments = "lines"
+    <act>{"fn": "read_file", "with": {"path": "a.md"}}</act>                   arguments = "envelope"
+
+`{name}` in an end is the tool's name, `{key}` in a parameter's end is that of the parameter.
+
+Rule of this file: the engine's rules hold for them. They are `strict` unless they say otherwise: see stranger.py.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Literal
+
+from .. import json_text
+from ..scanner import Reading
+from ..value import replace, value
+from ..values import to_json, types_of
+from .dialect import Dialect
+from .envelope import Form, read_envelopes
+from .json_body import read_arguments, surplus
+from .parameters import Values, read_parameters
+from .stranger import Stranger
+from .tags import MAX_OPENERS, TagDialect
+from .value_text import Tags
+
+if TYPE_CHECKING:
+    from ..reader import Reader
+
+type Arguments = Literal["json", "parameters", "attributes", "lines", "envelope"]
+
+NAME_PATTERN = r"(?P<name>[\w.:/-]+?)"
+"""A tool's name, up to the separator."""
+
+MAX_HEAD = 256
+"""Characters between the beginning of a call and its arguments: a name, an id, a few tokens."""
+
+MAX_VALUE = 256 * 1024
+"""Characters of a value in an attribute or a line."""
+
+_BRACKETS = ("{", "[")
+"""Where an envelope begins with nothing in front of it."""
+
+_ATTRIBUTE = re.compile(r"""\s*([\w.:-]+)\s*=\s*("(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+')""", re.DOTALL)
+
+
+@value
+class Keys:
+    """The members of an envelope: what it calls the tool, its arguments, the call's id; and one around all of them."""
+
+    name: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ()
+    id: tuple[str, ...] = ()
+
+
+@value
+class OwnDialect(TagDialect):
+    """`body`: how the arguments are written; `pattern`: the regex of what stands between `begin` and the separator.
+
+    `keys`: of an envelope, where they are not those that all have. `strict`: more is asked of its calls.
+    """
+
+    body: Arguments = "json"
+    pattern: str = NAME_PATTERN
+    keys: Keys = Keys()
+    strict: bool = True
+
+    @property
+    def openers(self) -> tuple[str, ...]:
+        return self.wrapper.begin + self.call.begin
+
+    @property
+    def closers(self) -> tuple[str, ...]:
+        return tuple(end for end in (*self.call.end, *self.wrapper.end) if "{name}" not in end)
+
+    @property
+    def wrappers(self) -> tuple[str, ...]:
+        return ()
+
+    def ends_of(self, text: str, name: str) -> tuple[str, ...]:
+        """What ends the element that a text begins with, if a call of this tool stands in it."""
+        if self.wrapper.begin and text.startswith(self.wrapper.begin) and self.wrapper.end:
+            return self.wrapper.end
+        return named(self.call.end, name)
+
+    def read(self, reader: "Reader") -> Reading[bool]:
+        scanner = reader.scanner
+        last = found = yield from scanner.literal(self.openers)
+        wrapped = False
+        for _ in range(MAX_OPENERS):
+            if not found:
+                break
+            last, wrapped = found, wrapped or found in self.wrapper.begin
+            if found in self.call.begin:
+                break
+            yield from scanner.blanks()
+            found = yield from scanner.literal(self.openers)
+        if last not in self.call.begin:
+            return False
+        if self.body == "envelope":
+            if last in _BRACKETS:
+                scanner.pos -= len(last)
+            called = yield from read_envelopes(reader, self, self._form())
+            if called and not any(end.startswith("}") for end in self.closers):
+                yield from surplus(reader, self.closers + self.openers)
+            return called
+        name = yield from self._name(reader)
+        if not name or not reader.accepts(self, name):
+            return False
+        called = yield from self._body(reader, name)
+        if called and wrapped:
+            reader.wrapped(self, self.wrapper.end)
+        return called
+
+    def _form(self) -> Form:
+        keys = self.keys
+        form = Form(ends=self.closers + self.openers)
+        form = replace(form, names=keys.name) if keys.name else form
+        form = replace(form, arguments=keys.arguments) if keys.arguments else form
+        return replace(form, ids=keys.id) if keys.id else form
+
+    def _name(self, reader: "Reader") -> Reading[str | None]:
+        """Reads what stands between the beginning of a call and its arguments."""
+        scanner = reader.scanner
+        pattern = head(self.pattern, self.call.separator)
+        while True:
+            text = scanner.text[scanner.pos : scanner.pos + MAX_HEAD]
+            match = pattern.match(text)
+            if match and (match.end() < len(text) or scanner.ended or len(text) == MAX_HEAD):
+                scanner.pos += match.end()
+                return match["name"].strip()
+            if scanner.ended or len(text) == MAX_HEAD or "\n\n\n" in text:
+                return None
+            yield
+
+    def _body(self, reader: "Reader", name: str) -> Reading[bool]:
+        def commit() -> None:
+            reader.start(self, reader.new_id(), name)
+
+        ends = named(self.call.end, name)
+        call = replace(self.call, end=ends)
+        match self.body:
+            case "json":
+                return (yield from read_arguments(reader, commit, (*ends, *self.wrapper.end, *self.openers)))
+            case "parameters" if self.strict:
+                return (yield from self._parameters(reader, name, commit, (*ends, *self.wrapper.end)))
+            case "parameters":
+                tags = Tags(self.parameter, call, self.wrapper)
+                return (yield from read_parameters(reader, tags, name, commit, _Elements))
+            case "attributes":
+                return (yield from self._attributes(reader, name, commit, ends))
+            case "lines":
+                return (yield from self._lines(reader, name, commit, (*ends, *self.wrapper.end, *self.openers)))
+        return False
+
+    def _parameters(
+        self, reader: "Reader", name: str, commit: Callable[[], None], ends: tuple[str, ...]
+    ) -> Reading[bool]:
+        """Reads parameters up to the end of the call, which stays."""
+        scanner = reader.scanner
+        given: dict[str, str] = {}
+        while True:
+            yield from scanner.blanks()
+            if (yield from scanner.ahead(ends)):
+                break
+            key = yield from self._key(reader, name)
+            if key is None or key in given:
+                return False
+            text = yield from self._value(reader, name, key, ends)
+            if text is None:
+                return False
+            given[key] = text
+        return _tell(reader, name, given, commit)
+
+    def _key(self, reader: "Reader", name: str) -> Reading[str | None]:
+        """Reads the tag of a parameter that the tool declares."""
+        scanner, tag = reader.scanner, self.parameter
+        if not (yield from scanner.literal(tag.begin)):
+            return None
+        text = yield from scanner.run(tag.characters, MAX_HEAD)
+        match = tag.header.fullmatch(text.strip()) if text else None
+        if not match or match["name"] not in reader.tools.properties(name):
+            return None
+        return match["name"] if (yield from scanner.literal(tag.separator)) else None
+
+    def _value(self, reader: "Reader", name: str, key: str, ends: tuple[str, ...]) -> Reading[str | None]:
+        """Reads a value and its end: the first that another parameter, or the end of the call, follows (R4)."""
+        scanner = reader.scanner
+        closers = tuple(end.replace("{key}", key) for end in self.parameter.end)
+        begin = scanner.pos - scanner.start
+        firsts = {closer[0] for closer in closers}
+        while True:
+            text = scanner.text
+            at = min((place for first in firsts if (place := text.find(first, scanner.pos)) >= 0), default=-1)
+            if at < 0:
+                if scanner.ended or len(text) - scanner.start - begin > MAX_VALUE:
+                    return None
+                scanner.pos = len(text)
+                yield
+                continue
+            scanner.pos = at
+            end = at - scanner.start
+            if (yield from scanner.literal(closers)):
+                behind = scanner.pos - scanner.start
+                yield from scanner.blanks()
+                follows = bool((yield from scanner.ahead(ends))) or (yield from self._key(reader, name)) is not None
+                if follows:
+                    scanner.pos = scanner.start + behind
+                    return _trimmed(scanner.text[scanner.start + begin : scanner.start + end])
+            scanner.pos = scanner.start + end + 1
+
+    def _attributes(
+        self, reader: "Reader", name: str, commit: Callable[[], None], ends: tuple[str, ...]
+    ) -> Reading[bool]:
+        """Reads `key="value"` up to the end of the tag, which stays."""
+        scanner = reader.scanner
+        given: dict[str, str] = {}
+        while True:
+            back = scanner.pos - scanner.start
+            yield from scanner.blanks()
+            if (yield from scanner.ahead(ends)):
+                break
+            scanner.pos = scanner.start + back
+            match = _ATTRIBUTE.match(scanner.text, scanner.pos)
+            if match and (match.end() < len(scanner.text) or scanner.ended):
+                if match[1] in given:
+                    return False
+                given[match[1]] = _unquoted(match[2])
+                scanner.pos = match.end()
+                continue
+            if scanner.ended or len(scanner.text) - scanner.pos > MAX_VALUE:
+                return False
+            yield
+        return _tell(reader, name, given, commit)
+
+    def _lines(self, reader: "Reader", name: str, commit: Callable[[], None], ends: tuple[str, ...]) -> Reading[bool]:
+        """Reads `key: value`, a line or more each, up to the end, which stays; without an end, up to an empty line."""
+        scanner = reader.scanner
+        known = {key.casefold(): key for key in reader.tools.properties(name)}
+        given: dict[str, list[str]] = {}
+        key = None
+        while True:
+            back = scanner.pos - scanner.start
+            yield from scanner.blanks()
+            ended = yield from scanner.ahead(ends)
+            scanner.pos = scanner.start + back
+            if ended:
+                break
+            line = yield from _line(reader)
+            if line is None:
+                break
+            found = self._key_of(line, known)
+            if found:
+                key = found[0]
+                if key in given:
+                    return False
+                given[key] = [found[1]]
+            elif key is None or (not line.strip() and not ends):
+                if line.strip() or key:
+                    scanner.pos = scanner.start + back
+                    break
+            else:
+                given[key].append(line)
+        return _tell(reader, name, {key: "\n".join(lines).strip() for key, lines in given.items()}, commit)
+
+    def _key_of(self, line: str, known: dict[str, str]) -> tuple[str, str] | None:
+        """The declared parameter that a line begins with, and what follows it."""
+        text = line.lstrip()
+        if self.parameter.begin:
+            begin = next((begin for begin in self.parameter.begin if text.startswith(begin)), None)
+            if begin is None:
+                return None
+            text = text[len(begin) :]
+        for separator in self.parameter.separator:
+            key, there, rest = text.partition(separator.rstrip() or separator)
+            if there and key.strip().casefold() in known:
+                return known[key.strip().casefold()], rest.removeprefix(separator[len(separator.rstrip()) :])
+        return None
+
+
+class _Elements(Values):
+    """Parameters whose end may be named after them."""
+
+    def read(self, name: str, string: str | None) -> Reading[bool]:
+        tag = self._tag
+        if any("{key}" in end for end in tag.end):
+            self._tag = replace(tag, end=tuple(end.replace("{key}", name) for end in tag.end))
+        whole = yield from Values.read(self, name, string)
+        self._tag = tag
+        return whole
+
+
+def _line(reader: "Reader") -> Reading[str | None]:
+    """Reads a line, which may be the last; None at the end of the text, or where it is too long."""
+    scanner = reader.scanner
+    begin = scanner.pos - scanner.start
+    while True:
+        end = scanner.text.find("\n", scanner.pos)
+        if end >= 0 or scanner.ended:
+            break
+        if len(scanner.text) - scanner.start - begin > MAX_VALUE:
+            return None
+        yield
+    at = scanner.start + begin
+    if at >= len(scanner.text):
+        return None
+    scanner.pos = end + 1 if end >= 0 else len(scanner.text)
+    return scanner.text[at : end if end >= 0 else len(scanner.text)].removesuffix("\r")
+
+
+def _tell(reader: "Reader", name: str, given: dict[str, str], commit: Callable[[], None]) -> bool:
+    """Tells a call of values that are texts, as its tool wants them."""
+    schema, properties = reader.tools.schemas.get(name, {}), reader.tools.properties(name)
+    texts = (
+        f"{json_text.quote(key)}: {to_json(text, types_of(properties.get(key), schema))}" for key, text in given.items()
+    )
+    commit()
+    reader.arguments("{" + ", ".join(texts) + "}")
+    reader.end()
+    return True
+
+
+def _trimmed(text: str) -> str:
+    """A value without the line ends that only set it apart from its tags."""
+    if text.startswith(("\n", "\r\n")):
+        return text.removeprefix("\r").removeprefix("\n").removesuffix("\n").removesuffix("\r")
+    return text
+
+
+def _unquoted(text: str) -> str:
+    inner = text[1:-1]
+    if "\\" in inner and text[0] == '"':
+        try:
+            return str(json_text.loads(text.encode()))
+        except ValueError:
+            return inner
+    return inner.replace("&quot;", '"').replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&") if "&" in inner else inner
+
+
+def named(ends: tuple[str, ...], name: str) -> tuple[str, ...]:
+    """Ends with the tool's name in them."""
+    return tuple(end.replace("{name}", name) for end in ends)
+
+
+@lru_cache(256)
+def head(pattern: str, separators: tuple[str, ...]) -> re.Pattern[str]:
+    """What stands between the beginning of a call and its arguments."""
+    behind = "|".join(re.escape(one) for one in sorted(separators, key=len, reverse=True))
+    return re.compile(rf"[ \t\r\n]*{pattern}(?:{behind})" if separators else rf"[ \t\r\n]*{pattern}(?=[\s{{<>]|$)")
+
+
+@lru_cache(256)
+def looked_for(dialect: OwnDialect) -> Dialect:
+    """The dialect as the engine has it."""
+    return Stranger(dialect, dialect.place) if dialect.strict else dialect
+
+
+def own_of(rows: Sequence[OwnDialect], names: Sequence[str] | None) -> list[Dialect]:
+    """Those of the user's dialects that are looked for: all of them, or those that are named."""
+    return [looked_for(row) for row in rows if names is None or row.name in names]
