@@ -89,6 +89,7 @@ def test_a_model_as_json(capsys: pytest.CaptureFixture[str]) -> None:
         "matched": {"model": "*kimi*"},
         "dialects": [dialect.name for dialect in armed(None, profile_for("kimi", ""), known=True)],
         "if_certain": [name for name in DIALECTS if name in STRANGERS],
+        "own": [],
         "first_party": False,
         "reasoning_field": "reasoning",
         "think_tags": True,

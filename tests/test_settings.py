@@ -19,7 +19,7 @@ from toolmend.recordings.retention import Keep
 OFF = {"flows": "off"}
 HOSTS = "llm.example.com, *.corp.example:8443 or localhost:8000"
 NAMES = ", ".join(DIALECTS)
-KEYS = ", ".join((*settings.KEYS, "provider", "route"))
+KEYS = ", ".join((*settings.KEYS, "provider", "route", "dialect"))
 POLICIES = "mixed, first, collect, drain"
 
 RIGHT = [
