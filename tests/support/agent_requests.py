@@ -178,6 +178,7 @@ AGENTS: dict[str, tuple[str, dict[str, Any]]] = {
     "Claude Code's title": ("messages", CLAUDE_CODE_TITLE),
     "Codex": ("responses", CODEX),
     "Codex, later": ("responses", CODEX_LATER),
+    "Codex, its context is full": ("responses", {**CODEX_LATER, "input": [*CODEX_LATER["input"], {"type": "compaction_trigger"}]}),
     "opencode": ("chat", OPENCODE),
     "opencode, later": ("chat", OPENCODE_LATER),
     "a forced tool": ("chat", FORCED),

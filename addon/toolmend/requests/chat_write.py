@@ -45,7 +45,8 @@ def _breakpoints(conversation: Conversation) -> bool:
 
 def _messages(conversation: Conversation, quirks: Quirks, notes: list[str]) -> list[dict[str, Any]]:
     reasoning = conversation.reasoning
-    demanded = "" if reasoning and reasoning.enabled is False else quirks.placeholder
+    off = quirks.can_stop_thinking and reasoning is not None and reasoning.enabled is False
+    demanded = "" if off else quirks.placeholder
     messages: list[dict[str, Any]] = []
     shown: list[Any] = []  # of the results in front, what only a user can show
     content = Content(quirks, notes)
