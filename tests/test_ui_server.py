@@ -14,6 +14,7 @@ from tornado.websocket import websocket_connect
 
 from kept import in_events, keep
 from streams import WEATHER, stream
+from toolmend.cli import main
 from toolmend.cli.ui import _unix
 from toolmend.ui.gate import HEADERS
 from toolmend.ui.server import Server
@@ -42,11 +43,11 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(root: Path, test: Callable[[Server, httpx.AsyncClient], Coroutine[Any, Any, None]], **options: Any) -> None:
-    async def main() -> None:
+    async def serve() -> None:
         async with serving(root, **options) as server, httpx.AsyncClient(base_url=f"http://127.0.0.1:{server.port}") as client:
             await test(server, client)
 
-    asyncio.run(asyncio.wait_for(main(), 30))
+    asyncio.run(asyncio.wait_for(serve(), 30))
 
 
 async def opened(server: Server, client: httpx.AsyncClient) -> None:
@@ -193,3 +194,10 @@ def test_a_page_hears_what_changes(root: Path) -> None:
 def test_where_it_listens() -> None:
     assert _unix(None) is None
     assert _unix("unix:/x/y") == Path("/x/y")
+
+
+@pytest.mark.parametrize("word", ["none-such", "12"])
+def test_a_recording_that_is_not_there_is_told(root: Path, word: str, capfd: pytest.CaptureFixture[str]) -> None:
+    code = main(["ui", "--no-open", "--flows", str(root), "--while", "1", *(["--listen", "x"] if word == "12" else []), word])
+    assert code in (2, 3)
+    assert "error:" in capfd.readouterr().err

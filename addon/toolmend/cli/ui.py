@@ -32,17 +32,15 @@ HEADLESS = ("SSH_CONNECTION", "SSH_TTY", "CI")
 @click.option("--listen", metavar="unix:PATH", help="A socket's path in place of a port, for `ssh -L PORT:PATH host`.")
 @click.option("--open/--no-open", "opens", default=None, help="Whether a browser is opened; by default where there is one.")
 @click.option("--read-only", is_flag=True, help="Pin, promote and write nothing.")
-@click.option("--show", "shown", metavar="FLOW", help="The recording that is opened: `last`, a name, or its beginning.")
 @click.option("--while", "pid", type=int, hidden=True, help="Ends when this process has, and no page is open.")
 @click.option("--open-when-asked", "later", is_flag=True, hidden=True, help="Open a browser with the first request.")
 @flows_option("root")
-@click.argument("place", required=False, type=FOLDER, metavar="[FOLDER]")
+@click.argument("place", required=False, type=FOLDER, metavar="[FOLDER | FLOW]")
 def ui(
     port: int,
     listen: str | None,
     opens: bool | None,
     read_only: bool,
-    shown: str | None,
     pid: int | None,
     later: bool,
     root: Place,
@@ -51,19 +49,20 @@ def ui(
     """See the recordings in a browser: what the agent, the provider and toolmend are doing now, and what they did.
 
     It listens on 127.0.0.1 alone, wants the token that stands in the address it prints, and reads the folder of the recordings
-    and nothing else. FOLDER is the same as --flows FOLDER. It ends with Ctrl+C.
+    and nothing else. FOLDER is the same as --flows FOLDER; FLOW, as `last`, is the recording that is opened. It ends with Ctrl+C.
 
     \b
     Examples:
       toolmend ui
-      toolmend ui --show last
+      toolmend ui last
       toolmend run --ui -- claude                     live, for as long as the agent runs
       toolmend ui s3://bucket/prefix                  what lies in a store, as it is now
       toolmend ui --listen unix:/tmp/ui.sock          then, from elsewhere: ssh -L 8123:/tmp/ui.sock HOST
     """
     from ..ui.server import Server  # noqa: PLC0415  slow
 
-    root = place or root
+    shown = str(place) if isinstance(place, Path) and not place.exists() and len(place.parts) == 1 else None
+    root = root if shown else place or root
     folder = root if isinstance(root, Path) else _fetched(root)
     server = Server(folder.absolute(), read_only=read_only, shown_as=str(root), pid=pid)
     unix = _unix(listen)

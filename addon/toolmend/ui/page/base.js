@@ -193,10 +193,11 @@ export function Link({ to, children, ...rest }) {
 // keys
 
 const keyStack = [];
-/** `keys`: {"j": [function, "next"]}; what stands nearest to the top of the stack counts. */
-export function useKeys(keys, deps) {
+/** `keys`: {"j": [function, "next"]}; those of a page go ahead of the frame's. */
+export function useKeys(keys, deps, ofFrame = false) {
   useEffect(() => {
-    keyStack.push(keys);
+    if (ofFrame) keyStack.unshift(keys);
+    else keyStack.push(keys);
     store.set({ keys: {} });
     return () => { keyStack.splice(keyStack.indexOf(keys), 1); store.set({ keys: {} }); };
   }, deps);

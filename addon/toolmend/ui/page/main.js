@@ -37,7 +37,7 @@ function Frame() {
     Escape: [() => (path === "/" ? false : history.length > 1 ? history.back() : go("/")), path === "/" ? "" : "back"],
     ...Object.fromEntries(PAGES.map(([to, , key]) => [key, [() => go(to), ""]])),
   };
-  useKeys(keys, [path]);
+  useKeys(keys, [path], true);
   const find = (event) => { event.preventDefault(); const text = search.current.value.trim(); if (text) { go(`/search?q=${encodeURIComponent(text)}`); search.current.blur(); } };
   const bell = async () => {
     if (notifies) { store.set({ notify: false }); return; }
