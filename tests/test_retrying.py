@@ -165,3 +165,23 @@ def test_a_second_refusal(routed: Routes, data: Path, second: bytes, kept: bool)
     proxy.addon.response(flow)
     assert error_of(flow.response)[0] == 400
     assert ("temperature" in data.read_text()) == kept
+
+
+BETAS: list[tuple[str, str]] = [
+    ("Unexpected value(s) `a-2025`, `b-2025` for the `anthropic-beta` header. Please consult our documentation.", "c-2026"),
+    ("The model returned the following errors: invalid beta flag", ""),
+]
+
+
+@pytest.mark.usefixtures("data")
+@pytest.mark.parametrize(("message", "kept"), BETAS)
+def test_betas_that_are_refused(routed: Routes, message: str, kept: str) -> None:
+    proxy = routed(to="https://llm.example.com/v1/messages", use_model="")
+    flow = post(WARM, **{"anthropic-beta": "a-2025, c-2026,b-2025"})
+    proxy.open(flow, None, 400, **JSON)
+    assert flow.response
+    flow.response.raw_content = json.dumps({"type": "error", "error": {"type": "invalid_request_error", "message": message}}).encode()
+    assert proxy.addon._refused(flow)
+    assert (flow.request.headers.get("anthropic-beta", ""), flow.request.raw_content) == (kept, WARM)
+    later = proxy.ask(post(WARM, **{"anthropic-beta": "b-2025,c-2026"})).request
+    assert (later.headers.get("anthropic-beta", ""), later.raw_content) == (kept, WARM)

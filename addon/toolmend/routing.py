@@ -12,6 +12,7 @@ route names.
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import field
+from fnmatch import fnmatchcase
 from typing import Any
 
 from mitmproxy import http
@@ -42,6 +43,8 @@ OF_API: Mapping[Api, tuple[str, ...]] = {
     "responses": ("openai-beta",),
 }
 """Headers that go on to an upstream of the client's own API."""
+
+BETA = "anthropic-beta"
 
 MAX_HEADER = 16 * 1024
 """Characters of a header of the client's that goes on; servers refuse more."""
@@ -206,12 +209,27 @@ def change(flow: http.HTTPFlow, routed: Routed, providers: Sequence[Profile], kn
     """
     told = {"trusted": routed.trusted, "compact": routed.compact}
     translated = _translated(routed.route, routed.client, routed.request, providers, known, **told)
-    if translated.request == routed.translated.request:
+    betas = flow.request.headers.get(BETA, "")
+    kept = _betas(betas, translated.facts.get("refuses_betas", ()))
+    if translated.request == routed.translated.request and kept == betas:
         return None
-    body = json_text.body(translated.request)
-    flow.request.headers["content-length"] = str(len(body))
-    flow.request.raw_content = body
+    if kept != betas:
+        flow.request.headers.pop(BETA)
+        if kept:
+            flow.request.headers[BETA] = kept
+    if translated.request != routed.translated.request:
+        body = json_text.body(translated.request)
+        flow.request.headers["content-length"] = str(len(body))
+        flow.request.raw_content = body
     return replace(routed, translated=translated, learnt=known.lines)
+
+
+def _betas(value: str, refused: Sequence[str]) -> str:
+    """The words of `anthropic-beta` that the upstream takes."""
+    if not refused:
+        return value
+    words = [word.strip() for word in value.split(",")]
+    return ",".join(word for word in words if word and not any(fnmatchcase(word, glob) for glob in refused))
 
 
 def _called(request: http.Request) -> Origin:
@@ -225,7 +243,9 @@ def _headers(routed: Routed, called: Origin) -> list[tuple[str, str]]:
     passed = (*PASSED, *(OF_API[route.upstream] if routed.client == route.upstream else ()))
     given = [(name.lower(), value) for name, value in routed.headers]
     headers = [("host", route.to.netloc)]
-    headers += [(name, value) for name, value in given if name in passed and _harmless(value)]
+    refused = routed.translated.facts.get("refuses_betas", ())
+    kept = [(name, _betas(value, refused) if name == BETA else value) for name, value in given if name in passed]
+    headers += [(name, value) for name, value in kept if value and _harmless(value)]
     headers += [("accept-encoding", "identity"), ("content-type", "application/json")]
     if any(name == "connection" and "close" in map(str.strip, value.lower().split(",")) for name, value in given):
         headers.append(("connection", "close"))  # mitmproxy closes the client's for it, too

@@ -62,7 +62,8 @@ class Quirks:
     `phases`: a message of the assistant tells what it is for. `compaction`: the upstream compacts a conversation itself.
 
     `body`: which members stand elsewhere than in the body, or are demanded by the host. `refuses`: changes that are made in
-    the end, as edits.edit_of reads them: of most, a path that is dropped. `ends`: the date on which the provider ends the model.
+    the end, as edits.edit_of reads them: of most, a path that is dropped. `refuses_betas`: globs of
+    words of the header `anthropic-beta`. `ends`: the date on which the provider ends the model.
     """
 
     parts: bool = False
@@ -130,6 +131,7 @@ class Quirks:
     compaction: bool = False
     body: Literal["", "vertex", "bedrock", "codex"] = ""
     refuses: tuple[str, ...] = ()
+    refuses_betas: tuple[str, ...] = ()
     ends: str = ""
 
     @property

@@ -218,6 +218,12 @@ def _pattern(found: re.Match[str], asked: Asked) -> Remedy | None:
     return Remedy("tools[].id", (), {"tool_id": style}) if asked.translated and style else None
 
 
+def _betas(found: re.Match[str], asked: Asked) -> Remedy | None:
+    """Words of the header `anthropic-beta`; where none is named, all of them."""
+    words = re.findall(r"[`'\"]([\w.-]{1,80})[`'\"]", found.groupdict().get("list") or "") or ["*"]
+    return Remedy("anthropic-beta", (), {"refuses_betas": tuple(dict.fromkeys((*asked.quirks.refuses_betas, *words[:20])))})
+
+
 def _temperature(_found: re.Match[str], asked: Asked) -> Remedy:
     """None of the three is taken any more."""
     names = [name for name in ("temperature", "top_p", "top_k") if name in asked.request]
@@ -335,6 +341,7 @@ RULES: Sequence[tuple[str, str, Cure]] = (
         ),
         _thoughts,
     ),
+    ("messages", r"unexpected value\(s\) (?P<list>.{1,600}?) for the .{0,3}anthropic-beta|invalid beta flag", _betas),
     ("messages", r"stop_sequences.{0,60}non-whitespace", _facts("stop_sequences", "stop_sequences", once=True)),
     (
         "messages chat",

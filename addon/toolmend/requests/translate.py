@@ -92,7 +92,7 @@ def _translate(
     if same and (compact or compaction.asked(request, client)):
         same = quirks_for(upstream, host, model or str(request.get("model") or ""), facts).compaction
     if same and (compact or not (template and client in APIS)):
-        return _same(request, upstream, model, host, edits)
+        return _same(request, upstream, model, host, edits, facts)
     request = compaction.with_trigger(request) if compact else request
     if client == "messages" and not same and (bare := unbilled(request, host)) is not request:
         tell(notes, "`x-anthropic-billing-header` in front of the system's text is left out: it is for Anthropic alone")
@@ -117,7 +117,7 @@ def _translate(
         notes += left_out(conversation)
         told = prompted(conversation, template, system=system_role)
         if same and told is conversation:
-            return _same(request, upstream, model, host, edits)
+            return _same(request, upstream, model, host, edits, facts)
         conversation = told
     elif not quirks.custom_tools:
         conversation = functions
@@ -163,8 +163,10 @@ def _offered(conversation: Conversation, quirks: Quirks, notes: list[str]) -> Co
     return replace(conversation, tool_choice=None)
 
 
-def _same(request: Mapping[str, Any], api: str, model: str, host: str, edits: Sequence[str]) -> Translated:
+def _same(
+    request: Mapping[str, Any], api: str, model: str, host: str, edits: Sequence[str], facts: Mapping[str, Any] | None
+) -> Translated:
     """A request that goes on in its own API."""
     notes: list[str] = []
     forwarded = edited({**unsealed(request, api, host), **({"model": model} if model else {})}, map(edit_of, edits), notes)
-    return Translated(forwarded, tools.OF[api](forwarded), notes=tuple(notes), edits=tuple(edits))
+    return Translated(forwarded, tools.OF[api](forwarded), notes=tuple(notes), facts=facts or {}, edits=tuple(edits))
