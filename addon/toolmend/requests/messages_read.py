@@ -88,12 +88,12 @@ def read(request: Object, notes: list[str]) -> Conversation:
 def _offered(request: Object) -> list[Object]:
     """The tools as messages of the system have changed them since."""
     offered = [tool for tool in objects(request.get("tools"), "tools") if tool.get("name") != PLACEHOLDER]
-    known = {tool.get("name"): tool for tool in offered}
+    known = {string(tool, "name"): tool for tool in offered}
     for message in objects(request.get("messages"), "messages"):
         content = message.get("content") if message.get("role") == "system" else None
         for block in content if isinstance(content, list) else ():
             change = an_object(an_object(block, "content").get("tool"), "tool")
-            tool = an_object(change.get("definition"), "definition") or known.get(change.get("name"))
+            tool = an_object(change.get("definition"), "definition") or known.get(string(change, "name"))
             if not tool:
                 continue
             name = string(tool, "name")
