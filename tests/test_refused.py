@@ -197,6 +197,8 @@ FACTS: list[tuple[str, Any, dict[str, Any]]] = [
 ONCE: list[tuple[str, Any, str]] = [
     ("messages", anthropic("messages.1.content.0: Invalid `signature` in `thinking` block"), "messages[].content - redacted_thinking thinking"),
     ("responses", openai("Item 'rs_1' of type 'reasoning' was provided without its required following item.", "input"), "input - reasoning"),
+    ("messages", anthropic("tool_choice.type: Input should be 'auto' or 'none'"), "tool_choice"),
+    ("chat", openai("Invalid value for 'tool_choice': 'required' is not supported.", "tool_choice"), "tool_choice in auto none"),
     ("messages", anthropic("A maximum of 4 blocks with cache_control may be provided. Found 5."), "**.cache_control"),
 ]
 NOTHING: list[tuple[str, Any, int]] = [
@@ -259,11 +261,18 @@ def test_facts_are_learnt(subtests: pytest.Subtests) -> None:
             assert {name: remedy.facts.get(name) for name in expected} == expected and not remedy.once
 
 
-def test_thoughts_go_once(subtests: pytest.Subtests) -> None:
+def test_some_is_changed_once(subtests: pytest.Subtests) -> None:
     for api, body, edit in ONCE:
         with subtests.test(edit):
             (remedy,) = found(api, body)
             assert remedy.edits == (edit,) and remedy.once
+
+
+def test_a_choice_is_an_object_in_messages() -> None:
+    (remedy,) = found("messages", anthropic('tool_choice: type "tool" and "any" are not supported for this model'))
+    assert remedy.edits == ()
+    (remedy,) = found("messages", anthropic('tool_choice: type "tool" and "any" are not supported for this model'), translated=False)
+    assert remedy.edits == ("tool_choice",)
 
 
 def test_nothing_is_learnt(subtests: pytest.Subtests) -> None:

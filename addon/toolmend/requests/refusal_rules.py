@@ -37,6 +37,11 @@ class Asked:
         self.request, self.api, self.quirks, self.translated = request, api, quirks, translated
         self.places = Places(request)
 
+    @property
+    def free_choice(self) -> str:
+        """The edit that lets no tool be forced: in Messages the choice is an object."""
+        return "tool_choice" if self.api == "messages" else "tool_choice in auto none"
+
     def same(self, *edits: str) -> tuple[str, ...]:
         """Edits for a request in the client's own API, for which facts count nothing."""
         return () if self.translated else edits
@@ -123,7 +128,7 @@ def _forced(found: re.Match[str], asked: Asked) -> Remedy:  # noqa: ARG001
     """Forced tools while the model thinks."""
     quirks = asked.quirks
     off = {"forced_choice": "unless_thinking"} if asked.api == "messages" or quirks.thinking in _SWITCHES else {}
-    return Remedy("tool_choice", asked.same("tool_choice in auto none"), off or {"forced_choice": "never"})
+    return Remedy("tool_choice", asked.same(asked.free_choice), off or {"forced_choice": "never"}, once=not asked.translated)
 
 
 _SWITCHES = ("thinking", "enable_thinking", "reasoning", "reasoning_switch", "template")
@@ -278,7 +283,7 @@ RULES: Sequence[tuple[str, str, Cure]] = (
     (
         "messages",
         r"tool_choice.{0,60}are not supported for this model|tool_choice.{0,40}not supported for this model",
-        _facts("tool_choice", "tool_choice in auto none", forced_choice="never"),
+        lambda _found, asked: Remedy("tool_choice", asked.same(asked.free_choice), {"forced_choice": "never"}),
     ),
     ("chat messages", r"thinking may not be enabled when tool_choice forces|tool_choice.{0,80}forces? tool use", _forced),
     (

@@ -204,6 +204,8 @@ def _words(problem: Problem, asked: Asked) -> Remedy | None:
             words = tuple(word for word in EFFORTS if word in words)
             if not words:
                 return Remedy(path, (path,), {"efforts": ()})
+        if path.startswith("tool_choice"):
+            return _without(path, asked)
         edit = Edit(path, "one_of", words)
         if path == "response_format.type":
             return no_schema(found, asked)
@@ -316,7 +318,7 @@ def _without(path: str, asked: Asked) -> Remedy | None:
             return keyword(last, asked, of_format=root != "tools")
         return rule("items refs root")(_NOTHING, asked) if root == "tools" else strictly(_NOTHING, asked)
     if root == "tool_choice":
-        return Remedy("tool_choice", ("tool_choice in auto none",), {"forced_choice": "never"})
+        return Remedy("tool_choice", (asked.free_choice,), once=True)  # it may be of this one tool
     if root == "response_format" and len(names) > 1 and last not in ("strict", "description"):
         return no_schema(_NOTHING, asked)
     if root not in KEPT and last in ("type", "name", "effort", "format") and len(names) > 1 and root != "output_config":
