@@ -113,6 +113,9 @@ def test_a_conversation_is_shown_once(index: Index) -> None:
     kinds = [part["kind"] for part in later["parts"]]
     assert "result" in kinds
     assert "call" not in kinds, "the assistant's own words stand above, as its answer"
+    again = details.session(index, "s1", shown["recordings"][2]["at"])
+    assert again
+    assert (again["turns"], again["lanes"]) == ([later], shown["lanes"]), "what has come since"
     assert later["answer"]["tree"] == [["p", {}, ["It has ", ["strong", {}, ["one"]], " line."]]]
 
 

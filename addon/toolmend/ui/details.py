@@ -36,19 +36,22 @@ MAX_RAW = 200_000
 type Json = dict[str, Any]
 
 
-def session(index: Index, key: str) -> Json | None:
-    """All of a session."""
+def session(index: Index, key: str, since: float = 0.0) -> Json | None:
+    """A session: its lanes, and of the requests as of a moment, in seconds, all that is shown of them."""
     rows = index.of_session(key)
     if not rows:
         return None
     [totals] = index.sessions(session=key)
     firsts: dict[int, list[Row]] = {}
-    for part in index.firsts(key):
+    for part in index.firsts(key, since):
         firsts.setdefault(part["recording"], []).append(part)
     turns: list[Json] = []
     answered: set[str] = set()
     for row in rows:
         lane, parts = row["sub"], firsts.get(row["id"], [])
+        if row["at"] < since:
+            answered |= {lane} if row["said"] or row["calls"] else set()
+            continue
         shown = []
         for part in parts:
             if part["place"] == ANSWER:
@@ -62,10 +65,10 @@ def session(index: Index, key: str) -> Json | None:
         turns.append({"recording": row["id"], "sub": lane, "parts": shown, "answer": _answer(answer)})
     return {
         "session": totals,
-        "recordings": rows,
+        "recordings": [row for row in rows if row["at"] >= since],
         "lanes": _lanes(rows),
         "turns": turns,
-        "misses": _misses(index, rows),
+        "misses": _misses(index, rows, since),
     }
 
 
@@ -121,14 +124,14 @@ def _answer(message: Mapping[str, Any] | None) -> Json | None:
     }
 
 
-def _misses(index: Index, rows: Sequence[Row]) -> Json:
+def _misses(index: Index, rows: Sequence[Row], since: float) -> Json:
     """Why a cache did not serve what it had: of each request with less of it than the one before, the first part that changed."""
     found: Json = {}
     last: dict[tuple[str, str], Row] = {}
     for row in rows:
         lane = row["sub"], row["model"]
         before = last.get(lane)
-        if before and row["tokens_in"] and (before["cached"] or before["cache_write"]):
+        if before and row["at"] >= since and row["tokens_in"] and (before["cached"] or before["cache_write"]):
             had = (before["cached"] or 0) + (before["cache_write"] or 0)
             if (row["cached"] or 0) < had * 0.5:
                 found[str(row["id"])] = first_change(index.parts(before["id"]), index.parts(row["id"]))

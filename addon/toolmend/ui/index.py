@@ -227,14 +227,14 @@ class Index:
         """All recordings of one, oldest first."""
         return self._all("SELECT * FROM recording WHERE session = ? ORDER BY at, id", session)
 
-    def firsts(self, session: str) -> list[Row]:
-        """The parts of a session, each where it came first in its lane: the main agent's, or a subagent's."""
+    def firsts(self, session: str, since: float = 0.0) -> list[Row]:
+        """The parts of a session, each where it came first in its lane: the main agent's, or a subagent's; as of a moment."""
         sql = """
             SELECT recording.sub AS sub, recording.id AS recording, min(recording.at) AS asked, uses.at AS place, part.id AS part,
                 part.kind AS kind, part.role AS role, part.cls AS cls, part.value AS value, part.size AS size
             FROM recording JOIN uses ON uses.recording = recording.id JOIN part ON part.id = uses.part
-            WHERE recording.session = ? GROUP BY recording.sub, part.id ORDER BY asked, place"""
-        return self._all(sql, session)
+            WHERE recording.session = ? GROUP BY recording.sub, part.id HAVING asked >= ? ORDER BY asked, place"""
+        return self._all(sql, session, since)
 
     def parts(self, recording: int) -> list[Row]:
         """The parts of a request, in order, and the answer."""

@@ -12,6 +12,7 @@ looked up in the index: no path is made of it.
 
 import asyncio
 import json
+import re
 import time
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -282,7 +283,8 @@ class Api(Known):
         }
 
     async def _session(self, key: str) -> Any:
-        shown = details.session(self.own.index, key)
+        since = self.get_query_argument("since", "0")
+        shown = details.session(self.own.index, key, float(since) if re.fullmatch(r"\d{1,12}(\.\d{1,9})?", since) else 0.0)
         if shown:
             shown["recordings"] = [self.own.watcher.shown(row) for row in shown["recordings"]]
         return shown

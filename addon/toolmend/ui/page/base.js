@@ -195,7 +195,7 @@ export function Link({ to, children, ...rest }) {
 const keyStack = [];
 /** `keys`: {"j": [function, "next"]}; those of a page go ahead of the frame's. */
 export function useKeys(keys, deps, ofFrame = false) {
-  useEffect(() => {
+  useLayoutEffect(() => { // a key may be pressed as soon as the page is seen
     if (ofFrame) keyStack.unshift(keys);
     else keyStack.push(keys);
     store.set({ keys: {} });

@@ -4,17 +4,32 @@ import { Waterfall, until } from "./waterfall.js";
 import { Part, Answer, Growing, Facts } from "./parts.js";
 
 export function Session({ id, query }) {
-  const { value, error, again } = useAsked(() => ask(`session/${encodeURIComponent(id)}`), [id]);
+  const known = useRef(null), since = useRef(0);
+  const { value, error, again } = useAsked(async () => {
+    const from = since.current;
+    since.current = Infinity;
+    const some = await ask(`session/${encodeURIComponent(id)}`, { since: from });
+    known.current = from && known.current ? together(known.current, some) : some;
+    return known.current;
+  }, [id]);
   const live = useStore((state) => state.live);
   const timer = useRef(0), last = useRef(0);
   useRows((rows, gone) => {
-    if (!rows.some((row) => row.session === id) && !gone.length) return;
+    const mine = rows.filter((row) => row.session === id);
+    if (!mine.length && !gone.some((one) => known.current?.recordings.some((row) => row.id === one))) return;
+    since.current = mine.length ? Math.min(since.current, ...mine.map((row) => row.at)) : 0;
     clearTimeout(timer.current);
     timer.current = setTimeout(() => { last.current = Date.now(); again(); }, Math.max(30, 400 - (Date.now() - last.current)));
   }, [id]);
   if (error && !value) return html`<${Failed} error=${error} again=${again} />`;
   if (!value) return html`<${Busy} />`;
   return html`<${Shown} value=${value} live=${live} query=${query} />`;
+}
+
+/** What was known, and what has come or changed since. */
+function together(before, some) {
+  const fresh = new Set(some.recordings.map((row) => row.id));
+  return { ...some, recordings: [...before.recordings.filter((row) => !fresh.has(row.id)), ...some.recordings], turns: [...before.turns.filter((turn) => !fresh.has(turn.recording)), ...some.turns], misses: { ...before.misses, ...some.misses } };
 }
 
 function Shown({ value, live, query }) {
