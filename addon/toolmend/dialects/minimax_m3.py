@@ -45,26 +45,18 @@ class Elements(Values):
     def read(self, name: str, string: str | None) -> Reading[bool]:
         schema = self._properties.get(name)
         self._tag = replace(self._tag, end=(f"{_P}</{name}>",))
-        self._value_begins(name)
         self._element = name
         self._whole = schema is None or bool(types_of(schema, self._schema) & _NESTS)
-        if name in self.given or (schema is not None and is_string(schema, self._schema)):
-            return (yield from Values.read(self, name, string))
-        self.emit_items()
-        pieces: list[str] = []
-        whole = yield from self._text(pieces.append)
-        key = self._key(name)
-        if whole:
-            text = "".join(pieces)
-            json = _build(text, schema, self._schema)
-            if "array" in types_of(schema, self._schema) and not json.startswith("["):
-                self._reader.arguments(key)
-                self._items = [json, self._item(name, text)]
-            else:
-                self._reader.arguments(key + json)
-        else:
-            self._broken_off(key, pieces)
-        return whole
+        return (yield from Values.read(self, name, string))
+
+    def _is_string(self, name: str, string: str | None) -> bool:
+        schema = self._properties.get(name)
+        return schema is not None and is_string(schema, self._schema)
+
+    def _json(self, name: str, text: str, string: str | None) -> str:
+        if self._is_string(name, string):
+            return json_text.quote(text)
+        return _build(text, self._properties.get(name), self._schema)
 
     def _item(self, name: str, text: str) -> str:
         return _build(text, items_of(self._properties.get(name), self._schema), self._schema)

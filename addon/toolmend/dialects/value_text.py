@@ -102,7 +102,6 @@ class ValueText:
         self._properties = reader.tools.properties(name)
         self._ends, self._begins = tags.ends, tags.begins
         self._certain = 0  # after scanner.start, how much text is known to be the value's
-        self._items: list[str] = []  # the JSON of the last value, if it may be one of several of a list, and of each as an item
         self._openings = OPENINGS
         self._names: tuple[str, ...] = ()  # what a closing tag may be named after
         self._foreign = reader.tools.parameter_names - {name}  # and what it may be, if the call ends after it
