@@ -54,7 +54,8 @@ RULES = {
         "It came as text and as a real call, or was repeated: the client would have run the tool twice.",
     ),
     "repeated_parameter": Rule(
-        "A parameter that a call gave more than once became a list where its schema is one; else the last value counts, or the first of a long one.",
+        "A parameter that a call gave more than once became a list where its schema is one; else the last value counts, or of a "
+        "long one the first.",
         "Arguments with one name twice are no object that all clients read alike; what has been sent cannot be taken back.",
     ),
     "hold_limit": Rule(
