@@ -12,6 +12,7 @@ from wsproto.frame_protocol import Opcode
 import judge_responses
 from spoken import Asked, Text, speak
 from toolmend.hook import Toolmend
+from toolmend.seals import Seal, envelope
 from toolmend.websocket.socket_frames import frames_of
 from toolmend.websocket.socket_relay import Relay
 from toolmend.websocket.sockets import MAX_SHOWN, Sockets
@@ -90,6 +91,15 @@ def test_the_result_of_a_call_that_the_upstream_never_made_comes_with_the_call(p
     call, result = sent["input"]
     assert call == {"type": "function_call", "call_id": "functions.a:0", "name": "a", "arguments": "{}"}
     assert (result["call_id"], sent["model"]) == ("functions.a:0", "kimi-k2")
+    assert forwarded.isascii()
+
+
+def test_a_summary_of_another_upstream_goes_up_as_text(playing: Playing) -> None:
+    items = [{"type": "compaction", "id": "cmp_1", "encrypted_content": envelope(Seal("summary", "Goal: 日本"))}]
+    request = json.dumps({"type": "response.create", "input": items}).encode()
+    (forwarded,) = playing.says(request, client=True)
+    (message,) = json.loads(forwarded)["input"]
+    assert (message["role"], "Goal: 日本" in message["content"][0]["text"]) == ("user", True)
     assert forwarded.isascii()
 
 

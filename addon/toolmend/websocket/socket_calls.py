@@ -3,6 +3,8 @@ r"""Calls that only the client knows of: those that were made of markup, of whic
     client   {"type": "response.create", "previous_response_id": "r", "input": [{"type": "function_call_output", "call_id": "c"}]}
     forward  … "input": [{"type": "function_call", "call_id": "c", …}, {"type": "function_call_output", "call_id": "c"}]
 
+Reasoning and summaries of another upstream, which is what a user turned away from, are left out or told as text (unsealed.py).
+
 An upstream that checks answers the result of a call that it never made with "No tool call found for function call output".
 
 Rule of this file: a request whose input has all its calls, or whose results are of the upstream's own calls, is not changed.
@@ -13,6 +15,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .. import facts
+from ..requests.unsealed import unsealed
 from .socket_frames import Binary
 
 _DONE = "response.output_item.done"
@@ -42,12 +45,17 @@ class SocketCalls:
             if len(self._ours) > MOST:
                 del self._ours[next(iter(self._ours))]
 
-    def completed(self, request: Mapping[str, Any]) -> bytes | None:
-        """A request with the calls that its results are of; None: as it is. It begins another response."""
+    def completed(self, given: Mapping[str, Any]) -> bytes | None:
+        """A request with the calls that its results are of, and without envelopes of ours; None: as it is.
+
+        It begins another response.
+        """
         self._theirs.clear()
+        request = unsealed(given, "responses", "")
+        unchanged = None if request is given else json.dumps(request).encode()
         items = request.get("input")
         if not (self._ours and request.get("previous_response_id") and isinstance(items, list)):
-            return None
+            return unchanged
         told = {item.get("call_id") for item in items if _is(item, "_call")}
         whole: list[Any] = []
         for item in items:
@@ -56,7 +64,7 @@ class SocketCalls:
                 whole.append(call)
             whole.append(item)
         # mitmproxy cuts a changed frame at any byte, and a character with it: so all is ASCII
-        return json.dumps({**request, "input": whole}).encode() if len(whole) > len(items) else None
+        return json.dumps({**request, "input": whole}).encode() if len(whole) > len(items) else unchanged
 
 
 def _call(frame: bytes) -> dict[str, Any] | None:
