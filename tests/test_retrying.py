@@ -1,6 +1,6 @@
 """A refused request, hook by hook, where it cannot be sent again within its flow: the client is to ask again.
 
-With a real mitmproxy it is sent again: e2e/test_refused.py.
+With a real mitmproxy it is sent again: e2e/test_second_try.py.
 """
 
 import json
