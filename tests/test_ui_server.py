@@ -161,6 +161,29 @@ def test_actions_want_their_header(root: Path) -> None:
     run(root, test)
 
 
+def test_a_session_is_shared_without_what_looks_like_a_secret(root: Path) -> None:
+    key = "ghp_" + "Ab3dE6gH9jK2mN5pQ8sT" * 2
+    ask = {**WEATHER, "messages": [{"role": "user", "content": f"Use {key[:40]} <script>"}]}
+    keep(root / "2026-11-28" / "130000-openrouter-2", in_events(stream(["It is <b>sunny</b>."])), ask, session={"id": "s2", "from": "x"})
+
+    async def test(server: Server, client: httpx.AsyncClient) -> None:
+        await opened(server, client)
+        own = {"X-Toolmend": "1"}
+        assert (await client.post("/api/session/s2/export")).status_code == 403
+        [finding] = (await client.post("/api/session/s2/review", headers=own)).json()["findings"]
+        assert key[4:30] not in json.dumps(finding)
+        page = (await client.post("/api/session/s2/export", headers=own, json={"leave": ["tools"]})).text
+        assert key[4:30] not in page
+        assert "left out" in page
+        assert "It is &lt;b&gt;sunny&lt;/b&gt;." in page
+        allowed = (await client.post("/api/session/s2/export", headers=own, json={"allow": [finding["part"]]})).text
+        assert "&lt;script&gt;" in allowed
+        assert "<script" not in allowed
+        assert (await client.post("/api/session/none/export", headers=own)).status_code == 404
+
+    run(root, test)
+
+
 def test_read_only(root: Path) -> None:
     async def test(server: Server, client: httpx.AsyncClient) -> None:
         await opened(server, client)

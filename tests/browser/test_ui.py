@@ -110,6 +110,13 @@ def test_a_session_shows_calls_with_their_results(browser: Chromium, url: str) -
     assert page.eval("document.querySelectorAll('.turn').length") == 2
 
 
+def test_a_session_is_shared(browser: Chromium, url: str) -> None:
+    page = opened(browser, url, "/s/s1")
+    page.click(".share")
+    until(page, "document.querySelector('.sharing').innerText.includes('Nothing in it looks like a secret')")
+    assert complaints(page, url) == []
+
+
 def test_an_answer_while_it_is_written(browser: Chromium, url: str, root: Path) -> None:
     """From the bytes on the disk to the page; a request that waits is there, with its clock."""
     page = opened(browser, url, "/")

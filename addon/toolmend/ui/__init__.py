@@ -6,6 +6,7 @@
     reading.py    a recording's folder → its row and its parts
     watching.py   what is new, and what grows
     details.py    one session, one recording, two requests side by side
+    sharing.py    a session as one page, without what looks like a secret
     page/         what the browser gets; page/vendor/ is others'
 
 Rule of this package: nothing that mitmdump loads imports it. What was recorded is data: no text of it becomes markup, and no path

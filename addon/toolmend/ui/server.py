@@ -5,6 +5,7 @@
     GET  /api/sessions|recordings|session/…|recording/…|search|prompts|part/…|facets|status
     WS   /api/live                           {"rows": […], "gone": […], "live": {"7": {"pieces": …}}}; sent: {"watch": [7]}
     POST /api/recording/NAME/pin|unpin|verify|play|promote                  with the header X-Toolmend: 1
+    POST /api/session/ID/review|export                                      likewise
 
 Rule of this file: gate.py decides who is answered, before anything else is looked at. A recording is named by its name, which is
 looked up in the index: no path is made of it.
@@ -126,6 +127,7 @@ class Server:
                 (r"/api/open", Open, given),
                 (r"/api/live", Live, given),
                 (r"/api/recording/([^/]+)/(pin|unpin|verify|play|promote)", Action, given),
+                (r"/api/session/([^/]+)/(review|export)", Share, given),
                 (r"/api/(.+)", Api, given),
                 (r"/(?:|sessions|recordings|prompts|suspects|search|s/[^/]+|r/[^/]+)", Shell, given),
             ],
@@ -340,13 +342,47 @@ ADDRESSES = frozenset({"sessions", "recordings", "status", "session", "recording
 """What can be asked for below /api/."""
 
 
-class Action(Known):
-    """What a page has done with a recording."""
+class Asked(Known):
+    """An address that a link, or a form, cannot ask for: it wants a header."""
 
     def prepare(self) -> None:
         super().prepare()
         if not self._finished and self.request.headers.get("X-Toolmend") != "1":
             self.refuse(403)
+
+    @property
+    def given(self) -> Json:
+        """What the page sends."""
+        try:
+            body = json.loads(self.request.body or b"{}")
+        except (ValueError, RecursionError):
+            return {}
+        return body if isinstance(body, dict) else {}
+
+
+class Share(Asked):
+    """A session for somebody else: what is to be read first, and the page."""
+
+    async def post(self, key: str, what: str) -> None:
+        from . import sharing  # noqa: PLC0415  few want it
+
+        rows = self.own.index.firsts(key)
+        if not rows:
+            self.refuse(404)
+            return
+        if what == "review":
+            self.say({"findings": await self.thread(sharing.review, rows)})
+            return
+        given = self.given
+        allow, leave = ({one for one in given.get(name) or () if isinstance(one, int | str)} for name in ("allow", "leave"))
+        title = self.own.index.sessions(session=key)[0].get("title") or ""
+        self.set_header("Content-Type", "text/html; charset=utf-8")
+        self.set_header("Content-Disposition", "attachment; filename=session.html")
+        self.write(await self.thread(sharing.page, title, rows, allow, leave))
+
+
+class Action(Asked):
+    """What a page has done with a recording."""
 
     async def post(self, name: str, what: str) -> None:
         row = self.found(name)
@@ -356,13 +392,9 @@ class Action(Known):
         if self.own.read_only and what in ("pin", "unpin", "promote"):
             self.refuse(403)
             return
-        try:
-            body = json.loads(self.request.body or b"{}")
-        except (ValueError, RecursionError):
-            body = {}
         from . import actions  # noqa: PLC0415  slow: all of the mending
 
-        told = await self.thread(getattr(actions, what), row, body if isinstance(body, dict) else {})
+        told = await self.thread(getattr(actions, what), row, self.given)
         if what in ("pin", "unpin"):
             self.own.index.put([row | {"pinned": int(what == "pin")}])
             self.own.tell({"rows": [self.own.index.row(row["id"])]})

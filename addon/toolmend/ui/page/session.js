@@ -38,7 +38,7 @@ function Shown({ value, live, query }) {
   const by = useMemo(() => new Map(recordings.map((row) => [row.id, row])), [recordings]);
   const lanes = value.lanes;
   const lane = query.get("lane") ?? (lanes.some((one) => one.sub === "") ? "" : "*");
-  const [range, setRange] = useState(null), [chosen, setChosen] = useState(null), [thoughts, setThoughts] = useState(false);
+  const [sharing, setSharing] = useState(false), [range, setRange] = useState(null), [chosen, setChosen] = useState(null), [thoughts, setThoughts] = useState(false);
   const box = useRef(), inner = useRef(), stick = useRef(true), [behind, setBehind] = useState(false);
   const shown = turns.filter((turn) => (lane === "*" || turn.sub === lane) && (!range || inside(by.get(turn.recording), range)));
   const results = useMemo(() => { const found = new Map(); for (const turn of turns) for (const part of turn.parts) if (part.kind === "result" && part.id) found.set(part.id, { ...part, asked: by.get(turn.recording)?.at }); return found; }, [turns, by]);
@@ -72,7 +72,8 @@ function Shown({ value, live, query }) {
   const others = busy.filter((row) => lane !== "*" && row.sub !== lane).length;
   return html`<div class="session">
     <section class="session-head">
-      <div class="heading"><h1>${session.title || session.model || session.session}</h1>${busy.length ? html`<${Chip} tone="live">${plural(busy.length, "answer")} now<//>` : null}</div>
+      ${sharing && html`<${Share} session=${session} close=${() => setSharing(false)} />`}
+      <div class="heading"><h1>${session.title || session.model || session.session}</h1><button class="share" onClick=${() => setSharing(true)}>Share …</button>${busy.length ? html`<${Chip} tone="live">${plural(busy.length, "answer")} now<//>` : null}</div>
       <p class="line-facts"><span>${session.agent || session.agents}</span><span class="mono">${(session.models || "").split(",").join(", ")}</span><span>${plural(session.requests, "request")}</span>${session.subagents ? html`<span>${plural(session.subagents, "subagent")}</span>` : null}<span>${full(session.at)}</span>
         <span><b>${tokens(session.tokens_in)}</b> in${session.tokens_in ? `, ${Math.round((100 * session.cached) / session.tokens_in)} % cached` : ""}</span><span><b>${tokens(session.tokens_out)}</b> out</span><span title=${session.cost == null ? "No price is known: pip install toolmend[ui] has a table of prices" : "By a table of prices; + where some requests have none"}>cost <b>${money(session.cost, session.unpriced)}</b></span>
         ${session.mended ? html`<${Chip} tone="mended" title=${session.rules.join(", ")}>${session.mended} mended<//>` : null}${session.suspects ? html`<${Chip} tone="warn">${session.suspects} suspect<//>` : null}${session.unanswered + session.failed ? html`<${Chip} tone="bad">${session.unanswered + session.failed} failed<//>` : null}</p>
@@ -94,6 +95,34 @@ function Shown({ value, live, query }) {
 
 const reduced = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 const inside = (row, range) => row && until(row) >= range[0] && row.at <= range[1];
+
+const LEAVE = [["system", "system prompts"], ["tools", "lists of tools"], ["results", "results of tools"], ["reasoning", "reasoning"]];
+
+/** The session as one page: first what looks like a secret in it is read, part by part. */
+function Share({ session, close }) {
+  const box = useRef();
+  const path = `/api/session/${encodeURIComponent(session.session)}`;
+  const post = async (what, body) => { const answer = await fetch(`${path}/${what}`, { method: "POST", headers: { "X-Toolmend": "1" }, body: JSON.stringify(body) }); if (!answer.ok) throw new Error(`The server answered ${answer.status}.`); return answer; };
+  const { value, error } = useAsked(async () => (await post("review", {})).json(), [session.session]);
+  const [allow, setAllow] = useState(new Set()), [leave, setLeave] = useState(new Set(["system", "tools"]));
+  const toggle = (set, put) => (one) => () => { const next = new Set(set); if (!next.delete(one)) next.add(one); put(next); };
+  useEffect(() => { box.current.showModal(); }, []);
+  const save = async () => {
+    const url = URL.createObjectURL(await (await post("export", { allow: [...allow], leave: [...leave] })).blob());
+    const link = document.createElement("a");
+    link.href = url;
+    link.download = `session-${session.session.slice(0, 8)}.html`;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(url), 1000);
+    box.current.close();
+  };
+  return html`<dialog ref=${box} class="sharing" onClose=${close}><h2>Share this session as one page</h2>
+    <p class="dim">The page has no script and needs no network. What was asked and answered is in it as it was said: read it before you give it away.</p>
+    <fieldset><legend>Leave out</legend>${LEAVE.map(([name, word]) => html`<label><input type="checkbox" checked=${leave.has(name)} onChange=${toggle(leave, setLeave)(name)} /> ${word}</label>`)}</fieldset>
+    ${error && html`<p class="bad-text">${error.message}</p>`}${!value && !error && html`<${Busy} />`}
+    ${value && (value.findings.length ? html`<p><b>${plural(value.findings.length, "part")} ${value.findings.length === 1 ? "looks" : "look"} like a secret, and ${value.findings.length === 1 ? "is" : "are"} left out.</b> Tick those that you have read, and that hold none:</p><ul class="findings">${value.findings.map((one) => html`<li><label><input type="checkbox" checked=${allow.has(one.part)} onChange=${toggle(allow, setAllow)(one.part)} /> ${one.kind} of ${one.role}: ${one.what.join(", ")}</label> <a href=${`#turn-${one.recording}`} onClick=${(event) => { event.preventDefault(); box.current.close(); document.getElementById(`turn-${one.recording}`)?.scrollIntoView(); }}>see it</a></li>`)}</ul>` : html`<p>Nothing in it looks like a secret.</p>`)}
+    <p class="buttons"><button onClick=${save} disabled=${!value}>Save the page</button><button onClick=${() => box.current.close()}>Cancel</button></p></dialog>`;
+}
 
 function Turn({ turn, row, on, results, called, lanes, miss, named, thoughts }) {
   const parts = turn.parts.filter((part) => !(part.kind === "result" && called.has(part.id)));
