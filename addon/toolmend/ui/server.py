@@ -46,6 +46,9 @@ GATHER = 0.1
 CLOSED = 60.0
 """Seconds without a page after which a server ends whose command has ended: a page that is loaded anew is gone for one."""
 
+READS = 300
+"""So many times GATHER it is waited until a session is read."""
+
 FACETS = 5.0
 """Seconds for which it is kept what can be filtered by."""
 
@@ -366,6 +369,13 @@ class Share(Asked):
     async def post(self, key: str, what: str) -> None:
         from . import sharing  # noqa: PLC0415  few want it
 
+        for _ in range(READS):  # what is not read yet cannot be searched
+            if not any(row["whole"] == 0 and not row["live"] for row in self.own.index.of_session(key)):
+                break
+            await asyncio.sleep(GATHER)
+        else:
+            self.refuse(503)
+            return
         rows = self.own.index.firsts(key)
         if not rows:
             self.refuse(404)
