@@ -52,6 +52,8 @@ NONE = {
     "qwen3_coder without its end": f"<tool_call>\n{CODER}\n",
     "qwen3_coder, cut off": "<tool_call>\n<function=read_file>\n<parameter=path>\na.md",
     "glm without its end": "<tool_call>read_file\n<arg_key>path</arg_key>\n<arg_value>a.md</arg_value>\n",
+    "a brace is missing": f"<tool_call>{ENVELOPE[:-1]}</tool_call>",
+    "an object without its last brace": ENVELOPE[:-1],
     "a name that is not offered": f"<tool_call>{ENVELOPE.replace('read_file', 'delete_file')}</tool_call>",
     "almost the name": f"<tool_call>{ENVELOPE.replace('read_file', 'Read_file')}</tool_call>",
     "a name with a prefix": f"<tool_call>{ENVELOPE.replace('read_file', 'functions.read_file')}</tool_call>",

@@ -157,7 +157,7 @@ def find(text: str, tools: Tools, *, reasoning: str = "", armed: Iterable[str] =
 def _in(text: str, tools: Tools, armed: frozenset[str]) -> Iterator[Suspect]:
     if not any(mark in text for mark in "<[{(:=|"):
         return
-    plain = _without_code(text)
+    plain = without_code(text)
     covered = 0
     for first, end, name in _candidates(plain, tools):
         if end > covered:
@@ -186,7 +186,7 @@ def _suspect(name: str, kind: Kind, text: str, begin: int, dialect: str = "") ->
     return Suspect(name, kind, WHY[kind].format(dialect=dialect, name=name), looks, dialect)
 
 
-def _without_code(text: str) -> str:
+def without_code(text: str) -> str:
     """A text with blanks for its code and quotations; but not for JSON in a fence that is all there is."""
     parts: list[str] = []
     at, fence = 0, ""

@@ -38,6 +38,7 @@ COMMANDS = {
     "explain": ("toolmend.cli.explain:explain", "Say in words which rules changed an answer, where, and why."),
     "export": ("toolmend.cli.export:export", "Write recordings as a mitmproxy flow file, or as HAR."),
     "flows": ("toolmend.cli.flows:flows", "List what was recorded: agent, model, state, tokens, rules."),
+    "learn": ("toolmend.cli.learn:learn", "Learn how a model writes its calls, from recordings of them."),
     "pin": ("toolmend.cli.prune:pin", "Keep a recording, however old or large it is."),
     "promote": ("toolmend.cli.promote:promote", "Make a fixture of a recording, unless it holds a secret."),
     "providers": ("toolmend.cli.providers:providers", "Show which dialects are looked for with a model, and why."),

@@ -10,6 +10,7 @@
     wrapper = { begin = ["<tools>"], end = ["</tools>"] }                       # around calls
     parameter = { begin = ["<"], separator = [">"], end = ["</{key}>"] }        # around parameters
     keys = { name = ["fn"], arguments = ["with"], id = ["call"] }               # members of an envelope
+    bare = true                                     # a call needs no wrapper
     place = "line"                                  # where a call may begin: "line", "any", "message"
     strict = true                                   # a call is read to its end, and must fit the schema of its tool
 
@@ -48,6 +49,7 @@ _RIGHT = {
     "parameter": '{ begin = ["<"], separator = [">"], end = ["</{key}>"] }',
     "keys": '{ name = ["fn"], arguments = ["with"] }',
     "place": '"line", "any" or "message"',
+    "bare": "true or false",
     "strict": "true or false",
 }
 _PARTS = {
@@ -127,6 +129,7 @@ def make(given: Mapping[str, Any], name: str, body: Arguments) -> OwnDialect:
         pattern=given.get("pattern", NAME_PATTERN),
         keys=Keys(**keys),
         strict=given.get("strict", True),
+        bare=given.get("bare", True),
     )
 
 
@@ -145,7 +148,7 @@ def _field(where: str, key: str, given: object) -> Any:
             return given
         case ("place", str()) if given in PLACES:
             return given
-        case "strict", bool():
+        case ("strict" | "bare"), bool():
             return given
         case "pattern", str():
             return _pattern(where, given)
@@ -226,6 +229,7 @@ def fields_of(row: OwnDialect) -> dict[str, Any]:
         found["parameter"] |= {"pattern": tag.header.pattern} if tag.header.pattern != _PARAMETER_NAME else {}
     keys = {part: list(given) for part in _PARTS["keys"] if (given := getattr(row.keys, part))}
     found |= {"keys": keys} if keys else {}
+    found |= {} if row.bare else {"bare": False}
     return found | {"place": row.place} | ({} if row.strict else {"strict": False})
 
 

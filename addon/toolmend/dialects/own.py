@@ -81,6 +81,10 @@ class OwnDialect(TagDialect):
     def wrappers(self) -> tuple[str, ...]:
         return ()
 
+    @property
+    def in_tags(self) -> bool:
+        return self.body not in ("json", "envelope")
+
     def ends_of(self, text: str, name: str) -> tuple[str, ...]:
         """What ends the element that a text begins with, if a call of this tool stands in it."""
         if self.wrapper.begin and text.startswith(self.wrapper.begin) and self.wrapper.end:
@@ -99,7 +103,7 @@ class OwnDialect(TagDialect):
                 break
             yield from scanner.blanks()
             found = yield from scanner.literal(self.openers)
-        if last not in self.call.begin:
+        if last not in self.call.begin or not (wrapped or self.bare or reader.attempts):
             return False
         if self.body == "envelope":
             if last in _BRACKETS:
@@ -265,7 +269,7 @@ class OwnDialect(TagDialect):
                     break
             else:
                 given[key].append(line)
-        return _tell(reader, name, {key: "\n".join(lines).strip() for key, lines in given.items()}, commit)
+        return _tell(reader, name, {key: "\n".join(lines).rstrip("\n") for key, lines in given.items()}, commit)
 
     def _key_of(self, line: str, known: dict[str, str]) -> tuple[str, str] | None:
         """The declared parameter that a line begins with, and what follows it."""

@@ -8,6 +8,7 @@
 3. What is no call in any of these ways stays as it is, and whatever else may begin there is looked for as before.
 """
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,8 @@ from .tags import TagDialect
 if TYPE_CHECKING:
     from ..reader import Reader
     from ..telling import Attempt
+
+_BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*+"|[{}\[\]]', re.DOTALL)
 
 MOST_CALLS = 64
 """Calls in one wrapper that are read."""
@@ -87,7 +90,7 @@ class Stranger:
         begin = scanner.pos - scanner.start
         found = yield from reader.attempt(self._calls(reader))
         text = scanner.text[scanner.start + begin : scanner.pos]
-        if not all(_is_certain(reader, call, text) for call in found):
+        if not all(_is_certain(reader, call, text) for call in found) or not (self._in_tags or is_balanced(text)):
             return []
         if found and self.place == "message":
             yield from scanner.blanks()
@@ -119,6 +122,11 @@ class Stranger:
         return False
 
     @property
+    def _in_tags(self) -> bool:
+        """Whether arguments are no JSON, whose brackets could be mended."""
+        return isinstance(self.dialect, TagDialect) and self.dialect.in_tags
+
+    @property
     def _ends_apart(self) -> bool:
         """Whether what ends an element may look like what ends the call in it."""
         return isinstance(self.dialect, TagDialect) and self.dialect.arguments == "envelope"
@@ -140,6 +148,14 @@ def _is_certain(reader: "Reader", call: "Attempt", text: str) -> bool:
     tools = reader.tools
     prefixed = f"functions.{call.name}"  # which is read as the name, but is not the exact one
     return call.ended and tools.suits(call.name, call.arguments) and (prefixed not in text or prefixed in tools.schemas)
+
+
+def is_balanced(text: str) -> bool:
+    """Whether every bracket outside of strings is closed: where one is missing the model may have been about to go on."""
+    depth = 0
+    for match in _BRACKETS.finditer(text):
+        depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(match.group(), 0)
+    return depth == 0
 
 
 _WHOLE_MESSAGES = ("json_array", "json_object", "fence", "python_list")

@@ -70,6 +70,11 @@ class TagDialect:
     def closers(self) -> tuple[str, ...]:
         return self.call.end + self.wrapper.end
 
+    @property
+    def in_tags(self) -> bool:
+        """Whether arguments stand in tags of their own, and not in JSON."""
+        return self.arguments == "parameters"
+
     def ends_of(self, text: str, _name: str) -> tuple[str, ...]:
         """What ends the element that a text begins with, of a call of the tool of that name."""
         return self.wrapper.end if self.wrapper.begin and text.startswith(self.wrapper.begin) else self.call.end

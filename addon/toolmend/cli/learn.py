@@ -1,0 +1,236 @@
+"""`toolmend learn`: a [[dialect]] table for the calls that a model left in its text, inferred from recordings of them.
+
+Rule of this file: learning.py infers, and nothing is written that it did not prove; here it is asked for and shown.
+"""
+
+import json
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Sequence
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..apis import APIS
+from ..config.checks import SettingsError
+from ..config.config_file import read as read_file
+from ..config.config_places import Place as ConfigPlace
+from ..config.config_places import user_file
+from ..config.data_folder import on_one_line, private
+from ..config.dialect_tables import dialects, to_json, to_toml
+from ..dialects import DIALECTS
+from ..dialects.own import OwnDialect
+from ..recordings import fixture
+from ..recordings.harmless import texts
+from ..recordings.learning import NothingLearnt, Sample, played
+from ..recordings.learning import learn as inferred
+from ..recordings.library import Entry
+from ..recordings.message_json import message_of
+from ..recordings.promotion import prepare, put
+from ..recordings.verification import check
+from ..replay import RecordingError, load
+from ..suspects import find
+from ..tools import OF, Tools
+from . import Exit, Problem, visible
+from .hints import look, pasted
+from .recordings import FLOW, Place, flows_option, listed
+
+SHOWN = 300
+"""Characters of a text that stays."""
+
+MOST = 64
+"""Recordings with suspects that are learnt from."""
+
+
+@click.command()
+@click.argument("given", nargs=-1, metavar="[FLOW|FILE.sse]...")
+@click.option("--suspect", is_flag=True, help="Learn from all recordings with what looks like a call and was not made one.")
+@click.option("--request", "requests", multiple=True, type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.json",
+              help="Of a FILE.sse: the request with the tools; one for each, or one for all.")  # fmt: skip
+@click.option("--from", "api", default="chat", metavar="API", help=f"What a FILE.sse speaks: {', '.join(APIS)} (default: chat).")
+@click.option("--name", default="learnt", metavar="NAME", help="What the dialect is called.")
+@click.option("--toml", "out", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.toml", help="Put the table there.")
+@click.option("--write", is_flag=True, help="Put the table into the user's config without asking.")
+@click.option("--promote", "case", default="", metavar="CASE", help="Make a fixture of the first recording as well.")
+@flows_option("root")
+@click.pass_context
+def learn(
+    ctx: click.Context,
+    given: tuple[str, ...],
+    suspect: bool,
+    requests: tuple[Path, ...],
+    api: str,
+    name: str,
+    out: Path | None,
+    write: bool,
+    case: str,
+    root: Place,
+) -> None:
+    """Learn how a model writes its calls, from recordings of calls that nobody made.
+
+    \b
+    Examples:
+      toolmend learn last
+      toolmend learn --suspect --write
+      toolmend learn a.sse b.sse --request request.json --toml toolmend.toml
+
+    The names and schemas of the offered tools show where calls stand; what stands around them becomes a [[dialect]] table. It is
+    shown with the calls that come of it, and proven: all other recordings and a set of texts about tools come out as before.
+    Nothing leaves this machine. Exit code 1: nothing can be inferred, or only what is ambiguous.
+    """
+    if api not in OF:
+        raise click.UsageError(f"there is no API {api!r} with tools, write one of: {', '.join(OF)}")
+    if name in DIALECTS:
+        raise click.UsageError(f"{name!r} is a built-in dialect, give another --name")
+    files = [Path(word) for word in given if Path(word).is_file()]
+    flows = [FLOW.convert(word, None, ctx) for word in given if not Path(word).is_file()]
+    if suspect:
+        named = {flow.folder for flow in flows}
+        flows += [one for one in listed(root)[:1000] if one.suspects and one.folder not in named][:MOST]
+    if not (files or flows):
+        raise Problem("there is nothing to learn from", try_="toolmend flows --suspect", code=Exit.FINDINGS)
+    if files and not requests:
+        wrong = "a stream alone does not show the tools: give --request FILE.json"
+        raise Problem(wrong, try_="toolmend learn --help", code=Exit.USAGE)
+    samples = [_of_file(path, requests[min(number, len(requests) - 1)], api) for number, path in enumerate(files)]
+    samples += [_of_flow(flow) for flow in flows]
+    try:
+        fields = inferred(samples, name)
+        (dialect,) = dialects("learnt", "", [fields])
+    except NothingLearnt as error:
+        hint = "toolmend dialects hermes --toml  (and write one by hand)"
+        raise Problem(f"nothing is learnt: {error}", try_=hint, code=Exit.FINDINGS) from None
+    except SettingsError as error:
+        raise click.UsageError(f"--name: {error}") from None
+    click.echo(to_toml(fields), nl=False)
+    _show(dialect, samples)
+    _prove(dialect, samples, root, {flow.folder for flow in flows})
+    _put(fields, out, write=write)
+    if case:
+        _promote(dialect, flows, case)
+
+
+def _of_file(path: Path, request: Path, api: str) -> Sample:
+    try:
+        body, asked = path.read_bytes(), json.loads(request.read_bytes())
+    except (OSError, ValueError) as error:
+        raise Problem(f"{on_one_line(path)} and its request cannot be read: {error}", try_=look(path), code=Exit.USAGE) from None
+    return _sample(body, asked, api, stream=not body.lstrip().startswith(b"{"))
+
+
+def _of_flow(flow: Entry) -> Sample:
+    try:
+        recording = load(flow.folder)
+    except RecordingError as error:
+        raise Problem(f"this recording cannot be read: {error}", try_="toolmend flows") from None
+    api = flow.client_api if flow.client_api in OF else "chat"
+    tools = OF[api](recording.request or {})
+    return _chosen(_message(b"".join(recording.chunks), flow.api, stream=recording.stream), tools)
+
+
+def _sample(body: bytes, request: Any, api: str, *, stream: bool) -> Sample:
+    return _chosen(_message(body, api, stream=stream), OF[api](request if isinstance(request, dict) else {}))
+
+
+def _message(body: bytes, api: str, *, stream: bool) -> dict[str, Any]:
+    return message_of(api, BytesIO(body), stream=stream) or {"text": "", "reasoning": ""}
+
+
+def _chosen(message: dict[str, Any], tools: Tools) -> Sample:
+    """The text, or the reasoning where that alone holds a call."""
+    text, reasoning = str(message["text"]), str(message["reasoning"])
+    return Sample(reasoning if reasoning and not find(text, tools) and find(reasoning, tools) else text, tools)
+
+
+def _show(dialect: OwnDialect, samples: Sequence[Sample]) -> None:
+    """The calls that come out, and the text that stays."""
+    for number, sample in enumerate(samples, 1):
+        calls, stays = played(dialect, sample.text, sample.tools)
+        for called, arguments in calls:
+            click.echo(visible(f"# {number}: {called} {json.dumps(arguments, ensure_ascii=False)}"))
+        if stays.strip():
+            click.echo(visible(f"# {number}: text {' '.join(stays.split())[:SHOWN]!r}"))
+
+
+def _prove(dialect: OwnDialect, samples: Sequence[Sample], root: Place, learnt: set[Path]) -> None:
+    """All other recordings come out as before, but for those that hold suspects. Raises Problem."""
+    others = mended = 0
+    for one in listed(root) if isinstance(root, Path) else ():
+        if one.folder in learnt or one.state == "unreadable" or one.client_api not in OF:
+            continue
+        try:
+            recording = load(one.folder)
+        except RecordingError:
+            continue
+        tools = OF[one.client_api](recording.request or {})
+        body = b"".join(recording.chunks)
+        if not tools.schemas or not body:
+            continue
+        message = _message(body, one.api, stream=recording.stream)
+        called = [call for text in (message["text"], message["reasoning"]) for call in played(dialect, text, tools)[0]]
+        others += 1
+        mended += bool(called)
+        if called and not one.suspects:
+            wrong = f"it would make a call of {called[0][0]} in {one.name}, where nothing is suspected"
+            raise Problem(f"nothing is learnt: {wrong}", try_=pasted("toolmend", "show", one.name), code=Exit.FINDINGS)
+    harmless = sum(len(texts(sample.tools)) for sample in samples)
+    more = f", and {mended} with suspects would be mended, too" if mended else ""
+    click.echo(f"# {others - mended} other recordings and {harmless} texts about tools come out as before{more}")
+
+
+def _put(fields: dict[str, Any], out: Path | None, *, write: bool) -> None:
+    """Puts the table into a file, if that is wanted."""
+    path = out or user_file()
+    if path is None:
+        return
+    asks = not (out or write)
+    if asks and not (sys.stdin.isatty() and click.confirm(f"Put it into {on_one_line(path)}?", err=True)):
+        return
+    try:
+        if out is None:
+            private(path.parent)
+        before = path.read_text(encoding="utf-8") if path.exists() else ""
+        text = f"{before.rstrip()}\n\n{to_toml(fields)}".lstrip("\n")
+        with tempfile.TemporaryDirectory() as folder:
+            trial = Path(folder) / path.name
+            trial.write_text(text, encoding="utf-8")
+            read_file(ConfigPlace(trial, "toolmend learn"))
+        path.write_text(text, encoding="utf-8")
+        if not before:
+            path.chmod(0o600)
+    except SettingsError as error:
+        where = f"{on_one_line(path)} would not be right any more"
+        raise Problem(f"{where}: {visible(str(error))}", try_="give it another --name", code=Exit.CONFIGURATION) from None
+    except OSError as error:
+        raise Problem(f"{on_one_line(path)} cannot be written: {error.strerror or error}", try_=look(path.parent)) from None
+    click.echo(f"put into {on_one_line(path)}", err=True)
+
+
+def _promote(dialect: OwnDialect, flows: Sequence[Entry], case: str) -> None:
+    """A fixture of the first recording, which is played with the dialect."""
+    if not flows:
+        raise Problem("a stream alone is no recording, and becomes no fixture", try_="toolmend flows --suspect", code=Exit.USAGE)
+    flow = flows[0]
+    try:
+        folder = fixture.home() / fixture.place(case, flow.provider)
+        with tempfile.TemporaryDirectory() as place:
+            copy = Path(shutil.copytree(flow.folder, Path(place) / flow.name))
+            meta = json.loads((copy / "meta.json").read_bytes())
+            meta["settings"] = {**meta.get("settings", {}), "own_dialects": to_json([dialect])}
+            meta.pop("suspects", None)
+            (copy / "meta.json").write_text(json.dumps(meta))
+            promotion = prepare(copy, os.environ)
+        if promotion.findings:
+            wrong = f"no fixture, since this looks like a secret: {promotion.findings[0]}"
+            raise Problem(wrong, try_="toolmend promote --help", code=Exit.FINDINGS)
+        put(promotion, folder)
+    except (RecordingError, ValueError) as error:
+        raise Problem(f"this is no fixture: {error}", try_="toolmend promote --help", code=Exit.USAGE) from None
+    except OSError as error:
+        raise Problem(f"no fixture can be written: {error.strerror or error}", try_="toolmend promote --help") from None
+    result = check(folder)
+    click.echo(f"{on_one_line(folder)}: {'it passes' if result.passed else result.problem}", err=True)

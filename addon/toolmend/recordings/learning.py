@@ -1,0 +1,524 @@
+"""Infers how a model writes calls: what stands around tools' names and arguments, in texts with calls that nobody made.
+
+    learn([Sample('<|go|>read_file<|with|>{"path": "a.md"}<|done|>', tools), …])
+        → {"name": "learnt", "arguments": "json", "begin": ["<|go|>"], "separator": ["<|with|>"], "end": ["<|done|>"]}
+
+A call is a tool's name with arguments that the tool declares next to it: as JSON, in an envelope, attributes, elements, or lines.
+What stands in front of all names, behind all of them and behind all arguments is the markup; digits and what varies are an id.
+
+1. Rather nothing than a wrong call: what is inferred must read every sample's calls, and nothing of harmless texts.
+2. The same samples give the same table.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import field
+from typing import Any, Literal
+
+from .. import json_text
+from ..config.checks import SettingsError
+from ..config.dialect_tables import dialects
+from ..dialects.own import OwnDialect, looked_for
+from ..events import ToolCallEnd, ToolCallStart
+from ..reader import Reader
+from ..suspects import without_code
+from ..telling import Op, Spoken, Thought
+from ..tools import Tools
+from ..value import mutable, value
+from ..vocabulary import vocabulary
+from .harmless import texts as harmless_texts
+
+NEAR = 160
+"""Characters between a name and its arguments."""
+
+type Kind = Literal["json", "envelope", "attributes", "parameters", "lines"]
+KINDS: tuple[Kind, ...] = ("json", "attributes", "parameters", "lines", "envelope")
+
+_OPEN = "<[{(⟦【«@#$%"
+_TAG = (
+    r"(?:<[^<>\n]{1,60}>|\[[^\[\]\n]{1,60}\]|⟦[^⟦⟧\n]{1,60}⟧|\{\{[^{}\n]{1,60}\}\}|【[^【】\n]{1,60}】"
+    r"|«[^«»\n]{1,60}»|@@[^@\n]{1,60}@@)"
+)
+_TAGS = re.compile(_TAG)
+_ATTRIBUTES = re.compile(r"""(?:\s+[\w.:-]+\s*=\s*(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'))+""", re.DOTALL)
+_ATTRIBUTE = re.compile(r"""([\w.:-]+)\s*=\s*["']""")
+_SEPARATORS = (": ", ":", " = ", "=", " -> ", " => ", " := ", " | ")
+_COMMON = ("**", "--", "__", "##", "//", "| ", '("', "('")
+"""Signs that stand in front of words in any text."""
+
+_VARIES = re.compile(r"[0-9a-fA-F]{6,}|\d+")
+
+
+@value
+class Sample:
+    """A text with calls in it, and the tools that were offered."""
+
+    text: str
+    tools: Tools
+
+
+class NothingLearnt(ValueError):
+    """A sentence that says why nothing can be inferred."""
+
+
+@mutable
+class _Call:
+    """A call in a text: where its name and its arguments stand."""
+
+    sample: int
+    name: str
+    at: tuple[int, int]
+    body: tuple[int, int]
+    keys: frozenset[str] = frozenset()
+    extra: dict[str, Any] = field(default_factory=dict)
+
+
+def learn(samples: Sequence[Sample], name: str = "learnt") -> dict[str, Any]:
+    """The fields of a `[[dialect]]` table. Raises NothingLearnt."""
+    tried = []
+    for kind in KINDS:
+        calls = [call for number, sample in enumerate(samples) for call in _calls(kind, number, sample)]
+        if {call.sample for call in calls} != set(range(len(samples))):
+            continue
+        for fields in _tables(kind, calls, samples, name):
+            problem = _problem(fields, calls, samples)
+            if problem is None:
+                return fields
+            tried.append(problem)
+    if tried:
+        raise NothingLearnt(tried[0])
+    raise NothingLearnt("no offered tool's name stands next to arguments of it in all of the texts, or not in the same way")
+
+
+def played(dialect: OwnDialect, text: str, tools: Tools) -> tuple[list[tuple[str, Any]], str]:
+    """The calls that a dialect reads in a text, and the text that stays."""
+    reader = Reader(vocabulary((looked_for(dialect),)), tools, 0, lambda: "call", lambda _: None, whole=True)
+    ops = [*reader.feed(text), *reader.close()]
+    return _read(ops, text)
+
+
+def _read(ops: Iterable[Op], text: str) -> tuple[list[tuple[str, Any]], str]:
+    calls: list[tuple[str, list[str]]] = []
+    stays, at = [], 0
+    for op in ops:
+        match op:
+            case int():
+                if op > 0:
+                    stays.append(text[at : at + op])
+                at += abs(op)
+            case Thought() | Spoken():
+                stays.append(text[at : at + op.size])
+                at += op.size
+            case ToolCallStart():
+                calls.append((op.name, []))
+            case ToolCallEnd():
+                pass
+            case _ if calls and hasattr(op, "arguments"):
+                calls[-1][1].append(op.arguments)
+    return [(name, _loaded("".join(pieces))) for name, pieces in calls], "".join(stays)
+
+
+def _loaded(text: str) -> Any:
+    try:
+        return json_text.loads(text.encode())
+    except ValueError:
+        return None
+
+
+def _problem(fields: dict[str, Any], calls: Sequence[_Call], samples: Sequence[Sample]) -> str | None:
+    """Why a table will not do; None if it reads the calls of all samples and nothing else."""
+    begin = fields["begin"]
+    if any(not _is_marked(one, fields.get("separator", ())) for one in begin):
+        return f"what stands in front of the names is too common to be looked for: {begin[0]!r}"
+    try:
+        (dialect,) = dialects("learnt", "", [fields])
+    except SettingsError as error:
+        return str(error)
+    for number, sample in enumerate(samples):
+        found, stays = played(dialect, sample.text, sample.tools)
+        wanted = [(call.name, call.keys) for call in calls if call.sample == number]
+        if [(name, frozenset(given or ())) for name, given in found] != wanted:
+            return f"the markup is not the same in all of the texts: {begin[0]!r} begins it in some"
+        if _leaves_markup(sample.text, stays):
+            return f"some of the markup would stay in the text: {begin[0]!r} is not all that begins it"
+        for text in harmless_texts(sample.tools):
+            if played(dialect, text, sample.tools)[0]:
+                return f"it would make a call of a harmless text: {begin[0]!r} is too common"
+    return None
+
+
+def _leaves_markup(text: str, stays: str) -> bool:
+    """Whether what stays of a text ends, where a call was, in tags or signs, or goes on with them."""
+    size = len(_common_prefix([text, stays]))
+    before, behind = stays[:size].rstrip(), stays[size:].strip()
+    line = before.rsplit("\n", 1)[-1].strip()
+    bare = rf"(?:{_TAG}|[^\w\s]{{2,}}|[\[{{,])"
+    return bool(re.search(rf"(?:^|\s){bare}$|{_TAG}$", line) or re.match(bare, behind))
+
+
+def _is_marked(begin: str, separators: Sequence[str]) -> bool:
+    """Whether it is markup: a word alone, or a sign that any text has, is none; one in capitals is, with another behind it."""
+    bare = begin.strip()
+    if bare.isalpha():
+        return len(bare) > 2 and bare.isupper() and any(one.strip() for one in separators)
+    return bare in ("{", "[") or (len(bare) >= 2 and not bare.replace(" ", "").isalnum() and bare not in _COMMON)
+
+
+# where calls stand
+
+
+def _calls(kind: Kind, number: int, sample: Sample) -> Iterator[_Call]:
+    text = without_code(sample.text)
+    find = {"json": _json, "envelope": _envelope, "attributes": _attributes, "parameters": _parameters, "lines": _lines}[kind]
+    until = 0
+    for match in _named(sample.tools).finditer(text):
+        if match.start() < until:
+            continue
+        call = find(text, match, sample.tools)
+        if call:
+            call.sample = number
+            until = call.body[1]
+            yield call
+
+
+def _named(tools: Tools) -> re.Pattern[str]:
+    one_of = "|".join(re.escape(name) for name in sorted(tools.schemas, key=len, reverse=True))
+    return re.compile(rf"(?<![A-Za-z0-9_])(?:{one_of})(?![A-Za-z0-9_-])")
+
+
+def _object(text: str, at: int) -> tuple[dict[str, Any] | None, int]:
+    depth, in_string = 0, False
+    for match in re.compile(r'"|[{}]|\\.', re.DOTALL).finditer(text, at):
+        mark = match.group()
+        if mark == '"':
+            in_string = not in_string
+        elif not in_string and mark in "{}":
+            depth += 1 if mark == "{" else -1
+            if depth == 0:
+                given = _loaded(text[at : match.end()])
+                return (given, match.end()) if isinstance(given, dict) else (None, at)
+    return None, at
+
+
+def _fits(tools: Tools, name: str, keys: Iterable[str]) -> bool:
+    wanted = tools.schemas[name].get("required", ())
+    return set(keys) <= tools.properties(name).keys() and set(wanted) <= set(keys)
+
+
+def _json(text: str, match: re.Match[str], tools: Tools) -> _Call | None:
+    at = text.find("{", match.end(), match.end() + NEAR)
+    if at < 0 or re.search(r"\w \w+ \w", text[match.end() : at]):
+        return None
+    given, end = _object(text, at)
+    if given is None or not _fits(tools, match.group(), given):
+        return None
+    return _Call(0, match.group(), match.span(), (at, end), frozenset(given))
+
+
+def _envelope(text: str, match: re.Match[str], tools: Tools) -> _Call | None:
+    name = match.group()
+    at = match.start()
+    for _ in range(3):  # the object that holds the name, or its arguments, or one around both
+        at = text.rfind("{", 0, at)
+        if at < 0:
+            return None
+        given, end = _object(text, at)
+        if given is None or end <= match.end():
+            continue
+        called = next((key for key, inner in given.items() if inner == name), None)
+        arguments = next((key for key, inner in given.items() if isinstance(inner, dict) and _fits(tools, name, inner)), None)
+        flat = frozenset(given) & tools.properties(name).keys()
+        if called and (arguments or _fits(tools, name, flat)):
+            keys = frozenset(given[arguments]) if arguments else flat
+            ids = [key for key, inner in given.items() if isinstance(inner, str) and key not in (called, *flat)]
+            return _Call(0, name, (at, at), (at, end), keys, {"name": called, "arguments": arguments, "ids": ids})
+        return None
+    return None
+
+
+def _attributes(text: str, match: re.Match[str], tools: Tools) -> _Call | None:
+    quote = text[match.end() : match.end() + 1]
+    begin = match.end() + (quote in ("'", '"'))
+    found = _ATTRIBUTES.match(text, begin)
+    keys = _ATTRIBUTE.findall(found.group()) if found else []
+    if not found or not _fits(tools, match.group(), keys):
+        return None
+    return _Call(0, match.group(), match.span(), (begin, found.end()), frozenset(keys))
+
+
+def _parameters(text: str, match: re.Match[str], tools: Tools) -> _Call | None:
+    keys = "|".join(re.escape(key) for key in sorted(tools.properties(match.group()), key=len, reverse=True))
+    if not keys:
+        return None
+    inside = r"[^<>\[\]{}⟦⟧【】«»\n]"
+    within = re.compile(rf"([<\[{{⟦【«@]{inside}{{0,40}}?(?<!\w))({keys})(?!\w)({inside}{{0,20}}?[>\]}}⟧】»]+)")
+    between = re.compile(rf"({_TAG}\s?)({keys})(\s?{_TAG}(?:\s?{_TAG})?)")
+    following = _named(tools).search(text, match.end())
+    while following and not _parameters_begin(text, following, within, between):
+        following = _named(tools).search(text, following.end())
+    until = following.start() if following else len(text)
+    for style in (between, within):
+        tags = [found for found in style.finditer(text, match.end(), until) if not found[2].startswith("/")]
+        if style is within:
+            tags = [found for found in tags if "/" not in found[1][:2]]
+        if not tags or tags[0].start() > match.end() + NEAR:
+            continue
+        first = tags[0]
+        tags = [found for found in tags if (found[1].strip(), found[3]) == (first[1].strip(), first[3])]
+        given = [found[2] for found in tags]
+        if len(set(given)) == len(given) and _fits(tools, match.group(), given):
+            extra = {"tags": [found.span() for found in tags], "begin": first[1].strip(), "separator": first[3]}
+            extra |= {"until": until, "keys": given}
+            return _Call(0, match.group(), match.span(), (first.start(), tags[-1].end()), frozenset(given), extra)
+    return None
+
+
+def _parameters_begin(text: str, match: re.Match[str], *styles: re.Pattern[str]) -> bool:
+    """Whether a tool's name is that of the next call, and no word of a value: its parameters follow."""
+    return any(style.search(text, match.end(), match.end() + NEAR) for style in styles)
+
+
+def _lines(text: str, match: re.Match[str], tools: Tools) -> _Call | None:
+    name = match.group()
+    known = {key.casefold() for key in tools.properties(name)}
+    end = text.find("\n", match.end())
+    if end < 0 or not known:
+        return None
+    at, last, keys, forms = end + 1, end + 1, [], set[tuple[str, str]]()
+    for line in text[end + 1 :].split("\n"):
+        found = re.match(r"([^\w\n]*)([\w.-]+)(.*)", line)
+        separator = next((one for one in _SEPARATORS if found and found[3].startswith(one)), None)
+        if found and separator and found[2].casefold() in known and found[2].casefold() not in keys:
+            keys.append(found[2].casefold())
+            forms.add((found[1], separator))
+            last = at + len(line)
+        elif (line.strip() and not keys and at > end + 1 + NEAR) or keys:
+            break
+        at += len(line) + 1
+    given = [key for key in tools.properties(name) if key.casefold() in keys]
+    if len(forms) != 1 or not _fits(tools, name, given):
+        return None
+    ((prefix, separator),) = forms
+    first = end + 1
+    return _Call(0, name, match.span(), (first, last), frozenset(given), {"prefix": prefix, "separator": separator})
+
+
+# what stands around them
+
+
+def _tables(kind: Kind, calls: Sequence[_Call], samples: Sequence[Sample], name: str) -> Iterator[dict[str, Any]]:
+    """The tables that may say it, the best first."""
+    if kind == "parameters" and not _close_parameters(calls, samples):
+        return
+    fronts, mids, tails = [], [], []
+    for number, call in enumerate(calls):
+        text = samples[call.sample].text
+        before = calls[number - 1] if number and calls[number - 1].sample == call.sample else None
+        after = calls[number + 1] if number + 1 < len(calls) and calls[number + 1].sample == call.sample else None
+        fronts.append(text[before.body[1] if before else 0 : call.at[0]])
+        mids.append(text[call.at[1] : call.body[0]])
+        tails.append(text[call.body[1] : after.at[0] if after else len(text)])
+    if kind == "envelope":  # those in an array are read with the first of it
+        fronts = [front.rstrip().removesuffix("[") for front in fronts if front.strip() != ","]
+        tails = [tail.lstrip().removeprefix("]") for tail in tails if tail.strip() != ","]
+        calls = [call for number, call in enumerate(calls) if not _in_array(calls, samples, number)]
+    numbers = [call.sample for call in calls]
+    firsts = [front for n, front in enumerate(fronts) if n == numbers.index(numbers[n])]
+    lasts = [tail for n, tail in enumerate(tails) if numbers[n] not in numbers[n + 1 :]]
+    begin, pattern = _begin(fronts)
+    end = _end(tails, calls)
+    separators, behind = _separators(mids)
+    wrapper = _wrapper(firsts, lasts, begin, end)
+    if not wrapper:
+        begin, end, wrapper = _unwrapped(begin, end)
+    bare = kind == "envelope" and not begin.strip()
+    fields: dict[str, Any] = {"name": name, "arguments": kind, "begin": ["{" if bare else begin.strip(" \n")]}
+    if kind == "lines":
+        fields["begin"] = [begin.lstrip()]
+    if kind != "envelope" and separators:
+        fields["separator"] = separators
+    if end.strip():
+        fields["end"] = [end.strip()]
+    if pattern or behind:
+        fields["pattern"] = f"{pattern}(?P<name>[\\w.:/-]+?){behind}"
+    if wrapper:
+        fields["wrapper"] = {"begin": [wrapper[0]], "end": [wrapper[1]]}
+        fields["bare"] = False
+    if kind == "parameters":
+        extra = calls[0].extra
+        fields["parameter"] = {"begin": [extra["begin"]], "separator": [extra["separator"]], "end": [extra["end"]]}
+    if kind == "lines":
+        prefix, separator = calls[0].extra["prefix"], calls[0].extra["separator"]
+        fields["parameter"] = {**({"begin": [prefix.strip()]} if prefix.strip() else {}), "separator": [separator]}
+    if kind == "envelope":
+        fields["keys"] = _keys(calls)
+    line = all(_begins_line(front, begin, wrapper) for front in fronts)
+    yield fields | {"place": "line" if line or bare else "any"}
+
+
+def _in_array(calls: Sequence[_Call], samples: Sequence[Sample], number: int) -> bool:
+    """Whether a call follows another one behind a comma."""
+    before, call = calls[number - 1], calls[number]
+    between = samples[call.sample].text[before.body[1] : call.at[0]]
+    return number > 0 and before.sample == call.sample and between.strip() == ","
+
+
+def _keys(calls: Sequence[_Call]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {"name": sorted({call.extra["name"] for call in calls})}
+    if arguments := sorted({call.extra["arguments"] for call in calls if call.extra["arguments"]}):
+        found["arguments"] = arguments
+    ids = sorted(set.intersection(*(set(call.extra["ids"]) for call in calls)))
+    return found | ({"id": [one for one in ids if "id" in one.lower()]} if any("id" in one.lower() for one in ids) else {})
+
+
+def _begins_line(front: str, begin: str, wrapper: tuple[str, str] | None) -> bool:
+    at = front.rfind(begin.strip()) if begin.strip() else len(front)
+    before = front[: max(at, 0)].rstrip(" ")
+    if wrapper and before.rstrip().endswith(wrapper[0]):
+        before = before.rstrip()[: -len(wrapper[0])].rstrip(" ")
+    if not before or before.endswith("\n"):
+        return True
+    line = before.splitlines()[-1]  # a call, or the beginning of the wrapper
+    return _TAGS.search(line[-60:]) is not None and not re.search(r"\w \w", line)
+
+
+def _common_suffix(texts: Sequence[str]) -> str:
+    return _common_prefix([text[::-1] for text in texts])[::-1]
+
+
+def _common_prefix(texts: Sequence[str]) -> str:
+    shortest = min(texts, key=len)
+    size = next((n for n, character in enumerate(shortest) if any(text[n] != character for text in texts)), len(shortest))
+    return shortest[:size]
+
+
+def _begin(fronts: Sequence[str]) -> tuple[str, str]:
+    """What all names have in front of them, from a sign of markup on; and a pattern for what varies behind it."""
+    lines = [_markup_before(front) for front in fronts]
+    suffix = _common_suffix(lines)
+    if all(suffix.strip() == line.strip() for line in lines) or suffix[:1] in _OPEN or _is_label(suffix.strip()):
+        return _constant(suffix)
+    cut = next((n for n, sign in enumerate(suffix) if sign in _OPEN), None)
+    if cut is not None and re.fullmatch(rf"(?:\s*{_TAG})+\s*", suffix[cut:]):
+        return _constant(suffix[cut:])
+    heads = [line[max(line.rfind(sign) for sign in "<[{⟦【«@") :] for line in lines]
+    prefix = _common_prefix(heads)
+    rest = [head[len(prefix) :] for head in heads]
+    behind = _common_suffix(rest)
+    if prefix[:1] and prefix[:1] in _OPEN and len(prefix) > 1:
+        return prefix, rf"[^<>{{}}\"\n]*{re.escape(behind)}" if behind else r"[\w.:/-]*?"
+    return _constant(suffix[cut:]) if cut is not None else (suffix, "")
+
+
+def _is_label(text: str) -> bool:
+    """Whether it is a word with a sign behind it, as `TOOL:`."""
+    return re.fullmatch(r"[A-Za-z_ ]{2,24}\s*(?::|=|->|=>|>>)", text) is not None
+
+
+def _constant(begin: str) -> tuple[str, str]:
+    """The beginning up to a number in it, which is taken to vary, and a pattern for what follows that."""
+    number = _VARIES.search(begin)
+    if not number or not begin[: number.start()].strip():
+        return begin, ""
+    return begin[: number.start()], rf"[\w-]*{re.escape(begin[number.end() :])}"
+
+
+def _markup_before(front: str) -> str:
+    """The end of a text, as far as it may be the beginning of a call: its last line, and lines of nothing but tags above."""
+    *above, line = front.split("\n")
+    while above and (_TAGS.fullmatch(above[-1].strip()) or re.fullmatch(r"[^\w\s]{2,}", above[-1].strip())):
+        line = f"{above.pop()}\n{line}"
+    return line.lstrip()
+
+
+def _end(tails: Sequence[str], calls: Sequence[_Call]) -> str:
+    """What stands behind all arguments: tags, or signs that are no words."""
+    named = [_with_name(tail, call.name) for tail, call in zip(tails, calls, strict=True)]
+    prefix = _common_prefix([tail.lstrip() for tail in named])
+    if any(tail.lstrip() != prefix for tail in named):  # half of a tag is none
+        prefix = re.sub(r"[<\[{⟦【«][^<>\[\]{}⟦⟧【】«»]*$", "", prefix)
+    signs = r"[)\]}>/;|]+|[^\w\s]{2,}\w{0,20}[^\w\s]{0,4}|<\|[^|\n]+\|>|END(?:_\w+)?|###\s?END"
+    found = re.match(rf"(?:\s*(?:{_TAG}|{signs}))+", prefix)
+    return found.group().strip() if found else ""
+
+
+def _with_name(tail: str, name: str) -> str:
+    """What follows a call, with `{name}` for the tool's name in its first tag."""
+    tag = _TAGS.match(tail.lstrip())
+    if not tag or not re.search(rf"(?<![A-Za-z0-9]){re.escape(name)}(?![\w-])", tag.group()):
+        return tail
+    return tail.replace(name, "{name}", 1)
+
+
+def _separators(mids: Sequence[str]) -> tuple[list[str], str]:
+    """What may stand between names and arguments; and a pattern for what varies in it."""
+    plain = sorted(set(mids), key=lambda one: (-len(one), one))
+    varied = {_VARIES.sub("0", mid) for mid in mids}
+    if len(plain) <= 2 and not any(_VARIES.search(mid) for mid in mids):
+        return [one for one in plain if one], ""
+    prefix, suffix = _common_prefix([*varied]), _common_suffix([*varied])
+    cut = prefix.find("0") if "0" in prefix else len(prefix)
+    prefix = prefix[:cut]
+    rest = [mid[len(prefix) :] for mid in mids]
+    suffix = _common_suffix(rest)
+    at = next((n for n, sign in enumerate(suffix) if not sign.isalnum() and sign not in "-_"), None)
+    suffix = suffix[at:] if at is not None else ""
+    return ([suffix] if suffix else [], rf"{re.escape(prefix)}[\w-]*") if suffix or prefix else ([], "")
+
+
+def _wrapper(firsts: Sequence[str], lasts: Sequence[str], begin: str, end: str) -> tuple[str, str] | None:
+    """What stands in front of the first call alone, and behind the last one."""
+    if not begin.strip() or not end.strip():
+        return None
+    before = [front[: front.rfind(begin.strip())].rstrip() for front in firsts]
+    behind = [tail.lstrip()[len(end.strip()) :].lstrip() for tail in lasts]
+    opens = {match.group() if (match := re.search(rf"{_TAG}$", one)) else "" for one in before}
+    closes = {match.group() if (match := re.match(_TAG, one)) else "" for one in behind}
+    if len(opens) == len(closes) == 1 and "" not in opens | closes:
+        return opens.pop(), closes.pop()
+    return None
+
+
+def _unwrapped(begin: str, end: str) -> tuple[str, str, tuple[str, str] | None]:
+    """One tag around another at both ends: the outer ones are a wrapper."""
+    opens, closes = re.match(rf"\s*({_TAG})\s*(?=\S)", begin), re.search(rf"(?<=\S)\s*({_TAG})\s*$", end)
+    if not opens or not closes or not end[: closes.start()].strip() or "{name}" in closes[1]:
+        return begin, end, None
+    word, other = (re.sub(r"[^\w]", "", one[1]) for one in (opens, closes))
+    if word.rstrip("s") != other.rstrip("s") and not (word[:4] == other[:4] and len(word) > 3):
+        return begin, end, None
+    return begin[opens.end() :], end[: closes.start()], (opens[1], closes[1])
+
+
+def _close_parameters(calls: Sequence[_Call], samples: Sequence[Sample]) -> bool:
+    """Finds what ends the values, and where the calls' arguments end."""
+    begin, separator = calls[0].extra["begin"], calls[0].extra["separator"]
+    if any((call.extra["begin"], call.extra["separator"]) != (begin, separator) for call in calls):
+        return False
+    ends = []
+    for call in calls:
+        text, tags = samples[call.sample].text, call.extra["tags"]
+        for number, (_, at) in enumerate(tags[:-1]):
+            key = call.extra["keys"][number]
+            ends.append(re.sub(rf"(?<=/){re.escape(key)}(?!\w)", "{key}", text[at : tags[number + 1][0]].rstrip()))
+    word = re.sub(r"\W", "", re.split(r"[ =:]", begin.strip("<[{⟦【«|"), maxsplit=1)[0])
+    candidates = [f"</{word}>", f"[/{word}]", f"<|/{word}|>", f"⟦/{word}⟧", "</value>", "</arg_value>"] if word else []
+    candidates += ["</{key}>", "[/{key}]", "{{/{key}}}", "⟦/{key}⟧"]
+    if ends and (suffix := _common_suffix(ends)):
+        at = next((n for n, sign in enumerate(suffix) if sign in _OPEN), None)
+        candidates = [suffix[at:]] if at is not None else ["\n"] if suffix.endswith("\n") else []
+    for end in candidates:
+        if all(_ended(call, samples[call.sample].text, end) for call in calls):
+            for call in calls:
+                call.extra["end"] = end
+                call.body = (call.body[0], _ended(call, samples[call.sample].text, end))
+            return True
+    return False
+
+
+def _ended(call: _Call, text: str, end: str) -> int:
+    """Where the last value's end ends; 0 where there is none."""
+    at = call.extra["tags"][-1][1]
+    closer = end.replace("{key}", call.extra["keys"][-1])
+    found = text.find(closer, at, call.extra["until"])
+    return found + len(closer) if found >= 0 else 0
