@@ -31,7 +31,7 @@ COMMANDS = {
     "ca": ("toolmend.cli.ca:ca", "Where the proxy's CA lies; have the system trust it, or not."),
     "config": ("toolmend.cli.config:config", "Check the settings, and show where each one comes from."),
     "demo": ("toolmend.cli.demo:demo", "Watch a leaked stream being mended by a real proxy."),
-    "dialects": ("toolmend.cli.dialects:dialects", "List the dialects, or print one as a table to begin one's own with."),
+    "dialects": ("toolmend.cli.dialects:dialects", "List the dialects, or print one as a table."),
     "doctor": ("toolmend.cli.doctor:doctor", "Check the set-up, and prove that a stream is mended."),
     "env": ("toolmend.cli.env:env", "Print the variables that send a shell through the proxy."),
     "envoy-config": ("toolmend.cli.envoy_config:envoy_config", "Print Envoy's configuration for a team's workers."),
