@@ -11,7 +11,7 @@ long is done in a thread, in pieces.
 import asyncio
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -33,6 +33,9 @@ IDLE = 0.4
 
 WALK = 30.0
 """Seconds between two looks at all."""
+
+ROUNDS = 10
+"""Such looks, of which one goes into every folder."""
 
 BATCH = 100
 """Recordings that are read in one go in the thread."""
@@ -148,8 +151,9 @@ class Watcher:
     # all that lies there
 
     async def _walking(self) -> None:
+        walk = Walk(self.root)
         while True:
-            found = await self._thread(lambda: list(_folders(self.root)))
+            found = await self._thread(walk)
             changed = [path for path, at in found if self._known.get(path) != at]
             seen = {path for path, _ in found}
             for at in range(0, len(changed), BATCH):
@@ -340,17 +344,48 @@ def _gone(paths: list[str]) -> list[str]:
     return [path for path in paths if not Path(path).exists()]
 
 
-def _folders(root: Path) -> Iterator[tuple[str, float]]:
-    """Every recording below a folder, and when its meta.json was changed. No link is followed."""
-    waiting = [str(root)]
-    while waiting:
-        folder = waiting.pop()
+class Walk:
+    """Looks for all recordings below a folder. No link is followed.
+
+    A folder of recordings that has none more and none less is not looked into again for ROUNDS times: what is in it is finished,
+    or watched by itself.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._root = str(root)
+        self._full: dict[str, tuple[int, list[tuple[str, float]]]] = {}  # folders that hold nothing but recordings
+        self._round = 0
+
+    def __call__(self) -> list[tuple[str, float]]:
+        """Their paths, and when each meta.json was changed."""
+        if self._round % ROUNDS == 0:
+            self._full.clear()
+        self._round += 1
+        found, waiting = list[tuple[str, float]](), [self._root]
+        while waiting:
+            found += self._within(waiting.pop(), waiting)
+        return found
+
+    def _within(self, folder: str, waiting: list[str]) -> list[tuple[str, float]]:
+        found: list[tuple[str, float]] = []
+        others: list[str] = []
         try:
+            changed = os.stat(folder).st_mtime_ns  # noqa: PTH116  ten thousand of them
+            if folder in self._full and self._full[folder][0] == changed:
+                return self._full[folder][1]
             with os.scandir(folder) as files:
-                found = {file.name: file for file in files}
-            if "meta.json" in found:
-                yield folder, found["meta.json"].stat(follow_symlinks=False).st_mtime
-            else:
-                waiting += [file.path for file in found.values() if file.is_dir(follow_symlinks=False)]
-        except OSError:
-            continue
+                entries = {file.name: file for file in files}
+            if "meta.json" in entries:
+                return [(folder, entries["meta.json"].stat(follow_symlinks=False).st_mtime)]
+            for file in entries.values():
+                if file.is_dir(follow_symlinks=False):
+                    try:
+                        found.append((file.path, os.lstat(f"{file.path}/meta.json").st_mtime))
+                    except OSError:
+                        others.append(file.path)
+        except OSError:  # it may not be read, or is gone meanwhile
+            return found
+        if found and not others:
+            self._full[folder] = changed, found
+        waiting += others
+        return found
