@@ -59,7 +59,7 @@ def session(index: Index, key: str, since: float = 0.0) -> Json | None:
             if part["role"] == "assistant" and lane in answered and row["tip"] != "-":
                 continue  # it is the answer that stands above
             shown.append(_shown(part, json.loads(part["value"])))
-        answer = next((json.loads(part["value"]) for part in index.parts(row["id"]) if part["place"] == ANSWER), None)
+        answer = index.answer(row["id"])
         if answer:
             answered.add(lane)
         turns.append({"recording": row["id"], "sub": lane, "parts": shown, "answer": _answer(answer)})

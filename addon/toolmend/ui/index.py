@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ..config.data_folder import private
-from .reading import ROW, Row, Whole
+from .reading import ANSWER, ROW, Row, Whole
 
 VERSION = 5
 """Of the tables."""
@@ -242,6 +242,12 @@ class Index:
             SELECT uses.at AS place, part.id AS part, part.hash AS hash, kind, role, cls, value, size
             FROM uses JOIN part ON part.id = uses.part WHERE recording = ? ORDER BY uses.at"""
         return self._all(sql, recording)
+
+    def answer(self, recording: int) -> dict[str, Any] | None:
+        """The folded answer."""
+        sql = "SELECT value FROM uses JOIN part ON part.id = uses.part WHERE recording = ? AND at = ?"
+        found = self._db.execute(sql, (recording, ANSWER)).fetchone()
+        return json.loads(found[0]) if found else None
 
     def before(self, row: Row) -> Row | None:
         """The recording of the same lane that came before."""
