@@ -111,10 +111,10 @@ def _chunks(body: bytes, index: Path) -> Iterator[tuple[bytes, float]]:
             off, size, ms = row["off"], row["len"], row["t_ms"]
             if not (type(off) is type(size) is int and size >= 0 and abs(ms) < LONGEST):
                 raise ValueError("upstream.idx: a line tells no chunk")
+            if off >= max(end, len(body)):
+                break
             if off != end:
                 raise ValueError(f"upstream.idx: a chunk begins at {off}, and the one before it ends at {end}")
-            if off >= len(body):
-                break
             end, time = off + size, ms / 1000
             yield body[off:end], time
     if body[end:]:

@@ -22,7 +22,7 @@ from .trace import Step, steps
 
 _DIFFERENT = ("held", "changed", "added")
 
-_PREFIXES = ("arguments", "duplicate_", "policy_", "stop_")
+_PREFIXES = ("argument", "duplicate_", "policy_", "stop_")
 REACHING = frozenset((*DIALECTS, REASONING_TAGS.name, *(name for name in RULES if name.startswith(_PREFIXES))))
 """Rules that are at work beyond the event at which they fire."""
 
