@@ -35,6 +35,7 @@ CALLS = {
     "object, parameters": '{"name": "read_file", "parameters": {"path": "a.md"}}\n',
     "array": f"[{ENVELOPE}]",
     "fence": f"```json\n{ENVELOPE}\n```\n",
+    "fence, array": f"```json\n[{ENVELOPE}]\n```",
     "python": '[read_file(path="a.md")]',
     "mistral": f"[TOOL_CALLS][{ENVELOPE}]",
     "mistral, new": '[TOOL_CALLS]read_file[ARGS]{"path": "a.md"}',

@@ -122,7 +122,7 @@ def _end_array(reader: "Reader", form: Form) -> Reading[None]:
     yield from scanner.blanks()
     if (yield from scanner.literal(("]",))):
         reader.take()
-        back = 0
+        back = scanner.pos - scanner.start  # none, but where calls are read and not yet told
         yield from scanner.blanks()
         yield from scanner.literal(("]",))
     else:
