@@ -49,6 +49,8 @@ SUSPECTS = {
     'Let me see: [[read_file(path="a.md")]]': ("read_file", "unknown_markup", ""),
     '⟦call⟧ read_file ⟦args⟧ {"path": "a.md"} ⟦end⟧': ("read_file", "unknown_markup", ""),
     '```json\n{"tool": "bash", "command": "ls"}\n```': ("bash", "unknown_markup", ""),
+    '⟦tools/bash⟧{"command": "ls"}⟦end⟧': ("bash", "unknown_markup", ""),
+    "<tool_call>bash<arg_key>command</arg_key><arg_value>ls</arg_value></tool_call>": ("bash", "not_looked_for", "glm"),
     "/read_file path=a.md limit=3": ("read_file", "unknown_markup", ""),
     "tool: bash\narguments:\n  command: ls -la\n": ("bash", "unknown_markup", ""),
     "### CALL bash\ncommand = ls -la\n### END": ("bash", "unknown_markup", ""),

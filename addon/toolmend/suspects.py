@@ -235,7 +235,7 @@ def _candidates(text: str, tools: Tools) -> Iterator[tuple[int, int, str]]:
 def _names(names: tuple[str, ...]) -> re.Pattern[str]:
     """The names, none within a longer word."""
     one_of = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
-    pattern = rf"(?:(?<![\w./-])|(?<=^/)|(?<=functions\.)|(?<=tools\.)|(?<=tool\.)|(?<=default_api\.))(?:{one_of})(?![\w-])"
+    pattern = rf"(?:(?<![\w./-])|(?<=^/)|(?<=\w/)|(?<=functions\.)|(?<=tools\.)|(?<=tool\.)|(?<=default_api\.))(?:{one_of})(?![\w-])"
     return re.compile(pattern, re.MULTILINE)
 
 
@@ -337,7 +337,7 @@ def _given(window: str, key: str) -> int:
     """Where a parameter's name stands in markup, with a value behind it; 0 where it does not."""
     one = re.escape(key)
     pattern = (
-        rf"[\"'<(=,|>\[:｜{{@$&#~%^]\s*{one}\s*[\"'>=:|\]｜)}}]"
+        rf"[\"'<(=,|>\[:｜{{@$&#~%^]\s*{one}\s*[\"'<>=:|\]｜)}}]"
         rf"|^[^\S\n]*{one}[^\S\n]*(?:[:=]|->|→|<-|\|)[^\S\n]*\S|[ ,(]{one}=[^=\s]"
     )
     match = re.search(pattern, window, re.MULTILINE | re.IGNORECASE)
