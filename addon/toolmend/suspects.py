@@ -235,7 +235,8 @@ def _candidates(text: str, tools: Tools) -> Iterator[tuple[int, int, str]]:
 def _names(names: tuple[str, ...]) -> re.Pattern[str]:
     """The names, none within a longer word."""
     one_of = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
-    pattern = rf"(?:(?<![\w./-])|(?<=^/)|(?<=\w/)|(?<=functions\.)|(?<=tools\.)|(?<=tool\.)|(?<=default_api\.))(?:{one_of})(?![\w-])"
+    spaces = "|".join(rf"(?<={space}\.)" for space in ("functions", "tools", "tool", "default_api"))
+    pattern = rf"(?:(?<![\w./-])|(?<=^/)|(?<=\w/)|{spaces})(?:{one_of})(?![\w-])"
     return re.compile(pattern, re.MULTILINE)
 
 
