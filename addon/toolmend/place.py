@@ -22,6 +22,9 @@ INDENTED = 4
 MAX_WITHIN = 32
 """Characters of it: three lists within one another have less."""
 
+TAIL = 32
+"""Characters of text that are kept: the longest wrapper has 26."""
+
 WORD = frozenset(string.ascii_letters + string.digits + "_")
 """What a word goes on with. Chinese has no blanks between words, so its characters are none of these."""
 
@@ -31,13 +34,14 @@ class Place:
 
     __slots__ = (
         *("_before", "_end", "_fence", "_fence_size", "_indented", "_line", "_nested", "_offset", "_quoted", "_run"),
-        *("_run_size", "_span", "line_start", "message_start"),
+        *("_run_size", "_span", "_tail", "line_start", "message_start"),
     )
 
     def __init__(self) -> None:
         self.line_start = True  # nothing but blanks since the line began
         self.message_start = True  # nothing but blanks at all
         self._end = ""  # the last character
+        self._tail = ""  # the last ones, as many as a wrapper and the blanks after it have
         self._fence = ""  # the character of an open fence, and how many of it
         self._fence_size = 0
         self._offset = 0  # the columns in front of it
@@ -55,6 +59,7 @@ class Place:
         """Text was decided to be text."""
         at = 0
         self._end = text[-1:]
+        self._tail = (self._tail + text)[-TAIL:]
         if "`" in text or "~" in text:
             if text[0] != self._run:
                 self._end_run()
@@ -99,7 +104,7 @@ class Place:
     def markup(self) -> None:
         """A call stood here: what follows it begins a line, as far as calls are concerned."""
         self._end_run()
-        self._end = ""
+        self._end = self._tail = ""
         self._line = ""
         self.line_start = True
         self._span = 0
@@ -132,6 +137,10 @@ class Place:
     def last(self) -> str:
         """The last character; "" after markup."""
         return self._end
+
+    def after(self, literals: tuple[str, ...]) -> bool:
+        """Whether one of these stands before the next character, as text, with nothing but blanks between."""
+        return self._tail.rstrip().endswith(literals)
 
     @property
     def in_code(self) -> bool:

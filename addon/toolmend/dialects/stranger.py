@@ -77,6 +77,8 @@ class Stranger:
         first, end = reader.refused
         if first < begin < end or reader.place.indented or reader.aside[0] or (self.place == "message" and reader.native_calls):
             return False
+        if self.dialect.wrappers and reader.place.after(self.dialect.wrappers):
+            return False  # the wrapper is text, as it stands within a line, and so is what it is around
         found = yield from self._certain(reader)
         if found:
             reader.tell_attempts(found)
