@@ -31,13 +31,15 @@ MOST_CALLS = 64
 class Stranger:
     """A dialect, with more asked of its calls. `ends`: what must stand behind them, where it is no TagDialect.
 
-    `only`: those of its openers that count, if not all do.
+    `only`: those of its openers that count, if not all do. `around`: openers that stand around a call of it; where one of them is text,
+    as it stands within a line, the call is text, too.
     """
 
     dialect: Dialect
     place: Where = "line"
     ends: tuple[str, ...] = ()
     only: tuple[str, ...] = ()
+    around: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -77,8 +79,8 @@ class Stranger:
         first, end = reader.refused
         if first < begin < end or reader.place.indented or reader.aside[0] or (self.place == "message" and reader.native_calls):
             return False
-        if self.dialect.wrappers and reader.place.after(self.dialect.wrappers):
-            return False  # the wrapper is text, as it stands within a line, and so is what it is around
+        if (around := self.around or self.dialect.wrappers) and reader.place.after(around):
+            return False
         found = yield from self._certain(reader)
         if found:
             reader.tell_attempts(found)
@@ -168,7 +170,7 @@ STRANGERS: Mapping[str, Dialect] = {
         for name in ("qwen3_coder", "qwen3_named", "hermes", "glm")
     },
     # half of a tag would have every text wait that ends in a `t`
-    "hermes_openerless": Stranger(DIALECTS["hermes_openerless"], only=("{", "[")),
+    "hermes_openerless": Stranger(DIALECTS["hermes_openerless"], only=("{", "["), around=DIALECTS["hermes"].openers),
     "json_tools": Stranger(DIALECTS["json_tools"], ends=DIALECTS["json_tools"].closers),
     **{name: Stranger(DIALECTS[name], "message") for name in _WHOLE_MESSAGES},
 }
