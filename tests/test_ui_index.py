@@ -17,6 +17,7 @@ from toolmend.recordings.watched import NAME, is_watched
 from toolmend.ui import details, reading
 from toolmend.ui.index import Index
 from toolmend.ui.markdown import tree
+from toolmend.ui.sharing import page
 from toolmend.ui.watching import Watcher
 
 HEADERS = {"request_headers": [["user-agent", "claude-cli/2.1"]]}
@@ -160,6 +161,36 @@ def test_the_cache_is_no_truth(root: Path, tmp_path: Path) -> None:
     anew = Index(path)
     looked_at(root, anew)
     assert anew.count() == 8
+
+
+HOSTILE: dict[str, Any] = {
+    "half a pair": {"model": "\ud800", "host": "\ud800", "error": "\ud800", "session": {"id": "\ud800", "agent": 7}},
+    "other kinds": {"model": 5, "rules": 7, "session": [], "settings": [], "status": "x", "pid": "x", "suspects": [1]},
+}
+
+
+@pytest.mark.parametrize("name", [*HOSTILE, "deep", "a pipe", "links"])
+def test_what_others_have_written_harms_nothing(tmp_path: Path, name: str) -> None:
+    folder = keep(tmp_path / "2026-11-28" / "1", in_events(stream(["\ud800 Hi"])), {**WEATHER, "messages": [{"role": "user", "content": "\ud800 hello"}]})
+    match name:
+        case "deep":
+            for file in ("meta.json", "request.json", "message.json"):
+                (folder / file).write_text('{"a":' * 100_000)
+        case "a pipe" | "links":
+            for file in ("request.json", "upstream.sse", "client.sse", "upstream.idx"):
+                (folder / file).unlink()
+                os.mkfifo(folder / file) if name == "a pipe" else (folder / file).symlink_to("/etc/passwd")
+        case _:
+            (folder / "meta.json").write_text(json.dumps(json.loads((folder / "meta.json").read_text()) | HOSTILE[name]))
+    keep(tmp_path / "2026-11-28" / "2", in_events(stream(["Hello."])))
+    index = Index(None)
+    looked_at(tmp_path, index)
+    assert {row["name"] for row in index.rows()} == {"1", "2"}
+    for row in index.rows():
+        shown = details.recording(row)
+        assert "root:" not in json.dumps(shown)
+        assert details.session(index, row["session"])
+        page("x", index.firsts(row["session"]), (), ()).encode()
 
 
 def test_what_is_removed_is_gone(root: Path, index: Index) -> None:

@@ -31,8 +31,8 @@ MOST_CALLS = 64
 class Stranger:
     """A dialect, with more asked of its calls. `ends`: what must stand behind them, where it is no TagDialect.
 
-    `only`: those of its openers that count, if not all do. `around`: openers that stand around a call of it; where one of them is text,
-    as it stands within a line, the call is text, too.
+    `only`: those of its openers that count, if not all do. `around`: openers that stand around a call of it; where one of them is
+    text, as it stands within a line, the call is text, too.
     """
 
     dialect: Dialect

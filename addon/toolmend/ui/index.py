@@ -99,11 +99,11 @@ class Index:
             f"ON CONFLICT (path) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in names)}"
         )
         with self._db:
-            self._db.executemany(sql, rows)
+            self._db.executemany(sql, map(_whole_texts, rows))
 
     def put_whole(self, row: Row, whole: Whole) -> Row:
         """The parts of a recording; returns its row with what they say."""
-        columns = dict(whole.columns)
+        columns = _whole_texts(whole.columns)
         with self._db:
             if row["tip"]:
                 columns["session"] = self._session_by_tip(row, whole.tips)
@@ -319,6 +319,11 @@ def _prepared(db: sqlite3.Connection) -> sqlite3.Connection:
             raise sqlite3.DatabaseError("of another version")
         db.executescript(f"BEGIN; {_TABLES} PRAGMA user_version = {VERSION}; COMMIT;")
     return db
+
+
+def _whole_texts(row: Row) -> Row:
+    """A row whose texts have no half of a surrogate pair, which JSON may have and SQLite does not take."""
+    return {name: value.encode(errors="replace").decode() if isinstance(value, str) else value for name, value in row.items()}
 
 
 def _like(text: str) -> str:

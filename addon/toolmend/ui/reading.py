@@ -132,7 +132,18 @@ def row_of(folder: Path) -> Row | None:
         changed = files.found["meta.json"].stat(follow_symlinks=False).st_mtime
     except (OSError, KeyError):
         return None
-    return _row(entry_of(folder, files), files, changed)
+    try:
+        return _row(entry_of(folder, files), files, changed)
+    except Exception as error:  # who knows what others have written there
+        return _row(Entry(folder, error=type(error).__name__), Nothing(), changed)
+
+
+class Nothing(Files):
+    """The files of what cannot be read."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, os.DirEntry[str]] = {}
+        self._read: dict[tuple[str, int], bytes] = {}
 
 
 def _row(entry: Entry, files: Files, changed: float) -> Row:
@@ -231,7 +242,14 @@ class Whole:
 
 
 def whole_of(row: Row) -> Whole:
-    """The parts of the request and the answer."""
+    """The parts of the request and the answer; none of what cannot be read."""
+    try:
+        return _whole_of(row)
+    except Exception:
+        return Whole([], {"whole": 1})
+
+
+def _whole_of(row: Row) -> Whole:
     from ..views.turns_view import folded  # noqa: PLC0415  slow: every API's requests
 
     columns: Row = {"whole": 1}

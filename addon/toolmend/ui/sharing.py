@@ -68,7 +68,8 @@ def page(title: str, rows: Sequence[Row], allow: Collection[int], leave: Collect
     title = title if title and not _found(json.dumps(title)) else "A session"
     about = f"Recorded by toolmend, shared on {datetime.now(UTC):%Y-%m-%d}"
     about += f"; {hidden} parts are left out, since they look like a secret." if hidden else "."
-    return Environment(autoescape=True).from_string(_PAGE).render(title=title, about=about, parts=parts)
+    told = Environment(autoescape=True).from_string(_PAGE).render(title=title, about=about, parts=parts)
+    return told.encode(errors="replace").decode()  # JSON may have half of a surrogate pair
 
 
 def _shown(row: Row, allow: Collection[int], without: Collection[str]) -> list[dict[str, str]]:
