@@ -1219,7 +1219,7 @@ def test_how_much_has_to_come_until_the_thread_waits_for_no_more_and_until_it_re
             super().set()
 
     recorder = Recorder(tmp_path, log.append)
-    recorder._hurry = Hurry()
+    recorder._hurry, recorder.failing = Hurry(), False  # it is not the first recording, which is begun at once
     at_work, go_on = threading.Event(), threading.Event()
     recording, piece = recorder.start(EXCHANGE), bytes(GATHERED // 16)
     recorder._begun += flowing - 1
