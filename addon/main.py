@@ -19,12 +19,12 @@ for _name in _before:
 
 gc.disable()  # all that is imported stays; to look for garbage in it, and in mitmproxy, is a tenth of the import
 try:
-    from toolmend.commands import Commands
-    from toolmend.hook import Toolmend
-    from toolmend.interception import Interception
-    from toolmend.running.probe import Probe
-    from toolmend.views.contentview import Views
-    from toolmend.websocket.sockets import Sockets
+    from toolmend.cli.launcher.probe import Probe
+    from toolmend.proxy.addon import Toolmend
+    from toolmend.proxy.commands import Commands
+    from toolmend.proxy.contentview import Views
+    from toolmend.proxy.tls_interception import Interception
+    from toolmend.proxy.websocket.sockets import Sockets
 finally:
     gc.enable()
 

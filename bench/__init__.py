@@ -1,10 +1,10 @@
 """What toolmend costs, measured: `scripts/bench` and `scripts/soak`.
 
-    bodies.py      the streams: prose, native calls, markup of each dialect, in each API; cut into chunks
+    body_capture.py      the streams: prose, native calls, markup of each dialect, in each API; cut into chunks
     clock.py       interleaved rounds, best of them; CPU time of a thread or of another process
     table.py       figures with their targets, as text, Markdown, JSON
     in_process.py  the stream callable alone          end_to_end.py  real mitmdump processes, real TLS
-    memory.py      long streams, many, a slow client   startup.py     the start of mitmdump
+    process_tuning.py      long streams, many, a slow client   startup.py     the start of mitmdump
     load.py        what plays the providers           client.py      what plays the clients: raw sockets, processes of their own
     proxies.py     the mitmdump processes that are compared
     growth.py      slopes and their errors

@@ -18,9 +18,9 @@ from typing import IO, Any
 import click
 
 from toolmend.cli import Problem
+from toolmend.cli.launcher.process import ProcessError
 from toolmend.dialects import DIALECTS
-from toolmend.running.process import ProcessError
-from toolmend.upstream import make_certificate
+from toolmend.recordings.playback.server import make_certificate
 
 from . import end_to_end, envoy, in_process, memory, startup
 from .load import Load

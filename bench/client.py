@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-from toolmend.running.proxy import Mitmdump
+from toolmend.cli.launcher.proxy import Mitmdump
 
 from . import bodies
 from .load import END, directive

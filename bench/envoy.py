@@ -17,12 +17,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from toolmend.cli import Problem
-from toolmend.cli.ending import ended_by_signals
-from toolmend.envoy.bootstrap import Listener, Plan
-from toolmend.routes import Origin
-from toolmend.running.envoy import Envoy, Worker
-from toolmend.running.process import free_port
-from toolmend.running.proxy import Mitmdump
+from toolmend.cli.launcher.envoy import Envoy, Worker
+from toolmend.cli.launcher.process import free_port
+from toolmend.cli.launcher.proxy import Mitmdump
+from toolmend.cli.shutdown import ended_by_signals
+from toolmend.providers.routes import Origin
+from toolmend.proxy.envoy.bootstrap import Listener, Plan
 
 from .client import Asking, Client, asking
 from .clock import cpu_of, percentile

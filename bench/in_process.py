@@ -14,10 +14,10 @@ import orjson
 from openai._streaming import SSEDecoder
 
 from judge import read
-from toolmend import codings
+from toolmend.core import content_encoding
 from toolmend.dialects import DIALECTS
-from toolmend.pipeline import Pipeline
-from toolmend.stream import Mend
+from toolmend.pipeline.pipeline import Pipeline
+from toolmend.proxy.stream_callbacks import Mend
 
 from . import bodies
 from .clock import Run, best
@@ -50,7 +50,7 @@ class Case:
     target: str = "chat"
 
     def callable(self, request: dict[str, Any]) -> Mend:
-        undo = codings.decoder("")
+        undo = content_encoding.decoder("")
         assert undo
         return Mend(Pipeline(request, source=self.source, target=self.target), undo, None, None, [])
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from toolmend.running.process import tail
-from toolmend.running.proxy import Mitmdump
+from toolmend.cli.launcher.process import tail
+from toolmend.cli.launcher.proxy import Mitmdump
 
 STREAM, IDENTITY, TOOLMEND, RECORDING = "stream = True", "identity", "toolmend", "toolmend, recording"
 ALL = (STREAM, IDENTITY, TOOLMEND, RECORDING)

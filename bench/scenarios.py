@@ -15,7 +15,7 @@ from typing import Any
 import spoken
 from patterns import all_patterns
 from streams import body_of
-from toolmend.upstream import Script
+from toolmend.recordings.playback.server import Script
 
 from . import bodies
 from .load import directive

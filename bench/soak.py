@@ -29,8 +29,8 @@ from typing import IO, Any
 import click
 
 from toolmend.cli import Exit
-from toolmend.running.proxy import Mitmdump, addon_path
-from toolmend.upstream import Request, Script, Upstream, make_certificate
+from toolmend.cli.launcher.proxy import Mitmdump, addon_path
+from toolmend.recordings.playback.server import Request, Script, Upstream, make_certificate
 
 from .__main__ import FORMAT, machine
 from .client import KEY

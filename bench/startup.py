@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from toolmend.running.proxy import Mitmdump, addon_path
+from toolmend.cli.launcher.proxy import Mitmdump, addon_path
 
 from .clock import cpu_of
 from .table import Figure, Table

@@ -8,10 +8,10 @@ import spoken
 from piecewise import same
 from samples import asked
 from toolmend.config.settings import Settings
-from toolmend.decoded import events_of
-from toolmend.fold import Answer, Message
-from toolmend.ids import ids_for
-from toolmend.pipeline import Pipeline
+from toolmend.core.fold import Answer, Message
+from toolmend.core.ids import ids_for
+from toolmend.pipeline.event_reader import events_of
+from toolmend.pipeline.pipeline import Pipeline
 
 _OF_THE_MODEL = re.compile("no JSON object|a delta behind complete arguments")
 _COMMENT = re.compile(rb"^:.*?(?:\r\n|\n|\r)+|^event: ping\ndata: {[^\n]*}\n\n", re.MULTILINE)

@@ -1,4 +1,4 @@
-"""Long regular runs of deltas, in which every lane opens (lane.py), and odd things in the middle of them.
+"""Long regular runs of deltas, in which every lane opens (delta_run.py), and odd things in the middle of them.
 
     role, 5 to 60 deltas of a text, of arguments, of a leaked call …, an odd event or text, more of the same, the end
 

@@ -20,12 +20,12 @@ from checking import answered, legal, run, same_without_lanes, with_data
 from dice import Dice, cut_at
 from samples import HISTORY, MARKUP, MODELS, PAIRS, SEEDS, TALK, asked, parts
 from streams import WEATHER, stream
-from toolmend import codings, json_text, replay, sse
 from toolmend.config.settings import Settings, SettingsError, parse
+from toolmend.core import content_encoding, json_text, sse
+from toolmend.core.ids import ids_for
 from toolmend.dialects import DIALECTS
-from toolmend.ids import ids_for
-from toolmend.pipeline import Pipeline
-from toolmend.recordings import library
+from toolmend.pipeline.pipeline import Pipeline
+from toolmend.recordings.read import library, replay
 from toolmend.requests import RequestError
 from toolmend.requests.translate import translate
 
@@ -225,14 +225,14 @@ def recording(data: bytes) -> None:
 def content_codings(data: bytes) -> None:
     """Any bytes as any coding, in any chunks: undone, or refused, and never more than a burst."""
     dice = Dice(data)
-    undo = codings.decoder(dice.one(("gzip", "deflate", "br", "zstd", "gzip, br", "identity", "x-gzip, zstd")))
+    undo = content_encoding.decoder(dice.one(("gzip", "deflate", "br", "zstd", "gzip, br", "identity", "x-gzip, zstd")))
     assert undo
     for chunk in dice.cut(dice.rest):
         try:
             made = undo.feed(chunk)
-        except codings.CodingError:
+        except content_encoding.CodingError:
             return
-        assert len(made) <= codings.BURST + codings.PIECE
+        assert len(made) <= content_encoding.BURST + content_encoding.PIECE
 
 
 def json_reader(data: bytes) -> None:

@@ -1,11 +1,11 @@
-"""Writes addon/toolmend/requests/models.json anew, from the price list in the wheel of litellm.
+"""Writes addon/toolmend/providers/models.json anew, from the price list in the wheel of litellm.
 
     "claude-opus-4-8": {"max_output_tokens": 128000, "supports_sampling_params": false, …}    in the wheel, with prices and more
     "claude-opus-4-8": {"max_tokens": 128000, "sampling": "none", …}                          here
 
 The table holds the hosts that hosts.py knows, and the fields that
-quirks.py has a use for, one line a model, so that `git diff` shows what a renewal changes. Where the lines that are kept by hand
-(models_overlay.toml) say something else, that is printed: look at each, and correct or remove the line.
+request_limits.py has a use for, one line a model, so that `git diff` shows what a renewal changes. Where the lines that are kept
+by hand (models_overlay.toml) say something else, that is printed: look at each, and correct or remove the line.
 """
 
 import json
@@ -18,7 +18,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from toolmend.requests.model_facts import GENERATED, LISTS, layers, plain_id
+from toolmend.providers.model_facts import GENERATED, LISTS, layers, plain_id
 
 FILE = "litellm/model_prices_and_context_window_backup.json"
 

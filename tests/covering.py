@@ -20,7 +20,7 @@ TIMES = "toolmend/times"
 
 _cover = coverage.Coverage(config_file=str(CONFIG), data_suffix=True)
 _cover.start()
-from toolmend.recordings import verification  # noqa: E402 - what this imports is measured too
+from toolmend.recordings.fixtures import verification  # noqa: E402 - what this imports is measured too
 
 _times: dict[str, float] = {}
 

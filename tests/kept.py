@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from streams import WEATHER
-from toolmend import replay
+from toolmend.recordings.read import replay
 
 META: dict[str, Any] = {
     "format": 1,

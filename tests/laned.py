@@ -1,4 +1,4 @@
-"""Whether lanes change nothing: see toolmend/lane.py."""
+"""Whether lanes change nothing: see toolmend/pipeline/fastpath/delta_run.py."""
 
 from collections.abc import Sequence
 from itertools import batched
@@ -7,7 +7,7 @@ from typing import Any
 from piecewise import COMMENT, same
 from rows import some_of
 from streams import pieces
-from toolmend.pipeline import Pipeline
+from toolmend.pipeline.pipeline import Pipeline
 
 
 def run(chunks: Sequence[bytes], request: Any, source: str, target: str, *, lanes: bool) -> tuple[Any, ...]:

@@ -1,6 +1,7 @@
 """Small faults put into Python source, one at a time: what a test must notice.
 
-    mutations("addon/toolmend/sse.py", source)      →      Mutation(path, 12, "if a < b:", "if (a <= b):", the whole source), …
+    mutations("addon/toolmend/core/sse.py", source)      →      Mutation(path, 12, "if a < b:", "if (a <= b):", the whole source),
+    …
 
 Rule of this file: it works on the syntax tree, and changes the text of one node. What no test could notice stays as it is:
 annotations, docstrings, messages of assertions.

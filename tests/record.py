@@ -20,9 +20,9 @@ from judge import read
 from other_streams import Spoken, recorded_streams
 from patterns import Pattern, recorded_patterns
 from streams import body_of
-from toolmend.replay import find
-from toolmend.running.proxy import Mitmdump
-from toolmend.upstream import Request, Script, Upstream, make_certificate
+from toolmend.cli.launcher.proxy import Mitmdump
+from toolmend.recordings.playback.server import Request, Script, Upstream, make_certificate
+from toolmend.recordings.read.replay import find
 
 FLOWS = Path(__file__).parent.parent / "flows"
 

@@ -15,10 +15,10 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from toolmend.doctor import Machine
-from toolmend.running.certificates import ADDING, REPLACING, write_bundle
-from toolmend.running.environment import BEFORE, NAMES, variables
-from toolmend.running.trust import CA, KEY, STORES, System
+from toolmend.cli.doctor import Machine
+from toolmend.cli.launcher.certificates import ADDING, REPLACING, write_bundle
+from toolmend.cli.launcher.environment import BEFORE, NAMES, variables
+from toolmend.cli.launcher.trust import CA, KEY, STORES, System
 
 DEBIAN = next(store for store in STORES if "debian" in store.systems)
 OTHER_USES = (

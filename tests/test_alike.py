@@ -1,10 +1,12 @@
-"""alike.py: in which texts two lines differ, or that they do in something else; and where these stand in those that follow."""
+"""similar_lines.py: in which texts two lines differ, or that they do in something else; and where these stand in those that
+follow.
+"""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolmend.recordings.alike import LONGEST, MOST, compare
+from toolmend.secrets.similar_lines import LONGEST, MOST, compare
 
 FILLER = b'"obfuscation":"%b","sequence_number":%d'
 ROWS: dict[str, tuple[bytes, bytes, list[bytes] | None]] = {  # a line, the next one, and the texts of that

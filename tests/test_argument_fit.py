@@ -9,12 +9,12 @@ import pytest
 from judge import read
 from patterns.irregular import calls, entry, more
 from streams import chunk, event, request, stream, tool
-from toolmend.argument_fit import LIVE, MAX_DOUBT, ArgumentFit
 from toolmend.config.off import Off
 from toolmend.config.settings import Settings
-from toolmend.pipeline import Pipeline
-from toolmend.schemas import Schema
-from toolmend.transformers.arguments import MAX_FRAMES
+from toolmend.core.argument_fit import LIVE, MAX_DOUBT, ArgumentFit
+from toolmend.core.schemas import Schema
+from toolmend.pipeline.pipeline import Pipeline
+from toolmend.pipeline.transformers.arguments import MAX_FRAMES
 
 TOOL: dict[str, Any] = {
     "type": "object",

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolmend.apis.arguments import MAX_IRREGULAR, MAX_OPENING, MAX_STRING, Arguments
-from toolmend.tools import of_chat
+from toolmend.apis.shared.arguments import MAX_IRREGULAR, MAX_OPENING, MAX_STRING, Arguments
+from toolmend.core.tools import of_chat
 
 
 def read(pieces: list[str], *, broken: bool = False, demands: bool = False) -> tuple[str, str, bool]:

@@ -1,4 +1,4 @@
-"""asks.py: what of a request is compared, and what is not."""
+"""request_fingerprint.py: what of a request is compared, and what is not."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams import tool
-from toolmend.recordings.asks import MAX_SHOWN, MAX_TEXT, ask_of
+from toolmend.recordings.playback.request_fingerprint import MAX_SHOWN, MAX_TEXT, ask_of
 
 CHAT = "/v1/chat/completions"
 KEY = "sk-" + "a1b2c3d4" * 4

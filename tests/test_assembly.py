@@ -1,10 +1,10 @@
-"""assembly.py: what a pipeline is made of keeps nothing of the conversation, which may have a million tokens."""
+"""build.py: what a pipeline is made of keeps nothing of the conversation, which may have a million tokens."""
 
 import weakref
 
 import pytest
 
-from toolmend.pipeline import Pipeline
+from toolmend.pipeline.pipeline import Pipeline
 
 
 class Turns(list[object]):

@@ -70,7 +70,7 @@ from pathlib import Path
 from bench import end_to_end, memory
 from bench.load import Load
 from bench.proxies import compared
-from toolmend.upstream import make_certificate
+from toolmend.recordings.playback.server import make_certificate
 
 folder = Path(sys.argv[1])
 certificate = make_certificate(folder)

@@ -1,4 +1,4 @@
-"""bodies.py: what is kept of a stream for mitmproxy, and that it is bounded."""
+"""body_capture.py: what is kept of a stream for mitmproxy, and that it is bounded."""
 
 import gc
 from collections.abc import Callable
@@ -11,8 +11,8 @@ from mitmproxy.addons.view import View
 from mitmproxy.test import taddons, tflow
 
 from streams import WEATHER, stream
-from toolmend import bodies
-from toolmend.bodies import Bodies, Kept, show, translated_before
+from toolmend.proxy import body_capture
+from toolmend.proxy.body_capture import Bodies, Kept, show, translated_before
 
 
 def back(data: bytes) -> bytes | list[bytes]:
@@ -64,16 +64,16 @@ def test_other_responses_are_left_alone() -> None:
 
 def test_one_too_long_is_not_kept(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     """Not in part, either: what is replayed from a file would pass for the whole."""
-    monkeypatch.setattr(bodies, "MAX_BODY", 10)
+    monkeypatch.setattr(body_capture, "MAX_BODY", 10)
     all_ = Bodies()
     assert body_of(all_.keep(back), b"x" * 10) == b"X" * 10
     assert body_of(all_.keep(back), b"x" * 10, b"y", b"z", b"") is None
     assert caplog.text.count("too long to be kept") == 1
-    assert all_.take(bodies.MAX_ALL)
+    assert all_.take(body_capture.MAX_ALL)
 
 
 def test_all_together_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bodies, "MAX_ALL", 10)
+    monkeypatch.setattr(body_capture, "MAX_ALL", 10)
     all_ = Bodies()
     first, second = all_.keep(back), all_.keep(back)
     first(b"x" * 6)
@@ -84,7 +84,7 @@ def test_all_together_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_one_that_never_ends_gives_its_room_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bodies, "MAX_ALL", 10)
+    monkeypatch.setattr(body_capture, "MAX_ALL", 10)
     all_ = Bodies()
     all_.keep(back)(b"x" * 10)
     gc.collect()
@@ -93,25 +93,25 @@ def test_one_that_never_ends_gives_its_room_back(monkeypatch: pytest.MonkeyPatch
 
 def test_where_nobody_looks_nothing_is_kept(tmp_path: Path) -> None:
     with taddons.context(loadcore=False) as context:
-        assert not bodies.wanted()
+        assert not body_capture.wanted()
         context.master.addons.add(save := Save())
-        assert not bodies.wanted()
+        assert not body_capture.wanted()
         context.configure(save, save_stream_file=str(tmp_path / "out"))
-        assert bodies.wanted()
+        assert body_capture.wanted()
         context.options.add_option("store_streamed_bodies", bool, True, "")
-        assert not bodies.wanted()
+        assert not body_capture.wanted()
 
 
 @pytest.mark.parametrize(("detail", "wanted"), [(1, False), (3, True)])
 def test_a_log_with_bodies_wants_them(detail: int, wanted: bool) -> None:
     with taddons.context(loadcore=False) as context:
         context.options.add_option("flow_detail", int, detail, "")
-        assert bodies.wanted() is wanted
+        assert body_capture.wanted() is wanted
 
 
 def test_a_user_interface_wants_them() -> None:
     with taddons.context(View(), loadcore=False):
-        assert bodies.wanted()
+        assert body_capture.wanted()
 
 
 CHAT = b'{"object":"chat.completion","choices":[]}'

@@ -12,7 +12,7 @@ from mitmproxy.proxy.layers.http._events import ErrorCode, RequestProtocolError,
 from mitmproxy.proxy.layers.http._hooks import HttpErrorHook
 from mitmproxy.test import tflow
 
-from toolmend import breaks
+from toolmend.proxy.patches import flush_on_disconnect
 
 
 def fails(_: bytes) -> bytes:
@@ -43,8 +43,8 @@ def opened(monkeypatch: pytest.MonkeyPatch, server: str, client: str, stream: An
     layer = HttpStream(Context(peer, options.Options()), 1)
     layer.flow, layer.mode = flow, HTTPMode.regular
     layer.server_state, layer.client_state = (getattr(layer, f"state_{name}") for name in (server, client))
-    monkeypatch.setattr(breaks, "layer_of", lambda *_: layer)
-    breaks.attach(flow, lambda: stream if ours else None)
+    monkeypatch.setattr(flush_on_disconnect, "layer_of", lambda *_: layer)
+    flush_on_disconnect.attach(flow, lambda: stream if ours else None)
     return layer
 
 
@@ -70,5 +70,5 @@ def test_the_callable_of_another_addon_is_told_nothing(monkeypatch: pytest.Monke
 
 
 def test_a_flow_whose_layer_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(breaks, "layer_of", lambda *_: None)
-    breaks.attach(tflow.tflow(resp=True), lambda: None)
+    monkeypatch.setattr(flush_on_disconnect, "layer_of", lambda *_: None)
+    flush_on_disconnect.attach(tflow.tflow(resp=True), lambda: None)

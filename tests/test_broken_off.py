@@ -13,10 +13,10 @@ from chunking import cuts
 from patterns.kimi import ONE
 from spoken import APIS, WEATHER, asked
 from streams import chunk, event, pieces, play
-from toolmend.apis.messages_blocks import Blocks
-from toolmend.events import ToolCallDelta, ToolCallEnd, ToolCallStart
-from toolmend.ids import ids_for
-from toolmend.pipeline import Pipeline
+from toolmend.apis.messages.blocks import Blocks
+from toolmend.core.events import ToolCallDelta, ToolCallEnd, ToolCallStart
+from toolmend.core.ids import ids_for
+from toolmend.pipeline.pipeline import Pipeline
 
 
 def heard(api: str, body: bytes) -> bytes:

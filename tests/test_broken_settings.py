@@ -13,8 +13,8 @@ from mitmproxy import exceptions
 from mitmproxy.test import taddons
 
 from test_routes import CHAT, MESSAGES, table
-from toolmend.config.keys import VARIABLES
-from toolmend.hook import Toolmend
+from toolmend.config.option_names import VARIABLES
+from toolmend.proxy.addon import Toolmend
 
 ROUTE = {"from": MESSAGES, "to": CHAT}
 

@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 from sickness import Box, well
-from toolmend.cli import bug_report, main
-from toolmend.doctor import Finding
-from toolmend.running import bug_report as report
+from toolmend.cli import main
+from toolmend.cli.commands import bug_report
+from toolmend.cli.doctor import Finding
+from toolmend.cli.launcher import bug_report as report
 
 FIXTURE = Path(__file__).parents[1] / "flows/kimi/bare-counter"
 SECRET = "correct-horse-battery-staple"

@@ -7,7 +7,7 @@ import pytest
 
 from spoken import JUDGES, Asked, speak, tell
 from streams import play
-from toolmend.pipeline import Pipeline
+from toolmend.pipeline.pipeline import Pipeline
 from toolmend.requests import RequestError, translate
 from toolmend.requests.server_tools import as_text
 

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from judge import read
 from patterns.irregular import REQUEST, ZONE, entry
 from streams import chunk, event, request, tool
-from toolmend import tools
-from toolmend.apis.call_identity import bare, joined, may_go_on, only_fitting
-from toolmend.pipeline import Pipeline
-from toolmend.tools import UNKNOWN
+from toolmend.apis.shared.call_identity import bare, joined, may_go_on, only_fitting
+from toolmend.core import tools
+from toolmend.core.tools import UNKNOWN
+from toolmend.pipeline.pipeline import Pipeline
 
 LONG = tools.of_chat(request(tool("get"), tool("get_weather", city={}), tool("functions.odd"), tool("a-b.c")))
 NAMES = {

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from toolmend.running import certificates
-from toolmend.running.certificates import REPLACING, given_files, kept_bundle, trusted, write_bundle
-from toolmend.upstream import make_certificate
+from toolmend.cli.launcher import certificates
+from toolmend.cli.launcher.certificates import REPLACING, given_files, kept_bundle, trusted, write_bundle
+from toolmend.recordings.playback.server import make_certificate
 
 
 def certificate(folder: Path) -> Path:

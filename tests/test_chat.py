@@ -13,13 +13,13 @@ from patterns.irregular import CALL, CITY, REQUEST, first, more
 from patterns.kimi import ONE
 from regular import DONE, HI, choices
 from streams import META, chunk, event, pieces, play, request, stream, tool
-from toolmend import tools
-from toolmend.apis.chat import Chat
-from toolmend.apis.chat_details import text_of
-from toolmend.apis.chat_reports import usage_of
+from toolmend.apis.chat.codec import Chat
+from toolmend.apis.chat.reasoning_details import text_of
+from toolmend.apis.chat.usage import usage_of
 from toolmend.apis.codec import Reply
-from toolmend.apis.error_words import stream_error
-from toolmend.events import (
+from toolmend.apis.shared.error_words import stream_error
+from toolmend.core import tools
+from toolmend.core.events import (
     Event,
     Finish,
     Frame,
@@ -35,9 +35,9 @@ from toolmend.events import (
     ToolCallStart,
     Usage,
 )
-from toolmend.pipeline import Pipeline
-from toolmend.seals import Seal
-from toolmend.sse import Decoder
+from toolmend.core.reasoning_state import Seal
+from toolmend.core.sse import Decoder
+from toolmend.pipeline.pipeline import Pipeline
 
 LEGACY = request(functions=[tool("get_weather", city={})["function"]])
 
@@ -718,6 +718,6 @@ def test_details_cost_no_chunk_that_follows_them_its_shape(monkeypatch: pytest.M
     codec = Chat(Reply(tools.UNKNOWN, lambda: "call_0", lambda _: None))
     for data in [ROLE, *(chunk(thought(str(n))) for n in range(99)), chunk({"content": "a"}), chunk({"content": "b"})]:
         codec.decode(Decoder().feed(event(data))[0])
-    monkeypatch.setattr("toolmend.json_text.loads", lambda _: pytest.fail("parsed"))
+    monkeypatch.setattr("toolmend.core.json_text.loads", lambda _: pytest.fail("parsed"))
     (sse,) = Decoder().feed(event(chunk({"content": "c"})))
     assert codec.decode(sse) == Frame(sse, (TextDelta("c"),))

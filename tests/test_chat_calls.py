@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from patterns.irregular import CITY, REQUEST, entry
-from toolmend import tools
-from toolmend.apis import chat_calls
-from toolmend.apis.behind import MAX_BEHIND
-from toolmend.apis.chat_calls import MAX_OPEN, Calls
-from toolmend.events import Event, TextDelta, ToolCallDelta, ToolCallEnd, ToolCallStart
-from toolmend.tools import UNKNOWN, Tools
+from toolmend.apis.chat import tool_calls
+from toolmend.apis.chat.tool_calls import MAX_OPEN, Calls
+from toolmend.apis.shared.trailing_json import MAX_BEHIND
+from toolmend.core import tools
+from toolmend.core.events import Event, TextDelta, ToolCallDelta, ToolCallEnd, ToolCallStart
+from toolmend.core.tools import UNKNOWN, Tools
 
 OFFERED = tools.of_chat(REQUEST)
 
@@ -85,7 +85,7 @@ def test_the_patient_wait_for_an_id_and_for_the_rest_of_a_name() -> None:
 
 
 def test_the_patient_do_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chat_calls, "MAX_KEPT", 10)
+    monkeypatch.setattr(tool_calls, "MAX_KEPT", 10)
     told = Told(patient=True)
     told.feed(entry(0, None, "task", '{"a"'))
     assert told.take() == []
@@ -194,7 +194,7 @@ def test_without_the_request_names_are_taken_as_they_come() -> None:
 
 
 def test_what_is_held_for_a_name_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chat_calls, "MAX_KEPT", 100)
+    monkeypatch.setattr(tool_calls, "MAX_KEPT", 100)
     told = Told()
     for _ in range(11):
         told.feed(entry(0, "a", None, "[123456789"))
@@ -206,7 +206,7 @@ def test_what_is_held_for_a_name_has_a_bound(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_long_arguments_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chat_calls, "MAX_KEPT", 100)
+    monkeypatch.setattr(tool_calls, "MAX_KEPT", 100)
     told = Told()
     text = json.dumps({"city": "x" * 200})
     told.feed(entry(0, "a", "get_weather", text), entry(0, arguments=text))

@@ -1,4 +1,4 @@
-"""apis/chat_fresh.py with chat_details.py: what a Chat Completions client gets whose upstream speaks another API."""
+"""apis/chat_fresh.py with reasoning_details.py: what a Chat Completions client gets whose upstream speaks another API."""
 
 import json
 from collections.abc import Sequence
@@ -14,13 +14,13 @@ from judge import Choice, read
 from judge import events as data_of
 from streams import META
 from streams import event as sse
-from toolmend import tools
-from toolmend.apis import chat_details
-from toolmend.apis.chat import Chat
-from toolmend.apis.chat_details import Run
-from toolmend.apis.chat_fresh import PING, ChatWriter
+from toolmend.apis.chat import reasoning_details
+from toolmend.apis.chat.codec import Chat
+from toolmend.apis.chat.reasoning_details import Run
+from toolmend.apis.chat.writer import PING, ChatWriter
 from toolmend.apis.codec import Reply
-from toolmend.events import (
+from toolmend.core import tools
+from toolmend.core.events import (
     Event,
     Finish,
     MessageEnd,
@@ -35,10 +35,10 @@ from toolmend.events import (
     ToolCallStart,
     Usage,
 )
-from toolmend.requests import chat as chat_requests
+from toolmend.core.reasoning_state import Seal, envelope
+from toolmend.core.sse import Decoder
+from toolmend.requests.chat import api as chat_requests
 from toolmend.requests.conversation import Thinking
-from toolmend.seals import Seal, envelope
-from toolmend.sse import Decoder
 
 CALL = f"call_{META['created'] * 1000:012x}70008000000000000000"  # made in that second
 HEAD = {"id": f"chatcmpl-{CALL[5:]}", "object": "chat.completion.chunk", "created": META["created"], "model": "gpt-x"}
@@ -335,7 +335,7 @@ def test_a_list_that_cannot_be_written_is_no_seal() -> None:
 
 
 def test_a_list_that_is_too_long_is_no_seal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chat_details, "MAX_DETAILS", 60)
+    monkeypatch.setattr(reasoning_details, "MAX_DETAILS", 60)
     run = Run()
     run.add([{"text": "a" * 30}])
     assert run.seal() == Seal("details", json.dumps([{"text": "a" * 30}], separators=(",", ":")))

@@ -12,12 +12,12 @@ from piecewise import same
 from regular import REGULAR, called, choice
 from rows import batches, each_of
 from streams import META, body_of, chunk, event, play
-from toolmend import json_text
-from toolmend.apis import learning
-from toolmend.apis.chat_shape import learn_chunk, may_vary
-from toolmend.apis.learning import Learning
-from toolmend.events import ReasoningDelta, TextDelta, ToolCallDelta, Usage
-from toolmend.pipeline import Pipeline
+from toolmend.apis.chat.delta_shape import learn_chunk, may_vary
+from toolmend.apis.shared import delta_template_learner
+from toolmend.apis.shared.delta_template_learner import Learning
+from toolmend.core import json_text
+from toolmend.core.events import ReasoningDelta, TextDelta, ToolCallDelta, Usage
+from toolmend.pipeline.pipeline import Pipeline
 
 PATTERNS = all_patterns()
 
@@ -96,7 +96,7 @@ def test_learning_changes_no_byte(names: Sequence[str], subtests: pytest.Subtest
         body = body_of(pattern) if pattern else REGULAR[name]
         learnt = play(lambda: pipeline(asked), [body])
         with monkeypatch.context() as patch:
-            patch.setattr(learning, "MOST_MISSES", 0)
+            patch.setattr(delta_template_learner, "MOST_MISSES", 0)
             plain = play(lambda: pipeline(asked), [body])
         same(([learnt],), ([plain],), body)
 

@@ -113,7 +113,7 @@ def test_the_quick_answers_import_nothing_slow(option: str) -> None:
     loaded = set(run(option, code=code, capture_output=True).stderr.split())
     assert "toolmend.cli" in loaded
     ours = {name for name in loaded if name.partition(".")[0] == "toolmend"}
-    assert ours == {"toolmend", "toolmend.cli", "toolmend.cli.standard_streams", "toolmend.running", "toolmend.running.search_path"}
+    assert ours == {"toolmend", "toolmend.cli", "toolmend.cli.standard_streams", "toolmend.cli.launcher", "toolmend.cli.launcher.search_path"}
     assert not loaded & {"mitmproxy", "rich", "openai", "httpx", "asyncio"}
 
 

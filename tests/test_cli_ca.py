@@ -9,8 +9,8 @@ import pytest
 
 from sickness import DEBIAN, Box, well
 from toolmend.cli import main
-from toolmend.running import trust
-from toolmend.running.trust import CA, KEY, certificates
+from toolmend.cli.launcher import trust
+from toolmend.cli.launcher.trust import CA, KEY, certificates
 
 UPDATE = """#!/bin/sh
 echo "updating $*"

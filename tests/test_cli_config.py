@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from toolmend.cli import main
-from toolmend.cli.config import DEFAULTS
-from toolmend.config.keys import KEYS, VARIABLES
-from toolmend.config.layers import alone
+from toolmend.cli.commands.config import DEFAULTS
+from toolmend.config.option_names import KEYS, VARIABLES
+from toolmend.config.precedence import alone
 from toolmend.config.settings import Settings, checked, parse
 
 

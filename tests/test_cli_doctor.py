@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from toolmend import __version__
-from toolmend.cli import doctor, main
-from toolmend.doctor import Finding
+from toolmend.cli import main
+from toolmend.cli.commands import doctor
+from toolmend.cli.doctor import Finding
 
 OK = Finding("ok", "all is \x1b[31mthere", check="python")
 WARNING = Finding("warning", "it may be better", "toolmend ca path", check="ca")

@@ -8,8 +8,8 @@ import subprocess
 import pytest
 
 from toolmend.cli import main
-from toolmend.cli.env import SHELLS
-from toolmend.running.environment import BEFORE, NAMES
+from toolmend.cli.commands.env import SHELLS
+from toolmend.cli.launcher.environment import BEFORE, NAMES
 
 VALUES = ["plain", "two words", "it's", 'a "b"', "$HOME `id` $(id)", "back\\slash\\", "line\nline", "a;b|c&d*?!#~", "%\u2018x\u2019 日本", "-n", "\\'"]
 

@@ -61,7 +61,7 @@ def _bug(box: Box) -> None:
     def bug(_: Path) -> None:
         raise ZeroDivisionError("our fault")
 
-    box.patch.setattr("toolmend.cli.explain.load", bug)
+    box.patch.setattr("toolmend.cli.commands.explain.load", bug)
 
 
 def _no_disk(box: Box) -> None:
@@ -69,12 +69,12 @@ def _no_disk(box: Box) -> None:
 
 
 def _deaf(box: Box) -> None:
-    box.patch.setattr("toolmend.cli.prune.stored", lambda _: (_ for _ in ()).throw(PermissionError(13, "Permission denied")))
+    box.patch.setattr("toolmend.cli.commands.prune.stored", lambda _: (_ for _ in ()).throw(PermissionError(13, "Permission denied")))
 
 
 def _no_proxy_starts(box: Box) -> None:
     (box.folder / "main.py").write_text("import no_such_module")
-    box.patch.setattr("toolmend.running.proxy.addon_path", lambda: box.folder / "main.py")
+    box.patch.setattr("toolmend.cli.launcher.proxy.addon_path", lambda: box.folder / "main.py")
 
 
 def _nothing(_: Box) -> None:

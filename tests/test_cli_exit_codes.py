@@ -15,7 +15,7 @@ import pytest
 from kept import keep
 from test_hook import ASK, LEAK, PROSE
 from toolmend.cli import COMMANDS, Exit, cli, main
-from toolmend.config.keys import VARIABLES
+from toolmend.config.option_names import VARIABLES
 
 ADDON = Path(__file__).parents[1] / "addon"
 HERE = [name for name, (module, _) in COMMANDS.items() if (ADDON / f"{module.partition(':')[0].replace('.', '/')}.py").exists()]
@@ -138,7 +138,7 @@ def test_whatever_is_raised_is_a_runtime_error(monkeypatch: pytest.MonkeyPatch, 
     def fail(*_: object) -> None:
         raise ZeroDivisionError("injected")
 
-    monkeypatch.setattr("toolmend.cli.flows.listed", fail)
+    monkeypatch.setattr("toolmend.cli.commands.flows.listed", fail)
     assert main(["flows", *FLOWS]) == Exit.RUNTIME
     assert capsys.readouterr().err.startswith("error: unexpected ZeroDivisionError: injected\ntry: toolmend --debug flows")
 
@@ -148,7 +148,7 @@ def test_interrupted(raised: type[BaseException], monkeypatch: pytest.MonkeyPatc
     def fail(*_: object) -> None:
         raise raised
 
-    monkeypatch.setattr("toolmend.cli.flows.listed", fail)
+    monkeypatch.setattr("toolmend.cli.commands.flows.listed", fail)
     assert main(["flows", *FLOWS]) == Exit.INTERRUPTED
     assert capsys.readouterr() == ("", "interrupted\n")
 

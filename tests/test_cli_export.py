@@ -13,7 +13,7 @@ from mitmproxy.io import read_flows_from_paths
 
 from judge_har import faults
 from toolmend.cli import main
-from toolmend.replay import find
+from toolmend.recordings.read.replay import find
 
 FLOWS = Path(__file__).parent.parent / "flows"
 ADDON = Path(__file__).parent.parent / "addon"

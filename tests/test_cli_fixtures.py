@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from toolmend import replay
 from toolmend.cli import main
-from toolmend.recordings.event_diff import diff
-from toolmend.rules import rule
+from toolmend.pipeline.rules import rule
+from toolmend.recordings.read import replay
+from toolmend.recordings.read.event_diff import diff
 
 ADDON = Path(__file__).parents[1] / "addon"
 FLOWS = Path(__file__).parents[1] / "flows"
@@ -29,7 +29,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         shutil.copytree(FLOWS / name, tmp_path / "recorded" / "2026-11-20" / name.replace("/", "-"))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TOOLMEND_FLOWS", "recorded")
-    monkeypatch.setattr("toolmend.recordings.fixture.home", lambda: Path("flows"))
+    monkeypatch.setattr("toolmend.recordings.fixtures.fixture.home", lambda: Path("flows"))
     for name in list(os.environ):
         if "TOKEN" in name or "KEY" in name or "SECRET" in name:
             monkeypatch.delenv(name)

@@ -262,7 +262,7 @@ def test_a_list_imports_nothing_slow(root: Path) -> None:
     env = os.environ | {"PYTHONPATH": str(ADDON), "TOOLMEND_FLOWS": str(root)}
     done = subprocess.run([sys.executable, "-c", code, "flows"], env=env, capture_output=True, text=True, check=True)
     assert done.stdout.count("\n") == 5
-    assert not {"mitmproxy", "rich", "asyncio", "toolmend.config.settings", "toolmend.pipeline"} & set(done.stderr.split())
+    assert not {"mitmproxy", "rich", "asyncio", "toolmend.config.settings", "toolmend.pipeline.pipeline"} & set(done.stderr.split())
 
 
 # FLOW

@@ -9,9 +9,10 @@ import pytest
 from terminals import at_terminal
 from toolmend.cli import main
 from toolmend.dialects import DIALECTS
-from toolmend.dialects.role_tokens import role_tokens
-from toolmend.dialects.stranger import STRANGERS
-from toolmend.providers import PROFILES, armed, profile_for
+from toolmend.dialects.engine.stranger import STRANGERS
+from toolmend.dialects.families.role_tokens import role_tokens
+from toolmend.pipeline.armed_dialects import armed
+from toolmend.providers.model_profiles import PROFILES, profile_for
 
 PLAIN = sum(not dialect.ambiguous for dialect in DIALECTS.values())
 CONFIG = '[[provider]]\nname = "my-vllm"\nmodels = ["my-*"]\nhosts = ["llm.example.com"]\ndialects = ["hermes"]\n'

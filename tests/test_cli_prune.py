@@ -98,6 +98,6 @@ def test_what_cannot_be_removed_is_told(monkeypatch: pytest.MonkeyPatch, capsys:
     def stubborn(folder: Path) -> None:
         raise PermissionError(13, "Permission denied", str(folder))
 
-    monkeypatch.setattr("toolmend.recordings.pruning.shutil.rmtree", stubborn)
+    monkeypatch.setattr("toolmend.recordings.write.pruning.shutil.rmtree", stubborn)
     assert main(["prune", "--keep", "1KB"]) == 3
     assert "error: 3 could not be removed, the first is " in capsys.readouterr().err

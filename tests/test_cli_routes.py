@@ -8,7 +8,7 @@ import pytest
 from terminals import at_terminal
 from test_routes import CHAT, MESSAGES, SECRET, table
 from toolmend.cli import main
-from toolmend.learnt import Key, remembered, today
+from toolmend.proxy.learnt_refusals import Key, remembered, today
 from toolmend.requests.refusal_rules import Remedy
 
 

@@ -19,7 +19,7 @@ from openai import BadRequestError, OpenAI
 from streams import WEATHER
 from test_playing import CHUNKS, LEAK, make, translated
 from toolmend.cli import main
-from toolmend.replay import load
+from toolmend.recordings.read.replay import load
 
 ROOT = Path(__file__).parents[1]
 FIXTURE = ROOT / "flows" / "kimi" / "no-section"

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolmend.codings import BURST, WHOLE, CodingError, decoder, whole, zstandard, zstd
-from toolmend.together import sizes_of, together
-from toolmend.upstream import Coding, Script
+from toolmend.core.content_encoding import BURST, WHOLE, CodingError, decoder, whole, zstandard, zstd
+from toolmend.core.joined_chunks import sizes_of, together
+from toolmend.recordings.playback.server import Coding, Script
 
 TEXT = b"".join(b'data: {"n": %d, "text": "\xe6\x9c\x88"}\n\n' % n for n in range(300))
 LIMIT = 16 * 1024 * 1024

@@ -11,11 +11,11 @@ from mitmproxy.addons.view import View
 from mitmproxy.test import taddons, tflow
 
 from test_library import make
-from toolmend import replay
-from toolmend.commands import Commands
-from toolmend.hook import Toolmend
-from toolmend.recordings import fixture
-from toolmend.recordings.library import entry
+from toolmend.proxy.addon import Toolmend
+from toolmend.proxy.commands import Commands
+from toolmend.recordings.fixtures import fixture
+from toolmend.recordings.read import replay
+from toolmend.recordings.read.library import entry
 
 FLOWS = Path(__file__).parent.parent / "flows"
 

@@ -13,15 +13,15 @@ from streams import play
 from test_hook import Proxy, answered, proxy
 from test_hook import asked as posted
 from test_routing import Routes, routed
-from toolmend import replay
-from toolmend.pipeline import Pipeline
+from toolmend.core.reasoning_state import Seal, envelope, opened
+from toolmend.pipeline.pipeline import Pipeline
+from toolmend.pipeline.transformers.summary import unwrapped
+from toolmend.recordings.read import replay
 from toolmend.requests import compaction, translate
 from toolmend.requests.conversation import Conversation, ToolResult, ToolUse, Turn
 from toolmend.requests.conversation import Text as Said
-from toolmend.requests.quirks import Quirks
-from toolmend.requests.unsealed import unsealed
-from toolmend.seals import Seal, envelope, opened
-from toolmend.transformers.summary import unwrapped
+from toolmend.requests.request_limits import Quirks
+from toolmend.requests.strip_envelopes import unsealed
 
 __all__ = ["proxy", "routed"]
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from toolmend.running.company import Company, UnusableError, company, is_direct
-from toolmend.running.environment import variables
+from toolmend.cli.launcher.corporate_proxy import Company, UnusableError, company, is_direct
+from toolmend.cli.launcher.environment import variables
 
 FOUND = [
     ("http://corp:3128", Company("http", "corp", 3128), "upstream:http://corp:3128"),

@@ -13,7 +13,7 @@ from ruamel.yaml import YAML
 from other_streams import gemini_array, gemini_chunks, gemini_sse, ollama_lines
 from spoken import APIS, Asked, Text, Thought, speak, tell
 from streams import chunk, event, stream
-from toolmend.views.contentview import LLMStream, Views
+from toolmend.proxy.contentview import LLMStream, Views
 
 PATHS = {"chat": "/v1/chat/completions", "messages": "/v1/messages", "responses": "/v1/responses"}
 PARTS = [Thought("Hm.\nLet me see."), Text("I will look:\n\n  - here\n"), Asked("call_1", "get_weather", '{"city": "Beijing"}')]

@@ -1,4 +1,4 @@
-"""cut.py: what stands in a row is found as far as it is alike, byte for byte, whatever stands behind it."""
+"""record_template.py: what stands in a row is found as far as it is alike, byte for byte, whatever stands behind it."""
 
 import re
 from itertools import chain
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from toolmend.cut import Cut, common
+from toolmend.core.record_template import Cut, common
 
 TEXT = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+')
 NUMBER = re.compile(rb"\d++")

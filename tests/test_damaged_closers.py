@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import pytest
 
 from test_reader import Told
-from toolmend.dialects.parameters import MAX_VALUES
-from toolmend.dialects.value_text import MAX_DOUBT
-from toolmend.events import ToolCallDelta
-from toolmend.tools import Tools
+from toolmend.core.events import ToolCallDelta
+from toolmend.core.tools import Tools
+from toolmend.dialects.engine.parameters import MAX_VALUES
+from toolmend.dialects.engine.value_text import MAX_DOUBT
 
 TOOLS = Tools(
     {

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from toolmend.cli import main
-from toolmend.cli.hints import pasted
+from toolmend.cli.error_hints import pasted
 from toolmend.cli.proxies import recordings_of
 from toolmend.config.data_folder import from_one_line, on_one_line
 

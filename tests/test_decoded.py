@@ -8,9 +8,9 @@ from chunking import cuts
 from legal import MESSAGES, RESPONSES, sse
 from streams import chunk, event, stream
 from toolmend.apis import APIS
-from toolmend.decoded import Stream, events_of
-from toolmend.events import Event, Finish, MessageEnd, MessageStart, StreamError, TextDelta, ToolCallStart, Usage
-from toolmend.fold import fold
+from toolmend.core.events import Event, Finish, MessageEnd, MessageStart, StreamError, TextDelta, ToolCallStart, Usage
+from toolmend.core.fold import fold
+from toolmend.pipeline.event_reader import Stream, events_of
 
 CHAT = stream(["Hi ", "日本"])
 CHAT_EVENTS = [MessageStart(), TextDelta("Hi "), TextDelta("日本"), Finish("stop"), Usage(10, 5), MessageEnd()]

@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from judge import read
-from toolmend.cli import Problem, demo
-from toolmend.running.proxy import addon_path
+from toolmend.cli import Problem
+from toolmend.cli.commands import demo
+from toolmend.cli.launcher.proxy import addon_path
 
 COMMAND = [sys.executable, "-m", "toolmend", "demo"]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(addon_path().parent), "COLUMNS": "80", "NO_COLOR": "1"}

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from patterns.gemini_text import gemini
 from patterns.gemma import Q, functiongemma, gemma4, literal, stripped
 from test_reader import VALUES, Told, cut
+from toolmend.core.events import ToolCallDelta, ToolCallEnd
+from toolmend.core.tools import Tools
 from toolmend.dialects import DIALECTS
-from toolmend.events import ToolCallDelta, ToolCallEnd
-from toolmend.reader import Reader
-from toolmend.tools import Tools
-from toolmend.vocabulary import vocabulary
+from toolmend.dialects.engine.markup_parser import Reader
+from toolmend.dialects.engine.opener_index import vocabulary
 
 NAMES = ("gemma4", "functiongemma", "gemini", "gemma_stripped")
 STRING, NUMBER = {"type": "string"}, {"type": "integer"}

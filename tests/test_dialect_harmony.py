@@ -29,8 +29,8 @@ from patterns.gpt_oss import (
 )
 from streams import play, request, stream, tool
 from test_reader import NAMES, TEXT, VALUES, cut
-from toolmend.pipeline import Pipeline
-from toolmend.reader import MAX_HELD
+from toolmend.dialects.engine.markup_parser import MAX_HELD
+from toolmend.pipeline.pipeline import Pipeline
 
 
 def answer(pieces: list[str], asked: dict[str, Any] = REQUEST, field: str = "content") -> Choice:

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from patterns.python_list import lfm2, listed, llama, olmo3
 from test_reader import TEXT, VALUES, Told, cut
+from toolmend.core.events import ToolCallDelta, ToolCallEnd
+from toolmend.core.tools import Tools
 from toolmend.dialects import DIALECTS
-from toolmend.dialects.literals import scalar
-from toolmend.events import ToolCallDelta, ToolCallEnd
-from toolmend.reader import Reader
-from toolmend.tools import Tools
-from toolmend.vocabulary import vocabulary
+from toolmend.dialects.engine.literals import scalar
+from toolmend.dialects.engine.markup_parser import Reader
+from toolmend.dialects.engine.opener_index import vocabulary
 
 NAMES = ("python_list", "llama_python", "olmo3", "lfm2", "tool_code")
 TOOLS = Tools({"f": {}, "g": {}, "h-2.x": {}})

@@ -15,9 +15,9 @@ from patterns.minimax import P
 from streams import chunk, event, request
 from test_reader import Told
 from toolmend.config.settings import Settings
+from toolmend.core.tools import Tools
 from toolmend.dialects import DIALECTS
-from toolmend.pipeline import Pipeline
-from toolmend.tools import Tools
+from toolmend.pipeline.pipeline import Pipeline
 
 type Calls = list[tuple[str, dict[str, Any]]]
 

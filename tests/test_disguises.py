@@ -3,8 +3,8 @@
 import base64
 import itertools
 
-from toolmend.recordings.disguises import disguises, spellings
-from toolmend.redaction import REDACTED, Redactor
+from toolmend.secrets.encodings import disguises, spellings
+from toolmend.secrets.redactor import REDACTED, Redactor
 
 
 def test_spellings() -> None:

@@ -14,7 +14,7 @@ from mitmproxy.hooks import Hook, UpdateHook
 from mitmproxy.proxy.layers.http import HttpRequestHook
 from mitmproxy.test import taddons, tflow
 
-from toolmend.dispatch import restore, shorten
+from toolmend.proxy.patches.hook_dispatch import restore, shorten
 
 
 class Hostile:

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from sickness import Box, make_ca, well
-from toolmend.doctor import CHECKS, Finding, agents, examine, installed, interception, shell
-from toolmend.doctor.finding import Machine, Proxy, proxy_of
-from toolmend.running.trust import CA, KEY
+from toolmend.cli.doctor import CHECKS, Finding, agents, examine, installed, interception, shell
+from toolmend.cli.doctor.finding import Machine, Proxy, proxy_of
+from toolmend.cli.launcher.trust import CA, KEY
 
 QUICK = {name: check for name, check in CHECKS.items() if name not in ("self-test", "probe")}
 """The other two are in e2e/test_self_test.py: they need proxies."""
@@ -96,7 +96,7 @@ def _dead_proxy(box: Box) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     box.set(HTTPS_PROXY=f"http://user:password@127.0.0.1:{port}", NO_PROXY="localhost", SSL_CERT_FILE="", NODE_EXTRA_CA_CERTS="")
-    box.patch.setattr("toolmend.doctor.finding.LOOPBACK", ())  # so that nothing else is asked of this shell
+    box.patch.setattr("toolmend.cli.doctor.finding.LOOPBACK", ())  # so that nothing else is asked of this shell
 
 
 def _dead_after_env(box: Box) -> None:
@@ -431,7 +431,7 @@ def test_a_company_s_proxy(ca: bool, box: Box) -> None:
     """One that is not on this machine is no fault, whatever it is."""
     if not ca:
         _no_ca(box)
-    box.patch.setattr("toolmend.doctor.finding.LOOPBACK", ())
+    box.patch.setattr("toolmend.cli.doctor.finding.LOOPBACK", ())
     with socket.create_server(("127.0.0.1", 0)) as server:
         box.set(HTTPS_PROXY=f"http://user:password@127.0.0.1:{server.getsockname()[1]}")
         box.patch.setattr(interception, "PATIENCE", 0.2)

@@ -1,4 +1,4 @@
-"""transformers/duplicates.py: the same call sent twice is one call, and two calls are two."""
+"""pipeline/transformers/duplicates.py: the same call sent twice is one call, and two calls are two."""
 
 import json
 from typing import Any
@@ -10,10 +10,10 @@ from judge import read
 from patterns.irregular import CITY, REQUEST, ZONE, calls, entry
 from patterns.kimi import A, B, C
 from streams import chunk, event, pieces, play, stream
-from toolmend.events import Event, Finish, Frame, MessageEnd, TextDelta, ToolCallDelta, ToolCallEnd, ToolCallStart
-from toolmend.pipeline import Pipeline
-from toolmend.transformers import duplicates
-from toolmend.transformers.duplicates import Duplicates
+from toolmend.core.events import Event, Finish, Frame, MessageEnd, TextDelta, ToolCallDelta, ToolCallEnd, ToolCallStart
+from toolmend.pipeline.pipeline import Pipeline
+from toolmend.pipeline.transformers import duplicates
+from toolmend.pipeline.transformers.duplicates import Duplicates
 
 SPACED = json.dumps(json.loads(CITY), indent=1)
 

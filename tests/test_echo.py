@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chunking import DEEP, at_every_place, byte_by_byte, everywhere
-from toolmend.recordings import echo
-from toolmend.recordings.alike import Alike
-from toolmend.recordings.disguises import spellings
-from toolmend.recordings.echo import EchoMask
-from toolmend.recordings.echo_sought import PIECE, SUSPICIOUS
+from toolmend.secrets import echo_mask
+from toolmend.secrets.echo_mask import EchoMask
+from toolmend.secrets.encodings import spellings
+from toolmend.secrets.needles import PIECE, SUSPICIOUS
+from toolmend.secrets.similar_lines import Alike
 
 KEY = "sk-ant-api03-AbC_9/xYz"
 
@@ -344,7 +344,7 @@ def test_a_whole_body_on_many_lines() -> None:
 
 
 def test_a_line_that_is_too_long_is_masked_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(echo, "MAX_EVENT", 100)
+    monkeypatch.setattr(echo_mask, "MAX_EVENT", 100)
     rest = b"x" * 100 + b"\n\r\ny: " + chat("sk", "x")
     for chunks in cuts(b"x" * 101 + b"\n" + rest):
         assert masked(chunks) == b"*" * 101 + b"\n" + rest
@@ -353,13 +353,13 @@ def test_a_line_that_is_too_long_is_masked_whole(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_line_with_too_many_suspicions_is_masked_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(echo, "MAX_STRINGS", 3)
+    monkeypatch.setattr(echo_mask, "MAX_STRINGS", 3)
     line = b'["s","s","s","s"]'
     assert masked([line[:-5] + b"]\n", line, b"\n", line]) == line[:-5] + b"]\n" + b"*" * 17 + b"\n" + b"*" * 17
 
 
 def test_a_line_with_too_many_suspicions_amid_lines_alike(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(echo, "MAX_STRINGS", 0)
+    monkeypatch.setattr(echo_mask, "MAX_STRINGS", 0)
     *lines, last = [alike(text) for text in ("a", "b", "s", "c", "as")]
     assert masked([b"".join((*lines, last))]) == b"".join((*lines, b"*" * (len(last) - 2), b"\n\n"))
 
@@ -368,7 +368,7 @@ def test_a_line_with_too_many_suspicions_amid_lines_alike(monkeypatch: pytest.Mo
 def test_texts_in_the_depth_are_one(monkeypatch: pytest.MonkeyPatch, before: str) -> None:
     body = before + '{"a":{"b":{"%s":{"t":"sk-ant-"}}}}\n' + before + '{"a":{"b":{"%s":{"t":"api03-AbC_9/xYz"}}}}\n'
     assert masked([(body % ("c", "d")).encode()]) == (body % ("c", "d")).encode()
-    monkeypatch.setattr(echo, "MAX_DEPTH", 2)
+    monkeypatch.setattr(echo_mask, "MAX_DEPTH", 2)
     expected = (body % ("c", "d")).replace("sk-ant-", "*" * 7).replace("api03-AbC_9/xYz", "*" * 15)
     assert masked([(body % ("c", "d")).encode()]) == expected.encode()
 
@@ -417,12 +417,12 @@ def test_what_tells_texts_apart_is_bounded() -> None:
     mask = EchoMask((KEY,))
     mask.feed(b'{"%b":{"index":%b,%b"t":"%b"}}\n' % (b"n" * 10**6, b"1" * 10**6, b'"index":1,' * 10**5, KEY[:9].encode()))
     assert mask._tails
-    assert all(len(part) <= 2 * echo.MAX_NAME for path in mask._tails for part in path)
+    assert all(len(part) <= 2 * echo_mask.MAX_NAME for path in mask._tails for part in path)
 
 
 def test_texts_under_suspicion_are_bounded() -> None:
     """The oldest is judged first: innocent if short, masked if it is most of a key. What is judged is not joined."""
-    paths = [b'{"a%d":"%s"}\n' % (i, b"s" if i % 2 else KEY[:-1].encode()) for i in range(echo.MAX_TAILS + 2)]
+    paths = [b'{"a%d":"%s"}\n' % (i, b"s" if i % 2 else KEY[:-1].encode()) for i in range(echo_mask.MAX_TAILS + 2)]
     first = b'{"a0":"%s"}\n{"a1":"%s"}\n' % (KEY[-1:].encode(), KEY[1:].encode())
     mask = EchoMask((KEY,))
     out = bytearray(mask.feed(b"".join(paths) + first) + mask.close())

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from test_recorder import EXCHANGE, all_done
-from toolmend.recorder import Recorder
-from toolmend.recordings.echo_frames import MAX_MASKED, FrameMask
+from toolmend.recordings.write.recorder import Recorder
+from toolmend.secrets.echo_frames import MAX_MASKED, FrameMask
 
 KEY = "sk-ABCDEFGHIJ+klmnop/0123456789"
 

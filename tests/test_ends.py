@@ -1,11 +1,11 @@
-"""ends.py: told by what mitmproxy is at when it calls."""
+"""end_of_stream.py: told by what mitmproxy is at when it calls."""
 
 import pytest
 from mitmproxy.connection import Server
 from mitmproxy.proxy.events import DataReceived
 from mitmproxy.proxy.layers.http._events import ErrorCode, ResponseData, ResponseEndOfMessage, ResponseProtocolError
 
-from toolmend.ends import breaks_off, goes_on
+from toolmend.proxy.patches.end_of_stream import breaks_off, goes_on
 
 
 def mitmproxy_at(event: object) -> bool:

@@ -4,7 +4,7 @@ import json
 
 from judge import read
 from streams import request, stream, tool
-from toolmend.pipeline import Pipeline
+from toolmend.pipeline.pipeline import Pipeline
 
 OFFER = request(tool("bash", command={"type": "string"}), model="grok-4.1-fast")
 

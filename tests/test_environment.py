@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from toolmend.running.environment import BEFORE, NAMES, PRELOAD, TABLE, before, company_url, confdir, handed_back, variables
+from toolmend.cli.launcher.environment import BEFORE, NAMES, PRELOAD, TABLE, before, company_url, confdir, handed_back, variables
 
 REQUIRED = f'--require="{PRELOAD}"' if " " in str(PRELOAD) else f"--require={PRELOAD}"
 
@@ -54,7 +54,7 @@ def test_a_host_on_loopback_that_is_named_is_reached() -> None:
 
 
 def test_a_path_with_blanks_is_what_node_reads(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("toolmend.running.environment.PRELOAD", Path('/a b/"c".cjs'))
+    monkeypatch.setattr("toolmend.cli.launcher.environment.PRELOAD", Path('/a b/"c".cjs'))
     assert of({})["NODE_OPTIONS"] == r'--require="/a b/\"c\".cjs"'
 
 

@@ -14,10 +14,10 @@ import pytest
 from ruamel.yaml import YAML
 
 from toolmend.cli import main
-from toolmend.envoy.bootstrap import ALERTS, Listener, Plan, bootstrap
-from toolmend.envoy.bootstrap_clusters import origin_name
-from toolmend.envoy.bootstrap_text import Refused, Why, check, plain, yaml
-from toolmend.routes import Origin
+from toolmend.providers.routes import Origin
+from toolmend.proxy.envoy.bootstrap import ALERTS, Listener, Plan, bootstrap
+from toolmend.proxy.envoy.bootstrap_clusters import origin_name
+from toolmend.proxy.envoy.bootstrap_text import Refused, Why, check, plain, yaml
 
 pytest.importorskip("envoy.config.bootstrap.v3.bootstrap_pb2", reason="xds-protos is not installed")
 

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from toolmend.apis.errors import Fault, fault_of, is_error, translate_error, write_error
-from toolmend.apis.headers import translate_headers
+from toolmend.apis.shared.errors import Fault, fault_of, is_error, translate_error, write_error
+from toolmend.apis.shared.headers import translate_headers
 
 NOW = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
 ID = "call_0123"

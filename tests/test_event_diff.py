@@ -3,7 +3,7 @@
 import pytest
 
 from streams import event
-from toolmend.recordings.event_diff import MAX_EVENTS, WIDTH, diff
+from toolmend.recordings.read.event_diff import MAX_EVENTS, WIDTH, diff
 
 
 def body(*texts: str) -> bytes:

@@ -8,7 +8,7 @@ import pytest
 from chunking import everywhere
 from other_streams import aws_frame, converse
 from toolmend.apis import decoder_for, decoder_of
-from toolmend.apis.aws_frames import FrameDecoder
+from toolmend.core.aws_event_stream import FrameDecoder
 
 BODY = converse(
     ("messageStart", {"role": "assistant"}),

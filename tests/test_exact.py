@@ -26,7 +26,7 @@ from other_streams import PATTERNS, gemini_pattern, gemini_sse, ollama_pattern
 from regular import REGULAR
 from spoken import APIS, WEATHER, asked, speak, tell
 from test_translation_wild import WILD, body_of
-from toolmend.pipeline import Pipeline
+from toolmend.pipeline.pipeline import Pipeline
 from toolmend.requests import RequestError, translate
 
 FILES = Path(__file__).parent / "exact"

@@ -1,4 +1,4 @@
-"""exchanges.py: what goes along with a call, without an HTTP response; hook.py's tests see it at work."""
+"""lifecycle.py: what goes along with a call, without an HTTP response; addon.py's tests see it at work."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -11,13 +11,13 @@ from mitmproxy.test import taddons, tflow
 from patterns.kimi import ONE
 from streams import WEATHER, stream
 from test_recorder import EXCHANGE
-from toolmend.calls import Call
 from toolmend.config.settings import Settings
-from toolmend.exchanges import Exchanges
-from toolmend.observers import Observers, Watcher
-from toolmend.recordings.exchange import Exchange
+from toolmend.core.background_worker import Teller
+from toolmend.core.exchange_record import Exchange
+from toolmend.proxy.exchange import Call
+from toolmend.proxy.lifecycle import Exchanges
 from toolmend.telemetry.meter import Meter
-from toolmend.teller import Teller
+from toolmend.telemetry.observers import Observers, Watcher
 
 
 @pytest.fixture

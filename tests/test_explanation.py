@@ -9,9 +9,9 @@ import pytest
 
 from patterns.kimi import PATTERNS
 from streams import WEATHER, body_of, stream
-from toolmend import replay
-from toolmend.recordings.explanation import MAX_TEXT, Change, changes
-from toolmend.replay import Recording
+from toolmend.recordings.read import replay
+from toolmend.recordings.read.explanation import MAX_TEXT, Change, changes
+from toolmend.recordings.read.replay import Recording
 
 FLOWS = Path(__file__).parents[1] / "flows"
 LEAK = "".join(PATTERNS["no-section"].deltas)

@@ -12,10 +12,10 @@ from mitmproxy import http
 from mitmproxy.io import FlowReader
 
 from judge_har import faults
-from toolmend.recordings.export import sides
-from toolmend.recordings.flow_file import write
-from toolmend.recordings.har import har
-from toolmend.replay import RecordingError, find
+from toolmend.recordings.export.export import sides
+from toolmend.recordings.export.flow_file import write
+from toolmend.recordings.export.har import har
+from toolmend.recordings.read.replay import RecordingError, find
 
 FLOWS = Path(__file__).parent.parent / "flows"
 FIXTURE = find(FLOWS / "kimi")[0]

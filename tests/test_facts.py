@@ -7,7 +7,7 @@ from mitmproxy import connection, http
 from mitmproxy.flow import Error
 from mitmproxy.test import tflow, tutils
 
-from toolmend import facts, framing
+from toolmend.proxy import flow_info, response_headers
 
 
 def response(**headers: str) -> http.Response:
@@ -32,9 +32,9 @@ def response(**headers: str) -> http.Response:
 )
 def test_media_types(content_type: str, sse: bool, json: bool) -> None:
     of = response(content_type=content_type)
-    assert (facts.is_sse(of), facts.is_json(of)) == (sse, json)
-    assert not facts.is_sse(response())
-    assert not facts.is_json(response())
+    assert (flow_info.is_sse(of), flow_info.is_json(of)) == (sse, json)
+    assert not flow_info.is_sse(response())
+    assert not flow_info.is_json(response())
 
 
 STREAMS = {
@@ -69,16 +69,16 @@ def test_what_is_a_stream(name: str) -> None:
     api, path, request, kind, status, stream = STREAMS[name]
     of = response(content_type=kind)
     of.status_code = status
-    assert facts.is_answer(of)
-    assert facts.is_stream(api, path, request, of) == stream
+    assert flow_info.is_answer(of)
+    assert flow_info.is_stream(api, path, request, of) == stream
 
 
 @pytest.mark.parametrize(("kind", "status"), [("text/html", 200), ("image/png", 200), ("text/plain", 404), ("", 500)])
 def test_what_is_no_answer(kind: str, status: int) -> None:
     of = response(content_type=kind)
     of.status_code = status
-    assert not facts.is_answer(of)
-    assert not facts.is_stream("chat", "/v1/chat/completions", {"stream": True}, of)
+    assert not flow_info.is_answer(of)
+    assert not flow_info.is_stream("chat", "/v1/chat/completions", {"stream": True}, of)
 
 
 @pytest.mark.parametrize(
@@ -92,14 +92,14 @@ def test_what_is_no_answer(kind: str, status: int) -> None:
     ],
 )
 def test_the_model(request_: dict[str, object] | None, path: str, model: str) -> None:
-    assert facts.model(request_, path) == model
+    assert flow_info.model(request_, path) == model
 
 
 def test_headers_are_text_whatever_they_hold() -> None:
     message = tutils.tresp(headers=http.Headers([(b"x-a", b"\xff"), (b"content-encoding", b"gzip"), (b"x-a", b"2")]))
-    assert facts.headers(message) == (("x-a", "\ufffd"), ("content-encoding", "gzip"), ("x-a", "2"))
-    assert facts.encoding(message) == "gzip"
-    assert facts.encoding(response()) == ""
+    assert flow_info.headers(message) == (("x-a", "\ufffd"), ("content-encoding", "gzip"), ("x-a", "2"))
+    assert flow_info.encoding(message) == "gzip"
+    assert flow_info.encoding(response()) == ""
 
 
 @pytest.mark.parametrize(
@@ -118,8 +118,8 @@ def test_a_coding_of_the_transfer(transfer: str, content: str, codings: str) -> 
     """Of an answer: what a request has is mitmproxy's to hand on."""
     given = {"transfer-encoding": transfer} | ({"content-encoding": content} if content else {})
     headers = http.Headers([(name.encode(), value.encode()) for name, value in given.items()])
-    assert facts.encoding(tutils.tresp(headers=headers)) == codings
-    assert facts.encoding(tutils.treq(headers=headers)) == content
+    assert flow_info.encoding(tutils.tresp(headers=headers)) == codings
+    assert flow_info.encoding(tutils.treq(headers=headers)) == content
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_a_coding_of_the_transfer(transfer: str, content: str, codings: str) -> 
 def test_places(host: str, header: str, sni: str | None, names: list[str]) -> None:
     flow = tflow.tflow(req=tutils.treq(host=host, port=443, headers=http.Headers(host=header)))
     flow.client_conn.sni = sni
-    assert list(facts.places(flow)) == [(name, 443) for name in names]
+    assert list(flow_info.places(flow)) == [(name, 443) for name in names]
 
 
 @pytest.mark.parametrize(
@@ -151,12 +151,12 @@ def test_places(host: str, header: str, sni: str | None, names: list[str]) -> No
     ids=["object", "list", "nothing", "bytes", "broken", "deep"],
 )
 def test_json_object(body: bytes, value: object) -> None:
-    assert facts.json_object(body) == value
+    assert flow_info.json_object(body) == value
 
 
 @pytest.mark.parametrize(("body", "encoding"), [(None, ""), (b"x", "snappy"), (b"x", "gzip")])
 def test_a_body_that_cannot_be_read_is_empty(body: bytes | None, encoding: str) -> None:
-    assert facts.plain(body, encoding) == b""
+    assert flow_info.plain(body, encoding) == b""
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_a_body_that_cannot_be_read_is_empty(body: bytes | None, encoding: str) 
 )
 def test_why_a_request_passes_unread(body: bytes, encoding: str, told: list[str]) -> None:
     why: list[str] = []
-    facts.json_object(facts.plain(body, encoding, why), why)
+    flow_info.json_object(flow_info.plain(body, encoding, why), why)
     assert why == told
 
 
@@ -188,7 +188,7 @@ def test_why_a_request_passes_unread(body: bytes, encoding: str, told: list[str]
 )
 def test_the_wait(started: float, ended: float | None, answered: float, wait: float | None) -> None:
     request, answer = tutils.treq(timestamp_start=started, timestamp_end=ended), tutils.tresp(timestamp_start=answered)
-    assert facts.wait_ms(request, answer) == wait
+    assert flow_info.wait_ms(request, answer) == wait
 
 
 ENDLESS = {
@@ -208,44 +208,44 @@ def test_endless_headers_are_not_built_anew(name: str) -> None:
     response = http.Response.make(200)
     response.headers.fields = tuple(fields)
     tracemalloc.start()
-    found = facts.headers(response)
-    notes = facts.left_out(response, "response")
-    facts.is_stream("chat", "/v1/chat/completions", {}, response)
-    facts.encoding(response)
-    framing.closes(response)
+    found = flow_info.headers(response)
+    notes = flow_info.left_out(response, "response")
+    flow_info.is_stream("chat", "/v1/chat/completions", {}, response)
+    flow_info.encoding(response)
+    response_headers.closes(response)
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert most < 12_000_000
     assert len(found) in kept
-    assert sum(len(name) + len(value) for name, value in found) <= facts.MAX_HEADERS
+    assert sum(len(name) + len(value) for name, value in found) <= flow_info.MAX_HEADERS
     assert notes == (f"{len(fields) - len(found)} headers of the response are too long to be kept",)
 
 
-@pytest.mark.parametrize("at", [0, facts.MAX_WORDS - 5, facts.MAX_WORDS + 5])
+@pytest.mark.parametrize("at", [0, flow_info.MAX_WORDS - 5, flow_info.MAX_WORDS + 5])
 def test_words_of_an_error_are_bounded_and_have_no_key(at: int) -> None:
     key = "Zq8-" + "x7Kd" * 300
     flow = tflow.tflow(req=tutils.treq(headers=[(b"x-api-key", key.encode())]))
-    told = facts.keyless(flow, "v" * at + key + "w" * 1_000_000)
-    assert len(told) == facts.MAX_WORDS
+    told = flow_info.keyless(flow, "v" * at + key + "w" * 1_000_000)
+    assert len(told) == flow_info.MAX_WORDS
     assert "x7Kd" not in told
     assert "Zq8-" not in told
 
 
 def test_usual_headers_are_all_kept() -> None:
     request = tutils.treq(headers=[(b"authorization", b"k" * 60_000), *((b"x-%d" % n, b"v" * 1000) for n in range(800))])
-    assert len(facts.headers(request)) == 801
-    assert facts.left_out(request, "request") == facts.left_out(None, "response") == ()
+    assert len(flow_info.headers(request)) == 801
+    assert flow_info.left_out(request, "request") == flow_info.left_out(None, "response") == ()
 
 
 def test_printable() -> None:
-    assert facts.printable("kimi-k2.5\r\n\x1b[2J\u202e月") == "kimi-k2.5???[2J?月"
-    assert len(facts.printable("x" * 1000)) == 200
+    assert flow_info.printable("kimi-k2.5\r\n\x1b[2J\u202e月") == "kimi-k2.5???[2J?月"
+    assert len(flow_info.printable("x" * 1000)) == 200
 
 
 def test_a_key_in_the_place_of_a_name_is_not_printable() -> None:
     """Somebody puts it where the model goes, and a log is kept for ever."""
-    assert facts.printable(f"api.host sk-proj-{'Ab9' * 20}") == "api.host [REDACTED]"
-    assert facts.printable("x" * 190 + f" sk-proj-{'Ab9' * 40}") == "x" * 190 + " [REDACTED"
+    assert flow_info.printable(f"api.host sk-proj-{'Ab9' * 20}") == "api.host [REDACTED]"
+    assert flow_info.printable("x" * 190 + f" sk-proj-{'Ab9' * 40}") == "x" * 190 + " [REDACTED"
 
 
 @pytest.mark.parametrize(
@@ -261,13 +261,13 @@ def test_a_key_in_the_place_of_a_name_is_not_printable() -> None:
         ("stream reset by client (INTERNAL_ERROR)", "h2", "h2", True, "upstream_error"),
         ("stream reset by client (CANCEL)", "http/1.1", "h2", True, "upstream_error"),
         (Error.KILLED_MESSAGE, "h2", "h2", False, "partial"),
-        (f"{facts.EARLY}: …", "http/1.1", "http/1.1", False, "partial"),
+        (f"{flow_info.EARLY}: …", "http/1.1", "http/1.1", False, "partial"),
     ],
 )
 def test_who_ended_it(message: str, client: str, server: str, is_open: bool, state: str) -> None:
     flow = tflow.tflow()
     flow.client_conn.alpn, flow.server_conn.alpn = client.encode(), server.encode()
     flow.client_conn.state = connection.ConnectionState.OPEN if is_open else connection.ConnectionState.CLOSED
-    assert facts.end_state(flow, message) == state
+    assert flow_info.end_state(flow, message) == state
     known = ("partial", "partial") if state == "partial" else ("client_closed", "upstream_error")
-    assert tuple(facts.end_state(flow, message, left) for left in (True, False)) == known
+    assert tuple(flow_info.end_state(flow, message, left) for left in (True, False)) == known

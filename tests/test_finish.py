@@ -1,4 +1,4 @@
-"""transformers/finish.py: the right reason, once, and behind everything that is said."""
+"""pipeline/transformers/finish.py: the right reason, once, and behind everything that is said."""
 
 from typing import Any
 
@@ -9,9 +9,9 @@ from judge import read
 from patterns.irregular import CITY, REQUEST, first, more
 from patterns.kimi import ONE
 from streams import META, chunk, event, play
-from toolmend.events import Finish, Frame, MessageEnd, TextDelta, ToolCallEnd, ToolCallStart
-from toolmend.pipeline import Pipeline
-from toolmend.transformers.finish import FinishReason
+from toolmend.core.events import Finish, Frame, MessageEnd, TextDelta, ToolCallEnd, ToolCallStart
+from toolmend.pipeline.pipeline import Pipeline
+from toolmend.pipeline.transformers.finish import FinishReason
 
 ROLE = event(chunk({"role": "assistant"}))
 USAGE = event({**META, "choices": [], "usage": {"prompt_tokens": 1}})

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from toolmend.recordings import fixture
+from toolmend.recordings.fixtures import fixture
 
 
 def test_create(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from toolmend.events import (
+from toolmend.core.events import (
     Event,
     Finish,
     MessageEnd,
@@ -17,8 +17,8 @@ from toolmend.events import (
     ToolCallStart,
     Usage,
 )
-from toolmend.fold import MAX_CHOICES, OVERHEAD, Answer, Call, Message, Thinking, fold
-from toolmend.seals import Seal
+from toolmend.core.fold import MAX_CHOICES, OVERHEAD, Answer, Call, Message, Thinking, fold
+from toolmend.core.reasoning_state import Seal
 
 SEAL = Seal("signature", "abc")
 ERROR = StreamError("overloaded_error", "busy", 529)

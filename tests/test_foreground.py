@@ -6,7 +6,7 @@ import sys
 
 LATE = """
 import os, signal, sys
-from toolmend.running.foreground import Foreground
+from toolmend.cli.launcher.foreground import Foreground
 
 wait = os.waitpid
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolmend.apis.freeform import MAX_BEFORE, MAX_BLANKS, Unwrap, Wrap
+from toolmend.apis.shared.freeform import MAX_BEFORE, MAX_BLANKS, Unwrap, Wrap
 
 
 def cut(text: str, sizes: Sequence[int]) -> list[str]:

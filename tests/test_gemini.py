@@ -27,15 +27,15 @@ from other_streams import (
 from patterns.kimi import CITY, ONE, B, C, E, S
 from rows import batches, each_of, some_of
 from streams import play
-from toolmend.apis.gemini_elements import ElementDecoder, GeminiDecoder
-from toolmend.apis.gemini_write import UNSIGNED
-from toolmend.apis.indices import MAX_CHOICES
+from toolmend.apis.gemini.rewrite import UNSIGNED
+from toolmend.apis.shared.indices import MAX_CHOICES
 from toolmend.config.off import Off
 from toolmend.config.settings import Settings
-from toolmend.decoded import events_of
-from toolmend.events import Usage
-from toolmend.fold import fold
-from toolmend.pipeline import Pipeline
+from toolmend.core.events import Usage
+from toolmend.core.fold import fold
+from toolmend.core.json_array import ElementDecoder, GeminiDecoder
+from toolmend.pipeline.event_reader import events_of
+from toolmend.pipeline.pipeline import Pipeline
 
 FRAMINGS: dict[str, Callable[[Iterable[dict[str, Any]]], bytes]] = {
     "sse": gemini_sse,
@@ -505,7 +505,7 @@ def test_a_candidate_that_is_none_has_its_number() -> None:
 
 
 def test_arguments_that_get_too_long_are_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("toolmend.apis.whole_calls.MAX_HELD", 10)
+    monkeypatch.setattr("toolmend.apis.shared.whole_calls.MAX_HELD", 10)
     answer = mended(gemini_chunks([ONE, "So."]), ["kimi_k2"])
     assert answer.said == (f"get_weather {CITY}So.", "", [])
 
@@ -554,7 +554,7 @@ def test_an_element_is_whole_with_its_last_byte() -> None:
 
 
 def test_an_element_that_is_too_long_passes_unread(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("toolmend.apis.gemini_elements.MAX_EVENT", 100)
+    monkeypatch.setattr("toolmend.core.json_array.MAX_EVENT", 100)
     body = b'[{"a": "' + b"x" * 500 + b'"}\n,\r\n{"b": 1}\n]'
     for pieces in cuts(body):
         decoder = GeminiDecoder()

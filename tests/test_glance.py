@@ -1,4 +1,4 @@
-"""glance.py, and lane.py for itself: what is told at a glance is right, and what is plainly quiet is told."""
+"""matchers.py, and delta_run.py for itself: what is told at a glance is right, and what is plainly quiet is told."""
 
 import json
 
@@ -7,17 +7,18 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from examples import examples
-from toolmend import glance
-from toolmend.apis.learning import learn, plain
-from toolmend.apis.shape import Shape, text_of
-from toolmend.course import ANYTHING, IN_LEAKED_STRING, IN_STRING, Course
-from toolmend.events import TextDelta
-from toolmend.glance import LONGEST, MOST, ROW
-from toolmend.lane import MOST_JOINED, Lane
-from toolmend.providers import armed, profile_for
-from toolmend.sse import parse
-from toolmend.vocabulary import vocabulary
-from toolmend.wrap import TEXT, Wrap
+from toolmend.apis.shared.delta_template import Shape, text_of
+from toolmend.apis.shared.delta_template_learner import learn, plain
+from toolmend.core.events import TextDelta
+from toolmend.core.sse import parse
+from toolmend.core.text_state import ANYTHING, IN_LEAKED_STRING, IN_STRING, Course
+from toolmend.dialects.engine.opener_index import vocabulary
+from toolmend.pipeline.armed_dialects import armed
+from toolmend.pipeline.fastpath import matchers
+from toolmend.pipeline.fastpath.delta_run import MOST_JOINED, Lane
+from toolmend.pipeline.fastpath.matchers import LONGEST, MOST, ROW
+from toolmend.pipeline.fastpath.output_template import TEXT, Wrap
+from toolmend.providers.model_profiles import profile_for
 
 FORMS = {
     "a text": b'data: {"id":"c%%","delta":"%(text)b"}\n\n',
@@ -59,7 +60,7 @@ def shape_of(form: bytes) -> Shape:
 
 def is_quiet(text: bytes, course: Course) -> bool:
     match = course.quiet.match(text + b'"')
-    return 0 < len(text) < LONGEST and glance.is_utf8(text) and match is not None and match.end() == len(text)
+    return 0 < len(text) < LONGEST and matchers.is_utf8(text) and match is not None and match.end() == len(text)
 
 
 def right(texts: list[bytes], events: list[bytes], wrap: Wrap | None, course: Course, given_: bytes) -> None:
@@ -153,25 +154,25 @@ def test_words_that_are_known_are_bounded() -> None:
     """Those of one course; and what is forgotten is told again."""
     form = FORMS["a text"]
     lane = Lane(shape_of(form), ANYTHING, None)
-    known = glance._known(ANYTHING.quiet)
+    known = matchers._known(ANYTHING.quiet)
     known.clear()
-    for n in range(3 * glance.WORDS):
+    for n in range(3 * matchers.WORDS):
         data = said(form, b"%d" % n, 0)
         lane.begin(shape_of(form), ANYTHING)
         assert lane.glance(data) is data
-        assert 0 < len(known) <= glance.WORDS
-    assert lane.glance(said(form, b"y" * (glance.WORD + 1), 0))
-    assert not any(len(word) > glance.WORD for word in known)
+        assert 0 < len(known) <= matchers.WORDS
+    assert lane.glance(said(form, b"y" * (matchers.WORD + 1), 0))
+    assert not any(len(word) > matchers.WORD for word in known)
 
 
 def test_beginnings_that_are_known_are_bounded() -> None:
     shape, openers = shape_of(FORMS["a text"]), COURSES["openers"]
-    known = glance._beginnings(openers)
+    known = matchers._beginnings(openers)
     known.clear()  # other tests have the same course
     lane = Lane(shape, openers, None, wait=lambda _, given: given)
-    for n in range(glance.WORDS + 9):
+    for n in range(matchers.WORDS + 9):
         assert lane.glance(said(FORMS["a text"], b"%d<" % n, 0)) == b"", "it waits"
-        assert min(n, 1) < len(known) <= glance.WORDS or n == glance.WORDS
+        assert min(n, 1) < len(known) <= matchers.WORDS or n == matchers.WORDS
 
 
 def test_an_event_that_comes_again_while_one_is_in_doubt() -> None:

@@ -19,10 +19,10 @@ from mitmproxy.test import taddons, tflow, tutils
 from other_streams import converse, gemini_chunks, gemini_request, gemini_sse
 from streams import WEATHER, stream
 from test_codings import BOMBS, CODERS
+from toolmend.config.retention import Keep
 from toolmend.config.settings import Settings
-from toolmend.hook import Toolmend
-from toolmend.pipeline import Pipeline
-from toolmend.recordings.retention import Keep
+from toolmend.pipeline.pipeline import Pipeline
+from toolmend.proxy.addon import Toolmend
 
 SSE = "text/event-stream; charset=utf-8"
 LEAK = stream(
@@ -841,7 +841,7 @@ def test_a_part_that_cannot_be_made_costs_no_byte(
     def fail(*_: object, **__: object) -> None:
         raise MemoryError("injected")
 
-    monkeypatch.setattr(f"toolmend.exchanges.{broken}", fail)
+    monkeypatch.setattr(f"toolmend.proxy.lifecycle.{broken}", fail)
     flow = asked()
     assert proxy.run(flow, [CODERS["br"](LEAK)], content_encoding="br") == out
     assert [level for level, _ in log() if level != "INFO"] == ["WARNING"]
@@ -853,7 +853,7 @@ def test_a_pipeline_that_gave_up_is_said_once(proxy: Proxy, log: Log, monkeypatc
             self.error = "ValueError: injected"
             return data
 
-    monkeypatch.setattr("toolmend.exchanges.Pipeline", Failing)
+    monkeypatch.setattr("toolmend.proxy.lifecycle.Pipeline", Failing)
     flow = asked()
     assert proxy.run(flow, [LEAK[:99], LEAK[99:]]) == LEAK
     ((level, message),) = log()

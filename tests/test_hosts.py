@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from toolmend.hosts import PROVIDERS, fits, known, match, provider, split_port, spoken
+from toolmend.providers.hosts import PROVIDERS, fits, known, match, provider, split_port, spoken
 
 OURS = [
     ("api.openai.com", "/v1/chat/completions", "chat", "openai"),

@@ -3,7 +3,7 @@
 import time
 import uuid
 
-from toolmend.ids import ids_for, new_call_id, seconds
+from toolmend.core.ids import ids_for, new_call_id, seconds
 
 
 def test_an_id_is_a_uuid_of_version_7() -> None:

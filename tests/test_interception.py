@@ -6,8 +6,8 @@ import pytest
 from mitmproxy.proxy.mode_specs import ProxyMode
 
 from toolmend.config.settings import Settings, parse
-from toolmend.interception import is_wanted, sign_of
-from toolmend.refusals import Sign
+from toolmend.proxy.tls_interception import is_wanted, sign_of
+from toolmend.proxy.tls_rejections import Sign
 
 ROUTE = """
 [[route]]

@@ -11,7 +11,7 @@ import judge_responses
 import legal
 from chunking import cuts
 from streams import chunk, play
-from toolmend.pipeline import Pipeline
+from toolmend.pipeline.pipeline import Pipeline
 
 SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
 REQUESTS: dict[str, dict[str, Any]] = {

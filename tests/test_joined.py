@@ -33,9 +33,9 @@ from mitmproxy.proxy.layers.http._events import (
 from mitmproxy.proxy.layers.http._http1 import Http1Client, Http1Server
 from mitmproxy.test import tflow, tutils
 
-from toolmend import wire
-from toolmend.together import sizes_of, together
-from toolmend.wire import Chunks, joined
+from toolmend.core.joined_chunks import sizes_of, together
+from toolmend.proxy.patches import http_layers
+from toolmend.proxy.patches.http_layers import Chunks, joined
 
 BODIES = {
     "chunks": b"3\r\nabc\r\n2\r\nde\r\n1\r\nf\r\n0\r\n\r\n",
@@ -159,12 +159,12 @@ def cuts_of(body: bytes) -> Iterator[list[bytes]]:
 @pytest.mark.parametrize("body", [body for name, body in BODIES.items() if "trailer" not in name], ids=str)
 def test_an_answer_is_read_as_mitmproxy_reads_it(body: bytes) -> None:
     for reads in cuts_of(body):
-        assert answered(wire.Upstream1, reads) == answered(Http1Client, reads)
+        assert answered(http_layers.Upstream1, reads) == answered(Http1Client, reads)
 
 
 @pytest.mark.parametrize("reads", LOOK_ALIKES.values(), ids=LOOK_ALIKES)
 def test_what_looks_like_a_chunk(reads: list[bytes]) -> None:
-    assert answered(wire.Upstream1, reads) == answered(Http1Client, reads)
+    assert answered(http_layers.Upstream1, reads) == answered(Http1Client, reads)
 
 
 @given(
@@ -178,7 +178,7 @@ def test_whatever_the_chunks_that_come_alone(pieces: list[bytes], cuts: list[int
     body = b"".join(chunks) + end
     bounds = sorted({0, len(body), *accumulate(map(len, chunks)), *(cut for cut in cuts if cut < len(body))})
     reads = [body[first:last] for first, last in pairwise(bounds)]
-    assert answered(wire.Upstream1, reads) == answered(Http1Client, reads)
+    assert answered(http_layers.Upstream1, reads) == answered(Http1Client, reads)
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ def test_a_chunk_that_comes_alone_is_looked_at_once(before: list[bytes]) -> None
 
     asked = list[bytes]()
     with mock.patch.object(ChunkedReader, "__call__", counting):
-        made = answered(wire.Upstream1, [b"1\r\n.\r\n", *before, *alone])
+        made = answered(http_layers.Upstream1, [b"1\r\n.\r\n", *before, *alone])
     assert [given for given, *_ in made[-4:-1]] == [b"efg", b"x" * 30, b"\r\n" * 15]
     assert not any(chunk in seen for chunk in alone for seen in asked)
 
@@ -236,9 +236,9 @@ def test_head_and_body_of_a_request_leave_at_once(body: bytes, streams: bool, le
         return [command.data for command in commands if isinstance(command, SendData)]
 
     theirs = sent(Http1Client)
-    assert sent(wire.Upstream1) == theirs
+    assert sent(http_layers.Upstream1) == theirs
     pieces = iter(theirs)
-    assert sent(wire.Upstream1, again=True) == [b"".join(next(pieces) for _ in range(many)) for many in leaves]
+    assert sent(http_layers.Upstream1, again=True) == [b"".join(next(pieces) for _ in range(many)) for many in leaves]
     assert not list(pieces)
 
 
@@ -264,7 +264,7 @@ def test_an_answer_leaves_as_mitmproxy_has_it(headers: dict[str, str], events: l
         ]
         return [command.data if isinstance(command, SendData) else type(command) for command in commands]
 
-    assert sent(wire.Client1) == sent(Http1Server)
+    assert sent(http_layers.Client1) == sent(Http1Server)
 
 
 def frame(stream: int, data: bytes, *, padding: int = 0, ended: bool = False) -> DataReceived:
@@ -307,9 +307,9 @@ def test_mitmproxy_is_as_it_was() -> None:
     def used() -> tuple[object, ...]:
         return http.Http1Client, http.Http2Client, http.Http1Server
 
-    wire.restore()  # an addon that another test loaded may still be there
+    http_layers.restore()  # an addon that another test loaded may still be there
     before = used()
-    wire.join()
+    http_layers.join()
     assert not set(used()) & set(before)
-    wire.restore()
+    http_layers.restore()
     assert used() == before

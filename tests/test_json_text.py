@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from toolmend import json_text
+from toolmend.core import json_text
 
 TEXTS = ["plain", 'a "b" \\ \n', "é 🌤", "a\u2028b\u2029c\u0085d", "\ud83d", "\x0b\x0c\x1c\x1d\x1e"]
 

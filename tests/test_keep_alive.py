@@ -8,8 +8,8 @@ from chunking import cuts, everywhere
 from spoken import APIS, PAIRS, WEATHER, Text, asked, speak
 from streams import chunk, event
 from toolmend.config.settings import Settings
-from toolmend.keep_alive import MAX_LINE, KeepAlives
-from toolmend.pipeline import Pipeline
+from toolmend.core.keep_alive import MAX_LINE, KeepAlives
+from toolmend.pipeline.pipeline import Pipeline
 
 ONE = b"data: : keepalive\n\n"
 

@@ -1,4 +1,6 @@
-"""lane.py, course.py: what goes out unread is what would have gone out, chunk by chunk, and so is all that comes behind it."""
+"""delta_run.py, text_state.py: what goes out unread is what would have gone out, chunk by chunk, and so is all that comes behind
+it.
+"""
 
 import json
 import re
@@ -20,17 +22,18 @@ from regular import REGULAR
 from rows import batches, each_of, some_of
 from spoken import APIS, PAIRS, WEATHER, Asked, Text, Thought, asked, speak
 from streams import body_of, chunk, event, pieces, stream
-from toolmend import lane
-from toolmend.apis import learning
-from toolmend.apis.learning import learn
-from toolmend.apis.shape import text_of
-from toolmend.course import ANYTHING, IN_LEAKED_STRING, IN_STRING, escaped, without
-from toolmend.events import TextDelta
-from toolmend.json_text import inside
-from toolmend.openings import openers
-from toolmend.pipeline import Pipeline
-from toolmend.providers import armed, profile_for
-from toolmend.vocabulary import vocabulary
+from toolmend.apis.shared import delta_template_learner
+from toolmend.apis.shared.delta_template import text_of
+from toolmend.apis.shared.delta_template_learner import learn
+from toolmend.core.events import TextDelta
+from toolmend.core.json_text import inside
+from toolmend.core.literal_search import openers
+from toolmend.core.text_state import ANYTHING, IN_LEAKED_STRING, IN_STRING, escaped, without
+from toolmend.dialects.engine.opener_index import vocabulary
+from toolmend.pipeline.armed_dialects import armed
+from toolmend.pipeline.fastpath import delta_run
+from toolmend.pipeline.pipeline import Pipeline
+from toolmend.providers.model_profiles import profile_for
 
 SAME = [(api, api) for api in APIS]
 
@@ -176,7 +179,7 @@ def test_what_is_irregular_in_each_delta(name: str, target: str, monkeypatch: py
     share = check(body, request, "chat", target)
     assert share < 0.3 or name in SLOW, "hardly anything went out unread"
     quick, _ = run([body], request, "chat", target, lanes=False)
-    monkeypatch.setattr(learning, "MOST_MISSES", 0)
+    monkeypatch.setattr(delta_template_learner, "MOST_MISSES", 0)
     plain, _ = run([body], request, "chat", target, lanes=False)
     assert quick == plain
 
@@ -341,7 +344,7 @@ def test_what_is_held_is_bounded(model: str, field: str, begun: str) -> None:
             runs.append(len(made._lane._run) if made._lane else 0)
         assert made.rules == ["hold_limit"]
     assert when[0] == when[1]
-    assert max(runs) == lane.MOST
+    assert max(runs) == delta_run.MOST
 
 
 @pytest.mark.parametrize("name", ["run", "read"])
@@ -354,7 +357,7 @@ def test_an_error_in_what_is_held_loses_nothing(name: str, size: int, monkeypatc
         if at == 15:
             assert made._lane
             assert made._lane.holds
-            monkeypatch.setattr(lane.Lane, name, lambda *_: 1 / 0)
+            monkeypatch.setattr(delta_run.Lane, name, lambda *_: 1 / 0)
         out.append(made.feed(data))
     assert b"".join(out) + made.close() == b"".join(chunks)
     assert made.error
@@ -582,11 +585,11 @@ def test_a_run_is_bounded() -> None:
     made.feed(event(chunk({"role": "assistant"})))
     for size, many, glances in product((10, 400, 900, 5000, 70_000), (1, 20), (False, True)):
         data = event(chunk({"content": "a" * size})) * many
-        for _ in range(2 * lane.MOST // many):
+        for _ in range(2 * delta_run.MOST // many):
             given_ = made.glance(data) if glances else None
             assert (made.feed(data) if given_ is None else given_) == data
-            assert made._lane is None or len(made._lane._run) < lane.MOST + 24
-            assert made._lane is None or sum(map(len, made._lane._run)) < lane.ROOM
+            assert made._lane is None or len(made._lane._run) < delta_run.MOST + 24
+            assert made._lane is None or sum(map(len, made._lane._run)) < delta_run.ROOM
 
 
 @pytest.mark.parametrize(("source", "target"), [*SAME, *PAIRS])
@@ -613,7 +616,7 @@ def test_an_error_in_a_lane_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> No
         made, out = Pipeline(REQUEST), []
         for at, data in enumerate(chunks):
             if at == 6:
-                monkeypatch.setattr(lane.Lane, name, lambda *_: 1 / 0)
+                monkeypatch.setattr(delta_run.Lane, name, lambda *_: 1 / 0)
             out.append(made.feed(data))
         assert b"".join(out) + made.close() == b"".join(chunks)
         assert made.error
@@ -813,15 +816,15 @@ TURNS: dict[str, list[bytes]] = {
 @pytest.mark.parametrize("name", TURNS)
 def test_kinds_that_take_turns(name: str, target: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Lanes are made for the first of them, and later now and then; what goes on behind them has one."""
-    made: list[lane.Lane] = []
-    init = lane.Lane.__init__
+    made: list[delta_run.Lane] = []
+    init = delta_run.Lane.__init__
 
-    def counted(self: lane.Lane, *args: Any, **more: Any) -> None:
+    def counted(self: delta_run.Lane, *args: Any, **more: Any) -> None:
         made.append(self)
         init(self, *args, **more)
 
-    monkeypatch.setattr(lane.Lane, "__init__", counted)
-    monkeypatch.setattr(learning, "MOST_SPENT", 40)
+    monkeypatch.setattr(delta_run.Lane, "__init__", counted)
+    monkeypatch.setattr(delta_template_learner, "MOST_SPENT", 40)
     behind = [event(chunk({"content": f"{at} "})) for at in range(100)]
     pipeline = Pipeline(asked(target, *WEATHER), target=target)
     for data in TURNS[name] * 2:

@@ -8,7 +8,7 @@ from mitmproxy.proxy.layer import Layer, NextLayer
 from mitmproxy.proxy.layers.http import HttpLayer, HTTPMode, HttpStream
 from mitmproxy.test import tflow
 
-from toolmend import layers
+from toolmend.proxy.patches import layer_lookup
 
 
 class Handler:
@@ -20,7 +20,7 @@ class Handler:
 @pytest.fixture
 def handler(monkeypatch: pytest.MonkeyPatch) -> Handler:
     found = Handler()
-    monkeypatch.setattr(layers, "handler_of", lambda _: found)
+    monkeypatch.setattr(layer_lookup, "handler_of", lambda _: found)
     return found
 
 
@@ -50,9 +50,9 @@ def test_it_is_found_wherever_it_is(handler: Handler) -> None:
     handler.layer = within(within(around))
     flows = [tflow.tflow() for _ in range(3)]
     made = [streams(around, id_, flow) for id_, flow in enumerate(flows)]
-    assert [layers.layer_of(flow, HttpStream) for flow in flows] == made
-    assert layers.layer_of(tflow.tflow(), HttpStream) is None
-    assert layers.layer_of(flows[0], HttpLayer) is None
+    assert [layer_lookup.layer_of(flow, HttpStream) for flow in flows] == made
+    assert layer_lookup.layer_of(tflow.tflow(), HttpStream) is None
+    assert layer_lookup.layer_of(flows[0], HttpLayer) is None
 
 
 def test_the_next_one_is_looked_for_where_the_last_one_was(handler: Handler, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,12 +60,12 @@ def test_the_next_one_is_looked_for_where_the_last_one_was(handler: Handler, mon
     handler.layer = within(around)
     first, second = tflow.tflow(), tflow.tflow()
     streams(around, 1, first)
-    layers.layer_of(first, HttpStream)
+    layer_lookup.layer_of(first, HttpStream)
     made = streams(around, 3, second)
     looked_at: list[Layer] = []
-    parts = layers._parts
-    monkeypatch.setattr(layers, "_parts", lambda layer: looked_at.append(layer) or parts(layer))  # type: ignore[func-returns-value]
-    assert layers.layer_of(second, HttpStream) is made
+    parts = layer_lookup._parts
+    monkeypatch.setattr(layer_lookup, "_parts", lambda layer: looked_at.append(layer) or parts(layer))  # type: ignore[func-returns-value]
+    assert layer_lookup.layer_of(second, HttpStream) is made
     assert looked_at == [around]
 
 
@@ -75,13 +75,13 @@ def test_and_then_everywhere(handler: Handler) -> None:
     handler.layer = within(around)
     first, second = tflow.tflow(), tflow.tflow()
     streams(around, 1, first)
-    layers.layer_of(first, HttpStream)
+    layer_lookup.layer_of(first, HttpStream)
     del around.streams[1]
     made = streams(inner, 1, second)
     handler.layer = within(inner)
-    assert layers.layer_of(second, HttpStream) is made
+    assert layer_lookup.layer_of(second, HttpStream) is made
 
 
 def test_a_flow_without_a_connection_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(layers, "handler_of", lambda _: None)
-    assert layers.layer_of(tflow.tflow(), HttpStream) is None
+    monkeypatch.setattr(layer_lookup, "handler_of", lambda _: None)
+    assert layer_lookup.layer_of(tflow.tflow(), HttpStream) is None

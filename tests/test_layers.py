@@ -9,10 +9,10 @@ from platformdirs.macos import MacOS
 from platformdirs.unix import Unix
 
 from toolmend.config.config_places import user_file
-from toolmend.config.keys import HARMLESS, KEYS, OTHERS, VARIABLES
-from toolmend.config.layers import alone, everywhere, variables
+from toolmend.config.option_names import HARMLESS, KEYS, OTHERS, VARIABLES
+from toolmend.config.precedence import alone, everywhere, variables
+from toolmend.config.retention import parse as keep
 from toolmend.config.settings import SettingsError, load
-from toolmend.recordings.retention import parse as keep
 
 
 @pytest.fixture(autouse=True)

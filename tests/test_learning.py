@@ -12,10 +12,10 @@ from laned import check, run
 from rows import some_of
 from spoken import APIS, WEATHER, Asked, Part, Text, Thought, asked, speak
 from streams import chunk
-from toolmend.apis import learning
-from toolmend.apis.learning import MOST_MISSES, SEVERAL, Learning, learn
-from toolmend.apis.leaves import MOST, leaves
-from toolmend.events import TextDelta
+from toolmend.apis.shared import delta_template_learner
+from toolmend.apis.shared.delta_template_learner import MOST_MISSES, SEVERAL, Learning, learn
+from toolmend.apis.shared.json_spans import MOST, leaves
+from toolmend.core.events import TextDelta
 
 type Change = Callable[[dict[str, Any], int], Any]
 
@@ -122,7 +122,7 @@ def test_what_varies_goes_out_unread(source: str, name: str, answer: str, monkey
         assert check(body, request, source, target) < (1.1 if anew else 0.5), target
         quick, _ = run([body], request, source, target, lanes=False)
         with monkeypatch.context() as patch:
-            patch.setattr(learning, "MOST_MISSES", 0)
+            patch.setattr(delta_template_learner, "MOST_MISSES", 0)
             plain, _ = run([body], request, source, target, lanes=False)
         assert quick == plain, target
 

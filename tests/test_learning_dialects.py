@@ -11,9 +11,9 @@ from kept import in_events, keep
 from streams import stream, tool
 from toolmend.cli import main
 from toolmend.config.dialect_tables import dialects
-from toolmend.recordings import fixture
+from toolmend.core.tools import Tools
+from toolmend.recordings.fixtures import fixture
 from toolmend.recordings.learning import NothingLearnt, Sample, learn, played
-from toolmend.tools import Tools
 
 type Calls = list[tuple[str, dict[str, Any]]]
 

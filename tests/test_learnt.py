@@ -1,4 +1,4 @@
-"""learnt.py: what is remembered of refusals: for whom, how long, how much, and in which file."""
+"""learnt_refusals.py: what is remembered of refusals: for whom, how long, how much, and in which file."""
 
 import json
 import tomllib
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from toolmend.config.provider_tables import profiles
-from toolmend.learnt import MAX_ENTRIES, MAX_OF_ONE, Key, Learnt
+from toolmend.proxy.learnt_refusals import MAX_ENTRIES, MAX_OF_ONE, Key, Learnt
 from toolmend.requests.refusal_rules import Remedy
 
 KEY = Key("api.x.ai", "chat", "grok-4")

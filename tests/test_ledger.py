@@ -1,4 +1,6 @@
-"""ledger.py: at any moment the bytes that nothing answers for are known, and each once. Under real faults: test_torture.py."""
+"""undelivered.py: at any moment the bytes that nothing answers for are known, and each once. Under real faults:
+test_torture.py.
+"""
 
 import re
 from collections import deque
@@ -9,9 +11,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from toolmend import ledger as module
-from toolmend.ledger import Ledger, TooManyCommentsError
-from toolmend.sse import Decoder, ServerSentEvent
+from toolmend.core.sse import Decoder, ServerSentEvent
+from toolmend.pipeline import undelivered as module
+from toolmend.pipeline.undelivered import Ledger, TooManyCommentsError
 
 A, B, C, COMMENT = (ServerSentEvent(b"data: %b\n\n" % name, name) for name in (b"a", b"b", b"c", b":"))
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from toolmend.recordings import library
-from toolmend.recordings.library import MAX_SMALL, Entry, NotFound, agent_of, entries, entry, find, newest
+from toolmend.recordings.read import library
+from toolmend.recordings.read.library import MAX_SMALL, Entry, NotFound, agent_of, entries, entry, find, newest
 
 META: dict[str, Any] = {
     "format": 1,

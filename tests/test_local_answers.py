@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from test_routes import CHAT, parsed, table
-from toolmend.local_answers import Answer, Asked, answer
 from toolmend.requests.estimate import tokens
+from toolmend.requests.local_responses import Answer, Asked, answer
 
 MODELS = "\n".join(
     (

@@ -12,8 +12,8 @@ import pytest
 
 from chunking import DEEP
 from test_hook import ASK, LEAK, mended
-from toolmend.running.proxy import COMMAND, Mitmdump
-from toolmend.upstream import Script, Upstream
+from toolmend.cli.launcher.proxy import COMMAND, Mitmdump
+from toolmend.recordings.playback.server import Script, Upstream
 
 ADDON = Path(__file__).parent.parent / "addon"
 
@@ -45,7 +45,7 @@ def test_each_run_loads_the_package_anew_and_the_path_does_not_grow(known: bool)
     length = len(sys.path)
     second = runpy.run_path(str(ADDON / "main.py"))["addons"][0]
     assert type(first) is not type(second)
-    assert type(first).__module__ == type(second).__module__ == "toolmend.hook"
+    assert type(first).__module__ == type(second).__module__ == "toolmend.proxy.addon"
     assert first.name == second.name == "toolmend"
     assert len(sys.path) == length
     assert str(ADDON) in sys.path

@@ -1,4 +1,4 @@
-"""matching.py: which recording answers, in which turn, and what is said where none does."""
+"""request_matching.py: which recording answers, in which turn, and what is said where none does."""
 
 from pathlib import Path
 from typing import Any
@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from streams import tool
-from toolmend.recordings.asks import Ask, ask_of
-from toolmend.recordings.matching import Miss, Shelf, Take
+from toolmend.recordings.playback.request_fingerprint import Ask, ask_of
+from toolmend.recordings.playback.request_matching import Miss, Shelf, Take
 
 CHAT = "/v1/chat/completions"
 

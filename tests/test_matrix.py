@@ -18,8 +18,8 @@ import pytest
 from chunking import cuts
 from spoken import JUDGES, Heard, asked, check
 from streams import META, event, pieces, play, stream
-from toolmend.apis.errors import translate_error
-from toolmend.pipeline import Pipeline
+from toolmend.apis.shared.errors import translate_error
+from toolmend.pipeline.pipeline import Pipeline
 from toolmend.requests import translate
 
 type Call = tuple[str, dict[str, Any]]

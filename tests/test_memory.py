@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from toolmend import memory
+from toolmend.proxy.patches import process_tuning
 
 MALLINFO = platform.libc_ver()[0] == "glibc" and hasattr(ctypes.CDLL(None), "mallinfo2")
 
@@ -115,10 +115,10 @@ def test_what_lies_idle_is_given_back_now_and_then() -> None:
 
 def test_modules_are_no_garbage_until_the_script_is_loaded_anew() -> None:
     before = list(gc.callbacks)
-    memory.settle()
+    process_tuning.settle()
     assert gc.get_freeze_count() > 0
-    assert gc.get_threshold()[2] == memory.FULL
-    memory.unsettle()
+    assert gc.get_threshold()[2] == process_tuning.FULL
+    process_tuning.unsettle()
     assert gc.get_freeze_count() == 0
     assert gc.callbacks == before
 
@@ -134,8 +134,8 @@ def test_what_was_loaded_before_is_not_kept(again: bool) -> None:
     gc.disable()
     try:
         gone = weakref.ref(Module())
-        memory.settle(again=True) if again else memory.settle()
-        memory.unsettle()
+        process_tuning.settle(again=True) if again else process_tuning.settle()
+        process_tuning.unsettle()
         assert (gone() is None) is again
     finally:
         gc.enable()
@@ -146,9 +146,9 @@ def test_a_platform_without_it_is_left_as_it_is(error: type[Exception], monkeypa
     def refuse(_: object) -> None:
         raise error
 
-    monkeypatch.setattr(memory.ctypes, "CDLL", refuse)
-    memory.settle()
-    memory.unsettle()
+    monkeypatch.setattr(process_tuning.ctypes, "CDLL", refuse)
+    process_tuning.settle()
+    process_tuning.unsettle()
 
 
 @pytest.mark.parametrize(
@@ -159,9 +159,9 @@ def test_when_what_lies_idle_is_given_back(
     phase: str, generation: int, later: float, given: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked, now = list[int](), [5.0]
-    monkeypatch.setattr(memory.ctypes, "CDLL", lambda _: SimpleNamespace(malloc_trim=asked.append))
-    monkeypatch.setattr(memory, "monotonic", lambda: now[0])
-    trim = memory._Trimmer()
+    monkeypatch.setattr(process_tuning.ctypes, "CDLL", lambda _: SimpleNamespace(malloc_trim=asked.append))
+    monkeypatch.setattr(process_tuning, "monotonic", lambda: now[0])
+    trim = process_tuning._Trimmer()
     for _ in range(2):  # once in so long
         now[0] = 5.0 + later
         trim(phase, {"generation": generation})

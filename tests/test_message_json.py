@@ -8,11 +8,11 @@ import pytest
 from patterns import recorded_patterns
 from streams import body_of, chunk, event, stream
 from toolmend.apis import APIS
-from toolmend.pipeline import Pipeline
-from toolmend.recordings import message_json
-from toolmend.recordings.message_json import message_of
+from toolmend.core.tools import OF
+from toolmend.pipeline.pipeline import Pipeline
+from toolmend.recordings.read import message_json
+from toolmend.recordings.read.message_json import message_of
 from toolmend.requests import Translated
-from toolmend.tools import OF
 
 NOTHING: dict[str, Any] = {
     "text": "",

@@ -14,13 +14,13 @@ from chunking import cuts
 from legal import block, broken, messages, redacted, sse, text, thinking, tool
 from streams import play
 from test_messages_write import PLAIN, told
-from toolmend import tools
-from toolmend.apis import messages_blocks, messages_content
 from toolmend.apis.codec import Reply
-from toolmend.apis.messages import Messages
+from toolmend.apis.messages import blocks as messages_blocks
+from toolmend.apis.messages import decode
+from toolmend.apis.messages.codec import Messages
 from toolmend.config.settings import Settings
-from toolmend.dialects import REASONING_TAGS
-from toolmend.events import (
+from toolmend.core import tools
+from toolmend.core.events import (
     Event,
     Finish,
     Frame,
@@ -35,15 +35,17 @@ from toolmend.events import (
     ToolCallStart,
     Usage,
 )
-from toolmend.json_text import NotJSON
-from toolmend.providers import armed, profile_for
-from toolmend.reader import Reader
-from toolmend.seals import Seal
-from toolmend.sse import Decoder, ServerSentEvent
-from toolmend.transformers.duplicates import Duplicates
-from toolmend.transformers.finish import FinishReason
-from toolmend.transformers.markup import Markup
-from toolmend.vocabulary import vocabulary
+from toolmend.core.json_text import NotJSON
+from toolmend.core.reasoning_state import Seal
+from toolmend.core.sse import Decoder, ServerSentEvent
+from toolmend.dialects import REASONING_TAGS
+from toolmend.dialects.engine.markup_parser import Reader
+from toolmend.dialects.engine.opener_index import vocabulary
+from toolmend.pipeline.armed_dialects import armed
+from toolmend.pipeline.transformers.duplicates import Duplicates
+from toolmend.pipeline.transformers.finish import FinishReason
+from toolmend.pipeline.transformers.markup import Markup
+from toolmend.providers.model_profiles import profile_for
 
 CITY = '{"city": "Bonn"}'
 LEAK = (
@@ -612,7 +614,7 @@ def test_why_a_message_stopped_is_told_however_it_ends(name: str) -> None:
 
 
 def test_the_arguments_of_a_call_without_a_name_are_held_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(messages_content, "MAX_NAMELESS", 9)
+    monkeypatch.setattr(decode, "MAX_NAMELESS", 9)
     events, rules = decoded(sse(messages(tool("t0", "", '{"city"', ': "B', 'onn"}'))))
     assert [event.text for event in events if isinstance(event, TextDelta)] == ['{"city": "B', 'onn"}']
     assert set(rules) == {"tool_call_name", "hold_limit"}
@@ -620,7 +622,7 @@ def test_the_arguments_of_a_call_without_a_name_are_held_up_to_a_bound(monkeypat
 
 def test_long_arguments_are_remembered_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     """To know them if they are said again; they are told all the same."""
-    monkeypatch.setattr(messages_content, "MAX_KEPT", 9)
+    monkeypatch.setattr(decode, "MAX_KEPT", 9)
     events, rules = decoded(sse(messages(tool("t0", "f", '{"city"', ': "B', "on", 'n"}'))))
     assert [event.arguments for event in events if isinstance(event, ToolCallDelta)] == ['{"city"', ': "B', "on", 'n"}']
     assert rules == []

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import judge_messages as judge
-from toolmend.apis import messages_blocks
 from toolmend.apis.codec import Reply
-from toolmend.apis.messages_errors import error_type, status_of
-from toolmend.apis.messages_write import MAX_SILENT, MessagesWriter
-from toolmend.events import (
+from toolmend.apis.messages import blocks
+from toolmend.apis.messages.errors import error_type, status_of
+from toolmend.apis.messages.writer import MAX_SILENT, MessagesWriter
+from toolmend.core.events import (
     Event,
     Finish,
     MessageEnd,
@@ -29,8 +29,8 @@ from toolmend.events import (
     ToolCallStart,
     Usage,
 )
-from toolmend.seals import Seal, envelope, opened
-from toolmend.tools import Tools
+from toolmend.core.reasoning_state import Seal, envelope, opened
+from toolmend.core.tools import Tools
 
 START, END, STOP, CALLED = MessageStart(), MessageEnd(), Finish("stop"), Finish("tool_calls")
 PLAIN = envelope(Seal("plain"))
@@ -322,7 +322,7 @@ def test_a_ping_while_much_is_held() -> None:
 
 
 def test_too_much_is_held(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(messages_blocks, "MAX_HELD", 200)
+    monkeypatch.setattr(blocks, "MAX_HELD", 200)
     events = [*call(0, "{", ends=False), *(TextDelta("12345678") for _ in range(20)), ToolCallEnd(0), STOP, END]
     body = streamed(events)
     assert writer().write(events) == body
@@ -332,7 +332,7 @@ def test_too_much_is_held(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_arguments_that_are_too_long_to_look_at_pass(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(messages_blocks, "MAX_CHECKED", 4)
+    monkeypatch.setattr(blocks, "MAX_CHECKED", 4)
     assert told(streamed([*call(0, "{'a':", "1}"), CALLED]))[-2:] == ["tool_use", ")"]
 
 
@@ -341,7 +341,7 @@ def test_an_end_that_did_not_go_out_is_told_otherwise(monkeypatch: pytest.Monkey
     out = writer()
     began = out.write([START, TextDelta("a")])
     with monkeypatch.context() as patch:
-        patch.setattr("toolmend.apis.messages_write.error_body", lambda *_: 1 / 0)
+        patch.setattr("toolmend.apis.messages.writer.error_body", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             out.write([StreamError("api_error", "no")])
     assert told(began + out.fail("It broke.")) == ["(", ".", "+0 text", "0 a", "api_error: It broke."]

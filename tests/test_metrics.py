@@ -14,17 +14,17 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from streams import stream
+from toolmend.cli.launcher.process import free_port
 from toolmend.config.checks import SettingsError
 from toolmend.config.targets import Targets, parse
-from toolmend.events import Usage
-from toolmend.fold import Message
-from toolmend.metrics import About, Event, FailedOpen, RecordingLost, RuleFired, StreamFinished, StreamStarted
-from toolmend.recordings.exchange import Exchange
-from toolmend.running.process import free_port
+from toolmend.core.background_worker import Teller
+from toolmend.core.events import Usage
+from toolmend.core.exchange_record import Exchange
+from toolmend.core.fold import Message
+from toolmend.telemetry.events import About, Event, FailedOpen, RecordingLost, RuleFired, StreamFinished, StreamStarted
 from toolmend.telemetry.meter import MAX_NAME, Meter, Reading
 from toolmend.telemetry.metering import MAX_UNREAD, Metering
 from toolmend.telemetry.prometheus import MAX_HOSTS, Prometheus
-from toolmend.teller import Teller
 
 EXCHANGE = Exchange(
     flow_id="f1",

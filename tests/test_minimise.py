@@ -12,11 +12,11 @@ from judge_messages import read as read_messages
 from patterns.kimi import PATTERNS
 from rows import part_of
 from streams import WEATHER, body_of, chunk, event, request, stream, tool
-from toolmend import replay
-from toolmend.recordings import minimise as module
-from toolmend.recordings.fixture import golden
-from toolmend.recordings.minimise import minimise
-from toolmend.replay import Recording
+from toolmend.recordings.fixtures import minimise as module
+from toolmend.recordings.fixtures.fixture import golden
+from toolmend.recordings.fixtures.minimise import minimise
+from toolmend.recordings.read import replay
+from toolmend.recordings.read.replay import Recording
 
 FLOWS = Path(__file__).parents[1] / "flows"
 RECORDINGS = {str(folder.relative_to(FLOWS)): folder for folder in replay.find(FLOWS)}

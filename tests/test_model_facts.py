@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from toolmend.requests import model_facts
-from toolmend.requests.model_facts import GENERATED, LISTS, OVERLAY, ending_text, layers, plain_id
-from toolmend.requests.quirks import RULE_NAMES, Quirks, checked, quirks_for
+from toolmend.providers import model_facts
+from toolmend.providers.model_facts import GENERATED, LISTS, OVERLAY, ending_text, layers, plain_id
+from toolmend.requests.request_limits import RULE_NAMES, Quirks, checked, quirks_for
 from toolmend.requests.schemas import RULES
 
 ROOT = Path(__file__).parent.parent

@@ -7,9 +7,9 @@ import pytest
 import spoken
 from other_streams import candidate, gemini_request, gemini_sse, ollama_lines, ollama_request, read_gemini, read_ollama
 from streams import play, request, tool
-from toolmend import tools
-from toolmend.apis.named_arguments import MAX_NAME, named_arguments
-from toolmend.pipeline import Pipeline
+from toolmend.apis.shared.named_arguments import MAX_NAME, named_arguments
+from toolmend.core import tools
+from toolmend.pipeline.pipeline import Pipeline
 
 READ = tool("read", path={"type": "string"}, limit={"type": "integer"})
 READ["function"]["parameters"]["required"] = ["path"]

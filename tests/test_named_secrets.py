@@ -18,11 +18,11 @@ import pytest
 
 from streams import WEATHER, stream
 from test_promotion import made
-from toolmend.credentials import secret_types
-from toolmend.recordings.named_secrets import named
-from toolmend.recordings.promotion import prepare
-from toolmend.recordings.secret_scan import scan
-from toolmend.running.bug_report import search
+from toolmend.cli.launcher.bug_report import search
+from toolmend.recordings.fixtures.promotion import prepare
+from toolmend.recordings.read.secret_scan import scan
+from toolmend.secrets.named_secrets import named
+from toolmend.secrets.names import secret_types
 
 ALNUM = string.ascii_letters + string.digits
 BASE58 = "".join(char for char in ALNUM if char not in "0OIl")

@@ -1,11 +1,11 @@
-"""transformers/naming.py: the client's names, and the kinds of call it offered."""
+"""pipeline/transformers/naming.py: the client's names, and the kinds of call it offered."""
 
 from collections.abc import Sequence
 
 import pytest
 
 from streams import event as sse
-from toolmend.events import (
+from toolmend.core.events import (
     Event,
     Finish,
     Frame,
@@ -17,8 +17,8 @@ from toolmend.events import (
     ToolCallStart,
     Usage,
 )
-from toolmend.sse import ServerSentEvent
-from toolmend.transformers.naming import Naming
+from toolmend.core.sse import ServerSentEvent
+from toolmend.pipeline.transformers.tool_names import Naming
 
 SPACES = {"mcp__files__read": ("mcp__files", "read")}
 NAMES = {"ls_1f3a": "mcp__" + "x" * 80, "patch": "apply_patch"}

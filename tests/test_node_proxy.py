@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from toolmend.running.environment import PRELOAD
+from toolmend.cli.launcher.environment import PRELOAD
 
 pytestmark = pytest.mark.skipif(not shutil.which("node"), reason="there is no node")
 

@@ -9,11 +9,21 @@ import pytest
 
 from chunking import cuts
 from streams import chunk, event, stream
-from toolmend import observers
-from toolmend.decoded import events_of
-from toolmend.events import Event, Finish, MessageStart, StreamError, TextDelta, ToolCallDelta, ToolCallEnd, ToolCallStart, Usage
-from toolmend.fold import Message, fold
-from toolmend.observers import CUT_OFF, Observers, Watched, Watcher
+from toolmend.core.events import (
+    Event,
+    Finish,
+    MessageStart,
+    StreamError,
+    TextDelta,
+    ToolCallDelta,
+    ToolCallEnd,
+    ToolCallStart,
+    Usage,
+)
+from toolmend.core.fold import Message, fold
+from toolmend.pipeline.event_reader import events_of
+from toolmend.telemetry import observers
+from toolmend.telemetry.observers import CUT_OFF, Observers, Watched, Watcher
 
 CALL = [
     {"tool_calls": [{"index": 0, "id": "call_1", "type": "function", "function": {"name": "get_time", "arguments": ""}}]},

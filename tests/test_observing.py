@@ -9,10 +9,10 @@ from streams import stream, tool
 from test_codings import CODERS
 from test_hook import ASK, LEAK, MESSAGE, PROSE, Log, Proxy, answered, asked, log, proxy
 from test_routes import table
-from toolmend import replay
 from toolmend.cli import main
 from toolmend.config.settings import Settings
-from toolmend.observing import Observe
+from toolmend.proxy.dry_run import Observe
+from toolmend.recordings.read import replay
 
 __all__ = ["log", "proxy"]
 
@@ -96,7 +96,7 @@ def test_whatever_is_raised_costs_no_byte(proxy: Proxy, monkeypatch: pytest.Monk
         raise MemoryError("injected")
 
     proxy.set(mode="observe")
-    monkeypatch.setattr("toolmend.observed.Observed.feed", fail)
+    monkeypatch.setattr("toolmend.pipeline.dry_run.Observed.feed", fail)
     assert proxy.run(asked(), cut(LEAK, 60)) == LEAK
     assert any("observed no further" in line for _, line in log())
 

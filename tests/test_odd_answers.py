@@ -8,7 +8,7 @@ import pytest
 import legal
 from spoken import JUDGES, PAIRS, WEATHER, Asked, Text, Thought, asked, speak
 from streams import META, chunk, event, play
-from toolmend.pipeline import Pipeline
+from toolmend.pipeline.pipeline import Pipeline
 
 CODEX = {"client_metadata": {"x-codex-turn-metadata": "{}"}}
 USAGE = {"prompt_tokens": 9, "completion_tokens": 1, "total_tokens": 10}

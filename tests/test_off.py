@@ -7,7 +7,7 @@ import pytest
 from streams import WEATHER, stream
 from toolmend.config.off import NAMES, Off, parse
 from toolmend.config.settings import Settings, SettingsError
-from toolmend.pipeline import Pipeline
+from toolmend.pipeline.pipeline import Pipeline
 
 RULES = ", ".join(NAMES)
 

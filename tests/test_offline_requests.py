@@ -14,11 +14,11 @@ from streams import WEATHER
 from test_hook import asked
 from test_playing import ASK, CHUNKS, LEAK, make, translated
 from test_routes import table
-from toolmend.calls import Call
 from toolmend.config.settings import Settings, parse
-from toolmend.hosts import Api
-from toolmend.recordings.offline import HEADER, Offline, Play, sent, switch
-from toolmend.routes import Route
+from toolmend.providers.hosts import Api
+from toolmend.providers.routes import Route
+from toolmend.proxy.exchange import Call
+from toolmend.proxy.offline import HEADER, Offline, Play, sent, switch
 
 
 @pytest.fixture

@@ -24,12 +24,12 @@ from patterns import Pattern
 from patterns.kimi import ONE, B, S
 from rows import batches, each_of
 from streams import play
-from toolmend.apis.ollama_lines import LineDecoder
 from toolmend.config.off import Off
 from toolmend.config.settings import Settings
-from toolmend.decoded import events_of
-from toolmend.fold import fold
-from toolmend.pipeline import Pipeline
+from toolmend.core.fold import fold
+from toolmend.core.ndjson import LineDecoder
+from toolmend.pipeline.event_reader import events_of
+from toolmend.pipeline.pipeline import Pipeline
 
 CALL = ("get_weather", {"city": "Beijing"})
 BROKEN = f'Look.{S}{B}functions.get_weather:0<|tool_call_argument_begin|>{{"city": "Bei'
@@ -361,7 +361,7 @@ def test_the_fold_of_a_native_stream() -> None:
 
 
 def test_a_line_that_is_too_long_passes_unread(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("toolmend.apis.ollama_lines.MAX_EVENT", 100)
+    monkeypatch.setattr("toolmend.core.ndjson.MAX_EVENT", 100)
     body = b'{"a": "' + b"x" * 500 + b'"}\n{"b": 1}\n'
     for pieces in everywhere(body):
         assert play(pipeline, pieces) == body

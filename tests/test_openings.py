@@ -5,9 +5,10 @@ from collections.abc import Sequence
 
 import pytest
 
+from toolmend.core.literal_search import Openings, regex
 from toolmend.dialects import DIALECTS
-from toolmend.openings import Openings, regex
-from toolmend.providers import PROFILES, armed
+from toolmend.pipeline.armed_dialects import armed
+from toolmend.providers.model_profiles import PROFILES
 
 
 def told(found: object) -> tuple[str, int, int] | None:

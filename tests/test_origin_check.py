@@ -11,12 +11,12 @@ from mitmproxy.proxy.mode_specs import ProxyMode
 
 from test_hook import Log, Proxy, asked, log, proxy
 from test_routes import SECRET, table
-from toolmend import origin_check
-from toolmend.hosts import names_an_owner
-from toolmend.recordings.matching import Shelf
-from toolmend.recordings.playing import Player
-from toolmend.upstream import Request
-from toolmend.web_pages import is_of, page_of
+from toolmend.providers.hosts import names_an_owner
+from toolmend.providers.web_origin import is_of, page_of
+from toolmend.proxy import origin_check
+from toolmend.recordings.playback.playback import Player
+from toolmend.recordings.playback.request_matching import Shelf
+from toolmend.recordings.playback.server import Request
 
 __all__ = ["log", "proxy"]
 
@@ -27,7 +27,7 @@ BODY = json.dumps({"model": "m", "max_tokens": 9, "messages": [{"role": "user", 
 def routed(proxy: Proxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Proxy]:
     """One route for all hosts, and one for a host by its name."""
     monkeypatch.setenv("ROUTE_KEY", SECRET)
-    monkeypatch.setattr("toolmend.origin_check._machine", lambda: "box.lab.dev")
+    monkeypatch.setattr("toolmend.proxy.origin_check._machine", lambda: "box.lab.dev")
     proxy.context.options.add_option("connection_strategy", str, "lazy", "of another addon")
     proxy.context.options.add_option("stream_large_bodies", str | None, None, "of another addon")
     file = tmp_path / "toolmend.toml"

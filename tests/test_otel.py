@@ -15,14 +15,14 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.semconv._incubating.attributes import gen_ai_attributes
 
 from test_metrics import BODY, ERROR, EXCHANGE, events
-from toolmend.decoded import events_of
-from toolmend.events import Usage
-from toolmend.fold import Message, fold
-from toolmend.metrics import About, StreamFinished
+from toolmend.core.events import Usage
+from toolmend.core.fold import Message, fold
+from toolmend.pipeline.event_reader import events_of
+from toolmend.recordings.playback.server import Script, Upstream
 from toolmend.telemetry import otel_names as names
+from toolmend.telemetry.events import About, StreamFinished
 from toolmend.telemetry.otel import Spans
 from toolmend.telemetry.otel_content import attributes
-from toolmend.upstream import Script, Upstream
 
 ABOUT = About("f1", 1_700_000_000.5, "openrouter.ai", "mistral", "chat", "chat", "m-1", "kimi", 200, stream=True)
 END = StreamFinished(
@@ -59,7 +59,7 @@ TOLD = {
     "toolmend.api": "chat",
     "toolmend.profile": "kimi",
     "toolmend.state": "complete",
-    "toolmend.rules": ["kimi_k2"],
+    "toolmend.pipeline.rules": ["kimi_k2"],
     "toolmend.received_bytes": 10,
     "toolmend.sent_bytes": 20,
     "toolmend.time_to_first_token": 0.5,

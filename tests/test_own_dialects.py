@@ -13,8 +13,8 @@ from toolmend.cli import main
 from toolmend.config.dialect_tables import fields_of, of_built_in, to_toml
 from toolmend.config.settings import Settings, SettingsError, parse, recorded
 from toolmend.dialects import DIALECTS
-from toolmend.pipeline import Pipeline
-from toolmend.replay import load, replay
+from toolmend.pipeline.pipeline import Pipeline
+from toolmend.recordings.read.replay import load, replay
 
 TABLES = r"""
 [[dialect]]

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from toolmend.apis.patches import Patch, Script, patch_in
+from toolmend.apis.shared.freeform_readers import Patch, Script, patch_in
 
 BODY = '*** Begin Patch\n*** Add File: a\n+print("é \\n 🙂")\n*** End Patch'
 HEREDOC = f"apply_patch <<'EOF'\n{BODY}\nEOF"

@@ -10,7 +10,7 @@ from judge import read
 from patterns import Pattern, all_patterns
 from rows import batches, each_of, some_of
 from streams import body_of, chunk, event, play, stream
-from toolmend.pipeline import Pipeline
+from toolmend.pipeline.pipeline import Pipeline
 
 PATTERNS = all_patterns()
 TEXTS = [name for name, pattern in PATTERNS.items() if all(isinstance(delta, str) for delta in pattern.deltas)]

@@ -17,12 +17,13 @@ from patterns import all_patterns
 from patterns.kimi import CITY, ONE
 from spoken import APIS, JUDGES, PAIRS, Asked, Text, asked, speak
 from streams import META, WEATHER, body_of, chunk, event, pieces, play, stream, wrapped
-from toolmend import json_text
-from toolmend.apis import chat, learning
-from toolmend.apis.indices import MAX_CHOICES
+from toolmend.apis.chat import codec
+from toolmend.apis.shared import delta_template_learner
+from toolmend.apis.shared.indices import MAX_CHOICES
 from toolmend.config.settings import Settings
-from toolmend.pipeline import Pipeline
-from toolmend.transformers import markup
+from toolmend.core import json_text
+from toolmend.pipeline.pipeline import Pipeline
+from toolmend.pipeline.transformers import markup
 
 
 def pipeline(request: dict[str, Any] | None = WEATHER, **more: Any) -> Pipeline:
@@ -273,7 +274,7 @@ def test_learning_what_chunks_have_in_common_changes_no_byte(monkeypatch: pytest
     bodies = [LEAK, LEAK.replace(b"}]}", more), *(body_of(pattern) for pattern in all_patterns().values()), *UNTOUCHED.values()]
     made = lambda: pipeline(new_id=lambda: "call_1")  # noqa: E731
     learnt = [play(made, [body]) for body in bodies]
-    monkeypatch.setattr(learning, "MOST_MISSES", 0)
+    monkeypatch.setattr(delta_template_learner, "MOST_MISSES", 0)
     assert [play(made, [body]) for body in bodies] == learnt
 
 
@@ -305,7 +306,7 @@ def test_what_is_given_up_twice_was_given_up_for_the_first_reason() -> None:
 @pytest.mark.parametrize("size", [1, 7, 100])
 def test_comments_without_end_do_not_fill_the_memory(limit: str, most: int, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """They go ahead of what is held, which goes out when there are too many: each byte once."""
-    monkeypatch.setattr(f"toolmend.ledger.{limit}", most)
+    monkeypatch.setattr(f"toolmend.pipeline.undelivered.{limit}", most)
     begins = b"".join(event(chunk(delta)) for delta in ({"role": "assistant"}, {"content": "<|tool_call_begin|>"}))
     comments = [b": %d\nretry: 1\n\n" % n for n in range(200)]  # those that say nothing are one
     ends = event(chunk({"content": "b"}))
@@ -352,8 +353,8 @@ def test_calls_without_end_do_not_fill_the_memory(name: str, monkeypatch: pytest
     assert b"event: error" in other.feed(body) + other.close()
 
 
-STAGES = ["toolmend.apis.chat.Chat.decode", "toolmend.apis.chat.Chat.encode", "toolmend.transformers.markup.Markup.feed",
-          "toolmend.transformers.finish.FinishReason.feed", "toolmend.reader.Reader.feed", "toolmend.sse.Decoder._event"]  # fmt: skip
+STAGES = ["toolmend.apis.chat.codec.Chat.decode", "toolmend.apis.chat.codec.Chat.encode", "toolmend.pipeline.transformers.markup.Markup.feed",
+          "toolmend.pipeline.transformers.finish.FinishReason.feed", "toolmend.dialects.engine.markup_parser.Reader.feed", "toolmend.core.sse.Decoder._event"]  # fmt: skip
 
 
 @pytest.mark.parametrize("stage", STAGES)
@@ -459,8 +460,8 @@ def test_events_of_carriage_returns_pass_wherever_they_are_cut() -> None:
 
 @pytest.mark.parametrize("target", ["messages", "responses"])
 def test_an_event_that_nobody_reads_is_missing_in_no_translation(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("toolmend.sse.MAX_EVENT", 1000)
-    monkeypatch.setattr("toolmend.pipeline.MAX_EVENT", 1000)
+    monkeypatch.setattr("toolmend.core.sse.MAX_EVENT", 1000)
+    monkeypatch.setattr("toolmend.pipeline.pipeline.MAX_EVENT", 1000)
     body = stream(["Hi", "x" * 2000, "there"])
     for size in (1, 100, 900):
         made = Pipeline(asked(target), target=target)
@@ -475,6 +476,6 @@ def test_a_translated_answer_that_fails_is_an_error(monkeypatch: pytest.MonkeyPa
     def failing(*_: Any) -> Any:
         raise MemoryError
 
-    monkeypatch.setattr(chat.Chat, "decode", failing)
+    monkeypatch.setattr(codec.Chat, "decode", failing)
     assert json.loads(made.folded(LEAK))["type"] == "error"
     assert made.error

@@ -1,4 +1,4 @@
-"""place.py: what the text before a place says of it does not depend on the pieces in which it was told."""
+"""markdown_context.py: what the text before a place says of it does not depend on the pieces in which it was told."""
 
 import re
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolmend.place import Place
+from toolmend.dialects.engine.markdown_context import Place
 
 TEXTS = st.lists(st.sampled_from(["`", "``", "```", "~~~", "~", "\n", " ", "\t", "a", "b c", "\n\n", "\r", ">", "- ", "1", ". "]), max_size=30)
 

@@ -1,4 +1,4 @@
-"""playing.py: recordings as a server says them, and a provider made of them."""
+"""playback.py: recordings as a server says them, and a provider made of them."""
 
 import gzip
 import json
@@ -11,11 +11,11 @@ import pytest
 
 from judge_messages import read as read_messages
 from streams import WEATHER, stream
-from toolmend.apis.errors import Fault
-from toolmend.recordings.library import entry
-from toolmend.recordings.playing import Player, Side, local, refusal, script, shelf, take
-from toolmend.replay import RecordingError, find, load, replay
-from toolmend.upstream import Request, Script
+from toolmend.apis.shared.errors import Fault
+from toolmend.recordings.playback.playback import Player, Side, local, refusal, script, shelf, take
+from toolmend.recordings.playback.server import Request, Script
+from toolmend.recordings.read.library import entry
+from toolmend.recordings.read.replay import RecordingError, find, load, replay
 
 FLOWS = Path(__file__).parent.parent / "flows"
 FIXTURES = {str(folder.relative_to(FLOWS)): folder for folder in find(FLOWS)}

@@ -1,4 +1,5 @@
-"""transformers/policy.py, stop.py, drain.py, held.py: what each policy lets through, whatever stands around the calls.
+"""pipeline/transformers/policy.py, policy_first.py, policy_drain.py, frame_queue.py: what each policy lets through, whatever stands around
+the calls.
 
 An oracle of a few lines tells what passes of a list of things said; the pipeline must say the same for every cut.
 """
@@ -18,11 +19,11 @@ from judge import Answer, read
 from streams import META, WEATHER, chunk, event, pieces, play, stream
 from test_pipeline import UNTOUCHED
 from toolmend.config.settings import Settings, parse
-from toolmend.events import Finish, Frame, MessageEnd, ToolCallDelta, ToolCallStart
-from toolmend.pipeline import Pipeline
-from toolmend.replay import load, replay
-from toolmend.transformers.finish import FinishReason
-from toolmend.transformers.stop import First
+from toolmend.core.events import Finish, Frame, MessageEnd, ToolCallDelta, ToolCallStart
+from toolmend.pipeline.pipeline import Pipeline
+from toolmend.pipeline.transformers.finish import FinishReason
+from toolmend.pipeline.transformers.policy_first import First
+from toolmend.recordings.read.replay import load, replay
 
 type Said = tuple[str, Any]
 

@@ -6,11 +6,11 @@ import pytest
 from mitmproxy.test import tflow
 
 from toolmend import __version__
+from toolmend.cli.doctor import interception
+from toolmend.cli.launcher import probe, sample_stream
+from toolmend.cli.launcher.probe import HEADER, HOST, Probe
 from toolmend.config.settings import Settings
-from toolmend.doctor import interception
-from toolmend.hook import Toolmend
-from toolmend.running import leak, probe
-from toolmend.running.probe import HEADER, HOST, Probe
+from toolmend.proxy.addon import Toolmend
 
 
 def flow_to(host: str) -> tflow.http.HTTPFlow:
@@ -25,7 +25,7 @@ def test_it_is_answered_here_and_not_recorded() -> None:
     Probe(toolmend).request(flow)
     assert flow.response
     assert flow.response.headers[HEADER] == f"{__version__} mend"
-    assert leak.answer((flow.response.content or b"").splitlines()) == leak.EXPECTED
+    assert sample_stream.answer((flow.response.content or b"").splitlines()) == sample_stream.EXPECTED
     assert toolmend.calls[flow].answered
 
 
@@ -36,7 +36,7 @@ def test_as_the_settings_are(settings: dict[str, object]) -> None:
     flow = flow_to(HOST)
     Probe(toolmend).request(flow)
     assert flow.response
-    assert leak.answer((flow.response.content or b"").splitlines()).calls == {}
+    assert sample_stream.answer((flow.response.content or b"").splitlines()).calls == {}
 
 
 @pytest.mark.parametrize("host", ["toolmend.invalid", "api.openai.com", f"{HOST}.example.com"])

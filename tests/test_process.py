@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from toolmend.running.process import Process, ProcessError, free_port, tail
+from toolmend.cli.launcher.process import Process, ProcessError, free_port, tail
 
 TALKS = "import sys, time; print('one'); print('ready', file=sys.stderr); print('two', flush=True); time.sleep(3600)"
 

@@ -12,9 +12,9 @@ import pytest
 
 from judge import read
 from streams import WEATHER, stream
-from toolmend import replay
-from toolmend.recordings.promotion import prepare, put
-from toolmend.recordings.verification import Result, check
+from toolmend.recordings.fixtures.promotion import prepare, put
+from toolmend.recordings.fixtures.verification import Result, check
+from toolmend.recordings.read import replay
 
 FLOWS = Path(__file__).parents[1] / "flows"
 SAMPLES = ("kimi/no-section", "kimi/prose-about-markers", "irregular/equal-ids-no-index", "reasoning/call-behind")

@@ -11,11 +11,11 @@ from chunking import cuts
 from judge import read
 from streams import pieces, play, request, stream, tool
 from toolmend.config.settings import Settings
-from toolmend.decoded import events_of
+from toolmend.core.events import Finish
+from toolmend.core.fold import fold
 from toolmend.dialects import OPEN_JSON
-from toolmend.events import Finish
-from toolmend.fold import fold
-from toolmend.pipeline import Pipeline
+from toolmend.pipeline.event_reader import events_of
+from toolmend.pipeline.pipeline import Pipeline
 from toolmend.requests import RequestError, translate
 from toolmend.requests.conversation import (
     Conversation,

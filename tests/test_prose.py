@@ -4,7 +4,7 @@ import pytest
 
 from patterns.family import TOOLS
 from streams import pieces, play, request, stream
-from toolmend.pipeline import Pipeline
+from toolmend.pipeline.pipeline import Pipeline
 
 MODELS = [
     "moonshotai/kimi-k2.5", "qwen/qwen3-coder", "qwen2.5-coder-7b", "deepseek/deepseek-v3.2", "z-ai/glm-4.6", "minimax/minimax-m2",

@@ -7,7 +7,7 @@ import pytest
 from toolmend.config.provider_tables import line_of
 from toolmend.config.settings import SettingsError, parse
 from toolmend.dialects import DIALECTS
-from toolmend.providers import BUILT_IN, Profile, profile_for
+from toolmend.providers.model_profiles import BUILT_IN, Profile, profile_for
 
 NAMES = ", ".join(DIALECTS)
 FIELDS = "name, models, hosts, dialects, reasoning_field, think_tags, think_unopened"

@@ -5,8 +5,9 @@ import pytest
 from streams import stream, tool
 from toolmend.config.settings import Settings
 from toolmend.dialects import DIALECTS
-from toolmend.pipeline import Pipeline
-from toolmend.providers import MAX_MODEL, PROFILES, REASONING_HOSTS, Profile, armed, find, profile_for, table
+from toolmend.pipeline.armed_dialects import armed
+from toolmend.pipeline.pipeline import Pipeline
+from toolmend.providers.model_profiles import MAX_MODEL, PROFILES, REASONING_HOSTS, Profile, find, profile_for, table
 
 MODELS = {
     # as documented

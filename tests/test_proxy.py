@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from toolmend.running import process
-from toolmend.running.proxy import Mitmdump, ProxyError, addon_path
+from toolmend.cli.launcher import process
+from toolmend.cli.launcher.proxy import Mitmdump, ProxyError, addon_path
 
 STUBBORN = """
 import logging, signal
@@ -104,7 +104,7 @@ def test_it_ends_with_its_parent(confdir: Path) -> None:
     code = f"""
 import os, signal
 from pathlib import Path
-from toolmend.running.proxy import Mitmdump
+from toolmend.cli.launcher.proxy import Mitmdump
 with Mitmdump({{}}, confdir=Path({str(confdir)!r}), scripts=[], ready="listening") as mitmdump:
     print(mitmdump.port, flush=True)
     os.kill(os.getpid(), signal.SIGKILL)
@@ -118,7 +118,7 @@ with Mitmdump({{}}, confdir=Path({str(confdir)!r}), scripts=[], ready="listening
 
 
 def test_its_environment_is_its_own(confdir: Path, tmp_path: Path) -> None:
-    script = tmp_path / "telling.py"
+    script = tmp_path / "emitter.py"
     script.write_text("import logging, os\nlogging.info(f'told {sorted(name for name in os.environ if name != chr(95))}')")
     env = {"HOME": str(tmp_path), "LC_CTYPE": "C.UTF-8"}
     with Mitmdump({}, confdir=confdir, scripts=[script], ready="listening", env=env) as mitmdump:

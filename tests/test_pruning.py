@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from toolmend.recordings.pruning import AT_LEAST, EVERY, LOOKS, OPEN, SHARE, Sweeper, remove, stored
-from toolmend.recordings.retention import Keep
+from toolmend.config.retention import Keep
+from toolmend.recordings.write.pruning import AT_LEAST, EVERY, LOOKS, OPEN, SHARE, Sweeper, remove, stored
 
 OLD = time.time() - OPEN - 60
 DAY = "2026-11-01"
@@ -190,7 +190,7 @@ def test_it_looks_again_when_much_was_written(tmp_path: Path) -> None:
 
 def test_it_looks_now_and_then(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     now = 1000.0
-    monkeypatch.setattr("toolmend.recordings.pruning.time.monotonic", lambda: now)
+    monkeypatch.setattr("toolmend.recordings.write.pruning.time.monotonic", lambda: now)
     sweeper = Sweeper(tmp_path, pytest.fail)
     sweep(sweeper)
     folder = make(tmp_path)
@@ -210,7 +210,7 @@ def test_a_failure_is_said_once_and_costs_nothing_else(tmp_path: Path, monkeypat
             raise PermissionError(13, "Permission denied", str(folder))
         rmtree(folder)
 
-    monkeypatch.setattr("toolmend.recordings.pruning.shutil.rmtree", stubborn)
+    monkeypatch.setattr("toolmend.recordings.write.pruning.shutil.rmtree", stubborn)
     log: list[str] = []
     sweeper = Sweeper(tmp_path, log.append)
     for _ in range(3):

@@ -1,4 +1,4 @@
-"""quirks.py: what each upstream takes, by API, host and model."""
+"""request_limits.py: what each upstream takes, by API, host and model."""
 
 import re
 from dataclasses import fields
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from toolmend.requests.efforts import nearest, of_budget
-from toolmend.requests.quirks import HOSTS, MODELS, Quirks, quirks_for
+from toolmend.requests.request_limits import HOSTS, MODELS, Quirks, quirks_for
 from toolmend.requests.tool_ids import STYLES
 
 # API, host, model, what it takes

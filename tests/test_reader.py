@@ -1,4 +1,4 @@
-"""reader.py with the scanner and the dialects: agreement with the oracle, and what must hold for all text."""
+"""markup_parser.py with the scanner and the dialects: agreement with the oracle, and what must hold for all text."""
 
 import json
 from typing import Any
@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 import oracle
 from patterns import kimi
 from patterns.kimi import A, B, C, E, S
+from toolmend.core.events import ToolCallDelta, ToolCallEnd, ToolCallStart
+from toolmend.core.tools import UNKNOWN, Tools
 from toolmend.dialects import DIALECTS
-from toolmend.events import ToolCallDelta, ToolCallEnd, ToolCallStart
-from toolmend.reader import MAX_HELD, Reader
-from toolmend.tools import UNKNOWN, Tools
-from toolmend.vocabulary import vocabulary
+from toolmend.dialects.engine.markup_parser import MAX_HELD, Reader
+from toolmend.dialects.engine.opener_index import vocabulary
 
 
 class Told:

@@ -17,21 +17,21 @@ from spoken import APIS, JUDGES, PAIRS, STOPS, WEATHER, Text, asked, speak, tell
 from streams import WEATHER as ASK
 from streams import chunk, event, pieces, stream
 from test_recorder import EXCHANGE
-from toolmend import replay
-from toolmend.assembly import Answer, beginning, looked_for
-from toolmend.beginnings import MOST, Beginnings, pair_of
-from toolmend.calls import Call
 from toolmend.config.settings import Settings, parse
-from toolmend.dialects.dialect import DOUBT
-from toolmend.exchanges import Exchanges
-from toolmend.pipeline import Pipeline
-from toolmend.providers import PROFILES
-from toolmend.reader import Reader
-from toolmend.requests.thinking import is_off
+from toolmend.core.fastclass import replace
+from toolmend.dialects.engine.dialect import DOUBT
+from toolmend.dialects.engine.emitter import Spoken, Thought
+from toolmend.dialects.engine.markup_parser import Reader
+from toolmend.dialects.engine.opener_index import vocabulary
+from toolmend.pipeline.build import Answer, beginning, looked_for
+from toolmend.pipeline.pipeline import Pipeline
+from toolmend.providers.model_profiles import PROFILES
+from toolmend.providers.reasoning_start import MOST, Beginnings, pair_of
+from toolmend.providers.thinking import is_off
+from toolmend.proxy.exchange import Call
+from toolmend.proxy.lifecycle import Exchanges
+from toolmend.recordings.read import replay
 from toolmend.requests.translate import translate
-from toolmend.telling import Spoken, Thought
-from toolmend.value import replace
-from toolmend.vocabulary import vocabulary
 
 HOLDS = DOUBT + 64
 """Characters that prose may wait for: of a doubt, and of the longest tag."""

@@ -9,7 +9,7 @@ import judge_chat
 import judge_messages
 import legal
 from streams import play
-from toolmend.pipeline import Pipeline
+from toolmend.pipeline.pipeline import Pipeline
 
 JUDGES = {"chat": judge_chat.read, "messages": judge_messages.read}
 REQUESTS: dict[str, dict[str, Any]] = {"chat": {"messages": []}, "messages": {"max_tokens": 9, "messages": []}}

@@ -24,8 +24,14 @@ from typing import Any
 import pytest
 
 from toolmend import __version__
-from toolmend import recorder as recorder_module
-from toolmend.recorder import (
+from toolmend.config.retention import Keep
+from toolmend.core.exchange_record import Exchange
+from toolmend.core.joined_chunks import together
+from toolmend.recordings.read import safe_read
+from toolmend.recordings.write import recorder as recorder_module
+from toolmend.recordings.write import safe_write
+from toolmend.recordings.write.folder import MOST_OWED, MOST_WRITTEN, Folder, _Body
+from toolmend.recordings.write.recorder import (
     A_MOMENT,
     AT_MOST,
     AT_ONCE,
@@ -44,12 +50,7 @@ from toolmend.recorder import (
     Recorder,
     Recording,
 )
-from toolmend.recordings import regular_file, written_file
-from toolmend.recordings.exchange import Exchange
-from toolmend.recordings.folder import MOST_OWED, MOST_WRITTEN, Folder, _Body
-from toolmend.recordings.retention import Keep
-from toolmend.recordings.watched import watch
-from toolmend.together import together
+from toolmend.recordings.write.watched import watch
 
 KEY = "sk-ant-api03-AbC_9-xYzAbC_9"
 REQUEST = {"model": "kimi-k2", "stream": True, "messages": [{"role": "user", "content": f"my key is {KEY}"}]}
@@ -262,7 +263,7 @@ def test_chunks_lie_there_in_the_order_in_which_they_came(
     recorder: Recorder, monkeypatch: pytest.MonkeyPatch, lagging: int
 ) -> None:
     """However many of them the thread takes at once, and whatever lies between."""
-    monkeypatch.setattr("toolmend.recorder.LAGGING", lagging)
+    monkeypatch.setattr("toolmend.recordings.write.recorder.LAGGING", lagging)
     recording, beside = recorder.start(EXCHANGE), recorder.start(EXCHANGE)
     chunks = [event(f"chunk {number}") for number in range(100)]
     for number, chunk in enumerate(chunks):
@@ -395,7 +396,7 @@ def test_what_the_client_has_not_had_is_there_where_bytes_are_missing(
     recording.passed(ECHO + b"event: x\n", ECHO)
     all_done(recorder)
     if loses:
-        monkeypatch.setattr("toolmend.recorder.MAX_WAITING", -1)
+        monkeypatch.setattr("toolmend.recordings.write.recorder.MAX_WAITING", -1)
         recording.passed(b"lost", b"")
     else:
         recording.cut()
@@ -565,7 +566,7 @@ def test_an_error_in_a_codec_costs_the_message_alone(recorder: Recorder, log: li
     def broken(*_: object, **__: object) -> None:
         raise AssertionError
 
-    monkeypatch.setattr("toolmend.recordings.folder.reading", broken)
+    monkeypatch.setattr("toolmend.recordings.write.folder.reading", broken)
     recording = record(recorder)
     recorder.close()
     assert "message.json" not in files(recording.folder)
@@ -577,7 +578,7 @@ def test_an_error_in_a_codec_costs_the_message_alone(recorder: Recorder, log: li
 
 def test_no_place_where_there_is_no_recording(recorder: Recorder, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a full disk a folder can be made, and no file in it."""
-    create = written_file.create
+    create = safe_write.create
 
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -585,14 +586,14 @@ def test_no_place_where_there_is_no_recording(recorder: Recorder, monkeypatch: p
     first = record(recorder)
     all_done(recorder)
     assert first.place == str(first.folder)
-    monkeypatch.setattr(written_file, "create", full)
+    monkeypatch.setattr(safe_write, "create", full)
     second = record(recorder)
     all_done(recorder)
     third = recorder.start(EXCHANGE)
     assert (first.place, second.place, third.place) == (str(first.folder), None, None)
     all_done(recorder)
     assert not [*second.folder.iterdir(), *third.folder.iterdir()]
-    monkeypatch.setattr(written_file, "create", create)
+    monkeypatch.setattr(safe_write, "create", create)
     fourth = record(recorder)
     all_done(recorder)
     assert fourth.place == str(fourth.folder)
@@ -791,7 +792,7 @@ def test_old_ones_go_when_something_is_recorded(tmp_path: Path, log: list[str]) 
 
 def test_old_ones_go_when_a_recording_is_finished(tmp_path: Path, log: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """What is open stays, be it too large; the limits may change meanwhile."""
-    monkeypatch.setattr("toolmend.recordings.pruning.EVERY", 0)
+    monkeypatch.setattr("toolmend.recordings.write.pruning.EVERY", 0)
     root = tmp_path / "flows"
     recorder = Recorder(root, log.append)
     there, open_, finished = old(root, 1), recorder.start(EXCHANGE), record(recorder)
@@ -823,8 +824,8 @@ def test_old_ones_that_cannot_go_cost_a_line(tmp_path: Path, log: list[str], mon
     def stubborn(folder: Path) -> None:
         raise PermissionError(13, "Permission denied", str(folder))
 
-    monkeypatch.setattr("toolmend.recordings.pruning.shutil.rmtree", stubborn)
-    monkeypatch.setattr("toolmend.recordings.pruning.EVERY", 0)
+    monkeypatch.setattr("toolmend.recordings.write.pruning.shutil.rmtree", stubborn)
+    monkeypatch.setattr("toolmend.recordings.write.pruning.EVERY", 0)
     root = tmp_path / "flows"
     old(root, 1)
     recorder = Recorder(root, log.append, Keep(None, timedelta(days=1)))
@@ -983,7 +984,7 @@ def test_a_disk_that_takes_long_to_keep_one_does_not_keep_others_waiting(
         go_on.wait()
         fsync(number)
 
-    monkeypatch.setattr("toolmend.recordings.written_file.os.fsync", slow)
+    monkeypatch.setattr("toolmend.recordings.write.safe_write.os.fsync", slow)
     other, long = recorder.start(EXCHANGE), record(recorder)
     syncing.wait()
     for text in ("one", "two", "three"):
@@ -1028,7 +1029,7 @@ def test_a_disk_that_cannot_keep_it(recorder: Recorder, log: list[str], monkeypa
         raise OSError(5, "Input/output error")
 
     with monkeypatch.context() as patch:
-        patch.setattr("toolmend.recordings.written_file.os.fsync", fail)
+        patch.setattr("toolmend.recordings.write.safe_write.os.fsync", fail)
         lost = [record(recorder), record(recorder)]
         all_done(recorder)
     kept = record(recorder)
@@ -1156,8 +1157,8 @@ def test_who_takes_long_to_write_waits_longer_for_more(
         now += seconds
 
     recorder._hurry = Hurry()
-    monkeypatch.setattr("toolmend.recorder.time.thread_time", lambda: now)
-    monkeypatch.setattr("toolmend.recorder.TURN", AT_MOST)
+    monkeypatch.setattr("toolmend.recordings.write.recorder.time.thread_time", lambda: now)
+    monkeypatch.setattr("toolmend.recordings.write.recorder.TURN", AT_MOST)
     recording = recorder.start(EXCHANGE)
     recording._folder.flush = partial(flush, None)  # type: ignore[method-assign]
     recorder._begun += flowing - 1
@@ -1177,7 +1178,7 @@ def test_forty_that_end_together_do_not_hold_the_event_loop_up(
     recorder = Recorder(tmp_path, log.append)
     recorder._thread = threading.current_thread()  # it does nothing
     recorder.failing = False  # the first recording is begun at once: here it has been
-    monkeypatch.setattr("toolmend.recorder.time.sleep", slept.append)
+    monkeypatch.setattr("toolmend.recordings.write.recorder.time.sleep", slept.append)
     recordings = [recorder.start(EXCHANGE) for _ in range(40)]
     for recording in recordings:
         recording.passed(bytes(ROOM - 4096), b"")
@@ -1263,8 +1264,8 @@ def test_the_event_loop_goes_ahead_between_two_steps(
 
     recorder = Recorder(tmp_path, log.append)
     recorder._hurry = Hurry()
-    monkeypatch.setattr("toolmend.recorder.time.thread_time", lambda: now)
-    monkeypatch.setattr("toolmend.recorder.time.sleep", lambda seconds: happened.append(f"sleep {seconds}"))
+    monkeypatch.setattr("toolmend.recordings.write.recorder.time.thread_time", lambda: now)
+    monkeypatch.setattr("toolmend.recordings.write.recorder.time.sleep", lambda seconds: happened.append(f"sleep {seconds}"))
     if waited_for is not None:
         recorder.close(waited_for)
     recorder._put = lags * (LAGGING + 1)
@@ -1282,8 +1283,8 @@ def test_no_two_files_are_written_in_one_step(recorder: Recorder, monkeypatch: p
     happened: list[str] = []
     kept: list[str] = []
     for module, name in (
-        *((written_file, name) for name in ("create", "append", "keep")),
-        (regular_file, "opened"),
+        *((safe_write, name) for name in ("create", "append", "keep")),
+        (safe_read, "opened"),
     ):
         act = getattr(module, name)
 
@@ -1324,7 +1325,7 @@ def test_who_is_faster_than_the_thread_lets_it_have_the_interpreter(
 
     recorder = Recorder(tmp_path, log.append)
     recorder._thread = threading.current_thread()  # it does nothing
-    monkeypatch.setattr("toolmend.recorder.time.sleep", sleep)
+    monkeypatch.setattr("toolmend.recordings.write.recorder.time.sleep", sleep)
     recorder.put(Folder(tmp_path), lambda: None, LAGGING)
     assert slept == []
     recorder.put(Folder(tmp_path), lambda: None, size)
@@ -1337,7 +1338,7 @@ def held_back(tmp_path: Path, log: list[str], monkeypatch: pytest.MonkeyPatch) -
     slept: list[float] = []
     recorder = Recorder(tmp_path, log.append)
     recorder._thread = threading.current_thread()
-    monkeypatch.setattr("toolmend.recorder.time.sleep", slept.append)
+    monkeypatch.setattr("toolmend.recordings.write.recorder.time.sleep", slept.append)
     return recorder, slept
 
 

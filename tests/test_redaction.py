@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from token_shapes import masked
-from toolmend import known_keys
-from toolmend.json_text import MANY, SMALL
-from toolmend.known_keys import KEYS, LONG, Pause
-from toolmend.recordings.exchange import Exchange
-from toolmend.redaction import KEPT_HEADERS, REDACTED, Redactor, keyless
-from toolmend.request_secrets import BLOCK, MAX_NAMED, MAX_SECRET, MAX_SECRETS, secrets_in, secrets_of
+from toolmend.core.exchange_record import Exchange
+from toolmend.core.json_text import MANY, SMALL
+from toolmend.secrets import key_patterns
+from toolmend.secrets.key_patterns import KEYS, LONG, Pause
+from toolmend.secrets.redactor import KEPT_HEADERS, REDACTED, Redactor, keyless
+from toolmend.secrets.request_secrets import BLOCK, MAX_NAMED, MAX_SECRET, MAX_SECRETS, secrets_in, secrets_of
 
 BODY = "Ab9Cd8Ef7Gh6Ij5Kl4Mn3Op2Qr1St0Uv9Wx8Yz7"
 
@@ -276,7 +276,7 @@ def test_pauses_while_a_large_body_is_gone_through(content: object, pauses: int)
         (redacted, body | {"api_key": REDACTED}),
     ):
         paused.clear()
-        known_keys._keyless.clear()
+        key_patterns._keyless.clear()
         assert go_through(partial(paused.append, 1)) == go_through() == expected
         assert pauses <= len(paused) < 2 * pauses + 9
 
@@ -435,8 +435,8 @@ def test_no_credential_is_on_the_list(name: str) -> None:
 
 
 def test_texts_without_a_key_are_remembered_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(known_keys, "MOST_KEYLESS", 3)
-    monkeypatch.setattr(known_keys, "_keyless", known := set[int]())
+    monkeypatch.setattr(key_patterns, "MOST_KEYLESS", 3)
+    monkeypatch.setattr(key_patterns, "_keyless", known := set[int]())
     key = "sk-" + "a1B2" * 8
     for number in range(10):
         assert Redactor(()).text(f"text {number}") == f"text {number}"

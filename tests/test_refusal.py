@@ -10,8 +10,8 @@ from answers import Answer
 from chunking import cuts
 from spoken import JUDGES, WEATHER, Text, asked, speak, tell
 from streams import chunk, event, play
-from toolmend.pipeline import Pipeline
-from toolmend.transformers.refusal import CUT, DECLINED
+from toolmend.pipeline.pipeline import Pipeline
+from toolmend.pipeline.transformers.refusal import CUT, DECLINED
 
 WHY = "This looks like an attack. 日本"
 CODEX = {"client_metadata": {"x-codex-turn-metadata": "{}"}}

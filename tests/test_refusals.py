@@ -4,7 +4,7 @@ from typing import Literal
 
 import pytest
 
-from toolmend.refusals import LET_THROUGH, MAX_CLIENTS, SOON, Client, Refusals, Sign, stack_of
+from toolmend.proxy.tls_rejections import LET_THROUGH, MAX_CLIENTS, SOON, Client, Refusals, Sign, stack_of
 
 CURL = Client("127.0.0.1", "api.openai.com", stack_of([0, 10, 11], [1, 2], [b"h2"]))
 NODE = Client("127.0.0.1", "api.openai.com", stack_of([0, 10, 11, 13], [1, 2], [b"http/1.1"]))

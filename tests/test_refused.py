@@ -10,10 +10,10 @@ from support.strict_upstream import refusal
 from test_strict_upstream import UPSTREAMS
 from toolmend.requests import RequestError, translate
 from toolmend.requests.edits import edit_of, edited
-from toolmend.requests.quirks import quirks_for
 from toolmend.requests.refusal_body import problems
 from toolmend.requests.refusal_rules import Asked, Remedy
 from toolmend.requests.refused import remedies, said
+from toolmend.requests.request_limits import quirks_for
 
 TOOL: dict[str, Any] = {"type": "function", "function": {"name": "get", "description": "d", "strict": True, "parameters": {"type": "object", "properties": {"a": {"type": "array", "minItems": 1, "items": {}}}}}}
 CHAT: dict[str, Any] = {

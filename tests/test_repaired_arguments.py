@@ -16,7 +16,7 @@ from examples import examples
 from streams import play, stream
 from toolmend.config.off import Off
 from toolmend.config.settings import Settings
-from toolmend.pipeline import Pipeline
+from toolmend.pipeline.pipeline import Pipeline
 
 SCHEMA: dict[str, Any] = {
     "type": "object",

@@ -9,12 +9,12 @@ import pytest
 from chunking import at_every_place
 from other_streams import recorded_streams
 from patterns import recorded_patterns
-from toolmend import replay
+from toolmend.apis.decode_failure_event import UNREADABLE
 from toolmend.dialects import DIALECTS
-from toolmend.pipeline import Pipeline
-from toolmend.recordings.event_diff import diff
-from toolmend.recordings.verification import check
-from toolmend.unreadable import UNREADABLE
+from toolmend.pipeline.pipeline import Pipeline
+from toolmend.recordings.fixtures.verification import check
+from toolmend.recordings.read import replay
+from toolmend.recordings.read.event_diff import diff
 
 FLOWS = Path(__file__).parent.parent / "flows"
 RECORDINGS = {str(folder.relative_to(FLOWS)): folder for folder in replay.find(FLOWS)}

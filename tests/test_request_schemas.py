@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from examples import examples
-from toolmend.requests.quirks import RULE_NAMES, Quirks
+from toolmend.requests.request_limits import RULE_NAMES, Quirks
 from toolmend.requests.schemas import RULES, closed, fitted, is_recursive, is_strict
 
 TEXT, NUMBER = {"type": "string"}, {"type": "number"}

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from toolmend.core.reasoning_state import Seal, envelope
 from toolmend.requests import RequestError, translate
-from toolmend.seals import Seal, envelope
 
 ANTHROPIC, KIMI = "api.anthropic.com", "api.moonshot.ai"
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from toolmend.core.reasoning_state import Seal, envelope
 from toolmend.requests import RequestError, translate
 from toolmend.requests.compaction import SUMMARY
 from toolmend.requests.tool_ids import STYLES
-from toolmend.seals import Seal, envelope
 
 OPENAI, ROUTER, DEEPSEEK = "api.openai.com", "openrouter.ai", "api.deepseek.com"
 MOONSHOT, DASHSCOPE, MISTRAL, VLLM = "api.moonshot.ai", "dashscope.aliyuncs.com", "api.mistral.ai", "127.0.0.1:8000"

@@ -10,8 +10,9 @@ import pytest
 from openai.types.responses.response_create_params import ResponseCreateParamsNonStreaming
 from pydantic import TypeAdapter
 
-from toolmend import tools
-from toolmend.requests import RequestError, responses
+from toolmend.core import tools
+from toolmend.core.reasoning_state import Seal, envelope
+from toolmend.requests import RequestError
 from toolmend.requests.conversation import (
     Conversation,
     Document,
@@ -29,9 +30,9 @@ from toolmend.requests.conversation import (
     Turn,
 )
 from toolmend.requests.estimate import tokens
-from toolmend.requests.quirks import Quirks, quirks_for
+from toolmend.requests.request_limits import Quirks, quirks_for
+from toolmend.requests.responses import api
 from toolmend.requests.translate import translate
-from toolmend.seals import Seal, envelope
 
 OURS = quirks_for("responses", "api.openai.com", "gpt-5.2")
 SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
@@ -122,9 +123,9 @@ SAME: list[tuple[str, list[dict[str, Any]], list[Turn]]] = [
 @pytest.mark.parametrize(("items", "turns"), [case[1:] for case in SAME], ids=[case[0] for case in SAME])
 def test_items_there_and_back(items: list[dict[str, Any]], turns: list[Turn]) -> None:
     notes: list[str] = []
-    conversation = responses.read({"model": "m", "input": items}, notes)
+    conversation = api.read({"model": "m", "input": items}, notes)
     assert list(conversation.turns) == turns
-    assert responses.write(conversation, OURS, notes)["input"] == items
+    assert api.write(conversation, OURS, notes)["input"] == items
     assert notes == []
 
 
@@ -157,7 +158,7 @@ READ: list[tuple[str, Any, list[Turn]]] = [
 
 @pytest.mark.parametrize(("given", "turns"), [case[1:] for case in READ], ids=[case[0] for case in READ])
 def test_read(given: Any, turns: list[Turn]) -> None:
-    assert list(responses.read({"model": "m", "input": given}, []).turns) == turns
+    assert list(api.read({"model": "m", "input": given}, []).turns) == turns
 
 
 # fields of the request, written as they are read, and those of the conversation
@@ -208,9 +209,9 @@ TAKES_ALL = replace(OURS, sampling="all", options=(), efforts=("none", "low", "m
 @pytest.mark.parametrize(("request_", "conversation"), FIELDS)
 def test_fields_there_and_back(request_: dict[str, Any], conversation: dict[str, Any]) -> None:
     notes: list[str] = []
-    read = responses.read({"model": "m", **request_}, notes)
+    read = api.read({"model": "m", **request_}, notes)
     assert read == replace(Conversation(model="m", api="responses", include_usage=True), **conversation)
-    assert responses.write(read, TAKES_ALL, notes) == {"model": "m", "input": [], "store": False, **request_}
+    assert api.write(read, TAKES_ALL, notes) == {"model": "m", "input": [], "store": False, **request_}
     assert notes == []
 
 
@@ -220,7 +221,7 @@ def test_what_is_written_is_what_the_sdk_takes(items: list[dict[str, Any]]) -> N
     for fields, _ in FIELDS:
         everything |= fields
     everything["tools"] = [*TOOLS, {"type": "web_search"}]
-    written = responses.write(responses.read(everything, []), TAKES_ALL, [])
+    written = api.write(api.read(everything, []), TAKES_ALL, [])
     del written["stream"]  # another type
     # what the SDK demands of items that it has made itself, clients leave out
     items = [_completed(item) for item in written.pop("input")]
@@ -265,12 +266,12 @@ def _completed(item: dict[str, Any]) -> dict[str, Any]:
 )
 def test_errors_say_what_is_wrong(request_: dict[str, Any], says: str) -> None:
     with pytest.raises(RequestError, match=says.replace("`", ".")):
-        responses.read({"model": "m", **request_}, [])
+        api.read({"model": "m", **request_}, [])
 
 
 def test_where_only_the_providers_tools_are_allowed_no_other_is() -> None:
     choice = {"type": "allowed_tools", "mode": "required", "tools": [{"type": "web_search"}]}
-    assert responses.read({"model": "m", "tools": TOOLS, "tool_choice": choice}, []).tool_choice == ToolChoice("none")
+    assert api.read({"model": "m", "tools": TOOLS, "tool_choice": choice}, []).tool_choice == ToolChoice("none")
 
 
 @pytest.mark.parametrize(("upstream", "names"), [("chat", lambda tool: tool["function"]["name"]), ("messages", lambda tool: tool["name"])])
@@ -285,8 +286,8 @@ def test_null_says_nothing() -> None:
     names = "instructions input tools tool_choice parallel_tool_calls max_output_tokens temperature top_p reasoning text stream include"
     nulls = dict.fromkeys([*names.split(), "previous_response_id", "conversation", "prompt", "user", "store", "metadata"])
     so_anyway = {"store": False, "background": False, "truncation": "disabled"}
-    assert responses.read({"model": "m", **so_anyway}, []) == responses.read({"model": "m", **nulls}, [])
-    assert responses.read({"model": "m", **nulls}, []) == Conversation(model="m", api="responses", include_usage=True)
+    assert api.read({"model": "m", **so_anyway}, []) == api.read({"model": "m", **nulls}, [])
+    assert api.read({"model": "m", **nulls}, []) == Conversation(model="m", api="responses", include_usage=True)
 
 
 def test_what_only_responses_can_say_stands_in_the_rest() -> None:
@@ -301,7 +302,7 @@ def test_what_only_responses_can_say_stands_in_the_rest() -> None:
         "include": ["reasoning.encrypted_content", "file_search_call.results"],
         "tool_choice": {"type": "web_search_preview"},
     }
-    read = responses.read(request, [])
+    read = api.read(request, [])
     shared = {"prompt_cache_key": "k", "metadata": {"a": "b"}, "safety_identifier": "s", "verbosity": "low"}
     assert read.options == shared
     assert read.rest == {
@@ -310,13 +311,13 @@ def test_what_only_responses_can_say_stands_in_the_rest() -> None:
         "include": ["file_search_call.results"],
     }
     assert read.tool_choice == ToolChoice("tool", ("web_search",))
-    assert responses.read({"safety_identifier": "s"}, []).user == "s"
+    assert api.read({"safety_identifier": "s"}, []).user == "s"
     notes: list[str] = []
     chat = translate({**request, "input": "hi"}, "responses", "chat")
     assert all(any(f"`{key}`" in note for note in chat.notes) for key in (*read.rest, *shared))
-    responses.write(read, OURS, notes)
+    api.write(read, OURS, notes)
     assert notes == []
-    responses.write(replace(read, api="chat"), OURS, notes)
+    api.write(replace(read, api="chat"), OURS, notes)
     assert [note.partition("`")[2].partition("`")[0] for note in notes] == list(read.rest)
 
 
@@ -329,7 +330,7 @@ NAMESPACE = {
 
 
 def test_namespaces_are_flat_and_told_once() -> None:
-    read = responses.read(
+    read = api.read(
         {
             "tools": [{"type": "function", "name": "read", "parameters": None}, NAMESPACE],
             "tool_choice": {"type": "function", "name": "read", "namespace": "mcp__files"},
@@ -352,7 +353,7 @@ def test_tools_that_come_later_are_offered_too() -> None:
         {"type": "additional_tools", "role": "developer", "tools": [NAMESPACE]},
         {"type": "tool_search_output", "call_id": "c", "tools": [{"type": "function", "name": "now", "parameters": None}]},
     ]
-    read = responses.read({"input": items}, [])
+    read = api.read({"input": items}, [])
     assert [tool.name for tool in read.tools if isinstance(tool, Tool)] == ["mcp__files__read", "mcp__files__write", "now"]
     assert read.turns == ()
 
@@ -392,13 +393,13 @@ def test_a_search_gives_way_to_a_tool_of_its_name() -> None:
 def test_what_is_left_out_is_told() -> None:
     notes: list[str] = []
     tool = {"type": "function", "name": "a", "parameters": None, "defer_loading": True, "allowed_callers": ["direct"]}
-    responses.read({"tools": [tool], "input": [call(), output(1, [put("a"), {"type": "input_video"}])]}, notes)
+    api.read({"tools": [tool], "input": [call(), output(1, [put("a"), {"type": "input_video"}])]}, notes)
     assert len(notes) == 3 and all(any(word in note for note in notes) for word in ("defer_loading", "allowed_callers", "input_video"))
 
 
 def write(conversation: Conversation, quirks: Quirks = OURS) -> tuple[dict[str, Any], list[str]]:
     notes: list[str] = []
-    return responses.write(conversation, quirks, notes), notes
+    return api.write(conversation, quirks, notes), notes
 
 
 def test_what_the_system_says_first_is_the_instructions() -> None:

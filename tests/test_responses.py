@@ -15,18 +15,19 @@ from chunking import cuts
 from judge_responses import read, whole
 from patterns.kimi import CITY, ONE, B, S
 from streams import pieces
-from toolmend.apis import responses, responses_read
 from toolmend.apis.codec import Reply
-from toolmend.apis.responses import Responses
-from toolmend.apis.responses_known import Unclaimed
+from toolmend.apis.responses import codec as responses
+from toolmend.apis.responses import decode
+from toolmend.apis.responses.codec import Responses
+from toolmend.apis.responses.item_state import Unclaimed
 from toolmend.config.off import Off
 from toolmend.config.settings import Settings
-from toolmend.events import Event, Finish, MessageEnd, StreamError, Usage
-from toolmend.fold import Message, fold
-from toolmend.json_text import NotJSON
-from toolmend.pipeline import Pipeline
-from toolmend.sse import Decoder
-from toolmend.tools import UNKNOWN
+from toolmend.core.events import Event, Finish, MessageEnd, StreamError, Usage
+from toolmend.core.fold import Message, fold
+from toolmend.core.json_text import NotJSON
+from toolmend.core.sse import Decoder
+from toolmend.core.tools import UNKNOWN
+from toolmend.pipeline.pipeline import Pipeline
 
 WEATHER = {"type": "function", "name": "get_weather", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}}}
 REQUEST = {"model": "kimi-k2.5", "stream": True, "input": "Weather?", "tools": [WEATHER, {**WEATHER, "name": "task"}]}
@@ -729,7 +730,7 @@ def test_what_announces_a_text_is_held_and_can_be_had() -> None:
 
 def test_what_is_too_long_passes_or_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(responses, "MAX_KEPT", 200)
-    monkeypatch.setattr(responses_read, "MAX_KEPT", 1000)
+    monkeypatch.setattr(decode, "MAX_KEPT", 1000)
     body = body_of(turn(message(0, ["x" * 50] * 5 + LEAK)))
     assert mended(body) == body
     told = judged(mended(body_of(turn(message(0, [*LEAK, *["x" * 50] * 5])))))

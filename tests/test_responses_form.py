@@ -1,4 +1,6 @@
-"""responses_form.py, and what the client of the same API gets where its upstream leaves out events: as servers are known to do."""
+"""missing_events.py, and what the client of the same API gets where its upstream leaves out events: as servers are known to
+do.
+"""
 
 import json
 import re
@@ -29,12 +31,12 @@ from test_responses import (
     turn,
 )
 from test_responses import without as bare
-from toolmend.apis.responses import Responses
+from toolmend.apis.responses.codec import Responses
 from toolmend.config.off import Off
 from toolmend.config.settings import Settings
-from toolmend.fold import fold
-from toolmend.pipeline import Pipeline
-from toolmend.sse import Decoder
+from toolmend.core.fold import fold
+from toolmend.core.sse import Decoder
+from toolmend.pipeline.pipeline import Pipeline
 
 type Events = list[dict[str, Any]]
 

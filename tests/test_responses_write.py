@@ -14,11 +14,11 @@ from pydantic import TypeAdapter
 
 from answers import Answer, Call
 from judge_responses import read, whole
-from toolmend import seals
-from toolmend.apis import responses_write
 from toolmend.apis.codec import Reply
-from toolmend.apis.responses_write import ResponsesWriter
-from toolmend.events import (
+from toolmend.apis.responses import writer as responses_write
+from toolmend.apis.responses.writer import ResponsesWriter
+from toolmend.core import reasoning_state
+from toolmend.core.events import (
     Event,
     Finish,
     MessageEnd,
@@ -33,8 +33,8 @@ from toolmend.events import (
     ToolCallStart,
     Usage,
 )
-from toolmend.seals import Seal
-from toolmend.tools import UNKNOWN
+from toolmend.core.reasoning_state import Seal
+from toolmend.core.tools import UNKNOWN
 
 REQUEST: dict[str, Any] = {
     "model": "gpt-5-codex",
@@ -49,7 +49,7 @@ REQUEST: dict[str, Any] = {
 USAGE = Usage(100, 20, 60, 30, 5)
 END = (Finish("stop"), USAGE, MessageEnd())
 CALL = (ToolCallStart(0, "call_a", "task"), ToolCallDelta(0, '{"x"'), ToolCallDelta(0, ":1}"), ToolCallEnd(0))
-PLAIN = seals.envelope(Seal("plain"))
+PLAIN = reasoning_state.envelope(Seal("plain"))
 
 
 def writer(fired: list[str] | None = None, request: dict[str, Any] = REQUEST) -> ResponsesWriter:
@@ -94,10 +94,10 @@ def types(body: bytes) -> list[str]:
         ([ReasoningDelta("Hm"), TextDelta("Hi")], {"reasoning": "Hm", "text": "Hi", "order": ["reasoning", "message"]}),
         ([ReasoningDelta("a"), TextDelta("b"), ReasoningDelta("c")], {"reasoning": "ac", "order": ["reasoning", "message", "reasoning"]}),
         ([ReasoningDelta("a"), ReasoningSeal(Seal("plain")), ReasoningDelta("b")], {"seals": [PLAIN, ""]}),
-        ([ReasoningSeal(Seal("redacted", "xyz"))], {"seals": [seals.envelope(Seal("redacted", "xyz"))]}),
+        ([ReasoningSeal(Seal("redacted", "xyz"))], {"seals": [reasoning_state.envelope(Seal("redacted", "xyz"))]}),
         ([ReasoningDelta("a"), ReasoningSeal(Seal("encrypted", '{"id":"rs_0","encrypted_content":"gAAA"}'))], {"seals": ["gAAA"]}),
         *(
-            ([ReasoningDelta("a"), ReasoningSeal(Seal("encrypted", broken))], {"seals": [seals.envelope(Seal("encrypted", broken))]})
+            ([ReasoningDelta("a"), ReasoningSeal(Seal("encrypted", broken))], {"seals": [reasoning_state.envelope(Seal("encrypted", broken))]})
             for broken in ("{", "[]", '{"encrypted_content":7}')
         ),
         ([TextDelta(""), TextDelta("Hi"), TextDelta("")], {"text": "Hi"}),

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from toolmend.config.checks import SettingsError
-from toolmend.recordings.retention import DEFAULT, Keep, Stored, going, parse
+from toolmend.config.retention import DEFAULT, Keep, Stored, going, parse
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 WRITE = "write both as in 500MB 14d, or write all"

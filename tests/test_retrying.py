@@ -13,10 +13,10 @@ from mitmproxy.flow import Error
 from test_hook import Log, answered, log, proxy
 from test_routes import SECRET
 from test_routing import ASK, HELLO, Routes, error_of, post, routed
-from toolmend import replay
-from toolmend.learnt import Learnt
-from toolmend.metrics import RuleFired
-from toolmend.replying import unanswered
+from toolmend.proxy.learnt_refusals import Learnt
+from toolmend.proxy.routed_response import unanswered
+from toolmend.recordings.read import replay
+from toolmend.telemetry.events import RuleFired
 
 __all__ = ["log", "proxy", "routed"]
 

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from examples import examples
 from streams import chunk, event
-from toolmend import json_text
-from toolmend.pipeline import Pipeline
+from toolmend.core import json_text
+from toolmend.core.reasoning_state import Seal, envelope
+from toolmend.pipeline.pipeline import Pipeline
 from toolmend.requests.conversation import (
     Conversation,
     Document,
@@ -33,9 +34,8 @@ from toolmend.requests.conversation import (
     ToolUse,
     Turn,
 )
-from toolmend.requests.quirks import quirks_for
+from toolmend.requests.request_limits import quirks_for
 from toolmend.requests.translate import APIS, translate
-from toolmend.seals import Seal, envelope
 
 FEATURES = """alone custom developer refusal order signature redacted encrypted details result_images is_error detail document_url
     text_document system_parts named strict format_name json_object allowed parallel sampling hot top_k stop effort budget off summary"""

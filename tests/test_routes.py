@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from toolmend.config.settings import SettingsError, parse
+from toolmend.providers.routes import Origin, Route, api_of, match
 from toolmend.requests.prompted import DEFAULT
-from toolmend.routes import Origin, Route, api_of, match
 
 MESSAGES, CHAT = "https://api.anthropic.com/v1/messages", "https://openrouter.ai/api/v1/chat/completions"
 OPENROUTER = Origin("https", "openrouter.ai", 443)

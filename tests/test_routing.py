@@ -14,10 +14,10 @@ from streams import stream, tool
 from test_codings import CODERS
 from test_hook import Log, Proxy, answered, asked, log, proxy, sent
 from test_routes import CHAT, MESSAGES, SECRET, table
-from toolmend import replay
-from toolmend.replying import EVENTS, unanswered
-from toolmend.seals import Seal, envelope
-from toolmend.vocabulary import made
+from toolmend.core.reasoning_state import Seal, envelope
+from toolmend.dialects.engine.opener_index import made
+from toolmend.proxy.routed_response import EVENTS, unanswered
+from toolmend.recordings.read import replay
 
 __all__ = ["log", "proxy"]
 
@@ -273,7 +273,7 @@ def test_a_translation_that_fails_goes_nowhere(routed: Routes, monkeypatch: pyte
     def fail(*_: object, **__: object) -> None:
         raise MemoryError(SECRET)
 
-    monkeypatch.setattr("toolmend.routing.outgoing", fail)
+    monkeypatch.setattr("toolmend.proxy.routed_request.outgoing", fail)
     flow = post()
     routed().ask(flow)
     status, kind, message = error_of(flow.response)
@@ -515,7 +515,7 @@ def test_a_pipeline_that_cannot_be_made_is_an_error(routed: Routes, monkeypatch:
     def fail(*_: object, **__: object) -> None:
         raise MemoryError("injected")
 
-    monkeypatch.setattr("toolmend.exchanges.Pipeline", fail)
+    monkeypatch.setattr("toolmend.proxy.lifecycle.Pipeline", fail)
     response = answered(flow, **({} if streamed else {"content_type": "application/json"}))
     proxy.addon.responseheaders(flow)
     assert response.stream is False

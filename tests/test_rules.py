@@ -8,7 +8,7 @@ import pytest
 
 from patterns import all_patterns
 from toolmend.dialects import DIALECTS, REASONING_TAGS
-from toolmend.rules import RULES, rule
+from toolmend.pipeline.rules import RULES, rule
 
 ADDON = Path(__file__).parents[1] / "addon" / "toolmend"
 FIRING = {"fired", "_fired", "mended", "_mended"}

@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from toolmend.running import page
+from toolmend.cli.launcher import page
 
 
 def ended(base: str) -> bool:

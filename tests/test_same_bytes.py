@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spoken import PAIRS
+from toolmend.core.reasoning_state import Seal, envelope
 from toolmend.requests import translate
-from toolmend.seals import Seal, envelope
 
 HOSTS = {
     "messages": ("api.anthropic.com", "claude-opus-5-5"),

@@ -15,7 +15,7 @@ from patterns.irregular import REQUEST, more
 from patterns.kimi import CITY, ONE
 from regular import REGULAR
 from streams import body_of, pieces, play, stream
-from toolmend.pipeline import Pipeline
+from toolmend.pipeline.pipeline import Pipeline
 
 
 def pipeline(asked: dict[str, Any] | None = REQUEST) -> Pipeline:

@@ -17,7 +17,7 @@ from chunking import DEEP
 from patterns import all_patterns, recorded_patterns
 from spoken import JUDGES, PAIRS, WEATHER, Asked, Counts, Part, Text, Thought, asked, speak
 from streams import body_of, pieces, play, stream
-from toolmend.pipeline import Pipeline
+from toolmend.pipeline.pipeline import Pipeline
 from toolmend.requests import translate
 
 QUESTION: Any = [{"role": "user", "content": "x"}]

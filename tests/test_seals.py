@@ -1,4 +1,4 @@
-"""seals.py: what proves reasoning comes back as it was, and nothing else is taken for it."""
+"""reasoning_state.py: what proves reasoning comes back as it was, and nothing else is taken for it."""
 
 from typing import get_args
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolmend.seals import MARK, Kind, Seal, envelope, opened
+from toolmend.core.reasoning_state import MARK, Kind, Seal, envelope, opened
 
 
 @given(st.builds(Seal, st.sampled_from(get_args(Kind.__value__)), st.text(st.characters())))

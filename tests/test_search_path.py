@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from toolmend.cli import main
-from toolmend.doctor.agents import agents
-from toolmend.doctor.finding import Machine
-from toolmend.doctor.shell import node
-from toolmend.running.environment import handed_back
-from toolmend.running.search_path import absolute_path, without_relative
+from toolmend.cli.doctor.agents import agents
+from toolmend.cli.doctor.finding import Machine
+from toolmend.cli.doctor.shell import node
+from toolmend.cli.launcher.environment import handed_back
+from toolmend.cli.launcher.search_path import absolute_path, without_relative
 
 PATHS = [
     ("/usr/bin:/bin", "/usr/bin:/bin"),

@@ -16,9 +16,9 @@ from chunking import DEEP
 from streams import chunk, event, stream
 from test_echo_frames import message
 from token_shapes import SHAPES, token
-from toolmend.known_keys import KEYS
-from toolmend.recordings.key_shapes import MORE_KEYS
-from toolmend.recordings.secret_scan import credentials, scan
+from toolmend.recordings.read.secret_scan import credentials, scan
+from toolmend.secrets.key_patterns import KEYS
+from toolmend.secrets.key_shapes import MORE_KEYS
 
 BASE62 = string.ascii_letters + string.digits
 FLOWS = Path(__file__).parents[1] / "flows"

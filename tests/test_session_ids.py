@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from support.agent_requests import CLAUDE_CODE
-from toolmend.recordings import session_ids
-from toolmend.recordings.session_ids import KEY, kept, own_key, told
+from toolmend.recordings.write import session_ids
+from toolmend.recordings.write.session_ids import KEY, kept, own_key, told
 
 ID = "0b0e7f2c-5a51-4c65-9d1d-2f0f5f1a9a11"
 CODEX = {"session_id": ID, "thread_id": ID, "agent_name": "/root", "turn_id": "t1", "request_kind": "turn"}

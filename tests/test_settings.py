@@ -9,12 +9,12 @@ from platformdirs.macos import MacOS
 from platformdirs.unix import Unix
 
 from toolmend.config import settings
-from toolmend.config.keys import LIMITS
+from toolmend.config.option_names import LIMITS
+from toolmend.config.retention import Keep
 from toolmend.config.settings import Settings, SettingsError, parse, spelled
 from toolmend.config.targets import Targets
 from toolmend.dialects import DIALECTS
-from toolmend.mend_settings import MendSettings, Off
-from toolmend.recordings.retention import Keep
+from toolmend.pipeline.settings import MendSettings, Off
 
 OFF = {"flows": "off"}
 HOSTS = "llm.example.com, *.corp.example:8443 or localhost:8000"

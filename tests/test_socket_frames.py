@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from toolmend.websocket.socket_frames import Binary, Memory, about, event_of, frames_of
+from toolmend.proxy.websocket.socket_frames import Binary, Memory, about, event_of, frames_of
 
 FRAMES = [
     b'{"type":"response.created"}',

@@ -11,11 +11,11 @@ from wsproto.frame_protocol import Opcode
 
 import judge_responses
 from spoken import Asked, Text, speak
-from toolmend.hook import Toolmend
-from toolmend.seals import Seal, envelope
-from toolmend.websocket.socket_frames import frames_of
-from toolmend.websocket.socket_relay import Relay
-from toolmend.websocket.sockets import MAX_SHOWN, Sockets
+from toolmend.core.reasoning_state import Seal, envelope
+from toolmend.proxy.addon import Toolmend
+from toolmend.proxy.websocket.socket_frames import frames_of
+from toolmend.proxy.websocket.socket_relay import Relay
+from toolmend.proxy.websocket.sockets import MAX_SHOWN, Sockets
 
 LEAK = (
     "<|tool_calls_section_begin|><|tool_call_begin|>functions.a:0<|tool_call_argument_begin|>{}"
@@ -169,7 +169,7 @@ def test_an_error_of_ours(playing: Playing, monkeypatch: pytest.MonkeyPatch, cap
     def fail(*_: object) -> None:
         raise ValueError
 
-    monkeypatch.setattr("toolmend.websocket.sockets.about", fail)
+    monkeypatch.setattr("toolmend.proxy.websocket.sockets.about", fail)
     with caplog.at_level(logging.WARNING):
         assert [playing.says(frame) for frame in ANSWER] == [[frame] for frame in ANSWER]
     assert "a frame goes by as it is: ValueError" in caplog.text

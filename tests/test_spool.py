@@ -18,14 +18,14 @@ from mitmproxy.test import taddons
 
 from stores import BOOM, Trying, emptied, failing, stored
 from test_recorder import EXCHANGE, KEY, all_done, event, files, meta, record, wait_for
+from toolmend.config.retention import Keep
 from toolmend.config.settings import Settings
 from toolmend.config.store_url import StoreUrl
-from toolmend.exchanges import Exchanges
-from toolmend.recorder import Recorder, Recording
-from toolmend.recordings import spool as module
-from toolmend.recordings.library import entries
-from toolmend.recordings.retention import Keep
-from toolmend.recordings.spool import FIRST, LONGEST, Spool, home, pause
+from toolmend.proxy.lifecycle import Exchanges
+from toolmend.recordings.read.library import entries
+from toolmend.recordings.write import spool as module
+from toolmend.recordings.write.recorder import Recorder, Recording
+from toolmend.recordings.write.spool import FIRST, LONGEST, Spool, home, pause
 
 ADDON = Path(__file__).parents[1] / "addon"
 URL = StoreUrl("trying://bucket/team")

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chunking import everywhere
-from toolmend.sse import MAX_EVENT, Decoder, ServerSentEvent, begins
+from toolmend.core.sse import MAX_EVENT, Decoder, ServerSentEvent, begins
 
 CASES = {
     "one event": (b"data: a\n\n", [b"a"]),

@@ -1,4 +1,4 @@
-"""stall.py: what computes for too long twice goes no further; what only waits does, or collects everybody's garbage."""
+"""stall_guard.py: what computes for too long twice goes no further; what only waits does, or collects everybody's garbage."""
 
 import gc
 import importlib
@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from toolmend import stall
-from toolmend.stall import STALL, Watched, _collector
+from toolmend.pipeline import stall_guard
+from toolmend.pipeline.stall_guard import STALL, Watched, _collector
 
 
 @pytest.fixture(autouse=True)
 def _loaded_last(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Other tests load the script anew."""
-    monkeypatch.setitem(sys.modules, "toolmend.stall", stall)
+    monkeypatch.setitem(sys.modules, "toolmend.pipeline.stall_guard", stall_guard)
     before = list(gc.callbacks)
     gc.callbacks[:] = [*(each for each in before if each is not _collector), _collector]
     yield
@@ -66,7 +66,7 @@ def test_a_stall(mend: Mend, after: int) -> None:
 
 
 def test_two_that_lie_apart_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("toolmend.stall.SOON", LONG)
+    monkeypatch.setattr("toolmend.pipeline.stall_guard.SOON", LONG)
     mend = Mend([LONG, *[STALL * 0.9] * 5, LONG])
     watched = Watched(mend.feed, mend.give_up)
     assert [watched(b"x") for _ in range(7)] == [b"x"] * 7
@@ -74,7 +74,7 @@ def test_two_that_lie_apart_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_however_long_they_take(monkeypatch: pytest.MonkeyPatch) -> None:
     """What lies between them counts alone."""
-    monkeypatch.setattr("toolmend.stall.SOON", LONG / 2)
+    monkeypatch.setattr("toolmend.pipeline.stall_guard.SOON", LONG / 2)
     mend = Mend([LONG, LONG])
     watched = Watched(mend.feed, mend.give_up)
     assert [watched(b"x") for _ in range(2)] == [b"x", b"xheld"]
@@ -107,8 +107,8 @@ def test_to_collect_garbage_is_no_stall(generation: int, beside: float, gives_up
 def test_another_that_is_loaded_takes_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
     """As after a reload of the script, of which nothing old may stay."""
     before = list(gc.callbacks)
-    monkeypatch.delitem(sys.modules, "toolmend.stall")
-    other = importlib.import_module("toolmend.stall")
+    monkeypatch.delitem(sys.modules, "toolmend.pipeline.stall_guard")
+    other = importlib.import_module("toolmend.pipeline.stall_guard")
     gc.collect()
     try:
         assert [found for found in gc.callbacks if found not in before] == [other._collector]

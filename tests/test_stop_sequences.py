@@ -1,9 +1,9 @@
-"""transformers/stop_sequences.py: the answer ends where the client said, whatever the upstream takes."""
+"""pipeline/transformers/stop_sequences.py: the answer ends where the client said, whatever the upstream takes."""
 
 import pytest
 
-from toolmend.events import Event, Finish, Frame, MessageEnd, ReasoningDelta, TextDelta, ToolCallStart, Usage
-from toolmend.transformers.stop_sequences import StopSequences
+from toolmend.core.events import Event, Finish, Frame, MessageEnd, ReasoningDelta, TextDelta, ToolCallStart, Usage
+from toolmend.pipeline.transformers.stop_sequences import StopSequences
 
 STOPS = ("END", "\n\nHuman:", "E")[:2]
 CASES: dict[str, tuple[str, str, str | None]] = {

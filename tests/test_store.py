@@ -18,14 +18,14 @@ from stores import BOOM, Trying, emptied
 from streams import stream
 from test_cli_flows import no_settings, say  # noqa: F401  the fixture works by being here
 from toolmend.cli import main
+from toolmend.cli.doctor import disk
+from toolmend.cli.doctor.finding import Machine
 from toolmend.cli.proxies import absolute, recordings_of
 from toolmend.config import store_url as module
 from toolmend.config.store_url import StoreUrl
-from toolmend.doctor import disk
-from toolmend.doctor.finding import Machine
-from toolmend.recordings.library import MAX_SMALL, Entry, NotFound, entries, find
-from toolmend.recordings.spool import home
-from toolmend.recordings.store import MAX_TOLD, Store, StoreError, why
+from toolmend.recordings.read.library import MAX_SMALL, Entry, NotFound, entries, find
+from toolmend.recordings.read.store import MAX_TOLD, Store, StoreError, why
+from toolmend.recordings.write.spool import home
 
 ADDON = Path(__file__).parents[1] / "addon"
 URL = "trying://bucket/team"

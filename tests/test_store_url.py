@@ -86,7 +86,7 @@ def test_what_is_played_lies_in_a_folder() -> None:
 
 def test_without_a_url_nothing_of_it_is_imported() -> None:
     code = (
-        "import sys; from mitmproxy.test import taddons; from toolmend.hook import Toolmend\n"
+        "import sys; from mitmproxy.test import taddons; from toolmend.proxy.addon import Toolmend\n"
         "addon = Toolmend()\n"
         "with taddons.context(addon) as ctx: ctx.configure(addon, toolmend_flows=sys.argv[1])\n"
         "late = ('fsspec', 's3fs', *(f'toolmend.recordings.{name}' for name in ('store', 'spool', 'uploading', 'secret_scan')))\n"

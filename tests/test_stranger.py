@@ -8,9 +8,10 @@ import pytest
 from judge import read
 from streams import request, stream
 from toolmend.config.settings import Settings, parse
-from toolmend.pipeline import Pipeline
-from toolmend.providers import armed, profile_for
-from toolmend.seen_dialects import MOST, SeenDialects
+from toolmend.pipeline.armed_dialects import armed
+from toolmend.pipeline.pipeline import Pipeline
+from toolmend.pipeline.seen_dialects import MOST, SeenDialects
+from toolmend.providers.model_profiles import profile_for
 
 READ = {"type": "object", "properties": {"path": {"type": "string"}, "limit": {"type": "integer"}}, "required": ["path"]}
 TOOLS = [

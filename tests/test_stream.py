@@ -13,13 +13,13 @@ import pytest
 from mitmproxy.proxy.layers.http._events import ResponseData, ResponseEndOfMessage
 
 from streams import WEATHER, chunk, event, stream
-from toolmend.codings import WHOLE, CodingError, decoder
+from toolmend.apis.decode_failure_event import UNREADABLE as BROKEN
 from toolmend.config.settings import Settings
-from toolmend.pipeline import Pipeline
-from toolmend.stream import Mend, Stream, Tee, reason
-from toolmend.together import chunks_of, together
-from toolmend.unreadable import UNREADABLE as BROKEN
-from toolmend.upstream import Script
+from toolmend.core.content_encoding import WHOLE, CodingError, decoder
+from toolmend.core.joined_chunks import chunks_of, together
+from toolmend.pipeline.pipeline import Pipeline
+from toolmend.proxy.stream_callbacks import Mend, Stream, Tee, reason
+from toolmend.recordings.playback.server import Script
 
 UNREADABLE = BROKEN["chat"]
 
@@ -252,7 +252,7 @@ def test_what_fails_behind_what_was_told_at_once_costs_nothing() -> None:
 
 
 def test_an_empty_frame_is_no_end() -> None:
-    """HTTP/2 has such; what mitmproxy is at tells: ends.py."""
+    """HTTP/2 has such; what mitmproxy is at tells: end_of_stream.py."""
     for callable_ in (mend(Pipeline(WEATHER))[0], tee("", Kept())[0]):
         out = cast("bytes", callable_(EVENTS[0]))
         event: object = ResponseData(1, b"")
@@ -291,8 +291,8 @@ def test_where_it_is_translated_the_answer_is_cut_off() -> None:
 
 @pytest.mark.parametrize("target", ["chat", "messages"])
 def test_a_chunk_that_takes_too_long_is_given_up_on_the_way(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("toolmend.stream.PIECE", 300)
-    monkeypatch.setattr("toolmend.stream.LONG", 0.0)
+    monkeypatch.setattr("toolmend.proxy.stream_callbacks.PIECE", 300)
+    monkeypatch.setattr("toolmend.proxy.stream_callbacks.LONG", 0.0)
     kept, body = Kept(), b"".join(ALIKE)
     callable_, errors = mend(Pipeline(WEATHER if target == "chat" else TRANSLATED, target=target), recording=kept)
     given = play(callable_, [body, body])
@@ -315,7 +315,7 @@ class BreakingMend(Pipeline):
 
 @pytest.mark.parametrize("good_for", range(6))
 def test_a_piece_that_fails_is_the_first_that_passes_as_it_came(good_for: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("toolmend.stream.PIECE", 300)
+    monkeypatch.setattr("toolmend.proxy.stream_callbacks.PIECE", 300)
     pipeline, kept = BreakingMend(WEATHER), Kept()
     pipeline.good_for = good_for
     callable_, errors = mend(pipeline, recording=kept)
@@ -492,7 +492,7 @@ def test_what_the_breaking_chunk_still_gave_is_sent_by_a_pipeline_that_fails() -
 
 def test_a_coding_that_breaks_in_what_a_codec_fails_at(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether the client has all is not known then: it is told, and gets every byte."""
-    monkeypatch.setattr("toolmend.stream.events_of", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr("toolmend.proxy.stream_callbacks.events_of", lambda *_, **__: 1 / 0)
     callable_, errors = mend(Pipeline(WEATHER), "gzip")
     assert play(callable_, [gzip.compress(SHORT) + b"garbage"]) == SHORT + UNREADABLE
     assert [error.partition(":")[0] for error in errors] == ["the content coding is broken"]

@@ -12,8 +12,8 @@ from urllib.parse import quote, unquote
 import pytest
 
 from test_echo import chat, cuts
-from toolmend.recordings import stream_mask
-from toolmend.recordings.stream_mask import MAX_HELD, MAX_LINE, StreamMask, guarded, masked
+from toolmend.secrets import stream_mask
+from toolmend.secrets.stream_mask import MAX_HELD, MAX_LINE, StreamMask, guarded, masked
 
 KEYS = ("sk-or-v1-9f8e7d6cAb/+=0123456789", "gsk_Ab12Cd34Ef56Gh78Ij90Kl", "AIzaSyD-9tSrke72PouQMnMX-a7eZSW0", "0123456789abcdef0123456789abcdef", "s3cr3t-pw")
 WINDOW = 8

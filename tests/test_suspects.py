@@ -9,15 +9,16 @@ import pytest
 from kept import in_events, keep
 from streams import stream, tool
 from test_recorder import EXCHANGE
-from toolmend.cli import main, run
-from toolmend.cli.rewrite import _line
-from toolmend.doctor import Machine, disk
-from toolmend.recorder import Recorder
+from toolmend.cli import main
+from toolmend.cli.commands import run
+from toolmend.cli.commands.rewrite import _line
+from toolmend.cli.doctor import Machine, disk
+from toolmend.core.fastclass import replace
+from toolmend.core.tools import Tools
+from toolmend.pipeline.suspects import MOST_SUSPECTS, MOST_TEXT, Sought, find, in_texts, remedy
 from toolmend.recordings.harmless import texts
-from toolmend.recordings.library import entry
-from toolmend.suspects import MOST_SUSPECTS, MOST_TEXT, Sought, find, in_texts, remedy
-from toolmend.tools import Tools
-from toolmend.value import replace
+from toolmend.recordings.read.library import entry
+from toolmend.recordings.write.recorder import Recorder
 
 READ = {"type": "object", "properties": {"path": {"type": "string"}, "limit": {"type": "integer"}}, "required": ["path"]}
 BASH = {"type": "object", "properties": {"command": {"type": "string"}, "timeout": {"type": "integer"}}, "required": ["command"]}

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from toolmend.running.tally import MARK, Tally
+from toolmend.cli.launcher.tally import MARK, Tally
 
 
 def line(**fields: Any) -> str:

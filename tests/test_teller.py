@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from toolmend.teller import Teller
+from toolmend.core.background_worker import Teller
 
 
 @pytest.fixture

@@ -19,8 +19,8 @@ from streams import chunk, event
 from test_hook import LEAK, Log, Proxy, answered, asked, log, proxy, sent
 from test_routes import SECRET
 from test_routing_hostile import CLIENTS, UPSTREAMS, ask, routed
-from toolmend.pipeline import Pipeline
-from toolmend.sse import Decoder
+from toolmend.core.sse import Decoder
+from toolmend.pipeline.pipeline import Pipeline
 
 __all__ = ["log", "proxy", "routed"]
 

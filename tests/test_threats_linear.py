@@ -18,16 +18,16 @@ from streams import WEATHER, chunk, event
 from test_redaction import exchange
 from toolmend.apis import APIS
 from toolmend.config.settings import Settings
+from toolmend.core.events import Frame, TextDelta
+from toolmend.core.sse import Decoder
 from toolmend.dialects import DIALECTS
-from toolmend.events import Frame, TextDelta
-from toolmend.pipeline import Pipeline
-from toolmend.recordings.echo import EchoMask
-from toolmend.recordings.secret_scan import scan
-from toolmend.redaction import Redactor
-from toolmend.request_secrets import secrets_of
+from toolmend.pipeline.pipeline import Pipeline
+from toolmend.pipeline.transformers.stop_sequences import StopSequences
+from toolmend.recordings.read.secret_scan import scan
 from toolmend.requests.translate import translate
-from toolmend.sse import Decoder
-from toolmend.transformers.stop_sequences import StopSequences
+from toolmend.secrets.echo_mask import EchoMask
+from toolmend.secrets.redactor import Redactor
+from toolmend.secrets.request_secrets import secrets_of
 
 pytestmark = pytest.mark.slow
 

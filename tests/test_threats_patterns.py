@@ -25,13 +25,13 @@ LITTLE = 0.002
 UNITS = (*' \n\r\ta1"\\{[<=.-_/:', "a ", "a\n")
 
 AT_ONE_PLACE = (
-    "apis.arguments._OPENING", "apis.call_identity._NO_END", "apis.headers._DURATION", "apis.shape._IN_FRONT", "course._LEAVES",
-    "course._LEAVES_LEAKED", "credentials.CREDENTIAL", "credentials.HEADER", "credentials.QUERY", "dialects.tag.ATTRIBUTE",
-    "dialects.kimi_k2._COUNTED", "dialects.kimi_k3._CALL", "dialects.kimi_k3._ARGUMENT", "providers._SPECIAL",
-    "providers._THINKS", "providers._MAY_THINK", "recordings.secret_scan.UNLIKE_TEXT", "sse._IDLE", "sse._BEGIN",
+    "apis.shared.arguments._OPENING", "apis.shared.call_identity._NO_END", "apis.shared.headers._DURATION", "apis.shared.delta_template._IN_FRONT", "core.text_state._LEAVES",
+    "core.text_state._LEAVES_LEAKED", "secrets.names.CREDENTIAL", "secrets.names.HEADER", "secrets.names.QUERY", "dialects.engine.tag.ATTRIBUTE",
+    "dialects.families.kimi_k2._COUNTED", "dialects.families.kimi_k3._CALL", "dialects.families.kimi_k3._ARGUMENT", "providers.model_profiles._SPECIAL",
+    "providers.model_profiles._THINKS", "providers.model_profiles._MAY_THINK", "recordings.read.secret_scan.UNLIKE_TEXT", "core.sse._IDLE", "core.sse._BEGIN",
 )
 """Or in a name of some hundred characters at most."""
-OF_A_USER = ("cli.", "config.", "doctor.", "running.", "envoy.")
+OF_A_USER = ("cli.", "config.", "proxy.envoy.")
 
 
 def patterns() -> Iterator[tuple[str, re.Pattern[Any]]]:
@@ -40,7 +40,7 @@ def patterns() -> Iterator[tuple[str, re.Pattern[Any]]]:
     seen = {getattr(importlib.import_module(f"toolmend.{module}"), name) for module, _, name in named}
     for module in pkgutil.walk_packages(toolmend.__path__, "toolmend."):
         place = module.name.removeprefix("toolmend.")
-        if place.startswith(OF_A_USER) or place.endswith("__main__") or place == "pytest_plugin":
+        if place.startswith(OF_A_USER) or place.endswith("__main__") or place == "recordings.pytest_plugin":
             continue
         for name, value in vars(importlib.import_module(module.name)).items():
             if isinstance(value, re.Pattern) and value not in seen:

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from toolmend.cli import main
-from toolmend.recordings import fixture
-from toolmend.running.certificates import kept_bundle, write_bundle
-from toolmend.upstream import make_certificate
+from toolmend.cli.launcher.certificates import kept_bundle, write_bundle
+from toolmend.recordings.fixtures import fixture
+from toolmend.recordings.playback.server import make_certificate
 
 FLOWS = Path(__file__).parents[1] / "flows"
 NAME = "kimi-no-section"
@@ -27,7 +27,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv("TOOLMEND_FLOWS", "recorded")
-    monkeypatch.setattr("toolmend.recordings.fixture.home", lambda: Path("flows"))
+    monkeypatch.setattr("toolmend.recordings.fixtures.fixture.home", lambda: Path("flows"))
     for name in list(os.environ):
         if "TOKEN" in name or "KEY" in name or "SECRET" in name:
             monkeypatch.delenv(name)
@@ -57,7 +57,7 @@ WRITING = {
 
 @pytest.mark.parametrize(("line", "made"), WRITING.items(), ids=WRITING)
 def test_what_a_command_writes(here: Path, line: str, made: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("toolmend.cli.bug_report.examine", lambda _: [])
+    monkeypatch.setattr("toolmend.cli.commands.bug_report.examine", lambda _: [])
     assert main(line.replace("NAME", NAME).split()) == 0
     private(here / made, *(here / made).rglob("*"))
 
@@ -97,7 +97,7 @@ LINKS = {
 
 @pytest.mark.parametrize(("link", "line"), LINKS.items(), ids=LINKS)
 def test_a_link_is_not_followed(here: Path, link: str, line: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("toolmend.cli.bug_report.examine", lambda _: [])
+    monkeypatch.setattr("toolmend.cli.commands.bug_report.examine", lambda _: [])
     theirs = here / "theirs"
     theirs.write_bytes(b"theirs")
     (here / link).symlink_to(theirs)

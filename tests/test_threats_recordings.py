@@ -17,7 +17,7 @@ import pytest
 from kept import META, keep
 from streams import WEATHER, chunk, event, stream
 from toolmend.cli import Exit, main
-from toolmend.recordings.pruning import stored
+from toolmend.recordings.write.pruning import stored
 
 BODY = stream(["Hello."])
 DEEP = b"[" * 100_000 + b"]" * 100_000

@@ -16,7 +16,7 @@ import pytest
 
 from streams import chunk, event, stream
 from token_shapes import SHAPES, token
-from toolmend.recordings.secret_scan import scan
+from toolmend.recordings.read.secret_scan import scan
 
 DRAWS = 8
 PLACES: dict[str, Callable[[str], dict[str, bytes]]] = {

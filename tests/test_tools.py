@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from toolmend import tools
-from toolmend.tools import FREEFORM, OF, Tools
+from toolmend.core import tools
+from toolmend.core.tools import FREEFORM, OF, Tools
 
 SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
 CAPITALS = {"type": "OBJECT", "properties": {"path": {"type": "STRING"}}, "required": ["path"]}

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from toolmend import replay
-from toolmend.recordings import library
-from toolmend.recordings.verification import check
+from toolmend.recordings.fixtures.verification import check
+from toolmend.recordings.read import library, replay
 
 FLOWS = Path(__file__).parent.parent / "flows"
 FOLDER = FLOWS / "kimi" / "no-arguments"

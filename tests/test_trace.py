@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from toolmend import replay
-from toolmend.recordings.trace import steps
+from toolmend.recordings.read import replay
+from toolmend.recordings.read.trace import steps
 
 FLOWS = Path(__file__).parent.parent / "flows"
 FOLDERS = [*replay.find(FLOWS / "kimi")[:12], *replay.find(FLOWS / "irregular"), *replay.find(FLOWS / "qwen")]

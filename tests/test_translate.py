@@ -16,11 +16,11 @@ from pydantic_core import to_jsonable_python
 
 import test_requests_chat
 import test_requests_messages
+from toolmend.core.tools import of_chat, of_messages
 from toolmend.requests import RequestError, translate
 from toolmend.requests.billing import unbilled
 from toolmend.requests.names import fitted
 from toolmend.requests.prompted import DEFAULT
-from toolmend.tools import of_chat, of_messages
 
 APIS = ("chat", "messages", "responses")
 ROUTER, OPENAI, ANTHROPIC, MODEL = "openrouter.ai", "api.openai.com", "api.anthropic.com", "google/gemini-2.5-flash-next"

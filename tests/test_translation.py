@@ -39,7 +39,7 @@ from spoken import (
     tell,
 )
 from streams import META, body_of, chunk, event, pieces, play, stream, wrapped
-from toolmend.pipeline import Pipeline
+from toolmend.pipeline.pipeline import Pipeline
 from toolmend.requests import translate
 
 ID = "call_" + 32 * "0"

@@ -17,7 +17,7 @@ from patterns.kimi import ONE
 from patterns.qwen import H
 from spoken import APIS, JUDGES, PAIRS, WEATHER, Asked, Part, Text, Thought, asked, speak
 from streams import META, chunk, event
-from toolmend.pipeline import Pipeline
+from toolmend.pipeline.pipeline import Pipeline
 
 
 def entry(index: Any, id_: Any, name: Any, arguments: Any) -> dict[str, Any]:

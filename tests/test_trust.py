@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from sickness import DEBIAN, make_ca
-from toolmend.running import trust
-from toolmend.running.trust import CA, JAVA, STORES, System, certificates, fingerprint, holds, store_of
+from toolmend.cli.launcher import trust
+from toolmend.cli.launcher.trust import CA, JAVA, STORES, System, certificates, fingerprint, holds, store_of
 
 RELEASES = {
     # ID and ID_LIKE of /etc/os-release, as the systems have them

@@ -13,12 +13,12 @@ from kept import in_events, keep
 from spoken import Asked, Text, Thought, speak
 from streams import WEATHER, stream
 from support.agent_requests import CLAUDE_CODE, CLAUDE_CODE_LATER
-from toolmend.recordings.watched import NAME, is_watched
-from toolmend.ui import details, reading
-from toolmend.ui.index import Index
-from toolmend.ui.markdown import tree
-from toolmend.ui.sharing import page
-from toolmend.ui.watching import Watcher
+from toolmend.cli.ui import details, reading
+from toolmend.cli.ui.index import Index
+from toolmend.cli.ui.markdown import tree
+from toolmend.cli.ui.sharing import page
+from toolmend.cli.ui.watching import Watcher
+from toolmend.recordings.write.watched import NAME, is_watched
 
 HEADERS = {"request_headers": [["user-agent", "claude-cli/2.1"]]}
 LEAK = ["I look.\n", "CALL get_weather ", 'WITH {"city": "Oslo"}']

@@ -15,9 +15,9 @@ from tornado.websocket import websocket_connect
 from kept import in_events, keep
 from streams import WEATHER, stream
 from toolmend.cli import main
-from toolmend.cli.ui import _unix
-from toolmend.ui.gate import HEADERS
-from toolmend.ui.server import Server
+from toolmend.cli.commands.ui import _unix
+from toolmend.cli.ui.gate import HEADERS
+from toolmend.cli.ui.server import Server
 
 CANARY = "the-words-of-the-recording"
 

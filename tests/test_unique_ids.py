@@ -7,7 +7,7 @@ import pytest
 
 from spoken import APIS, JUDGES, WEATHER, Asked, asked, speak, tell
 from streams import play
-from toolmend.pipeline import Pipeline
+from toolmend.pipeline.pipeline import Pipeline
 from toolmend.requests import translate
 
 ID = "get_weather:0"

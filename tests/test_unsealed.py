@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from toolmend.requests.unsealed import unsealed
-from toolmend.seals import Seal, envelope
+from toolmend.core.reasoning_state import Seal, envelope
+from toolmend.requests.strip_envelopes import unsealed
 
 DETAILS = envelope(Seal("details", '[{"type": "reasoning.text"}]'))
 PLAIN = envelope(Seal("plain"))

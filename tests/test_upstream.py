@@ -8,8 +8,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from toolmend.codings import decoder
-from toolmend.upstream import Coding, End, Request, Script, Upstream, make_certificate
+from toolmend.core.content_encoding import decoder
+from toolmend.recordings.playback.server import Coding, End, Request, Script, Upstream, make_certificate
 
 CHUNKS = ((0.0, b"data: one\n\n"), (0.0, b"data: two\n\n"))
 BODY = b"".join(data for _, data in CHUNKS)

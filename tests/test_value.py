@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from toolmend.value import mutable, replace, value
+from toolmend.core.fastclass import mutable, replace, value
 
 
 @value
@@ -92,7 +92,7 @@ def test_a_value_can_be_made_of_another(one: Any, changes: dict[str, Any]) -> No
 
 def test_a_value_outlives_the_module_that_made_its_class() -> None:
     """As where mitmproxy loads the script anew, and what is under way has its settings."""
-    spec = find_spec("toolmend.value")
+    spec = find_spec("toolmend.core.fastclass")
     assert spec
     assert spec.loader
     anew = module_from_spec(spec)

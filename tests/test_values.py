@@ -1,4 +1,4 @@
-"""values.py: the typing rule as tables, what it must hold for all text, and hostile schemas and texts."""
+"""schema_values.py: the typing rule as tables, what it must hold for all text, and hostile schemas and texts."""
 
 import json
 import warnings
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolmend.values import MAX_LITERAL, is_string, json_or_text, to_json, types_of
+from toolmend.core.schema_values import MAX_LITERAL, is_string, json_or_text, to_json, types_of
 
 NAMES = ["null", "integer", "number", "boolean", "object", "array", "string"]
 ANY = frozenset(NAMES)

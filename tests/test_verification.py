@@ -11,9 +11,9 @@ import pytest
 from chunking import everywhere
 from kept import in_events, keep
 from spoken import WEATHER, asked
-from toolmend import replay
-from toolmend.recordings import verification
-from toolmend.recordings.verification import Result, check, check_all, cuts, update
+from toolmend.recordings.fixtures import verification
+from toolmend.recordings.fixtures.verification import Result, check, check_all, cuts, update
+from toolmend.recordings.read import replay
 
 FLOWS = Path(__file__).parents[1] / "flows"
 KIMI, PROSE = FLOWS / "kimi" / "no-section", FLOWS / "kimi" / "prose-about-markers"
@@ -169,7 +169,7 @@ def test_an_answer_that_came_whole_to_nobody(tmp_path: Path, state: str, more: d
 
 @pytest.mark.parametrize("status", [404, 429, 529])
 def test_a_stream_that_is_an_error_is_not_mended(tmp_path: Path, status: int) -> None:
-    """By its status: hook.py has no pipeline for it, whatever it says."""
+    """By its status: addon.py has no pipeline for it, whatever it says."""
     body = (KIMI / "upstream.sse").read_bytes()
     folder = keep(tmp_path / "x", in_events(body), client=body, status=status)
     assert check(folder).passed

@@ -1,4 +1,4 @@
-"""view.py: what is shown of a recording; and matched.py, event_summary.py and turns_view.py, of which it is made."""
+"""document.py: what is shown of a recording; and event_alignment.py, event_summary.py and turns.py, of which it is made."""
 
 import json
 from pathlib import Path
@@ -10,14 +10,14 @@ from kept import META, in_events, keep
 from other_streams import converse, gemini_request, ollama_request
 from spoken import APIS, PAIRS, Asked, Text, Thought, asked, speak, tell
 from streams import WEATHER, chunk, event, request, stream
-from toolmend import replay
-from toolmend.recordings.event_summary import Summary
-from toolmend.recordings.library import entry
-from toolmend.recordings.matched import REACHING
-from toolmend.view import document
-from toolmend.views.page import render
-from toolmend.views.terminal_view import print_view
-from toolmend.views.turns_view import MAX_TEXT, folded
+from toolmend.cli.views.page import render
+from toolmend.cli.views.terminal_view import print_view
+from toolmend.recordings.read import replay
+from toolmend.recordings.read.document import document
+from toolmend.recordings.read.event_alignment import REACHING
+from toolmend.recordings.read.event_summary import Summary
+from toolmend.recordings.read.library import entry
+from toolmend.recordings.read.turns import MAX_TEXT, folded
 
 FRAMES = [converse((name, {})) for name in ("messageStart", "messageStop")]
 GEMINI = gemini_request()

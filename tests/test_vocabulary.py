@@ -1,14 +1,15 @@
-"""vocabulary.py: an opener that begins with a letter is looked for where a word can begin, however the text is cut."""
+"""opener_index.py: an opener that begins with a letter is looked for where a word can begin, however the text is cut."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from streams import WEATHER, stream
-from toolmend.openings import SHORT
-from toolmend.pipeline import Pipeline
-from toolmend.providers import armed, profile_for
-from toolmend.vocabulary import vocabulary
+from toolmend.core.literal_search import SHORT
+from toolmend.dialects.engine.opener_index import vocabulary
+from toolmend.pipeline.armed_dialects import armed
+from toolmend.pipeline.pipeline import Pipeline
+from toolmend.providers.model_profiles import profile_for
 
 CALL = 'functools[{"name": "get_weather", "arguments": {"city": "Oslo"}}]'
 KNOWN = vocabulary(tuple(armed(None, profile_for("acme-1", ""))))

@@ -10,7 +10,7 @@ from answers import Answer
 from chunking import cuts
 from spoken import APIS, JUDGES, PAIRS, WEATHER, asked
 from streams import META, chunk, event, play
-from toolmend.pipeline import Pipeline
+from toolmend.pipeline.pipeline import Pipeline
 
 URL, OTHER = "https://a.example/x", "https://b.example/y"
 QUERY = "weather 日本"

@@ -8,10 +8,10 @@ import pytest
 from spoken import JUDGES
 from test_hook import Log, log, proxy
 from test_routing import Routes, post, routed
+from toolmend.core.reasoning_state import Seal, envelope
 from toolmend.requests import translate
-from toolmend.requests.unsealed import unsealed
+from toolmend.requests.strip_envelopes import unsealed
 from toolmend.requests.web_search import SOURCES, Unsearched
-from toolmend.seals import Seal, envelope
 
 __all__ = ["log", "proxy", "routed"]
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from toolmend.apis.whole_calls import WholeCall, WholeCalls
-from toolmend.events import Event, TextDelta, ToolCallDelta, ToolCallEnd, ToolCallStart
+from toolmend.apis.shared.whole_calls import WholeCall, WholeCalls
+from toolmend.core.events import Event, TextDelta, ToolCallDelta, ToolCallEnd, ToolCallStart
 
 START, OTHER = ToolCallStart(0, "", "read"), ToolCallStart(1, "", "now")
 
@@ -40,7 +40,7 @@ def test_calls_side_by_side_and_one_that_breaks_off() -> None:
 
 
 def test_one_that_is_too_long_is_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("toolmend.apis.whole_calls.MAX_HELD", 10)
+    monkeypatch.setattr("toolmend.apis.shared.whole_calls.MAX_HELD", 10)
     calls, told = fed([START, *(ToolCallDelta(0, "12345") for _ in range(4)), ToolCallEnd(0), ToolCallDelta(0, "x")])
     assert "".join(call.text for call in told) == "read 12345123451234512345"
     assert {call.arguments for call in told} == {None}

@@ -10,7 +10,7 @@ import judge_chat
 import judge_messages
 import judge_responses
 from patterns.kimi import ONE
-from toolmend.pipeline import Pipeline
+from toolmend.pipeline.pipeline import Pipeline
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}
 REQUESTS: dict[str, dict[str, Any]] = {

@@ -1,4 +1,4 @@
-"""wrap.py: what went out around a text is what goes out around another; or it cannot be told."""
+"""output_template.py: what went out around a text is what goes out around another; or it cannot be told."""
 
 from typing import Any
 
@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolmend.course import IN_LEAKED_STRING, Escapes
-from toolmend.json_text import inside
-from toolmend.wrap import TEXT, Wrap, quoted, wrap_of
+from toolmend.core.json_text import inside
+from toolmend.core.text_state import IN_LEAKED_STRING, Escapes
+from toolmend.pipeline.fastpath.output_template import TEXT, Wrap, quoted, wrap_of
 
 FORMS = {
     "once": 'data: {{"a":{text},"n":[1]}}\n\n',

@@ -34,11 +34,11 @@ import legal
 import spoken
 import toolmend
 from streams import WEATHER, stream
-from toolmend.codings import decoder
-from toolmend.pipeline import Pipeline
-from toolmend.stall import PIECE
-from toolmend.stream import Mend
-from toolmend.unreadable import UNREADABLE
+from toolmend.apis.decode_failure_event import UNREADABLE
+from toolmend.core.content_encoding import decoder
+from toolmend.pipeline.pipeline import Pipeline
+from toolmend.pipeline.stall_guard import PIECE
+from toolmend.proxy.stream_callbacks import Mend
 
 PACKAGE = str(Path(toolmend.__file__).parent)
 TOOL = 4  # of sys.monitoring: none of those that have a name

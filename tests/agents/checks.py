@@ -10,7 +10,7 @@ from tools import FILE, LONG, TRICKY
 
 from agents import OWN_KEY
 from scenarios import Scenario
-from toolmend.hosts import known
+from toolmend.providers.hosts import known
 
 ANSWER = "The shell says mended, and that is all."
 

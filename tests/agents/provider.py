@@ -16,7 +16,7 @@ from tools import TRICKY, Arguments, command, long_command, offered, run, write
 from wire import send
 
 from scenarios import Scenario
-from toolmend.upstream import Request, Script
+from toolmend.recordings.playback.server import Request, Script
 
 PATHS = {"/chat/completions": "chat", "/messages": "messages", "/responses": "responses", ":streamGenerateContent": "gemini"}
 BEFORE, BEHIND = "I will write the proof.", "That is the call."

@@ -11,8 +11,8 @@ from socket_provider import SocketProvider, listening
 
 from agents import HERE, Agent, Start, variables
 from scenarios import Scenario
-from toolmend.running.proxy import Mitmdump, addon_path
-from toolmend.upstream import Request, Upstream, make_certificate
+from toolmend.cli.launcher.proxy import Mitmdump, addon_path
+from toolmend.recordings.playback.server import Request, Upstream, make_certificate
 
 TOOLMEND = HERE.parents[1] / "scripts" / "toolmend"
 PROVIDER_KEY = "sk-the-providers-own-key"

@@ -17,7 +17,7 @@ from provider import Provider
 from speaking import Call, Part, speak
 from websockets.sync.server import ServerConnection, serve
 
-from toolmend.upstream import Request
+from toolmend.recordings.playback.server import Request
 
 
 class SocketProvider:

@@ -13,7 +13,7 @@ from tools import TRICKY
 
 from agents import AGENTS
 from scenarios import ROUTES, Scenario
-from toolmend.upstream import Upstream, make_certificate
+from toolmend.recordings.playback.server import Upstream, make_certificate
 
 LEAKED = ROUTES["Kimi tokens, provider speaks Chat"]
 

@@ -19,7 +19,7 @@ from wire import Wire, send
 
 from agents import AGENTS, Start, claude, codex
 from scenarios import ROUTES
-from toolmend.upstream import Request, Script, Upstream, make_certificate
+from toolmend.recordings.playback.server import Request, Script, Upstream, make_certificate
 
 type Says = Callable[[str, Mapping[str, Any]], Sequence[Part] | bytes]
 """Given the API that is spoken and a request, the answer: what it says, or the events of its stream."""

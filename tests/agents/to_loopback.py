@@ -14,7 +14,7 @@ from mitmproxy.addonmanager import Loader
 from mitmproxy.proxy.server_hooks import ServerConnectionHookData
 from mitmproxy.tls import TlsData
 
-from toolmend.hosts import known
+from toolmend.providers.hosts import known
 
 logger = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from typing import Literal
 
 from speaking import Event
 
-from toolmend.upstream import Coding, Script
+from toolmend.recordings.playback.server import Coding, Script
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from chromium import Chromium  # noqa: E402
 from kept import in_events, keep  # noqa: E402
 from spoken import Asked, Counts, Text, Thought, speak  # noqa: E402
 from streams import WEATHER, stream  # noqa: E402
-from toolmend.running.page import start  # noqa: E402
+from toolmend.cli.launcher.page import start  # noqa: E402
 
 NOW = datetime.now(UTC)
 TOOLS = [{"name": name, "description": f"{name}, as its name says.", "input_schema": {"type": "object", "properties": {"file_path": {"type": "string"}}}} for name in ("Task", "Bash", "Grep", "Read", "Edit", "Write")]

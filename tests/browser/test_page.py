@@ -10,10 +10,10 @@ from chromium import Chromium, Page
 from kept import in_events, keep
 from spoken import Asked, Text, Thought, asked, speak
 from streams import WEATHER, pieces, stream
-from toolmend import replay
-from toolmend.recordings.library import entry
-from toolmend.view import document
-from toolmend.views.page import render
+from toolmend.cli.views.page import render
+from toolmend.recordings.read import replay
+from toolmend.recordings.read.document import document
+from toolmend.recordings.read.library import entry
 
 KIMI = "<|tool_calls_section_begin|><|tool_call_begin|>functions.get_weather:0<|tool_call_argument_begin|>"
 CALL = [KIMI[:12], KIMI[12:40], KIMI[40:] + '{"city": "Os', 'lo"}', "<|tool_call_end|><|tool_calls_section_end|>"]

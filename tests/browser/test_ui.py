@@ -14,7 +14,7 @@ from kept import in_events, keep
 from spoken import Asked, Text, Thought, speak
 from streams import WEATHER, pieces, stream
 from support.agent_requests import CLAUDE_CODE, CLAUDE_CODE_LATER
-from toolmend.running.page import start
+from toolmend.cli.launcher.page import start
 
 KIMI = "<|tool_calls_section_begin|><|tool_call_begin|>functions.get_weather:0<|tool_call_argument_begin|>"
 CALL = [KIMI[:12], KIMI[12:40], KIMI[40:] + '{"city": "Os', 'lo"}', "<|tool_call_end|><|tool_calls_section_end|>"]

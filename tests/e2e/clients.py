@@ -13,8 +13,8 @@ from typing import Any, Self
 from urllib.parse import urlsplit
 
 from streams import WEATHER, stream
-from toolmend.running.proxy import Mitmdump
-from toolmend.upstream import Upstream
+from toolmend.cli.launcher.proxy import Mitmdump
+from toolmend.recordings.playback.server import Upstream
 
 type Serve = Callable[..., Upstream]  # the fixtures: serve(*scripts, tls=.., alpn=..)
 type Start = Callable[..., Mitmdump]  # start(scripts, **options)

@@ -16,8 +16,8 @@ import httpx
 import pytest
 from clients import CHAT, Serve, Start, http2_options
 
-from toolmend.running.proxy import Mitmdump
-from toolmend.upstream import Script, Upstream, make_certificate
+from toolmend.cli.launcher.proxy import Mitmdump
+from toolmend.recordings.playback.server import Script, Upstream, make_certificate
 
 NUMBERS = itertools.count()
 IDENTITY = "def responseheaders(flow):\n    flow.response.stream = lambda data: data\n"

@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from toolmend.running.proxy import Mitmdump
+from toolmend.cli.launcher.proxy import Mitmdump
 
 if sys.platform != "linux":
     pytest.skip("what a process takes is read from /proc", allow_module_level=True)

@@ -17,7 +17,7 @@ from other_streams import gemini_chunks, gemini_request, gemini_sse, ollama_line
 from patterns.kimi import ONE
 from spoken import WEATHER, Text, asked, speak
 from streams import pieces
-from toolmend.upstream import Request, Script, Upstream
+from toolmend.recordings.playback.server import Request, Script, Upstream
 
 PATHS = {
     "chat": "/v1/chat/completions",

@@ -19,8 +19,8 @@ import pytest
 from clients import CHAT, LEAK, chunks, eventually
 
 from streams import WEATHER
-from toolmend.running.proxy import Mitmdump
-from toolmend.upstream import Script, Upstream, make_certificate
+from toolmend.cli.launcher.proxy import Mitmdump
+from toolmend.recordings.playback.server import Script, Upstream, make_certificate
 
 MENDED = b'"tool_calls"'
 ROUTER, CLIENT = f"tm-router-{os.getpid()}", f"tm-client-{os.getpid()}"

@@ -18,7 +18,7 @@ from user import URL, environment, routed, toolmend
 
 from judge import read
 from streams import WEATHER
-from toolmend.upstream import Script, Upstream
+from toolmend.recordings.playback.server import Script, Upstream
 
 CURL = ["curl", "-sS", "--fail-with-body", URL, "-H", "content-type: application/json", "--data-binary", json.dumps(WEATHER)]
 

@@ -11,8 +11,8 @@ import pytest
 from clients import LEAK, PROSE, Raw, Serve, Start, ask, chunks, eventually, parse, recording, request_bytes
 from test_wire import MENDED, check
 
-from toolmend.running.proxy import addon_path
-from toolmend.upstream import Script
+from toolmend.cli.launcher.proxy import addon_path
+from toolmend.recordings.playback.server import Script
 
 EVENTS = chunks(LEAK)
 LONG = PROSE * 200

@@ -25,11 +25,11 @@ from mixed import PATHS
 from judge import read as read_chat
 from spoken import Text, speak
 from streams import WEATHER, play, stream
-from toolmend.pipeline import Pipeline
-from toolmend.recordings.verification import check
-from toolmend.replay import load, replay
-from toolmend.running.proxy import Mitmdump
-from toolmend.upstream import Script
+from toolmend.cli.launcher.proxy import Mitmdump
+from toolmend.pipeline.pipeline import Pipeline
+from toolmend.recordings.fixtures.verification import check
+from toolmend.recordings.playback.server import Script
+from toolmend.recordings.read.replay import load, replay
 
 H1, H2 = ("http/1.1",), ("h2", "http/1.1")
 READ = ((0.1, b""),)  # time for what was sent to be read, before a reset throws it away

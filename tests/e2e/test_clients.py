@@ -9,8 +9,8 @@ from openai import OpenAI
 
 from judge import read
 from streams import WEATHER
-from toolmend.running.proxy import Mitmdump
-from toolmend.upstream import Script
+from toolmend.cli.launcher.proxy import Mitmdump
+from toolmend.recordings.playback.server import Script
 
 H2 = ("h2", "http/1.1")
 

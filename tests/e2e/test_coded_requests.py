@@ -15,9 +15,9 @@ from judge_responses import read as read_responses
 from spoken import WEATHER as TOOLS
 from spoken import asked
 from streams import WEATHER
-from toolmend.codings import zstandard, zstd
-from toolmend.running.proxy import Mitmdump
-from toolmend.upstream import Script
+from toolmend.cli.launcher.proxy import Mitmdump
+from toolmend.core.content_encoding import zstandard, zstd
+from toolmend.recordings.playback.server import Script
 
 CODERS: dict[str, Callable[[bytes], bytes]] = {"zstd": (zstd or zstandard).compress, "gzip": gzip.compress}
 

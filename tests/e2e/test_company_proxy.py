@@ -15,8 +15,8 @@ from user import URL, environment, routed, toolmend
 
 from judge import read
 from streams import WEATHER
-from toolmend.running.proxy import Mitmdump
-from toolmend.upstream import Script, Upstream
+from toolmend.cli.launcher.proxy import Mitmdump
+from toolmend.recordings.playback.server import Script, Upstream
 
 SCRIPT = """
 import logging
@@ -35,7 +35,7 @@ def upstream(serve: Serve) -> Upstream:
 
 @pytest.fixture
 def company(upstream: Upstream, certificate: tuple[Path, Path], tmp_path: Path) -> Iterator[Mitmdump]:
-    script = tmp_path / "company.py"
+    script = tmp_path / "corporate_proxy.py"
     script.write_text(SCRIPT % upstream.port)
     options = {"ssl_verify_upstream_trusted_ca": str(certificate[0]), "proxyauth": "me:p@ss word"}
     with Mitmdump(options, confdir=tmp_path / "company", scripts=[script], ready="listening") as proxy:

@@ -11,9 +11,9 @@ from clients import LEAK, PROSE, Serve, Start, ask, chunks, eventually
 
 from test_metrics import fetch
 from test_otel import attributes_of, spans_of
-from toolmend.running.process import free_port
-from toolmend.running.proxy import Mitmdump, ProxyError, addon_path
-from toolmend.upstream import Script
+from toolmend.cli.launcher.process import free_port
+from toolmend.cli.launcher.proxy import Mitmdump, ProxyError, addon_path
+from toolmend.recordings.playback.server import Script
 
 ADDRESS = r"Prometheus finds metrics at http://127\.0\.0\.1:(\d+)/metrics"
 COUNTS = """
@@ -118,7 +118,7 @@ def test_spans(start: Start, serve: Serve, monkeypatch: pytest.MonkeyPatch) -> N
     [(resource, span)] = spans_of(collector)
     told = attributes_of(span)
     assert resource["service.name"] == "toolmend"
-    assert (told["toolmend.rules"], told["gen_ai.response.finish_reasons"]) == (["kimi_k2", "finish_reason"], ["tool_calls"])
+    assert (told["toolmend.pipeline.rules"], told["gen_ai.response.finish_reasons"]) == (["kimi_k2", "finish_reason"], ["tool_calls"])
     assert (told["gen_ai.usage.input_tokens"], told["server.address"], told["server.port"]) == (10, "localhost", upstream.port)
     assert b"Beijing" not in collector.requests[0].body
 

@@ -11,9 +11,9 @@ from test_wire import MENDED
 
 from judge import events
 from streams import WEATHER, chunk, event, play, stream
-from toolmend.pipeline import Pipeline
-from toolmend.running.proxy import Mitmdump
-from toolmend.upstream import Request, Script, Upstream
+from toolmend.cli.launcher.proxy import Mitmdump
+from toolmend.pipeline.pipeline import Pipeline
+from toolmend.recordings.playback.server import Request, Script, Upstream
 
 pytestmark = pytest.mark.slow
 

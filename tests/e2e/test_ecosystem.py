@@ -36,10 +36,10 @@ from patterns.kimi import ONE
 from spoken import APIS, JUDGES, WEATHER, Heard, Text, asked, check, speak, tell
 from streams import WEATHER as STREAMED
 from toolmend.cli import main
-from toolmend.running import proxy as running
-from toolmend.running.proxy import Mitmdump
-from toolmend.upstream import Script
-from toolmend.views.contentview import Views
+from toolmend.cli.launcher import proxy as running
+from toolmend.cli.launcher.proxy import Mitmdump
+from toolmend.proxy.contentview import Views
+from toolmend.recordings.playback.server import Script
 
 DEAD, GONE = "https://llm.invalid", "https://upstream.invalid"
 """Hosts that no name server knows: RFC 6761."""

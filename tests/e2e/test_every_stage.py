@@ -21,9 +21,9 @@ from patterns.kimi import ONE
 from spoken import WEATHER as TOOLS
 from spoken import Text, asked, speak
 from streams import WEATHER, pieces, play, stream
-from toolmend.pipeline import Pipeline
-from toolmend.running.proxy import Mitmdump, addon_path
-from toolmend.upstream import Script, Upstream
+from toolmend.cli.launcher.proxy import Mitmdump, addon_path
+from toolmend.pipeline.pipeline import Pipeline
+from toolmend.recordings.playback.server import Script, Upstream
 
 OBSERVER = "class Words:\n    def on_message(self, message, event): pass\ntoolmend_observer = Words()\n"
 LONG = stream(["I will", *(f" look at {n}." for n in range(12)), *pieces(ONE, 1)])
@@ -33,70 +33,70 @@ CALLS = (1, 3, 12)
 """Which call of a method fails, and every one behind it; of what is called less often, none does."""
 
 MENDING = (
-    "sse:Decoder.take",
-    "sse:Decoder._event",
-    "apis.chat:Chat.decode",
-    "apis.chat_read:Reading._delta",
-    "apis.chat:Chat.course",
-    "apis.chat:Chat.encode",
-    "transformers.markup:Markup.feed",
-    "transformers.markup:Markup.course",
-    "reader:Reader.feed",
-    "reader:Reader.course",
-    "scanner:Scanner.feed",
-    "transformers.duplicates:Duplicates.feed",
-    "transformers.finish:FinishReason.feed",
-    "lanes:Lanes.open",
-    "lane:Lane.run",
-    "lane:Lane.read",
-    "ledger:Ledger.goes",
-    "pipeline:Pipeline._fired",
-    "pipeline:Pipeline._read",
-    "stall:Watched.__call__",
-    "stream:Mend._feed",
+    "core.sse:Decoder.take",
+    "core.sse:Decoder._event",
+    "apis.chat.codec:Chat.decode",
+    "apis.chat.decode:Reading._delta",
+    "apis.chat.codec:Chat.course",
+    "apis.chat.codec:Chat.encode",
+    "pipeline.transformers.markup:Markup.feed",
+    "pipeline.transformers.markup:Markup.course",
+    "dialects.engine.markup_parser:Reader.feed",
+    "dialects.engine.markup_parser:Reader.course",
+    "core.scanner:Scanner.feed",
+    "pipeline.transformers.duplicates:Duplicates.feed",
+    "pipeline.transformers.finish:FinishReason.feed",
+    "pipeline.fastpath.run_opener:Lanes.open",
+    "pipeline.fastpath.delta_run:Lane.run",
+    "pipeline.fastpath.delta_run:Lane.read",
+    "pipeline.undelivered:Ledger.goes",
+    "pipeline.pipeline:Pipeline._fired",
+    "pipeline.pipeline:Pipeline._read",
+    "pipeline.stall_guard:Watched.__call__",
+    "proxy.stream_callbacks:Mend._feed",
 )
 ASIDE = {
-    "observers:Observers.watcher": "not all could be set up: MemoryError",
-    "observers:Watcher.sent": "the recording failed: MemoryError",
-    "observers:Watcher.feed": "",  # an observer is told of it
-    "observers:Watcher.close": "those who look on were not told of the end: MemoryError",
+    "telemetry.observers:Observers.watcher": "not all could be set up: MemoryError",
+    "telemetry.observers:Watcher.sent": "the recording failed: MemoryError",
+    "telemetry.observers:Watcher.feed": "",  # an observer is told of it
+    "telemetry.observers:Watcher.close": "those who look on were not told of the end: MemoryError",
     "telemetry.metering:Metering.meter": "not all could be set up: MemoryError",
     "telemetry.meter:Meter.passed": "the recording failed: MemoryError",
     "telemetry.meter:Meter.finish": "the end was not counted: MemoryError",
     "telemetry.meter:Reading.feed": "MemoryError",
-    "recorder:Recorder.start": "not all could be set up: MemoryError",
-    "recorder:Recorder.put": "not all could be set up: MemoryError",
-    "recorder:Recorder.add": "the recording failed: MemoryError",
-    "recorder:Recording.finish": "the recording was not finished: MemoryError",
-    "recordings.folder:Folder.create": "recording incomplete: MemoryError",
-    "recordings.folder:Folder.passed": "recording incomplete: MemoryError",
-    "recordings.folder:_Body.write": "recording incomplete: MemoryError",
-    "recordings.folder:Folder.flush": "recording incomplete: MemoryError",
-    "recordings.folder:Folder.end": "recording incomplete: MemoryError",
-    "recordings.folder:Folder.seal": "recording incomplete: MemoryError",
+    "recordings.write.recorder:Recorder.start": "not all could be set up: MemoryError",
+    "recordings.write.recorder:Recorder.put": "not all could be set up: MemoryError",
+    "recordings.write.recorder:Recorder.add": "the recording failed: MemoryError",
+    "recordings.write.recorder:Recording.finish": "the recording was not finished: MemoryError",
+    "recordings.write.folder:Folder.create": "recording incomplete: MemoryError",
+    "recordings.write.folder:Folder.passed": "recording incomplete: MemoryError",
+    "recordings.write.folder:_Body.write": "recording incomplete: MemoryError",
+    "recordings.write.folder:Folder.flush": "recording incomplete: MemoryError",
+    "recordings.write.folder:Folder.end": "recording incomplete: MemoryError",
+    "recordings.write.folder:Folder.seal": "recording incomplete: MemoryError",
 }
 """What looks on, counts and records; and what is said of its failure."""
 
 TRANSLATING = (
-    "sse:Decoder.take",
-    "apis.chat:Chat.decode",
-    "transformers.markup:Markup.feed",
-    "transformers.duplicates:Duplicates.feed",
-    "transformers.naming:Naming.feed",
-    "transformers.finish:FinishReason.feed",
-    "apis.messages_write:MessagesWriter.write",
-    "apis.messages_write:MessagesWriter.close",
-    "pipeline:Pipeline._send",
-    "pipeline:Pipeline.feed",
-    "pipeline:Pipeline.close",
+    "core.sse:Decoder.take",
+    "apis.chat.codec:Chat.decode",
+    "pipeline.transformers.markup:Markup.feed",
+    "pipeline.transformers.duplicates:Duplicates.feed",
+    "pipeline.transformers.tool_names:Naming.feed",
+    "pipeline.transformers.finish:FinishReason.feed",
+    "apis.messages.writer:MessagesWriter.write",
+    "apis.messages.writer:MessagesWriter.close",
+    "pipeline.pipeline:Pipeline._send",
+    "pipeline.pipeline:Pipeline.feed",
+    "pipeline.pipeline:Pipeline.close",
 )
 WHOLE = (
-    "apis.chat:Chat.decode_message",
-    "apis.chat:Chat.encode_message",
-    "transformers.markup:Markup.feed",
-    "pipeline:Pipeline.message",
+    "apis.chat.codec:Chat.decode_message",
+    "apis.chat.codec:Chat.encode_message",
+    "pipeline.transformers.markup:Markup.feed",
+    "pipeline.pipeline:Pipeline.message",
 )
-RESPONSES = ("transformers.naming:Naming.feed", "apis.responses:Responses.decode", "apis.responses:Responses.encode")
+RESPONSES = ("pipeline.transformers.tool_names:Naming.feed", "apis.responses.codec:Responses.decode", "apis.responses.codec:Responses.encode")
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,8 @@ import pytest
 from clients import LEAK, PROSE, Serve, Start, ask, chunks, eventually, recording
 from test_wire import MENDED, check
 
-from toolmend.running.proxy import Mitmdump, addon_path
-from toolmend.upstream import Script
+from toolmend.cli.launcher.proxy import Mitmdump, addon_path
+from toolmend.recordings.playback.server import Script
 
 BREAKER = '''
 """Breaks the method that a request's x-break header names, from its n-th call on: module:Class.method@n"""
@@ -44,26 +44,26 @@ def broken(where, patched=set()):
 '''
 
 STAGES = [
-    "toolmend.codings:Decoder.feed",
-    "toolmend.sse:Decoder.take",
-    "toolmend.apis.chat:Chat.decode",
-    "toolmend.apis.chat:Chat.encode",
-    "toolmend.transformers.markup:Markup.feed",
-    "toolmend.transformers.finish:FinishReason.feed",
-    "toolmend.pipeline:Pipeline.feed",
+    "toolmend.core.content_encoding:Decoder.feed",
+    "toolmend.core.sse:Decoder.take",
+    "toolmend.apis.chat.codec:Chat.decode",
+    "toolmend.apis.chat.codec:Chat.encode",
+    "toolmend.pipeline.transformers.markup:Markup.feed",
+    "toolmend.pipeline.transformers.finish:FinishReason.feed",
+    "toolmend.pipeline.pipeline:Pipeline.feed",
 ]
 CLOSING = [
-    "toolmend.sse:Decoder.close",
-    "toolmend.transformers.markup:Markup.close",
-    "toolmend.pipeline:Pipeline.close",
+    "toolmend.core.sse:Decoder.close",
+    "toolmend.pipeline.transformers.markup:Markup.close",
+    "toolmend.pipeline.pipeline:Pipeline.close",
 ]
 AT_ONCE = STAGES[0]
 """Is called once for all that is read at once."""
 
 RECORDING = [
-    "toolmend.recorder:Recording.passed@2",
-    "toolmend.recorder:Recorder.add@1",
-    "toolmend.recorder:Recorder.put@2",
+    "toolmend.recordings.write.recorder:Recording.passed@2",
+    "toolmend.recordings.write.recorder:Recorder.add@1",
+    "toolmend.recordings.write.recorder:Recorder.put@2",
 ]
 EVENTS = [data for _, data in chunks(LEAK)]
 

@@ -14,10 +14,10 @@ from test_broken import H1, H2, READ, arrived, broken_off, mended
 
 import judge_messages
 from judge import read as read_chat
-from toolmend.recordings.verification import check
-from toolmend.replay import load, replay
-from toolmend.running.proxy import Mitmdump
-from toolmend.upstream import Script, Upstream
+from toolmend.cli.launcher.proxy import Mitmdump
+from toolmend.recordings.fixtures.verification import check
+from toolmend.recordings.playback.server import Script, Upstream
+from toolmend.recordings.read.replay import load, replay
 
 EVENTS = chunks(LEAK)
 CUT = EVENTS[8][1][: len(EVENTS[8][1]) // 2]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from clients import LEAK, Serve, Start, ask, chunks, eventually, recording
 
-from toolmend.upstream import Script
+from toolmend.recordings.playback.server import Script
 
 
 @pytest.mark.parametrize("keep", ["14d", "100KB 1000w", ""])

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from clients import LEAK, Raw, Serve, Start, chunks, eventually, request_bytes
 
-from toolmend.recordings.library import entries
-from toolmend.replay import load, replay
-from toolmend.running.proxy import Mitmdump, addon_path
-from toolmend.upstream import Script
+from toolmend.cli.launcher.proxy import Mitmdump, addon_path
+from toolmend.recordings.playback.server import Script
+from toolmend.recordings.read.library import entries
+from toolmend.recordings.read.replay import load, replay
 
 EVENTS = chunks(LEAK)
 

@@ -15,10 +15,10 @@ from test_mixed import ask_all
 from test_slow_client import Flood, pieces
 
 from streams import META, WEATHER, chunk, event
-from toolmend.pipeline import Pipeline
-from toolmend.recorder import MAX_WAITING
-from toolmend.running.proxy import Mitmdump, addon_path
-from toolmend.upstream import Script, Upstream
+from toolmend.cli.launcher.proxy import Mitmdump, addon_path
+from toolmend.pipeline.pipeline import Pipeline
+from toolmend.recordings.playback.server import Script, Upstream
+from toolmend.recordings.write.recorder import MAX_WAITING
 
 ROLE = LEAK.index(b"\n\n") + 2
 SIZES = [pytest.param(10 * MIB, id="10 MiB"), pytest.param(50 * MIB, id="50 MiB", marks=pytest.mark.slow)]

@@ -8,8 +8,8 @@ from clients import CALL, LEAK, Serve, Start, chunks, context_for, http2_options
 
 from judge import Answer, read
 from streams import WEATHER, chunk, event, stream
-from toolmend.replay import load, replay
-from toolmend.upstream import Script
+from toolmend.recordings.playback.server import Script
+from toolmend.recordings.read.replay import load, replay
 
 CALLED = LEAK[: LEAK.index(event(chunk({}, "stop")))]
 MORE = event(chunk({"content": "and so on "}))

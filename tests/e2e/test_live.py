@@ -10,7 +10,7 @@ from clients import PROSE, Raw, Serve, Start, chunks, parse, request_bytes
 from test_broken import H1, H2
 
 from toolmend.cli.proxies import scripts
-from toolmend.upstream import Script
+from toolmend.recordings.playback.server import Script
 
 OTHERS = (
     ("GET", "/v1/responses/resp_1?stream=true", "text/event-stream"),

@@ -11,8 +11,8 @@ from typing import Any
 from clients import CALL, CHAT, LEAK, PROSE, Serve, Start, ask, chunks, eventually
 
 from streams import chunk, event
-from toolmend.running.proxy import addon_path
-from toolmend.upstream import Script
+from toolmend.cli.launcher.proxy import addon_path
+from toolmend.recordings.playback.server import Script
 
 WRITER = '''
 import json

@@ -17,10 +17,10 @@ from test_wire import MENDED, check
 from judge import read
 from patterns.kimi import ONE
 from streams import WEATHER
-from toolmend.recordings.verification import check as verified
-from toolmend.running.proxy import Mitmdump
-from toolmend.unreadable import UNREADABLE
-from toolmend.upstream import Coding, Script
+from toolmend.apis.decode_failure_event import UNREADABLE
+from toolmend.cli.launcher.proxy import Mitmdump
+from toolmend.recordings.fixtures.verification import check as verified
+from toolmend.recordings.playback.server import Coding, Script
 
 SSE, JSON, TEXT = "text/event-stream", "application/json", "text/plain"
 WHOLE = message(f"I will look.{ONE}")

@@ -18,10 +18,10 @@ import pytest
 from clients import PrefersHTTP2, Start, context_for, eventually
 from mixed import Asking, answer, crowd, half, routes, streamed
 
-from toolmend.recordings.library import entries
-from toolmend.replay import load
-from toolmend.running.proxy import Mitmdump, addon_path
-from toolmend.upstream import Answer, Request, Script, Upstream
+from toolmend.cli.launcher.proxy import Mitmdump, addon_path
+from toolmend.recordings.playback.server import Answer, Request, Script, Upstream
+from toolmend.recordings.read.library import entries
+from toolmend.recordings.read.replay import load
 
 H1, H2 = ("http/1.1",), ("h2", "http/1.1")
 SIZE = 20

@@ -13,8 +13,8 @@ import pytest
 from clients import CHAT, LEAK, Serve, Start, chunks
 
 from streams import WEATHER
-from toolmend.running.proxy import Mitmdump
-from toolmend.upstream import Script
+from toolmend.cli.launcher.proxy import Mitmdump
+from toolmend.recordings.playback.server import Script
 
 MENDED = b'"tool_calls"'
 

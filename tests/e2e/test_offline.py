@@ -19,9 +19,9 @@ from openai import APIConnectionError, BadRequestError, OpenAI, RateLimitError
 from openai.types.chat import ChatCompletion
 
 from streams import WEATHER, stream
-from toolmend.recordings.library import entries
-from toolmend.running.proxy import Mitmdump, ProxyError
-from toolmend.upstream import Script
+from toolmend.cli.launcher.proxy import Mitmdump, ProxyError
+from toolmend.recordings.playback.server import Script
+from toolmend.recordings.read.library import entries
 
 DEAD = "https://llm.invalid"
 """A host that no name server knows: RFC 6761."""

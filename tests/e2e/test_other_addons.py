@@ -8,9 +8,9 @@ from clients import CHAT, LEAK, Serve, Start, ask, chunks, context_for, recordin
 from test_wire import check
 
 from streams import WEATHER
-from toolmend.hook import UNREAD
-from toolmend.running.proxy import addon_path
-from toolmend.upstream import Coding, Script
+from toolmend.cli.launcher.proxy import addon_path
+from toolmend.proxy.addon import UNREAD
+from toolmend.recordings.playback.server import Coding, Script
 
 HOLDS = "def responseheaders(flow):\n    flow.response.stream = False\n"
 """Wants to have the body whole, as `modify_body` needs it."""
@@ -59,7 +59,7 @@ def test_one_that_takes_it_over(start: Start, serve: Serve, tmp_path: Path, path
 @pytest.mark.parametrize("first", [True, False], ids=["loaded first", "loaded last"])
 def test_one_that_speaks_behind_the_end(start: Start, serve: Serve, tmp_path: Path, path: str, *, first: bool) -> None:
     """Where an answer breaks off there is none, as mitmproxy has it."""
-    script = tmp_path / "ends.py"
+    script = tmp_path / "end_of_stream.py"
     script.write_text(ENDS)
     proxy = start([script, addon_path()] if first else [addon_path(), script])
     upstream = serve(Script(chunks(LEAK)), Script((*chunks(LEAK)[:6], (0.1, b"")), end="drop"))

@@ -30,10 +30,10 @@ from other_streams import (
     read_ollama,
 )
 from patterns.kimi import ONE
-from toolmend import replay
-from toolmend.recordings.verification import check
-from toolmend.running.proxy import Mitmdump
-from toolmend.upstream import Coding, Script, Upstream
+from toolmend.cli.launcher.proxy import Mitmdump
+from toolmend.recordings.fixtures.verification import check
+from toolmend.recordings.playback.server import Coding, Script, Upstream
+from toolmend.recordings.read import replay
 
 GEMINI = "/v1beta/models/gemini-2.5-pro:streamGenerateContent"
 DELTAS = ["Let me look. ", ONE[:30], ONE[30:70], ONE[70:]]

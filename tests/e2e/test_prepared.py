@@ -7,7 +7,7 @@ from pathlib import Path
 from bare_upstream import BareUpstream
 from clients import CHAT, PROSE, Raw, Start, request_bytes
 
-from toolmend.running.proxy import addon_path
+from toolmend.cli.launcher.proxy import addon_path
 
 SECONDS = 10.0
 """That the request may take to reach an upstream on this machine."""
@@ -15,7 +15,7 @@ SECONDS = 10.0
 WAITS = f'''
 """Has what is made for an answer wait until the upstream has the request."""
 import pathlib, time
-from toolmend.hook import Toolmend
+from toolmend.proxy.addon import Toolmend
 
 here, real = pathlib.Path(__file__).parent, Toolmend._prepare
 

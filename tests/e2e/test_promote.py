@@ -11,9 +11,9 @@ from clients import LEAK, Serve, ask, chunks, recording
 
 from judge import read
 from streams import WEATHER, chunk, event
-from toolmend.recordings.secret_scan import scan
-from toolmend.running.proxy import Mitmdump
-from toolmend.upstream import Script
+from toolmend.cli.launcher.proxy import Mitmdump
+from toolmend.recordings.playback.server import Script
+from toolmend.recordings.read.secret_scan import scan
 
 ADDON = Path(__file__).parents[2] / "addon"
 SECRETS = {

@@ -7,8 +7,8 @@ import pytest
 from clients import LEAK, PROSE, Serve, ask, chunks, recording
 
 from streams import WEATHER, chunk, event
-from toolmend.running.proxy import Mitmdump
-from toolmend.upstream import Coding, Script
+from toolmend.cli.launcher.proxy import Mitmdump
+from toolmend.recordings.playback.server import Coding, Script
 
 TEXT = b"".join(data for _, data in chunks(PROSE)[:-3])
 """Prose that is not over: its finish, usage and end are left out."""

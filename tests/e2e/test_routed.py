@@ -17,9 +17,9 @@ from openai import OpenAI
 
 from judge import read
 from streams import WEATHER, stream
-from toolmend.recordings.verification import check
-from toolmend.running.proxy import Mitmdump, ProxyError
-from toolmend.upstream import Request, Script, Upstream
+from toolmend.cli.launcher.proxy import Mitmdump, ProxyError
+from toolmend.recordings.fixtures.verification import check
+from toolmend.recordings.playback.server import Request, Script, Upstream
 
 type Route = Callable[..., Mitmdump]
 

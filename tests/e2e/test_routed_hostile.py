@@ -10,8 +10,8 @@ import pytest
 from clients import Raw, Reply, Serve, Start, chunks, parse
 
 from streams import stream
-from toolmend.running.proxy import Mitmdump
-from toolmend.upstream import Script, Upstream
+from toolmend.cli.launcher.proxy import Mitmdump
+from toolmend.recordings.playback.server import Script, Upstream
 
 OURS, THEIRS = "sk-route-0123456789abcdef", "sk-ant-client-0123456789abcdef"
 DEAD = "https://llm.invalid"

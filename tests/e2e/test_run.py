@@ -18,7 +18,7 @@ from user import TOOLMEND, URL, environment, routed, toolmend
 
 from judge import read
 from streams import WEATHER
-from toolmend.upstream import Script, Upstream
+from toolmend.recordings.playback.server import Script, Upstream
 
 PYTHON_HEAD = f"import json, os, sys; url, body = {URL!r}, json.loads(os.environ['BODY']); "
 NODE_HEAD = f"const url = {URL!r}, body = process.env.BODY, headers = {{'content-type': 'application/json'}};"

@@ -15,9 +15,9 @@ from clients import CALL, LEAK, Serve, ask, chunks, eventually
 
 from judge import read
 from streams import WEATHER
-from toolmend.recordings.library import entries
-from toolmend.running.proxy import Mitmdump
-from toolmend.upstream import Script
+from toolmend.cli.launcher.proxy import Mitmdump
+from toolmend.recordings.playback.server import Script
+from toolmend.recordings.read.library import entries
 
 pytest.importorskip("moto", reason="moto speaks S3 to these tests: pip install 'moto[s3]' flask-cors s3fs")
 pytest.importorskip("s3fs", reason="likewise")

@@ -10,9 +10,9 @@ from anthropic import Anthropic, APIStatusError
 from clients import chunks, recording
 from test_routed import ASK, LEAK, MESSAGE, Route, chat, check_call, clients, route
 
-from toolmend.recordings.verification import check
-from toolmend.upstream import Request, Script, Upstream
-from toolmend.value import replace
+from toolmend.core.fastclass import replace
+from toolmend.recordings.fixtures.verification import check
+from toolmend.recordings.playback.server import Request, Script, Upstream
 
 __all__ = ["clients", "route"]
 

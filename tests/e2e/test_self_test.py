@@ -13,14 +13,14 @@ from clients import Start
 
 from sickness import Box, make_ca, well
 from toolmend import __version__
+from toolmend.cli.doctor import Finding, interception
+from toolmend.cli.doctor.interception import ask, ask_plain
+from toolmend.cli.doctor.self_test import self_test
+from toolmend.cli.launcher import background, sample_stream
+from toolmend.cli.launcher.environment import BEFORE, before
+from toolmend.cli.launcher.proxy import OPTIONS, Mitmdump, addon_path
+from toolmend.cli.launcher.trust import CA
 from toolmend.cli.proxies import scripts
-from toolmend.doctor import Finding, interception
-from toolmend.doctor.interception import ask, ask_plain
-from toolmend.doctor.self_test import self_test
-from toolmend.running import background, leak
-from toolmend.running.environment import BEFORE, before
-from toolmend.running.proxy import OPTIONS, Mitmdump, addon_path
-from toolmend.running.trust import CA
 
 SILENT = """
 import logging
@@ -78,7 +78,7 @@ def test_options_of_mitmproxy_that_are_in_the_way(box: Box) -> None:
 def test_an_addon_that_does_not_load(box: Box) -> None:
     broken = box.folder / "main.py"
     broken.write_text("import no_such_module")
-    box.patch.setattr("toolmend.running.proxy.addon_path", lambda: broken)
+    box.patch.setattr("toolmend.cli.launcher.proxy.addon_path", lambda: broken)
     found = only(self_test(box.machine))
     assert (found.state, found.try_) == ("fault", f"mitmdump -s {addon_path()}")
     assert "mitmdump does not start with the addon: " in found.text
@@ -88,7 +88,7 @@ def test_an_addon_that_does_not_load(box: Box) -> None:
 def test_an_addon_that_does_nothing(box: Box) -> None:
     idle = box.folder / "main.py"
     idle.write_text(SILENT)
-    box.patch.setattr("toolmend.running.proxy.addon_path", lambda: idle)
+    box.patch.setattr("toolmend.cli.launcher.proxy.addon_path", lambda: idle)
     found = only(self_test(box.machine))
     assert (found.state, found.try_) == ("fault", "toolmend bug-report")
     assert "was not mended on its way (listens to nothing); the client got Answer(content='Let me look" in found.text
@@ -96,8 +96,8 @@ def test_an_addon_that_does_nothing(box: Box) -> None:
 
 def test_a_probe_is_mended_by_a_proxy_that_runs(proxy: Mitmdump, flows: Path) -> None:
     before = sorted(flows.rglob("meta.json"))
-    assert ask(through(proxy), proxy.ca) == (leak.EXPECTED, f"{__version__} mend")
-    assert ask_plain(through(proxy)) == (leak.EXPECTED, f"{__version__} mend")
+    assert ask(through(proxy), proxy.ca) == (sample_stream.EXPECTED, f"{__version__} mend")
+    assert ask_plain(through(proxy)) == (sample_stream.EXPECTED, f"{__version__} mend")
     assert sorted(flows.rglob("meta.json")) == before
 
 

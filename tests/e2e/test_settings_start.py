@@ -9,8 +9,8 @@ import pytest
 from clients import LEAK, Serve, Start, ask, chunks, recording
 
 from test_routes import table
-from toolmend.running.proxy import Mitmdump, ProxyError
-from toolmend.upstream import Script
+from toolmend.cli.launcher.proxy import Mitmdump, ProxyError
+from toolmend.recordings.playback.server import Script
 
 BROKEN: dict[str, tuple[dict[str, str], dict[str, str], str, str]] = {
     # name: (options, variables, ./toolmend.toml, what it says)

@@ -20,8 +20,8 @@ from h2.connection import H2Connection
 from measures import MIB, memory, reset
 
 from streams import WEATHER, chunk, event
-from toolmend.pipeline import Pipeline
-from toolmend.running.proxy import Mitmdump
+from toolmend.cli.launcher.proxy import Mitmdump
+from toolmend.pipeline.pipeline import Pipeline
 
 ROLE = LEAK.index(b"\n\n") + 2
 TEXT = event(chunk({"content": "a word and another one " * 50})) * 50

@@ -8,13 +8,13 @@ from test_other_streams import post
 from test_wire import MENDED
 
 from streams import WEATHER
-from toolmend.running.proxy import addon_path
-from toolmend.upstream import Script
+from toolmend.cli.launcher.proxy import addon_path
+from toolmend.recordings.playback.server import Script
 
 SLOW = """
 import time
 from weakref import WeakSet
-from toolmend.pipeline import Pipeline
+from toolmend.pipeline.pipeline import Pipeline
 
 slow, begin, feed = WeakSet(), Pipeline.__init__, Pipeline.feed
 

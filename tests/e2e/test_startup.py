@@ -10,8 +10,8 @@ import pytest
 from clients import CHAT, LEAK, Raw, Serve, Start, ask, chunks, eventually, parse, recording, request_bytes
 from test_wire import check
 
-from toolmend.running.proxy import Mitmdump, ProxyError, addon_path
-from toolmend.upstream import Script
+from toolmend.cli.launcher.proxy import Mitmdump, ProxyError, addon_path
+from toolmend.recordings.playback.server import Script
 
 WRONG = {
     # name: (option, its value, what the sentence must hold)

@@ -13,10 +13,10 @@ import pytest
 from clients import Raw, Serve, Start, eventually, parse
 
 from test_codings import BOMBS, CODERS
-from toolmend.codings import WHOLE
-from toolmend.json_text import MANY, SMALL
-from toolmend.running.proxy import Mitmdump
-from toolmend.upstream import Script
+from toolmend.cli.launcher.proxy import Mitmdump
+from toolmend.core.content_encoding import WHOLE
+from toolmend.core.json_text import MANY, SMALL
+from toolmend.recordings.playback.server import Script
 
 pytestmark = pytest.mark.slow
 

@@ -22,9 +22,9 @@ from clients import LEAK, Raw, Serve, chunks, eventually, parse
 
 from streams import WEATHER, chunk, event
 from token_shapes import masked
-from toolmend.recordings.recorded_text import texts_of
-from toolmend.running.proxy import Mitmdump
-from toolmend.upstream import Script
+from toolmend.cli.launcher.proxy import Mitmdump
+from toolmend.recordings.playback.server import Script
+from toolmend.recordings.write.recorded_text import texts_of
 
 pytestmark = pytest.mark.slow
 

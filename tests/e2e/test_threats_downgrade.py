@@ -12,7 +12,7 @@ import pytest
 from clients import Raw
 from test_threats_smuggling import ANSWER, BODY, Wire, bare, comparable
 
-from toolmend.running.proxy import Mitmdump
+from toolmend.cli.launcher.proxy import Mitmdump
 
 pytestmark = pytest.mark.slow
 

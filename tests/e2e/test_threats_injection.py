@@ -13,8 +13,8 @@ import pytest
 from clients import Raw, Reply, Serve, Start, chunks, parse
 
 from streams import WEATHER, chunk, event
-from toolmend.running.proxy import Mitmdump
-from toolmend.upstream import Script
+from toolmend.cli.launcher.proxy import Mitmdump
+from toolmend.recordings.playback.server import Script
 
 EVIL = {
     "CRLF": 'a\r\nX-Injected: yes\r\n\r\ndata: {"injected":1}\r\n\r\n',

@@ -9,7 +9,7 @@ import pytest
 from bare_upstream import BareUpstream
 from clients import CHAT, Raw, eventually, request_bytes
 
-from toolmend.running.proxy import Mitmdump
+from toolmend.cli.launcher.proxy import Mitmdump
 
 THEIRS, OURS = "550e8400-e29b-41d4-a716-446655440000", "c0rrect+h0rse/battery=="
 STREAM = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"

@@ -13,7 +13,7 @@ from test_threats_umask import ports
 from user import TOOLMEND, environment, toolmend
 
 from sickness import well
-from toolmend.doctor import self_test
+from toolmend.cli.doctor import self_test
 
 FLOWS = Path(__file__).parents[2] / "flows" / "kimi"
 LOOPBACK = "0100007F"
@@ -126,7 +126,7 @@ def test_the_doctors_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         seen.append(listening(os.getpid()) - before)
         raise OSError("seen")
 
-    monkeypatch.setattr("toolmend.doctor.self_test.ask", look)
+    monkeypatch.setattr("toolmend.cli.doctor.self_test.ask", look)
     with well(tmp_path / "box") as box:
         assert [one.state for one in self_test.self_test(box.machine)] == ["fault"]
     assert [address for address, _ in seen[0]] == [LOOPBACK, LOOPBACK]

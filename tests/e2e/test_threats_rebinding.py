@@ -7,8 +7,8 @@ from clients import Raw, Reply, Serve, Start, chunks, parse
 from test_routed_hostile import DEAD, OURS, body
 
 from streams import stream
-from toolmend.running.proxy import Mitmdump
-from toolmend.upstream import Script
+from toolmend.cli.launcher.proxy import Mitmdump
+from toolmend.recordings.playback.server import Script
 
 HELLO = Script(chunks(stream(["Hello."])))
 

@@ -15,7 +15,7 @@ import pytest
 from bare_upstream import BareUpstream
 from clients import PROSE, parse
 
-from toolmend.running.proxy import Mitmdump
+from toolmend.cli.launcher.proxy import Mitmdump
 
 pytestmark = pytest.mark.slow
 

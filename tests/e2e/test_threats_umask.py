@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from clients import LEAK, Serve, ask, chunks, eventually, recording
 
-from toolmend.running.proxy import Mitmdump
-from toolmend.upstream import Script
+from toolmend.cli.launcher.proxy import Mitmdump
+from toolmend.recordings.playback.server import Script
 
 
 @pytest.fixture

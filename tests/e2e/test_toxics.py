@@ -16,9 +16,9 @@ from clients import LEAK, Serve, chunks, context_for, http2_options, recording
 from toxics import MESSAGE, NAMES, Name, Toxic
 
 from streams import WEATHER, chunk, event, play
-from toolmend.pipeline import Pipeline
-from toolmend.running.proxy import Mitmdump
-from toolmend.upstream import Script
+from toolmend.cli.launcher.proxy import Mitmdump
+from toolmend.pipeline.pipeline import Pipeline
+from toolmend.recordings.playback.server import Script
 
 FILLER = event(chunk({"content": "a word, " * 200}))
 ROLE = LEAK.index(b"\n\n") + 2

@@ -1,6 +1,6 @@
 """What is not opened: other hosts, other protocols, and clients that refuse our certificate, each on its next try.
 
-The clients are real ones, and nothing tells them to trust us: what each does then is what the table in refusals.py says.
+The clients are real ones, and nothing tells them to trust us: what each does then is what the table in tls_rejections.py says.
 """
 
 import json
@@ -19,8 +19,8 @@ import pytest
 from clients import CHAT, LEAK, PROSE, Raw, Serve, Start, ask, chunks, context_for, parse, request_bytes
 
 from streams import WEATHER
-from toolmend.running.proxy import Mitmdump
-from toolmend.upstream import Script
+from toolmend.cli.launcher.proxy import Mitmdump
+from toolmend.recordings.playback.server import Script
 
 MENDED = b'"tool_calls"'
 

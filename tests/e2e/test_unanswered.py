@@ -23,10 +23,10 @@ from h2.errors import ErrorCodes
 from h2.events import StreamEnded
 
 from streams import stream
-from toolmend.recordings.verification import check
-from toolmend.replay import load
-from toolmend.running.proxy import Mitmdump
-from toolmend.upstream import make_certificate
+from toolmend.cli.launcher.proxy import Mitmdump
+from toolmend.recordings.fixtures.verification import check
+from toolmend.recordings.playback.server import make_certificate
+from toolmend.recordings.read.replay import load
 
 type Serving = Callable[[socket.socket], None]
 

@@ -8,8 +8,8 @@ import pytest
 from clients import CHAT, LEAK, PROSE, Raw, Serve, ask, chunks, parse, request_bytes
 
 from streams import WEATHER, chunk, event, request, stream
-from toolmend.running.proxy import Mitmdump
-from toolmend.upstream import Script
+from toolmend.cli.launcher.proxy import Mitmdump
+from toolmend.recordings.playback.server import Script
 
 CRLF = stream(["A <|tool", "_call| of two.", "日", "本"], newline="\r\n")
 ODD = (

@@ -20,11 +20,11 @@ from websockets.sync.server import serve as listen
 
 import judge_responses
 from spoken import Text, speak
-from toolmend.recordings.verification import check
-from toolmend.replay import load, replay
-from toolmend.running.proxy import Mitmdump, addon_path
-from toolmend.upstream import Script, Upstream
-from toolmend.websocket.socket_frames import frames_of
+from toolmend.cli.launcher.proxy import Mitmdump, addon_path
+from toolmend.proxy.websocket.socket_frames import frames_of
+from toolmend.recordings.fixtures.verification import check
+from toolmend.recordings.playback.server import Script, Upstream
+from toolmend.recordings.read.replay import load, replay
 
 PATH = "/v1/responses"
 KEY = "sk-test-aaaaaaaaaaaaaaaaaaaaaaaaaaaa"

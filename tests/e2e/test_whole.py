@@ -13,8 +13,8 @@ from test_wire import MENDED, check
 
 from patterns.kimi import ONE
 from streams import META, WEATHER
-from toolmend.running.proxy import Mitmdump
-from toolmend.upstream import Coding, Framing, Script
+from toolmend.cli.launcher.proxy import Mitmdump
+from toolmend.recordings.playback.server import Coding, Framing, Script
 
 H1, H2 = ("http/1.1",), ("h2", "http/1.1")
 JSON = (("content-type", "application/json; charset=utf-8"), ("x-request-id", "r1"))

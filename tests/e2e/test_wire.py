@@ -12,9 +12,9 @@ from clients import CALL, CHAT, LEAK, Raw, Serve, ask, chunks, parse, recording,
 
 from judge import events, read
 from streams import WEATHER, play, stream
-from toolmend.pipeline import Pipeline
-from toolmend.running.proxy import Mitmdump
-from toolmend.upstream import Coding, Script
+from toolmend.cli.launcher.proxy import Mitmdump
+from toolmend.pipeline.pipeline import Pipeline
+from toolmend.recordings.playback.server import Coding, Script
 
 MENDED = play(lambda: Pipeline(WEATHER), [data for _, data in chunks(LEAK)])
 

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from toolmend.running.proxy import addon_path
+from toolmend.cli.launcher.proxy import addon_path
 
 TOOLMEND = [sys.executable, "-m", "toolmend"]
 URL = "https://api.openai.com/v1/chat/completions"

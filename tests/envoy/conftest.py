@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from toolmend.upstream import make_certificate
+from toolmend.recordings.playback.server import make_certificate
 
 
 @pytest.fixture(scope="session")

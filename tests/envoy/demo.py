@@ -19,13 +19,13 @@ from tempfile import TemporaryDirectory
 
 from rich.console import Console
 
-from toolmend.cli.ending import ended_by_signals
-from toolmend.envoy.bootstrap import Listener, Plan
-from toolmend.routes import Origin
-from toolmend.running.envoy import Envoy, Worker
-from toolmend.running.leak import EXPECTED, PATH, REQUEST, Answer, answer, events
-from toolmend.running.process import ProcessError
-from toolmend.upstream import Script, Upstream
+from toolmend.cli.launcher.envoy import Envoy, Worker
+from toolmend.cli.launcher.process import ProcessError
+from toolmend.cli.launcher.sample_stream import EXPECTED, PATH, REQUEST, Answer, answer, events
+from toolmend.cli.shutdown import ended_by_signals
+from toolmend.providers.routes import Origin
+from toolmend.proxy.envoy.bootstrap import Listener, Plan
+from toolmend.recordings.playback.server import Script, Upstream
 
 PACE = 0.01
 """Seconds between two tokens."""

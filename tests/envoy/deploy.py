@@ -20,11 +20,11 @@ from websockets.sync.client import connect
 from websockets.sync.server import ServerConnection, serve
 
 from streams import WEATHER, stream
-from toolmend.envoy.bootstrap import Listener, Plan
-from toolmend.routes import Origin
-from toolmend.running.envoy import Envoy, Worker
-from toolmend.running.process import free_port
-from toolmend.upstream import Answer, Script, Upstream
+from toolmend.cli.launcher.envoy import Envoy, Worker
+from toolmend.cli.launcher.process import free_port
+from toolmend.providers.routes import Origin
+from toolmend.proxy.envoy.bootstrap import Listener, Plan
+from toolmend.recordings.playback.server import Answer, Script, Upstream
 
 CHAT = "/v1/chat/completions"
 LEAK = stream(

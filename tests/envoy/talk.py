@@ -22,9 +22,9 @@ from envoy.service.ext_proc.v3.external_processor_pb2 import (
     ProcessingResponse,
 )
 
-from toolmend.envoy.exchange import Exchange
-from toolmend.envoy.master import Headless
-from toolmend.routes import Origin
+from toolmend.providers.routes import Origin
+from toolmend.proxy.envoy.exchange import Exchange
+from toolmend.proxy.envoy.master import Headless
 
 type Pairs = tuple[tuple[str, str], ...]
 

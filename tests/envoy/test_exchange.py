@@ -16,11 +16,11 @@ from talk import ID, JSON, SSE, Talk
 
 from streams import WEATHER, play, stream
 from test_hook import LEAK, MESSAGE, PROSE
-from toolmend import replay
-from toolmend.envoy.master import Headless
-from toolmend.pipeline import Pipeline
-from toolmend.routes import Origin
-from toolmend.stream import Mend
+from toolmend.pipeline.pipeline import Pipeline
+from toolmend.providers.routes import Origin
+from toolmend.proxy.envoy.master import Headless
+from toolmend.proxy.stream_callbacks import Mend
+from toolmend.recordings.read import replay
 
 FLOWS = Path(__file__).parents[2] / "flows"
 FIXTURES = {str(folder.relative_to(FLOWS)): replay.load(folder) for folder in replay.find(FLOWS)}

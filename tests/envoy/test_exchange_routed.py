@@ -13,8 +13,8 @@ from talk import ID, JSON, SSE, Message, Talk, header_map
 from test_exchange import EVENTS, headless, length
 
 from test_hook import MESSAGE
-from toolmend.envoy.master import Headless
-from toolmend.routes import Origin
+from toolmend.providers.routes import Origin
+from toolmend.proxy.envoy.master import Headless
 
 KEY, THEIRS = "sk-route-0123456789abcdef", "sk-client-0123456789abcdef"
 TOOL = {"name": "get_weather", "input_schema": {"type": "object", "properties": {"city": {"type": "string"}}}}
@@ -176,7 +176,7 @@ def test_a_failure_of_ours_is_no_answer_in_another_api(hooks: Headless, monkeypa
     def fail(*_: object) -> None:
         raise RuntimeError
 
-    monkeypatch.setattr("toolmend.envoy.exchange.changes", fail)
+    monkeypatch.setattr("toolmend.proxy.envoy.exchange.changes", fail)
     response = talk.answer([MESSAGE], JSON)
     assert (response.here, response.status) == (True, 500)
     assert json.loads(response.body)["type"] == "error"

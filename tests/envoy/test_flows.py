@@ -4,9 +4,9 @@ import pytest
 
 pytest.importorskip("envoy.service.ext_proc.v3", reason="toolmend[envoy] is not installed")
 
-from toolmend import facts
-from toolmend.envoy.flows import answered, asked, origin
-from toolmend.routes import Origin
+from toolmend.providers.routes import Origin
+from toolmend.proxy import flow_info
+from toolmend.proxy.envoy.flows import answered, asked, origin
 
 MOONSHOT = Origin("https", "api.moonshot.ai", 443)
 
@@ -49,7 +49,7 @@ def test_origin(text: str, expected: Origin | None) -> None:
 def test_where_a_request_goes(authority: str, scheme: str, upstream: Origin | None, places: object, host: str) -> None:
     pseudo = {"method": b"POST", "scheme": scheme.encode(), "authority": authority.encode(), "path": b"/v1/x?a=b"}
     flow = asked(pseudo, ((b"a", b"1"), (b"a", b"2")), upstream)
-    assert list(facts.places(flow)) == places or authority == "x:y"
+    assert list(flow_info.places(flow)) == places or authority == "x:y"
     assert flow.request.headers["host"] == host
     assert flow.request.headers.get_all("a") == ["1", "2"]
     assert (flow.request.method, flow.request.path, flow.live) == ("POST", "/v1/x?a=b", True)
@@ -78,5 +78,5 @@ def test_a_response() -> None:
     response = answered(flow, {"status": b"429"}, ((b"retry-after", b"3"),))
     assert flow.response is response
     assert (response.status_code, response.reason, response.raw_content) == (429, "Too Many Requests", None)
-    assert facts.wait_ms(flow.request, response) is not None
-    assert facts.end_state(flow, f"{facts.EARLY}: x") == "partial"
+    assert flow_info.wait_ms(flow.request, response) is not None
+    assert flow_info.end_state(flow, f"{flow_info.EARLY}: x") == "partial"

@@ -6,7 +6,7 @@ pytest.importorskip("envoy.service.ext_proc.v3", reason="toolmend[envoy] is not 
 
 from talk import changed, header_map
 
-from toolmend.envoy.header_maps import Fields, changes, length_of, read
+from toolmend.proxy.envoy.header_maps import Fields, changes, length_of, read
 
 
 def fields(text: str) -> Fields:

@@ -13,10 +13,10 @@ from deploy import CHAT, LEAK, ask, deployed, origin
 
 from streams import WEATHER
 from toolmend.cli import main
-from toolmend.envoy.bootstrap import ALERTS, Listener
-from toolmend.routes import Origin
-from toolmend.running.process import free_port
-from toolmend.upstream import Script, Upstream, make_certificate
+from toolmend.cli.launcher.process import free_port
+from toolmend.providers.routes import Origin
+from toolmend.proxy.envoy.bootstrap import ALERTS, Listener
+from toolmend.recordings.playback.server import Script, Upstream, make_certificate
 
 WHOLE = [Script(((0.0, LEAK),))]
 

@@ -23,10 +23,10 @@ from wire import HEAD, Wire, chunk
 import judge
 import judge_messages
 from streams import WEATHER, play
-from toolmend.envoy.bootstrap import Listener
-from toolmend.pipeline import Pipeline
-from toolmend.routes import Origin
-from toolmend.upstream import Coding, Framing, Script, Upstream
+from toolmend.pipeline.pipeline import Pipeline
+from toolmend.providers.routes import Origin
+from toolmend.proxy.envoy.bootstrap import Listener
+from toolmend.recordings.playback.server import Coding, Framing, Script, Upstream
 
 MENDED = play(lambda: Pipeline(WEATHER), EVENTS)
 WHOLE = Script(tuple((0.0, event) for event in EVENTS))

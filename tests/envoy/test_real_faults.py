@@ -19,10 +19,10 @@ from wire import HEAD, Wire, chunk
 
 from judge import read
 from streams import WEATHER, play
-from toolmend.envoy.bootstrap import Listener
-from toolmend.pipeline import Pipeline
-from toolmend.routes import Origin
-from toolmend.upstream import Script
+from toolmend.pipeline.pipeline import Pipeline
+from toolmend.providers.routes import Origin
+from toolmend.proxy.envoy.bootstrap import Listener
+from toolmend.recordings.playback.server import Script
 
 MENDED = play(lambda: Pipeline(WEATHER), EVENTS)
 CALLS = [("functions.get_weather:0", "get_weather", '{"city": "Beijing"}')]

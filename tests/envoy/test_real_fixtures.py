@@ -19,9 +19,9 @@ from pathlib import Path
 import pytest
 from deploy import Team, deployed, parse
 
-from toolmend import replay
-from toolmend.running.proxy import Mitmdump
-from toolmend.upstream import Request, Script
+from toolmend.cli.launcher.proxy import Mitmdump
+from toolmend.recordings.playback.server import Request, Script
+from toolmend.recordings.read import replay
 
 FLOWS = Path(__file__).parents[2] / "flows"
 RECORDINGS = {str(folder.relative_to(FLOWS)): replay.load(folder) for folder in replay.find(FLOWS)}

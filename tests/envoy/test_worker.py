@@ -27,10 +27,10 @@ from talk import HOST, ID, JSON, PATH, SSE, header_map  # noqa: E402
 from test_exchange import ASK, EVENTS, MENDED  # noqa: E402
 
 from toolmend.cli import Exit  # noqa: E402
-from toolmend.recordings.library import entries  # noqa: E402
-from toolmend.running.envoy import Worker  # noqa: E402
-from toolmend.running.process import free_port  # noqa: E402
-from toolmend.upstream import Script, Upstream  # noqa: E402
+from toolmend.cli.launcher.envoy import Worker  # noqa: E402
+from toolmend.cli.launcher.process import free_port  # noqa: E402
+from toolmend.recordings.playback.server import Script, Upstream  # noqa: E402
+from toolmend.recordings.read.library import entries  # noqa: E402
 
 SERVICE = "envoy.service.ext_proc.v3.ExternalProcessor"
 LEFT = b"".join(EVENTS)
@@ -274,7 +274,7 @@ def test_streams_that_do_not_end(start: Callable[..., Worker], tmp_path: Path, g
 
 PATCH = """
 import re, threading, time
-import toolmend.envoy.watchdog as watchdog, toolmend.sse as sse
+import toolmend.proxy.envoy.watchdog as watchdog, toolmend.core.sse as sse
 watchdog.TICK, watchdog.STALLED, watchdog.HUNG = 0.1, 0.5, {hung}
 take, feed = sse.Decoder.take, sse.Decoder.feed
 def hang():
@@ -327,7 +327,7 @@ def test_a_mend_that_hangs_goes_on_as_it_came(start: Callable[..., Worker], tmp_
 def test_a_worker_that_hangs_elsewhere_ends(start: Callable[..., Worker]) -> None:
     """Where each thread stood is in the log; nothing else can be done."""
     script = PATCH.format(way="pass", hung=1.0) + (
-        "import threading, toolmend.hook as hook\n"
+        "import threading, toolmend.proxy.addon as hook\n"
         "def stuck(self, flow): threading.Event().wait()\n"
         "hook.Toolmend.requestheaders = stuck\n"
     )

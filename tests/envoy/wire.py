@@ -1,4 +1,5 @@
-"""An upstream that says bytes as they are: what `toolmend.upstream` has no word for, as trailers; and it sees who leaves.
+"""An upstream that says bytes as they are: what `toolmend.recordings.playback.server` has no word for, as trailers; and it sees
+who leaves.
 
     with Wire() as upstream:
         upstream.accept().say(HEAD + chunk(b"data"))

@@ -17,9 +17,9 @@ from answers import Answer
 from patterns import all_patterns
 from spoken import JUDGES, PAIRS, WEATHER, Asked, Counts, Part, Text, Thought, asked, speak
 from streams import body_of, play, stream
-from toolmend.pipeline import Pipeline
+from toolmend.pipeline.pipeline import Pipeline
+from toolmend.recordings.playback.server import Request, Script, Upstream
 from toolmend.requests import translate
-from toolmend.upstream import Request, Script, Upstream
 
 type Ask = Callable[[str, bytes, list[str]], dict[str, Any]]
 

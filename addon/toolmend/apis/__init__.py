@@ -2,20 +2,20 @@
 
 from collections.abc import Callable, Mapping
 
-from .. import json_text, sse
-from ..value import value
-from .aws_frames import FrameDecoder
-from .chat import Chat
-from .chat_fresh import ChatWriter
+from ..core import json_text, sse
+from ..core.aws_event_stream import FrameDecoder
+from ..core.fastclass import value
+from ..core.json_array import GeminiDecoder
+from ..core.ndjson import LineDecoder
+from .chat.codec import Chat
+from .chat.writer import ChatWriter
 from .codec import Codec, Decoder, Reply, Writer
-from .gemini import Gemini
-from .gemini_elements import GeminiDecoder
-from .messages import Messages
-from .messages_write import MessagesWriter
-from .ollama import Ollama
-from .ollama_lines import LineDecoder
-from .responses import Responses
-from .responses_write import ResponsesWriter
+from .gemini.codec import Gemini
+from .messages.codec import Messages
+from .messages.writer import MessagesWriter
+from .ollama.codec import Ollama
+from .responses.codec import Responses
+from .responses.writer import ResponsesWriter
 
 
 @value

@@ -12,12 +12,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from typing import Any, Literal, Protocol, TypeGuard
 
-from ..course import Course
-from ..events import Event, Frame, StreamError
-from ..sse import ServerSentEvent
-from ..tools import Tools
-from ..value import value
-from .shape import Shape
+from ..core.events import Event, Frame, StreamError
+from ..core.fastclass import value
+from ..core.sse import ServerSentEvent
+from ..core.text_state import Course
+from ..core.tools import Tools
+from .shared.delta_template import Shape
 
 
 @value
@@ -83,7 +83,7 @@ class Codec(Protocol):
 
 
 class Flowing(Protocol):
-    """A codec whose stream can pass in part, to be read later: see lane.py."""
+    """A codec whose stream can pass in part, to be read later: see delta_run.py."""
 
     def course(self) -> tuple[Shape, Course | None] | None:
         """The shape of events that are regular and say one thing, where one may come again; and on which course the text is.

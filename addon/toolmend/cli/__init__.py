@@ -18,7 +18,7 @@ import click
 
 from toolmend import __version__
 
-from ..running.search_path import absolute_path
+from .launcher.search_path import absolute_path
 from .standard_streams import prepare
 
 if TYPE_CHECKING:
@@ -26,35 +26,35 @@ if TYPE_CHECKING:
 
 COMMANDS = {
     # name: (module:attribute, one line for --help)
-    "addon-path": ("toolmend.cli.addon_path:addon_path", "Print the file that `mitmdump -s` loads."),
-    "bug-report": ("toolmend.cli.bug_report:bug_report", "Collect what a report needs, redacted, and show it first."),
-    "ca": ("toolmend.cli.ca:ca", "Where the proxy's CA lies; have the system trust it, or not."),
-    "config": ("toolmend.cli.config:config", "Check the settings, and show where each one comes from."),
-    "demo": ("toolmend.cli.demo:demo", "Watch a leaked stream being mended by a real proxy."),
+    "addon-path": ("toolmend.cli.commands.addon_path:addon_path", "Print the file that `mitmdump -s` loads."),
+    "bug-report": ("toolmend.cli.commands.bug_report:bug_report", "Collect what a report needs, redacted, and show it first."),
+    "ca": ("toolmend.cli.commands.ca:ca", "Where the proxy's CA lies; have the system trust it, or not."),
+    "config": ("toolmend.cli.commands.config:config", "Check the settings, and show where each one comes from."),
+    "demo": ("toolmend.cli.commands.demo:demo", "Watch a leaked stream being mended by a real proxy."),
     "dialects": ("toolmend.cli.dialects:dialects", "List the dialects, or print one as a table."),
-    "doctor": ("toolmend.cli.doctor:doctor", "Check the set-up, and prove that a stream is mended."),
-    "env": ("toolmend.cli.env:env", "Print the variables that send a shell through the proxy."),
-    "envoy-config": ("toolmend.cli.envoy_config:envoy_config", "Print Envoy's configuration for a team's workers."),
-    "explain": ("toolmend.cli.explain:explain", "Say in words which rules changed an answer, where, and why."),
-    "export": ("toolmend.cli.export:export", "Write recordings as a mitmproxy flow file, or as HAR."),
-    "flows": ("toolmend.cli.flows:flows", "List what was recorded: agent, model, state, tokens, rules."),
+    "doctor": ("toolmend.cli.commands.doctor:doctor", "Check the set-up, and prove that a stream is mended."),
+    "env": ("toolmend.cli.commands.env:env", "Print the variables that send a shell through the proxy."),
+    "envoy-config": ("toolmend.cli.commands.envoy_config:envoy_config", "Print Envoy's configuration for a team's workers."),
+    "explain": ("toolmend.cli.commands.explain:explain", "Say in words which rules changed an answer, where, and why."),
+    "export": ("toolmend.cli.commands.export:export", "Write recordings as a mitmproxy flow file, or as HAR."),
+    "flows": ("toolmend.cli.commands.flows:flows", "List what was recorded: agent, model, state, tokens, rules."),
     "learn": ("toolmend.cli.learn:learn", "Learn how a model writes its calls, from recordings of them."),
-    "pin": ("toolmend.cli.prune:pin", "Keep a recording, however old or large it is."),
-    "promote": ("toolmend.cli.promote:promote", "Make a fixture of a recording, unless it holds a secret."),
-    "providers": ("toolmend.cli.providers:providers", "Show which dialects are looked for with a model, and why."),
-    "prune": ("toolmend.cli.prune:prune", "Remove the recordings that are too old or too much."),
-    "rewrite": ("toolmend.cli.rewrite:rewrite", "Mend a stream that lies in a file or comes on standard input."),
-    "routes": ("toolmend.cli.routes:routes", "Check a file's routes, and show which request they take where."),
-    "run": ("toolmend.cli.run:run", "Run an agent, or any command, behind the proxy."),
-    "serve": ("toolmend.cli.serve:serve", "Play recordings as a local provider, to an agent or an SDK."),
-    "serve-envoy": ("toolmend.cli.serve_envoy:serve_envoy", "Mend for a team's Envoy: a worker of its ext_proc filter."),
-    "show": ("toolmend.cli.show:show", "Show a recording, in the terminal or with --html as a page."),
-    "start": ("toolmend.cli.background:start", "Keep one proxy in the background, for all terminals."),
-    "status": ("toolmend.cli.background:status", "Say whether a proxy runs in the background, and what it did."),
-    "stop": ("toolmend.cli.background:stop", "End the proxy in the background."),
-    "translate": ("toolmend.cli.translate:translate", "Show what a route would send upstream for a request, and why."),
-    "ui": ("toolmend.cli.ui:ui", "See the recordings in a browser, live and afterwards."),
-    "verify": ("toolmend.cli.verify:verify", "Play fixtures once more: does the client get what it got?"),
+    "pin": ("toolmend.cli.commands.prune:pin", "Keep a recording, however old or large it is."),
+    "promote": ("toolmend.cli.commands.promote:promote", "Make a fixture of a recording, unless it holds a secret."),
+    "providers": ("toolmend.cli.commands.providers:providers", "Show which dialects are looked for with a model, and why."),
+    "prune": ("toolmend.cli.commands.prune:prune", "Remove the recordings that are too old or too much."),
+    "rewrite": ("toolmend.cli.commands.rewrite:rewrite", "Mend a stream that lies in a file or comes on standard input."),
+    "routes": ("toolmend.cli.commands.routes:routes", "Check a file's routes, and show which request they take where."),
+    "run": ("toolmend.cli.commands.run:run", "Run an agent, or any command, behind the proxy."),
+    "serve": ("toolmend.cli.commands.serve:serve", "Play recordings as a local provider, to an agent or an SDK."),
+    "serve-envoy": ("toolmend.cli.commands.serve_envoy:serve_envoy", "Mend for a team's Envoy: a worker of its ext_proc filter."),
+    "show": ("toolmend.cli.commands.show:show", "Show a recording, in the terminal or with --html as a page."),
+    "start": ("toolmend.cli.commands.background:start", "Keep one proxy in the background, for all terminals."),
+    "status": ("toolmend.cli.commands.background:status", "Say whether a proxy runs in the background, and what it did."),
+    "stop": ("toolmend.cli.commands.background:stop", "End the proxy in the background."),
+    "translate": ("toolmend.cli.commands.translate:translate", "Show what a route would send upstream for a request, and why."),
+    "ui": ("toolmend.cli.commands.ui:ui", "See the recordings in a browser, live and afterwards."),
+    "verify": ("toolmend.cli.commands.verify:verify", "Play fixtures once more: does the client get what it got?"),
 }
 
 COMPLETE = "_TOOLMEND_COMPLETE"

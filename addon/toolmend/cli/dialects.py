@@ -8,7 +8,7 @@ from ..config.dialect_tables import fields_of, of_built_in, to_toml
 from ..config.settings import SettingsError, load, suggestion
 from ..dialects import DIALECTS
 from . import Exit, Problem, visible
-from .hints import misset
+from .error_hints import misset
 from .tables import print_rows
 
 FORMAT = 1

@@ -13,7 +13,7 @@ from typing import IO
 from ..config.data_folder import on_one_line
 from ..config.private_file import private_file
 from . import Problem
-from .hints import look
+from .error_hints import look
 
 DESCRIPTORS = re.compile("/dev/(stdout|stderr|fd/[0-9]+)|/proc/self/fd/[0-9]+")
 """Of ours, by their names."""

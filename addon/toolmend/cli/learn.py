@@ -22,21 +22,21 @@ from ..config.config_places import Place as ConfigPlace
 from ..config.config_places import user_file
 from ..config.data_folder import on_one_line, private
 from ..config.dialect_tables import dialects, to_json, to_toml
+from ..core.tools import OF, Tools
 from ..dialects import DIALECTS
 from ..dialects.own import OwnDialect
-from ..recordings import fixture
+from ..pipeline.suspects import find
+from ..recordings.fixtures import fixture
+from ..recordings.fixtures.promotion import prepare, put
+from ..recordings.fixtures.verification import check
 from ..recordings.harmless import texts
 from ..recordings.learning import NothingLearnt, Sample, played
 from ..recordings.learning import learn as inferred
-from ..recordings.library import Entry
-from ..recordings.message_json import message_of
-from ..recordings.promotion import prepare, put
-from ..recordings.verification import check
-from ..replay import RecordingError, load
-from ..suspects import find
-from ..tools import OF, Tools
+from ..recordings.read.library import Entry
+from ..recordings.read.message_json import message_of
+from ..recordings.read.replay import RecordingError, load
 from . import Exit, Problem, visible
-from .hints import look, pasted
+from .error_hints import look, pasted
 from .recordings import FLOW, Place, flows_option, listed
 
 SHOWN = 300

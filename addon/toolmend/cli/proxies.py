@@ -13,11 +13,11 @@ import click
 
 from ..config.data_folder import data_folder, from_one_line
 from ..config.store_url import is_url
-from ..running.certificates import kept_bundle
-from ..running.company import UnusableError, company
-from ..running.environment import LOOPBACK, before, confdir
-from ..running.proxy import OPTIONS, addon_path
 from . import Exit, Problem
+from .launcher.certificates import kept_bundle
+from .launcher.corporate_proxy import UnusableError, company
+from .launcher.environment import LOOPBACK, before, confdir
+from .launcher.proxy import OPTIONS, addon_path
 from .recordings import FOLDER, Place
 
 _FOLDERS = re.compile(r"toolmend_(config|flows|replay)", re.IGNORECASE)
@@ -40,7 +40,7 @@ def proxy_options[F: Callable[..., Any]](command: F) -> F:
 
 def show_page(recordings: str | None, pid: int, env: Mapping[str, str]) -> None:
     """Has the recordings shown in a browser for as long as a process is there, and says where."""
-    from ..running.page import PageError, start  # noqa: PLC0415  few want it
+    from .launcher.page import PageError, start  # noqa: PLC0415  few want it
 
     if not recordings or is_url(recordings):
         click.echo("toolmend: --ui shows what is recorded in a folder, and here nothing is", err=True)
@@ -123,7 +123,7 @@ def start_problem(error: Exception) -> Problem:
 
 def scripts() -> list[Path]:
     """What such a proxy loads."""
-    return [addon_path(), Path(__file__).resolve().parents[1] / "running" / "companion.py"]
+    return [addon_path(), Path(__file__).resolve().parents[1] / "running" / "stats_addon.py"]
 
 
 def recordings_of(log: str) -> str | None:

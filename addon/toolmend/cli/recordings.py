@@ -26,13 +26,13 @@ from ..config.checks import SettingsError
 from ..config.config_places import found, named
 from ..config.data_folder import data_folder, on_one_line, recordings_folder
 from ..config.store_url import MissingPackage, StoreUrl, is_url, store_url
-from ..recordings.library import Entry, NotFound, entries, find
+from ..recordings.read.library import Entry, NotFound, entries, find
 from . import Exit, Problem, visible
-from .hints import misset
+from .error_hints import misset
 from .progress import watched
 
 if TYPE_CHECKING:
-    from ..recordings.store import Store
+    from ..recordings.read.store import Store
 
 type Place = Path | StoreUrl
 
@@ -186,7 +186,7 @@ def _single(place: StoreUrl, found: Sequence[Entry]) -> Entry:
 
 def _opened(place: StoreUrl) -> "Store":
     """The store, as this command has it open."""
-    from ..recordings.store import Store  # noqa: PLC0415  an extra, which few have
+    from ..recordings.read.store import Store  # noqa: PLC0415  an extra, which few have
 
     context = click.get_current_context()
     stores: dict[StoreUrl, Store] = context.meta.setdefault(_STORES, {})
@@ -217,7 +217,7 @@ def _default(ctx: click.Context) -> Place:
         elif not configured():
             return data_folder() / "flows"
         else:
-            from ..config.layers import everywhere  # noqa: PLC0415  a tenth of a second
+            from ..config.precedence import everywhere  # noqa: PLC0415  a tenth of a second
 
             said = everywhere({}).said["flows"]
             folder, says = recordings_folder(said.where, said.text), said.origin

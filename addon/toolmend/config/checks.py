@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from urllib.parse import urlsplit
 
-from ..hosts import split_port
+from ..providers.hosts import split_port
 
 _HOST = re.compile(r"[\w*?-]+(\.[\w*?-]+)*|[0-9a-f.]*:[0-9a-f:.]*")
 
@@ -17,7 +17,7 @@ class SettingsError(ValueError):
     """A setting is wrong; the message is one sentence that says what is right, without a key in the place of something else."""
 
     def __init__(self, message: str) -> None:
-        from ..redaction import unsecret  # noqa: PLC0415  seldom wanted, and slow
+        from ..secrets.redactor import unsecret  # noqa: PLC0415  seldom wanted, and slow
 
         super().__init__(unsecret(message))
 

@@ -13,15 +13,15 @@ from collections.abc import Mapping
 from dataclasses import field
 from pathlib import Path
 
+from ..core.fastclass import value
 from ..dialects.own import OwnDialect
-from ..providers import Profile
-from ..routes import Route
-from ..value import value
+from ..providers.model_profiles import Profile
+from ..providers.routes import Route
 from .checks import SettingsError, suggestion
 from .config_places import PROJECT, Place, user_file
 from .data_folder import expand
 from .dialect_tables import dialects
-from .keys import HARMLESS, KEYS, LIMITS, RIGHT, TABLES
+from .option_names import HARMLESS, KEYS, LIMITS, RIGHT, TABLES
 from .provider_tables import line_of, profiles
 from .route_tables import routes
 from .store_url import is_url

@@ -19,7 +19,7 @@ It imports next to nothing, so that a command finds out whether there are settin
 import os
 from pathlib import Path
 
-from ..value import value
+from ..core.fastclass import value
 from .data_folder import config_folder
 
 PROJECT = Path("toolmend.toml")

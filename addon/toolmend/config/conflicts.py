@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from mitmproxy import ctx
 
-from ..hosts import PROVIDERS, split_port
+from ..providers.hosts import PROVIDERS, split_port
 from .settings import Settings
 
 _ANY = ("", "::", "0.0.0.0", "127.0.0.1", "::1")  # noqa: S104  compared with, not listened on

@@ -24,9 +24,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..dialects import DIALECTS
+from ..dialects.engine.tag import ATTRIBUTE, NO_TAG, Tag
+from ..dialects.engine.tags import TagDialect
 from ..dialects.own import NAME_PATTERN, Arguments, Keys, OwnDialect
-from ..dialects.tag import ATTRIBUTE, NO_TAG, Tag
-from ..dialects.tags import TagDialect
 from .checks import SettingsError, suggestion
 from .provider_tables import line_of
 

@@ -12,8 +12,8 @@ Rule of this file: what is not understood is an error, never ignored.
 """
 
 from ..dialects import DIALECTS, REASONING_TAGS
-from ..mend_settings import Off
-from ..rules import RULES
+from ..pipeline.rules import RULES
+from ..pipeline.settings import Off
 from .checks import SettingsError, host_globs, suggestion, words
 
 _REASONS = {

@@ -19,10 +19,10 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from ..core.fastclass import replace
 from ..dialects import DIALECTS
-from ..providers import BUILT_IN, Profile
-from ..requests.quirks import SETTABLE, checked
-from ..value import replace
+from ..providers.model_profiles import BUILT_IN, Profile
+from ..requests.request_limits import SETTABLE, checked
 from .checks import SettingsError, host_globs, suggestion
 
 _RIGHT = {

@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import SplitResult, urlsplit
 
-from ..redaction import REDACTED, Redactor
+from ..providers.routes import APIS, PORTS, Api, Origin, Route, api_of
 from ..requests.prompted import DEFAULT, check
-from ..routes import APIS, PORTS, Api, Origin, Route, api_of
+from ..secrets.redactor import REDACTED, Redactor
 from .checks import SettingsError, suggestion
 from .provider_tables import line_of
 

@@ -8,7 +8,7 @@
     keep      how much of them is kept, and how long: "500MB 14d", or "all"
     replay    a folder of recordings that answer the LLM requests, or "off"; replay_miss: what becomes of a request that
               none answers, "fail" or "forward"
-    policy    "mixed", "first", "collect" or "drain": see transformers/policy.py; its limits are whole numbers:
+    policy    "mixed", "first", "collect" or "drain": see pipeline/transformers/policy.py; its limits are whole numbers:
               max_calls, collect_ms, max_bytes
     intercept whose TLS is opened: "llm" (of hosts that speak an LLM API alone), or "all"
     metrics   where they go, "127.0.0.1:9464", "otel", both, or "off": see targets.py
@@ -24,21 +24,21 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from ..core.fastclass import value
 from ..dialects import DIALECTS
 from ..dialects.own import OwnDialect
-from ..mend_settings import MendSettings
-from ..recordings.retention import DEFAULT as KEEP
-from ..recordings.retention import Keep
-from ..recordings.retention import parse as _keep
-from ..routes import Route
-from ..value import value
-from . import layers
+from ..pipeline.settings import MendSettings
+from ..providers.routes import Route
+from . import precedence
 from .checks import SettingsError, host_globs, suggestion, words
 from .config_file import Said
 from .data_folder import expand, recordings_folder
 from .dialect_tables import of_json, to_json
-from .keys import KEYS, LIMITS, OPTIONS
 from .off import parse as _off
+from .option_names import KEYS, LIMITS, OPTIONS
+from .retention import DEFAULT as KEEP
+from .retention import Keep
+from .retention import parse as _keep
 from .store_url import StoreUrl, is_url
 from .targets import NOBODY, Targets
 from .targets import parse as _metrics
@@ -93,16 +93,16 @@ class Settings(MendSettings):
 
 def load(options: Mapping[str, str]) -> Settings:
     """The settings of this process: options, keyed without their prefix, variables and files. Raises SettingsError."""
-    return checked(layers.everywhere(options))
+    return checked(precedence.everywhere(options))
 
 
 def parse(options: Mapping[str, str]) -> Settings:
     """Settings of options and of the file that they name, alone: what was recorded is played so. Raises SettingsError."""
     own = of_json(options["own_dialects"]) if "own_dialects" in options else ()
-    return checked(layers.alone(options), own)
+    return checked(precedence.alone(options), own)
 
 
-def checked(given: layers.Layers, recorded_own: tuple[OwnDialect, ...] = ()) -> Settings:
+def checked(given: precedence.Layers, recorded_own: tuple[OwnDialect, ...] = ()) -> Settings:
     """What is said, understood; `recorded_own`: dialects that a recording holds. Raises SettingsError."""
     said, own = given.said, given.own + recorded_own
     return Settings(

@@ -9,7 +9,7 @@ import re
 import sys
 from importlib.util import find_spec
 
-from ..value import value
+from ..core.fastclass import value
 from .checks import SettingsError, suggestion
 
 EXTRA = "toolmend[store]"

@@ -10,8 +10,8 @@ Rule of this file: an address that others can reach is never a default.
 """
 
 
-from ..hosts import split_port
-from ..value import value
+from ..core.fastclass import value
+from ..providers.hosts import split_port
 from .checks import SettingsError, suggestion, words
 
 LOOPBACK = "127.0.0.1"

@@ -5,47 +5,47 @@ Where two begin with the same token, they are tried in this order; what follows 
 
 from collections.abc import Mapping, Sequence
 
-from .anthropic import ANTHROPIC, CLAUDE
-from .apertus import APERTUS
-from .call_record import CALL_RECORD
-from .cohere import COHERE, COHERE_ACTION
-from .deepseek_v3 import DEEPSEEK_V3
-from .dialect import Dialect
-from .dots import DOTS
-from .dsml import DSML
-from .gemma import FUNCTIONGEMMA, GEMINI, GEMMA4, GEMMA_HEADLESS, GEMMA_STRIPPED
-from .gigachat import GIGACHAT
-from .glm import GLM
-from .granite import GRANITE
-from .grok import GROK
-from .harmony import HARMONY, HARMONY_RECIPIENT, HARMONY_STRIPPED
-from .hermes import HERMES, HERMES_OPENERLESS
-from .hunyuan import HUNYUAN
-from .inkling import INKLING
-from .internlm import INTERNLM
-from .jamba import JAMBA
-from .k2_horizon import K2_HORIZON
-from .kimi_k2 import KIMI_K2
-from .kimi_k3 import KIMI_K3
-from .llama import LLAMA
-from .longcat import LONGCAT
-from .minicpm import MINICPM
-from .minimax_arrow import MINIMAX_ARROW
-from .minimax_m2 import MINIMAX_INVOKE, MINIMAX_M2
-from .minimax_m3 import MINIMAX_M3
-from .mistral import MISTRAL
-from .muse import MUSE
-from .nemotron import NEMOTRON
-from .open_json import FENCE, JSON_ARRAY, JSON_OBJECT, JSON_TOOLS
-from .phi import PHI
-from .plamo3 import PLAMO3
-from .python_list import LFM2, LLAMA_PYTHON, OLMO3, PYTHON_LIST
-from .qwen3_coder import QWEN3_CODER, QWEN3_CUT, QWEN3_NAMED
-from .reasoning_tags import reasoning_tags
-from .seed_oss import SEED_OSS
-from .step3 import STEP3
-from .tool_code import TOOL_CODE
-from .xml_call import XML_CALL, XML_MISSPELT
+from .engine.dialect import Dialect
+from .families.anthropic import ANTHROPIC, CLAUDE
+from .families.apertus import APERTUS
+from .families.call_record import CALL_RECORD
+from .families.cohere import COHERE, COHERE_ACTION
+from .families.deepseek_v3 import DEEPSEEK_V3
+from .families.dots import DOTS
+from .families.dsml import DSML
+from .families.gemma import FUNCTIONGEMMA, GEMINI, GEMMA4, GEMMA_HEADLESS, GEMMA_STRIPPED
+from .families.gigachat import GIGACHAT
+from .families.glm import GLM
+from .families.granite import GRANITE
+from .families.grok import GROK
+from .families.harmony import HARMONY, HARMONY_RECIPIENT, HARMONY_STRIPPED
+from .families.hermes import HERMES, HERMES_OPENERLESS
+from .families.hunyuan import HUNYUAN
+from .families.inkling import INKLING
+from .families.internlm import INTERNLM
+from .families.jamba import JAMBA
+from .families.k2_horizon import K2_HORIZON
+from .families.kimi_k2 import KIMI_K2
+from .families.kimi_k3 import KIMI_K3
+from .families.llama import LLAMA
+from .families.longcat import LONGCAT
+from .families.minicpm import MINICPM
+from .families.minimax_arrow import MINIMAX_ARROW
+from .families.minimax_m2 import MINIMAX_INVOKE, MINIMAX_M2
+from .families.minimax_m3 import MINIMAX_M3
+from .families.mistral import MISTRAL
+from .families.muse import MUSE
+from .families.nemotron import NEMOTRON
+from .families.open_json import FENCE, JSON_ARRAY, JSON_OBJECT, JSON_TOOLS
+from .families.phi import PHI
+from .families.plamo3 import PLAMO3
+from .families.python_list import LFM2, LLAMA_PYTHON, OLMO3, PYTHON_LIST
+from .families.qwen3_coder import QWEN3_CODER, QWEN3_CUT, QWEN3_NAMED
+from .families.reasoning_tags import reasoning_tags
+from .families.seed_oss import SEED_OSS
+from .families.step3 import STEP3
+from .families.tool_code import TOOL_CODE
+from .families.xml_call import XML_CALL, XML_MISSPELT
 
 __all__ = ["DIALECTS", "OPEN_JSON", "REASONING_TAGS", "STRICT", "Dialect"]
 

@@ -16,20 +16,20 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
-from .. import json_text
-from ..scanner import Reading
-from ..value import replace, value
-from ..values import to_json, types_of
-from .dialect import Dialect
-from .envelope import Form, read_envelopes
-from .json_body import read_arguments, surplus
-from .parameters import Values, read_parameters
-from .stranger import Stranger
-from .tags import MAX_OPENERS, TagDialect
-from .value_text import Tags
+from ..core import json_text
+from ..core.fastclass import replace, value
+from ..core.scanner import Reading
+from ..core.schema_values import to_json, types_of
+from .engine.dialect import Dialect
+from .engine.envelope import Form, read_envelopes
+from .engine.json_body import read_arguments, surplus
+from .engine.parameters import Values, read_parameters
+from .engine.stranger import Stranger
+from .engine.tags import MAX_OPENERS, TagDialect
+from .engine.value_text import Tags
 
 if TYPE_CHECKING:
-    from ..reader import Reader
+    from .engine.markup_parser import Reader
 
 type Arguments = Literal["json", "parameters", "attributes", "lines", "envelope"]
 

@@ -9,7 +9,7 @@ of the names of two tools and of a parameter.
 from functools import cache
 from pathlib import Path
 
-from ..tools import Tools
+from ..core.tools import Tools
 
 _FILE = Path(__file__).with_name("harmless.txt")
 MOST_TOOLS = 8

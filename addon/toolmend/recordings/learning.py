@@ -15,17 +15,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field
 from typing import Any, Literal
 
-from .. import json_text
 from ..config.checks import SettingsError
 from ..config.dialect_tables import dialects
+from ..core import json_text
+from ..core.events import ToolCallEnd, ToolCallStart
+from ..core.fastclass import mutable, value
+from ..core.tools import Tools
+from ..dialects.engine.emitter import Op, Spoken, Thought
+from ..dialects.engine.markup_parser import Reader
+from ..dialects.engine.opener_index import vocabulary
 from ..dialects.own import OwnDialect, looked_for
-from ..events import ToolCallEnd, ToolCallStart
-from ..reader import Reader
-from ..suspects import without_code
-from ..telling import Op, Spoken, Thought
-from ..tools import Tools
-from ..value import mutable, value
-from ..vocabulary import vocabulary
+from ..pipeline.suspects import without_code
 from .harmless import texts as harmless_texts
 
 NEAR = 160

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Any, Literal
 
-from ..tools import Tools
-from ..value import value
+from ..core.fastclass import value
+from ..core.tools import Tools
 
 
 class RequestError(ValueError):

@@ -10,10 +10,10 @@ is no part of what a thinking block is bound to, so it may move from turn to tur
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..value import replace
+from ..core.fastclass import replace
 from .conversation import Conversation, Document, Image, Text, Tool, ToolResult, Turn
 from .fields import tell
-from .quirks import Quirks
+from .request_limits import Quirks
 
 MOST = 4
 EPHEMERAL: Mapping[str, Any] = {"type": "ephemeral"}

@@ -6,19 +6,19 @@
                  "context_management": {"edits": [{"type": "compact_20260112", "pause_after_compaction": true, …}]}
 
 An upstream of another API is asked for the summary in words (`asking`), and the answer is made such an item or block
-(transformers/summary.py). Of an item, `encrypted_content` is our envelope (seals.py): the summary can be read wherever the
-session goes on. `told` returns the text that stands for it then.
+(pipeline/transformers/summary.py). Of an item, `encrypted_content` is our envelope (reasoning_state.py): the summary can be read wherever
+the session goes on. `told` returns the text that stands for it then.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..seals import MARK, opened
-from ..value import replace
+from ..core.fastclass import replace
+from ..core.reasoning_state import MARK, opened
 from .conversation import Conversation, Other, Reasoning, Text, Tool, ToolChoice, ToolResult, ToolUse, Turn
 from .estimate import of_text, tokens
 from .fields import tell
-from .quirks import Quirks
+from .request_limits import Quirks
 
 TRIGGER_TYPE = "compaction_trigger"
 TRIGGER = {"type": TRIGGER_TYPE}

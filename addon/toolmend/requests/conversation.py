@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Any, Literal
 
-from ..seals import Seal
-from ..value import value
+from ..core.fastclass import value
+from ..core.reasoning_state import Seal
 
 type Cache = Mapping[str, Any] | None
 """`cache_control`, as the client wrote it."""

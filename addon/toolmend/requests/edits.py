@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from typing import Any, Literal
 
-from ..value import value
+from ..core.fastclass import value
 from . import schemas
 from .efforts import nearest
 from .fields import tell, words

@@ -11,7 +11,7 @@ from .conversation import Reasoning
 from .fields import tell
 
 if TYPE_CHECKING:
-    from .quirks import Quirks
+    from .request_limits import Quirks
 
 WORDS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 

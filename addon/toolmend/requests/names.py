@@ -12,7 +12,7 @@ from functools import cache
 from hashlib import sha256
 from typing import Any
 
-from ..value import replace
+from ..core.fastclass import replace
 from .conversation import Conversation, Part, Tool, ToolUse, Turn
 
 MAX_NAME = 64

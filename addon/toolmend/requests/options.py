@@ -17,7 +17,7 @@ from typing import Any
 
 from .conversation import Conversation
 from .fields import tell
-from .quirks import Quirks
+from .request_limits import Quirks
 
 NAMES = ("verbosity", "prompt_cache_key", "prompt_cache_retention", "service_tier", "safety_identifier", "metadata")
 

@@ -6,8 +6,8 @@ The addon and `toolmend translate` both call `outgoing`, so that what the comman
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..credentials import are_headers, secret_types
-from ..providers import Profile, profile_for, taken
+from ..providers.model_profiles import Profile, profile_for, taken
+from ..secrets.names import are_headers, secret_types
 from . import Translated
 from .billing import unbilled
 from .prompted import template_for

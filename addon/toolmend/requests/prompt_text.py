@@ -8,7 +8,7 @@ dialects/open_json.py reads.
 
 from collections.abc import Iterable, Sequence
 
-from .. import json_text
+from ..core import json_text
 from .conversation import Text, Tool, ToolChoice, ToolResult, ToolUse
 
 MARK = "{tools}"

@@ -14,11 +14,11 @@ returned as it is.
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 
-from ..providers import Profile
-from ..value import replace
+from ..core.fastclass import replace
+from ..providers.model_profiles import Profile
 from . import RequestError
 from .conversation import Conversation, Other, Part, Text, Tool, ToolResult, ToolUse, Turn
-from .custom import as_functions
+from .custom_tools import as_functions
 from .names import MAX_NAME
 from .prompt_text import DEFAULT, MARK, calls_text, check, choice_text, result_text, tools_text
 

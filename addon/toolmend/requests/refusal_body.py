@@ -15,8 +15,8 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any
 
-from .. import json_text
-from ..value import value
+from ..core import json_text
+from ..core.fastclass import value
 
 STATUSES = (400, 422)
 """Of refusals that name what is wrong; others tell of keys, of load, of models, or of nothing."""

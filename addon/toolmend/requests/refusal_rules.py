@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
-from ..value import value
-from .quirks import Quirks
+from ..core.fastclass import value
 from .refusal_places import MAX_ENTRIES, Places, at
+from .request_limits import Quirks
 
 
 @value

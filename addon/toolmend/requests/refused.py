@@ -16,8 +16,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
-from ..apis.errors import fault_of
-from ..value import replace
+from ..apis.shared.errors import fault_of
+from ..core.fastclass import replace
 from .edits import KEPT, WORDS, Edit, is_edit, text_of
 from .efforts import WORDS as EFFORTS
 from .fields import words

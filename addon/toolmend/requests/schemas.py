@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
-from .. import json_text
+from ..core import json_text
 from .fields import Object, tell, words
 
 if TYPE_CHECKING:
-    from .quirks import Quirks
+    from .request_limits import Quirks
 
 _OF_ONE = ("items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames")
 _OF_MANY = ("anyOf", "oneOf", "allOf", "prefixItems")

@@ -10,7 +10,7 @@ Web searches are elsewhere (web_search.py): the answer behind them has what was 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from .. import json_text
+from ..core import json_text
 
 MAX_TEXT = 20_000
 """Characters of one result that are told: as many as a page of a book has ten times."""

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from hashlib import sha256
 
-from ..value import replace, value
+from ..core.fastclass import replace, value
 from .conversation import Conversation, Part, ToolResult, ToolUse, Turn
 
 _DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -59,7 +59,7 @@ class _Hash:
 
 
 def with_ids(conversation: Conversation, style: str) -> Conversation:
-    """The conversation with ids that the upstream takes. Each result stands behind its call, as turns.py leaves them."""
+    """The conversation with ids that the upstream takes. Each result stands behind its call, as turn_order.py leaves them."""
     row = STYLES[style]
     said = [turn for turn in conversation.turns if turn.role == "assistant"]
     uses = [part for turn in said for part in turn.parts if isinstance(part, ToolUse)]

@@ -9,23 +9,26 @@ prompt, what that changes.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
-from .. import tools
-from ..value import replace
-from . import RequestError, Translated, chat, compaction, messages, responses, web_search
+from ..core import tools
+from ..core.fastclass import replace
+from . import RequestError, Translated, compaction, web_search
 from .billing import unbilled
 from .caching import with_breakpoints
+from .call_signatures import proven
+from .chat import api as chat
 from .conversation import Conversation, Tool
-from .custom import as_functions
+from .custom_tools import as_functions
 from .edits import edit_of, edited
 from .fields import tell
+from .messages import api as messages
+from .model_rules import settled, with_words
 from .names import named
 from .prompted import left_out, prompted
-from .proven import proven
-from .quirks import Quirks, quirks_for
-from .settled import settled, with_words
+from .request_limits import Quirks, quirks_for
+from .responses import api as responses
+from .strip_envelopes import unsealed
 from .tool_ids import with_ids
-from .turns import tidied
-from .unsealed import unsealed
+from .turn_order import tidied
 
 type Read = Callable[[Mapping[str, Any], list[str]], Conversation]
 type Write = Callable[[Conversation, Quirks, list[str]], dict[str, Any]]

@@ -13,12 +13,12 @@ alone is not sent at all (`Unsearched`): the model would make results up.
 from collections.abc import Mapping
 from typing import Any
 
-from ..apis.web_search import CALL, ERROR, RESULT
-from ..value import replace
+from ..apis.shared.web_search import CALL, ERROR, RESULT
+from ..core.fastclass import replace
 from . import RequestError
 from .conversation import Conversation, Other, Part, Text, Tool, Turn
 from .fields import tell
-from .quirks import Quirks
+from .request_limits import Quirks
 
 NAME = "web_search"
 

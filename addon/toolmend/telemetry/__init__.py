@@ -1,1 +1,1 @@
-"""Who is told what happens to streams, beside the log: Prometheus and OpenTelemetry. `metrics.py` has what is told."""
+"""Who is told what happens to streams, beside the log: Prometheus and OpenTelemetry. `events.py` has what is told."""

@@ -12,21 +12,21 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
-from .. import json_text
 from ..apis import APIS, decoder_of
-from ..decoded import Stream, events_of
-from ..events import Event, Finish, MessageStart, StreamError, ToolCallStart, Usage
-from ..fold import Answer, Message
-from ..known_keys import LONGEST_KEY
-from ..metrics import About, FailedOpen, RuleFired, StreamFinished, StreamStarted
-from ..metrics import Event as Told
-from ..observers import MAX_KEPT
-from ..recordings.exchange import Exchange
-from ..redaction import Redactor
-from ..request_secrets import secrets_of
-from ..suspects import NOTHING_SOUGHT, Sought, in_messages
-from ..teller import Teller
-from ..value import replace
+from ..core import json_text
+from ..core.background_worker import Teller
+from ..core.events import Event, Finish, MessageStart, StreamError, ToolCallStart, Usage
+from ..core.exchange_record import Exchange
+from ..core.fastclass import replace
+from ..core.fold import Answer, Message
+from ..pipeline.event_reader import Stream, events_of
+from ..pipeline.suspects import NOTHING_SOUGHT, Sought, in_messages
+from ..secrets.key_patterns import LONGEST_KEY
+from ..secrets.redactor import Redactor
+from ..secrets.request_secrets import secrets_of
+from .events import About, FailedOpen, RuleFired, StreamFinished, StreamStarted
+from .events import Event as Told
+from .observers import MAX_KEPT
 
 OVERHEAD = 256
 """Bytes that a chunk takes in the queue beside its own."""

@@ -1,11 +1,11 @@
-"""Who counts streams, and how they are told: see metrics.py for what they are told.
+"""Who counts streams, and how they are told: see events.py for what they are told.
 
     event loop ─► one thread that reads the chunks ─┬► a thread for Prometheus
                   (meter.py)                        ├► a thread for the spans
                                                     └► a thread for each `toolmend_events` of a script
 
-Rule of this file: an observer that raises or blocks costs nothing but itself. Every arrow is a bounded queue (teller.py), what
-finds no room is dropped and counted. Where nobody counts, nothing is done.
+Rule of this file: an observer that raises or blocks costs nothing but itself. Every arrow is a bounded queue
+(background_worker.py), what finds no room is dropped and counted. Where nobody counts, nothing is done.
 """
 
 import logging
@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable
 from functools import partial
 
 from ..config.targets import Targets
-from ..metrics import Event, RecordingLost
-from ..recordings.exchange import Exchange
-from ..teller import PATIENCE, Teller
+from ..core.background_worker import PATIENCE, Teller
+from ..core.exchange_record import Exchange
+from .events import Event, RecordingLost
 from .meter import Meter, Render
 
 logger = logging.getLogger(__name__)

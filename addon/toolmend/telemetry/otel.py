@@ -15,9 +15,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..config.checks import SettingsError
-from ..hosts import split_port
-from ..metrics import About, Event, StreamFinished
+from ..providers.hosts import split_port
 from . import otel_names as names
+from .events import About, Event, StreamFinished
 from .otel_content import attributes
 
 try:

@@ -4,20 +4,20 @@
      {"role": "assistant", "parts": [{"type": "tool_call", "id": "c1", "name": "get_weather", "arguments": {"city": "Beijing"}}]},
      {"role": "tool", "parts": [{"type": "tool_call_response", "id": "c1", "response": "sunny"}]}]
 
-Rule of this file: all of it is redacted as a recording is (redaction.py). Images and files are told of, not quoted.
+Rule of this file: all of it is redacted as a recording is (redactor.py). Images and files are told of, not quoted.
 """
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from .. import json_text
-from ..fold import Message
-from ..recordings.exchange import Exchange
-from ..redaction import Redactor
-from ..request_secrets import secrets_of
+from ..core import json_text
+from ..core.exchange_record import Exchange
+from ..core.fold import Message
 from ..requests import RequestError
 from ..requests.conversation import Conversation, Part, Refusal, Text, Thinking, ToolResult, ToolUse
 from ..requests.translate import APIS
+from ..secrets.redactor import Redactor
+from ..secrets.request_secrets import secrets_of
 from . import otel_names as names
 
 

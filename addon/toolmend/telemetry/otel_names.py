@@ -48,7 +48,7 @@ SERVICE_NAME = "service.name"
 
 API = "toolmend.api"
 STATE = "toolmend.state"
-RULES = "toolmend.rules"
+RULES = "toolmend.pipeline.rules"
 PROFILE = "toolmend.profile"
 RECEIVED = "toolmend.received_bytes"
 SENT = "toolmend.sent_bytes"

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from ..config.checks import SettingsError
-from ..hosts import anybodys
-from ..metrics import About, Event, FailedOpen, RecordingLost, RuleFired, StreamFinished, StreamStarted
+from ..providers.hosts import anybodys
+from .events import About, Event, FailedOpen, RecordingLost, RuleFired, StreamFinished, StreamStarted
 
 try:
     from prometheus_client import CollectorRegistry, Counter, Histogram, start_http_server

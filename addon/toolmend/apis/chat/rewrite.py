@@ -1,0 +1,198 @@
+"""Writes a chunk, or a whole message, of Chat Completions anew for the events that now speak for it.
+
+Rule of this file: what is not understood stays. It is the upstream's own text with nothing but the value of `choices`
+written anew (and what is missing beside it added), and of a choice nothing but the fields that events speak for. A
+choice of a chunk goes only if all that it said was taken from it. Refusals and seals of reasoning stay where they are.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from ...core import json_text
+from ...core.events import (
+    Event,
+    Finish,
+    Frame,
+    MessageEnd,
+    MessageStart,
+    ReasoningDelta,
+    StreamError,
+    TextDelta,
+    ToolCallDelta,
+    ToolCallStart,
+    Usage,
+)
+from ..shared.indices import index_of
+from .chunk_form import fits, is_text, joined, speaks_as_assistant, usage_of_types
+from .content_parts import parts_of
+from .delta_shape import REASONING
+from .reasoning_details import text_of, with_text
+
+if TYPE_CHECKING:
+    from .decode import Reading
+
+_COMMON = frozenset({"id", "object", "created", "model", "system_fingerprint", "service_tier", "provider", "choices"})
+"""Members that every chunk of a stream carries: a chunk with nothing else says nothing. One without choices is a sign of life."""
+
+_CHOICE = frozenset({"index", "delta", "finish_reason", "logprobs"})
+
+
+def rewrite(data: bytes, frame: Frame, key: str, read: "Reading", common: Mapping[str, Any]) -> str:
+    """The JSON text of a frame; "" where nothing is left of it.
+
+    `data` is the frame's own, or for a frame without any that of a chunk of the same stream. `key` is delta or message, `common`
+    what chunks have in common. Choices that are not `read` stay as they are.
+    """
+    text = data.decode()
+    chunk = json_text.loads(data)
+    sources: dict[int, Mapping[str, Any]] = {}
+    if frame.sse is not None:
+        listed = chunk.get("choices")
+        for place, choice in enumerate(listed if isinstance(listed, list) else ()):
+            if isinstance(choice, dict):
+                index = index_of(choice.get("index"), 0 if read.lone else place)
+                sources[index] = joined(sources[index], choice, key) if index in sources else choice
+    by_choice: dict[int, list[Event]] = {index: [] for index in sources}
+    for event in frame.events:
+        if not isinstance(event, Usage | StreamError | MessageEnd):
+            by_choice.setdefault(event.choice, []).append(event)
+    rest = {name for name, value in chunk.items() if value and name not in _COMMON}
+    if frame.sse is None and rest:
+        text = json_text.dumps({name: value for name, value in chunk.items() if name in _COMMON})
+    choices = []
+    for index, events in by_choice.items():
+        source = sources.get(index, {})
+        if source and index not in read.choices:
+            choices.append(source)
+            continue
+        own = source.get(key)
+        own = own if isinstance(own, dict) else {}
+        delta = _build(own, events, key, read.reasoning_field, legacy=read.legacy)
+        built: dict[str, Any] = {"index": index, **source} | {"index": index, key: delta}
+        if key == "delta" and not any(own.values()) and _is_told(source.get("message"), events):
+            del built["message"]  # OpenAI's SDK for JavaScript puts it in place of what deltas said
+        built["finish_reason"] = next((e.finish_reason for e in events if isinstance(e, Finish)), None)
+        if source.get("logprobs") and own.get("content") != built[key].get("content"):
+            built["logprobs"] = None  # they tell the text that was taken out
+        if key == "message" or (rest and source) or _stays(built, source):
+            choices.append(built)
+    silent = not (rest or chunk.get("choices") in (None, []))
+    if not choices and (frame.sse is None or silent) and key == "delta":
+        return ""
+    for name, value in common.items():
+        if not fits(name, chunk.get(name), common):
+            text = json_text.replace_member(text, name, json_text.dumps(value))
+    if frame.sse is not None:
+        usage = chunk.get("usage")
+        if usage is not None and (right := usage_of_types(usage)) is not usage:
+            text = json_text.replace_member(text, "usage", json_text.dumps(right))
+        if "error" in chunk and not chunk["error"]:
+            text = json_text.without_member(text, "error")
+    if not choices and not sources and chunk.get("choices") is not None:
+        return text
+    return json_text.replace_member(text, "choices", json_text.dumps(choices))
+
+
+def _is_told(message: Any, events: Iterable[Event]) -> bool:
+    """Whether a message in the place of a delta is all in what its delta says now."""
+    if not isinstance(message, dict):
+        return False
+    says = any(value for name, value in message.items() if name != "role")
+    return not says or any(not isinstance(event, Finish) for event in events)
+
+
+def _stays(choice: Mapping[str, Any], source: Mapping[str, Any]) -> bool:
+    """Whether a choice of a chunk says anything, or never did: an empty delta is a sign of life."""
+    if _says(choice) or any(value for name, value in choice.items() if name not in _CHOICE):
+        return True
+    return bool(source) and not _says(source)
+
+
+def _says(choice: Mapping[str, Any]) -> bool:
+    delta = choice.get("delta")
+    return bool(choice.get("finish_reason")) or (isinstance(delta, dict) and any(delta.values()))
+
+
+def _build(
+    source: Mapping[str, Any], events: Iterable[Event], key: str, reasoning_field: str, *, legacy: bool
+) -> dict[str, Any]:
+    """A delta (or message) from the upstream's own and the events that now speak for it."""
+    delta = dict(source)
+    if not speaks_as_assistant(delta):
+        del delta["role"]
+    text: list[str] = []
+    reasoning: list[str] = []
+    calls: dict[int, dict[str, Any]] = {}
+    own = delta.pop("tool_calls", None)
+    custom = isinstance(own, list) and any(isinstance(entry, dict) and entry.get("custom") for entry in own)
+    if delta.get("function_call") and not (legacy or own):
+        del delta["function_call"]  # it is a call now
+    for event in events:
+        match event:
+            case MessageStart():
+                delta = {**delta, "role": "assistant"} if "role" in delta else {"role": "assistant", **delta}
+            case TextDelta():
+                text.append(event.text)
+            case ReasoningDelta():
+                reasoning.append(event.text)
+            case ToolCallStart():
+                calls[event.index] = _call(event)
+            case ToolCallDelta():
+                call = calls.get(event.index) or calls.setdefault(event.index, _continued(event.index, custom=custom))
+                inner = call.get("custom") or call["function"]
+                inner["input" if "custom" in call else "arguments"] += event.arguments
+            case _:
+                pass
+    if not _says_the_same(delta.get("content"), "".join(text), "".join(reasoning)):
+        _set(delta, "content", "".join(text), null=key == "message")
+        _set_reasoning(delta, "".join(reasoning), reasoning_field)
+    if calls:
+        entries = list(calls.values())
+        if key == "message":
+            for entry in entries:
+                del entry["index"]
+        delta["tool_calls"] = entries
+    return delta
+
+
+def _says_the_same(content: Any, text: str, reasoning: str) -> bool:
+    """Whether content in parts, some of which are no text, says this still: citations and images stay then."""
+    if not isinstance(content, list) or is_text(content):
+        return False
+    said = [*parts_of(content, 0)]
+    told = ("".join(event.text for event in said if isinstance(event, kind)) for kind in (TextDelta, ReasoningDelta))
+    return tuple(told) == (text, reasoning)
+
+
+def _set_reasoning(delta: dict[str, Any], text: str, reasoning_field: str) -> None:
+    fields = [name for name in REASONING if delta.get(name)]
+    details = delta.get("reasoning_details")
+    told = text_of(details)
+    if told and told != text and (not fields or told == delta[fields[0]]):  # the same text a third time, or the only one
+        details = with_text(details, text)
+        if details:
+            delta["reasoning_details"] = details
+        else:
+            del delta["reasoning_details"]
+    for name in fields or ([reasoning_field] if text and not told else []):
+        _set(delta, name, text, null=False)
+
+
+def _set(delta: dict[str, Any], name: str, text: str, *, null: bool) -> None:
+    """Puts text in its field. A field that had text and lost it goes, or becomes `null`; one that was empty stays as it was."""
+    if text:
+        delta[name] = text
+    elif delta.get(name) not in (None, "", []):
+        if null:
+            delta[name] = None
+        else:
+            del delta[name]
+
+
+def _call(event: ToolCallStart) -> dict[str, Any]:
+    inner = {"name": event.name, "input" if event.kind == "custom" else "arguments": ""}
+    return {"index": event.index, "id": event.id, "type": event.kind, event.kind: inner, **(event.extra or {})}
+
+
+def _continued(index: int, *, custom: bool) -> dict[str, Any]:
+    return {"index": index, "custom": {"input": ""}} if custom else {"index": index, "function": {"arguments": ""}}

@@ -1,0 +1,224 @@
+"""Gemini (generateContent) ⇄ neutral events: streams of GenerateContentResponse, and whole ones.
+
+    data: {"candidates":[{"content":{"parts":[{"text":"Hi"}],"role":"model"},"index":0}],"modelVersion":"gemini-2.5-pro"}
+    data: {"candidates":[{"content":{"parts":[{"functionCall":{"name":"read","args":{"path":"a"}}}]},"finishReason":"STOP"}]}
+    data: {"response":{"candidates":[ … ]},"traceId":"…"}                          Code Assist wraps it
+
+A thought is a part with `"thought": true`. A call is whole, its `args` an object, and no finish reason tells of it. The reason
+comes with the last of the text; some models put STOP on every chunk, so it counts once nothing more is said.
+
+Rule of this file: what is not understood stays: other parts, other members, and everything that nobody changed. Sources:
+ai.google.dev/api/generate-content, the types of google-genai.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ...core import json_text
+from ...core.events import (
+    Event,
+    Finish,
+    Frame,
+    MessageEnd,
+    ReasoningDelta,
+    StreamError,
+    TextDelta,
+    ToolCallDelta,
+    ToolCallEnd,
+    ToolCallStart,
+)
+from ...core.json_array import Bent, Element, behind, end, is_plain
+from ...core.sse import ServerSentEvent
+from ..codec import Reply
+from ..shared.call_identity import bare, object_of
+from ..shared.indices import MAX_CHOICES, index_of
+from ..shared.named_arguments import named_arguments
+from .rewrite import Builder, inner, is_call, is_text, parts_of
+from .usage import blocked, error_in, known_error, malformed_call, reason_of, usage_in
+
+
+class Gemini:
+    """The codec of one response."""
+
+    def __init__(self, reply: Reply) -> None:
+        self._tools, self._fired = reply.tools, reply.fired
+        self._calls: dict[int, int] = {}  # of each choice, so many
+        self._late: dict[int, str] = {}  # finish reasons that came with text or calls
+        self._ended: set[int] = set()  # choices that have a finish reason
+        self._choices: set[int] = set()  # those that are read
+        self._builder = Builder(self._choices, str(reply.request.get("model")))
+        self._last: ServerSentEvent | None = None
+        self._regular = True
+
+    def decode(self, sse: ServerSentEvent) -> Frame:
+        """One event → its frame. Raises json_text.NotJSON where the data is no JSON."""
+        if isinstance(sse, Element) and sse.closes:
+            return Frame(sse, (*self._late_reasons(), MessageEnd()))
+        if not sse.data:
+            return self._nothing(sse)
+        listed = sse.data.startswith(b"[") and not isinstance(sse, Element)
+        if listed and sse.ends:
+            self._fired("event_form")
+            return Frame(Bent(sse.raw), (*self._late_reasons(), MessageEnd()), touched=True)
+        chunk = json_text.loads(sse.data)
+        if listed and len(chunk) == 1:
+            chunk = chunk[0]
+        if not isinstance(chunk, dict):
+            return Frame(sse)
+        self._regular = True
+        events = tuple(self._decode(inner(chunk)))
+        if isinstance(sse, Element) and sse.lone:
+            events += tuple(self._late_reasons())
+        if not isinstance(sse, Element) and (listed or "error" in chunk or not is_plain(sse)):
+            sse = self._plain(sse, chunk, listed=listed, told=events if self._regular else None)
+        if inner(chunk).get("candidates"):
+            self._last = sse
+        return Frame(sse, events, touched=not self._regular)
+
+    def _nothing(self, sse: ServerSentEvent) -> Frame:
+        """What says nothing; an event with a name and no data is left out."""
+        if sse.data is None or isinstance(sse, Element):
+            return Frame(sse)
+        self._fired("event_form")
+        return Frame(Bent(sse.raw, b"", told=()), touched=True)
+
+    def _plain(
+        self, sse: ServerSentEvent, chunk: dict[str, Any], *, listed: bool, told: tuple[Event, ...] | None
+    ) -> ServerSentEvent:
+        """An event, or what is to be written in its place."""
+        if error := known_error(chunk):
+            self._mended("error_form")
+            return Bent(sse.raw, json_text.dumps(error).encode(), told=told)
+        if is_plain(sse) and not listed:
+            return sse
+        self._mended("event_form")
+        return Bent(sse.raw, json_text.dumps(chunk).encode() if listed else sse.data, told=told)
+
+    def decode_message(self, body: bytes) -> Frame:
+        """A whole response → one frame, whose data is the body. Raises json_text.NotJSON."""
+        message = json_text.loads(body)
+        if not isinstance(message, dict):
+            raise json_text.NotJSON("no JSON object")
+        self._regular = True
+        events = (*self._decode(inner(message)), *self._late_reasons())
+        return Frame(ServerSentEvent(body, body), events, touched=not self._regular)
+
+    def close(self) -> Frame:
+        """The body is over: what was said last were the reasons."""
+        return Frame(None, tuple(self._late_reasons()))
+
+    def encode(self, frame: Frame) -> bytes:
+        """A frame → the bytes for the client; none where nothing is left of it."""
+        sse, events = frame.sse, frame.events
+        if events and isinstance(events[-1], MessageEnd):  # in front of it a chunk for what is left
+            before = self._behind(events[:-1]) + self.held()
+            return before + (_own(sse, touched=frame.touched) if sse else end(self._last) if self._last else b"")
+        if sse is None:
+            return self._behind(events)
+        before = self.held() if any(isinstance(event, StreamError) for event in events) else b""  # clients leave at it
+        same = not frame.touched or (isinstance(sse, Bent) and sse.told == events)
+        if isinstance(sse, Element) and sse.lone:
+            events += self._ends()
+        if same and not self._builder.belies(events):
+            return before + _own(sse, touched=frame.touched)
+        assert sse.data is not None
+        must = isinstance(sse, Element) and (sse.opens or sse.lone)
+        data = self._builder.chunk(sse.data, events, whole=must)
+        return before + (sse.with_data(data) if data else b"")
+
+    def held(self) -> bytes:
+        """Calls that were broken off, as text."""
+        return self._behind(())
+
+    def encode_message(self, frame: Frame) -> bytes:
+        """A frame that `decode_message` made, and that was touched → the body."""
+        assert frame.sse is not None
+        return self._builder.chunk(frame.sse.raw, frame.events + self._ends(), whole=True)
+
+    def _ends(self) -> tuple[Finish, ...]:
+        """Nothing comes behind it: calls that are open are broken off."""
+        return tuple(Finish("", choice) for choice in self._choices)
+
+    def _behind(self, events: tuple[Event, ...]) -> bytes:
+        """Events for which the upstream has no chunk."""
+        if self._last is None or not self._last.data:
+            return b""
+        data = self._builder.more(self._last.data, events, self._ended)
+        return behind(self._last, data) if data else b""
+
+    def _decode(self, chunk: Mapping[str, Any]) -> Iterator[Event]:
+        candidates = chunk.get("candidates")
+        for place, candidate in enumerate(candidates if isinstance(candidates, list) else ()):
+            if isinstance(candidate, dict):
+                yield from self._candidate(candidate, index_of(candidate.get("index"), place))
+        if blocked(chunk):
+            yield Finish("content_filter")
+        if usage := usage_in(chunk):
+            yield usage
+        if error := error_in(chunk):
+            yield error
+
+    def _candidate(self, candidate: Mapping[str, Any], choice: int) -> Iterator[Event]:
+        if choice not in self._choices:
+            if len(self._choices) == MAX_CHOICES:
+                return
+            self._choices.add(choice)
+        said = False
+        for part in parts_of(candidate):
+            for event in self._part(part, choice):
+                said = True
+                yield event
+        if (text := malformed_call(candidate)) and any(name in text for name in self._tools.schemas):
+            said = True
+            yield TextDelta(f"\n{text}", choice)
+        reason = reason_of(candidate.get("finishReason"))
+        if said:
+            self._late.pop(choice, None)
+        if reason:
+            self._ended.add(choice)
+        stops = reason == "stop"
+        if stops and choice in self._calls:
+            reason = "tool_calls"
+        if stops and said:
+            self._late[choice] = reason
+        elif reason:
+            self._late.pop(choice, None)
+            yield Finish(reason, choice)
+
+    def _late_reasons(self) -> Iterator[Finish]:
+        late, self._late = self._late, {}
+        return (Finish(reason, choice) for choice, reason in late.items())
+
+    def _part(self, part: Any, choice: int) -> Iterator[Event]:
+        if is_text(part):
+            kind = ReasoningDelta if part.get("thought") is True else TextDelta
+            yield kind(part["text"], choice)
+        elif is_call(part):
+            yield from self._call(part, part["functionCall"], choice)
+
+    def _call(self, part: Mapping[str, Any], call: Mapping[str, Any], choice: int) -> Iterator[Event]:
+        """A call of the upstream's own."""
+        name, args = bare(call["name"], self._tools), call.get("args")
+        if name != call["name"]:
+            self._mended("tool_call_name")
+        if name not in self._tools:
+            self._builder.unknown(choice)
+        if isinstance(args, str) and (value := object_of(args)) is not None:
+            args = value
+            self._mended("arguments")
+        elif not args and not isinstance(args, dict | None):
+            self._mended("arguments")
+        args = args or json_text.loads((named_arguments(call["name"], name, self._tools) or "{}").encode())
+        index = self._calls[choice] = self._calls.get(choice, -1) + 1
+        yield ToolCallStart(index, str(call.get("id") or ""), name, choice, extra={"part": part})
+        yield ToolCallDelta(index, args if isinstance(args, str) else json_text.dumps(args), choice)
+        yield ToolCallEnd(index, choice)
+
+    def _mended(self, rule: str) -> None:
+        self._fired(rule)
+        self._regular = False
+
+
+def _own(sse: ServerSentEvent, *, touched: bool) -> bytes:
+    """An event that says what it said."""
+    return sse.plain if touched and isinstance(sse, Bent) else sse.raw

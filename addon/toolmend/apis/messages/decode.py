@@ -1,0 +1,421 @@
+"""The blocks of a Messages upstream's stream, however irregular, as events.
+
+    {"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"toolu_1","name":"get_time","input":{}}}
+    {"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{\"zone\""}}
+    {"type":"content_block_stop","index":1}
+
+Rule of this file: calls count from 0, whatever the index of their block. A call is complete where its block stops, if its
+arguments are: the block of a call that is broken off for the length of the answer stops, too. One without any needs none,
+unless the message breaks off right behind it; that is told by what follows. More of it may come behind its stop
+(agentgateway#2147), or behind the reason why the message stopped.
+"""
+
+from collections.abc import Mapping
+from dataclasses import field
+from io import StringIO
+from typing import Any
+
+from ...core import json_text
+from ...core.events import (
+    Citation,
+    Event,
+    ReasoningDelta,
+    ReasoningSeal,
+    TextDelta,
+    TextStart,
+    ToolCallDelta,
+    ToolCallEnd,
+    ToolCallStart,
+)
+from ...core.fastclass import mutable, replace
+from ...core.reasoning_state import Seal
+from ..codec import Reply
+from ..shared.arguments import Arguments
+from ..shared.call_identity import bare, is_other, only_fitting, text_of
+from ..shared.indices import index_of, is_index
+from ..shared.named_arguments import named_arguments
+from ..shared.trailing_json import MAX_KEPT, Behind
+from ..shared.translation_notes import CITED, OTHER
+from ..shared.web_search import MAX_LINKS, NAME, RESULT, cited, results_of
+from .block_types import BLOCKS, DELTAS, FITS, kind_of
+
+MAX_OPEN = 256
+"""Blocks that may be open at once: one, by the rules of the API."""
+
+MAX_NAMELESS = 1024 * 1024
+"""Characters of the arguments of a call without a name that wait for their end; what is longer is text."""
+
+_WITHOUT_INPUT = ("text", "thinking", "redacted_thinking")
+
+
+@mutable
+class _Block:
+    """A block that is open. `call`: the index of its call, None if it is none."""
+
+    kind: str
+    call: int | None = None
+    id: str = ""  # of the call
+    input: Any = None
+    nameless: str | None = None  # the id of a call that lacks its name
+    held: list[str] = field(default_factory=list)  # its arguments
+    size: int = 0  # of them
+    said: str = ""  # its text or thinking, as it was told when the block began
+    begun: bool = False  # arguments came
+    body: Arguments = field(default_factory=Arguments)
+    name: str = ""  # of the call
+    told: StringIO = field(default_factory=StringIO)  # the beginning of its arguments, to know them if they are said again
+    behind: Behind = field(default_factory=Behind)
+    signature: list[str] = field(default_factory=list)
+    place: int = -1  # where it stopped, while its call is not complete
+    citations: list[Citation] = field(default_factory=list)
+
+    def begins_again(self, content: Mapping[str, Any]) -> bool:
+        """Whether it is this block that is said to begin, once more (llama.cpp#18551)."""
+        if self.call is not None:
+            return self.id != "" and content.get("id") == self.id and not content.get("input")
+        return self.kind in ("text", "thinking") and content.get("type") == self.kind and not content.get(self.kind)
+
+
+class Content:
+    """The content of one message. Methods add to `events`; `regular` turns False where the upstream errs."""
+
+    def __init__(self, reply: Reply) -> None:
+        self.regular = True
+        self._reply = reply
+        self._open: dict[int, _Block] = {}
+        self._next = 0  # index of the next block
+        self._calls = 0
+        self._stopped: _Block | None = None  # of a call that is not complete, and no other began since
+        self._short: dict[int, _Block] = {}  # all such, by their places
+        self._texts = 0  # text blocks that began
+        self._queries: dict[str, str] = {}  # of web searches, by the ids of their blocks
+
+    def start(self, data: Mapping[str, Any], events: list[Event]) -> None:
+        """A content_block_start."""
+        index, content = index_of(data.get("index"), self._next), data.get("content_block")
+        if not is_index(data.get("index")) or index != self._next or self._open:
+            self.mended("block_index")
+        if not (isinstance(content, dict) and content):
+            self.mended("delta")
+        before = self._open.get(index)
+        if before and isinstance(content, dict) and before.begins_again(content):
+            return
+        if before := self._open.pop(index, None):
+            self._stop(before, events)
+        self._settle(events, broken=False)
+        self._next = max(self._next, index + 1)
+        block = self._open[index] = self._begin(content if isinstance(content, dict) else {}, events)
+        if block.call is not None and block.input != {}:  # Claude Code takes what the deltas say; others fail where it is none
+            self.mended("arguments")
+        if block.said or block.signature:  # so do it, and the Vercel AI SDK
+            self.mended("block_text")
+        if len(self._open) > MAX_OPEN:
+            del self._open[next(iter(self._open))]
+
+    def delta(self, data: Mapping[str, Any], events: list[Event]) -> None:
+        """A content_block_delta."""
+        delta = data.get("delta")
+        if not (isinstance(delta, dict) and delta):
+            self.mended("delta")
+            return
+        kind = self._kind(delta, DELTAS)
+        begun = self._at(data.get("index"))
+        if begun and not begun.kind and kind == "input_json_delta":  # a call, of which nothing was told when it began
+            begun.kind, begun.nameless = FITS[kind], ""
+        block = self._fitting(data.get("index"), kind)
+        index = index_of(data.get("index"), self._next)
+        if block is None and kind in FITS and index >= self._next:  # its beginning did not come; of a call its name neither
+            self._next = index + 1
+            block = self._open[index] = _Block(FITS[kind], nameless="" if kind == "input_json_delta" else None)
+        match kind:
+            case "text_delta":
+                if text := self._new(block, self._text(delta.get("text"))):
+                    events.append(TextDelta(text))
+            case "thinking_delta":
+                if text := self._new(block, self._text(delta.get("thinking"))):
+                    events.append(ReasoningDelta(text))
+            case "signature_delta" if block:
+                block.signature.append(self._text(delta.get("signature")))
+            case "input_json_delta" if block and block.call is not None:
+                self._argue(block, block.call, self._json(delta.get("partial_json")), events)
+            case "input_json_delta" if block and block.kind == "server_tool_use":
+                block.held.append(self._json(delta.get("partial_json")))
+            case "input_json_delta" if block and block.nameless is not None:
+                self._hold(block, self._json(delta.get("partial_json")), events)
+            case "citations_delta" if block:
+                self._cite(block, [delta.get("citation")])
+            case _:
+                pass
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether a call is open whose arguments are not complete."""
+        return any(block.call is not None and not block.body.complete for block in self._open.values())
+
+    def place(self, call: int) -> int | None:
+        """Where the block of a call is open."""
+        return next((index for index, block in self._open.items() if block.call == call), None)
+
+    def more(self, index: int, arguments: str) -> tuple[Event, ...]:
+        """A delta of an open call's block, which holds nothing but a piece of its arguments."""
+        self.regular = True
+        events: list[Event] = []
+        block = self._open[index]
+        assert block.call is not None
+        self._argue(block, block.call, arguments, events)
+        return tuple(events)
+
+    def flows(self, index: int) -> bool:
+        """Whether what stays in a string of the arguments of an open call passes."""
+        block = self._open.get(index)
+        return block is not None and block.call is not None and block.body.in_string
+
+    def stop(self, data: Mapping[str, Any], events: list[Event]) -> None:
+        """A content_block_stop."""
+        block = self._at(data.get("index"))
+        if block is None:
+            self.mended("block_index")
+            return
+        block.place = next(index for index, other in self._open.items() if other is block)
+        del self._open[block.place]
+        self._stop(block, events)
+        if self._stopped is block and len(self._short) < MAX_OPEN:
+            self._short[block.place] = block
+
+    def close(self, events: list[Event], *, broken: bool, called: bool) -> None:
+        """The content is over: so is every block, though nobody said so. `called`: it ends for its calls: they are complete."""
+        left = [*self._short.values(), *self._open.values()]
+        if self._open:
+            self.mended("block_stop")
+        for block in self._open.values():
+            self._stop(block, events)
+            self._settle(events, broken=broken)
+        self._open.clear()
+        self._settle(events, broken=broken)
+        for block in left if called else ():
+            if block.call is not None and (rest := block.body.closing(block.told.getvalue(), self._reply.tools, block.name)):
+                events += (ToolCallDelta(block.call, rest), ToolCallEnd(block.call))
+                self.mended(block.body.rule)
+
+    def whole(self, content: Mapping[str, Any], events: list[Event]) -> None:
+        """A block of a whole message."""
+        block = self._begin(content, events)
+        if block.call is None:
+            self._stop(block, events)
+            return
+        given = block.input
+        if isinstance(given, dict):
+            events += (ToolCallDelta(block.call, json_text.dumps(given)), ToolCallEnd(block.call))
+            return
+        self.mended("arguments")
+        self._argue(block, block.call, given if isinstance(given, str) else text_of(given or None), events)
+        if rest := block.body.end(broken=False):
+            events.append(ToolCallDelta(block.call, rest))
+        if block.body.complete:
+            events.append(ToolCallEnd(block.call))
+
+    def mended(self, rule: str) -> None:
+        """A rule fires; what it is about is not regular."""
+        self._reply.fired(rule)
+        self.regular = False
+
+    def _begin(self, content: Mapping[str, Any], events: list[Event]) -> _Block:
+        """A block that begins, and what it says already."""
+        block = _Block(self._kind(content, BLOCKS))
+        match block.kind:
+            case "text":
+                if self._texts and self._reply.translates:
+                    events.append(TextStart())
+                self._texts += 1
+                if text := self._text(content.get("text")):
+                    block.said = text
+                    events.append(TextDelta(text))
+                self._cite(block, content.get("citations"))
+            case "thinking":
+                if text := self._text(content.get("thinking")):
+                    block.said = text
+                    events.append(ReasoningDelta(text))
+                if signature := content.get("signature"):
+                    block.signature.append(self._text(signature))
+            case "redacted_thinking":
+                if data := self._text(content.get("data")):
+                    events.append(ReasoningSeal(Seal("redacted", data)))
+            case "tool_use":
+                self._call(block, content, events)
+            case "server_tool_use" if content.get("name") == NAME:
+                block.id, block.input = self._text(content.get("id")), content.get("input")
+            case str(kind) if kind == RESULT and self._reply.translates:
+                search = results_of(content, self._queries.pop(str(content.get("tool_use_id")), ""))
+                events.append(search)
+            case "":
+                pass
+            case _:
+                self._reply.note(OTHER)
+        return block
+
+    def _cite(self, block: _Block, citations: Any) -> None:
+        """Keeps citations to the end of their block: they are of all of its text."""
+        if not self._reply.translates:
+            return
+        for given in citations if isinstance(citations, list) else ():
+            if (citation := cited(given)) is None:
+                self._reply.note(CITED)
+            elif len(block.citations) < MAX_LINKS:
+                block.citations.append(replace(citation, start=0, end=None))
+
+    def _call(self, block: _Block, content: Mapping[str, Any], events: list[Event]) -> None:
+        id_, name = self._text(content.get("id")), self._text(content.get("name"))
+        if (meant := bare(name, self._reply.tools)) != name:
+            block.body.named = named_arguments(name, meant, self._reply.tools)
+            name = meant
+            self.mended("tool_call_name")
+        block.input = content.get("input")
+        if not name:
+            block.nameless = id_
+            self.mended("tool_call_name")
+            return
+        self._begin_call(block, id_, name, events)
+        if block.input and isinstance(block.input, str):
+            self.mended("arguments")
+
+    def _begin_call(self, block: _Block, id_: str, name: str, events: list[Event]) -> None:
+        if not id_:
+            id_ = self._fresh()
+            self.mended("tool_call_id")
+        block.call, block.id, block.name = self._calls, id_, name
+        block.body.demands, block.body.as_is = self._reply.tools.requires(name), not self._reply.repairs
+        self._calls += 1
+        events.append(ToolCallStart(block.call, id_, name))
+
+    def _hold(self, block: _Block, text: str, events: list[Event]) -> None:
+        """A piece of the arguments of a call whose name they tell, or nothing does."""
+        block.held.append(text)
+        block.size += len(text)
+        if block.size > MAX_NAMELESS:
+            self.mended("hold_limit")
+            events.append(TextDelta("".join(block.held)))
+            block.held.clear()
+
+    def _name(self, block: _Block, id_: str, events: list[Event]) -> None:
+        """The end of a call without a name: it is of the one tool that its arguments fit, or text."""
+        block.nameless = None
+        text = "".join(block.held)
+        if not block.size and block.input:
+            text = block.input if isinstance(block.input, str) else json_text.dumps(block.input)
+        if name := only_fitting(text, self._reply.tools):
+            self._begin_call(block, id_, name, events)
+            assert block.call is not None
+            self._argue(block, block.call, text, events)
+        elif text:
+            events.append(TextDelta(text))
+
+    def _argue(self, block: _Block, call: int, text: str, events: list[Event]) -> None:
+        if not text:
+            return
+        block.begun = True
+        sent, behind = block.body.feed(text)
+        if sent:
+            events.append(ToolCallDelta(call, sent))
+            if block.told.tell() <= MAX_KEPT:
+                block.told.write(sent)
+        if sent != text:
+            self.mended(block.body.rule)
+        if block.body.complete and self._short.pop(block.place, None) is block:
+            self._stopped = None if self._stopped is block else self._stopped
+            events.append(ToolCallEnd(call))
+        for arguments in block.behind.feed(behind) if behind else ():
+            if is_other(arguments, block.told.getvalue()):
+                self.mended("tool_call_index")
+                block.told = StringIO(arguments)
+                index, self._calls = self._calls, self._calls + 1
+                events.append(ToolCallStart(index, self._fresh(), block.name))
+                events += (ToolCallDelta(index, arguments), ToolCallEnd(index))
+
+    def _fresh(self) -> str:
+        return "toolu_" + self._reply.new_id().removeprefix("call_")
+
+    def _stop(self, block: _Block, events: list[Event]) -> None:
+        if signature := "".join(block.signature):
+            events.append(ReasoningSeal(Seal("signature", signature)))
+        if block.nameless is not None:
+            self._name(block, block.nameless, events)
+        events += block.citations
+        if block.kind == "server_tool_use" and block.id:
+            self._queries[block.id] = _query("".join(block.held), block.input)
+        if block.call is None:
+            return
+        self._settle(events, broken=False)
+        if not block.begun and block.input and isinstance(block.input, dict | str):
+            self._argue(block, block.call, block.input if isinstance(block.input, str) else json_text.dumps(block.input), events)
+        if (block.begun or block.body.named) and (rest := block.body.end(broken=False)):
+            events.append(ToolCallDelta(block.call, rest))
+            self.mended(block.body.rule)
+        if block.body.complete:
+            events.append(ToolCallEnd(block.call))
+        else:
+            self._stopped = block
+
+    def _settle(self, events: list[Event], *, broken: bool) -> None:
+        """Whether a call without arguments needs none is told by what follows it."""
+        block, self._stopped = self._stopped, None
+        if block and block.call is not None and not (block.begun or broken):
+            self._short.pop(block.place, None)
+            events += (ToolCallDelta(block.call, "{}"), ToolCallEnd(block.call))
+
+    def _json(self, value: Any) -> str:
+        """A piece of arguments."""
+        if isinstance(value, str):
+            return value
+        self.mended("arguments_type")
+        return text_of(value)
+
+    def _kind(self, of: Mapping[str, Any], known: Mapping[str, str]) -> str:
+        """The type of a block or of a delta."""
+        kind = kind_of(of, known)
+        if kind != of.get("type") and kind:
+            self.mended("block_type")
+        return kind
+
+    def _text(self, value: Any) -> str:
+        """A text, which clients expect to be one."""
+        if isinstance(value, str):
+            return value
+        self.mended("block_text")
+        return ""
+
+    def _new(self, block: _Block | None, text: str) -> str:
+        """A piece of a text; "" where it is what the block began with, said again, which Claude Code reckons with."""
+        if block is None or not block.said:
+            return text
+        said, block.said = block.said, ""
+        return "" if said == text else text
+
+    def _fitting(self, index: Any, kind: str) -> _Block | None:
+        """The block that a delta of this kind is of: where that at its index does not fit, the only one that does."""
+        block, fits = self._at(index), FITS.get(kind, "")
+        if block and (not fits or block.kind == fits):
+            return block
+        if block is None and self._stopped is None and fits == "tool_use" and (late := self._short.get(index_of(index, -1))):
+            return late  # another block began since: clients that take it from here go by its index, too
+        others = [other for other in (self._stopped, *self._open.values()) if other and other.kind == fits]
+        if block and fits == "tool_use" and (block.kind not in _WITHOUT_INPUT or len(others) != 1):
+            return block
+        self.mended("block_index")
+        return others[0] if len(others) == 1 else block
+
+    def _at(self, index: Any) -> _Block | None:
+        """The open block at an index; the last one where none is told."""
+        place = index_of(index, None)
+        if not is_index(index):
+            self.mended("block_index")
+        return next(reversed(self._open.values()), None) if place is None else self._open.get(place)
+
+
+def _query(arguments: str, given: Any) -> str:
+    """What a web search is for: its block has it in deltas, or when it begins."""
+    try:
+        value = json_text.loads(arguments.encode(errors="surrogatepass")) if arguments else given
+    except json_text.NotJSON:
+        return ""
+    query = value.get("query") if isinstance(value, dict) else None
+    return query if isinstance(query, str) else ""

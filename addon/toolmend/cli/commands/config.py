@@ -1,0 +1,139 @@
+"""`toolmend config`: what is set, and by whom; and whether a file is right.
+
+Rule of this file: it asks what the addon asks (layers.py, settings.py), and says it; nothing is decided here. No key of a route
+is shown.
+"""
+
+import json
+from collections.abc import Mapping
+
+import click
+
+from ...config.checks import SettingsError
+from ...config.config_file import Said
+from ...config.config_places import named, user_file
+from ...config.data_folder import data_folder
+from ...config.option_names import LIMITS
+from ...config.precedence import Layers, everywhere
+from ...config.settings import checked
+from ...dialects.own import OwnDialect
+from ...providers.model_profiles import Profile
+from .. import Exit, Problem, visible
+from ..tables import print_rows
+
+VERSION = 1
+"""Of what `--json` says."""
+
+DEFAULTS = {
+    **dict.fromkeys(("hosts", "off"), "none"),
+    **{name: str(limit) for name, limit in LIMITS.items()},
+    **dict.fromkeys(("replay", "metrics"), "off"),
+    "dialects": "auto",
+    "mode": "mend",
+    "keep": "500MB 14d",
+    "replay_miss": "fail",
+    "policy": "mixed",
+    "intercept": "llm",
+}
+"""As an option would say them. `flows` is the user's data folder."""
+
+
+@click.group()
+def config() -> None:
+    """Show the settings and where each one comes from, or check a file of them.
+
+    \b
+    Examples:
+      toolmend config show --origin
+      toolmend config check toolmend.toml
+
+    The first of these that says something about a key holds: an option (--set toolmend_keep=7d), a variable
+    (TOOLMEND_KEEP=7d), ./toolmend.toml, the user's config.toml, the default. A file that is named by toolmend_config
+    or TOOLMEND_CONFIG stands for both files. A ./toolmend.toml that is not named may not say all:
+    no hosts, routes, folders or listeners, as it may have come with a repository.
+    """
+
+
+@config.command()
+@click.option("--origin", is_flag=True, help="Also who says so: a file and its line, a variable, or the default.")
+@click.option("--config", "file", default="", metavar="FILE.toml", help="Settings of this file, instead of those that are found.")
+@click.option("--json", "as_json", is_flag=True, help="The same as JSON, origins included.")
+def show(origin: bool, file: str, as_json: bool) -> None:
+    """Show each setting as it holds here: in this folder, with these variables.
+
+    \b
+    Examples:
+      toolmend config show --origin
+      toolmend config show --json | jq -r '.settings.flows.value'
+    """
+    given = _layers({"config": file})
+    values = {key: (_value(key, said), said.origin) for key, said in given.said.items()}
+    values |= _tables(given)
+    if as_json:
+        document = {
+            "version": VERSION,
+            "files": [str(one.path) for one in given.files],
+            "settings": {key: {"value": value, "origin": by} for key, (value, by) in values.items()},
+        }
+        click.echo(json.dumps(document, indent=2))
+    elif origin:
+        print_rows(("setting", "value", "origin"), [[key, value, by] for key, (value, by) in values.items()])
+    else:
+        print_rows(("setting", "value"), [[key, value] for key, (value, _) in values.items()])
+
+
+@config.command()
+@click.argument("file", default="", metavar="[FILE.toml]")
+@click.option("--json", "as_json", is_flag=True, help="The same as JSON.")
+def check(file: str, as_json: bool) -> None:
+    """Check the settings: of a file, or all that holds here.
+
+    \b
+    Examples:
+      toolmend config check
+      toolmend config check toolmend.toml && echo fine
+
+    Exit code 4: something is wrong; the error names the file, the line and what is right.
+    """
+    given = _layers({"config": file})
+    files = [str(one.path) for one in given.files]
+    if as_json:
+        click.echo(json.dumps({"version": VERSION, "files": files, "right": True}))
+        return
+    asked = f"there is no file: neither ./toolmend.toml nor {user_file() or 'one of the user'}"
+    said = " and ".join(files) if files else "no file is wanted" if named(file)[0] else asked
+    click.echo(f"{visible(said)}{': all is right' if files else ', and the variables are right'}")
+
+
+def _layers(options: Mapping[str, str]) -> Layers:
+    """All that is said, and found right."""
+    try:
+        given = everywhere(options)
+        checked(given)
+    except SettingsError as error:
+        raise Problem(str(error), try_="toolmend config --help", code=Exit.CONFIGURATION) from None
+    return given
+
+
+def _value(key: str, said: Said) -> str:
+    default = str(data_folder() / "flows") if key == "flows" else DEFAULTS[key]
+    return said.text or default
+
+
+def _tables(given: Layers) -> dict[str, tuple[str, str]]:
+    """The profiles and routes of all files, each in a row."""
+    rows = {f"dialect {row.name}": (f"{row.body}: {row.call.begin[0]}", _of_dialect(given, row)) for row in given.own}
+    rows |= {f"provider {row.name}": (_fits(row), _file_of(given, row)) for row in given.providers}
+    return rows | {f"route {n}": (f"{row.source} → {row.target}", row.where) for n, row in enumerate(given.routes, 1)}
+
+
+def _fits(profile: Profile) -> str:
+    return " ".join((*profile.models, *profile.hosts)) or "built in"
+
+
+def _of_dialect(given: Layers, dialect: OwnDialect) -> str:
+    return next(str(file.path) for file in given.files if any(row is dialect for row in file.own))
+
+
+def _file_of(given: Layers, profile: Profile) -> str:
+    return next(str(file.path) for file in given.files if any(row is profile for row in file.providers))

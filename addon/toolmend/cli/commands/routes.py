@@ -1,0 +1,145 @@
+"""`toolmend routes`: which requests are served by another upstream, and how.
+
+Rule of this file: it asks what the addon asks, and says it; nothing is decided here. A key is told by where it is read.
+"""
+
+import json
+from datetime import date
+from typing import Any
+
+import click
+
+from ...config.route_tables import read_url
+from ...config.settings import SettingsError, load
+from ...providers.model_facts import endings
+from ...providers.routes import Api, Route, match
+from ...proxy.learnt_refusals import remembered
+from .. import Exit, Problem, visible
+from ..error_hints import misset
+from ..tables import print_rows
+
+HEAD = ("from", "model", "to", "APIs", "asks for", "key", "tools")
+
+
+FORMAT = 1
+"""The version of what `--json` says."""
+
+
+@click.command()
+@click.argument("file", default="", metavar="[FILE.toml]")
+@click.argument("url", default="", metavar="[URL]")
+@click.option("--model", default="", metavar="MODEL", help="What the client's request names.")
+@click.option("--check", is_flag=True, help="Say only whether the file is right.")
+@click.option("--learnt", is_flag=True, help="Show what upstreams have refused, and what is changed for it.")
+@click.option("--forget", is_flag=True, help="Forget all of that.")
+@click.option("--json", "as_json", is_flag=True, help="The same as JSON.")
+def routes(file: str, url: str, model: str, check: bool, learnt: bool, forget: bool, as_json: bool) -> None:
+    """Show the routes of a settings' file, or of those that are found; with a URL, the one that takes a request to it.
+
+    \b
+    Examples:
+      toolmend routes --check toolmend.toml
+      toolmend routes toolmend.toml https://api.anthropic.com/v1/messages --model claude-sonnet-4-5
+      toolmend routes https://api.anthropic.com/v1/messages         by the settings that hold here
+      toolmend routes --learnt                                      with the [[provider]] tables that keep it for good
+
+    Exit code 1: no route takes the request; 4: the file is wrong.
+    """
+    if learnt or forget:
+        _learnt(as_json, forget)
+        return
+    if "://" in file and not url:
+        file, url = "", file
+    try:
+        rows = load({"config": file}).routes
+    except SettingsError as error:
+        raise misset(error, file) from None
+    if check:
+        ends = list(endings(rows, date.today()))  # noqa: DTZ011  the day here
+        said = "\n".join([f"{file or 'all'} is right: {_count(len(rows))}", *map(visible, ends)])
+        click.echo(json.dumps({"format": FORMAT, "routes": len(rows), "ending": ends}) if as_json else said)
+        return
+    if url:
+        _tell(_taken(rows, url, model), url, model, as_json)
+        return
+    if as_json:
+        click.echo(json.dumps({"format": FORMAT, "routes": [_fields(route, route.client) for route in rows]}, indent=2))
+    else:
+        print_rows(HEAD, [_row(route, route.client) for route in rows])
+
+
+def _learnt(as_json: bool, forget: bool) -> None:
+    """What is remembered of refusals, or that it is forgotten."""
+    known = remembered()
+    if forget:
+        count = known.forget()
+        click.echo(json.dumps({"format": FORMAT, "forgotten": count}) if as_json else f"forgotten: {count} learnt")
+        return
+    entries = known.entries()
+    if as_json:
+        rows = [
+            {"host": one.of.host, "api": one.of.api, "model": one.of.model, "path": one.path, "date": one.date}
+            | {"edits": list(one.edits), "facts": dict(one.facts), "said": one.said, "provider": one.table}
+            for one in entries
+        ]
+        click.echo(json.dumps({"format": FORMAT, "learnt": rows}, indent=2))
+        return
+    for one in entries:
+        click.echo(visible(f"# {one.date}: {one.of.host} refuses {one.path} ({one.of.api}, {one.of.model}): {one.said}"))
+        click.echo("\n".join(map(visible, one.table.splitlines())) + "\n")
+    if not entries:
+        click.echo("nothing was learnt from refusals in the last 14 days")
+
+
+def _count(number: int) -> str:
+    return f"{number or 'no'} route{'' if number == 1 else 's'}"
+
+
+def _taken(rows: tuple[Route, ...], url: str, model: str) -> tuple[Route, Api] | None:
+    read = read_url(url)
+    if not read:
+        raise Problem(f"{url!r} is no URL", try_="give all of it, as in https://api.anthropic.com/v1/messages", code=Exit.USAGE)
+    origin, parts = read
+    return match(rows, origin.scheme, origin.host, origin.port, parts.path, model)
+
+
+def _tell(found: tuple[Route, Api] | None, url: str, model: str, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps({"format": FORMAT, "route": _fields(*found) if found else None}, indent=2))
+    elif found:
+        route, client = found
+        click.echo(f"the route at {visible(route.where)} takes it:")
+        for name, value in zip(HEAD, _row(route, client), strict=True):
+            click.echo(f"{name:<9} {visible(value)}")
+    else:
+        asked = visible(f"{url} with {f'the model {model}' if model else 'no model'}")
+        click.echo(f"no route takes {asked}: it goes where it always went")
+    if not found:
+        raise click.exceptions.Exit(Exit.FINDINGS)
+
+
+def _fields(route: Route, client: str) -> dict[str, Any]:
+    return {
+        "where": route.where,
+        "from": route.source,
+        "model": route.model,
+        "to": route.target,
+        "client": client or None,
+        "upstream": route.upstream,
+        "use_model": route.use_model or None,
+        "key": route.key_from or None,
+        "tools": "prompt" if route.template else "native",
+    }
+
+
+def _row(route: Route, client: str) -> list[str]:
+    fields = _fields(route, client)
+    return [
+        fields["from"],
+        fields["model"],
+        fields["to"],
+        f"{client or 'as asked'} to {route.upstream}",
+        fields["use_model"] or "the same",
+        fields["key"] or "none",
+        fields["tools"],
+    ]

@@ -1,0 +1,90 @@
+"""A real Envoy, and the workers behind it, as processes of their own: started, waited for, and always ended.
+
+    with Worker(folder, {"toolmend_hosts": "localhost"}) as worker:
+        with Envoy(binary, Plan((worker.at,), (Listener("127.0.0.1", 0, origin),)), folder) as envoy:
+            envoy.port(), envoy.stats(), envoy.out  # its access log
+
+The rule is that of process.py: whatever happens, the process is gone after the block.
+"""
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Self
+from urllib.request import ProxyHandler, build_opener
+
+from ...proxy.envoy.bootstrap import Plan, bootstrap
+from ...proxy.envoy.bootstrap_text import yaml
+from .process import START, Process, ProcessError, free_port, tail
+from .proxy import arguments
+
+READY = r"starting main dispatch loop"
+"""What Envoy says when its admin interface is at work; its listeners begin a moment later."""
+WORKER_READY = r"serve-envoy: listens"
+POLL = 0.02
+"""Seconds between two looks at what says nothing by itself."""
+
+_DIRECT = build_opener(ProxyHandler({}))  # no proxy of the user's stands before loopback
+
+
+class Worker(Process):
+    """A `toolmend serve-envoy`, on a port that was free."""
+
+    def __init__(
+        self, options: Mapping[str, str] = {}, *, words: Sequence[str] = (), env: Mapping[str, str] | None = None
+    ) -> None:
+        self.at = ("127.0.0.1", free_port())
+        listen = ["--listen", f"127.0.0.1:{self.at[1]}"]
+        command = [sys.executable, "-u", "-P", "-m", "toolmend", "serve-envoy", *listen, *arguments(options, ()), *words]
+        super().__init__("the worker", command, WORKER_READY, env)
+
+
+class Envoy(Process):
+    """`binary`, with the configuration of a plan; a listener's and the admin's port may be 0: any that is free."""
+
+    def __init__(self, binary: Path, plan: Plan, folder: Path, *, threads: int = 1) -> None:
+        self.plan, self.file, self._admin_file = plan, folder / "envoy.yaml", folder / "envoy-admin"
+        words = ["-c", str(self.file), "--disable-hot-restart", "--concurrency", str(threads)]
+        command = [str(binary), *words, "--admin-address-path", str(self._admin_file), "--drain-time-s", "1"]
+        super().__init__("Envoy", command, READY, {**os.environ, "MALLOC_ARENA_MAX": "2"})
+
+    def __enter__(self) -> Self:
+        self.file.write_text(yaml(bootstrap(self.plan)), encoding="utf-8")
+        return super().__enter__()
+
+    def _started(self) -> None:
+        self._admin = self._admin_file.read_text().strip()
+        self.wait_for_stat("listener_manager.workers_started", lambda started: started == 1, START)
+        said = json.loads(self.admin("/listeners?format=json"))
+        self._ports = [one["local_address"]["socket_address"]["port_value"] for one in said["listener_statuses"]]
+
+    def port(self, listener: int = 0) -> int:
+        """Of the plan's listeners, the port of one."""
+        return int(self._ports[listener])
+
+    @property
+    def url(self) -> str:
+        """Of the first listener."""
+        return f"{'https' if self.plan.tls else 'http'}://127.0.0.1:{self.port()}"
+
+    def admin(self, path: str) -> str:
+        """What the admin's interface says."""
+        with _DIRECT.open(f"http://{self._admin}{path}", timeout=10) as answer:
+            text: str = answer.read().decode()
+            return text
+
+    def stats(self, *names: str) -> dict[str, int]:
+        """Counters and gauges by name; those whose name ends so, or all."""
+        lines = (line.rpartition(": ") for line in self.admin("/stats").splitlines())
+        return {name: int(value) for name, _, value in lines if value.isdigit() and (not names or name.endswith(names))}
+
+    def wait_for_stat(self, name: str, holds: Callable[[int], bool], seconds: float = 10.0) -> None:
+        """Wait until the sum of the counters whose name ends so is as it should be. Raises ProcessError."""
+        last = time.monotonic() + seconds
+        while not holds(found := sum(self.stats(name).values())):
+            if time.monotonic() > last:
+                raise ProcessError(f"{name} is still {found}; Envoy's last words:\n{tail(self.log)}")
+            time.sleep(POLL)

@@ -1,0 +1,371 @@
+"""What the pages list and search, in SQLite: a cache of what lies in the folder. Where it is deleted, it is made again.
+
+    index.put(rows)                     recordings, new or changed             index.put_whole(row, whole)    its parts
+    index.rows(q="kimi", state="…")     pages of 200, newest first             index.sessions(…)
+    index.search("a phrase")            where it stands, once a part
+
+Rule of this file: SQL has no text of others in it, only parameters. One thread uses it.
+"""
+
+import json
+import os
+import sqlite3
+import sys
+from collections.abc import Iterable, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from ...config.data_folder import private
+from .reading import ANSWER, ROW, Row, Whole
+
+VERSION = 5
+"""Of the tables."""
+
+PAGE = 200
+"""Rows in one answer, at most."""
+
+AROUND = 80
+"""Characters shown on either side of what was found."""
+
+_TABLES = f"""
+CREATE TABLE recording (id INTEGER PRIMARY KEY, {", ".join(f"{name} {kind}" for name, kind in ROW.items())});
+CREATE INDEX recording_at ON recording (at DESC, id DESC);
+CREATE INDEX recording_session ON recording (session, at);
+CREATE INDEX recording_tip ON recording (tip);
+CREATE INDEX recording_whole ON recording (whole, live, at DESC);
+CREATE TABLE part (id INTEGER PRIMARY KEY, hash TEXT UNIQUE, kind TEXT, role TEXT, cls TEXT, value TEXT, text TEXT, size INTEGER);
+CREATE TABLE uses (recording INTEGER, at INTEGER, part INTEGER, PRIMARY KEY (recording, at)) WITHOUT ROWID;
+CREATE INDEX part_cls ON part (cls);
+CREATE INDEX uses_part ON uses (part);
+CREATE VIRTUAL TABLE words USING fts5 (text, content='', tokenize='trigram');
+"""
+
+_TITLED = """SELECT title, agent, model FROM recording WHERE session = ? AND title != ''
+    ORDER BY sub != '', tools > 0 DESC, at LIMIT 1"""
+"""What a session is called by: what the main agent was asked first, with tools."""
+
+_LIKE = ("name", "agent", "host", "model", "title", "said", "calls", "rules", "error", "route")
+"""Columns in which a filter's words are looked for."""
+
+
+def cache_file(root: Path) -> Path:
+    """Where the index of a folder lies."""
+    base = Path(os.environ.get("XDG_CACHE_HOME", "").strip() or Path.home() / ".cache")
+    if sys.platform == "darwin":
+        base = Path.home() / "Library" / "Caches"
+    return base / "toolmend" / f"ui-{sha256(str(root.resolve()).encode()).hexdigest()[:16]}.sqlite3"
+
+
+class Index:
+    """`path`: None for one in memory."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._db = self._opened(path)
+
+    def _opened(self, path: Path | None) -> sqlite3.Connection:
+        if path is None:
+            return _prepared(sqlite3.connect(":memory:"))
+        try:
+            private(path.parent)
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600))
+            db = sqlite3.connect(path, timeout=5)
+            try:
+                return _prepared(db)
+            except sqlite3.DatabaseError:  # torn, or no database at all
+                db.close()
+                for name in (path, Path(f"{path}-wal"), Path(f"{path}-shm")):
+                    name.unlink(missing_ok=True)
+                os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+                return _prepared(sqlite3.connect(path, timeout=5))
+        except (OSError, RuntimeError, sqlite3.Error):
+            return _prepared(sqlite3.connect(":memory:"))
+
+    def close(self) -> None:
+        self._db.close()
+
+    # writing
+
+    def known(self) -> dict[str, float]:
+        """When each recording's meta.json was changed, by its path; those that were live are to be read again."""
+        rows = self._db.execute("SELECT path, changed, live FROM recording")
+        return {path: 0.0 if live else changed for path, changed, live in rows}
+
+    def put(self, rows: Iterable[Row]) -> None:
+        """New or changed recordings. What is known of their parts stays as long as they are the same."""
+        names = [name for name in ROW if name != "path"]
+        sql = (
+            f"INSERT INTO recording ({', '.join(ROW)}) VALUES ({', '.join(f':{name}' for name in ROW)}) "  # noqa: S608  names of ours
+            f"ON CONFLICT (path) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in names)}"
+        )
+        with self._db:
+            self._db.executemany(sql, map(_whole_texts, rows))
+
+    def put_whole(self, row: Row, whole: Whole) -> Row:
+        """The parts of a recording; returns its row with what they say."""
+        columns = _whole_texts(whole.columns)
+        with self._db:
+            if row["tip"]:
+                columns["session"] = self._session_by_tip(row, whole.tips)
+            self._db.execute("DELETE FROM uses WHERE recording = ?", (row["id"],))
+            for at, part in whole.parts:
+                self._db.execute("INSERT OR REPLACE INTO uses VALUES (?, ?, ?)", (row["id"], at, self._part(part)))
+            changes = ", ".join(f"{name} = ?" for name in columns)
+            self._db.execute(f"UPDATE recording SET {changes} WHERE id = ?", (*columns.values(), row["id"]))  # noqa: S608  names of ours
+        return row | columns
+
+    def _part(self, part: Any) -> int:
+        key = part.hash
+        if found := self._db.execute("SELECT id FROM part WHERE hash = ?", (key,)).fetchone():
+            return int(found[0])
+        text = part.text.encode(errors="replace").decode()
+        value = json.dumps(part.value)
+        size = len(part.text.encode(errors="replace"))
+        cursor = self._db.execute(
+            "INSERT INTO part (hash, kind, role, cls, value, text, size) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (key, part.kind, part.role, part.cls, value, text, size),
+        )
+        self._db.execute("INSERT INTO words (rowid, text) VALUES (?, ?)", (cursor.lastrowid, text))
+        return int(cursor.lastrowid or 0)
+
+    def _session_by_tip(self, row: Row, tips: Sequence[str]) -> str:
+        """The session of the latest recording whose conversation this one continues; else its own."""
+        for at in range(0, len(tips), 500):
+            some = tips[::-1][at : at + 500]
+            marks = ",".join("?" * len(some))
+            sql = f"SELECT session FROM recording WHERE tip IN ({marks}) AND at < ? ORDER BY at DESC LIMIT 1"  # noqa: S608  marks
+            if found := self._db.execute(sql, (*some, row["at"])).fetchone():
+                return str(found[0])
+        return str(row["name"])
+
+    def gone(self, paths: Iterable[str]) -> None:
+        with self._db:
+            for path in paths:
+                self._db.execute("DELETE FROM uses WHERE recording IN (SELECT id FROM recording WHERE path = ?)", (path,))
+                self._db.execute("DELETE FROM recording WHERE path = ?", (path,))
+
+    # reading
+
+    def _all(self, sql: str, *given: Any) -> list[Row]:
+        cursor = self._db.execute(sql, given)
+        names = [column[0] for column in cursor.description]
+        return [dict(zip(names, values, strict=True)) for values in cursor]
+
+    def count(self) -> int:
+        return int(self._db.execute("SELECT count(*) FROM recording").fetchone()[0])
+
+    def left(self) -> int:
+        """Recordings whose parts are still to be read."""
+        return int(self._db.execute("SELECT count(*) FROM recording WHERE whole = 0 AND live = 0").fetchone()[0])
+
+    def unread(self) -> Row | None:
+        """The newest that is finished, and whose parts are not known; of those without an id the oldest."""
+        found = self._all("SELECT * FROM recording WHERE whole = 0 AND live = 0 AND tip != '?' ORDER BY at DESC LIMIT 1")
+        found = found or self._all("SELECT * FROM recording WHERE whole = 0 AND live = 0 ORDER BY at LIMIT 1")
+        return found[0] if found else None
+
+    def live(self) -> list[Row]:
+        return self._all("SELECT * FROM recording WHERE live = 1")
+
+    def row(self, key: int) -> Row | None:
+        found = self._all("SELECT * FROM recording WHERE id = ?", key)
+        return found[0] if found else None
+
+    def by_path(self, path: str) -> Row | None:
+        found = self._all("SELECT * FROM recording WHERE path = ?", path)
+        return found[0] if found else None
+
+    def by_name(self, name: str) -> Row | None:
+        found = self._all("SELECT * FROM recording WHERE name = ? ORDER BY at DESC LIMIT 1", name)
+        return found[0] if found else None
+
+    def rows(self, before: str = "", limit: int = PAGE, **filters: str) -> list[Row]:
+        """A page, newest first; `before` is "at,id" of the last one of the page before."""
+        where, given = _where(filters)
+        if before:
+            at, _, key = before.partition(",")
+            where.append("(at, id) < (?, ?)")
+            given += [float(at), int(key)]
+        clause = f"WHERE {' AND '.join(where)}" if where else ""
+        sql = f"SELECT * FROM recording {clause} ORDER BY at DESC, id DESC LIMIT ?"  # noqa: S608  clauses of ours
+        return self._all(sql, *given, max(1, min(limit, PAGE)))
+
+    def sessions(self, before: str = "", limit: int = PAGE, session: str = "", **filters: str) -> list[Row]:
+        """Sessions, the one that was at work last first; with filters, those that have such a recording."""
+        where, given = _where(filters)
+        if session:
+            where.append("session = ?")
+            given.append(session)
+        inner = f"SELECT session FROM recording WHERE {' AND '.join(where)}"  # noqa: S608  clauses of ours
+        clause = f"WHERE session IN ({inner})" if where else ""
+        having = ""
+        if before:
+            having = "HAVING max(at) < ?"
+            given.append(float(before))
+        sql = f"""
+            SELECT session, min(at) AS at, max(at) AS latest,
+                max(at + coalesce(wait, waited, 0) / 1000 + coalesce(last, 0) / 1000) AS until,
+                count(*) AS requests, count(DISTINCT nullif(sub, '')) AS subagents, max(live) AS live,
+                sum(coalesce(tokens_in, 0)) AS tokens_in, sum(coalesce(tokens_out, 0)) AS tokens_out,
+                sum(coalesce(cached, 0)) AS cached, sum(coalesce(cache_write, 0)) AS cache_write, sum(cost) AS cost,
+                sum(cost IS NULL AND tokens_out IS NOT NULL) AS unpriced,
+                sum(rules != '') AS mended, sum(suspect != '') AS suspects, sum(state = 'unanswered') AS unanswered,
+                sum(state IN ('upstream_error', 'unreadable') OR status >= 400) AS failed,
+                sum(state = 'client_closed') AS interrupted, sum(state IN ('partial', 'waiting') AND NOT live) AS cut,
+                max(pinned) AS pinned, group_concat(DISTINCT nullif(agent, '')) AS agents,
+                group_concat(DISTINCT nullif(model, '')) AS models
+            FROM recording {clause} GROUP BY session {having} ORDER BY live DESC, latest DESC LIMIT ?"""  # noqa: S608  clauses of ours
+        found = self._all(sql, *given, max(1, min(limit, PAGE)))
+        for one in found:
+            for title in self._all(_TITLED, one["session"]):
+                one |= {"title": title["title"], "agent": title["agent"], "model": title["model"]}
+            rules = self._db.execute("SELECT DISTINCT rules FROM recording WHERE session = ? AND rules != ''", (one["session"],))
+            one["rules"] = list(dict.fromkeys(name for (text,) in rules for name in text.split()))
+        return found
+
+    def of_session(self, session: str) -> list[Row]:
+        """All recordings of one, oldest first."""
+        return self._all("SELECT * FROM recording WHERE session = ? ORDER BY at, id", session)
+
+    def firsts(self, session: str, since: float = 0.0) -> list[Row]:
+        """The parts of a session, each where it came first in its lane: the main agent's, or a subagent's; as of a moment."""
+        sql = """
+            SELECT recording.sub AS sub, recording.id AS recording, min(recording.at) AS asked, uses.at AS place, part.id AS part,
+                part.kind AS kind, part.role AS role, part.cls AS cls, part.value AS value, part.size AS size
+            FROM recording JOIN uses ON uses.recording = recording.id JOIN part ON part.id = uses.part
+            WHERE recording.session = ? GROUP BY recording.sub, part.id HAVING asked >= ? ORDER BY asked, place"""
+        return self._all(sql, session, since)
+
+    def parts(self, recording: int) -> list[Row]:
+        """The parts of a request, in order, and the answer."""
+        sql = """
+            SELECT uses.at AS place, part.id AS part, part.hash AS hash, kind, role, cls, value, size
+            FROM uses JOIN part ON part.id = uses.part WHERE recording = ? ORDER BY uses.at"""
+        return self._all(sql, recording)
+
+    def answer(self, recording: int) -> dict[str, Any] | None:
+        """The folded answer."""
+        sql = "SELECT value FROM uses JOIN part ON part.id = uses.part WHERE recording = ? AND at = ?"
+        found = self._db.execute(sql, (recording, ANSWER)).fetchone()
+        return json.loads(found[0]) if found else None
+
+    def before(self, row: Row) -> Row | None:
+        """The recording of the same lane that came before."""
+        sql = """SELECT * FROM recording WHERE session = ? AND sub = ? AND (at, id) < (?, ?) AND kind = ?
+            ORDER BY at DESC, id DESC LIMIT 20"""
+        found = self._all(sql, row["session"], row["sub"], row["at"], row["id"], row["kind"])
+        same = [one for one in found if one["model"] == row["model"] and (one["tools"] > 0) == (row["tools"] > 0)]
+        return next(iter(same or found), None)
+
+    def after(self, row: Row) -> Row | None:
+        """The one behind it."""
+        sql = "SELECT * FROM recording WHERE session = ? AND sub = ? AND (at, id) > (?, ?) ORDER BY at, id LIMIT 1"
+        found = self._all(sql, row["session"], row["sub"], row["at"], row["id"])
+        return found[0] if found else None
+
+    def prompts(self) -> list[Row]:
+        """System prompts and lists of tools, by version."""
+        sql = """
+            SELECT part.id AS part, part.kind AS kind, part.role AS role, part.size AS size, count(*) AS uses,
+                min(recording.at) AS first, max(recording.at) AS latest,
+                group_concat(DISTINCT recording.agent) AS agents, group_concat(DISTINCT recording.model) AS models,
+                substr(text, 1, 160) AS head
+            FROM part JOIN uses ON uses.part = part.id JOIN recording ON recording.id = uses.recording
+            WHERE part.cls IN ('system', 'tools') AND part.size > 40 GROUP BY part.id
+            ORDER BY part.kind = 'tools', latest DESC LIMIT 400"""
+        return self._all(sql)
+
+    def part(self, key: int) -> Row | None:
+        found = self._all("SELECT id AS part, kind, role, cls, value, size FROM part WHERE id = ?", key)
+        return found[0] if found else None
+
+    def search(self, text: str, limit: int = 60) -> list[Row]:
+        """Where a text stands: each part once, with the recording that had it first."""
+        if len(text) >= 3:
+            where, given = "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT ?", [_phrase(text), limit]
+        else:
+            where, given = "SELECT id FROM part WHERE text LIKE ? ESCAPE '\\' ORDER BY id DESC LIMIT ?", [_like(text), limit]
+        sql = f"""
+            SELECT part.id AS part, kind, role, part.text AS text, min(uses.recording) AS recording
+            FROM part JOIN uses ON uses.part = part.id WHERE part.id IN ({where})
+            GROUP BY part.id ORDER BY part.id DESC"""  # noqa: S608  clauses of ours
+        hits = []
+        for hit in self._all(sql, *given):
+            whole = hit.pop("text")
+            at = max(0, whole.lower().find(text.lower()))
+            row = self.row(hit["recording"])
+            if row:
+                hit |= {name: row[name] for name in ("name", "session", "sub", "agent", "model", "at", "title")}
+                end = at + len(text)
+                hits.append(hit | {"around": (whole[max(0, at - AROUND) : at], whole[at:end], whole[end : end + AROUND])})
+        return sorted(hits, key=lambda hit: -hit["at"])
+
+    def facets(self) -> dict[str, list[str]]:
+        """What can be filtered by."""
+        found = {}
+        for name in ("agent", "model", "state", "host"):
+            sql = f"SELECT {name} FROM recording WHERE {name} != '' GROUP BY {name} ORDER BY count(*) DESC LIMIT 50"  # noqa: S608  names of ours
+            found[name] = [str(value) for (value,) in self._db.execute(sql)]
+        rules = self._db.execute("SELECT DISTINCT rules FROM recording WHERE rules != ''")
+        return found | {"rule": sorted({name for (text,) in rules for name in text.split()})}
+
+
+def _prepared(db: sqlite3.Connection) -> sqlite3.Connection:
+    db.execute("PRAGMA journal_mode = WAL")
+    db.execute("PRAGMA synchronous = OFF")
+    (version,) = db.execute("PRAGMA user_version").fetchone()
+    if version != VERSION:
+        if version or db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+            raise sqlite3.DatabaseError("of another version")
+        db.executescript(f"BEGIN; {_TABLES} PRAGMA user_version = {VERSION}; COMMIT;")
+    return db
+
+
+def _whole_texts(row: Row) -> Row:
+    """A row whose texts have no half of a surrogate pair, which JSON may have and SQLite does not take."""
+    return {name: value.encode(errors="replace").decode() if isinstance(value, str) else value for name, value in row.items()}
+
+
+def _like(text: str) -> str:
+    for mark in ("\\", "%", "_"):
+        text = text.replace(mark, f"\\{mark}")
+    return f"%{text}%"
+
+
+def _phrase(text: str) -> str:
+    """As FTS5 reads it: one phrase, whatever stands in it."""
+    return '"' + text.replace('"', '""').replace("\0", "") + '"'
+
+
+_STATES = {
+    "live": "live = 1",
+    "failed": "(state IN ('upstream_error', 'unreadable') OR status >= 400)",
+    "mended": "rules != ''",
+    "suspect": "suspect != ''",
+    "stalled": "(gap >= 15000 OR waited >= 15000 OR wait >= 15000)",
+    "cut": "(state IN ('partial', 'waiting') AND NOT live)",
+    "pinned": "pinned = 1",
+}
+"""Filters beside the states of meta.json."""
+
+
+def _where(filters: dict[str, str]) -> tuple[list[str], list[Any]]:
+    where: list[str] = []
+    given: list[Any] = []
+    for word in filters.get("q", "").split():
+        where.append("(" + " OR ".join(f"{name} LIKE ? ESCAPE '\\'" for name in _LIKE) + ")")
+        given += [_like(word)] * len(_LIKE)
+    for name in ("agent", "model", "host"):
+        if value := filters.get(name):
+            where.append(f"{name} = ?")
+            given.append(value)
+    if rule := filters.get("rule"):
+        where.append("' ' || rules || ' ' LIKE ? ESCAPE '\\'")
+        given.append(_like(f" {rule} "))
+    if state := filters.get("state"):
+        if state in _STATES:
+            where.append(_STATES[state])
+        else:
+            where.append("state = ?")
+            given.append(state)
+    return where, given

@@ -1,0 +1,3 @@
+"""How a recording or a flow is shown: at a terminal, as a page, and in mitmproxy's own screens. `document.py` has what is
+shown.
+"""

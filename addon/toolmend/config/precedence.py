@@ -1,0 +1,96 @@
+"""What is set, and where: of all who say something about a key, the strongest.
+
+    an option      mitmdump --set toolmend_keep=7d, or in mitmproxy's own config.yaml; on the command line --set, --keep …
+    a variable     TOOLMEND_KEEP=7d
+    a file         keep = "7d" in toolmend.toml or the user's config.toml: see config_places.py
+    the default
+
+Empty texts say nothing. Profiles and routes are of all files; where two profiles have one name, the stronger file's stands.
+
+Rule of this file: it tells who said what, and checks nothing but names; what a text means is a matter of settings.py.
+"""
+
+import os
+from collections.abc import Mapping
+from difflib import get_close_matches
+
+from ..core.fastclass import value
+from ..dialects.own import OwnDialect
+from ..providers.model_profiles import Profile
+from ..providers.routes import Route
+from .checks import SettingsError
+from .config_file import ConfigFile, Said, read
+from .config_places import Place, found, named
+from .data_folder import expand
+from .option_names import KEYS, OPTIONS, OTHERS, VARIABLES
+
+DEFAULT = "default"
+
+
+@value
+class Layers:
+    """`said`: of every key, who says it last; a default is an empty text. `files`: that were read, the strongest first."""
+
+    said: Mapping[str, Said]
+    files: tuple[ConfigFile, ...] = ()
+
+    @property
+    def providers(self) -> tuple[Profile, ...]:
+        rows: dict[str, Profile] = {}
+        for file in self.files:
+            rows |= {row.name: row for row in file.providers if row.name not in rows}
+        return tuple(rows.values())
+
+    @property
+    def own(self) -> tuple[OwnDialect, ...]:
+        rows: dict[str, OwnDialect] = {}
+        for file in self.files:
+            rows |= {row.name: row for row in file.own if row.name not in rows}
+        return tuple(rows.values())
+
+    @property
+    def routes(self) -> tuple[Route, ...]:
+        return tuple(route for file in self.files for route in file.routes)
+
+
+def alone(options: Mapping[str, str]) -> Layers:
+    """Options and the file that they name: what a recording says, wherever it is played. Raises SettingsError."""
+    return _layers(options, {}, _files(options.get("config", "").strip() or "off", "toolmend_config"))
+
+
+def everywhere(options: Mapping[str, str]) -> Layers:
+    """Options, keyed without their prefix, variables and files. Raises SettingsError."""
+    return _layers(options, variables(), _files(*named(options.get("config", ""))))
+
+
+def variables() -> dict[str, str]:
+    """What the environment sets, by key. Raises SettingsError for a name that is meant for us and unknown."""
+    for name in sorted(os.environ):
+        if name.startswith("TOOLMEND_") and name not in VARIABLES and name not in OTHERS:
+            known = ", ".join((*VARIABLES, *OTHERS))
+            near = get_close_matches(name.removeprefix("TOOLMEND_").lower(), OPTIONS, n=1)
+            hint = f" (did you mean TOOLMEND_{near[0].upper()}?)" if near else ""
+            raise SettingsError(f"there is no variable {name}{hint}, unset it; the variables are {known}")
+    return {key: text for name, key in VARIABLES.items() if (text := os.environ.get(name, "").strip())}
+
+
+def _files(name: str, by: str) -> tuple[ConfigFile, ...]:
+    """What is read: the file of that name, or else those that are found."""
+    if name.lower() == "off":
+        return ()
+    places = (Place(expand(by, name), by),) if name else found()
+    return tuple(read(place) for place in places)
+
+
+def _layers(options: Mapping[str, str], environment: Mapping[str, str], files: tuple[ConfigFile, ...]) -> Layers:
+    said = {}
+    for key in KEYS:
+        option, variable = f"toolmend_{key}", f"TOOLMEND_{key.upper()}"
+        if text := options.get(key, "").strip():
+            said[key] = Said(option, f"option {option}", text)
+        elif text := environment.get(key, ""):
+            said[key] = Said(variable, f"variable {variable}", text)
+        else:
+            from_file = next((file.said[key] for file in files if key in file.said), None)
+            said[key] = from_file or Said(option, DEFAULT, "")
+    return Layers(said, files)

@@ -1,0 +1,247 @@
+"""Events → the complete message: the one fold of everybody who needs the whole.
+
+    fold(events) → Message(text, reasoning, calls by index, finish reason, usage, error)
+
+Rule of this file: it only adds up. What is legal, and what an API makes of it, is told elsewhere. What a delta costs does not
+grow with the message: a text is put together when it is read, and reading it costs as much as it is long.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from io import StringIO
+from typing import Any, assert_never
+
+from .events import (
+    Citation,
+    Compacting,
+    Compaction,
+    Event,
+    Finish,
+    MessageEnd,
+    MessageStart,
+    ReasoningDelta,
+    ReasoningSeal,
+    RefusalDelta,
+    StreamError,
+    TextDelta,
+    TextStart,
+    ToolCallDelta,
+    ToolCallEnd,
+    ToolCallStart,
+    Usage,
+    WebSearch,
+)
+from .fastclass import replace
+from .reasoning_state import Seal
+
+MAX_CHOICES = 128
+"""Choices of a response that are folded: OpenAI's bound for `n`."""
+
+BETWEEN = "\n\n"
+"""Between the messages of one answer, or its runs of reasoning, where they are one text."""
+
+OVERHEAD = 1024
+"""Characters that a call, a run of reasoning or a choice counts for beside its own, so that many empty ones are bounded, too."""
+
+
+class _Text:
+    """A field that is a string, and grows in a buffer: `message.text` reads it, `_add(message, "text", piece)` adds to it."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = f"_{name}"
+
+    def __get__(self, owner: Any, kind: type) -> str:
+        return "" if owner is None else str(vars(owner)[self._name].getvalue())
+
+    def __set__(self, owner: Any, text: str) -> None:
+        buffer = vars(owner)[self._name] = StringIO()
+        buffer.write(text)
+
+
+def _add(owner: object, name: str, piece: str) -> None:
+    vars(owner)[f"_{name}"].write(piece)
+
+
+@dataclass
+class Thinking:
+    """A run of reasoning, and what seals it."""
+
+    text: _Text = _Text()
+    seal: Seal | None = None
+
+
+@dataclass
+class Call:
+    """`arguments` is JSON text (of a custom call, the bare input); `complete`: its end was told."""
+
+    index: int
+    id: str
+    name: str
+    kind: str = "function"
+    arguments: _Text = _Text()
+    complete: bool = False
+
+
+@dataclass
+class Message:
+    """One choice of a response."""
+
+    text: _Text = _Text()
+    refusal: _Text = _Text()
+    thinking: list[Thinking] = field(default_factory=list)
+    calls: dict[int, Call] = field(default_factory=dict)
+    searches: list[WebSearch] = field(default_factory=list)
+    summary: str = ""
+    """Of the conversation, where that is all that the answer has."""
+    apart: list[tuple[int, int]] = field(default_factory=list)
+    """Where in `text` a message of the answer ends, and the next begins."""
+    citations: list[Citation] = field(default_factory=list)
+    """Their `start` and `end` count characters of `text`."""
+    finish: Finish | None = None
+    usage: Usage | None = None
+    error: StreamError | None = None
+    ended: bool = False
+    omitted: int = 0
+    """Characters that were counted and not kept: see `Answer`."""
+    _said: int = field(default=0, compare=False)
+    _ends_blank: bool = field(default=False, compare=False)
+    _part: int = field(default=0, compare=False)  # where the last part of the text begins
+
+    @property
+    def size(self) -> int:
+        """Characters that were told."""
+        told = len(self.text) + len(self.refusal) + sum(len(run.text) for run in self.thinking)
+        return told + sum(len(call.arguments) for call in self.calls.values())
+
+    @property
+    def reasoning(self) -> str:
+        """All of it. Runs are paragraphs, as they are in the upstream's items."""
+        return BETWEEN.join(run.text for run in self.thinking if run.text)
+
+    def feed(self, event: Event) -> None:
+        """Takes in an event of this choice."""
+        match event:
+            case TextDelta():
+                _add(self, "text", event.text)
+                self._said += len(event.text)
+                self._ends_blank = event.text[-1:].isspace() if event.text else self._ends_blank
+            case TextStart():
+                if event.apart and self._said:
+                    between = "" if self._ends_blank else BETWEEN
+                    _add(self, "text", between)
+                    self.apart.append((self._said, self._said + len(between)))
+                    self._said += len(between)
+                self._part = self._said
+            case Citation():
+                self.citations.append(in_part(event, self._part, self._said))
+            case WebSearch():
+                self.searches.append(event)
+            case Compaction():
+                self.summary = event.summary
+            case Compacting():
+                pass
+            case RefusalDelta():
+                _add(self, "refusal", event.text)
+            case ReasoningDelta():
+                _add(self._open_run(), "text", event.text)
+            case ReasoningSeal():
+                self._open_run().seal = event.seal
+            case ToolCallStart():
+                self.calls[event.index] = Call(event.index, event.id, event.name, event.kind)
+            case ToolCallDelta():
+                if call := self.calls.get(event.index):
+                    _add(call, "arguments", event.arguments)
+            case ToolCallEnd():
+                if call := self.calls.get(event.index):
+                    call.complete = True
+            case Finish():
+                self.finish = event
+            case Usage():
+                self.usage = event if event.input_tokens or event.output_tokens else self.usage or event
+            case StreamError():
+                self.error = event
+            case MessageEnd():
+                self.ended = True
+            case MessageStart():
+                pass
+            case _:
+                assert_never(event)
+
+    def _open_run(self) -> Thinking:
+        if not self.thinking or self.thinking[-1].seal:
+            self.thinking.append(Thinking())
+        return self.thinking[-1]
+
+
+def in_part(citation: Citation, part: int, said: int) -> Citation:
+    """A citation whose range counts from the first character of a part of text, of which `said` characters were sent.
+
+    `part`: where the upstream's part begins in it. A range beyond the text is cut: calls that leaked into it were taken out.
+    """
+    end = said if citation.end is None else min(max(0, part + citation.end), said)
+    return replace(citation, start=min(max(0, part + citation.start), end), end=end)
+
+
+class Answer:
+    """All choices of a response, in at most `limit` characters; what is beyond is counted in `omitted` of its message.
+
+    `make` makes the message of a choice.
+    """
+
+    def __init__(self, limit: int, make: Callable[[int], Message] = lambda _: Message()) -> None:
+        self._messages: dict[int, Message] = {}
+        self._left = limit
+        self._make = make
+
+    def known(self) -> list[Message]:
+        """The messages so far, by choice; one at least."""
+        return [message for _, message in sorted(self._messages.items())] or self._of(0)
+
+    def feed(self, event: Event) -> list[Message]:
+        """Takes in an event; returns the messages that it concerns."""
+        choice = getattr(event, "choice", None)
+        messages = self.known() if choice is None else self._of(choice)
+        size = _size(event)
+        for message in messages:
+            if size and (message.omitted or size > self._left):
+                message.omitted += size
+            else:
+                self._left -= size
+                message.feed(event)
+        return messages
+
+    def _of(self, choice: int) -> list[Message]:
+        if choice not in self._messages:
+            if len(self._messages) == MAX_CHOICES:
+                return []
+            self._messages[choice] = self._make(choice)
+        return [self._messages[choice]]
+
+
+def _size(event: Event) -> int:
+    """The characters that an event adds to a message, and it alone: what replaces another adds none."""
+    match event:
+        case TextDelta() | RefusalDelta() | ReasoningDelta():
+            return len(event.text)
+        case ToolCallDelta():
+            return len(event.arguments)
+        case ToolCallStart():
+            return OVERHEAD + len(event.id) + len(event.name)
+        case ReasoningSeal():
+            return OVERHEAD + len(event.seal.data)
+        case Citation():
+            return OVERHEAD + len(event.url) + len(event.title) + len(event.cited)
+        case Compaction():
+            return len(event.summary)
+        case WebSearch():
+            return OVERHEAD + sum(len(source.url) + len(source.title) for source in event.sources)
+    return 0
+
+
+def fold(events: Iterable[Event], choice: int = 0) -> Message:
+    """The message that the events of a choice make; what concerns all choices is in each."""
+    message = Message()
+    for event in events:
+        if getattr(event, "choice", choice) == choice:
+            message.feed(event)
+    return message

@@ -1,0 +1,300 @@
+"""The tools that a request offers: what a call may name, and of which types its parameters are."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import field
+from typing import Any
+
+from . import builtin_tools, json_text
+from .fastclass import replace, value
+from .schemas import Schema as SchemaPlace
+
+type Schema = Mapping[str, Any]
+
+_HTML = frozenset(
+    {"address", "article", "aside", "audio", "body", "button", "code", "data", "details", "figure", "footer", "form", "head"}
+    | {"header", "html", "input", "label", "legend", "link", "main", "mark", "menu", "meta", "object", "option", "output"}
+    | {"param", "section", "select", "slot", "source", "span", "strong", "style", "summary", "table", "template", "text", "time"}
+    | {"title", "track", "video"}
+)
+"""Elements of HTML and SVG that are also what parameters are called: their closing tags stand in values."""
+
+
+@value
+class Tools:
+    """`schemas` maps an offered tool's name to the JSON schema of its parameters.
+
+    `known` is False where the request is not at hand: then any name may be called. `calls_so_far` counts the calls that the
+    conversation already holds; Kimi numbers its ids over the whole of it. `legacy`: the client offers `functions`, as was
+    done before there were `tools`, and waits for a `function_call`. `forbidden`: the request asks for no call at all, so
+    markup in the answer is not one.
+    """
+
+    schemas: Mapping[str, Schema] = field(default_factory=dict)
+    known: bool = True
+    calls_so_far: int = 0
+    legacy: bool = False
+    forbidden: bool = False
+
+    @property
+    def offered(self) -> bool:
+        """Whether a call can be expected at all."""
+        return (bool(self.schemas) or not self.known) and not self.forbidden
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.schemas or not self.known
+
+    def also(self, names: Mapping[str, str]) -> "Tools":
+        """These tools, and each by the other name that it has: a model may know it by that from what was said before."""
+        more = {other: self.schemas[name] for name, other in names.items() if name in self.schemas}
+        return replace(self, schemas={**more, **self.schemas}) if more else self
+
+    def properties(self, name: str) -> Mapping[str, Any]:
+        """The declared parameters of a tool."""
+        properties = self.schemas.get(name, {}).get("properties")
+        return properties if isinstance(properties, Mapping) else {}
+
+    @property
+    def parameter_names(self) -> frozenset[str]:
+        """The names of the parameters of all tools, but for those of HTML's elements and the short ones."""
+        names = {"content"} | {name for tool in self.schemas for name in self.properties(tool)}
+        return frozenset(name for name in names - _HTML if len(name) > 3 and name.isidentifier())
+
+    def requires(self, name: str) -> bool:
+        """Whether a tool takes no call without parameters."""
+        return any(_strings(self.schemas.get(name, {}).get("required")))
+
+    def fits(self, name: str, arguments: str) -> bool:
+        """Whether a JSON text is an object of parameters that a tool declares, with all that it requires."""
+        schema = self.schemas.get(name, {})
+        try:
+            value = json_text.loads(arguments.encode())
+        except (json_text.NotJSON, UnicodeEncodeError):
+            return False
+        declared = self.properties(name).keys()
+        return isinstance(value, dict) and set(_strings(schema.get("required"))) <= value.keys() <= declared
+
+    def has_required(self, name: str, arguments: str) -> bool:
+        """Whether a JSON text is an object with all that a tool requires."""
+        try:
+            value = json_text.loads(arguments.encode(errors="surrogatepass"))
+        except json_text.NotJSON:
+            return False
+        return isinstance(value, dict) and set(_strings(self.schemas.get(name, {}).get("required"))) <= value.keys()
+
+    def suits(self, name: str, arguments: str) -> bool:
+        """Whether a JSON text is what an offered tool may be called with, as it is or with its values made to fit.
+
+        It has all that the schema requires, nothing more where that is closed, and something that it declares if it has anything.
+        """
+        try:
+            value = json_text.loads(arguments.encode()) if name in self.schemas else None
+        except (json_text.NotJSON, UnicodeEncodeError):
+            return False
+        if not isinstance(value, dict):
+            return False
+        schema = SchemaPlace(self.schemas[name])
+        declared, more = schema.names, value.keys() - schema.names
+        if not schema.required <= value.keys() or (more and self.schemas[name].get("additionalProperties") is False):
+            return False
+        foreign = bool(value and declared) and not value.keys() & declared
+        return not foreign and all(_may_stand(schema.member(key), value[key]) for key in value)
+
+    def fitting(self, arguments: Mapping[str, Any]) -> list[str]:
+        """The tools that declare every one of these arguments, and that miss none they require."""
+        return [
+            name
+            for name, schema in self.schemas.items()
+            if arguments.keys() <= self.properties(name).keys() and set(_strings(schema.get("required"))) <= arguments.keys()
+        ]
+
+
+UNKNOWN = Tools(known=False)
+
+
+def _may_stand(place: SchemaPlace | None, value: Any) -> bool:
+    """Whether a value can be what a schema wants, as it is or made to fit."""
+    if place is None or not isinstance(value, dict | list):
+        return True
+    return bool(place.kinds & {"object" if isinstance(value, dict) else "array", "string"})
+
+
+FREEFORM: Schema = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
+"""A freeform (custom) tool, as a model knows it that writes its calls as JSON."""
+
+_SERVER_TOOLS = ("web_search", "web_fetch", "code_execution", "tool_search")
+"""How the types of those tools of Anthropic's begin that its server runs: no call of one reaches the client."""
+
+
+def of_chat(request: Mapping[str, Any]) -> Tools:
+    """The tools of a Chat Completions request: `tools[].function`, `tools[].custom`, or the older `functions[]`."""
+    schemas: dict[str, Schema] = {}
+    for entry in [*_objects(request.get("tools")), *_objects(request.get("functions"))]:
+        inner = entry.get("function", entry.get("custom", entry))
+        if isinstance(inner, Mapping) and isinstance(inner.get("name"), str):
+            schemas[inner["name"]] = FREEFORM if entry.get("type") == "custom" else _object(inner.get("parameters"))
+    calls = sum(len(_objects(message.get("tool_calls"))) for message in _objects(request.get("messages")))
+    return Tools(schemas, calls_so_far=calls, legacy=not request.get("tools"), forbidden=_forbids(request))
+
+
+def of_messages(request: Mapping[str, Any]) -> Tools:
+    """The tools of an Anthropic Messages request that its client runs: those it describes, and bash, text editor … by name."""
+    schemas = {
+        tool["name"]: _object(tool.get("input_schema"))
+        for tool in _objects(request.get("tools"))
+        if isinstance(tool.get("name"), str) and not str(tool.get("type", "")).startswith(_SERVER_TOOLS)
+    }
+    blocks = (block for message in _objects(request.get("messages")) for block in _objects(message.get("content")))
+    calls = sum(block.get("type") == "tool_use" for block in blocks)
+    return Tools(schemas, calls_so_far=calls, forbidden=_forbids(request))
+
+
+def of_responses(request: Mapping[str, Any]) -> Tools:
+    """The functions and freeform tools of a Responses request, those of a namespace by their flat names."""
+    flat = {place: name for name, place in namespaces(request).items()}
+    schemas: dict[str, Schema] = {}
+    searched = searches(request)
+    for space, tool in each_tool(request):
+        if searched and is_search(tool):
+            schemas[SEARCH] = _object(tool.get("parameters"))
+        elif known := builtin_tools.of_responses(tool):
+            schemas.setdefault(tool["type"], known[1])
+        elif tool.get("type") in _CALLED and isinstance(tool.get("name"), str):
+            name = flat.get((_name(space), tool["name"]), tool["name"])
+            schemas[name] = FREEFORM if tool["type"] == "custom" else _object(tool.get("parameters"))
+    calls = sum(item.get("type") in ("function_call", "custom_tool_call") for item in _objects(request.get("input")))
+    return Tools(schemas, calls_so_far=calls, forbidden=_forbids(request))
+
+
+def of_gemini(request: Mapping[str, Any]) -> Tools:
+    """The functions of a Gemini request, which Code Assist wraps; its schemas may be OpenAPI's, whose types are in capitals."""
+    asked = _object(request.get("request")) or request
+    schemas: dict[str, Schema] = {}
+    tools = asked.get("tools")
+    for tool in _objects(tools if isinstance(tools, list) else [tools]):
+        for entry in _objects(tool.get("functionDeclarations") or tool.get("function_declarations")):
+            if isinstance(entry.get("name"), str):
+                given = (entry.get(key) for key in ("parametersJsonSchema", "parameters_json_schema", "parameters"))
+                schemas[entry["name"]] = _small(next((schema for schema in map(_object, given) if schema), {}))
+    parts = (part for content in _objects(asked.get("contents")) for part in _objects(content.get("parts")))
+    config = _object(_either(_either(asked, "toolConfig", "tool_config"), "functionCallingConfig", "function_calling_config"))
+    mode = config.get("mode")
+    forbidden = isinstance(mode, str) and mode.upper() == "NONE"
+    return Tools(schemas, calls_so_far=sum("functionCall" in part for part in parts), forbidden=forbidden)
+
+
+def _either(value: Any, *names: str) -> Any:
+    """The member of an object under one of its names."""
+    return next((_object(value)[name] for name in names if name in _object(value)), None)
+
+
+def _forbids(request: Mapping[str, Any]) -> bool:
+    """Whether a request of OpenAI's or Anthropic's APIs asks for an answer without calls."""
+    choice = request.get("tool_choice", request.get("function_call"))
+    return (choice.get("type") if isinstance(choice, Mapping) else choice) == "none"
+
+
+def _small(schema: Any) -> Any:
+    """A schema with its types in small letters."""
+    if isinstance(schema, list):
+        return [_small(item) for item in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    return {
+        name: value.lower() if name == "type" and isinstance(value, str) else _small(value) for name, value in schema.items()
+    }
+
+
+def builtin(request: Mapping[str, Any]) -> frozenset[str]:
+    """The tools of a Responses request that its API describes and its client runs, if no other has the name."""
+    tools = [tool for _, tool in each_tool(request)]
+    found = {str(tool["type"]) for tool in tools if builtin_tools.of_responses(tool)}
+    return frozenset(found - {_name(tool) for tool in tools})
+
+
+def freeform(request: Mapping[str, Any]) -> frozenset[str]:
+    """The names of the freeform tools of a Responses request, those of a namespace by their flat names."""
+    flat = {place: name for name, place in namespaces(request).items()}
+    custom = [(_name(space), _name(tool)) for space, tool in each_tool(request) if tool.get("type") == "custom"]
+    return frozenset(flat.get(place, place[1]) for place in custom if place[1])
+
+
+OF: Mapping[str, Callable[[Mapping[str, Any]], Tools]] = {
+    "chat": of_chat,
+    "messages": of_messages,
+    "responses": of_responses,
+    "gemini": of_gemini,
+    "ollama": of_chat,
+}
+"""The tools of a request, by its API."""
+
+_CALLED = ("function", "custom")
+_ADDING = ("additional_tools", "tool_search_output")
+"""The items of a Responses request that offer tools."""
+
+
+def each_tool(request: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any]]]:
+    """Every tool of a Responses request with its namespace (empty where it has none), wherever it is offered."""
+    items = [item for item in _objects(request.get("input")) if item.get("type") in _ADDING]
+    for offering in [request, *items]:
+        for tool in _objects(offering.get("tools")):
+            if tool.get("type") == "namespace":
+                yield from ((tool, inner) for inner in _objects(tool.get("tools")))
+            else:
+                yield {}, tool
+
+
+def namespaces(request: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
+    """The flat name of each tool that a Responses request offers in a namespace → the namespace and its name there.
+
+    A client finds a called tool by both: a call of the flat name goes back with them. `functions` is where clients keep
+    what they keep nowhere else, so its tools are flat already.
+    """
+    tools = [(_name(space), tool["name"]) for space, tool in each_tool(request) if isinstance(tool.get("name"), str)]
+    taken = {name for space, name in tools if not space or space == "functions"}
+    found: dict[str, tuple[str, str]] = {}
+    for space, name in dict.fromkeys(tools):
+        if space and space != "functions":
+            flat = joined(space, name)
+            while flat in taken:
+                flat += "_"
+            taken.add(flat)
+            found[flat] = space, name
+    return found
+
+
+SEARCH = "tool_search"
+"""The type of the tool by which a client of Responses (Codex) finds those that it does not offer at once, and the name of the
+function that stands for it at an upstream of another API."""
+
+
+def is_search(tool: Mapping[str, Any]) -> bool:
+    """Whether it is such a tool, or a call or a result of it, of the client's: OpenAI has one of its own."""
+    return str(tool.get("type")).startswith(SEARCH) and tool.get("execution") == "client"
+
+
+def searches(request: Mapping[str, Any]) -> bool:
+    """Whether a Responses request offers it, and no other tool by its name."""
+    tools = [tool for _, tool in each_tool(request)]
+    return any(map(is_search, tools)) and not any(tool.get("name") == SEARCH for tool in tools)
+
+
+def joined(namespace: str, name: str) -> str:
+    """A name with its namespace: `mcp__files` and `read` are `mcp__files__read`, as clients join them themselves."""
+    return name if namespace in ("", "functions") else f"{namespace.removesuffix('__')}__{name}"
+
+
+def _name(space: Mapping[str, Any]) -> str:
+    name = space.get("name")
+    return name if isinstance(name, str) else ""
+
+
+def _object(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _objects(value: Any) -> list[Mapping[str, Any]]:
+    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
+
+
+def _strings(value: Any) -> list[str]:
+    return [entry for entry in value if isinstance(entry, str)] if isinstance(value, list) else []

@@ -1,0 +1,1 @@
+"""One incremental parser for all dialects."""

@@ -1,0 +1,147 @@
+"""Closing tags of parameters and calls in every spelling: exact, damaged, or those of another dialect.
+
+    </parameter>  </paramter>  </param  </parameter1>  <parameter/>  </｜DSML｜parameter>  <|close|>argument  </content>
+
+It returns which element a tag closes. Whether the tag ends a value is decided by what follows (parameters.py). The same for all
+dialects whose parameters are elements: models mix the vocabularies of the templates that they were trained on.
+"""
+
+import re
+from difflib import SequenceMatcher
+from functools import lru_cache
+
+from ...core.fastclass import value
+from ...core.scanner import Reading, Scanner
+
+PARAMETERS = ("parameter", "param", "params", "argument", "arg_value", "arg_key")
+CALLS = (
+    *("function", "invoke", "function_call", "function_calls", "function_invocation", "call", "calls"),
+    *("tool", "tools", "tool_call", "tool_calls", "toolcall", "toolcalls", "tool_use"),
+)
+ELEMENTS = frozenset((*PARAMETERS, *CALLS))
+"""The elements that templates know, without the mark or namespace of one."""
+
+MAX_CLOSER = 64
+"""Characters of a closing tag: the longest of a template has 30."""
+
+MIN_CUT = 3
+"""Characters of a name that a complete tag has at least: `</p>` is HTML."""
+
+MIN_MISSPELT = 4
+"""Characters of a misspelt name: `</paam>`."""
+
+MIN_FUSED = 6
+"""Characters of an element's name that may have more characters after it: `</toolbar>` is not `</tool>`."""
+
+MAX_FUSED = 12
+"""Characters that are fused with an element's name, as in `</parameter1>` or `</parameterparameter>`."""
+
+SIMILAR = 0.8
+"""The ratio of `SequenceMatcher` from which on a name is a misspelt one: `paramter`, `rivoke`."""
+
+MINIMAX_M3_MARK = "]<]minimax[>["
+_CLOSE = ("<|close|>",)
+SEPARATORS = ("<|sep|>", *(f"<|{word}|>" for word in ("sp", "se", "ep", "spe", "esp", "sop", "seep", "sepp", "step", "sept")))
+SEPARATORS += ("<|sep>", "<sep|>", "<sep>", "<|/sep|>")
+"""What ends a tag of Kimi K3, and how it is misspelt."""
+
+_SEPARATOR = (*SEPARATORS, " <|sep|>")
+_SLASHED = ("</", "< /", "<\\", "< \\")
+_UNSLASHED = tuple(f"<{element}" for element in PARAMETERS)
+CLOSINGS = (*_SLASHED, *_CLOSE, *_UNSLASHED)
+"""How closing tags begin."""
+
+OPENINGS = tuple(f"<{element}" for element in sorted(ELEMENTS))
+"""How the opening tags of the elements begin."""
+
+_INNER = re.compile(r"[^<>\r\n]*")
+_SELF_CLOSED = re.compile(r"\s*/?")
+_NAMED = re.compile(
+    r"(?P<mark>\s*[｜|‖]{1,2}\s*(?:DSML\s*(?:[｜|‖]{1,2}\s*)?)?|\s*[A-Za-z_]{1,16}[:|])?\s*(?P<name>[A-Za-z_][\w.-]*)?(?P<rest>.*)"
+)
+_ATTRIBUTES = re.compile(r"(?:\s*[=:]\s*|\s+)[\w\s=:'\"./-]*|[^\w\s]{0,2}\s*")
+_JUNK = re.compile(r"[^\w\s]{0,2}\s*")
+
+
+@value
+class Closer:
+    """A closing tag. `element`: the name of what it closes, as templates spell it; "": a name that no template knows.
+
+    `cut`: the tag ends in the middle, without its `>`.
+    """
+
+    element: str
+    cut: bool = False
+
+
+def read_closer(scanner: Scanner, names: tuple[str, ...], ends: tuple[str, ...] = ()) -> Reading[Closer | None]:
+    """Goes past the closing tag that stands here, in any spelling; None, and no step, if none does.
+
+    Args:
+        scanner: what is read.
+        names: other names that a closing tag may have: those of the tool and the parameter.
+        ends: exact closing tags; half of one is a closing tag, too.
+
+    """
+    offset = scanner.pos - scanner.start
+    closer = yield from _read(scanner, names)
+    tag = scanner.text[scanner.start + offset : scanner.pos]
+    if closer is None and "/" in tag and any(end.startswith(tag) for end in ends):
+        return Closer(PARAMETERS[0], cut=True)
+    if closer is None:
+        scanner.pos = scanner.start + offset
+    return closer
+
+
+def _read(scanner: Scanner, names: tuple[str, ...]) -> Reading[Closer | None]:
+    marked = yield from scanner.literal((MINIMAX_M3_MARK,))
+    if (yield from scanner.literal(_CLOSE)):
+        text = yield from scanner.run(_INNER, MAX_CLOSER)
+        complete = yield from scanner.literal(_SEPARATOR)
+    elif (yield from scanner.literal(_SLASHED)):
+        text = yield from scanner.run(_INNER, MAX_CLOSER)
+        complete = yield from scanner.literal((">",))
+    elif unslashed := (yield from scanner.literal(_UNSLASHED)):
+        slash = yield from scanner.run(_SELF_CLOSED, MAX_CLOSER)
+        if slash is None or not (yield from scanner.literal((">",))):
+            return None
+        return Closer(unslashed[1:])
+    else:
+        return None
+    return None if text is None else _closer(text, names, cut=not complete, marked=bool(marked))
+
+
+def _closer(text: str, names: tuple[str, ...], *, cut: bool, marked: bool) -> Closer | None:
+    """What a tag closes, by the text between its slash and its end."""
+    match = _NAMED.fullmatch(text)
+    assert match
+    name, rest = match["name"] or "", match["rest"]
+    if (label := (match["mark"] or "").rstrip(":|")) in ELEMENTS and name not in ELEMENTS:  # `tool_call:opensource`
+        name = label
+    if not (_JUNK if cut else _ATTRIBUTES).fullmatch(rest):
+        return None
+    if not name:
+        return Closer(PARAMETERS[0], cut=True) if cut and not rest.strip() else None
+    if name in names or marked:
+        return Closer(name, cut=cut)
+    element = element_of(name)
+    if not element and cut:
+        element = next((known for known in PARAMETERS if known.startswith(name.lower())), "")
+    return Closer(element, cut=cut) if element or not cut else None
+
+
+@lru_cache(4096)
+def element_of(name: str) -> str:
+    """The element that a name is, or is a damaged spelling of; "" if it is none."""
+    name = name.lower()
+    if name in ELEMENTS:
+        return name
+    return next((known for known in (*PARAMETERS, *CALLS) if _is_damaged(name, known)), "")
+
+
+def _is_damaged(name: str, known: str) -> bool:
+    if known.startswith(name):
+        return len(name) >= MIN_CUT
+    if name.startswith(known):
+        return len(known) >= MIN_FUSED and len(name) - len(known) <= MAX_FUSED
+    return min(len(name), len(known) - 1) >= MIN_MISSPELT and SequenceMatcher(None, name, known).ratio() >= SIMILAR

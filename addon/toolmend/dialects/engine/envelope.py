@@ -1,0 +1,292 @@
+"""Calls that are JSON objects: name and arguments in one envelope, one after the other or in an array.
+
+    {"name": "read_file", "arguments": {"path": "a.md"}}     [{"name": …, "parameters": …}, …]
+
+Rule of this file: R6 of dialects.md. The members come in any order. Once the name is known and may be called, the arguments
+stream as they come; arguments in front of the name are held until it is known. Where no member is called arguments, they are
+those members that the tool declares, or an object of such.
+
+Qwen3.5 and 3.6 mix in how they write a tag: `{"function=read_file", "arguments": …}` (qvac#2677), `{"name="read_file", …`
+(maclocal-api#141). Some write the envelope as Python does.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import field
+from typing import TYPE_CHECKING
+
+from ...core import json_text
+from ...core.fastclass import mutable, replace, value
+from ...core.scanner import Reading
+from ...core.schema_values import json_or_text
+from .json_body import follow_value, object_in, read_string, surplus
+from .names import bare_name
+
+if TYPE_CHECKING:
+    from .dialect import Dialect
+    from .markup_parser import Reader
+
+NAMES = ("name", "tool_name", "function")
+ARGUMENTS = ("arguments", "parameters", "input", "args")
+_OTHER_ARGUMENTS = ("params", "action_input")
+"""What the arguments are called in the open, where no token shows that it is an envelope."""
+
+_OTHER_NAMES = ("tool", "action", "recipient_name")
+"""Members that hold the name of a tool in some envelopes and other things in others: only an offered name counts."""
+
+_LISTS = ("tool_calls", "tool_uses", "function_calls")
+"""Members that hold the envelopes: some models write the message as the API has it (llama.cpp#14697)."""
+
+MOST_AGAIN = 32
+"""Values that are read within one that was no call's: of a thousand in one another, none is read a thousand times."""
+
+MOST_NESTED = 4
+"""Objects called "function" within another: there is one."""
+
+_SEPARATORS = re.compile(r"[\s,;]*")
+_AS_A_TAG = re.compile(r"(?:function|name)=(.*)")
+_NAME = re.compile(r"[\w.-]*")
+_WORD = re.compile(r"[\w$]*")
+_NEXT = (",", ";", "{", "]")
+"""What may follow an envelope."""
+
+
+@value
+class Form:
+    """How one dialect writes its envelopes.
+
+    ends: the tokens that end a call or the wrapper. ids: the member that holds the id; where it stands behind the arguments,
+    these are held for it. strict: in the open, an envelope must have an arguments member, and nothing streams before both it
+    and the name are known; and its first member must be one that an envelope has. lists: an envelope may hold a list of them.
+    """
+
+    ends: tuple[str, ...] = ()
+    ids: tuple[str, ...] = ("id", "tool_call_id")
+    names: tuple[str, ...] = NAMES
+    arguments: tuple[str, ...] = ARGUMENTS
+    holds_for_id: bool = False
+    strict: bool = False
+    lists: bool = True
+
+
+_FIRST = frozenset({*NAMES, *_OTHER_NAMES, *ARGUMENTS, *_OTHER_ARGUMENTS, *_LISTS, "id", "type", "tool_call_id", "index"})
+"""What the first member of an envelope in the open may be called."""
+
+_QUOTES = ('"', "'")
+
+_NEVER = frozenset({"description"})
+"""What a tool has, but no call of it."""
+
+_SCHEMA = frozenset({"type", "properties", "$schema"})
+"""What a JSON schema begins with."""
+
+
+@mutable
+class _Envelope:
+    """What is known of one envelope."""
+
+    id: str = ""
+    name: str | None = None
+    arguments: str | None = None  # held, until the name is known
+    others: dict[str, str] = field(default_factory=dict)  # the other members, as JSON text
+    called: bool = False
+    end: int = 0  # where the arguments of the call ended, behind scanner.start
+    wrong: bool = False  # it is no call: a name that is not offered, arguments that are no object
+    first: bool = True
+    depth: int = 0  # so many objects within it are being read
+
+
+def read_envelopes(reader: "Reader", dialect: "Dialect", form: Form) -> Reading[bool]:
+    """Reads the envelope, or the array of envelopes, that begins here. Whether there was a call."""
+    scanner = reader.scanner
+    yield from scanner.blanks()
+    in_array = bool((yield from scanner.literal(("[",))))
+    called = False
+    while True:
+        back = scanner.pos - scanner.start
+        yield from scanner.run(_SEPARATORS, 4096)
+        if (yield from scanner.peek()) != "{" or not (yield from _read_envelope(reader, dialect, form)):
+            scanner.pos = scanner.start + back
+            break
+        called = True
+        yield from surplus(reader, (*form.ends, *_NEXT))
+    if called and in_array:
+        yield from _end_array(reader, form)
+    return called
+
+
+def _end_array(reader: "Reader", form: Form) -> Reading[None]:
+    """Swallows the bracket that ends an array, and another one that nothing follows; or the comma after which it breaks off."""
+    scanner = reader.scanner
+    back = scanner.pos - scanner.start
+    yield from scanner.blanks()
+    if (yield from scanner.literal(("]",))):
+        reader.take()
+        back = scanner.pos - scanner.start  # none, but where calls are read and not yet told
+        yield from scanner.blanks()
+        yield from scanner.literal(("]",))
+    else:
+        yield from scanner.run(_SEPARATORS, 4096)
+    if (yield from scanner.peek()) and not (yield from scanner.ahead(form.ends)):
+        scanner.pos = scanner.start + back
+    else:
+        reader.take()
+
+
+def _read_envelope(reader: "Reader", dialect: "Dialect", form: Form) -> Reading[bool]:
+    envelope = _Envelope()
+    closed = yield from _read_members(reader, dialect, form, envelope)
+    if envelope.called:
+        if closed:
+            reader.take()
+        return True
+    if envelope.wrong or envelope.name is None or (envelope.arguments is None and (form.strict or not closed)):
+        return False
+    reader.start(dialect, _id(reader, envelope), envelope.name)
+    reader.arguments(envelope.arguments or _declared(reader, envelope))
+    reader.end()
+    return True
+
+
+def _read_members(reader: "Reader", dialect: "Dialect", form: Form, envelope: _Envelope) -> Reading[bool]:
+    """Reads an object's members. Whether its closing brace was there."""
+    scanner = reader.scanner
+    scanner.pos += 1
+    while True:
+        yield from scanner.run(_SEPARATORS, 4096)
+        behind = scanner.pos - scanner.start
+        if (yield from scanner.literal(("}",))):
+            return True
+        key = yield from read_string(scanner, python=not form.strict)
+        if key is None and not form.strict:
+            key = (yield from scanner.run(_WORD, 64)) or None
+        if key is not None:
+            yield from scanner.blanks()
+        if key is None or not (yield from scanner.literal((":",))):
+            if not form.strict and key and (yield from _named_as_a_tag(reader, dialect, envelope, key)):
+                continue
+            scanner.pos = scanner.start + (behind if not envelope.called else envelope.end)
+            return False
+        if form.strict and (key in _NEVER or (envelope.first and key not in _FIRST)):
+            envelope.wrong = envelope.wrong or not envelope.called
+        envelope.first = False
+        if not envelope.wrong:
+            yield from scanner.blanks()
+            yield from _read_member(reader, dialect, form, envelope, key)
+        if envelope.wrong:
+            return False
+
+
+def _read_member(reader: "Reader", dialect: "Dialect", form: Form, envelope: _Envelope, key: str) -> Reading[None]:
+    scanner = reader.scanner
+    begin = yield from scanner.peek()
+    if envelope.called:
+        yield from follow_value(scanner, form.ends, lambda _: None)
+    elif key in form.names and envelope.name is None and begin in _QUOTES:
+        _named(reader, dialect, envelope, (yield from read_string(scanner, python=True)) or "")
+    elif key in _OTHER_NAMES and envelope.name is None and begin in _QUOTES:
+        name = bare_name(reader, ((yield from read_string(scanner, python=True)) or "").strip())
+        if name in reader.tools.schemas:
+            envelope.name = name
+        else:
+            envelope.others[key] = json_text.quote(name)
+    elif key in _LISTS and begin in ("[", "{") and form.lists:
+        envelope.called = yield from read_envelopes(reader, dialect, replace(form, lists=False))
+        envelope.wrong = not envelope.called
+    elif key == "function" and begin == "{" and envelope.depth < MOST_NESTED:
+        envelope.depth += 1
+        yield from _read_members(reader, dialect, form, envelope)
+        envelope.depth -= 1
+    elif key in form.ids and begin in _QUOTES:
+        envelope.id = (yield from read_string(scanner, python=True)) or ""
+    elif (key in form.arguments or (form.strict and key in _OTHER_ARGUMENTS)) and envelope.arguments is None:
+        if form.strict and begin == "{" and (yield from _is_schema(reader, envelope)):
+            envelope.wrong = True
+        elif begin == "{" and envelope.name and not form.holds_for_id:
+            reader.start(dialect, _id(reader, envelope), envelope.name)
+            envelope.called = True
+            if (yield from follow_value(scanner, form.ends, reader.arguments)):
+                reader.end()
+            else:
+                reader.broken()
+            envelope.end = scanner.pos - scanner.start
+        else:
+            envelope.arguments = yield from _held_arguments(reader, form)
+            envelope.wrong = envelope.arguments is None
+    else:
+        pieces: list[str] = []
+        envelope.wrong = not (yield from _follow(reader, form, pieces.append))
+        envelope.others[key] = "".join(pieces)
+
+
+def _named(reader: "Reader", dialect: "Dialect", envelope: _Envelope, name: str) -> None:
+    envelope.name = bare_name(reader, name.strip())
+    envelope.wrong = not reader.accepts(dialect, envelope.name)
+
+
+def _named_as_a_tag(reader: "Reader", dialect: "Dialect", envelope: _Envelope, key: str) -> Reading[bool]:
+    """Whether a key without a value tells the name as a tag does; its quotes may end before the name or behind it."""
+    match = _AS_A_TAG.fullmatch(key)
+    if not match or envelope.name is not None:
+        return False
+    name = match[1]
+    if not name:
+        name = (yield from reader.scanner.run(_NAME, 128)) or ""
+        yield from reader.scanner.literal(('"',))
+    _named(reader, dialect, envelope, name)
+    return not envelope.wrong
+
+
+def _is_schema(reader: "Reader", envelope: _Envelope) -> Reading[bool]:
+    """Whether the object that begins here is no arguments, but what the tool says of them."""
+    scanner = reader.scanner
+    back = scanner.pos - scanner.start
+    scanner.pos += 1
+    yield from scanner.blanks()
+    first = yield from read_string(scanner)
+    scanner.pos = scanner.start + back
+    return first in _SCHEMA and first not in reader.tools.properties(envelope.name or "")
+
+
+def _follow(reader: "Reader", form: Form, emit: Callable[[str], None]) -> Reading[bool]:
+    """`follow_value`, of what may be no call's: then what is in it is read again."""
+    scanner = reader.scanner
+    reader.again = reader.again + 1 if scanner.place < reader.followed else 0
+    if reader.again > MOST_AGAIN:
+        return False
+    whole = yield from follow_value(scanner, form.ends, emit)
+    reader.followed = max(reader.followed, scanner.place)
+    return whole
+
+
+def _held_arguments(reader: "Reader", form: Form) -> Reading[str | None]:
+    """The text of an object, of one in a string, or `{}` for null; None if it is none of these, or broken off."""
+    pieces: list[str] = []
+    if not (yield from _follow(reader, form, pieces.append)):
+        return None
+    text = "".join(pieces)
+    if text.startswith("{"):
+        return text
+    try:
+        return object_in(json_text.loads(text.encode()))
+    except ValueError:
+        return None
+
+
+def _declared(reader: "Reader", envelope: _Envelope) -> str:
+    """The arguments of an envelope that calls nothing so."""
+    declared = reader.tools.properties(envelope.name or "").keys()
+    texts = [text for text in envelope.others.values() if text.startswith("{")]
+    beside = [f"{json_text.quote(key)}: {json_or_text(text)}" for key, text in envelope.others.items() if key in declared]
+    for text in ("{" + ", ".join(beside) + "}",) if beside else texts:
+        try:
+            value = json_text.loads(text.encode())
+        except ValueError:
+            continue
+        if isinstance(value, dict) and value.keys() <= declared:
+            return text
+    return "{}"
+
+
+def _id(reader: "Reader", envelope: _Envelope) -> str:
+    return envelope.id if envelope.id and envelope.id not in reader.ids else reader.new_id()

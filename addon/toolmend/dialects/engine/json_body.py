@@ -1,0 +1,341 @@
+r"""Arguments that stand in the text as JSON, passed on as they come.
+
+Rule of this file: R3 of dialects.md. The text of the arguments is the model's own: it is not parsed and written anew, only
+followed, to find the brace that closes it. What JSON forbids inside a string is escaped: raw control characters, and backslashes
+in front of what JSON has no escape for (`"\d+"`, `"echo \$HOME"`), and quotes that nothing follows which may follow a string
+(`"say "b" now"`). Of what it forbids elsewhere, a comma that nothing comes behind goes, and so does a comment; Python's words and
+strings become its own, a name gets its quotes, and brackets that a token for the end leaves open are closed.
+"""
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ...core import json_text
+from ...core.scanner import Reading, Scanner
+from ...core.schema_values import to_json
+from ...core.text_state import IN_LEAKED_STRING
+from . import quoted
+
+if TYPE_CHECKING:
+    from .markup_parser import Reader
+
+_IN_STRING = re.compile(r'["\\\x00-\x1f]')
+_BLANKS = re.compile(r"\s{0,64}+")
+_OUTSIDE = re.compile(rf'["\'{{}}\[\]</#A-Za-z_$]|,(?={_BLANKS.pattern}(?:[}}\]<]|\Z))')
+_WORD = re.compile(r"[\w$]+")
+_NAME = re.compile(r"[\w$]{0,64}+\s{0,64}+(:)?")
+_QUOTED_NAME = re.compile(r'"(?:[\w.$-]{0,64}+(?:"(?:\s{0,64}+(:)?)?)?)?')
+_MISSING_COMMA = re.compile(r'\s{0,64}+"[\w.$-]{0,64}+"\s{0,64}+:')
+_COMMENTS = ("#", "//", "/*")
+_COMMENT = re.compile(r"/\*.*?\*/|(?:#|//)[^\n<]*", re.DOTALL)
+_SCALAR = re.compile(r"[^\s,;{}\[\]\"<]*")
+MAX_SCALAR = 4096
+"""Characters of a number or a word."""
+
+_BRACES = re.compile(r"[}\s]*")
+
+_OBJECT = frozenset({"object"})
+MOST_STRINGS = 4
+"""Strings within one another, the innermost an object: nobody was seen to put it in more than two."""
+
+
+def read_arguments(reader: "Reader", commit: Callable[[], None], stops: tuple[str, ...]) -> Reading[bool]:
+    """Reads the arguments of a call whose header has been read; `commit` starts the call.
+
+    An object streams; `null`, and nothing before one of `stops`, are `{}`; a string that holds an object is that object (R5).
+    False if none of these stands here: then it was no call.
+    """
+    scanner = reader.scanner
+    yield from scanner.blanks()
+    arguments = "{}"
+    match (yield from scanner.peek()):
+        case "{":
+            commit()
+            if (yield from follow_object(scanner, stops, reader.arguments)):
+                reader.end()
+                yield from surplus(reader, stops)
+            else:
+                reader.broken()
+            return True
+        case '"':
+            value = yield from read_string(scanner)
+            held = object_in(value) if value else None
+            if held is None:
+                return False
+            arguments = held
+        case "n":
+            if not (yield from scanner.literal(("null",))):
+                return False
+            yield from scanner.blanks()
+            if (yield from scanner.peek()) and not (yield from scanner.ahead(stops)):
+                return False
+        case _:
+            if not (yield from scanner.ahead(stops)):
+                return False
+    commit()
+    reader.arguments(arguments)
+    reader.end()
+    return True
+
+
+def follow_object(scanner: Scanner, stops: tuple[str, ...], emit: Callable[[str], None]) -> Reading[bool]:
+    """Emits the text of the object that begins here, as it comes, up to the brace that closes it.
+
+    Brackets that are open are closed where one of `stops` follows a value, or the text ends there and is not broken off. False if
+    the object is broken off otherwise.
+    """
+    brackets: list[str] = []
+    before = ""  # the last character outside of strings that is no blank
+    in_string = odd = False  # odd: there are quotes in strings that were not escaped
+    begins = "<[" if any(stop.startswith("[") for stop in stops) else "<"
+    while True:
+        text, at = scanner.text, scanner.pos
+        sent, size = at, len(text)
+        pieces: list[str] = []
+        done = cut = pythons = False
+        while at < size and not done:
+            match = (_IN_STRING if in_string else _OUTSIDE).search(text, at)
+            if match is None:
+                before = before if in_string else text[at:].rstrip()[-1:] or before
+                at = size
+                break
+            before = before if in_string else text[at : match.start()].rstrip()[-1:] or before
+            at = match.end()
+            character = match.group()
+            if character == '"':
+                if in_string:
+                    is_name = before in ("{", ",") and brackets[-1] == "{"
+                    ends = is_name or _ends_string(text, at, brackets[-1], stops, ended=scanner.ended, odd=odd)
+                    if cut := ends is None:
+                        at -= 1
+                        break
+                    if not ends:  # it stands in the string
+                        pieces += text[sent : at - 1], '\\"'
+                        sent, odd = at, True
+                        continue
+                    before = character
+                    if not is_name and _MISSING_COMMA.match(text, at):
+                        pieces += text[sent:at], ","
+                        sent, before = at, ","
+                in_string = not in_string
+            elif not in_string:
+                if character in begins or (pythons := character == "'"):
+                    at -= 1
+                    break
+                if character in "{[":
+                    brackets.append(character)
+                elif character in "}]":
+                    brackets.pop()
+                    done = not brackets
+                else:
+                    mended, at = _as_json(text, at - 1, ended=scanner.ended, broken=scanner.broken)
+                    if cut := mended is None:
+                        break
+                    pieces += text[sent : match.start()], mended
+                    sent = at
+                    before = mended[-1:] or before
+                    continue
+                before = character
+            elif character != "\\":
+                pieces += text[sent : at - 1], json_text.inside(character)
+                sent = at
+            elif at < size and text[at] in json_text.ESCAPED:
+                at += 1
+            elif at < size:  # it escapes nothing: it was to be one itself; but for an apostrophe, which needs none
+                pieces += text[sent : at - (text[at] == "'")], "" if text[at] == "'" else "\\"
+                sent = at
+            else:
+                at -= 1  # the escape is cut: it waits for its second half
+                break
+        scanner.pos = at
+        emit("".join((*pieces, text[sent:at])))
+        if done:
+            return True
+        if pythons:
+            scanner.pos += 1
+            if not (yield from quoted.read_string(scanner, "'", emit, escapes=True)):
+                return False
+            before = '"'
+        elif at < size and not (in_string or cut):  # a "<", which JSON has no use for here, or a "[" that may be one of `stops`
+            if (yield from scanner.ahead(stops)):
+                return _close(brackets, before, emit)
+            begin = scanner.text[scanner.pos]
+            if begin == "[":
+                brackets.append(begin)
+            before = begin
+            scanner.pos += 1
+            emit(begin)
+        elif scanner.ended:
+            return not (in_string or cut or scanner.broken) and _close(brackets, before, emit)
+        else:
+            scanner.course = IN_LEAKED_STRING if in_string and at == size else None
+            yield
+            scanner.course = None
+
+
+def _close(brackets: list[str], before: str, emit: Callable[[str], None]) -> bool:
+    """Closes the brackets that are open behind a value. Whether there is one."""
+    if before in (":", ",", "<", ""):
+        return False
+    emit("".join("}" if bracket == "{" else "]" for bracket in reversed(brackets)))
+    return True
+
+
+def _ends_string(text: str, at: int, bracket: str, stops: tuple[str, ...], *, ended: bool, odd: bool) -> bool | None:
+    """Whether the quote in front of `at` ends the value that it stands in; None: more text tells.
+
+    It does if what follows can follow a value: else it was to be escaped. `odd`: others were; then a comma is not proof enough.
+    """
+    match = _BLANKS.match(text, at)
+    assert match
+    at = match.end()
+    follows = text[at : at + 1]
+    if not follows:
+        return True if ended else None
+    if follows in "}]" or follows.isspace():  # more blanks than are read
+        return True
+    if follows == ",":
+        match = _BLANKS.match(text, at + 1)
+        assert match
+        at = match.end()
+        next_value = text[at : at + 1]
+        if not next_value:
+            return True if ended else None
+        if odd and next_value == '"' and bracket == "{":
+            return _matches(_QUOTED_NAME, text, at, ended=ended)
+        if next_value.isspace() or next_value in ("\"'{[]-0123456789tfnTFN/#" if bracket == "[" else "\"'}/#"):
+            return True
+        return _stands(stops, text, at, ended=ended) if next_value in "<[" else _matches(_NAME, text, at, ended=ended)
+    if follows == '"':
+        return _matches(_QUOTED_NAME, text, at, ended=ended) if bracket == "{" else False
+    if follows in "/#":
+        return _stands(_COMMENTS, text, at, ended=ended)
+    return _stands(stops, text, at, ended=ended)
+
+
+def _stands(options: tuple[str, ...], text: str, at: int, *, ended: bool) -> bool | None:
+    """Whether one of the options stands at a place; None: more text tells."""
+    if text.startswith(options, at):
+        return True
+    if ended or len(text) - at >= max(map(len, options), default=0):
+        return False
+    rest = text[at:]
+    return None if any(option.startswith(rest) for option in options) else False
+
+
+def _matches(pattern: re.Pattern[str], text: str, at: int, *, ended: bool) -> bool | None:
+    """Whether a pattern matches here, whose first group is there only then; None: more text tells."""
+    match = pattern.match(text, at)
+    assert match
+    return None if match.end() == len(text) and not ended and match[1] is None else match[1] is not None
+
+
+def _as_json(text: str, at: int, *, ended: bool, broken: bool) -> tuple[str | None, int]:
+    """What begins here, be it a comma, a word or a comment, as JSON has it, and where it ends; None: it is not told yet."""
+    if text[at] == ",":
+        behind = _BLANKS.match(text, at + 1)
+        assert behind
+        if behind.end() < len(text):
+            return "" if text[behind.end()] in "}]<" else ",", at + 1
+        return ("," if broken else "", at + 1) if ended else (None, at)
+    if text[at] in "/#":
+        begins = _stands(_COMMENTS, text, at, ended=ended)
+        comment = _COMMENT.match(text, at)
+        over = comment and (comment.end() < len(text) or ended or comment.group().endswith("*/"))
+        if comment and over:
+            return "", comment.end()
+        return (None, at) if not ended and begins is not False else (text[at], at + 1)
+    word = _WORD.match(text, at)
+    assert word
+    behind = _BLANKS.match(text, word.end())
+    assert behind
+    if behind.end() == len(text) and not ended:
+        return None, at
+    if text[behind.end() : behind.end() + 1] == ":":
+        return json_text.quote(word.group()), word.end()
+    return json_text.WORDS.get(word.group(), word.group()), word.end()
+
+
+def surplus(reader: "Reader", stops: tuple[str, ...]) -> Reading[None]:
+    """Swallows surplus braces between complete arguments and what ends the call, be it the end of the text."""
+    scanner = reader.scanner
+    if (yield from scanner.peek()) != "}":
+        return
+    back = scanner.pos - scanner.start
+    yield from scanner.run(_BRACES, 64)
+    if (yield from scanner.ahead(stops)) or not (yield from scanner.peek()):
+        reader.take()
+    else:
+        scanner.pos = scanner.start + back
+
+
+def follow_value(scanner: Scanner, stops: tuple[str, ...], emit: Callable[[str], None]) -> Reading[bool]:
+    """Emits the text of the JSON value that begins here; objects and arrays as they come. False if it is broken off."""
+    begin = yield from scanner.peek()
+    if begin and begin in "{[":
+        return (yield from follow_object(scanner, stops, emit))
+    if begin and begin in "\"'":
+        text = yield from _string(scanner, python=True)
+    else:
+        text = yield from scanner.run(_SCALAR, MAX_SCALAR)
+    if text:
+        emit(json_text.WORDS.get(text, text))
+    return bool(text)
+
+
+def read_string(scanner: Scanner, *, python: bool = False) -> Reading[str | None]:
+    """The value of a JSON string that begins here, or of one in Python's quotes; None if none does, or it breaks off."""
+    text = yield from _string(scanner, python=python)
+    if text is None:
+        return None
+    try:
+        value = json_text.loads(text.encode())
+    except ValueError:
+        return None
+    return value if isinstance(value, str) else None
+
+
+def _string(scanner: Scanner, *, python: bool) -> Reading[str | None]:
+    """The text of a JSON string, quotes and all, what JSON forbids in it escaped."""
+    begin = yield from scanner.peek()
+    if begin != '"' and not (python and begin == "'"):
+        return None
+    pieces: list[str] = []
+    scanner.pos += 1
+    if begin == "'":
+        return "".join(pieces) if (yield from quoted.read_string(scanner, begin, pieces.append, escapes=True)) else None
+    while True:
+        match = _IN_STRING.search(scanner.text, scanner.pos)
+        end = match.start() if match else len(scanner.text)
+        pieces.append(scanner.text[scanner.pos : end])
+        scanner.pos = end
+        character = match.group() if match else ""
+        if character == "\\" and end + 1 < len(scanner.text):
+            known = scanner.text[end + 1] in json_text.ESCAPED
+            pieces.append(scanner.text[end : end + 2] if known else "\\\\")
+            scanner.pos = end + 1 + known
+        elif character and character != "\\":
+            scanner.pos = end + 1
+            if character == '"':
+                return f'"{"".join(pieces)}"'
+            pieces.append(json_text.inside(character))
+        elif scanner.ended:
+            return None
+        else:
+            yield
+
+
+def object_in(value: Any) -> str | None:
+    """The JSON of the object that a string holds: as JSON or Python has it, or in a string again. `{}` for null or nothing."""
+    text = "{}"
+    for _ in range(MOST_STRINGS):
+        if not isinstance(value, str):
+            break
+        text = value.strip() or "null"
+        try:
+            value = json_text.loads(text.encode())
+        except ValueError:
+            text = to_json(text, _OBJECT)
+            return text if text.startswith("{") else None
+    return text if isinstance(value, dict) else "{}" if value is None else None

@@ -1,0 +1,177 @@
+"""Ambiguous dialects for models of which nothing is known: an alias, a gateway, a model that is new.
+
+    <tool_call>\\n{"name": "read_file", "arguments": {"path": "a.md"}}\\n</tool_call>        from `my-model`
+
+1. A call is read to its end before it counts: by the exact name of an offered tool, with arguments that fit its schema, at the
+   beginning of a line, outside of code, and with the end that the dialect has for it.
+2. JSON in the open, in a fence or not, must be the whole message.
+3. What is no call in any of these ways stays as it is, and whatever else may begin there is looked for as before.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from ...core.fastclass import value
+from ...core.scanner import Reading
+from .. import DIALECTS
+from .dialect import Dialect, InReasoning, Where
+from .tags import TagDialect
+
+if TYPE_CHECKING:
+    from .emitter import Attempt
+    from .markup_parser import Reader
+
+_BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*+"|[{}\[\]]', re.DOTALL)
+
+MOST_CALLS = 64
+"""Calls in one wrapper that are read."""
+
+@value
+class Stranger:
+    """A dialect, with more asked of its calls. `ends`: what must stand behind them, where it is no TagDialect.
+
+    `only`: those of its openers that count, if not all do. `around`: openers that stand around a call of it; where one of them is
+    text, as it stands within a line, the call is text, too.
+    """
+
+    dialect: Dialect
+    place: Where = "line"
+    ends: tuple[str, ...] = ()
+    only: tuple[str, ...] = ()
+    around: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return self.dialect.name
+
+    @property
+    def openers(self) -> tuple[str, ...]:
+        return self.only or self.dialect.openers
+
+    @property
+    def inner(self) -> tuple[str, ...]:
+        return self.dialect.inner
+
+    @property
+    def wrappers(self) -> tuple[str, ...]:
+        return ()
+
+    @property
+    def closers(self) -> tuple[str, ...]:
+        return self.dialect.closers
+
+    @property
+    def ambiguous(self) -> bool:
+        return True
+
+    @property
+    def offered_only(self) -> bool:
+        return True
+
+    @property
+    def in_reasoning(self) -> InReasoning:
+        return self.dialect.in_reasoning
+
+    def read(self, reader: "Reader") -> Reading[bool]:
+        scanner = reader.scanner
+        begin = scanner.place
+        first, end = reader.refused
+        if first < begin < end or reader.place.indented or reader.aside[0] or (self.place == "message" and reader.native_calls):
+            return False
+        if (around := self.around or self.dialect.wrappers) and reader.place.after(around):
+            return False
+        found = yield from self._certain(reader)
+        if found:
+            reader.tell_attempts(found)
+        else:  # a part of it is no call, either
+            reader.refused = begin, max(scanner.place, end if first == begin else 0)
+        return bool(found)
+
+    def _certain(self, reader: "Reader") -> Reading[list["Attempt"]]:
+        """Reads calls; returns none of them if there is a doubt."""
+        scanner = reader.scanner
+        begin = scanner.pos - scanner.start
+        found = yield from reader.attempt(self._calls(reader))
+        text = scanner.text[scanner.start + begin : scanner.pos]
+        if not all(_is_certain(reader, call, text) for call in found) or not (self._in_tags or is_balanced(text)):
+            return []
+        if found and self.place == "message":
+            yield from scanner.blanks()
+            if (yield from scanner.peek()) or reader.native_calls:
+                return []
+        return found
+
+    def _calls(self, reader: "Reader") -> Reading[bool]:
+        """Reads calls up to the end of what they stand in. Whether that was there."""
+        scanner = reader.scanner
+        begin = scanner.pos - scanner.start
+        for _ in range(MOST_CALLS):
+            if not (yield from self.dialect.read(reader)):
+                return False
+            name = reader.attempts[-1].name if reader.attempts else ""
+            ends = self._ends(scanner.text[scanner.start + begin : scanner.pos], name)
+            if not ends or (not self._ends_apart and scanner.text.endswith(ends, scanner.start + begin, scanner.pos)):
+                return True
+            back = scanner.pos - scanner.start
+            yield from scanner.blanks()
+            while closer := (yield from scanner.literal((*self.closers, *ends))):
+                if closer in ends:
+                    return True
+                back = scanner.pos - scanner.start
+                yield from scanner.blanks()
+            if not (yield from scanner.ahead(self.inner_openers)):
+                scanner.pos = scanner.start + back
+                return False
+        return False
+
+    @property
+    def _in_tags(self) -> bool:
+        """Whether arguments are no JSON, whose brackets could be mended."""
+        return isinstance(self.dialect, TagDialect) and self.dialect.in_tags
+
+    @property
+    def _ends_apart(self) -> bool:
+        """Whether what ends an element may look like what ends the call in it."""
+        return isinstance(self.dialect, TagDialect) and self.dialect.arguments == "envelope"
+
+    @property
+    def inner_openers(self) -> tuple[str, ...]:
+        """What the next call in a wrapper begins with."""
+        return self.dialect.call.begin if isinstance(self.dialect, TagDialect) else ()
+
+    def _ends(self, text: str, name: str) -> tuple[str, ...]:
+        """What ends the element that a text begins with: one of these must be there. Empty where the calls show their end."""
+        if not isinstance(self.dialect, TagDialect):
+            return self.ends
+        return self.dialect.ends_of(text, name)
+
+
+def _is_certain(reader: "Reader", call: "Attempt", text: str) -> bool:
+    """Whether nothing speaks against a call; `text` is where it stood."""
+    tools = reader.tools
+    prefixed = f"functions.{call.name}"  # which is read as the name, but is not the exact one
+    return call.ended and tools.suits(call.name, call.arguments) and (prefixed not in text or prefixed in tools.schemas)
+
+
+def is_balanced(text: str) -> bool:
+    """Whether every bracket outside of strings is closed: where one is missing the model may have been about to go on."""
+    depth = 0
+    for match in _BRACKETS.finditer(text):
+        depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(match.group(), 0)
+    return depth == 0
+
+
+_WHOLE_MESSAGES = ("json_array", "json_object", "fence", "python_list")
+
+STRANGERS: Mapping[str, Dialect] = {
+    **{
+        name: Stranger(DIALECTS[name])
+        for name in ("qwen3_coder", "qwen3_named", "hermes", "glm")
+    },
+    # half of a tag would have every text wait that ends in a `t`
+    "hermes_openerless": Stranger(DIALECTS["hermes_openerless"], only=("{", "["), around=DIALECTS["hermes"].openers),
+    "json_tools": Stranger(DIALECTS["json_tools"], ends=DIALECTS["json_tools"].closers),
+    **{name: Stranger(DIALECTS[name], "message") for name in _WHOLE_MESSAGES},
+}
+"""The ambiguous dialects that models are known to write whatever they are called."""

@@ -1,0 +1,191 @@
+"""Dialects that are data: a call has one shape, `begin NAME separator BODY end`, in a wrapper or not; so has a parameter.
+
+Rule of this file: it holds what all of them share (R1 commit point, R2 names, R7 missing ends, R9 wrappers and doubled openers
+of dialects.md), so each is fixed once. What one model alone does stands in that model's file.
+"""
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Literal
+
+from ...core.fastclass import value
+from ...core.literal_search import openers
+from ...core.scanner import Reading, Scanner
+from .closers import read_closer
+from .dialect import InReasoning, Where
+from .envelope import ARGUMENTS, Form, read_envelopes
+from .json_body import read_arguments, surplus
+from .names import bare_name
+from .parameters import read_parameters
+from .tag import NO_TAG, Tag
+from .value_text import Tags
+
+if TYPE_CHECKING:
+    from .markup_parser import Reader
+
+MAX_HEADER = 512
+"""Characters between the beginning of a tag and its separator."""
+
+MAX_OPENERS = 8
+"""Openers that are read as those of one call: more are text, or reading them again and again would cost their square."""
+
+_RESIDUE = re.compile(r"[^{\n]*")
+_TOKENS = re.compile(r"(?:<\|[^|<>]*\|>[\w.= -]*)+")  # each with a word or two behind it: `<|channel|>commentary to=f`
+
+
+@value
+class TagDialect:
+    """`parameter` is the tag of one parameter, where `arguments` is "parameters". `bare`: a call needs no wrapper."""
+
+    name: str
+    call: Tag
+    wrapper: Tag = NO_TAG
+    arguments: Literal["json", "parameters", "envelope"] = "json"
+    parameter: Tag = NO_TAG
+    bare: bool = True
+    ambiguous: bool = False
+    place: Where = "any"
+
+    @property
+    def offered_only(self) -> bool:
+        return self.ambiguous
+
+    @property
+    def in_reasoning(self) -> InReasoning:
+        return "doubtful" if self.ambiguous else "call"
+
+    @property
+    def openers(self) -> tuple[str, ...]:
+        return self.wrapper.begin + self.call.begin
+
+    @property
+    def inner(self) -> tuple[str, ...]:
+        return () if self.bare else self.call.begin
+
+    @property
+    def wrappers(self) -> tuple[str, ...]:
+        return self.wrapper.begin or (self.call.begin if self.arguments == "envelope" and self.place != "word" else ())
+
+    @property
+    def closers(self) -> tuple[str, ...]:
+        return self.call.end + self.wrapper.end
+
+    @property
+    def in_tags(self) -> bool:
+        """Whether arguments stand in tags of their own, and not in JSON."""
+        return self.arguments == "parameters"
+
+    def ends_of(self, text: str, _name: str) -> tuple[str, ...]:
+        """What ends the element that a text begins with, of a call of the tool of that name."""
+        return self.wrapper.end if self.wrapper.begin and text.startswith(self.wrapper.begin) else self.call.end
+
+    def read(self, reader: "Reader") -> Reading[bool]:
+        scanner = reader.scanner
+        wrapped = False
+        last = found = yield from scanner.literal(self.openers)
+        for _ in range(MAX_OPENERS):  # a wrapper, or a second opener in front of the real one
+            if not found:
+                break
+            last = found
+            wrapped = wrapped or found in self.wrapper.begin
+            yield from scanner.blanks()
+            found = yield from scanner.literal(self.openers)
+        if last not in self.call.begin:
+            return False
+        if self.arguments == "envelope":
+            called = yield from read_envelopes(reader, self, Form(ends=self.closers + self.openers))
+            if called:
+                yield from surplus(reader, self.closers + self.openers)
+                yield from self._foreign_end(reader)
+            return called
+        header = yield from self._header(reader)
+        if header is None:
+            return False
+        called = yield from (self._read_empty if header.endswith("/") else self.read_call)(reader, header)
+        if called and wrapped:
+            reader.wrapped(self, self.wrapper.end)
+        return called
+
+    def _foreign_end(self, reader: "Reader") -> Reading[None]:
+        """Swallows a closing tag of something else between an envelope and its end."""
+        scanner = reader.scanner
+        back = scanner.pos - scanner.start
+        yield from scanner.blanks()
+        closer = None if (yield from scanner.ahead(self.closers)) else (yield from read_closer(scanner, ARGUMENTS))
+        if closer and not closer.cut:
+            yield from scanner.blanks()
+        if closer and not closer.cut and (yield from scanner.ahead(self.closers)):
+            reader.take()
+        else:
+            scanner.pos = scanner.start + back
+
+    def read_call(self, reader: "Reader", header: str) -> Reading[bool]:
+        """Reads what follows a call's header. Whether there was a call."""
+        identity = self.identify(reader, header)
+        if identity is None:
+            return False
+        id_, name = identity
+        return (yield from self.read_body(reader, name, lambda: reader.start(self, id_, name)))
+
+    def _read_empty(self, reader: "Reader", header: str) -> Reading[bool]:
+        """Takes a tag that closes itself, `<function=get_time/>`, for a call without arguments."""
+        identity = self.identify(reader, header.removesuffix("/"))
+        if identity is None or identity[1] not in reader.tools:
+            return False
+        reader.start(self, *identity)
+        reader.arguments("{}")
+        reader.end()
+        yield from ()
+        return True
+
+    def read_body(self, reader: "Reader", name: str, commit: Callable[[], None]) -> Reading[bool]:
+        """Reads the arguments of a call whose name is known."""
+        if self.arguments == "json":
+            return (yield from read_arguments(reader, commit, self.closers + self.openers))
+        return (yield from read_parameters(reader, Tags(self.parameter, self.call, self.wrapper), name, commit))
+
+    def identify(self, reader: "Reader", header: str) -> tuple[str, str] | None:
+        """The id and the name of the call that a header is of; None if it can be none."""
+        name = bare_name(reader, header)
+        return (reader.new_id(), name) if reader.accepts(self, name) else None
+
+    def _header(self, reader: "Reader") -> Reading[str | None]:
+        """Reads what stands before the arguments; the tag's `name`, or None; with a slash after it if the tag closes itself."""
+        scanner = reader.scanner
+        text = yield from scanner.run(self.call.characters, MAX_HEADER)
+        closed = ">" in self.call.separator and (text or "").rstrip().endswith("/")
+        match = self.call.header.fullmatch(text.strip().rstrip("/ ") if closed else text.strip()) if text else None
+        if match is None:
+            return None
+        header = match["name"]
+        if closed:
+            return f"{header}/" if (yield from scanner.literal(self.call.separator)) else None
+        if self.arguments == "parameters" and self.call.separator and (yield from scanner.ahead(self.parameter.begin)):
+            return header if header in reader.tools else None  # the tag has no end
+        if not self.call.separator or (yield from scanner.literal(self.call.separator)):
+            return header
+        if (yield from scanner.ahead(self.closers)):  # no separator, and no arguments either; prose may name both tokens
+            named = self.identify(reader, header)
+            return header if named and named[1] in reader.tools else None
+        match (yield from scanner.peek()):
+            case "{":
+                return header if header in reader.tools else None
+            case "<":
+                return header if (yield from self._residue(scanner)) else None
+        return None
+
+    def _residue(self, scanner: Scanner) -> Reading[bool]:
+        """Goes past other tokens that got between a name and its separator (R2), if an object follows: less is no call."""
+        residue = yield from scanner.run(_RESIDUE, MAX_HEADER)
+        found = openers((*self.call.separator, *self.openers, *self.closers)).search(residue or "")
+        if not residue or found is None or found.group() not in self.call.separator:
+            return False
+        if not _TOKENS.fullmatch(residue, 0, found.start()):
+            return False
+        scanner.pos -= len(residue) - found.end()
+        back = scanner.pos - scanner.start
+        yield from scanner.blanks()
+        begins = (yield from scanner.peek()) == "{"
+        scanner.pos = scanner.start + back
+        return begins
+

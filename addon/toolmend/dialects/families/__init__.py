@@ -1,0 +1,1 @@
+"""The dialects, a file each: a sample of the wire, its source, and the tags as data."""

@@ -1,0 +1,46 @@
+"""The markup of Anthropic's prompts: `<invoke>` and its parameters, in a block or bare.
+
+    <invoke name="Bash">
+    <parameter name="command">npm test</parameter>
+    </invoke>
+
+Claude itself lets it slip in long sessions, behind a stray word where the block's tag should be (`court`, `count`, `call`:
+claude-code#74063 counts 1.8 % of Opus 4.8's messages); so do Kimi K2.5 and MiniMax M2.7 (hermes-agent#7332) and DeepSeek V4
+(vellum-assistant#42234), whose DSML looks the same where its mark is lost (opencode#34676). Values are raw text: no entity is
+decoded. Only a profile can tell it from other XML, and where it leaks it begins a line: in one it is what somebody writes about.
+"""
+
+from ..engine.dialect import InReasoning
+from ..engine.tag import ATTRIBUTE, Tag
+from ..engine.tags import TagDialect
+
+CALL = Tag(("<invoke",), (">",), ("</invoke>",), ATTRIBUTE)
+PARAMETER = Tag(("<parameter",), (">",), ("</parameter>",), ATTRIBUTE)
+
+_PREFIXES = ("", "antml:")
+
+
+def _spelt(tag: str) -> tuple[str, ...]:
+    return tuple(tag.format(prefix) for prefix in _PREFIXES)
+
+
+class Claude(TagDialect):
+    """Its thoughts are signed: one that comes back without a part of it is refused."""
+
+    @property
+    def in_reasoning(self) -> InReasoning:
+        return "never"
+
+
+_LOST = ("tool_calls", "calls")
+"""What is left of DeepSeek's wrapper without its mark."""
+
+_WRAPPER = Tag(
+    (*_spelt("<{}function_calls>"), *(f"<{gap}{word}>" for word in _LOST for gap in ("", " "))),
+    end=(*_spelt("</{}function_calls>"), *(f"</{gap}{word}>" for word in _LOST for gap in ("", " "))),
+)
+_CALL = Tag(_spelt("<{}invoke"), (">",), _spelt("</{}invoke>"), ATTRIBUTE)
+_PARAMETER = Tag(_spelt("<{}parameter"), (">",), _spelt("</{}parameter>"), ATTRIBUTE)
+
+ANTHROPIC = TagDialect("anthropic", _CALL, _WRAPPER, "parameters", _PARAMETER, ambiguous=True, place="line")
+CLAUDE = Claude("claude", _CALL, _WRAPPER, "parameters", _PARAMETER, ambiguous=True, place="line")

@@ -1,0 +1,52 @@
+"""Apertus: the name is the key of the arguments.
+
+    <|tools_prefix|>[{"read_file": {"path": "a.md"}}, {"get_time": {"zone": "UTC"}}]<|tools_suffix|>
+
+Source: the Apertus chat template.
+"""
+
+import re
+from typing import TYPE_CHECKING
+
+from ...core.scanner import Reading
+from ..engine.dialect import Door
+from ..engine.json_body import read_arguments, read_string
+
+if TYPE_CHECKING:
+    from ..engine.markup_parser import Reader
+
+_SEPARATORS = re.compile(r"[\s,\[]*")
+_CLOSING = re.compile(r"[\s}\]]*")
+
+
+class Apertus(Door):
+    """Calls of one array."""
+
+    def read(self, reader: "Reader") -> Reading[bool]:
+        scanner = reader.scanner
+        yield from scanner.literal(self.openers)
+        called = False
+        while True:
+            back = scanner.pos - scanner.start
+            yield from scanner.run(_SEPARATORS, 4096)
+            if not (yield from self._one(reader)):
+                scanner.pos = scanner.start + back
+                return called
+            called = True
+            yield from scanner.run(_CLOSING, 4096)
+            reader.take()
+
+    def _one(self, reader: "Reader") -> Reading[bool]:
+        scanner = reader.scanner
+        if not (yield from scanner.literal(("{",))):
+            return False
+        yield from scanner.blanks()
+        name = ((yield from read_string(scanner)) or "").strip()
+        yield from scanner.blanks()
+        if not reader.accepts(self, name) or not (yield from scanner.literal((":",))):
+            return False
+        id_ = reader.new_id()
+        return (yield from read_arguments(reader, lambda: reader.start(self, id_, name), ("}", *self.closers)))
+
+
+APERTUS = Apertus("apertus", ("<|tools_prefix|>",), closers=("<|tools_suffix|>",))

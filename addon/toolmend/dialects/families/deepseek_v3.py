@@ -1,0 +1,66 @@
+"""DeepSeek V3, R1-0528 and V3.1.
+
+    <｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>read_file
+    ```json
+    {"path": "a.md"}
+    ```<｜tool▁call▁end｜><｜tool▁calls▁end｜>                                          V3
+
+    <｜tool▁calls▁begin｜><｜tool▁call▁begin｜>read_file<｜tool▁sep｜>{"path": "a.md"}<｜tool▁call▁end｜>    V3.1
+
+`｜` is U+FF5C, `▁` U+2581; leaks also write `|`, and `_`, a blank or `\\_`. What follows the separator tells the two apart: JSON
+or a fence, and the name stood before it; a name, and it was the word `function`. Source: the models' chat templates.
+"""
+
+import re
+from itertools import product
+from typing import TYPE_CHECKING
+
+from ...core.scanner import Reading
+from ..engine.tag import Tag
+from ..engine.tags import TagDialect
+
+if TYPE_CHECKING:
+    from ..engine.markup_parser import Reader
+
+_NAME = re.compile(r"[^\s<>{}`]*")
+_FENCES = ("```json", "```")
+
+
+def _token(*words: str) -> tuple[str, ...]:
+    """A token in all its spellings."""
+    return tuple(f"<{bar}{gap.join(words)}{bar}>" for bar, gap in product(("｜", "|"), ("▁", "_", " ", "\\_")))
+
+
+class DeepSeekV3(TagDialect):
+    """The tags, and where the name stands."""
+
+    def read_call(self, reader: "Reader", header: str) -> Reading[bool]:
+        scanner = reader.scanner
+        yield from scanner.blanks()
+        name = yield from scanner.run(_NAME, 128)
+        if name in ("null", "") or name is None or header != "function":
+            scanner.pos -= len(name or "")
+            name = header
+        yield from scanner.blanks()
+        fenced = yield from scanner.literal(_FENCES)
+        called = yield from TagDialect.read_call(self, reader, name)
+        if called and fenced:
+            back = scanner.pos - scanner.start
+            yield from scanner.blanks()
+            if (yield from scanner.literal(("```",))):
+                reader.take()
+            else:
+                scanner.pos = scanner.start + back
+        return called
+
+
+DEEPSEEK_V3 = DeepSeekV3(
+    "deepseek_v3",
+    wrapper=Tag(_token("tool", "calls", "begin"), end=_token("tool", "calls", "end")),
+    call=Tag(
+        _token("tool", "call", "begin"),
+        _token("tool", "sep"),
+        _token("tool", "call", "end"),
+        characters=re.compile(r"[A-Za-z0-9_.:/\s-]*"),
+    ),
+)

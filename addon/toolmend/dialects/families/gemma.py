@@ -1,0 +1,209 @@
+"""Gemma 4, FunctionGemma, and Gemini's own.
+
+    <|tool_call>call:read_file{limit:20,path:<|"|>a.md<|"|>}<tool_call|>                                    Gemma 4
+    <start_function_call>call:read_file{limit:20,path:<escape>a.md<escape>}<end_function_call>              FunctionGemma
+
+    call:default_api:read_file{limit:20,path:<ctrl46>a.md<ctrl46>}                                          Gemini
+
+Keys are bare, a string stands unescaped between two of its tokens. Models drift from that: quotes like Python's or JSON's
+(vllm#51284), `call:N(key="x")` in long contexts (omlx#1846), `=` for `:` (ollama#17882), `<|tool_call|>call:N({"key": "x"})`
+(vmlx-swift#61), an envelope, or a name without `call:`. A detokenizer that skips special tokens leaves
+`call:read_file{limit:20,path:a.md}` (unsloth#8437): there a text goes up to the next key that the tool declares. Gemini's
+reaches the text now and then, as `<call:default_api:N{…}/>` (bayes-platform#620) and `declaration:default_api:N{…}`
+(hermes-agent#74771), too, often without its tokens. Source: the chat templates of gemma-4 and functiongemma.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from ...core.fastclass import replace, value
+from ...core.scanner import Reading
+from ...core.schema_values import is_string
+from ...core.tools import Tools
+from ..engine.between import Between
+from ..engine.dialect import Where
+from ..engine.envelope import Form, read_envelopes
+from ..engine.json_body import surplus
+from ..engine.literals import MAX_KEY, Literals, Notation
+from ..engine.names import bare_name
+
+if TYPE_CHECKING:
+    from ..engine.markup_parser import Reader
+
+_NAME = re.compile(r"[^\s()\[\]{},<>\"']*")
+_MODULE = re.compile(r"[\w.-]*?[.:]")
+_CALL = ("call:",)
+_TAG = "<call:default_api:"
+_GEMINI = ("call:default_api:", _TAG, "declaration:default_api:", "<ctrl46>call:default_api:")
+_NEXT = tuple("}" + opener for opener in _GEMINI)
+"""What stands behind a value without tokens only where the call has ended."""
+_PAIRS = {"{": "}", "(": ")"}
+
+
+_NOTATION = Notation(
+    quotes=('"', "'"),
+    brackets=("{", "["),
+    separators=(":", "="),
+    raw=('<|"|>', "<escape>", "<ctrl46>"),
+    free=True,
+    key=re.compile(r"[^:={}\[\](),<>\"'\n]*"),
+)
+
+
+class Gemma(Between):
+    """Calls between tokens, or without the one that begins them."""
+
+    def read(self, reader: "Reader") -> Reading[bool]:
+        scanner = reader.scanner
+        yield from self.begins(scanner)
+        if self.begin and (yield from scanner.ahead(("{", "["))):
+            return (yield from read_envelopes(reader, self, Form(ends=self.end)))
+        called = yield from scanner.literal(_CALL)
+        if self.begin:
+            yield from scanner.blanks()
+        name = yield from self._name(reader)
+        if not reader.accepts(self, name) or not (called or name in reader.tools.schemas):
+            return False
+        if self.begin:
+            yield from scanner.blanks()
+        brackets = yield from self._brackets(reader)
+        if brackets is None:
+            return False
+        reader.start(self, reader.new_id(), name)
+        if not brackets:
+            reader.arguments("{}")
+        elif not (yield from self._arguments(reader, name, brackets)):
+            reader.broken()
+            return True
+        reader.end()
+        if len(brackets) > 1:
+            yield from scanner.literal((")",))
+            reader.take()
+        yield from surplus(reader, self.closers + self.openers)
+        return True
+
+    def _name(self, reader: "Reader") -> Reading[str]:
+        """Reads a name. Modules in front of it that no tool is offered under are left out: `google:mcp:read_file` (omlx#1830)."""
+        words = (yield from reader.scanner.run(_NAME, 128)) or ""
+        name = bare_name(reader, words)
+        if name in reader.tools.schemas:
+            return name
+        return next((rest for rest in _without_modules(words) if rest in reader.tools.schemas), "" if ":" in name else name)
+
+    def _arguments(self, reader: "Reader", name: str, brackets: str, stops: tuple[str, ...] = ()) -> Reading[bool]:
+        """Reads the arguments behind their brackets. False if they are broken off."""
+        arguments = Literals(reader.scanner, _NOTATION, reader.arguments, (*stops, *self.end, *self.begin))
+        if not self.begin:  # the tokens that make a string are lost, too
+            schema = reader.tools.schemas.get(name, {})
+            arguments.declared = declared = reader.tools.properties(name)
+            arguments.texts = [key for key in declared if is_string(declared[key], schema)]
+        return (yield from arguments.read(_PAIRS[brackets[-1]], _NOTATION.separators))
+
+    def _brackets(self, reader: "Reader") -> Reading[str | None]:
+        """Reads what opens the arguments: `{`, `(`, `({`, or nothing where the call ends. None if no arguments follow."""
+        scanner = reader.scanner
+        brackets = yield from scanner.literal(("{", "("))
+        if not brackets:
+            return "" if self.begin and (yield from scanner.ahead(self.end)) else None
+        yield from scanner.blanks()
+        if brackets == "(" and (yield from scanner.literal(("{",))):
+            brackets = "({"
+        back = scanner.pos - scanner.start
+        yield from scanner.blanks()
+        found = yield from scanner.ahead((_PAIRS[brackets[-1]], *_NOTATION.strings))
+        if not found and (yield from scanner.run(_NOTATION.key, MAX_KEY)):
+            found = yield from scanner.ahead(_NOTATION.separators)
+        scanner.pos = scanner.start + back
+        return brackets if found else None
+
+
+def _without_modules(words: str) -> Iterator[str]:
+    """A name without the first of its modules, without the second, …"""
+    rest = words
+    while match := _MODULE.match(rest):
+        rest = rest[match.end() :]
+        yield rest
+
+
+class Gemini(Gemma):
+    """Calls that name the module that Gemini's tools are in, which no text does by itself: they may stand anywhere."""
+
+    @property
+    def openers(self) -> tuple[str, ...]:
+        return _GEMINI
+
+    @property
+    def place(self) -> Where:
+        return "any"
+
+    def read(self, reader: "Reader") -> Reading[bool]:
+        scanner = reader.scanner
+        tagged = (yield from scanner.literal(_GEMINI)) == _TAG
+        name = yield from self._name(reader)
+        if not reader.accepts(self, name):
+            return False
+        brackets = yield from self._brackets(reader)
+        if not brackets:
+            return False
+        reader.start(self, reader.new_id(), name)
+        if not (yield from self._arguments(reader, name, brackets, ("}/>", "}>", *_NEXT) if tagged else _NEXT)):
+            reader.broken()
+            return True
+        reader.end()
+        if tagged:
+            yield from scanner.literal(("/>", ">"))
+            reader.take()
+        return True
+
+
+@value
+class Headless(Gemma):
+    """Calls without anything in front of the name (tensai#217): only tokens in them or after them tell them from code.
+
+    `tools`: the names that may begin one.
+    """
+
+    tools: tuple[str, ...] = ()
+
+    @property
+    def openers(self) -> tuple[str, ...]:
+        return tuple(f"{name}{{" for name in self.tools)
+
+    def of(self, tools: Tools) -> "Headless":
+        """The dialect with the tools of a request."""
+        return _headless(tuple(sorted(tools.schemas)))
+
+    def read(self, reader: "Reader") -> Reading[bool]:
+        scanner = reader.scanner
+        opener = yield from scanner.literal(self.openers)
+        assert opener
+        name = opener[:-1]
+        pieces: list[str] = []
+        begin = scanner.pos - scanner.start
+        if not (yield from Literals(scanner, _NOTATION, pieces.append, self.end).read("}", _NOTATION.separators)):
+            return False
+        written = scanner.text[scanner.start + begin : scanner.pos]
+        if not (yield from scanner.literal(self.end)) and not any(token in written for token in _NOTATION.raw):
+            return False
+        if not reader.tools.fits(name, "".join(pieces)):
+            return False
+        reader.start(self, reader.new_id(), name)
+        reader.arguments("".join(pieces))
+        reader.end()
+        return True
+
+
+GEMMA4 = Gemma("gemma4", ("<|tool_call>", "<|tool_call|>"), ("<tool_call|>", "<|/tool_call|>", "<|tool_response>"))
+FUNCTIONGEMMA = Gemma(
+    "functiongemma", ("<start_function_call>",), ("<end_function_call>", "<start_function_response>")
+)
+GEMMA_STRIPPED = Gemma("gemma_stripped", end=("<tool_call|>", "<end_function_call>"), opener="call:")
+GEMINI = Gemini("gemini")
+GEMMA_HEADLESS = Headless("gemma_headless", end=GEMMA4.end)
+
+
+@lru_cache(64)
+def _headless(names: tuple[str, ...]) -> Headless:
+    return replace(GEMMA_HEADLESS, tools=names)

@@ -1,0 +1,13 @@
+"""GigaChat 3.
+
+    <|function_call|>{"name": "read_file", "arguments": {"path": "a.md"}}
+
+Source: the GigaChat 3 chat template; the words `function call` come where the token is spelt out.
+"""
+
+from ..engine.tag import Tag
+from ..engine.tags import TagDialect
+
+GIGACHAT = TagDialect(
+    "gigachat", call=Tag(("<|function_call|>", "function call<|role_sep|>")), arguments="envelope", place="word"
+)

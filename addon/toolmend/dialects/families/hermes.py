@@ -1,0 +1,55 @@
+"""Hermes envelopes: Qwen2.5, Qwen3, QwQ, Nous Hermes, Granite 4, MiniCPM, Ernie 4.5 and many fine-tunes.
+
+    <tool_call>
+    {"name": "read_file", "arguments": {"path": "a.md", "limit": 20}}
+    </tool_call>
+
+Some put the envelope in a fence, within the tags. Some lose the tag that opens it, and only the one that ends it shows that
+this JSON is a call (hermes-agent#742). Source: the chat templates of Qwen and NousResearch.
+"""
+
+from typing import TYPE_CHECKING
+
+from ...core.scanner import Reading
+from ..engine.dialect import Door
+from ..engine.envelope import Form, read_envelopes
+from ..engine.tag import Tag
+from ..engine.tags import TagDialect
+
+if TYPE_CHECKING:
+    from ..engine.markup_parser import Reader
+
+_FENCES = ("", "\n```json\n", "\n```\n", "```json\n", "```\n")
+
+HERMES = TagDialect(
+    "hermes",
+    call=Tag(
+        tuple(f"<tool_call>{fence}" for fence in _FENCES), end=("</tool_call>", "```</tool_call>", "```\n</tool_call>")
+    ),
+    arguments="envelope",
+    ambiguous=True,
+)
+
+_FORM = Form(ends=HERMES.closers, strict=True)
+
+
+class Openerless(Door):
+    """An envelope on a line of its own, if the end tag follows it."""
+
+    def read(self, reader: "Reader") -> Reading[bool]:
+        scanner = reader.scanner
+        yield from scanner.literal(("tool_call>",))
+        found = yield from reader.attempt(read_envelopes(reader, self, _FORM))
+        if not found or not all(call.ended for call in found):
+            return False
+        yield from scanner.blanks()
+        if not (yield from scanner.literal(self.closers)):
+            return False
+        reader.tell_attempts(found)
+        return True
+
+
+HERMES_OPENERLESS = Openerless(
+    "hermes_openerless", ("{", "[", "tool_call>"), closers=HERMES.closers, ambiguous=True, offered_only=True, place="line",
+    in_reasoning="never"
+)

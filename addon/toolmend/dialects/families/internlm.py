@@ -1,0 +1,17 @@
+"""InternLM2 and Intern-S1.
+
+    <|action_start|><|plugin|>
+    {"name": "read_file", "parameters": {"path": "a.md"}}<|action_end|>
+
+A blank may stand between the tokens. Source: the InternLM2 chat format.
+"""
+
+from ..engine.tag import Tag
+from ..engine.tags import TagDialect
+
+INTERNLM = TagDialect(
+    "internlm",
+    wrapper=Tag(("<|action_start|>",), end=("<|action_end|>",)),
+    call=Tag(("<|plugin|>",)),
+    arguments="envelope",
+)

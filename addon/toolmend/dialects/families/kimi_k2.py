@@ -1,0 +1,142 @@
+"""Kimi K2, K2-Thinking, K2.5 and later.
+
+    <|tool_calls_section_begin|><|tool_call_begin|>functions.read_file:0<|tool_call_argument_begin|>{"path": "a.md"}
+    <|tool_call_end|><|tool_calls_section_end|>
+
+The id is `functions.NAME:COUNTER`, the counter runs over the whole conversation, and the id must reach the client verbatim:
+the template prints it back, and a model that is fed foreign ids goes silent after a few turns. Source:
+Kimi-K2-Instruct, docs/tool_call_guidance.md and chat_template.jinja; the singular section tokens from streams in the wild.
+
+After a conversation with ids of another provider the model writes those, or half of its own: `functionsexec5`, `functions_exec_1`
+(sglang#21377), `call_9f31ab`, or nothing. Then the call is of the one offered tool that the id or the arguments fit; if none
+does, it is text.
+"""
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from ...core import json_text
+from ...core.scanner import Reading
+from ..engine.envelope import ARGUMENTS, NAMES
+from ..engine.json_body import follow_object
+from ..engine.names import bare_name
+from ..engine.tag import Tag
+from ..engine.tags import TagDialect
+
+if TYPE_CHECKING:
+    from ..engine.markup_parser import Reader
+
+_COUNTED = re.compile(r"(?P<name>.*[^:]):\d+")
+_NAMELESS = re.compile(r"(?:functions\.)?:?(?P<counter>\d*)")
+_FOREIGN = re.compile(
+    r"(?:call|toolu|tool|chatcmpl|fc)[_-]\S*\d\S*|(?=\S*\d)[0-9a-f]{4,}(?:-?[0-9a-f]+)*|functions?[_:/-]?\S*\d|\S*[_.-]\d+"
+)
+"""Ids of other providers, and names with a counter that is not set apart as the template does it."""
+
+_AROUND = r"(?:\d{{1,4}}[._:-])?(?:(?:functions?|tools?)[._:/-]?)?{}(?:[._:/#-]?\d{{1,9}})*:?"
+"""An offered name, and what may stand around it."""
+
+
+class KimiK2(TagDialect):
+    """The tags, and the rules for ids."""
+
+    def identify(self, reader: "Reader", header: str) -> tuple[str, str] | None:
+        fitting = _named_in(reader, header)
+        if fitting:
+            return (header if header not in reader.ids else new_id(reader, fitting)), fitting
+        counted = _COUNTED.fullmatch(header)
+        if counted:
+            name = bare_name(reader, counted["name"])
+            return (header if header not in reader.ids else new_id(reader, name)), name
+        name = bare_name(reader, header)
+        return new_id(reader, name), name
+
+    def read_call(self, reader: "Reader", header: str) -> Reading[bool]:
+        nameless = _NAMELESS.fullmatch(header)
+        if nameless is None and not (reader.tools.known and _is_foreign(reader, header)):
+            return (yield from TagDialect.read_call(self, reader, header))
+        # no more than a counter, or an id: the arguments name the tool, or it is the one offered tool that they fit
+        yield from reader.scanner.blanks()
+        if (yield from reader.scanner.peek()) != "{":
+            return False
+        pieces: list[str] = []
+        if not (yield from follow_object(reader.scanner, self.closers, pieces.append)):
+            return False
+        try:
+            arguments = json_text.loads("".join(pieces).encode())
+        except (json_text.NotJSON, UnicodeEncodeError):
+            return False
+        name, given = _called(reader, arguments)
+        if not name:
+            return False
+        id_ = f"functions.{name}:{nameless['counter']}" if nameless and nameless["counter"] else header if not nameless else ""
+        reader.start(self, id_ if id_ and id_ not in reader.ids else new_id(reader, name), name)
+        reader.arguments("".join(pieces) if given is arguments else json_text.dumps(given))
+        reader.end()
+        return True
+
+    def _header(self, reader: "Reader") -> Reading[str | None]:
+        scanner = reader.scanner
+        back = scanner.pos - scanner.start
+        header = yield from super()._header(reader)
+        if header is not None:
+            return header
+        scanner.pos = scanner.start + back
+        yield from scanner.blanks()
+        return "" if (yield from scanner.literal(self.call.separator)) or (yield from scanner.ahead(("{",))) else None
+
+
+def _named_in(reader: "Reader", header: str) -> str:
+    """The one offered tool that a header names with something else around it than the template writes."""
+    if not reader.tools.known or header in reader.tools or bare_name(reader, header) in reader.tools:
+        return ""
+    counted = _COUNTED.fullmatch(header)
+    if counted and bare_name(reader, counted["name"]) in reader.tools:
+        return ""
+    fitting = [name for name in reader.tools.schemas if re.fullmatch(_AROUND.format(re.escape(name)), header)]
+    return fitting[0] if len(fitting) == 1 else ""
+
+
+def _is_foreign(reader: "Reader", header: str) -> bool:
+    """Whether a header is an id that names no offered tool."""
+    if _COUNTED.fullmatch(header) or bare_name(reader, header) in reader.tools or _named_in(reader, header):
+        return False
+    return _FOREIGN.fullmatch(header) is not None
+
+
+def _called(reader: "Reader", arguments: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The tool that arguments are for, and the arguments: they may be an envelope. No name if that is not clear."""
+    name = next((arguments[key] for key in NAMES if isinstance(arguments.get(key), str)), "")
+    inner = next((arguments[key] for key in ARGUMENTS if isinstance(arguments.get(key), dict)), None)
+    if inner is not None and bare_name(reader, name) in reader.tools.schemas:
+        return bare_name(reader, name), inner
+    fitting = reader.tools.fitting(arguments)
+    if len(fitting) == 1:
+        return fitting[0], arguments
+    rest = {key: value for key, value in arguments.items() if key != "name"}
+    offered = bare_name(reader, name)
+    return (offered, rest) if offered in reader.tools.schemas and offered in reader.tools.fitting(rest) else ("", {})
+
+
+def new_id(reader: "Reader", name: str) -> str:
+    """A free id of the conversation: the next, or where many have been taken out of turn, one behind them."""
+    counter, step = reader.tools.calls_so_far + reader.calls, 1
+    while f"functions.{name}:{counter}" in reader.ids:
+        counter, step = counter + step, step * 2
+    return f"functions.{name}:{counter}"
+
+
+KIMI_K2 = KimiK2(
+    "kimi_k2",
+    call=Tag(
+        ("<|tool_call_begin|>",),
+        ("<|tool_call_argument_begin|>",),
+        ("<|tool_call_end|>",),
+        header=re.compile(r"(?P<name>[A-Za-z0-9_.:/#-]{1,160})"),
+        characters=re.compile(r"[A-Za-z0-9_.:/#\s-]*"),
+    ),
+    wrapper=Tag(
+        begin=("<|tool_calls_section_begin|>", "<|tool_call_section_begin|>"),
+        end=("<|tool_calls_section_end|>", "<|tool_call_section_end|>"),
+    ),
+)

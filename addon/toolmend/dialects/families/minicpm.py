@@ -1,0 +1,25 @@
+"""MiniCPM5: parameters may stand in CDATA.
+
+    <function name="read_file"><param name="path"><![CDATA[a.md]]></param></function>
+
+Source: the MiniCPM5 chat template.
+"""
+
+from ..engine.tag import ATTRIBUTE, Tag
+from ..engine.tags import TagDialect
+
+
+class MiniCPM(TagDialect):
+    """Its tag is plain XML: the name of an offered tool makes it a call."""
+
+    @property
+    def offered_only(self) -> bool:
+        return True
+
+
+MINICPM = MiniCPM(
+    "minicpm",
+    call=Tag(("<function ",), (">",), ("</function>",), ATTRIBUTE),
+    arguments="parameters",
+    parameter=Tag(("<param ",), (">",), ("</param>",), ATTRIBUTE),
+)

@@ -1,0 +1,68 @@
+"""MiniMax M2 in the notation of flags (openclaw#70331), where it has lost its own.
+
+    [TOOL_CALL] {tool => 'bash', args => {--command "ls -la" --timeout 30}} [/TOOL_CALL]
+    [TOOL_CALL]
+    {"tool": "bash", "args": {"command": "ls -la"}}
+    [/TOOL_CALL]
+
+A call is read to its end before it counts: it names an offered tool, and its arguments fit.
+"""
+
+import re
+from typing import TYPE_CHECKING
+
+from ...core.scanner import Reading
+from ..engine.dialect import Door
+from ..engine.envelope import Form, read_envelopes
+from ..engine.literals import Literals, Notation
+from ..engine.names import bare_name
+from ..engine.quoted import PYTHON_QUOTES
+
+if TYPE_CHECKING:
+    from ..engine.markup_parser import Reader
+
+_NOTATION = Notation(PYTHON_QUOTES, brackets=("{", "["), separators=("=>", ":", "="), flags=True)
+_IS = r"\s*(?:=>|:|=)\s*"
+_NAME = re.compile(rf"\s*(?:tool|name|tool_name|function){_IS}[\"']?(?P<name>[^\s\"'{{}},]+)[\"']?\s*,?\s*(?:\w+{_IS})?")
+_HEAD = re.compile(r"[^{}]*")
+_CLOSERS = ("[/TOOL_CALL]",)
+MAX_HEAD = 256
+"""Characters between the braces of a call and of its arguments."""
+
+
+class Arrow(Door):
+    """One call."""
+
+    def read(self, reader: "Reader") -> Reading[bool]:
+        scanner = reader.scanner
+        yield from scanner.literal(self.openers)
+        yield from scanner.blanks()
+        back = scanner.pos - scanner.start
+        found = yield from reader.attempt(read_envelopes(reader, self, Form(ends=_CLOSERS)))
+        if found and all(call.ended and reader.tools.fits(call.name, call.arguments) for call in found):
+            reader.tell_attempts(found)
+            return True
+        scanner.pos = scanner.start + back
+        if not (yield from scanner.literal(("{",))):
+            return False
+        match = _NAME.fullmatch((yield from scanner.run(_HEAD, MAX_HEAD)) or "")
+        name = bare_name(reader, match["name"]) if match else ""
+        if name not in reader.tools.schemas:
+            return False
+        pieces: list[str] = []
+        if (yield from scanner.literal(("{",))):
+            if not (yield from Literals(scanner, _NOTATION, pieces.append, _CLOSERS).read("}", _NOTATION.separators)):
+                return False
+            yield from scanner.blanks()
+        arguments = "".join(pieces) or "{}"
+        if not (yield from scanner.literal(("}",))) or not reader.tools.fits(name, arguments):
+            return False
+        reader.start(self, reader.new_id(), name)
+        reader.arguments(arguments)
+        reader.end()
+        return True
+
+
+MINIMAX_ARROW = Arrow(
+    "minimax_arrow", ("[TOOL_CALL]",), wrappers=("[TOOL_CALL]",), closers=_CLOSERS, ambiguous=True, offered_only=True
+)

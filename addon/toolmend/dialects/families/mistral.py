@@ -1,0 +1,55 @@
+"""Mistral: tokenizers up to v7 write an array of envelopes, from v11 on (Devstral, Ministral, Small 3.2) name and arguments.
+
+    [TOOL_CALLS] [{"name": "read_file", "arguments": {"path": "a.md"}, "id": "VvvODy9mT"}]
+    [TOOL_CALLS]read_file[ARGS]{"path": "a.md"}[TOOL_CALLS]get_time[CALL_ID]VvvODy9mT[ARGS]{"zone": "UTC"}
+
+An id stands behind the arguments in an envelope, so these wait for it. `[ARGS]` may be missing. Source: mistral-common,
+tokenizers v3, v11 and v13.
+"""
+
+import re
+from typing import TYPE_CHECKING
+
+from ...core.scanner import Reading
+from ..engine.dialect import Door
+from ..engine.envelope import Form, read_envelopes
+from ..engine.json_body import read_arguments
+from ..engine.names import bare_name
+
+if TYPE_CHECKING:
+    from ..engine.markup_parser import Reader
+
+_NAME = re.compile(r"[^\s\[\]{}<>\"']*")
+_ID = re.compile(r"[A-Za-z0-9_.:-]*")
+MOST_OPENERS = 4
+"""In a row: there may be a second one in front of the real one. Each of many begins anew, so none reads them all."""
+
+_FORM = Form(ends=("[TOOL_CALLS]", "[/TOOL_CALLS]"), holds_for_id=True)
+
+
+class Mistral(Door):
+    """One reader for both forms."""
+
+    def read(self, reader: "Reader") -> Reading[bool]:
+        scanner = reader.scanner
+        for _ in range(MOST_OPENERS):
+            if (yield from scanner.literal(self.openers)):
+                yield from scanner.blanks()
+        begin = yield from scanner.peek()
+        if begin and begin in "[{" and not (yield from scanner.ahead(("[ARGS]", "[CALL_ID]"))):
+            return (yield from read_envelopes(reader, self, _FORM))
+        name = bare_name(reader, (yield from scanner.run(_NAME, 128)) or "")
+        if not reader.accepts(self, name):
+            return False
+        yield from scanner.blanks()
+        id_ = ""
+        if (yield from scanner.literal(("[CALL_ID]",))):
+            yield from scanner.blanks()
+            id_ = (yield from scanner.run(_ID, 64)) or ""
+            yield from scanner.blanks()
+        yield from scanner.literal(("[ARGS]",))
+        id_ = id_ if id_ and id_ not in reader.ids else reader.new_id()
+        return (yield from read_arguments(reader, lambda: reader.start(self, id_, name), self.closers + self.openers))
+
+
+MISTRAL = Mistral("mistral", ("[TOOL_CALLS]",), closers=("[/TOOL_CALLS]",), offered_only=True)

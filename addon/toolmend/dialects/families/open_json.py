@@ -1,0 +1,77 @@
+"""JSON in the open: models that know no tool tokens write the calls as JSON, bare or in a fence.
+
+    [{"name": "read_file", "arguments": {"path": "a.md"}}]          {"name": "get_time", "parameters": {"zone": "UTC"}}
+
+Qwen's put it between the tags that tools are told to them in: <tools>{"name": "get_time", "arguments": {}}</tools> (vllm#32926).
+
+It is a call only if it names an offered tool and has arguments that are an object or null; data that merely looks like it stays
+text, and is held no longer than its first member that an envelope does not have. Source: xLAM, Llama 3 and Qwen2.5-Coder
+templates; replies as listed in kronk#950.
+"""
+
+import re
+from typing import TYPE_CHECKING
+
+from ...core.scanner import Reading
+from ..engine.dialect import Door
+from ..engine.envelope import Form, read_envelopes
+
+if TYPE_CHECKING:
+    from ..engine.markup_parser import Reader
+
+_FORM = Form(strict=True)
+_MORE = {"```": re.compile("`*"), "~~~": re.compile("~*")}
+_LANGUAGES = ("json", "JSON", "tool_call", "tool_calls", "tool_code", "tool_use", "function_call", "")
+
+
+class OpenJSON(Door):
+    """A bare array or object."""
+
+    def read(self, reader: "Reader") -> Reading[bool]:
+        return (yield from self.read_calls(reader))
+
+    def read_calls(self, reader: "Reader") -> Reading[bool]:
+        """Reads the envelopes that begin here. Whether there was a call."""
+        return (yield from read_envelopes(reader, self, _FORM))
+
+
+class Tools(OpenJSON):
+    """Between the tags that have the tools in the prompt; where they have tools, it is no call."""
+
+    def read(self, reader: "Reader") -> Reading[bool]:
+        yield from reader.scanner.literal(self.openers)
+        return (yield from self.read_calls(reader))
+
+
+class Fence(OpenJSON):
+    """JSON that is all there is in a fence; the fence goes with the calls."""
+
+    def read(self, reader: "Reader") -> Reading[bool]:
+        return (yield from self.read_fence(reader))
+
+    def read_fence(self, reader: "Reader") -> Reading[bool]:
+        """Reads the fence that begins here. Whether there was a call in it."""
+        scanner = reader.scanner
+        fence = yield from scanner.literal(tuple(_MORE))
+        assert fence
+        fence += (yield from scanner.run(_MORE[fence], 64)) or ""
+        yield from scanner.literal(_LANGUAGES[:-1])
+        yield from scanner.blanks()
+        if not (yield from self.read_calls(reader)):
+            return False
+        while True:
+            yield from scanner.blanks()
+            if (yield from scanner.literal((fence,))):
+                reader.take()
+                return True
+            if not (yield from self.read_calls(reader)):
+                scanner.pos = scanner.start  # after the last call
+                return True
+
+
+JSON_ARRAY = OpenJSON("json_array", ("[",), ambiguous=True, offered_only=True, in_reasoning="never")
+JSON_OBJECT = OpenJSON("json_object", ("{",), ambiguous=True, offered_only=True, in_reasoning="never")
+JSON_TOOLS = Tools(
+    "json_tools", ("<tools>",), closers=("</tools>",), ambiguous=True, offered_only=True, place="line", in_reasoning="never"
+)
+FENCE = Fence("fence", tuple(_MORE), ambiguous=True, offered_only=True, place="line", in_reasoning="never")

@@ -1,0 +1,11 @@
+"""Phi-4-mini.
+
+    functools[{"name": "read_file", "arguments": {"path": "a.md"}}]
+
+Source: vLLM's phi4mini reader.
+"""
+
+from ..engine.tag import Tag
+from ..engine.tags import TagDialect
+
+PHI = TagDialect("phi", call=Tag(("functools",)), arguments="envelope", place="word")

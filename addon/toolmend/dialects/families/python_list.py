@@ -1,0 +1,139 @@
+"""Calls that are Python: Llama 3.2 and 4, Olmo 3, LFM2.
+
+    [read_file(path="a.md", limit=20), get_time(zone='UTC')]                            Llama, bare
+    <|python_start|>[read_file(path="a.md", limit=20)]<|python_end|>                    Llama 4
+    <function_calls>\\nread_file(path="a.md", limit=20)\\nget_time(zone="UTC")\\n</function_calls>        Olmo 3
+    <|tool_call_start|>[read_file(path="a.md", limit=20)]<|tool_call_end|>              LFM2, or a JSON array inside
+
+In the open it is a call only if it begins a line, names an offered tool, and the first argument is `key=` and a literal:
+positional arguments and names are code. Source: vLLM's and SGLang's pythonic parsers, the chat templates of Olmo 3 and LFM2.
+"""
+
+import re
+from typing import TYPE_CHECKING
+
+from ...core import json_text
+from ...core.scanner import Reading
+from ..engine.between import Between
+from ..engine.envelope import Form, read_envelopes
+from ..engine.literals import Literals, Notation
+from ..engine.names import bare_name
+from ..engine.quoted import PYTHON_QUOTES
+
+if TYPE_CHECKING:
+    from ..engine.markup_parser import Reader
+
+_PYTHON = Notation(PYTHON_QUOTES, brackets=("{", "[", "("), separators=(":",))
+
+_NAME = re.compile(r"[^\s()\[\]{},;=<>\"']*")
+_KEY = re.compile(r"[\w.-]*")
+_WORD = re.compile(r"\w*")
+_SEPARATORS = re.compile(r"[\s,;]*")
+
+
+class PythonList(Between):
+    """Calls between tokens, or a list of them in the open."""
+
+    def read(self, reader: "Reader") -> Reading[bool]:
+        scanner = reader.scanner
+        yield from self.begins(scanner)
+        back = scanner.pos - scanner.start
+        bracket = yield from scanner.literal(("[",))
+        yield from scanner.blanks()
+        if self.begin and (yield from scanner.peek()) == "{":
+            scanner.pos = scanner.start + back
+            called = yield from read_envelopes(reader, self, Form(ends=self.end))
+        else:
+            told: list[tuple[str, list[str]]] = []
+            called = yield from self._calls(reader, told)
+            if called and bracket:
+                back = scanner.pos - scanner.start
+                yield from scanner.blanks()
+                if (yield from scanner.literal(("]",))):
+                    reader.take()
+                    yield from self._again(reader, told)
+                else:
+                    scanner.pos = scanner.start + back
+        if called and self.begin:
+            reader.wrapped(self, self.end)
+        return called
+
+    def _again(self, reader: "Reader", told: list[tuple[str, list[str]]]) -> Reading[None]:
+        """Swallows the same list after the tokens, without them: LFM2 writes that."""
+        scanner = reader.scanner
+        back = scanner.pos - scanner.start
+        yield from scanner.blanks()
+        if self.begin and (yield from scanner.literal(self.end)):
+            yield from scanner.blanks()
+            if (yield from scanner.literal(("[",))):
+                again = yield from reader.attempt(self._calls(reader, []))
+                yield from scanner.blanks()
+                same = [(call.name, call.arguments) for call in again] == [(name, "".join(pieces)) for name, pieces in told]
+                if same and (yield from scanner.literal(("]",))):
+                    reader.fired("duplicate_call")
+                    reader.take()
+                    return
+        scanner.pos = scanner.start + back
+
+    def _calls(self, reader: "Reader", told: list[tuple[str, list[str]]]) -> Reading[bool]:
+        """Reads calls up to what is none, or breaks off, and adds them to `told`. Whether there were any."""
+        scanner = reader.scanner
+        called: bool | None = False
+        while called is not None:
+            back = scanner.pos - scanner.start
+            if called:
+                yield from scanner.run(_SEPARATORS, 4096)
+            again = yield from self._call(reader, told)
+            if again is False:
+                scanner.pos = scanner.start + back
+                return called
+            called = again
+        return True
+
+    def _call(self, reader: "Reader", told: list[tuple[str, list[str]]]) -> Reading[bool | None]:
+        """Reads a call. Whether there was one; None if it breaks off."""
+        scanner = reader.scanner
+        name = bare_name(reader, (yield from scanner.run(_NAME, 128)) or "")
+        if not reader.accepts(self, name) or not (yield from scanner.literal(("(",))):
+            return False
+        back = scanner.pos - scanner.start
+        yield from scanner.blanks()
+        if not (yield from self._is_call(reader)):
+            return False
+        scanner.pos = scanner.start + back
+        reader.start(self, reader.new_id(), name)
+        pieces: list[str] = []
+        told.append((name, pieces))
+
+        def emit(text: str) -> None:
+            if self.begin:
+                pieces.append(text)
+            reader.arguments(text)
+
+        if (yield from Literals(scanner, _PYTHON, emit).read(")", ("=",))):
+            reader.end()
+            return True
+        reader.broken()
+        return None
+
+    def _is_call(self, reader: "Reader") -> Reading[bool]:
+        """Whether what follows the bracket can be the arguments of a call: `)` or `key=`, and in the open a literal."""
+        scanner = reader.scanner
+        if (yield from scanner.literal((")",))):
+            yield from scanner.blanks()
+            return not (self.ambiguous and (yield from scanner.peek())) or bool((yield from scanner.ahead((",", "]"))))
+        key = yield from scanner.run(_KEY, 128)
+        yield from scanner.blanks()
+        if not key or (yield from scanner.literal(("=", "=="))) != "=":
+            return False
+        yield from scanner.blanks()
+        begin = yield from scanner.peek()
+        if not self.ambiguous or begin in tuple("[{(+-.0123456789"):
+            return True
+        return bool((yield from scanner.ahead(PYTHON_QUOTES))) or (yield from scanner.run(_WORD, 8)) in json_text.WORDS
+
+
+PYTHON_LIST = PythonList("python_list", end=("<|python_end|>",), opener="[")
+LLAMA_PYTHON = PythonList("llama_python", ("<|python_start|>",), ("<|python_end|>",))
+OLMO3 = PythonList("olmo3", ("<function_calls>",), ("</function_calls>",))
+LFM2 = PythonList("lfm2", ("<|tool_call_start|>",), ("<|tool_call_end|>",))

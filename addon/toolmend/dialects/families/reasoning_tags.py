@@ -1,0 +1,225 @@
+"""Reasoning that a model writes into its content between tags, and the tags around its answer.
+
+    <think>The user wants …</think>The answer is …
+    The user wants …</think>The answer is …                        the chat template opened the tag in the prompt
+    <|START_THINKING|>…<|END_THINKING|><|START_RESPONSE|>The answer is …<|END_RESPONSE|>
+
+A pair is a row of PAIRS. `anywhere` marks tokens that ordinary text does not contain: they count in the middle of a line, and
+for models that nothing is known of. The others count at the beginning of a line, or of the message. No tag in quoted code counts,
+but for an end on a line of its own in a fence that the thought left open.
+
+Source: the chat templates of DeepSeek R1, Qwen3, Kimi-VL, Seed-OSS, Magistral, MiniMax M3, Command A, Gemma 4, Granite 3.2 and
+3.3, Apertus, PLaMo 3, K2-Horizon, LongCat, ERNIE 4.5 and Hunyuan A13B.
+"""
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Literal
+
+from ...core.fastclass import value
+from ...core.scanner import Reading, Scanner
+from ..engine.dialect import Door
+
+if TYPE_CHECKING:
+    from ..engine.markup_parser import Reader
+
+
+@value
+class Pair:
+    """What begins a thought and what ends it. `models`: the profiles that it is looked for with; none: all."""
+
+    begin: str
+    end: str
+    place: Literal["anywhere", "line", "message"] = "line"
+    models: tuple[str, ...] = ()
+
+
+PAIRS = (
+    Pair("<think>", "</think>"),
+    Pair("<thinking>", "</thinking>"),
+    Pair("<think:opensource>", "</think:opensource>"),
+    Pair("[THINK]", "[/THINK]"),
+    Pair("<thought>", "</thought>", "message"),  # a prompt may ask for these in the answer
+    Pair("<reasoning>", "</reasoning>", "message"),
+    Pair("<seed:think>", "</seed:think>", "anywhere"),
+    Pair("<mm:think>", "</mm:think>", "anywhere"),
+    Pair("<longcat_think>", "</longcat_think>", "anywhere"),
+    *(Pair(f"<ifm|{name}>", f"</ifm|{name}>", "anywhere") for name in ("think", "think_fast", "think_faster")),
+    Pair("◁think▷", "◁/think▷", "anywhere"),
+    Pair("<|START_THINKING|>", "<|END_THINKING|>", "anywhere"),
+    *(Pair(f"<|channel>{name}", "<channel|>", "anywhere") for name in ("thought\n", "thought", "")),
+    Pair("<|begin_of_thought|>", "<|end_of_thought|>", "anywhere"),
+    Pair("<|inner_prefix|>", "<|inner_suffix|>", "anywhere"),
+    Pair("<|plamo:begin_think:plamo|>", "<|plamo:end_think:plamo|>", "anywhere"),
+    Pair("<|open|>think<|sep|>", "<|close|>think<|sep|>"),
+    Pair("Here is my thought process:", "Here is my response:", "message", ("granite",)),
+    Pair("Here's my thought process:", "Here's my response:", "message", ("granite",)),
+)
+
+ANSWERS = (
+    Pair("<|START_RESPONSE|>", "<|END_RESPONSE|>", "anywhere"),
+    Pair("<|START_TEXT|>", "<|END_TEXT|>", "anywhere"),
+    Pair("<|begin_of_solution|>", "<|end_of_solution|>", "anywhere"),
+    Pair("<response>", "</response>", "message", ("granite", "ernie")),
+    Pair("<answer>", "</answer>", "message", ("hunyuan",)),
+)
+"""What stands around the answer after a thought. An end that ordinary text may contain counts at the end of the message."""
+
+CITATIONS = ("<co>", "</co:")
+"""Around what Command A cites, within its own tags: `<co>text</co: 0:[1,2]>`."""
+
+_CITED = re.compile(r"[\d\s,:\[\]]*")
+MAX_CITED = 256
+"""Characters of the numbers in the end of a citation."""
+
+type Lone = Literal["line", "word", "nowhere"]
+
+MOST_REPEATED = 4
+"""Tags in a row that are read as one."""
+
+
+@value
+class ReasoningTags(Door):
+    """Not a way to call, but read by the same engine: calls stand inside reasoning, too.
+
+    `pairs` are those of the model. `known`: the model is known to write its reasoning so; if not, only tokens that nothing else
+    contains begin a thought. `lone`: where an end is dropped whose thought went out as content: on a line of its own, or
+    behind a word too, or nowhere.
+    """
+
+    pairs: tuple[Pair, ...] = ()
+    answers: tuple[Pair, ...] = ()
+    known: bool = True
+    lone: Lone = "word"
+
+    def read(self, reader: "Reader") -> Reading[bool]:
+        tag = yield from reader.scanner.literal(self.openers)
+        if tag is None:
+            return False
+        if tag in CITATIONS:
+            return (yield from self._citation(reader, tag))
+        for row in self.pairs:
+            if tag == row.begin:
+                return (yield from self._begin(reader, row))
+        for row in self.answers:
+            if tag in (row.begin, row.end):
+                return (yield from self._answer(reader, row, tag))
+        return (yield from self._end(reader, [row for row in self.pairs if tag == row.end]))
+
+    def _begin(self, reader: "Reader", row: Pair) -> Reading[bool]:
+        scanner, place = reader.scanner, reader.place
+        if place.in_code or reader.in_reasoning or not (row.place == "anywhere" or (self.known and _stands(reader, row))):
+            reader.named = True
+            return False
+        yield from _repeated(scanner, (row.begin,))
+        # after the beginning of an answer, a tag that a text may name is a guess: see Guess
+        reader.turn(self, thinking=True, pair=row, guess=row.place != "anywhere" and not place.message_start)
+        return True
+
+    def _end(self, reader: "Reader", rows: list[Pair]) -> Reading[bool]:
+        scanner, place = reader.scanner, reader.place
+        ends = tuple(row.end for row in rows)
+        if rows[0].models and not (reader.thought and reader.thought.end in ends):
+            return False
+        if place.in_code and not (yield from self._ends_code(reader)):
+            return False
+        if not reader.thinking and not reader.may_be_inside:
+            return (yield from self._lone(reader, anywhere=rows[0].place == "anywhere"))
+        yield from _repeated(scanner, ends)
+        if reader.doubtful and not (yield from scanner.peek()):
+            reader.guess = None
+            reader.were_calls()  # nothing follows the reasoning
+        reader.turn(self, thinking=False)
+        if found := (yield from scanner.literal(tuple(row.begin for row in self.answers))):
+            yield from scanner.blanks()
+            reader.answers(found)
+        return True
+
+    def _ends_code(self, reader: "Reader") -> Reading[bool]:
+        """Whether an end in code ends the thought: no thought quotes it so, but leaves a fence or a backtick open."""
+        scanner, place = reader.scanner, reader.place
+        quoted, reader.named = reader.named, False
+        back = scanner.pos - scanner.start
+        ends = reader.thinking and not quoted and (place.line_start or not place.in_fence) and (yield from _line_ends(scanner))
+        scanner.pos = scanner.start + back
+        return ends
+
+    def _lone(self, reader: "Reader", *, anywhere: bool) -> Reading[bool]:
+        """Reads an end whose beginning nothing was seen of, where the text before it went out as content."""
+        scanner, place = reader.scanner, reader.place
+        if self.lone == "nowhere" or (reader.named and not anywhere):
+            return False
+        at_line, at_message, glued = place.line_start, place.message_start, place.glued
+        after = scanner.pos - scanner.start
+        fused = not (yield from scanner.peek()).isspace()  # or nothing follows
+        line_ends = yield from _line_ends(scanner)
+        if self.lone == "word" or anywhere:
+            stray = at_message or ((at_line or glued) and (fused or line_ends or anywhere))
+        else:
+            stray = at_line and line_ends
+        if not stray:
+            return False
+        scanner.pos = scanner.start + after
+        if at_line:
+            yield from scanner.blanks()
+        reader.stray_end()
+        return True
+
+    def _answer(self, reader: "Reader", row: Pair, tag: str) -> Reading[bool]:
+        scanner, place = reader.scanner, reader.place
+        if place.in_code:
+            return False
+        if tag == row.begin:
+            if reader.in_reasoning or not (row.place == "anywhere" or place.message_start):
+                return False
+            yield from scanner.blanks()
+            reader.answers(tag)
+            reader.fired(self.name)
+            return True
+        if reader.answer != row.begin:
+            return False
+        if row.place != "anywhere":
+            yield from scanner.blanks()
+            if (yield from scanner.peek()):
+                return False
+        reader.answers("")
+        return True
+
+
+    def _citation(self, reader: "Reader", tag: str) -> Reading[bool]:
+        scanner = reader.scanner
+        if reader.place.in_code or not (reader.thought or reader.answer):
+            return False
+        if tag != "<co>" and ((yield from scanner.run(_CITED, MAX_CITED)) is None or not (yield from scanner.literal((">",)))):
+            return False
+        reader.take()
+        return True
+
+
+def _stands(reader: "Reader", row: Pair) -> bool:
+    return reader.place.message_start if row.place == "message" else reader.place.line_start
+
+
+def _repeated(scanner: Scanner, tags: tuple[str, ...]) -> Reading[None]:
+    """Goes past blanks, and past the same tag where it is doubled."""
+    for _ in range(MOST_REPEATED):
+        yield from scanner.blanks()
+        if not (yield from scanner.literal(tags)):
+            return
+
+
+def _line_ends(scanner: Scanner) -> Reading[bool]:
+    """Whether nothing but spaces follows in the line."""
+    while (character := (yield from scanner.peek())) in (" ", "\t", "\r"):
+        scanner.pos += 1
+    return character in ("", "\n")
+
+
+@cache
+def reasoning_tags(profile: str = "", *, known: bool = True, lone: Lone = "word") -> ReasoningTags:
+    """The tags to look for with a profile, by its name; `known` and `lone` are as in ReasoningTags."""
+    pairs = tuple(row for row in PAIRS if not row.models or profile in row.models)
+    answers = tuple(row for row in ANSWERS if not row.models or profile in row.models)
+    openers = dict.fromkeys(tag for row in (*pairs, *answers) for tag in (row.begin, row.end))
+    openers |= dict.fromkeys(CITATIONS if profile == "cohere" else ())
+    return ReasoningTags("reasoning_tags", tuple(openers), pairs=pairs, answers=answers, known=known, lone=lone)

@@ -1,0 +1,221 @@
+"""Tokens of the chat template that end or begin a turn, where a server leaves them in the text.
+
+    It is 2.<|im_end|>                                     the answer is over
+    <tool_call>…</tool_call></s>                           so are its calls
+    It is 2.<|message_sep|>\\n\\nassistant<|role_sep|>\\n      and a role follows
+    Here: <｜tool▁output▁begin｜>22 °C<｜tool▁output▁end｜>       what a tool said, as the model has it
+
+No way to call, but read by the same engine, for the models whose tokens they are (ROWS). They are left out
+
+1. directly after a call, and at the beginning of the message;
+2. at the end of the message, after a word or on a line of their own;
+3. after a word, where the line ends or another of them follows: the model did not stop there.
+
+In code they are text, and so are all of them after a beginning of a turn that is none: a text that explains the template.
+
+Source: the chat templates of the models; the parsers of Ollama (DeepSeek V3.1) and vLLM (GigaChat 3).
+"""
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from typing import TYPE_CHECKING
+
+from ...core.fastclass import value
+from ...core.scanner import Reading, Scanner
+from ..engine.dialect import Door
+
+if TYPE_CHECKING:
+    from ..engine.markup_parser import Reader
+
+NAME = "role_tokens"
+
+MAX_ROLE = 64
+"""Characters of a role: `function result` and a blank are 16."""
+
+MOST_TOKENS = 8
+"""Tokens in a row that are read to find what comes after them."""
+
+_ROLE = re.compile(r"[\w ]*")
+_LINE = re.compile(r"[ \t]*")
+_NEWLINES = ("\r\n", "\n")
+_OPENING = frozenset("([{=:,/")
+"""What stands in front of something that is named."""
+
+
+@value
+class Row:
+    """The tokens of some models: those that end a turn, and those that begin one and what follows the role then.
+
+    `outputs`: what begins and ends the output of a tool. `wrappers`: around calls, of which there may be none. `named`: what
+    stands in a text that names an end, and does not end there.
+    """
+
+    ends: tuple[str, ...]
+    begins: tuple[str, ...] = ()
+    role_ends: tuple[str, ...] = ()
+    outputs: tuple[tuple[str, str], ...] = ()
+    wrappers: tuple[str, ...] = ()
+    named: tuple[str, ...] = ()
+
+
+_CHATML_ROW = Row(("<|im_end|>", "<|endoftext|>"), ("<|im_start|>",))
+
+ROWS: Mapping[str, Row] = {
+    **dict.fromkeys(("qwen", "qwen2.5-coder", "hermes", "mimo", "internlm", "olmo", "lfm2", "minicpm"), _CHATML_ROW),
+    "nemotron": Row(
+        ("<|im_end|>", "<|endoftext|>", "<|eot_id|>", "</s>"), ("<|im_start|>", "<|start_header_id|>"), ("<|end_header_id|>",)
+    ),
+    "kimi": Row(
+        ("<|im_end|>", "[EOS]"),
+        ("<|im_assistant|>", "<|im_user|>", "<|im_system|>"),
+        ("<|im_middle|>",),
+        wrappers=("<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"),
+    ),
+    "k2-horizon": _CHATML_ROW,
+    "deepseek": Row(
+        ("<｜end▁of▁sentence｜>", "<｜tool▁outputs▁begin｜>", "<｜tool▁outputs▁end｜>"),
+        ("<｜begin▁of▁sentence｜>", "<｜Assistant｜>", "<｜User｜>"),
+        outputs=(("<｜tool▁output▁begin｜>", "<｜tool▁output▁end｜>"),),
+    ),
+    "glm": Row(("<|endoftext|>", "<|user|>", "<|observation|>"), ("<|assistant|>",)),
+    "minimax": Row(("[e~[",), ("]~b]ai", "]~b]user", "]~b]tool")),
+    "mistral": Row(("</s>",), named=("<s>",)),
+    "llama": Row(
+        ("<|eot_id|>", "<|eom_id|>", "<|end_of_text|>"), ("<|start_header_id|>", "<|begin_of_text|>"), ("<|end_header_id|>",)
+    ),
+    "gemma": Row(("<end_of_turn>", "<turn|>", "<eos>"), ("<start_of_turn>", "<|turn>")),
+    "phi": Row(("<|end|>", "<|endoftext|>", "<|im_end|>"), ("<|assistant|>", "<|im_start|>"), ("<|im_sep|>",)),
+    "granite": Row(("<|end_of_text|>",), ("<|start_of_role|>",), ("<|end_of_role|>",)),
+    "cohere": Row(("<|END_OF_TURN_TOKEN|>",), ("<|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|>",)),
+    "seed": Row(("<seed:eos>",), ("<seed:bos>",)),
+    "step": Row(("<|im_end|>", "<|EOT|>"), ("<|im_start|>", "<|BOT|>")),
+    "jamba": Row(("<|im_end|>", "<|eom|>", "<|endoftext|>"), ("<|im_start|>", "<|bom|>")),
+    "hunyuan": Row(("<|eos|>", "<|hy_eos|>", "<｜hy_end▁of▁sentence｜>"), ("<|extra_0|>",)),
+    "ernie": Row(("<|im_end|>", "<|end_of_sentence|>"), ("<|im_start|>",)),
+    "gigachat": Row((), ("<|message_sep|>", "<|role_sep|>"), ("<|role_sep|>",)),
+    "longcat": Row(("</longcat_s>",), ("<longcat_s>",)),
+    "apertus": Row(("<|assistant_end|>",), ("<|assistant_start|>",)),
+    "plamo": Row(("<|plamo:eot:plamo|>",)),
+    "dots": Row(("<|endofresponse|>",), ("<|response|>",)),
+}
+"""By the name of the profile."""
+
+_ROLES = frozenset(
+    {"", "assistant", "user", "system", "tool", "model", "ipython", "developer", "observation", "user message", "function result"}
+)
+"""What may follow a token that begins a turn. `function call` begins a call of GigaChat's: its dialect reads that."""
+
+
+@value
+class RoleTokens(Door):
+    """The tokens of one row."""
+
+    row: Row = Row(())
+
+    def read(self, reader: "Reader") -> Reading[bool]:
+        scanner, place, row = reader.scanner, reader.place, self.row
+        if place.in_code:
+            return False
+        after_call = reader.after_call
+        token = (yield from scanner.literal(self.openers)) or ""
+        if output := dict(row.outputs).get(token):
+            if not (after_call or (yield from _is_glued(scanner))):
+                return False
+            self._take(reader)
+            reader.wrapped(self, (output,))
+            return True
+        if token in row.named:
+            reader.named = True
+            return False
+        if token in row.wrappers:
+            yield from scanner.literal(row.wrappers)
+            follows = yield from scanner.peek()
+            empty = (follows != "<" and (yield from _is_glued(scanner))) if follows else place.glued
+            if reader.named or not (after_call or empty):
+                reader.named = True
+                return False
+            self._take(reader)
+            return True
+        end = scanner.pos - scanner.start
+        if not after_call and (reader.named or not (yield from self._counts(reader, token))):
+            reader.named = reader.named or token in row.begins
+            return False
+        scanner.pos = scanner.start + end
+        yield from self._rest(scanner, token)
+        self._take(reader)
+        return True
+
+    def _counts(self, reader: "Reader", token: str) -> Reading[bool]:
+        """Whether a token that has been read, and stands after no call, is one that ends or begins a turn, and not named."""
+        scanner, place = reader.scanner, reader.place
+        if place.message_start and token in self.row.begins:
+            return (yield from _is_glued(scanner)) or (yield from self._role(scanner))
+        follows = yield from self._follows(scanner)
+        if follows == "over" or place.message_start:
+            return follows != "text" and (place.glued or place.line_start)
+        if place.line_start:
+            return follows == "token" and token not in self.row.begins
+        return follows != "text" and place.glued and not (follows == "line" and place.last in _OPENING)
+
+    def _rest(self, scanner: Scanner, token: str) -> Reading[None]:
+        """Goes past what belongs to a token that has been read, and past tokens after it."""
+        for _ in range(MOST_TOKENS):
+            if token in self.row.begins:
+                yield from self._role(scanner)
+            back = scanner.pos - scanner.start
+            yield from scanner.blanks()
+            token = (yield from scanner.literal((*self.row.ends, *self.row.begins))) or ""
+            if not token:
+                scanner.pos = scanner.start + back
+                return
+
+    def _take(self, reader: "Reader") -> None:
+        reader.fired(self.name)
+        reader.take()
+        reader.place.markup()
+
+    def _follows(self, scanner: Scanner) -> Reading[str]:
+        """What follows a token: nothing more, the end of its line and more text, another token, or text."""
+        for _ in range(MOST_TOKENS):
+            yield from scanner.run(_LINE, MAX_ROLE)
+            newline = yield from scanner.literal(_NEWLINES)
+            yield from scanner.blanks()
+            if not (yield from scanner.peek()):
+                return "over"
+            token = yield from scanner.literal(self.openers)
+            if not token:
+                return "line" if newline else "text"
+            if token in dict(self.row.outputs) or (token in self.row.begins and (yield from self._role(scanner))):
+                return "token"
+        return "token"
+
+    def _role(self, scanner: Scanner) -> Reading[bool]:
+        """Goes past the role after a token that begins a turn, with what ends it. Whether there was one."""
+        if self.row.role_ends:
+            yield from scanner.blanks()
+        begin = scanner.pos - scanner.start
+        role = yield from scanner.run(_ROLE, MAX_ROLE)
+        ended = yield from scanner.literal((*self.row.role_ends, *_NEWLINES))
+        if role is not None and role.strip() in _ROLES and (ended or not (yield from scanner.peek())):
+            if ended not in _NEWLINES:
+                yield from scanner.run(_LINE, MAX_ROLE)
+                yield from scanner.literal(_NEWLINES)
+            return True
+        scanner.pos = scanner.start + begin
+        return False
+
+
+def _is_glued(scanner: Scanner) -> Reading[bool]:
+    """Whether text follows directly."""
+    follows = yield from scanner.peek()
+    return bool(follows) and not follows.isspace() and follows not in ".,;:)`\"'"
+
+
+@cache
+def role_tokens(profile: str) -> RoleTokens | None:
+    """The tokens to look for with a profile, by its name; None if it has none of them."""
+    row = ROWS.get(profile)
+    if row is None:
+        return None
+    return RoleTokens(NAME, (*row.ends, *row.begins, *row.wrappers, *row.named, *(begin for begin, _ in row.outputs)), row=row)

@@ -1,0 +1,87 @@
+"""Gemini's calls as Python, as its models before 3 write them where they are not asked for functions, or forget it.
+
+    ```tool_code\\nprint(default_api.read_file(path="a.md", limit=20))\\n```                    (python-aiplatform#4472)
+    <tool_code>\\nread_file(path="a.md", limit=20)\\n</tool_code>                               (gemini-cli#22441)
+    print(default_api.read_file(path="a.md", limit=20))                                       (openclaw#138373)
+
+It is a call only at the beginning of a line, with the name of an offered tool and arguments that are `key=` and a literal.
+Source: the issues above; the same form is in Google's guide to functions in Gemma's prompt.
+"""
+
+from typing import TYPE_CHECKING
+
+from ...core.scanner import Reading
+from ..engine.dialect import InReasoning, Where
+from .python_list import PythonList
+
+if TYPE_CHECKING:
+    from ..engine.markup_parser import Reader
+
+_ENDS = {"```tool_code": ("```",), "<tool_code>": ("</tool_code>",)}
+_OPEN = "print(default_api."
+
+
+class ToolCode(PythonList):
+    """A call a line, in a fence or in tags; or a lone one that names the module."""
+
+    @property
+    def openers(self) -> tuple[str, ...]:
+        return (*_ENDS, _OPEN)
+
+    @property
+    def ambiguous(self) -> bool:
+        return True
+
+    @property
+    def offered_only(self) -> bool:
+        return True
+
+    @property
+    def place(self) -> Where:
+        return "line"
+
+    @property
+    def in_reasoning(self) -> InReasoning:
+        return "never"
+
+    def read(self, reader: "Reader") -> Reading[bool]:
+        scanner = reader.scanner
+        opener = yield from scanner.literal(self.openers)
+        assert opener
+        if opener == _OPEN:
+            return (yield from self._line(reader, printed=True)) is not False
+        called: bool | None = False
+        while called is not None:
+            back = scanner.pos - scanner.start
+            yield from scanner.blanks()
+            if called and (yield from scanner.literal(_ENDS[opener])):
+                reader.take()
+                return True
+            printed = bool((yield from scanner.literal(("print(",))))
+            yield from scanner.literal(("default_api.",))
+            again = yield from self._line(reader, printed=printed)
+            if again is False:
+                scanner.pos = scanner.start + back
+                return called
+            called = again
+        return True
+
+    def _line(self, reader: "Reader", *, printed: bool) -> Reading[bool | None]:
+        """Reads a call, and the end of what prints it. Whether there was one; None if it breaks off."""
+        called = yield from self._call(reader, [])
+        if called and printed:
+            back = reader.scanner.pos - reader.scanner.start
+            yield from reader.scanner.blanks()
+            if (yield from reader.scanner.literal((")",))):
+                reader.take()
+            else:
+                reader.scanner.pos = reader.scanner.start + back
+        return called
+
+    def _is_call(self, reader: "Reader") -> Reading[bool]:
+        if (yield from reader.scanner.ahead((")",))):
+            return True
+        return (yield from super()._is_call(reader))
+
+
+TOOL_CODE = ToolCode("tool_code")

@@ -1,0 +1,288 @@
+"""Calls as XML elements, from models that have no tokens for a call or miss their own.
+
+    <read_file><path>a.md</path></read_file>                                        the element is named after the tool
+    <function><name>bash</name><parameter name="command">ls</parameter></function>      the name is an element (opencrabs#419)
+    <rivoke name="bash"><parameter rname="command">ls</parameter></invoke>          a tag is misspelt (hermes-agent#73472)
+    <function_bash><parameter=command>ls</parameter></function>                     (opencode#30633)
+    <parameter=bash><parameter=command>ls</parameter></function>                    (ds4#1050)
+    <tvoe_calls><invoke name="bash">…</invoke></tvoe_calls>                         so is the wrapper (agent-os#1624)
+
+Any XML looks like this, so a call is read to its end before it counts. It stands at the beginning of a line, names an offered
+tool exactly, gives parameters that the tool declares and all that it requires, and nothing but markup follows it. Where the
+model is known to misspell (DeepSeek V4: `xml_misspelt`), the tag may have any name.
+"""
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from ...core import json_text
+from ...core.fastclass import replace
+from ...core.scanner import Reading, Scanner
+from ...core.schema_values import items_of, to_json, types_of
+from ...core.tools import Tools
+from ..engine import closers
+from ..engine.closers import read_closer
+from ..engine.dialect import Door
+from ..engine.json_body import follow_object
+
+if TYPE_CHECKING:
+    from ..engine.markup_parser import Reader
+
+MAX_TAG = 256
+"""Characters of a tag that begins an element."""
+
+MOST_PARAMETERS = 64
+
+_TAG = re.compile(r"\s*(?P<word>[\w:.|｜‖-]+)(?P<rest>[^<>]*?)(?P<empty>/?)\s*")
+_WORD = re.compile(r"[\w:.|｜‖-]*")
+_IN_TAG = re.compile(r"[^<>]*")
+_NAMED = re.compile(r"""\s*(?:\w{0,2}name|\w+_name|tool|function|key)\s*=\s*["']?\s*([^"'\s=]+)\s*["']?(?:\s.*)?""")
+_VALUED = re.compile(r"""\s*=\s*["']?\s*([^"'\s=]+)\s*["']?\s*""")
+_PREFIXED = re.compile(r"(?:functions?|tool|invoke|call)[_:.-](.+)")
+_CALLS = ("function", "function_call", "tool", "tool_call", "tool_use", "invoke", "call", "action")
+"""Elements that hold a call whose name is an element in them, or stands behind the word."""
+
+_ANY = ("<",)
+_HEADS = (
+    *(f"<{gap}{word}" for word in ("function", "tool", "invoke", "call") for gap in ("", " ")),
+    *("<action>", "<parameter=", "<parameter name"),
+)
+"""How the elements begin that hold calls, other than those that are named after a tool."""
+
+_WRAPPING = re.compile(r"(?i)call|tool|func|invo")
+"""What a wrapper is called, however it is misspelt."""
+
+_NAMES = ("<name>", "<tool_name>", "<function_name>", "<tool>", "<function>")
+_PARAMETERS = ("parameter", "param", "argument", "arg")
+_ALL = ("<parameters>", "<arguments>", "<args>", "<params>", "<input>", "<parameter_list>")
+_MARK = re.compile(r"[|｜‖\s]*DSML[|｜‖\s]*|antml:")
+"""What DeepSeek and Claude write in front of a tag's word, and lose in one tag and keep in the next."""
+_CDATA = re.compile(r"\s*<!\[CDATA\[(.*)\]\]>\s*", re.DOTALL)
+
+
+class XMLCall(Door):
+    """One call; or a wrapper, misspelt, around calls of any dialect."""
+
+    def of(self, tools: Tools) -> "XMLCall":
+        """The dialect with the elements that the tools of a request may be."""
+        return self if self.openers == _ANY else _with_tools(tuple(sorted(tools.schemas)))
+
+    def read(self, reader: "Reader") -> Reading[bool]:
+        scanner = reader.scanner
+        begin = scanner.pos - scanner.start
+        tag = yield from self._tag(reader)
+        if tag is None:
+            return False
+        word, rest = tag["word"], tag["rest"].strip()
+        name = _name_in(reader, word, rest)
+        if name is None and not rest and word in _CALLS:
+            name = yield from self._name_element(reader)
+        if name is None:
+            opener = scanner.text[scanner.start + begin : scanner.pos]
+            wraps = not rest and not tag["empty"] and not reader.aside[0] and _WRAPPING.search(word)
+            if not wraps or reader.opens_wrapper(opener):
+                return False
+            return (yield from reader.call_in(len(opener), (f"</{word}>", f"</ {word}>"))) is not None
+        if word == "function" and rest.startswith("=") and (yield from _look(scanner, self._qwen_follows(scanner))):
+            return False
+        found = yield from reader.attempt(self._call(reader, word, name, empty=bool(tag["empty"])))
+        if not found or not (yield from self._ends(reader)):
+            return False
+        reader.tell_attempts(found)
+        return True
+
+    def _tag(self, reader: "Reader") -> Reading[re.Match[str] | None]:
+        """Reads a tag that opens an element. It is not read on where no name or attribute stands in it: most `<` are no tag."""
+        scanner = reader.scanner
+        if not (yield from scanner.literal(("<",))):
+            return None
+        begin = scanner.pos - scanner.start
+        yield from scanner.blanks()
+        word = yield from scanner.run(_WORD, 64)
+        yield from scanner.blanks()
+        attribute = yield from scanner.run(_WORD, 64)
+        yield from scanner.blanks()
+        follows = yield from scanner.peek()
+        if not word or (attribute and follows != "=" and not (follows == ">" and attribute in reader.tools.schemas)):
+            return None
+        scanner.pos = scanner.start + begin
+        text = yield from scanner.run(_IN_TAG, MAX_TAG)
+        return _TAG.fullmatch(text) if text and (yield from scanner.literal((">",))) else None
+
+    def _qwen_follows(self, scanner: Scanner) -> Reading[bool]:
+        """Whether the rest of a `<function=…>` is that of Qwen3-Coder, whose own dialect decides about its calls."""
+        yield from scanner.blanks()
+        return bool((yield from scanner.literal(("<parameter=", "</function>"))))
+
+    def _name_element(self, reader: "Reader") -> Reading[str | None]:
+        """Reads `<name>bash</name>`."""
+        scanner = reader.scanner
+        back = scanner.pos - scanner.start
+        yield from scanner.blanks()
+        begin = yield from scanner.literal(_NAMES)
+        name = ((yield from scanner.run(_IN_TAG, 128)) or "").strip() if begin else ""
+        if name in reader.tools.schemas and begin and (yield from scanner.literal((f"</{begin[1:]}",))):
+            return name
+        scanner.pos = scanner.start + back
+        return None
+
+    def _call(self, reader: "Reader", word: str, name: str, *, empty: bool) -> Reading[bool]:
+        """Reads what stands in the element of a call, and its end."""
+        scanner = reader.scanner
+        ends = (word, name, *closers.CALLS)
+        arguments: str | None = "{}"
+        if not empty:
+            yield from scanner.blanks()
+            around = yield from scanner.literal(_ALL)
+            yield from scanner.blanks()
+            inner = (around[1:-1],) if around else ends
+            if (yield from scanner.peek()) == "{":
+                pieces: list[str] = []
+                whole = yield from follow_object(scanner, ("</",), pieces.append)
+                arguments = "".join(pieces) if whole else None
+            else:
+                arguments = yield from self._parameters(reader, name, inner)
+            yield from scanner.blanks()
+            if around and (yield from _end(scanner, inner)):
+                yield from scanner.blanks()
+            if not (yield from _end(scanner, ends)) and (yield from scanner.peek()):
+                return False
+        if arguments is None or not reader.tools.fits(name, arguments):
+            return False
+        reader.start(self, reader.new_id(), name)
+        reader.arguments(arguments)
+        reader.end()
+        return True
+
+    def _parameters(self, reader: "Reader", name: str, ends: tuple[str, ...]) -> Reading[str | None]:
+        """Reads elements up to the end of what holds them, which stays. Returns the arguments as JSON, or None."""
+        scanner = reader.scanner
+        schema, properties = reader.tools.schemas.get(name, {}), reader.tools.properties(name)
+        given: dict[str, str] = {}
+        items: dict[str, list[str]] = {}  # the values of each as those of a list
+        while len(given) < MOST_PARAMETERS:
+            yield from scanner.blanks()
+            if not (yield from scanner.peek()) or (yield from _look(scanner, _end(scanner, ends))):
+                return "{" + ", ".join(f"{json_text.quote(key)}: {value}" for key, value in given.items()) + "}"
+            header = yield from self._parameter(reader, name)
+            if header is None:
+                return None
+            text = yield from self._value(reader, name, header[1], ends)
+            if text is None:
+                return None
+            key, types = header[0], types_of(properties.get(header[0]), schema)
+            items.setdefault(key, []).append(to_json(text, types_of(items_of(properties.get(key), schema), schema)))
+            if key in given:
+                reader.fired("repeated_parameter")
+            given[key] = f"[{', '.join(items[key])}]" if key in given and "array" in types else to_json(text, types)
+        return None
+
+    def _parameter(self, reader: "Reader", name: str) -> Reading[tuple[str, tuple[str, ...]] | None]:
+        """Reads the tag of a parameter: its name, and what the tag is called that ends its value."""
+        tag = yield from self._tag(reader)
+        if tag is None or tag["empty"]:
+            return None
+        word, rest = _MARK.sub("", tag["word"]), tag["rest"]
+        named = (_NAMED.fullmatch(rest) or _VALUED.fullmatch(rest)) if word in _PARAMETERS else None
+        key = named[1] if named else word
+        if key not in reader.tools.properties(name):
+            return None
+        return key, (closers.PARAMETERS if named else (word,))
+
+    def _value(self, reader: "Reader", name: str, closer: tuple[str, ...], ends: tuple[str, ...]) -> Reading[str | None]:
+        """Reads a value and its end: the first that another parameter, or the end of the call, follows (R4)."""
+        scanner = reader.scanner
+        begin = scanner.pos - scanner.start
+        while True:
+            at = scanner.text.find("<", scanner.pos)
+            if at < 0:
+                if scanner.ended:
+                    return None
+                scanner.pos = len(scanner.text)
+                yield
+                continue
+            scanner.pos = at
+            end = at - scanner.start
+            ended = (yield from _end(scanner, closer)) or (yield from self._wrong_end(reader, name, ends))
+            if ended and (yield from _look(scanner, self._follows(reader, name, ends))):
+                return _plain(scanner.text[scanner.start + begin : scanner.start + end])
+            scanner.pos = scanner.start + end + 1
+
+    def _wrong_end(self, reader: "Reader", name: str, ends: tuple[str, ...]) -> Reading[bool]:
+        """Reads a closing tag that names no end of the call, and not what a value of code would have opened."""
+        scanner = reader.scanner
+        back = scanner.pos - scanner.start
+        closer = yield from read_closer(scanner, (name, *ends))
+        if closer and not closer.cut and closer.element not in (name, *ends):
+            return True
+        scanner.pos = scanner.start + back
+        return False
+
+    def _follows(self, reader: "Reader", name: str, ends: tuple[str, ...]) -> Reading[bool]:
+        """Whether what stands here can follow a parameter."""
+        scanner = reader.scanner
+        yield from scanner.blanks()
+        if not (yield from scanner.peek()) or (yield from _look(scanner, _end(scanner, ends))):
+            return True
+        return (yield from self._parameter(reader, name)) is not None
+
+    def _ends(self, reader: "Reader") -> Reading[bool]:
+        """Whether nothing but markup follows the call."""
+        scanner = reader.scanner
+        back = scanner.pos - scanner.start
+        yield from scanner.blanks()
+        follows = yield from scanner.peek()
+        scanner.pos = scanner.start + back
+        return follows in ("", "<", "[")
+
+
+def _end(scanner: Scanner, names: tuple[str, ...]) -> Reading[bool]:
+    """Reads a closing tag of one of these names, in any spelling. No step is made if there is none."""
+    back = scanner.pos - scanner.start
+    closer = yield from read_closer(scanner, names)
+    if closer and not closer.cut and closer.element in names:
+        return True
+    scanner.pos = scanner.start + back
+    return False
+
+
+def _look[T](scanner: Scanner, reading: Reading[T]) -> Reading[T]:
+    """Reads ahead, and comes back."""
+    back = scanner.pos - scanner.start
+    found = yield from reading
+    scanner.pos = scanner.start + back
+    return found
+
+
+def _name_in(reader: "Reader", word: str, rest: str) -> str | None:
+    """The offered tool that a tag names."""
+    offered = reader.tools.schemas
+    named = _NAMED.fullmatch(rest) or (_VALUED.fullmatch(rest) if word in (*_CALLS, *_PARAMETERS) else None)
+    prefixed = _PREFIXED.fullmatch(word)
+    if named:
+        return named[1] if named[1] in offered else None
+    if word in _CALLS and rest in offered:
+        return rest
+    if rest:
+        return None
+    return word if word in offered else prefixed[1] if prefixed and prefixed[1] in offered else None
+
+
+def _plain(text: str) -> str:
+    """A value without its CDATA, or the line ends that only set it apart from its tags."""
+    cdata = _CDATA.fullmatch(text)
+    if cdata:
+        return cdata[1]
+    if text.startswith(("\n", "\r\n")):
+        return text.removeprefix("\r").removeprefix("\n").removesuffix("\n").removesuffix("\r")
+    return text
+
+
+XML_CALL = XMLCall("xml_call", _HEADS, ambiguous=True, offered_only=True, place="line", in_reasoning="doubtful")
+XML_MISSPELT = replace(XML_CALL, name="xml_misspelt", openers=_ANY)
+
+
+@lru_cache(256)
+def _with_tools(names: tuple[str, ...]) -> XMLCall:
+    return replace(XML_CALL, openers=(*_HEADS, *(f"<{name}{end}" for name in names for end in (">", " ", "/"))))

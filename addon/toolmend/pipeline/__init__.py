@@ -1,0 +1,1 @@
+"""Bytes of one response in, bytes for the client out."""

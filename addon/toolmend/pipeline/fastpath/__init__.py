@@ -1,0 +1,1 @@
+"""Passes runs of equal deltas without decoding each. Everything works without it."""

@@ -1,0 +1,412 @@
+"""What an answer ends with that looks like a tool call and was not made one.
+
+    find("CALL read_file WITH {\\"path\\": \\"a.md\\"}", tools)
+        → [Suspect("read_file", "unknown_markup", '…', 'CALL read_file WITH {"path": "a.md"}')]
+
+It is looked for when a message is complete, in the text that the client got. Code is left out: fences, spans, quotations. What is
+left must stand like a call: an offered tool's name at the beginning of a line or in markup, with arguments that the tool declares
+next to it; or a token or an envelope that only calls have.
+
+1. Nothing here changes an answer.
+2. The cost is bounded: MOST_TEXT characters are searched, and MOST_SUSPECTS are returned.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Literal
+
+from ..core import json_text
+from ..core.events import ToolCallDelta, ToolCallEnd, ToolCallStart
+from ..core.fastclass import value
+from ..core.fold import Message
+from ..core.tools import Tools
+from ..dialects import DIALECTS
+from ..dialects.engine.markup_parser import Reader
+from ..dialects.engine.opener_index import vocabulary
+
+MOST_TEXT = 64 * 1024
+"""Characters at the end of a text that are searched: a call stands at the end of an answer."""
+
+MOST_SUSPECTS = 8
+MOST_PLACES = 64
+"""Places of tools' names that are looked at."""
+
+AROUND = 200
+"""Characters of a suspect that are kept."""
+
+NEAR = 80
+"""Characters between a tool's name and its arguments."""
+
+type Kind = Literal["not_looked_for", "doubtful", "does_not_fit", "not_offered", "cut_off", "unknown_markup", "unknown_token"]
+
+WHY: Mapping[Kind, str] = {
+    "not_looked_for": "it is written as {dialect}, which is not looked for with this model at this host",
+    "doubtful": "it is written as {dialect}, and may be a quotation or a thought: it does not stand, or end, as a call must",
+    "does_not_fit": "its arguments do not fit the schema of {name}",
+    "not_offered": "no tool of this name is offered",
+    "cut_off": "the answer broke off before the call was complete",
+    "unknown_markup": "the name of an offered tool with arguments next to it, in markup that no dialect has",
+    "unknown_token": "a special token that no dialect has",
+}
+
+
+@value
+class Suspect:
+    """`name` of the tool, empty if none shows; `why` in words; `text`: the first characters of what it looked like."""
+
+    name: str
+    kind: Kind
+    why: str
+    text: str
+    dialect: str = ""
+
+    def told(self) -> dict[str, str]:
+        """As meta.json has it."""
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "why": self.why,
+            "text": self.text,
+            **({"dialect": self.dialect} if self.dialect else {}),
+        }
+
+
+@value
+class Sought:
+    """What an answer was read with: the tools that a call may name, and the dialects that were looked for."""
+
+    tools: Tools
+    dialects: frozenset[str] = frozenset()
+
+
+NOTHING_SOUGHT = Sought(Tools())
+
+
+def in_messages(messages: Iterable[Message], sought: Sought) -> list[Suspect]:
+    """The suspects of all choices of an answer."""
+    texts = ((message.text, message.reasoning) for message in messages)
+    return in_texts(texts, sought)
+
+
+def in_texts(texts: Iterable[tuple[str, str]], sought: Sought) -> list[Suspect]:
+    """Those of some texts, each with its reasoning."""
+    found = [one for text, reasoning in texts for one in find(text, sought.tools, reasoning=reasoning, armed=sought.dialects)]
+    return found[:MOST_SUSPECTS]
+
+
+def remedy(suspect: Suspect, model: str, dialects: Sequence[str]) -> str:
+    """The setting that would mend it, or what else to do. `dialects`: those of the model's profile."""
+    if suspect.kind in ("not_looked_for", "doubtful") and suspect.dialect:
+        words = ", ".join(f'"{name}"' for name in dict.fromkeys((*dialects, suspect.dialect)))
+        name = json_text.quote(model or "mine")
+        return f"[[provider]] with name = {name}, models = [{name}], dialects = [{words}]"
+    if suspect.kind in ("unknown_markup", "unknown_token"):
+        return "a [[dialect]] of your own, which `toolmend learn` finds"
+    if suspect.kind == "cut_off":
+        return "none of toolmend's: ask for more output tokens, or ask again"
+    return "none of toolmend's: the model has to call a tool as it is offered"
+
+
+_FENCE = re.compile(r"^[ \t]{0,3}(?:[-*+][ \t]+|\d{1,9}[.)][ \t]+)?(`{3,}|~{3,})[^\n]*$", re.MULTILINE)
+_SPAN = re.compile(r"(`+)(?!`)[^\n]*?(?<!`)\1(?!`)")
+_QUOTED = re.compile(r"^(?:[ \t]*>|(?: {4}|\t))[^\n]*$", re.MULTILINE)
+_TOKEN = re.compile(r"<[|｜]\s?[A-Za-z_][^<>|｜\n]{0,40}[|｜]>|<[|｜][a-z_▁]{2,40}>|<[a-z_]{2,40}[|｜]>|\[/?[A-Z]+_[A-Z_]+\]")
+_ENDS = frozenset(
+    {"<|im_start|>", "<|im_end|>", "<|endoftext|>", "<|eot_id|>", "<|eom_id|>", "<|end|>", "<|assistant|>", "<|user|>"}
+    | {"<|system|>", "<|begin_of_text|>", "<|end_of_text|>", "<|start_header_id|>", "<|end_header_id|>", "<|return|>"}
+    | {"<|end_of_sentence|>", "<|END_OF_TURN_TOKEN|>", "<|pad|>", "<|sep|>", "<|eos|>", "<|bos|>", "<｜end▁of▁sentence｜>"}
+)
+"""Tokens that end a turn or begin one, and hold no call."""
+
+_MARKUP = frozenset("<>|[]{}()=:\"'｜/@#§$%&~^▁→«»⟦⟧【】")
+_TIGHT = frozenset("<>|[{(=\"'｜@⟦【«")
+"""What stands right in front of a name in markup that begins within a line."""
+
+_LABEL = re.compile(
+    r"[A-Z_]{2,}|(?i:tools?|calls?|calling|actions?|function|invoke|use|run|execute|name|cmd|command|exec|assistant|to|recipient)"
+)
+_LIST = re.compile(r"\s*(?:[-*+#]+|\d+[.)])\s|\*\*|__")
+_TABLE = re.compile(r"\s*(?:\|\s|\[?\d)")
+_CODE = re.compile(r"\b(?:await|return|def|class|import|from|function|const|let|var|type|new)\s+(?:\w+\s*=\s*)?$|\w\.$")
+_ASSIGNED = re.compile(r"(?:^|\s)[A-Za-z_]\w*\s*=\s*$")
+_IN_JSON = re.compile(r'[:\[{,]\s*"\Z')
+_NAMESPACE = re.compile(r"\b(?:functions|tools?|default_api)[.:/]$")
+_FOLLOWS = re.compile(r"\s*[({\[<:=|>@→«⟦]|\s*\n|\s*->|[ \t]+\w+\s*[=:]\s*[^\s=]")
+_OF_TOOLS = frozenset({"description", "properties", "$schema"})
+"""Members of what describes a tool, and of no call."""
+
+_NAME_MEMBER = re.compile(r'"(?:name|tool_name|function|tool|action)"\s*:\s*"([\w.:/-]{1,128})"')
+_ARGUMENTS_MEMBER = re.compile(r'"(?:arguments|parameters|input|args|params)"\s*:\s*[{"]')
+_WRAPPED = re.compile(r"^[ \t]{0,3}(?:</?[\w:.-]*(?:tool|call|func|invo)[\w:.-]*(?:[ =][^<>\n]*)?>\s*)+", re.MULTILINE)
+
+
+def find(text: str, tools: Tools, *, reasoning: str = "", armed: Iterable[str] = ()) -> list[Suspect]:
+    """The suspects of a message. `armed`: the dialects that were looked for."""
+    if not tools.offered or not tools.schemas:
+        return []
+    found: dict[tuple[str, str], Suspect] = {}
+    for part in (text, reasoning):
+        for suspect in _in(part[-MOST_TEXT:], tools, frozenset(armed)):
+            found.setdefault((suspect.name, suspect.text), suspect)
+            if len(found) == MOST_SUSPECTS:
+                break
+    return list(found.values())
+
+
+def _in(text: str, tools: Tools, armed: frozenset[str]) -> Iterator[Suspect]:
+    if not any(mark in text for mark in "<[{(:=|"):
+        return
+    plain = without_code(text)
+    covered = 0
+    for first, end, name in _candidates(plain, tools):
+        if end > covered:
+            begin, covered = max(first, covered), max(end, first + 1)
+            yield _judged(plain, begin, name, tools, armed)
+    for match in () if covered else _TOKEN.finditer(plain):
+        token = match.group()
+        if token not in _ENDS and _opens(plain, match):
+            after = plain[match.end() :].lstrip()
+            name = next((name for name in tools.schemas if after.startswith(name)), "")
+            dialect = next((one.name for one in DIALECTS.values() if token in one.openers), "")
+            kind: Kind = "doubtful" if dialect in armed else "not_looked_for" if dialect else "unknown_token"
+            yield _suspect(name, kind, plain, match.start(), dialect)
+            return  # one is enough: where there is one, there are more
+
+
+def _opens(text: str, token: re.Match[str]) -> bool:
+    """Whether a token stands as one that begins something, and not as a word of a sentence."""
+    line = text.rfind("\n", 0, token.start()) + 1
+    return not text[line : token.start()].strip() or re.compile(r"[\w{\[<\"]").match(text, token.end()) is not None
+
+
+def _suspect(name: str, kind: Kind, text: str, begin: int, dialect: str = "") -> Suspect:
+    looks = re.sub(r"\s+", " ", text[begin : begin + AROUND + 1].strip())
+    looks = looks if len(looks) <= AROUND else looks[: AROUND - 1] + "…"
+    return Suspect(name, kind, WHY[kind].format(dialect=dialect, name=name), looks, dialect)
+
+
+def without_code(text: str) -> str:
+    """A text with blanks for its code and quotations; but not for JSON in a fence that is all there is."""
+    parts: list[str] = []
+    at, fence = 0, ""
+    marks = list(_FENCE.finditer(text))
+    alone = len(marks) == 2 and not text[: marks[0].start()].strip() and not text[marks[1].end() :].strip()
+    if alone and text[marks[0].end() :].lstrip()[:1] in ("{", "["):
+        return _blank(text, marks[0].span(), marks[1].span())
+    for mark in marks:
+        if not fence:
+            parts.append(text[at : mark.start()])
+            fence, at = mark[1], mark.start()
+        elif mark[1][0] == fence[0] and len(mark[1]) >= len(fence):
+            parts.append(_blanks(text[at : mark.end()]))
+            fence, at = "", mark.end()
+    parts.append(_blanks(text[at:]) if fence else text[at:])
+    plain = _SPAN.sub(lambda match: _blanks(match.group()), "".join(parts))
+    return _QUOTED.sub(lambda match: _blanks(match.group()), plain) if _QUOTED.search(plain) else plain
+
+
+def _blank(text: str, *spans: tuple[int, int]) -> str:
+    for begin, end in spans:
+        text = text[:begin] + _blanks(text[begin:end]) + text[end:]
+    return text
+
+
+def _blanks(text: str) -> str:
+    return re.sub(r"[^\n]", " ", text)
+
+
+def _candidates(text: str, tools: Tools) -> Iterator[tuple[int, int, str]]:
+    """Where something stands that looks like a call, up to where, and the tool that it names."""
+    places: list[tuple[int, int, str]] = []
+    for match in _names(tuple(tools.schemas)).finditer(text):
+        if len(places) == MOST_PLACES:
+            break
+        if found := _call_at(text, match, tools):
+            places.append((*found, match.group()))
+    for match in _WRAPPED.finditer(text):  # an envelope that names what is not offered, or breaks off before the name
+        named = _NAME_MEMBER.search(text, match.end(), match.end() + 4 * NEAR)
+        if named and _ARGUMENTS_MEMBER.search(text, match.end(), match.end() + 8 * NEAR) and named[1] not in tools.schemas:
+            places.append((match.start(), named.end(), named[1]))
+    yield from sorted(places)
+
+
+@lru_cache(64)
+def _names(names: tuple[str, ...]) -> re.Pattern[str]:
+    """The names, none within a longer word."""
+    one_of = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
+    spaces = "|".join(rf"(?<={space}\.)" for space in ("functions", "tools", "tool", "default_api"))
+    pattern = rf"(?:(?<![\w./-])|(?<=^/)|(?<=\w/)|{spaces})(?:{one_of})(?![\w-])"
+    return re.compile(pattern, re.MULTILINE)
+
+
+def _call_at(text: str, match: re.Match[str], tools: Tools) -> tuple[int, int] | None:
+    """Where the call begins and ends that a name may be of; None if it is none."""
+    at = match.end()
+    line = text.rfind("\n", 0, match.start()) + 1
+    before = _NAMESPACE.sub("", text[line : match.start()])
+    if _TABLE.match(before) or _CODE.search(before) or (text[at : at + 1] == "(" and _ASSIGNED.search(before)):
+        return None
+    stands = _is_markup(before) and (bool(before.strip()) or _FOLLOWS.match(text, at) is not None)
+    if not stands and before.rstrip(" ")[-1:] not in _TIGHT:
+        return None
+    weak = bool(_LIST.match(before)) and not _LABEL.search(before)
+    evidence = _arguments_of(text, match, tools, weak=weak)
+    if evidence is None or not (stands or _is_rest(text[evidence:])):
+        return None
+    begin = line
+    if not stands:
+        begin += next(number for number, character in enumerate(before) if character in _TIGHT)
+    while begin == line and begin > 0:  # what stands in front is a part of it as long as it is nothing but markup
+        above = text.rfind("\n", 0, begin - 1) + 1
+        if not _is_bare_markup(text[above : begin - 1]):
+            break
+        line = begin = above
+    return begin, evidence
+
+
+def _is_markup(before: str) -> bool:
+    """Whether what stands in front of a name in its line is markup, and not a sentence."""
+    if len(before) > 4 * NEAR:
+        return False
+    bare = re.sub(r"<[^<>]*>?|[\[(【⟦][^\[\]()]{0,40}[\])】⟧]|\"[^\"]*\"", " ", before)
+    words = re.findall(r"[^\W\d_][\w'’-]*", bare)
+    if not words:
+        return True
+    if len(words) == 1 and before.rstrip()[-1:] in _MARKUP:
+        return True
+    return len(words) <= 2 and all(_LABEL.fullmatch(word) for word in words)
+
+
+def _is_rest(rest: str) -> bool:
+    """Whether nothing but markup stands at the end of a text."""
+    bare = re.sub(r"<[^<>]*>?|\{[^{}]*\}", " ", rest)
+    return len(re.findall(r"[^\W\d_]{2,}", bare)) <= 1
+
+
+def _is_bare_markup(line: str) -> bool:
+    line = line.strip()
+    return (
+        bool(line) and len(line) <= NEAR and line[0] in "<[{(|｜【⟦@#«" and not re.search(r"[a-z]{2,} [a-z]{2,} [a-z]{2,}", line)
+    )
+
+
+def _arguments_of(text: str, match: re.Match[str], tools: Tools, *, weak: bool) -> int | None:
+    """Where arguments of the tool end that stand next to its name; None if there are none."""
+    name, at = match.group(), match.end()
+    properties = frozenset(tools.properties(name))
+    required = frozenset(key for key in properties if key in tools.schemas[name].get("required", ()))
+    in_json = _IN_JSON.search(text, max(0, match.start() - NEAR), match.start()) is not None and text[at : at + 1] == '"'
+    if in_json and re.compile(r'"\s*:').match(text, at) and text[: match.start()].rstrip('"').rstrip()[-1:] != "{":
+        return None
+    brace = text.find("{", at, at + NEAR)
+    if brace >= 0 and not _is_sentence(text[at:brace]):
+        keys, end = _object_at(text, brace)
+        if keys & properties and not keys & _OF_TOOLS:
+            return end or len(text)
+        if end is not None and not keys and not required and not weak:
+            return end
+        nested = re.compile(r"\{\s*(?:\"\w+\"\s*:\s*)?\{").match(text, brace)
+        if nested:
+            keys, end = _object_at(text, nested.end() - 1)
+            if keys & properties and not keys & _OF_TOOLS:
+                return end or len(text)
+    if in_json:
+        around = text.rfind("{", max(0, match.start() - 4 * NEAR), match.start())
+        keys, end = _object_at(text, around) if around >= 0 else (frozenset(), None)
+        fits = keys & properties and required <= keys and not keys & _OF_TOOLS
+        return (end or len(text)) if fits else None
+    if weak or not properties:
+        return _empty_element(text, at, properties)
+    window = text[at : at + 8 * NEAR + 4096]
+    window = window[: found.start()] if (found := re.search(r"\n[ \t]*\n", window)) else window
+    given = {key: end for key in properties if (end := _given(window, key))}
+    if given and (required <= given.keys() or re.match(r"[^\n]{0,8}[<>|｜(\[\]]", window)):
+        return at + max(given.values())
+    return None
+
+
+def _empty_element(text: str, at: int, properties: frozenset[str]) -> int | None:
+    """A tag or a call of a tool that takes nothing."""
+    if properties:
+        return None
+    match = re.compile(r"\(\)|\s*/>|>\s*</").match(text, at)
+    return match.end() if match else None
+
+
+def _given(window: str, key: str) -> int:
+    """Where a parameter's name stands in markup, with a value behind it; 0 where it does not."""
+    one = re.escape(key)
+    pattern = (
+        rf"[\"'<(=,|>\[:｜{{@$&#~%^]\s*{one}\s*[\"'<>=:|\]｜)}}]"
+        rf"|^[^\S\n]*{one}[^\S\n]*(?:[:=]|->|→|<-|\|)[^\S\n]*\S|[ ,(]{one}=[^=\s]"
+    )
+    match = re.search(pattern, window, re.MULTILINE | re.IGNORECASE)
+    return match.end() if match else 0
+
+
+def _is_sentence(between: str) -> bool:
+    """Whether the text between a name and an object is prose."""
+    bare = re.sub(r"<[^<>]*>?|\"[^\"]*\"", " ", between)
+    return len(re.findall(r"[^\W\d_][\w'’-]*", bare)) > 2 or "\n\n" in between
+
+
+def _object_at(text: str, at: int) -> tuple[frozenset[str], int | None]:
+    """The names of the members of an object, and where it ends; None where it breaks off or is no JSON."""
+    end = _end_of_object(text, at)
+    part = text[at : end or len(text)]
+    try:
+        given = json_text.loads(part.encode()) if end else None
+    except (ValueError, UnicodeEncodeError):
+        given = None
+    if isinstance(given, dict):
+        inner = [given[key] for key in ("arguments", "parameters", "input", "args", "params") if isinstance(given.get(key), dict)]
+        return frozenset(given) | frozenset().union(*inner), end
+    return frozenset(re.findall(r"[\"']?(\w[\w-]*)[\"']?\s*[:=]", part[:2048])), end
+
+
+def _end_of_object(text: str, at: int) -> int | None:
+    depth, in_string = 0, False
+    for match in re.compile(r'["{}]|\\.', re.DOTALL).finditer(text, at):
+        mark = match.group()
+        if mark == '"':
+            in_string = not in_string
+        elif not in_string and mark in "{}":
+            depth += 1 if mark == "{" else -1
+            if depth == 0:
+                return match.end()
+    return None
+
+
+def _judged(text: str, begin: int, name: str, tools: Tools, armed: frozenset[str]) -> Suspect:
+    """Why a candidate was not made a call: what all dialects make of it shows that."""
+    if name not in tools.schemas:
+        return _suspect(name, "not_offered", text, begin)
+    dialect, arguments = _played(text[begin:], tools)
+    if not dialect:
+        brace = text.find("{", begin)
+        whole = brace < 0 or _end_of_object(text, brace) is not None
+        return _suspect(name, "unknown_markup" if whole else "cut_off", text, begin)
+    if arguments is None:
+        return _suspect(name, "cut_off", text, begin, dialect)
+    if not tools.suits(name, arguments):
+        return _suspect(name, "does_not_fit", text, begin, dialect)
+    return _suspect(name, "doubtful" if dialect in armed else "not_looked_for", text, begin, dialect)
+
+
+def _played(text: str, tools: Tools) -> tuple[str, str | None]:
+    """The dialect of the first call that stands in a text, and its arguments; None: it breaks off. ("", None) without any."""
+    rules: list[str] = []
+    reader = Reader(vocabulary(tuple(DIALECTS.values())), tools, 0, lambda: "call", rules.append, whole=True)
+    ops = [*reader.feed(text), *reader.close(cut=True)]
+    start = next((number for number, op in enumerate(ops) if isinstance(op, ToolCallStart)), None)
+    dialect = next((rule for rule in rules if rule in DIALECTS), "")
+    if start is None or not dialect:
+        return "", None
+    pieces: list[str] = []
+    for op in ops[start + 1 :]:
+        if isinstance(op, ToolCallDelta):
+            pieces.append(op.arguments)
+        elif isinstance(op, ToolCallEnd):
+            return dialect, "".join(pieces)
+    return dialect, None

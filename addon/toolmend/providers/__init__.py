@@ -1,0 +1,1 @@
+"""Data: hosts of LLM APIs, profiles and facts of models, limits of requests, routes."""

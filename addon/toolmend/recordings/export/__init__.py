@@ -1,0 +1,1 @@
+"""Writes recordings in formats of other tools."""

@@ -1,0 +1,1 @@
+"""Plays recordings as a local provider."""

@@ -1,0 +1,1 @@
+"""Finds, reads, compares and explains recordings."""

@@ -1,0 +1,95 @@
+"""message.json of a recording: the folded message of what the client got.
+
+    {"text": "I will look.", "reasoning": "", "refusal": "",
+     "tool_calls": [{"index": 0, "id": "call_1", "type": "function", "name": "read", "arguments": "{…}", "complete": true}],
+     "finish_reason": "tool_calls", "stop_sequence": null, "usage": {"input_tokens": 10, …}, "error": null, "ended": true}
+
+`choices` has the other choices, where there are some, in the same form; `omitted_characters` and `unread_bytes` stand there where
+something is missing.
+
+Rule of this file: it is made of the bytes that the recording keeps, and of nothing else. So what is masked there is masked here,
+and it can be made again.
+"""
+
+from collections.abc import Generator, Iterator
+from dataclasses import asdict
+from typing import IO, Any
+
+from ...core.events import Usage
+from ...core.fold import Answer, Message
+from ...pipeline.event_reader import events_of
+
+MAX_READ = 64 * 1024 * 1024
+"""Bytes of a body that are read: the longest answers have 128,000 tokens, and an event of a stream takes some 250 bytes."""
+
+MAX_KEPT = 1024 * 1024
+"""Characters of a response that are kept: twice the longest answers. While the file is written there are four of each."""
+
+STEP = 8
+"""Events that are read in one step, after which the event loop gets its turn; deltas in a row may be one."""
+
+BLOCK = 16 * 1024
+"""Bytes that are read at a time: some 60 deltas, as many as are read as one. Of 128 KB, a step took 5 ms."""
+
+
+def message_of(api: str, body: IO[bytes], *, stream: bool) -> dict[str, Any] | None:
+    """What to write for a body; None where there is nothing in it that is understood."""
+    steps = reading(api, body, stream=stream)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]
+
+
+def reading(api: str, body: IO[bytes], *, stream: bool) -> Generator[None, None, dict[str, Any] | None]:
+    """`message_of` in small steps: the body of a long answer takes seconds."""
+    answer, known = Answer(MAX_KEPT), False
+    for count, event in enumerate(events_of(api, _blocks(body), stream=stream)):
+        answer.feed(event)
+        known = True
+        if count % STEP == STEP - 1:
+            yield
+    unread = body.seek(0, 2) - MAX_READ
+    if not known and unread <= 0:
+        return None
+    first, *more = map(_told, answer.known())
+    return first | ({"choices": more} if more else {}) | ({"unread_bytes": unread} if unread > 0 else {})
+
+
+def _blocks(body: IO[bytes]) -> Iterator[bytes]:
+    for _ in range(MAX_READ // BLOCK):
+        if not (data := body.read(BLOCK)):
+            return
+        yield data
+
+
+def _told(message: Message) -> dict[str, Any]:
+    finish = message.finish
+    return {
+        "text": message.text,
+        "reasoning": message.reasoning,
+        "refusal": message.refusal,
+        "tool_calls": [
+            {
+                "index": call.index,
+                "id": call.id,
+                "type": call.kind,
+                "name": call.name,
+                "arguments": call.arguments,
+                "complete": call.complete,
+            }
+            for _, call in sorted(message.calls.items())
+        ],
+        "finish_reason": finish.finish_reason if finish else None,
+        "stop_sequence": finish.stop_sequence if finish else None,
+        "usage": _counts(message.usage) if message.usage else None,
+        "error": asdict(message.error) if message.error else None,
+        "ended": message.ended,
+    } | ({"omitted_characters": message.omitted} if message.omitted else {})
+
+
+def _counts(usage: Usage) -> dict[str, int]:
+    """The counts; of web searches only where there were some."""
+    counts = asdict(usage)
+    return counts if usage.searches else {name: count for name, count in counts.items() if name != "searches"}

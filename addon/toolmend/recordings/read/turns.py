@@ -1,0 +1,109 @@
+"""A request, folded for reading: its turns, its tools, and its other fields.
+
+    {"turns": [{"role": "user", "name": "", "parts": [{"kind": "text", "text": "Weather in Oslo?"}]}],
+     "tools": [{"name": "weather", "kind": "function", "description": "…", "schema": {…}}],
+     "fields": {"model": "kimi-k2", "stream": true}, "notes": []}
+
+Rule of this file: what is too long to be read is cut, and says how much was left out; images and files are named, not shown.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from ...requests import RequestError, native_read
+from ...requests.conversation import Conversation, Document, Image, Part, Refusal, Text, Thinking, Tool, ToolResult, ToolUse, Turn
+from ...requests.translate import APIS
+
+MAX_TEXT = 100_000
+"""Characters of one part that are shown: a file of 2,000 lines."""
+
+MAX_FIELD = 4_000
+"""Characters of the JSON of a field or a schema that are shown: two screens."""
+
+SPOKEN = {
+    "chat": ("messages", "tools", "functions"),
+    "messages": ("system", "messages", "tools"),
+    "responses": ("instructions", "input", "tools"),
+    "gemini": ("systemInstruction", "system_instruction", "contents", "tools", "request"),
+    "ollama": ("system", "prompt", "messages", "tools"),
+}
+"""The fields of a request that are shown as turns and tools."""
+
+
+READERS = {api: read for api, (read, _) in APIS.items()} | {"gemini": native_read.gemini, "ollama": native_read.ollama}
+
+
+def folded(request: Mapping[str, Any], api: str) -> dict[str, Any]:
+    """A request of this API, for reading; of another, its fields alone."""
+    notes: list[str] = []
+    left_out: list[str] = []  # by a translation, and this is none
+    spoken = SPOKEN.get(api, ())
+    try:
+        read = READERS[api](request, left_out) if api in READERS else Conversation()
+    except (RequestError, RecursionError) as error:  # what is wrong with it is to be seen in its fields
+        why = str(error) if isinstance(error, RequestError) else "it is nested too deeply"
+        read, notes, spoken = Conversation(), [f"The request cannot be read: {why}."], ()
+    names = {part.id: part.name for turn in read.turns for part in turn.parts if isinstance(part, ToolUse)}
+    fields = {key: value for key, value in request.items() if key not in spoken}
+    if api == "gemini" and "request" in spoken and isinstance(inner := request.get("request"), dict):
+        fields |= {key: value for key, value in inner.items() if key not in spoken}
+    return {
+        "turns": [_turn(turn, names) for turn in read.turns],
+        "tools": [_tool(tool) for tool in read.tools],
+        "fields": {key: _json(value, MAX_FIELD) for key, value in fields.items()},
+        "notes": notes,
+    }
+
+
+def cut(text: str, limit: int = MAX_TEXT) -> str:
+    """The beginning of a text, and what is missing."""
+    return text if len(text) <= limit else f"{text[:limit]}\n… {len(text) - limit:,} characters more"
+
+
+def _turn(turn: Turn, names: Mapping[str, str]) -> dict[str, Any]:
+    return {"role": turn.role, "name": turn.name, "parts": [_part(part, names) for part in turn.parts]}
+
+
+def _part(part: Part, names: Mapping[str, str]) -> dict[str, Any]:
+    match part:
+        case Text() | Refusal():
+            return {"kind": "refusal" if isinstance(part, Refusal) else "text", "text": cut(part.text)}
+        case Thinking():
+            seal = " (sealed)" * (part.seal is not None and not part.text)
+            return {"kind": "thinking", "text": cut(part.text) + seal}
+        case ToolUse():
+            return {"kind": "call", "id": part.id, "name": part.name, "text": cut(part.arguments)}
+        case ToolResult():
+            texts = [str(_part(piece, names)["text"]) for piece in part.parts]
+            name = names.get(part.id, "")
+            return {"kind": "result", "id": part.id, "name": name, "error": part.is_error, "text": cut("\n".join(texts))}
+        case Image() | Document():
+            return {"kind": "file", "text": _file(part)}
+        case _:
+            return {"kind": "other", "text": _json(part.value, MAX_TEXT)}
+
+
+def _file(part: Image | Document) -> str:
+    kind = "image" if isinstance(part, Image) else "document"
+    if isinstance(part, Document) and part.text:
+        return cut(f"[{kind} {part.title}]\n{part.text}")
+    size = f"{len(part.data) * 3 // 4:,} bytes" if part.data else ""
+    place = cut(part.url, 200) or part.file_id
+    return "[" + ", ".join(filter(None, (kind, getattr(part, "title", ""), part.media_type, size, place))) + "]"
+
+
+def _tool(tool: Any) -> dict[str, Any]:
+    if isinstance(tool, Tool):
+        schema = tool.schema if tool.kind == "function" else tool.format
+        shown = _json(schema, MAX_FIELD) if schema is not None else ""
+        return {"name": tool.name, "kind": tool.kind, "description": cut(tool.description or "", MAX_FIELD), "schema": shown}
+    name = str(tool.value.get("name") or tool.value.get("type") or "?")
+    return {"name": name, "kind": "other", "description": "", "schema": _json(tool.value, MAX_FIELD)}
+
+
+def _json(value: Any, limit: int) -> str:
+    try:
+        return cut(json.dumps(value, ensure_ascii=False, indent=2), limit)
+    except RecursionError:
+        return "…"

@@ -1,0 +1,1 @@
+"""Writes recordings while streams flow."""

@@ -1,0 +1,1 @@
+"""Requests of OpenAI Chat Completions."""

@@ -1,0 +1,6 @@
+"""OpenAI Chat Completions, as requests: both ways."""
+
+from .read import read
+from .write import write
+
+__all__ = ["read", "write"]

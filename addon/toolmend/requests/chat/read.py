@@ -1,0 +1,185 @@
+"""A request of OpenAI Chat Completions → a conversation.
+
+    {"model": "m", "messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "tool_calls": […]},
+     {"role": "tool", "tool_call_id": "c1", "content": "…"}], "tools": [{"type": "function", "function": {…}}]}
+
+Rule of this file: what is wrong in its shape is an error, what is unknown is kept for its own API. Older words are read as
+the newer ones they became: `functions`, `function_call`, the role `function`, `max_tokens`. Source: the types of the openai
+SDK, and what OpenRouter, DeepSeek and DashScope add.
+"""
+
+import base64
+import binascii
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from ...apis.chat.reasoning_details import text_of
+from ...core import json_text
+from ...core.reasoning_state import Seal, opened
+from .. import RequestError, options, web_search
+from ..conversation import Cache, Conversation, Document, Image, Other, Part, Refusal, Text, Thinking, ToolResult, ToolUse, Turn
+from ..fields import Object, an_object, flag, left_over, number, objects, string, strings, tell, whole, words
+from ..reasoning_details import joined
+from .tools import API, cache_of, choice_of, format_of, name_of, reasoning_of, tools_of
+
+_KNOWN = words(
+    "model messages tools functions tool_choice function_call parallel_tool_calls max_completion_tokens max_tokens stop "
+    "temperature top_p top_k response_format reasoning_effort reasoning thinking enable_thinking thinking_budget user "
+    "stream stream_options cache_control web_search_options enable_search search_options"
+) | frozenset(options.NAMES)
+_MESSAGE = words(
+    "role content name tool_calls function_call tool_call_id refusal reasoning_content reasoning reasoning_details"
+)
+
+
+def read(request: Object, notes: list[str]) -> Conversation:
+    """The conversation. Raises RequestError."""
+    most = whole(request, "max_completion_tokens")
+    form = an_object(request.get("response_format"), "response_format")
+    stream_options = an_object(request.get("stream_options"), "stream_options")
+    return Conversation(
+        model=string(request, "model"),
+        api=API,
+        turns=tuple(_turns(objects(request.get("messages"), "messages"), notes)),
+        tools=(*tools_of(request, notes), *web_search.plugins(request)),
+        tool_choice=choice_of(request.get("tool_choice") or request.get("function_call")),
+        parallel=flag(request, "parallel_tool_calls"),
+        max_tokens=None if (limit := whole(request, "max_tokens") if most is None else most) is None or limit < 0 else limit,
+        stop=strings(request.get("stop"), "stop"),
+        temperature=number(request, "temperature"),
+        top_p=number(request, "top_p"),
+        top_k=whole(request, "top_k"),
+        reasoning=reasoning_of(request, notes),
+        format=format_of(form),
+        user=string(request, "user") or string(request, "safety_identifier"),
+        stream=bool(flag(request, "stream")),
+        include_usage=bool(flag(stream_options, "include_usage")),
+        cache=cache_of(request),
+        options=options.read(request),
+        rest={
+            key: value
+            for key, value in request.items()
+            if not (key in _KNOWN or value is None or (key, value) == ("n", 1) or web_search.is_plugin(key, value))
+        },
+    )
+
+
+def _turns(messages: list[Object], notes: list[str]) -> list[Turn]:
+    turns: list[Turn] = []
+    results: list[ToolResult] = []  # of messages that follow each other
+    legacy: dict[str, list[str]] = {}  # the ids of `function_call`s, which have none, by name
+    kinds: dict[str, Literal["function", "custom"]] = {}
+    calls = 0
+    for message in messages:
+        left_over(message, _MESSAGE, "a message", notes)
+        role, name = message.get("role"), string(message, "name")
+        if results and role not in ("tool", "function"):
+            turns.append(Turn("tool", tuple(results)))
+            results = []
+        content = _parts(message.get("content"))
+        match role:
+            case "system" | "developer" | "user":
+                turns.append(Turn(role, tuple(content), name))
+            case "assistant":
+                uses = [_call(call) for call in objects(message.get("tool_calls"), "tool_calls")]
+                if called := an_object(message.get("function_call"), "function_call"):
+                    uses.append(_used(called, f"call_{calls + len(uses)}"))
+                    legacy.setdefault(uses[-1].name, []).append(uses[-1].id)
+                kinds |= {use.id: use.kind for use in uses}
+                calls += len(uses)
+                refusal = string(message, "refusal")
+                content += [Refusal(refusal)] if refusal else []
+                turns.append(Turn("assistant", (*_thoughts(message), *content, *uses), name))
+            case "tool" | "function":
+                waiting = legacy.get(name)
+                id_ = string(message, "tool_call_id") if role == "tool" else waiting.pop(0) if waiting else name
+                results.append(ToolResult(id_, tuple(_result(content, notes)), kind=kinds.get(id_, "function")))
+            case _:
+                raise RequestError(f"a message has the role {role!r}: write system, developer, user, assistant or tool")
+    return [*turns, Turn("tool", tuple(results))] if results else turns
+
+
+def _result(parts: list[Part], notes: list[str]) -> list[Text | Image | Document]:
+    for part in parts:
+        if not isinstance(part, Text | Image | Document):
+            tell(notes, "A part of a tool's result that is neither text nor image nor file is left out")
+    return [part for part in parts if isinstance(part, Text | Image | Document)]
+
+
+def _parts(content: Any) -> list[Part]:
+    if content is None or isinstance(content, str):
+        return [Text(content)] if content else []
+    return [part for entry in objects(content, "content") if (part := _part(entry))]
+
+
+def _part(entry: Object) -> Part | None:
+    match entry.get("type"):
+        case "text":
+            text = string(entry, "text")
+            return Text(text, cache_of(entry)) if text else None
+        case "refusal":
+            return Refusal(string(entry, "refusal"))
+        case "image_url":
+            inner = entry.get("image_url")
+            fields = {"url": inner} if isinstance(inner, str) else an_object(inner, "image_url")
+            url, detail = string(fields, "url"), string(fields, "detail")
+            media_type, data = _data(url)
+            if data:
+                return Image(data=data, media_type=media_type, detail=detail, cache=cache_of(entry))
+            return Image(url=url, detail=detail, cache=cache_of(entry))
+        case "file":
+            return _file(an_object(entry.get("file"), "file"), cache_of(entry))
+    return Other(API, entry)
+
+
+def _data(url: str) -> tuple[str, str]:
+    """The media type and the base64 text of a data URI."""
+    head, _, data = url.partition(",")
+    if not (head.startswith("data:") and head.endswith(";base64")):
+        return "", ""
+    return head.removeprefix("data:").partition(";")[0], data
+
+
+def _file(file: Object, cache: Cache) -> Document:
+    data, title = string(file, "file_data"), string(file, "filename")
+    media_type, encoded = _data(data)
+    if media_type.startswith("text/"):
+        try:
+            return Document(text=base64.b64decode(encoded).decode(), title=title, cache=cache)
+        except (binascii.Error, ValueError):
+            pass
+    if encoded:
+        return Document(data=encoded, media_type=media_type, title=title, cache=cache)
+    return Document(url=data, file_id=string(file, "file_id"), title=title, cache=cache)
+
+
+def _thoughts(message: Object) -> list[Thinking]:
+    """The reasoning of an earlier turn: what our own writer of Chat Completions has sealed stands in `reasoning_details`."""
+    text = string(message, "reasoning_content") or string(message, "reasoning")
+    details = objects(message.get("reasoning_details"), "reasoning_details")
+    whole = joined(details)  # some clients send the pieces of the stream
+    if any(map(_sealed, whole)):
+        return [_sealed(entry) or Thinking(string(entry, "text")) for entry in whole]
+    if details:
+        return [Thinking(text or text_of(details), Seal("details", json_text.dumps(details)))]
+    return [Thinking(text)] if text else []
+
+
+def _sealed(entry: Object) -> Thinking | None:
+    for key in ("signature", "data"):
+        if isinstance(value := entry.get(key), str) and (seal := opened(value)):
+            return Thinking(string(entry, "text"), seal)
+    return None
+
+
+def _call(call: Object) -> ToolUse:
+    if call.get("type") == "custom":
+        custom = an_object(call.get("custom"), "custom")
+        return ToolUse(string(call, "id"), name_of(custom), string(custom, "input"), "custom")
+    return _used(an_object(call.get("function"), "function"), string(call, "id"))
+
+
+def _used(function: Object, id_: str) -> ToolUse:
+    arguments = function.get("arguments")
+    text = json_text.dumps(arguments) if isinstance(arguments, Mapping) else string(function, "arguments")
+    return ToolUse(id_, name_of(function), text)

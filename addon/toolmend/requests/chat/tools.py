@@ -1,0 +1,121 @@
+"""What a request of Chat Completions asks for beside the messages: tools, their choice, reasoning, a format.
+
+    "tools": [{"type": "function", "function": {"name", "description", "parameters", "strict"}},
+              {"type": "custom", "custom": {"name", "format"}}],
+    "tool_choice": "auto", "required", "none", {"type": "function", "function": {"name"}}, {"type": "allowed_tools", …}
+
+Rule of this file: the ways of OpenRouter, DeepSeek and DashScope to say the same are read as well.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from .. import RequestError
+from ..conversation import Cache, Format, Other, Reasoning, Tool, ToolChoice
+from ..fields import Object, an_object, flag, left_over, objects, string, whole, words
+
+API = "chat"
+
+
+def cache_of(fields: Object) -> Cache:
+    """The breakpoint that a part, a tool or a request carries."""
+    return an_object(fields.get("cache_control"), "cache_control") or None
+
+
+def name_of(fields: Object) -> str:
+    """The name of a tool, or of a called one."""
+    name = string(fields, "name")
+    if not name:
+        raise RequestError("a tool, or a call of one, has no `name`")
+    return name
+
+
+def tools_of(request: Object, notes: list[str]) -> list[Tool | Other]:
+    """The tools, and the `functions` that there were before them."""
+    found: list[Tool | Other] = []
+    for tool in objects(request.get("tools"), "tools"):
+        match tool.get("type") or "function":
+            case "function":
+                left_over(tool, words("type function cache_control"), "a tool", notes)
+                found.append(_function(an_object(tool.get("function"), "function"), cache_of(tool), notes))
+            case "custom":
+                custom = an_object(tool.get("custom"), "custom")
+                form = an_object(custom.get("format"), "format") or None
+                description = string(custom, "description") or None
+                found.append(Tool(name_of(custom), description, kind="custom", format=form))
+            case _:
+                found.append(Other(API, tool))
+    return [*found, *(_function(tool, None, notes) for tool in objects(request.get("functions"), "functions"))]
+
+
+def _function(function: Object, cache: Cache, notes: list[str]) -> Tool:
+    left_over(function, words("name description parameters strict cache_control"), "a tool", notes)
+    parameters = function.get("parameters")
+    return Tool(
+        name_of(function),
+        description=string(function, "description") or None,
+        schema=None if parameters is None else an_object(parameters, "parameters"),
+        strict=flag(function, "strict"),
+        cache=cache or cache_of(function),
+    )
+
+
+def choice_of(choice: Any) -> ToolChoice | None:
+    """Which tool is to be called, or the older `function_call` that says so."""
+    match choice:
+        case None:
+            return None
+        case "auto" | "required" | "none":
+            return ToolChoice(choice)
+        case {"type": "allowed_tools"}:
+            allowed = an_object(choice.get("allowed_tools", choice), "allowed_tools")
+            mode: Literal["auto", "required"] = "required" if allowed.get("mode") == "required" else "auto"
+            return ToolChoice(mode, tuple(_chosen(tool) for tool in objects(allowed.get("tools"), "tools")))
+        case Mapping():
+            return ToolChoice("tool", (_chosen(choice),))
+    raise RequestError("`tool_choice` is none of auto, required, none, or an object that names a tool")
+
+
+def _chosen(tool: Object) -> str:
+    """The name in `{"type": "function", "function": {"name"}}`, and in the older `{"name"}`."""
+    return name_of(an_object(tool.get("function", tool.get("custom", tool)), "function"))
+
+
+def reasoning_of(request: Object, notes: list[str]) -> Reasoning | None:
+    """`reasoning_effort`, and what OpenRouter, DeepSeek and DashScope have in its place."""
+    router = an_object(request.get("reasoning"), "reasoning")
+    left_over(router, words("effort max_tokens enabled"), "reasoning", notes)
+    thinking = an_object(request.get("thinking"), "thinking")
+    left_over(thinking, words("type budget_tokens"), "thinking", notes)
+    effort = string(request, "reasoning_effort") or string(router, "effort")
+    budgets = (whole(router, "max_tokens"), whole(thinking, "budget_tokens"), whole(request, "thinking_budget"))
+    budget = next((value for value in budgets if value is not None), None)
+    enabled = flag(router, "enabled")
+    if enabled is None:
+        enabled = flag(request, "enable_thinking")
+    if enabled is None and thinking:
+        enabled = thinking.get("type") != "disabled"
+    if effort == "none":
+        return Reasoning(enabled=False)
+    if enabled is None and budget is not None:
+        enabled = True
+    return Reasoning(enabled, effort, budget) if effort or enabled is not None else None
+
+
+def format_of(form: Object) -> Format | None:
+    """The form of the answer; text is none."""
+    match form.get("type"):
+        case None | "text":
+            return None
+        case "json_object":
+            return Format("json_object")
+        case "json_schema":
+            inner = an_object(form.get("json_schema"), "json_schema")
+            return Format(
+                "json_schema",
+                an_object(inner.get("schema"), "schema"),
+                string(inner, "name"),
+                flag(inner, "strict"),
+                string(inner, "description"),
+            )
+    raise RequestError(f"`response_format` is of the type {form.get('type')!r}: write text, json_object or json_schema")

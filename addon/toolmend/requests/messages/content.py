@@ -1,0 +1,184 @@
+"""The content of a message of Anthropic Messages: parts → blocks.
+
+    [{"type": "thinking", "thinking": "…", "signature": "…"}, {"type": "text", "text": "Hi"},
+     {"type": "tool_use", "id": "toolu_1", "name": "read", "input": {"path": "a.md"}}]
+
+Rule of this file: an order of blocks is the order of parts. What is no block here is told in the notes.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, assert_never
+
+from ...apis.shared.arguments import Arguments
+from ...core import json_text, schema_values
+from ...core.reasoning_state import Seal
+from .. import RequestError
+from ..conversation import Cache, Document, Image, Other, Part, Refusal, Text, Thinking, ToolResult, ToolUse, Turn
+from ..fields import tell
+from ..reasoning_details import joined
+from ..request_limits import Quirks
+from ..server_tools import as_text
+from .read import API
+
+INVALID = "INVALID_JSON"
+"""The member for it, by Anthropic's documentation of fine-grained tool streaming."""
+
+
+_OTHER_NAMES = {"image/jpg": "image/jpeg"}
+"""Of types of images, that OpenAI takes and Anthropic refuses."""
+
+
+_IMAGES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
+
+
+def short(blocks: list[dict[str, Any]]) -> str | list[dict[str, Any]]:
+    """A text alone is a string."""
+    return str(blocks[0]["text"]) if len(blocks) == 1 and blocks[0].keys() == {"type", "text"} else blocks
+
+
+def blocks_of(turn: Turn, quirks: Quirks, notes: list[str]) -> list[dict[str, Any]]:
+    """The blocks of a turn."""
+    return [block for part in turn.parts for block in _part(part, quirks, notes)]
+
+
+def _part(part: Part, quirks: Quirks, notes: list[str]) -> Iterable[dict[str, Any]]:
+    """The blocks of a part."""
+    match part:
+        case Text():
+            return [_cached({"type": "text", "text": part.text}, part.cache, quirks)] if part.text else []
+        case Refusal():
+            return [{"type": "text", "text": part.text}] if part.text else []
+        case Image():
+            return [_cached(block, part.cache, quirks) for block in _image(part, notes)]
+        case Document():
+            return [_cached(block, part.cache, quirks) for block in _document(part, notes)]
+        case Thinking():
+            return _thought(part, quirks, notes)
+        case ToolUse():
+            block = {"type": "tool_use", "id": part.id, "name": part.name, "input": input_of(part, notes)}
+            return [_cached(block, part.cache, quirks)]
+        case ToolResult():
+            return [_cached(_result(part, quirks, notes), part.cache, quirks)]
+        case Other():
+            return _other(part, notes)
+    assert_never(part)
+
+
+def _cached(block: dict[str, Any], cache: Cache, quirks: Quirks) -> dict[str, Any]:
+    return {**block, "cache_control": dict(cache)} if cache and quirks.cache_control else block
+
+
+def _other(part: Other, notes: list[str]) -> list[dict[str, Any]]:
+    if part.api == API:
+        return [dict(part.value)]
+    if text := as_text(part.value):
+        return [{"type": "text", "text": text}]
+    kind = part.value.get("type")
+    if kind == "input_audio":
+        raise RequestError("`input_audio` cannot be said in Messages: send the text of it")
+    tell(notes, f"A part of the type {kind} is left out: Messages has no such block")
+    return []
+
+
+def _image(image: Image, notes: list[str]) -> list[dict[str, Any]]:
+    if image.detail not in ("", "auto"):
+        tell(notes, "`detail` of an image is left out: Messages has no such field")
+    if image.data:
+        kind = _OTHER_NAMES.get(image.media_type, image.media_type)
+        if kind not in _IMAGES:
+            note = f"An image of the type {kind} is left out: Messages takes JPEG, PNG, GIF and WebP"
+            tell(notes, note)
+            return [{"type": "text", "text": f"[{note}]"}]
+        source = {"type": "base64", "media_type": kind, "data": image.data}
+    elif image.url:
+        source = {"type": "url", "url": image.url}
+    else:
+        why = "another provider has no such file" if image.file_id else "it is empty"
+        tell(notes, f"An image{" that is a file of the provider's" * bool(image.file_id)} is left out: {why}")
+        return []
+    return [{"type": "image", "source": source}]
+
+
+def _document(document: Document, notes: list[str]) -> list[dict[str, Any]]:
+    if document.data and document.media_type == "application/pdf":
+        source = {"type": "base64", "media_type": document.media_type, "data": document.data}
+    elif document.text:
+        source = {"type": "text", "media_type": "text/plain", "data": document.text}
+    elif document.url:
+        source = {"type": "url", "url": document.url}
+    else:
+        what = f"of the type {document.media_type}" if document.data else "that is a file of the provider's"
+        tell(notes, f"A document {what} is left out: Messages takes PDF and text")
+        return []
+    return [{"type": "document", "source": source, **({"title": document.title} if document.title else {})}]
+
+
+def _thought(thinking: Thinking, quirks: Quirks, notes: list[str]) -> list[dict[str, Any]]:
+    match thinking.seal:
+        case Seal("signature", data):
+            return [{"type": "thinking", "thinking": thinking.text, "signature": data}]
+        case Seal("redacted", data):
+            return [{"type": "redacted_thinking", "data": data}]
+        case Seal("details", data):
+            blocks = [block for entry in joined(_details(data)) for block in _detail(entry)]
+            if blocks:
+                return blocks
+    if quirks.unsigned and thinking.text:
+        return [{"type": "thinking", "thinking": thinking.text, "signature": ""}]
+    tell(notes, "Reasoning of earlier turns is left out: this upstream takes only what it has signed itself")
+    return []
+
+
+def _details(data: str) -> list[Mapping[str, Any]]:
+    try:
+        entries = json_text.loads(data.encode(errors="surrogatepass"))
+    except ValueError:
+        return []
+    return [entry for entry in entries if isinstance(entry, Mapping)] if isinstance(entries, list) else []
+
+
+def _detail(entry: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """An entry of OpenRouter's `reasoning_details` that Anthropic has signed."""
+    if not str(entry.get("format")).startswith("anthropic"):
+        return []
+    match entry:
+        case {"type": "reasoning.text", "text": str(text), "signature": str(signature)} if signature:
+            return [{"type": "thinking", "thinking": text, "signature": signature}]
+        case {"type": "reasoning.encrypted", "data": str(data)}:
+            return [{"type": "redacted_thinking", "data": data}]
+    return []
+
+
+def input_of(call: ToolUse, notes: list[str]) -> dict[str, Any]:
+    """The arguments of an earlier call, as an object; mended, but never made up. What is none stands in one.
+
+    It was answered with an error, as a rule, and the model is to see for what.
+    """
+    text = call.arguments.strip()
+    for meant in (str, _mended, _of_python):
+        try:
+            value = json_text.loads(meant(text).encode())
+        except ValueError:
+            continue
+        if isinstance(value, dict):
+            return value
+    tell(notes, f"The arguments of the call {call.id} of {call.name} are no JSON object, and are sent as text in one")
+    return {INVALID: call.arguments}
+
+
+def _mended(text: str) -> str:
+    """JSON with what it lacks."""
+    arguments = Arguments()
+    return (arguments.feed(text)[0] if text else "") + arguments.end(broken=False)
+
+
+def _of_python(text: str) -> str:
+    return schema_values.to_json(text, {"object"})
+
+
+def _result(result: ToolResult, quirks: Quirks, notes: list[str]) -> dict[str, Any]:
+    blocks = [block for part in result.parts for block in _part(part, quirks, notes)]
+    block: dict[str, Any] = {"type": "tool_result", "tool_use_id": result.id, "content": short(blocks) if blocks else ""}
+    if result.is_error:
+        block["is_error"] = True
+    return block

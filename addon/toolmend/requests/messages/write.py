@@ -1,0 +1,287 @@
+"""A conversation → a request of Anthropic Messages. See read.py for what one looks like.
+
+Rule of this file: the turns are in order (turn_order.py), the names and ids legal. What Messages cannot say is told in the notes.
+"""
+
+import re
+from hashlib import sha256
+from typing import Any
+
+from ...core.fastclass import replace
+from .. import options, web_search
+from ..chat.options import sampling
+from ..conversation import Conversation, Other, Reasoning, Tool, Turn
+from ..efforts import budget_of, nearest, of_budget
+from ..fields import tell
+from ..model_rules import asks_to_think
+from ..request_limits import Quirks
+from ..schemas import closed, fitted, is_recursive
+from ..turn_order import BEGINNING, CONTINUE, placed
+from .content import blocks_of, short
+from .read import API
+
+LEAST_BUDGET = 1024
+"""Tokens: Messages refuses less to think with, and wants `max_tokens` above it."""
+
+MAX_USER = 256
+"""Characters of `metadata.user_id`."""
+
+THOUGHTS = ("thinking", "redacted_thinking")
+
+LEAST_TOP_P = 0.95
+"""While the model thinks."""
+
+VERSIONS = {"bedrock": "bedrock-2023-05-31", "vertex": "vertex-2023-10-16"}
+"""`anthropic_version` in the body."""
+
+_NAMES_A_PERSON = re.compile(r"@|^\+?[\d ()-]{7,}$")
+
+_MODES = {"auto": "auto", "required": "any", "none": "none", "tool": "tool"}
+
+
+def write(conversation: Conversation, quirks: Quirks, notes: list[str]) -> dict[str, Any]:
+    """The request. Raises RequestError."""
+    leading, turns = _leading(conversation.turns, notes)
+    request: dict[str, Any] = {"model": conversation.model, "max_tokens": _max_tokens(conversation, quirks, notes)}
+    if system := [block for turn in leading for block in blocks_of(turn, quirks, notes)]:
+        request["system"] = short(system)
+    request["messages"] = _messages(turns, quirks, notes)
+    request |= _tools(conversation, quirks, notes)
+    _think(request, conversation, quirks, notes)
+    request |= _sampling(conversation, quirks, notes, thinks=_thinks(request, quirks))
+    if form := conversation.format:  # model_rules.py has put any other into words
+        config = request.setdefault("output_config", {})
+        config["format"] = {"type": "json_schema", "schema": closed(form.schema)}
+    if conversation.user:
+        request["metadata"] = {"user_id": _user(conversation.user)}
+    if conversation.cache and quirks.cache_control:
+        request["cache_control"] = dict(conversation.cache)
+    if conversation.stream:
+        request["stream"] = True
+    request |= options.tier_of_messages(conversation, quirks, notes)
+    for key in conversation.rest if conversation.api != API else ():
+        tell(notes, options.left_out(key, "Messages"))
+    return _enveloped(request, quirks)
+
+
+def _enveloped(request: dict[str, Any], quirks: Quirks) -> dict[str, Any]:
+    """The body as a cloud wants it: the model stands in the path there, and the version in the body."""
+    if quirks.body not in VERSIONS:
+        return request
+    gone = ("model", "stream") if quirks.body == "bedrock" else ("model",)
+    kept = {key: value for key, value in request.items() if key not in gone}
+    return {"anthropic_version": VERSIONS[quirks.body], **kept}
+
+
+def _leading(turns: tuple[Turn, ...], notes: list[str]) -> tuple[tuple[Turn, ...], tuple[Turn, ...]]:
+    """What the system says before anybody else, and the rest; the last of it where there is no rest."""
+    count = next((at for at, turn in enumerate(turns) if not turn.of_system), len(turns))
+    if count and count == len(turns):
+        tell(notes, "The last message of the system is the user's: Messages takes none of the system alone")
+        return turns[:-1], (replace(turns[-1], role="user"),)
+    return turns[:count], turns[count:]
+
+
+def _messages(turns: tuple[Turn, ...], quirks: Quirks, notes: list[str]) -> list[dict[str, Any]]:
+    messages: list[dict[str, Any]] = []
+    for turn in placed(turns):
+        if turn.name:
+            tell(notes, "`name` of a message is left out: Messages has no such field")
+        role = {"tool": "user", "developer": "system"}.get(turn.role, turn.role)
+        blocks = blocks_of(turn, quirks, notes)
+        while blocks and blocks[-1].get("type") in THOUGHTS and role == "assistant":
+            tell(notes, "Reasoning at the end of a turn is left out: Messages wants what follows from it")
+            blocks.pop()
+        if messages and messages[-1]["role"] == role and role != "system":
+            messages[-1]["content"] += blocks
+        elif blocks:
+            messages.append({"role": role, "content": blocks})
+    if messages and messages[0]["role"] == "assistant":
+        tell(notes, "A message of the user is put in front of the assistant's: Messages begins with the user")
+        messages.insert(0, {"role": "user", "content": [{"type": "text", "text": BEGINNING}]})
+    if messages and messages[-1]["role"] == "assistant" and (last := messages[-1]["content"])[-1].get("type") == "text":
+        last[-1] = {**last[-1], "text": last[-1]["text"].rstrip()}
+    return [{**message, "content": short(message["content"])} for message in messages]
+
+
+def _tools(conversation: Conversation, quirks: Quirks, notes: list[str]) -> dict[str, Any]:
+    choice = conversation.tool_choice
+    allowed = choice.names if choice and choice.mode in ("auto", "required") else ()
+    tools: list[dict[str, Any]] = []
+    for tool in conversation.tools:
+        match tool:
+            case Other() if web_search.is_search(tool) and quirks.search_tool:
+                tools.append(web_search.for_messages(tool, quirks, notes, conversation.rest.get("max_tool_calls")))
+            case Other():
+                tell(notes, web_search.left_out(tool))
+            case Tool() if not allowed or tool.name in allowed:
+                tools.append(_tool(tool, quirks, notes))
+    if not tools:
+        return {}
+    said: dict[str, Any] = {"tools": tools}
+    if choice:
+        said["tool_choice"] = {"type": _MODES[choice.mode], **({"name": choice.names[0]} if choice.mode == "tool" else {})}
+    if conversation.parallel is False and not (choice and choice.mode == "none"):
+        said["tool_choice"] = {**said.get("tool_choice", {"type": "auto"}), "disable_parallel_tool_use": True}
+    return said
+
+
+def _tool(tool: Tool, quirks: Quirks, notes: list[str]) -> dict[str, Any]:
+    schema = fitted(tool.schema, quirks, notes, f"the tool {tool.name}")
+    strict = bool(tool.strict) and quirks.strict and not is_recursive(schema)
+    said: dict[str, Any] = {"name": tool.name}
+    if tool.description:
+        said["description"] = tool.description
+    said["input_schema"] = schema if schema.get("type") else {"type": "object", "properties": {}, **schema}
+    if strict:
+        said["input_schema"] = closed(said["input_schema"])
+        said["strict"] = True
+    elif tool.strict:  # false is refused by Bedrock and Vertex, too (litellm#33193)
+        tell(notes, f"`strict` of the tool {tool.name} is left out: this upstream cannot hold the model to its schema")
+    if tool.cache:
+        said["cache_control"] = dict(tool.cache)
+    return said
+
+
+def _max_tokens(conversation: Conversation, quirks: Quirks, notes: list[str]) -> int:
+    most = conversation.max_tokens
+    if most is None:
+        budget = conversation.reasoning.budget if conversation.reasoning else None
+        default = quirks.default_max_tokens
+        wanted = max(default, (budget or 0) + default // 2)
+        return min(wanted, quirks.max_tokens or wanted)
+    if quirks.max_tokens and most > quirks.max_tokens:
+        tell(notes, f"`max_tokens` is {quirks.max_tokens} instead of {most}: this model gives no more")
+        return quirks.max_tokens
+    return most
+
+
+def _think(request: dict[str, Any], conversation: Conversation, quirks: Quirks, notes: list[str]) -> None:
+    """Adds `thinking` and the effort; a budget and an effort stand for each other."""
+    reasoning, kinds = conversation.reasoning or Reasoning(), quirks.thinking_kinds
+    if reasoning.enabled is False or reasoning.effort == "none":
+        _think_least(request, quirks, notes)
+        return
+    if not asks_to_think(reasoning):
+        return
+    if not kinds:
+        tell(notes, "Thinking is left out: this model does not think")
+        return
+    no_budget = _no_budget(request, quirks)
+    if "adaptive" in kinds and (no_budget or not (reasoning.budget and "enabled" in kinds)):
+        if reasoning.enabled or reasoning.budget or not quirks.thinks or quirks.display:
+            request["thinking"] = {"type": "adaptive"}
+    elif no_budget:
+        tell(notes, f"Thinking is left out: {no_budget}")
+        if quirks.thinks and "disabled" in kinds:
+            request["thinking"] = {"type": "disabled"}
+        return
+    else:
+        request["thinking"] = {"type": "enabled", "budget_tokens": _budget(request["max_tokens"], reasoning)}
+        if request.get("tool_choice", {}).get("type") in ("any", "tool"):
+            if reasoning.enabled:
+                tell(notes, "`tool_choice` is auto: this upstream lets no tool be forced while it thinks")
+                request["tool_choice"].pop("name", None)
+                request["tool_choice"]["type"] = "auto"
+            else:
+                tell(notes, "Thinking is left out: this upstream lets no tool be forced while it thinks")
+                del request["thinking"]
+                return
+    if "thinking" in request and quirks.display and (reasoning.summary or conversation.api == "chat"):
+        request["thinking"]["display"] = "summarized"
+    budgeted = request.get("thinking", {}).get("type") == "enabled"
+    word = reasoning.effort or ("" if reasoning.budget is None or budgeted else of_budget(reasoning.budget))
+    if effort := nearest(word, quirks.efforts):
+        request["output_config"] = {"effort": effort}
+        if effort != reasoning.effort and reasoning.effort:
+            tell(notes, f"The effort is {effort} instead of {reasoning.effort}: this upstream does not know it")
+    elif word and not budgeted:
+        tell(notes, f"The effort {word} is left out: this model takes none")
+    if _continues(request) and "thinking" in request:
+        tell(notes, "A message of the user is added at the end: this model continues no message of its own while it thinks")
+        request["messages"].append({"role": "user", "content": CONTINUE})
+
+
+def _think_least(request: dict[str, Any], quirks: Quirks, notes: list[str]) -> None:
+    """As little thinking as the model can."""
+    if "disabled" in quirks.thinking_kinds:
+        request["thinking"] = {"type": "disabled"}
+        return
+    if not quirks.thinking_kinds:
+        return
+    if "between_tools" in quirks.thinking_kinds:
+        request["thinking"] = {"type": "between_tools"}
+    least = quirks.efforts[0] if quirks.efforts else ""
+    if least:
+        request["output_config"] = {"effort": least}
+    tell(notes, "Thinking is not disabled" + f", but {least}" * bool(least) + ": this model always thinks")
+
+
+def _no_budget(request: dict[str, Any], quirks: Quirks) -> str:
+    """Why the model cannot be given a budget to think with; empty where it can."""
+    if request["max_tokens"] <= LEAST_BUDGET:
+        return f"Messages wants {LEAST_BUDGET} tokens for it, below `max_tokens`"
+    if not quirks.unsigned and _is_bare(request["messages"]):
+        return "the last call has no thinking in front of it that this upstream has signed"
+    return ""
+
+
+def _is_bare(messages: list[dict[str, Any]]) -> bool:
+    """Whether results are the last that was said, and the turn with their calls begins with no thinking."""
+    if len(messages) < 2 or not _has(messages[-1], "tool_result") or not _has(messages[-2], "tool_use"):
+        return False
+    return messages[-2]["content"][0].get("type") not in THOUGHTS
+
+
+def _has(message: dict[str, Any], kind: str) -> bool:
+    return isinstance(message["content"], list) and any(block.get("type") == kind for block in message["content"])
+
+
+def _budget(max_tokens: int, reasoning: Reasoning) -> int:
+    if reasoning.budget:
+        wanted = reasoning.budget
+    elif reasoning.effort:
+        wanted = min(budget_of(reasoning.effort), max_tokens * 3 // 4)
+    else:
+        wanted = max_tokens // 2
+    return min(max(LEAST_BUDGET, wanted), max_tokens - 1)
+
+
+def _continues(request: dict[str, Any]) -> bool:
+    return bool(request["messages"]) and request["messages"][-1]["role"] == "assistant"
+
+
+def _thinks(request: dict[str, Any], quirks: Quirks) -> bool:
+    """Whether the model thinks about this request."""
+    kind = request.get("thinking", {}).get("type")
+    return quirks.thinks if kind is None else kind != "disabled"
+
+
+def _sampling(conversation: Conversation, quirks: Quirks, notes: list[str], *, thinks: bool) -> dict[str, Any]:
+    given = conversation
+    if thinks and quirks.sampling != "none" and quirks.thinking_kinds:
+        if given.temperature not in (None, 1):
+            tell(notes, "`temperature` is left out: it cannot be set while the model thinks")
+            given = replace(given, temperature=None)
+        if given.top_p is not None and given.top_p < LEAST_TOP_P:
+            tell(notes, f"`top_p` is left out: it cannot be below {LEAST_TOP_P} while the model thinks")
+            given = replace(given, top_p=None)
+        if given.top_k is not None:
+            tell(notes, "`top_k` is left out: it cannot be set while the model thinks")
+            given = replace(given, top_k=None)
+    said = sampling(given, quirks, notes, effort="")
+    stops = [stop for stop in conversation.stop if stop.strip()]
+    if len(stops) < len(conversation.stop):
+        tell(notes, "A stop sequence of blanks is looked for in the answer: Messages refuses it")
+    if stops:
+        said["stop_sequences"] = stops
+    return said
+
+
+def _user(user: str) -> str:
+    """The id; one that names a person, which Anthropic forbids, or is too long is hashed."""
+    return _hash(user) if len(user) > MAX_USER or _NAMES_A_PERSON.search(user) else user
+
+
+def _hash(text: str) -> str:
+    return sha256(text.encode(errors="surrogatepass")).hexdigest()

@@ -1,0 +1,283 @@
+"""A request of OpenAI Responses → a conversation.
+
+    {"model": "m", "instructions": "Be short.", "input": [
+       {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Read a.py"}]},
+       {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "…"}], "encrypted_content": "gAA…"},
+       {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "read", "arguments": "{}"},
+       {"type": "function_call_output", "call_id": "call_1", "output": "text, or a list of input_text, input_image …"}],
+     "tools": [{"type": "function", "name", "description", "parameters", "strict"}, {"type": "custom", "name", "format"},
+               {"type": "namespace", "name": "mcp__files", "tools": [{"type": "function", …}]}],
+     "reasoning": {"effort": "high", "summary": "auto"}, "text": {"format": {…}}, "store": false, "include": […]}
+
+Rule of this file: items that follow one another and are the model's are one turn. What refers to something that OpenAI
+keeps is an error that says what to send instead; what is unknown is kept for its own API. Source: the types of the
+openai SDK.
+"""
+
+import base64
+import binascii
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from typing import Any
+
+from ...core import builtin_tools, json_text
+from ...core.reasoning_state import Seal, opened
+from ...core.tools import SEARCH, each_tool, is_search, namespaces
+from .. import RequestError, compaction, options, web_search
+from ..conversation import (
+    Conversation,
+    Document,
+    Format,
+    Image,
+    Other,
+    Part,
+    Reasoning,
+    Refusal,
+    Text,
+    Thinking,
+    ToolResult,
+    ToolUse,
+    Turn,
+)
+from ..fields import Object, an_object, flag, number, objects, string, strings, tell, whole
+from .tools import API, flat, read_choice, read_tools
+
+ENCRYPTED = "reasoning.encrypted_content"
+"""What `include` asks for to get reasoning back sealed. It is always given, so nothing need be told of it."""
+
+_ANSWERED = (ENCRYPTED, web_search.SOURCES)
+"""What `include` asks for, and answers have in any case."""
+
+_KEPT = {
+    "previous_response_id": "send the whole conversation in `input`, and `store: false`",
+    "conversation": "send the whole conversation in `input`, and `store: false`",
+    "prompt": "send the text of the prompt in `instructions` or `input`",
+}
+"""What refers to something that only OpenAI keeps, and what to do instead."""
+
+_HONOURED = {"store": False, "background": False, "truncation": "disabled"}
+"""What is so in any case: it says nothing that could be lost."""
+
+_KNOWN = _KEPT.keys() | frozenset(options.NAMES) | {
+    "model", "instructions", "input", "tools", "tool_choice", "parallel_tool_calls", "max_output_tokens", "temperature", "top_p",
+    "reasoning", "text", "stream", "include",
+}  # fmt: skip
+UPDATE = "configuration_update"
+"""The type of an item that changes the request's members from there on; the last one wins."""
+
+_TEXTS = ("input_text", "output_text", "text")
+
+
+def read(request: Object, notes: list[str]) -> Conversation:
+    """The conversation. Raises RequestError."""
+    for key, instead in _KEPT.items():
+        if request.get(key):
+            raise RequestError(f"`{key}` refers to what this upstream does not keep: {instead}")
+    names = {place: flat for flat, place in namespaces(request).items()}
+    user = "user" if request.get("user") else "safety_identifier"
+    reasoning, text = (_updated(request, name) for name in ("reasoning", "text"))
+    silent = {*_KNOWN, user, *(key for key, value in _HONOURED.items() if request.get(key) == value)}
+    rest = {key: value for key, value in request.items() if key not in silent and value is not None}
+    rest |= {f"reasoning.{key}": value for key, value in reasoning.items() if value and key not in ("effort", "summary")}
+    rest |= {f"text.{key}": value for key, value in text.items() if value and key not in ("format", "verbosity")}
+    choice = read_choice(request.get("tool_choice"), names)
+    if choice is None and request.get("tool_choice"):
+        rest["tool_choice"] = request["tool_choice"]
+    if include := [value for value in strings(request.get("include"), "include") if value not in _ANSWERED]:
+        rest["include"] = include
+    instructions = string(request, "instructions")
+    return Conversation(
+        model=string(request, "model"),
+        api=API,
+        turns=(*((Turn("system", (Text(instructions),)),) if instructions else ()), *_turns(request.get("input"), names, notes)),
+        tools=tuple(read_tools(request, names, notes)),
+        tool_choice=choice,
+        parallel=flag(request, "parallel_tool_calls"),
+        max_tokens=whole(request, "max_output_tokens"),
+        temperature=number(request, "temperature"),
+        top_p=number(request, "top_p"),
+        reasoning=_reasoning(reasoning),
+        format=_format(an_object(text.get("format"), "text.format")),
+        user=string(request, user),
+        stream=bool(flag(request, "stream")),
+        include_usage=True,
+        options=options.read({**request, "verbosity": text.get("verbosity")}),
+        rest=rest,
+    )
+
+
+def _updated(request: Object, name: str) -> Object:
+    """A member with what items of the input have changed of it since."""
+    items = request.get("input")
+    updates = [item for item in items if isinstance(item, dict) and item.get("type") == UPDATE] if isinstance(items, list) else []
+    return {key: value for each in (request, *updates) for key, value in an_object(each.get(name), name).items()}
+
+
+def _turns(given: Any, names: Mapping[tuple[str, str], str], notes: list[str]) -> Iterable[Turn]:
+    if isinstance(given, str):
+        return [Turn("user", (Text(given),))] if given else []
+    turns: list[tuple[str, list[Part]]] = []
+    items = objects(given, "input")
+    calls = {string(item, "id"): _id(item) for item in items if item.get("type") == "local_shell_call"}  # its output has that id
+    for item in items:
+        if item.get("type") == "local_shell_call_output" and (call_id := calls.get(string(item, "id"))):
+            item = {**item, "call_id": call_id}  # noqa: PLW2901
+        role, parts = _item(item, names, notes)
+        if turns and turns[-1][0] == role and role in ("assistant", "tool"):
+            turns[-1][1].extend(parts)
+        elif parts or role == "user":
+            turns.append((role, parts))
+    return [Turn(role, tuple(parts)) for role, parts in turns]  # type: ignore[arg-type]
+
+
+def _item(item: Object, names: Mapping[tuple[str, str], str], notes: list[str]) -> tuple[str, list[Part]]:
+    """The role of an item, and its parts: none where it is no part of the conversation."""
+    kind = item.get("type") or ("message" if "role" in item else "item_reference")
+    match kind:
+        case "message":
+            return _message(item)
+        case "agent_message":  # of another agent of Codex', to this one
+            head = f"Message from {string(item, 'author')} to {string(item, 'recipient')}:"
+            return "user", [Text(head), *_parts(item.get("content"))]
+        case "reasoning":
+            return "assistant", [_thinking(item)]
+        case "function_call":
+            return "assistant", [ToolUse(_id(item), flat(item, names), string(item, "arguments") or "{}")]
+        case "custom_tool_call":
+            return "assistant", [ToolUse(_id(item), flat(item, names), string(item, "input"), "custom")]
+        case "function_call_output":
+            return "tool", [ToolResult(_id(item), _output(item.get("output"), notes))]
+        case "custom_tool_call_output":
+            return "tool", [ToolResult(_id(item), _output(item.get("output"), notes), kind="custom")]
+        case "item_reference":
+            raise RequestError(f"`input` refers to the item {item.get('id')!r}, which this upstream does not keep: send the item")
+        case "tool_search_call" if is_search(item):
+            return "assistant", [ToolUse(_id(item), SEARCH, _searched(item.get("arguments")))]
+        case "tool_search_output" if is_search(item):
+            return "tool", [ToolResult(_id(item), (Text(_found(item, names)),))]
+        case str(kind) if kind in builtin_tools.BY_ITEM:
+            form = builtin_tools.BY_ITEM[kind]
+            return "assistant", [ToolUse(_id(item), form.kind, json_text.dumps(form.arguments(item)))]
+        case str(kind) if kind in builtin_tools.BY_OUTPUT:
+            text = builtin_tools.BY_OUTPUT[kind].text(item)
+            return "tool", [ToolResult(_id(item), (Text(text),) if text else (), is_error=item.get("status") == "failed")]
+        case kind if kind in compaction.ITEMS:
+            text = compaction.told(item)
+            if text == compaction.SEALED:
+                tell(notes, "An earlier part of the conversation is missing: only the provider that compacted it can read it")
+            return ("user", [Text(text)]) if text else ("", [])
+        case compaction.TRIGGER_TYPE:
+            return "", []
+        case "configuration_update":
+            return "", []  # see _updated
+        case "additional_tools" | "tool_search_output":
+            return "", []  # its tools are read with the others
+    said_by_model = not str(kind).endswith(("_output", "_response"))
+    return "assistant" if said_by_model else "user", [Other(API, item)]
+
+
+def _message(item: Object) -> tuple[str, list[Part]]:
+    role = item.get("role")
+    if role not in ("user", "assistant", "system", "developer"):
+        raise RequestError(f"a message has the role {role!r}: write user, assistant, system or developer")
+    return role, _parts(item.get("content"))
+
+
+def _parts(content: Any) -> list[Part]:
+    """The parts of a message. Empty text says nothing, and some upstreams refuse it."""
+    if content is None or isinstance(content, str):
+        return [Text(content)] if content else []
+    return [part for block in objects(content, "content") if (part := _part(block)) != Text("")]
+
+
+def _part(block: Object) -> Part:
+    match block.get("type"):
+        case kind if kind in _TEXTS:
+            return Text(string(block, "text"))
+        case "refusal":
+            return Refusal(string(block, "refusal"))
+        case "input_image":
+            data, media_type, url = _located(string(block, "image_url"))
+            detail = string(block, "detail")
+            return Image(data, media_type, url, string(block, "file_id"), "" if detail == "auto" else detail)
+        case "input_file":
+            return _document(block)
+    return Other(API, block)
+
+
+def _document(block: Object) -> Document:
+    data, media_type, url = _located(string(block, "file_data"))
+    title, text = string(block, "filename"), ""
+    if media_type.startswith("text/"):
+        with suppress(binascii.Error, ValueError):
+            text = base64.b64decode(data).decode()
+    if text:
+        return Document(text=text, title=title)
+    return Document(data, media_type, url=string(block, "file_url") or url, file_id=string(block, "file_id"), title=title)
+
+
+def _located(url: str) -> tuple[str, str, str]:
+    """The data and media type of a data URL; of any other, the URL."""
+    head, comma, data = url.partition(",")
+    if not (comma and head.startswith("data:") and head.endswith(";base64")):
+        return "", "", url
+    return data, head.removeprefix("data:").partition(";")[0], ""
+
+
+def _output(output: Any, notes: list[str]) -> tuple[Text | Image | Document, ...]:
+    """What a tool gave; only text, images and files have a place in the other APIs."""
+    found: list[Text | Image | Document] = []
+    for part in _parts(output):
+        match part:
+            case Text() | Image() | Document():
+                found.append(part)
+            case Other():
+                tell(notes, f"A part of the type {part.value.get('type')} in a tool's result is left out")
+            case _:
+                raise RequestError("a tool's output holds a part that cannot stand there")
+    return tuple(found)
+
+
+def _searched(arguments: Any) -> str:
+    return arguments if isinstance(arguments, str) else json_text.dumps(arguments or {})
+
+
+def _found(item: Object, names: Mapping[tuple[str, str], str]) -> str:
+    """What a search for tools gave, by the names under which they are offered from here on."""
+    tools = [flat({**tool, "namespace": space.get("name")}, names) for space, tool in each_tool({"tools": item.get("tools")})]
+    return f"Found the tools: {', '.join(tools)}" if tools else "No tools were found."
+
+
+def _thinking(item: Object) -> Thinking:
+    """The reasoning of the turn that follows: its text where the model shows it, else the summary."""
+    content, summary = objects(item.get("content"), "content"), objects(item.get("summary"), "summary")
+    text = "\n\n".join(string(part, "text") for part in content or summary)
+    encrypted = string(item, "encrypted_content")
+    if not encrypted:
+        return Thinking(text)
+    sealed = json_text.dumps({"id": string(item, "id"), "encrypted_content": encrypted})
+    return Thinking(text, opened(encrypted) or Seal("encrypted", sealed))
+
+
+def _id(item: Object) -> str:
+    return string(item, "call_id") or string(item, "id")
+
+
+def _reasoning(reasoning: Object) -> Reasoning | None:
+    effort, summary = string(reasoning, "effort"), string(reasoning, "summary")
+    if not effort and not summary:
+        return None
+    summary = "" if summary == "none" else summary
+    return Reasoning(enabled=False, summary=summary) if effort == "none" else Reasoning(None, effort, summary=summary)
+
+
+def _format(form: Object) -> Format | None:
+    match form.get("type"):
+        case "json_object":
+            return Format("json_object")
+        case "json_schema":
+            schema = an_object(form.get("schema"), "text.format.schema")
+            return Format("json_schema", schema, string(form, "name"), flag(form, "strict"), string(form, "description"))
+        case None | "text":
+            return None
+    raise RequestError(f"`text.format` is of the type {form.get('type')!r}: write text, json_object or json_schema")

@@ -1,0 +1,117 @@
+"""Our envelopes go back to nobody but us: what is done where a conversation goes on at an upstream without a translation.
+
+    {"type": "thinking", "thinking": "…", "signature": "toolmend1.details.W3…"}     the upstream would refuse the signature
+
+Web searches that another upstream made go too, and citations of what they found. A summary of the conversation that was written
+here (compaction.py) is the user's text then.
+
+A client sends the reasoning of a routed model along when its user turns to another one. Anthropic and OpenAI check their seals,
+and answer 400 to one that they did not make; so reasoning that only another upstream can read is taken out.
+
+Rule of this file: a request without an envelope of ours is the same object afterwards.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..apis.shared.web_search import RESULT
+from ..core.reasoning_state import MARK, opened
+from . import compaction
+
+_CHECKS = ("anthropic.com", "googleapis.com", "amazonaws.com")
+"""Hosts that check signatures; others want the thinking back, and any signature will do."""
+
+
+def unsealed(request: Mapping[str, Any], api: str, host: str) -> Mapping[str, Any]:
+    """The request in the API `api` as the upstream at `host` can take it."""
+    match api:
+        case "messages":
+            return _each(_whole(request), "messages", lambda message: _message(message, checks=host.endswith(_CHECKS)))
+        case "responses":
+            return _each(request, "input", _item)
+        case "chat":
+            return _each(request, "messages", _details)
+    return request
+
+
+def _each(container: Mapping[str, Any], name: str, change: Any) -> Mapping[str, Any]:
+    """A container with the changed entries of one of its lists, without those that are None; itself if none has changed."""
+    entries = container.get(name)
+    if not isinstance(entries, list):
+        return container
+    changed = [change(entry) if isinstance(entry, Mapping) else entry for entry in entries]
+    if all(new is old for new, old in zip(changed, entries, strict=True)):
+        return container
+    return {**container, name: [entry for entry in changed if entry is not None]}
+
+
+def _whole(request: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A request of Messages without a summary of ours."""
+    messages = request.get("messages")
+    if not isinstance(messages, list):
+        return request
+    for message in messages:
+        content = message.get("content") if isinstance(message, Mapping) else None
+        for block in content if isinstance(content, list) else ():
+            if isinstance(block, Mapping) and block.get("type") == "compaction" and compaction.is_ours(block):
+                return {**request, "messages": compaction.compacted([each for each in messages if isinstance(each, Mapping)])}
+    return request
+
+
+def _message(message: Mapping[str, Any], *, checks: bool) -> Mapping[str, Any] | None:
+    changed = _each(_without_searches(message), "content", lambda block: _block(block, checks=checks))
+    return changed if changed is message or changed["content"] else None
+
+
+def _without_searches(message: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A message without the searches that another upstream made, block and result, and the citations of what they found."""
+    content = message.get("content")
+    blocks = [block for block in content if isinstance(block, Mapping)] if isinstance(content, list) else []
+    results = [block for block in blocks if block.get("type") == RESULT and isinstance(block.get("content"), list)]
+    ours = {block.get("tool_use_id") for block in results if any(map(_is_sealed, block["content"]))}
+    changed = _each(message, "content", _uncited)
+    if not ours:
+        return changed
+    kept = [block for block in changed["content"] if not (isinstance(block, Mapping) and _search_of(block) in ours)]
+    return {**changed, "content": kept}
+
+
+def _search_of(block: Mapping[str, Any]) -> Any:
+    return block.get({"server_tool_use": "id", RESULT: "tool_use_id"}.get(str(block.get("type")), ""))
+
+
+def _is_sealed(entry: Any) -> bool:
+    sealed = [entry.get(name) for name in ("encrypted_content", "encrypted_index")] if isinstance(entry, Mapping) else []
+    return any(isinstance(text, str) and text.startswith(MARK) for text in sealed)
+
+
+def _uncited(block: Mapping[str, Any]) -> Mapping[str, Any]:
+    cited = block.get("citations")
+    if not (isinstance(cited, list) and any(map(_is_sealed, cited))):
+        return block
+    kept = [citation for citation in cited if not _is_sealed(citation)]
+    return {name: value for name, value in block.items() if name != "citations"} | ({"citations": kept} if kept else {})
+
+
+def _block(block: Mapping[str, Any], *, checks: bool) -> Mapping[str, Any] | None:
+    text = block.get("signature") or block.get("data")
+    seal = opened(text) if isinstance(text, str) and block.get("type") in ("thinking", "redacted_thinking") else None
+    if seal is None:
+        return block
+    return {**block, "signature": ""} if seal.kind == "plain" and not checks else None
+
+
+def _item(item: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    if item.get("type") in compaction.ITEMS and compaction.is_ours(item):
+        return {"type": "message", "role": "user", "content": [{"type": "input_text", "text": compaction.told(item)}]}
+    text = item.get("encrypted_content")
+    ours = item.get("type") == "reasoning" and isinstance(text, str) and text.startswith(MARK)
+    return None if ours else item
+
+
+def _details(message: Mapping[str, Any]) -> Mapping[str, Any]:
+    return _each(message, "reasoning_details", lambda entry: None if _is_ours(entry) else entry)
+
+
+def _is_ours(entry: Mapping[str, Any]) -> bool:
+    return any(isinstance(text := entry.get(name), str) and text.startswith(MARK) for name in ("signature", "data"))

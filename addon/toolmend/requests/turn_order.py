@@ -1,0 +1,159 @@
+"""The order of turns, as every upstream wants it.
+
+    assistant [a, b] · user · tool [b] · system        →    assistant [a, b] · tool [b's, a's: missing] · user [… reminder]
+
+Rule of this file: the results of an assistant's calls are the turn behind it, one for each call and in their order. A call
+without a result gets one that says so; a result without a call is the user's text. Turns of the same role are one; those of
+the system, which only some upstreams take anywhere, are one where it has to come first.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from itertools import groupby, takewhile
+from operator import attrgetter, eq
+
+from ..core.fastclass import replace
+from .conversation import Conversation, Document, Image, Part, Refusal, Text, ToolResult, ToolUse, Turn
+from .fields import tell
+from .request_limits import Quirks
+
+MISSING = "Error: there is no result of this call."
+_OF_SYSTEM = attrgetter("of_system")
+_SPEAKER = attrgetter("role", "name")
+_REMINDER = "<system-reminder>\n{}\n</system-reminder>"
+
+
+CONTINUE = "(Go on exactly where your last message ends.)"
+"""What the user says after an assistant's message that is to be continued, where an upstream wants the user to speak last."""
+
+BEGINNING = "(The beginning is left out.)"
+"""What the user says in front of an assistant that speaks first, as where a client cut the conversation: Messages refuses it
+(langchain4j#940, chatbot-ui#1656). It refuses a system alone, too (langchain#30764)."""
+
+EMPTY = "(The message is empty.)"
+
+def tidied(conversation: Conversation, quirks: Quirks, notes: list[str], *, system_inside: bool) -> Conversation:
+    """The conversation in order. Without `system_inside`, the system speaks once; what it says later on is the user's text."""
+    turns = conversation.turns
+    if not quirks.blank:
+        turns = tuple(replace(turn, parts=tuple(_not_blank(turn.parts))) for turn in turns)
+        if conversation.turns and not any(turn.parts for turn in turns):
+            tell(notes, "The message of the user is empty: this upstream wants some text")
+            turns = (Turn("user", (Text(EMPTY),)),)
+    if not system_inside:
+        turns = tuple(_reminders(turns))
+    turns = tuple(_merged(_adjacent(tuple(_merged(turns)), notes)))
+    if quirks.needs_user and turns and not any(turn.role == "user" for turn in turns):
+        tell(notes, "A message of the user is added: this upstream wants one")
+        count = len(list(takewhile(_OF_SYSTEM, turns)))
+        turns = (*turns[:count], Turn("user", (Text(BEGINNING),)), *turns[count:])
+    if turns and not quirks.prefill and turns[-1].role == "assistant":
+        tell(notes, "A message of the user is added at the end: this model continues no message of its own")
+        turns = (*turns, Turn("user", (Text(CONTINUE),)))
+    return replace(conversation, turns=turns)
+
+
+def placed(turns: Sequence[Turn]) -> tuple[Turn, ...]:
+    """The turns with the system's where Messages takes them: after the user's, and before the assistant's or last.
+
+    Elsewhere what it says is the user's text. The first turns, which Messages has apart, stay.
+    """
+    leading = list(takewhile(_OF_SYSTEM, turns))
+    made: list[Turn] = []
+    rest = turns[len(leading) :]
+    for at, turn in enumerate(rest):
+        after = next((other for other in rest[at + 1 :] if not other.of_system), None)
+        before = made[-1] if made else None
+        legal = before is not None and before.role in ("user", "tool") and (after is None or after.role == "assistant")
+        if not turn.of_system:
+            made.append(turn)
+        elif before is not None and before.of_system:
+            made[-1] = replace(before, parts=(*before.parts, *turn.parts))
+        else:
+            made.append(turn if legal else Turn("user", tuple(map(_reminder, turn.parts))))
+    return (*leading, *_merged(made))
+
+
+def _not_blank(parts: Sequence[Part]) -> Iterable[Part]:
+    """The parts without text of nothing but white space, which says nothing and is refused."""
+    for part in parts:
+        if isinstance(part, Text | Refusal) and not part.text.strip():
+            continue
+        yield replace(part, parts=tuple(_not_blank(part.parts))) if isinstance(part, ToolResult) else part
+
+
+def _reminders(turns: Sequence[Turn]) -> Iterable[Turn]:
+    """The templates of Qwen 3.5, Mistral and others refuse a second turn of the system, or pass over it."""
+    leading = list(takewhile(_OF_SYSTEM, turns))
+    if leading:
+        yield _as_one(leading)
+    for turn in turns[len(leading) :]:
+        if turn.of_system:
+            yield Turn("user", tuple(map(_reminder, turn.parts)))
+        else:
+            yield turn
+
+
+def _reminder(part: Part) -> Part:
+    return Text(_REMINDER.format(part.text), part.cache) if isinstance(part, Text) else part
+
+
+def _as_one(turns: Sequence[Turn]) -> Turn:
+    return replace(turns[0], parts=tuple(part for turn in turns for part in turn.parts))
+
+
+def _merged(turns: Iterable[Turn]) -> Iterable[Turn]:
+    """Neighbours of the same role as one; those of the system stay, and so do those of different names. Empty ones go."""
+    said = [turn for turn in turns if turn.parts]
+    roles = [turn.role for turn in said]
+    if not any(map(eq, roles, roles[1:])):  # most often
+        yield from said
+        return
+    for _, group in groupby(said, _SPEAKER):
+        together = list(group)
+        if len(together) == 1 or together[0].of_system:
+            yield from together
+        else:
+            yield _as_one(together)
+
+
+def _adjacent(turns: tuple[Turn, ...], notes: list[str]) -> Iterable[Turn]:
+    results: dict[int, ToolResult] = {}  # by the identity of the call
+    waiting: dict[str, deque[ToolUse]] = {}  # those of the last turn in front: the ids of many count anew from 0
+    orphans: set[int] = set()
+    for turn in turns:
+        if turn.role == "assistant":
+            for call in reversed(_calls(turn)):
+                waiting.setdefault(call.id, deque()).appendleft(call)
+        elif turn.role == "tool":
+            for part in turn.parts:
+                assert isinstance(part, ToolResult)
+                if unanswered := waiting.get(part.id):
+                    results[id(unanswered.popleft())] = part
+                else:
+                    orphans.add(id(part))
+    for turn in turns:
+        if turn.role == "tool":
+            kept = [text for part in turn.parts if id(part) in orphans for text in _orphan(part, notes)]
+            if kept:
+                yield Turn("user", tuple(kept))
+            continue
+        yield turn
+        if turn.role == "assistant" and (calls := _calls(turn)):
+            yield Turn("tool", tuple([results.get(id(call)) or _missing(call, notes) for call in calls]))
+
+
+def _calls(turn: Turn) -> list[ToolUse]:
+    return [part for part in turn.parts if isinstance(part, ToolUse)]
+
+
+def _missing(call: ToolUse, notes: list[str]) -> ToolResult:
+    tell(notes, f"The call {call.id} of {call.name} had no result: it was given one that says so")
+    return ToolResult(call.id, (Text(MISSING.removeprefix("Error: ")),), is_error=True, kind=call.kind)
+
+
+def _orphan(part: Part, notes: list[str]) -> list[Text | Image | Document]:
+    assert isinstance(part, ToolResult)
+    tell(notes, f"The result {part.id} has no call: it became text of the user")
+    head = "Error of a tool:" if part.is_error else "Result of a tool:"
+    return [Text(head), *part.parts]

@@ -1,0 +1,1 @@
+"""What a credential is, and the masks that keep it out of recordings, logs and streams."""

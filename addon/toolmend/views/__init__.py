@@ -1,1 +1,0 @@
-"""How a recording or a flow is shown: at a terminal, as a page, and in mitmproxy's own screens. `view.py` has what is shown."""
