@@ -48,5 +48,5 @@ def test_what_cannot_be_replaced_leaves_nothing(tmp_path: Path) -> None:
 
 def test_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert fixture.home() == Path(__file__).parents[1] / "flows"
-    monkeypatch.setattr(fixture, "__file__", str(tmp_path / "site-packages" / "toolmend" / "recordings" / "fixture.py"))
+    monkeypatch.setattr(fixture, "__file__", str(tmp_path / "site-packages" / "toolmend" / "recordings" / "fixtures" / "fixture.py"))
     assert fixture.home() == Path("flows")

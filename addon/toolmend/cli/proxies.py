@@ -123,7 +123,7 @@ def start_problem(error: Exception) -> Problem:
 
 def scripts() -> list[Path]:
     """What such a proxy loads."""
-    return [addon_path(), Path(__file__).resolve().parents[1] / "running" / "stats_addon.py"]
+    return [addon_path(), Path(__file__).resolve().parent / "launcher" / "stats_addon.py"]
 
 
 def recordings_of(log: str) -> str | None:
