@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from toolmend.cli import Problem
-from toolmend.cli.launcher.envoy import Envoy, Worker
+from toolmend.cli.launcher.envoy import Envoy, EnvoyWorker
 from toolmend.cli.launcher.process import free_port
 from toolmend.cli.launcher.proxy import Mitmdump
 from toolmend.cli.shutdown import ended_by_signals
@@ -95,7 +95,7 @@ def _ways(binary: Path, port: int, certificate: tuple[Path, Path], folder: Path)
         stack.enter_context(ended_by_signals())
         proxies = stack.enter_context(compared(folder, port, certificate[0], [TOOLMEND]))
         found = {MITMDUMP: Way(port, proxies[TOOLMEND], (proxies[TOOLMEND].pid,))}
-        workers = [stack.enter_context(Worker(options)) for _ in range(2)]
+        workers = [stack.enter_context(EnvoyWorker(options)) for _ in range(2)]
         for name, some in ((ALONE, []), (ONE, workers[:1]), (TWO, workers)):
             own = folder / name.replace(" ", "-")
             own.mkdir()

@@ -37,7 +37,7 @@ def sse_decoder(data: bytes) -> None:
     body = b"".join(chunks)
 
     def events(parts: list[bytes]) -> list[sse.ServerSentEvent]:
-        decoder = sse.Decoder()
+        decoder = sse.SseDecoder()
         told: list[sse.ServerSentEvent] = []
         for event in [event for part in parts for event in decoder.feed(part)] + decoder.close():
             if told and all(each == sse.ServerSentEvent(each.raw) for each in (told[-1], event)):

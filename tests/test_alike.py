@@ -1,6 +1,4 @@
-"""similar_lines.py: in which texts two lines differ, or that they do in something else; and where these stand in those that
-follow.
-"""
+"""similar_lines.py: in which texts two lines differ, or that they do in something else; and where these stand."""
 
 import pytest
 from hypothesis import given

@@ -35,8 +35,8 @@ from toolmend.core.events import (
     ToolCallStart,
     Usage,
 )
-from toolmend.core.reasoning_state import Seal
-from toolmend.core.sse import Decoder
+from toolmend.core.reasoning_state import ReasoningState
+from toolmend.core.sse import SseDecoder
 from toolmend.pipeline.pipeline import Pipeline
 
 LEGACY = request(functions=[tool("get_weather", city={})["function"]])
@@ -52,8 +52,8 @@ def through(data: list[Any], asked: dict[str, Any] | None = REQUEST) -> tuple[li
     rules: list[str] = []
     offered = tools.UNKNOWN if asked is None else tools.of_chat(asked)
     codec = Chat(Reply(offered, lambda: "call_0", lambda rule: None if rule in rules else rules.append(rule), asked or {}))
-    out = b"".join(codec.encode(codec.decode(sse)) for sse in Decoder().feed(b"".join(map(event, data))))
-    return [json.loads(sse.data) for sse in Decoder().feed(out) if sse.data], rules
+    out = b"".join(codec.encode(codec.decode(sse)) for sse in SseDecoder().feed(b"".join(map(event, data))))
+    return [json.loads(sse.data) for sse in SseDecoder().feed(out) if sse.data], rules
 
 
 def entry(arguments: Any = CITY, **more: Any) -> dict[str, Any]:
@@ -403,9 +403,9 @@ def test_what_is_no_message_passes(body: bytes) -> None:
 
 def test_events_of_a_chunk() -> None:
     codec = Chat(Reply(tools.UNKNOWN, lambda: "call_0", lambda _: None))
-    (sse,) = Decoder().feed(event({**chunk(HI), "usage": {"prompt_tokens": 1}, "error": "bad"}))
+    (sse,) = SseDecoder().feed(event({**chunk(HI), "usage": {"prompt_tokens": 1}, "error": "bad"}))
     assert codec.decode(sse).events == (MessageStart(), TextDelta("Hi"), Usage(1), StreamError("error", "bad"))
-    (sse,) = Decoder().feed(DONE)
+    (sse,) = SseDecoder().feed(DONE)
     assert codec.decode(sse) == Frame(sse, (MessageEnd(),))
     assert codec.encode(Frame(None, (MessageEnd(),), touched=True)) == DONE
 
@@ -437,7 +437,7 @@ def test_errors() -> None:
 def told(data: list[Any]) -> list[Event]:
     """The events of a stream, which is regular."""
     codec = Chat(Reply(tools.UNKNOWN, lambda: "call_0", pytest.fail))
-    frames = [codec.decode(sse) for sse in Decoder().feed(b"".join(map(event, data)))]
+    frames = [codec.decode(sse) for sse in SseDecoder().feed(b"".join(map(event, data)))]
     assert b"".join(map(codec.encode, frames)) == b"".join(map(event, data))
     return [each for frame in frames for each in frame.events]
 
@@ -451,7 +451,7 @@ def thought(text: str, **rest: Any) -> dict[str, Any]:
 
 
 def sealed(*entries: Any, choice: int = 0) -> ReasoningSeal:
-    return ReasoningSeal(Seal("details", json.dumps(entries, separators=(",", ":"), ensure_ascii=False)), choice)
+    return ReasoningSeal(ReasoningState("details", json.dumps(entries, separators=(",", ":"), ensure_ascii=False)), choice)
 
 
 FORMAT = {"format": "anthropic-claude-v1"}
@@ -622,7 +622,7 @@ def test_what_is_mended_keeps_refusal_and_details() -> None:
     assert answer.all_faults == []
     assert [call.name for call in answer.only.calls] == ["get_weather"]
     assert answer.only.reasoning == ""  # it has no other field before, and gets none
-    sent = [json.loads(sse.data) for sse in Decoder().feed(client) if sse.data and sse.data != b"[DONE]"]
+    sent = [json.loads(sse.data) for sse in SseDecoder().feed(client) if sse.data and sse.data != b"[DONE]"]
     given = [each["choices"][0]["delta"] for each in sent if each["choices"]]
     entries = [entry for delta in given for entry in delta.get("reasoning_details", ())]
     assert "".join(entry["text"] for entry in entries) == "So."
@@ -665,7 +665,7 @@ REWRITTEN: dict[str, tuple[dict[str, Any], list[Event], dict[str, Any]]] = {
 def test_rewriting_reasoning(name: str) -> None:
     delta, events, expected = REWRITTEN[name]
     codec = Chat(Reply(tools.UNKNOWN, lambda: "call_0", lambda _: None))
-    (sse,) = Decoder().feed(event(chunk(delta)))
+    (sse,) = SseDecoder().feed(event(chunk(delta)))
     codec.decode(sse)
     out = codec.encode(Frame(sse, tuple(events), touched=True))
     assert json.loads(out[6:]) == chunk(expected)
@@ -675,18 +675,18 @@ def test_rewriting_reasoning(name: str) -> None:
 def test_what_comes_with_the_end_goes_in_front_of_it(newline: str) -> None:
     codec = Chat(Reply(tools.UNKNOWN, lambda: "call_0", lambda _: None))
     opened = {"index": 0, "id": "a", "type": "function", "function": {"name": "task", "arguments": ""}}
-    codec.decode(Decoder().feed(event(chunk({"role": "assistant", "tool_calls": [opened]}), newline))[0])
-    (done,) = Decoder().feed(event("[DONE]", newline))
+    codec.decode(SseDecoder().feed(event(chunk({"role": "assistant", "tool_calls": [opened]}), newline))[0])
+    (done,) = SseDecoder().feed(event("[DONE]", newline))
     frame = codec.decode(done)
     assert frame == Frame(done, (ToolCallDelta(0, "{}"), ToolCallEnd(0), MessageEnd()), touched=True)
     out = codec.encode(frame)
     assert out.endswith(done.raw)
     assert json.loads(out.removesuffix(done.raw)[6:]) == chunk(more("{}"))
     for sse in (done, None):
-        behind = Frame(sse, (Finish("tool_calls"), ReasoningSeal(Seal("details", "[]")), MessageEnd()), touched=True)
+        behind = Frame(sse, (Finish("tool_calls"), ReasoningSeal(ReasoningState("details", "[]")), MessageEnd()), touched=True)
         assert codec.encode(behind).endswith(done.raw)
         assert json.loads(codec.encode(behind).removesuffix(done.raw)[6:]) == chunk({}, "tool_calls")
-        assert codec.encode(Frame(sse, (ReasoningSeal(Seal("details", "[]")), MessageEnd()), touched=True)) == done.raw
+        assert codec.encode(Frame(sse, (ReasoningSeal(ReasoningState("details", "[]")), MessageEnd()), touched=True)) == done.raw
 
 
 JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=3), lambda inner: st.lists(inner, max_size=2), max_leaves=4)
@@ -717,7 +717,7 @@ def test_details_cost_no_chunk_that_follows_them_its_shape(monkeypatch: pytest.M
     """However many there were, text behind them is not parsed."""
     codec = Chat(Reply(tools.UNKNOWN, lambda: "call_0", lambda _: None))
     for data in [ROLE, *(chunk(thought(str(n))) for n in range(99)), chunk({"content": "a"}), chunk({"content": "b"})]:
-        codec.decode(Decoder().feed(event(data))[0])
+        codec.decode(SseDecoder().feed(event(data))[0])
     monkeypatch.setattr("toolmend.core.json_text.loads", lambda _: pytest.fail("parsed"))
-    (sse,) = Decoder().feed(event(chunk({"content": "c"})))
+    (sse,) = SseDecoder().feed(event(chunk({"content": "c"})))
     assert codec.decode(sse) == Frame(sse, (TextDelta("c"),))

@@ -16,7 +16,7 @@ from streams import META
 from streams import event as sse
 from toolmend.apis.chat import reasoning_details
 from toolmend.apis.chat.codec import Chat
-from toolmend.apis.chat.reasoning_details import Run
+from toolmend.apis.chat.reasoning_details import DetailRun
 from toolmend.apis.chat.writer import PING, ChatWriter
 from toolmend.apis.codec import Reply
 from toolmend.core import tools
@@ -35,15 +35,15 @@ from toolmend.core.events import (
     ToolCallStart,
     Usage,
 )
-from toolmend.core.reasoning_state import Seal, envelope
-from toolmend.core.sse import Decoder
+from toolmend.core.reasoning_state import ReasoningState, envelope
+from toolmend.core.sse import SseDecoder
 from toolmend.requests.chat import api as chat_requests
-from toolmend.requests.conversation import Thinking
+from toolmend.requests.conversation import ThinkingPart
 
 CALL = f"call_{META['created'] * 1000:012x}70008000000000000000"  # made in that second
 HEAD = {"id": f"chatcmpl-{CALL[5:]}", "object": "chat.completion.chunk", "created": META["created"], "model": "gpt-x"}
 ROLE = {"role": "assistant", "content": ""}
-SIGNED, REDACTED, ITEM = Seal("signature", "Eq…="), Seal("redacted", "xyz"), Seal("encrypted", '{"id":"rs_1"}')
+SIGNED, REDACTED, ITEM = ReasoningState("signature", "Eq…="), ReasoningState("redacted", "xyz"), ReasoningState("encrypted", '{"id":"rs_1"}')
 USAGE = Usage(9, 3, 4, 2, 1)
 COUNTS = {
     "prompt_tokens": 9,
@@ -74,7 +74,7 @@ def thought(text: str, run: int = 0, before: str = "") -> dict[str, Any]:
     return {"reasoning_content": before + text, "reasoning_details": [{"type": "reasoning.text", "text": text, "index": run}]}
 
 
-def seal(seal: Seal, run: int = 0) -> dict[str, Any]:
+def seal(seal: ReasoningState, run: int = 0) -> dict[str, Any]:
     return {"reasoning_details": [{"type": "reasoning.text", "signature": envelope(seal), "index": run}]}
 
 
@@ -149,7 +149,7 @@ STREAMS: dict[str, tuple[list[Event], list[Any]]] = {
          seal(SIGNED, 1), "stop", DONE],
     ),
     "details come as they were": (
-        [START, ReasoningSeal(Seal("details", '[{"type":"x","data":1}]')), ReasoningSeal(Seal("details", "oops")), Finish("stop"), END],
+        [START, ReasoningSeal(ReasoningState("details", '[{"type":"x","data":1}]')), ReasoningSeal(ReasoningState("details", "oops")), Finish("stop"), END],
         [ROLE, {"reasoning_details": [{"type": "x", "data": 1}]}, "stop", DONE],
     ),
     "another choice": ([START, TextDelta("x", 1), MessageStart(1), Finish("length", 1), TextDelta("Hi"), END], [ROLE, {"content": "Hi"}, "stop", DONE]),
@@ -263,7 +263,7 @@ MESSAGES: dict[str, tuple[list[Event], dict[str, Any]]] = {
     ),
     "reasoning": (
         [ReasoningDelta("H"), ReasoningDelta("m"), ReasoningSeal(SIGNED), ReasoningSeal(REDACTED),
-         ReasoningSeal(Seal("details", '[{"type":"x"}]')), ReasoningDelta("."), TextDelta("Hi"), Finish("stop"), USAGE],
+         ReasoningSeal(ReasoningState("details", '[{"type":"x"}]')), ReasoningDelta("."), TextDelta("Hi"), Finish("stop"), USAGE],
         whole({"content": "Hi", "reasoning_content": "Hm\n\n.", "reasoning_details": [
             {"type": "reasoning.text", "text": "Hm", "signature": envelope(SIGNED), "index": 0},
             {"type": "reasoning.encrypted", "data": envelope(REDACTED), "index": 1},
@@ -289,23 +289,23 @@ def test_the_usage_of_a_message_is_always_there() -> None:
 
 
 RUNS = [
-    ("Hm.", SIGNED), ("", REDACTED), ("So.", ITEM), ("", ITEM), ("Well.", Seal("plain")), ("é\ud83d", Seal("signature", "\ud800")),
+    ("Hm.", SIGNED), ("", REDACTED), ("So.", ITEM), ("", ITEM), ("Well.", ReasoningState("plain")), ("é\ud83d", ReasoningState("signature", "\ud800")),
 ]  # fmt: skip
 
 
-def events_of(runs: Sequence[tuple[str, Seal]]) -> list[Event]:
+def events_of(runs: Sequence[tuple[str, ReasoningState]]) -> list[Event]:
     events: list[Event] = []
     for text, kept in runs:
         events += [*map(ReasoningDelta, text), ReasoningSeal(kept)]
     return [*events, TextDelta("Hi"), Finish("stop"), USAGE, END]
 
 
-def sent_back(message: dict[str, Any]) -> list[tuple[str, Seal | None]]:
+def sent_back(message: dict[str, Any]) -> list[tuple[str, ReasoningState | None]]:
     """The reasoning in a client's next request."""
     notes: list[str] = []
     conversation = chat_requests.read({"model": "m", "messages": [{"role": "user", "content": "x"}, message]}, notes)
     assert notes == []
-    return [(part.text, part.seal) for turn in conversation.turns for part in turn.parts if isinstance(part, Thinking)]
+    return [(part.text, part.seal) for turn in conversation.turns for part in turn.parts if isinstance(part, ThinkingPart)]
 
 
 def test_seals_come_back_from_a_message() -> None:
@@ -315,7 +315,7 @@ def test_seals_come_back_from_a_message() -> None:
 def test_seals_come_back_from_a_stream() -> None:
     """However the client joins the pieces: as OpenRouter's do, or as openai's."""
     body = written(events_of(RUNS[:-1]))
-    run = Run()
+    run = DetailRun()
     for data in data_of(body)[:-1]:
         run.add(json.loads(data)["choices"][0]["delta"].get("reasoning_details"))
     joined = run.seal()
@@ -329,16 +329,16 @@ def test_a_list_that_cannot_be_written_is_no_seal() -> None:
     deep: Any = []
     for _ in range(100_000):
         deep = [deep]
-    run = Run()
+    run = DetailRun()
     run.add([{"text": "a"}, {"text": "b", "x": deep}])
     assert run.seal() is None
 
 
 def test_a_list_that_is_too_long_is_no_seal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reasoning_details, "MAX_DETAILS", 60)
-    run = Run()
+    run = DetailRun()
     run.add([{"text": "a" * 30}])
-    assert run.seal() == Seal("details", json.dumps([{"text": "a" * 30}], separators=(",", ":")))
+    assert run.seal() == ReasoningState("details", json.dumps([{"text": "a" * 30}], separators=(",", ":")))
     run.add([{"text": "a" * 30}])
     run.add([{"text": "b"}])
     assert run.seal() is None
@@ -382,7 +382,7 @@ LOOSE = st.one_of(
     st.builds(TextDelta, TEXT, st.sampled_from([0, 0, 0, 1])),
     st.builds(ReasoningDelta, TEXT),
     st.builds(RefusalDelta, TEXT),
-    st.builds(ReasoningSeal, st.builds(Seal, st.sampled_from(["signature", "redacted", "encrypted", "details", "plain"]), TEXT)),
+    st.builds(ReasoningSeal, st.builds(ReasoningState, st.sampled_from(["signature", "redacted", "encrypted", "details", "plain"]), TEXT)),
     st.builds(Usage, st.integers(0, 9), st.integers(0, 9)),
     st.builds(ToolCallDelta, st.integers(4, 6), TEXT),  # of no call
     st.builds(ToolCallEnd, INDEX),
@@ -444,7 +444,7 @@ def test_our_own_decoder_reads_it_back(events: list[Event]) -> None:
     rules: list[str] = []
     codec = Chat(Reply(tools.UNKNOWN, lambda: "call_0", rules.append))
     body = written(events)
-    decoder = Decoder()
+    decoder = SseDecoder()
     frames = [codec.decode(each) for each in [*decoder.feed(body), *decoder.close()]]
     assert b"".join(codec.encode(frame) for frame in frames if not frame.touched) == body
     assert rules == []

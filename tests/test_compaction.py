@@ -13,13 +13,13 @@ from streams import play
 from test_hook import Proxy, answered, proxy
 from test_hook import asked as posted
 from test_routing import Routes, routed
-from toolmend.core.reasoning_state import Seal, envelope, opened
+from toolmend.core.reasoning_state import ReasoningState, envelope, opened
 from toolmend.pipeline.pipeline import Pipeline
 from toolmend.pipeline.transformers.summary import unwrapped
 from toolmend.recordings.read import replay
 from toolmend.requests import compaction, translate
 from toolmend.requests.conversation import Conversation, ToolResult, ToolUse, Turn
-from toolmend.requests.conversation import Text as Said
+from toolmend.requests.conversation import TextPart as Said
 from toolmend.requests.request_limits import Quirks
 from toolmend.requests.strip_envelopes import unsealed
 
@@ -27,8 +27,8 @@ __all__ = ["proxy", "routed"]
 
 GOAL = "Goal: the colour is «teal». 日本\n1. done: a.py"
 QUESTION = {"role": "user", "content": "My colour is teal."}
-ITEM = {"type": "compaction", "id": "cmp_1", "encrypted_content": envelope(Seal("summary", GOAL))}
-BLOCK = {"type": "compaction", "content": GOAL, "encrypted_content": None, "signature": envelope(Seal("summary"))}
+ITEM = {"type": "compaction", "id": "cmp_1", "encrypted_content": envelope(ReasoningState("summary", GOAL))}
+BLOCK = {"type": "compaction", "content": GOAL, "encrypted_content": None, "signature": envelope(ReasoningState("summary"))}
 NATIVE = {"type": "compaction", "id": "cmp_2", "encrypted_content": "gAAAAB"}
 HISTORY = [
     {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "My colour is teal."}]},
@@ -274,7 +274,7 @@ def test_the_path_of_its_own(routed: Routes, upstream: str) -> None:
     assert (body["object"], body["id"][:5]) == ("response.compaction", "resp_")
     message, item = body["output"]
     assert (message["role"], message["content"]) == ("user", HISTORY[0]["content"])
-    assert opened(item["encrypted_content"]) == Seal("summary", GOAL)
+    assert opened(item["encrypted_content"]) == ReasoningState("summary", GOAL)
     assert body["usage"]["total_tokens"] == 94
     client.addon.done()
     (folder,) = replay.find(client.flows)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from toolmend.core.record_template import Cut, common
+from toolmend.core.record_template import RecordTemplate, common
 
 TEXT = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+')
 NUMBER = re.compile(rb"\d++")
@@ -49,7 +49,7 @@ def test_a_row(
     bad: bool,
 ) -> None:
     """Up to the first one that is another, or is cut off."""
-    cut = Cut(*form)
+    cut = RecordTemplate(*form)
     things, parts = put(form, said)
     if bad and things:  # one byte of the last is another
         last = things.pop()
@@ -79,7 +79,7 @@ def test_a_row(
 @pytest.mark.parametrize("garbage", [b"x", b'"', b'","n":', b"7", b'{"say":"'])
 def test_what_is_not_alike_is_not_searched(form: tuple[bytes, list[tuple[re.Pattern[bytes], bytes]]], garbage: bytes) -> None:
     """From each of its bytes on, that would take ten minutes."""
-    cut = Cut(*form)
+    cut = RecordTemplate(*form)
     one = put(form, [b"a"])[0][0]
     data = one * 3 + form[0] + garbage * (1_000_000 // len(garbage))
     assert cut.row(data, 0, len(data)) == (tuple(put(form, [b"a"])[1]) * 3, 3 * len(one))

@@ -10,7 +10,7 @@ from streams import chunk, event, stream
 from toolmend.apis import APIS
 from toolmend.core.events import Event, Finish, MessageEnd, MessageStart, StreamError, TextDelta, ToolCallStart, Usage
 from toolmend.core.fold import fold
-from toolmend.pipeline.event_reader import Stream, events_of
+from toolmend.pipeline.event_reader import EventReader, events_of
 
 CHAT = stream(["Hi ", "日本"])
 CHAT_EVENTS = [MessageStart(), TextDelta("Hi "), TextDelta("日本"), Finish("stop"), Usage(10, 5), MessageEnd()]
@@ -99,6 +99,6 @@ def test_ids_that_must_be_made_are_the_same_each_time() -> None:
 
 
 def test_a_stream_that_is_left_tells_no_more() -> None:
-    stream = Stream("chat")
+    stream = EventReader("chat")
     assert stream.feed(CHAT) == CHAT_EVENTS
     assert stream.close() == []

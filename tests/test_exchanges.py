@@ -12,30 +12,30 @@ from patterns.kimi import ONE
 from streams import WEATHER, stream
 from test_recorder import EXCHANGE
 from toolmend.config.settings import Settings
-from toolmend.core.background_worker import Teller
-from toolmend.core.exchange_record import Exchange
-from toolmend.proxy.exchange import Call
-from toolmend.proxy.lifecycle import Exchanges
+from toolmend.core.background_worker import BackgroundWorker
+from toolmend.core.exchange_record import ExchangeRecord
+from toolmend.proxy.exchange import LlmExchange
+from toolmend.proxy.lifecycle import ExchangeLifecycle
 from toolmend.telemetry.meter import Meter
 from toolmend.telemetry.observers import Observers, Watcher
 
 
 @pytest.fixture
-def exchanges(tmp_path: Path) -> Iterator[Exchanges]:
+def exchanges(tmp_path: Path) -> Iterator[ExchangeLifecycle]:
     with taddons.context() as context:
         context.master.should_exit.set()
-        exchanges = Exchanges()
+        exchanges = ExchangeLifecycle()
         exchanges.configure(Settings(flows=tmp_path))
         yield exchanges
         exchanges.close()
 
 
-def about(_: Mapping[str, str]) -> Exchange:
+def about(_: Mapping[str, str]) -> ExchangeRecord:
     return EXCHANGE
 
 
-def test_a_call_from_its_beginning_to_its_end(exchanges: Exchanges) -> None:
-    call, flow = Call("chat", "openrouter.ai", model="kimi-k2"), tflow.tflow()
+def test_a_call_from_its_beginning_to_its_end(exchanges: ExchangeLifecycle) -> None:
+    call, flow = LlmExchange("chat", "openrouter.ai", model="kimi-k2"), tflow.tflow()
     exchanges.begin(call, about, WEATHER, flow.id, mend=True)
     assert call.pipeline
     assert call.recording
@@ -49,17 +49,17 @@ def test_a_call_from_its_beginning_to_its_end(exchanges: Exchanges) -> None:
 
 @pytest.mark.parametrize(("request_", "mend", "dialects"), [(None, True, None), (WEATHER, False, None), (WEATHER, True, ())])
 def test_what_is_not_mended_is_recorded(
-    exchanges: Exchanges, request_: dict[str, object] | None, mend: bool, dialects: tuple[str, ...] | None
+    exchanges: ExchangeLifecycle, request_: dict[str, object] | None, mend: bool, dialects: tuple[str, ...] | None
 ) -> None:
     exchanges.configure(Settings(flows=exchanges.settings.flows, dialects=dialects))
-    call = Call("chat", "openrouter.ai")
+    call = LlmExchange("chat", "openrouter.ai")
     exchanges.begin(call, about, request_, "f1", mend=mend)
     assert call.pipeline is None
     assert call.recording
 
 
-def test_a_pipeline_is_made_before_the_answer_begins(exchanges: Exchanges) -> None:
-    call = Call("chat", "openrouter.ai")
+def test_a_pipeline_is_made_before_the_answer_begins(exchanges: ExchangeLifecycle) -> None:
+    call = LlmExchange("chat", "openrouter.ai")
     exchanges.prepare(call, WEATHER)
     ready = call.pipeline
     assert ready
@@ -70,26 +70,26 @@ def test_a_pipeline_is_made_before_the_answer_begins(exchanges: Exchanges) -> No
     assert b"tool_calls" in call.pipeline.feed(stream([ONE])), "it is mended by the settings of its request"
 
 
-def test_an_error_needs_no_pipeline(exchanges: Exchanges) -> None:
-    call = Call("chat", "openrouter.ai")
+def test_an_error_needs_no_pipeline(exchanges: ExchangeLifecycle) -> None:
+    call = LlmExchange("chat", "openrouter.ai")
     exchanges.prepare(call, WEATHER)
     exchanges.begin(call, about, call.request, "f1", mend=False)
     assert call.pipeline is None
 
 
 @pytest.mark.parametrize("settings", [{"dialects": ()}, {"policy": "first"}], ids=str)
-def test_what_the_answer_decides_is_not_made_before(exchanges: Exchanges, settings: dict[str, Any]) -> None:
+def test_what_the_answer_decides_is_not_made_before(exchanges: ExchangeLifecycle, settings: dict[str, Any]) -> None:
     exchanges.configure(Settings(flows=exchanges.settings.flows, **settings))
-    call = Call("chat", "openrouter.ai")
+    call = LlmExchange("chat", "openrouter.ai")
     exchanges.prepare(call, WEATHER)
     assert (call.pipeline, call.request) == (None, None)
 
 
-def test_what_cannot_be_set_up_is_told_and_costs_nothing(exchanges: Exchanges) -> None:
-    def broken(_: Mapping[str, str]) -> Exchange:
+def test_what_cannot_be_set_up_is_told_and_costs_nothing(exchanges: ExchangeLifecycle) -> None:
+    def broken(_: Mapping[str, str]) -> ExchangeRecord:
         raise MemoryError
 
-    call, flow = Call("chat", "openrouter.ai"), tflow.tflow()
+    call, flow = LlmExchange("chat", "openrouter.ai"), tflow.tflow()
     exchanges.begin(call, broken, WEATHER, flow.id, mend=True)
     assert call.pipeline
     assert call.recording is None
@@ -101,9 +101,9 @@ BEGINNING = {"observers.Observers.watcher": "watcher", "telemetry.metering.Meter
 
 
 @pytest.mark.parametrize("where", BEGINNING)
-def test_one_that_cannot_be_had_costs_none_of_the_others(exchanges: Exchanges, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
+def test_one_that_cannot_be_had_costs_none_of_the_others(exchanges: ExchangeLifecycle, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
     monkeypatch.setattr(f"toolmend.{where}", fails)
-    call = Call("chat", "openrouter.ai")
+    call = LlmExchange("chat", "openrouter.ai")
     exchanges.begin(call, about, WEATHER, "f1", mend=True)
     assert call.pipeline
     assert bool(call.recording) == (BEGINNING[where] != "recording")
@@ -119,15 +119,15 @@ ENDING = {
 
 @pytest.mark.parametrize("name", ENDING)
 def test_one_that_fails_at_the_end_is_told_of_and_the_others_end(
-    exchanges: Exchanges, monkeypatch: pytest.MonkeyPatch, name: str, caplog: pytest.LogCaptureFixture
+    exchanges: ExchangeLifecycle, monkeypatch: pytest.MonkeyPatch, name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     _, what = ENDING[name]
-    call, flow = Call("chat", "openrouter.ai"), tflow.tflow()
+    call, flow = LlmExchange("chat", "openrouter.ai"), tflow.tflow()
     exchanges.begin(call, about, WEATHER, flow.id, mend=True)
     assert call.recording
     ended: list[str] = []
     call.watcher = Watcher(Observers(ended.append), [object()], "chat", flow.id)
-    counting: Teller[Callable[[], None]] = Teller("counts", lambda _: None, ended.append, 1000)
+    counting: BackgroundWorker[Callable[[], None]] = BackgroundWorker("counts", lambda _: None, ended.append, 1000)
     call.meter = Meter(counting, lambda _: None, about({}), "")
     for each, (place, _) in ENDING.items():
         monkeypatch.setattr(f"toolmend.{place}", fails if each == name else lambda *_, each=each, **__: ended.append(each))

@@ -18,9 +18,9 @@ from toolmend.core.events import (
     Usage,
 )
 from toolmend.core.fold import MAX_CHOICES, OVERHEAD, Answer, Call, Message, Thinking, fold
-from toolmend.core.reasoning_state import Seal
+from toolmend.core.reasoning_state import ReasoningState
 
-SEAL = Seal("signature", "abc")
+SEAL = ReasoningState("signature", "abc")
 ERROR = StreamError("overloaded_error", "busy", 529)
 
 MESSAGES: dict[str, tuple[list[Event], Message]] = {

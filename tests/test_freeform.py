@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolmend.apis.shared.freeform import MAX_BEFORE, MAX_BLANKS, Unwrap, Wrap
+from toolmend.apis.shared.freeform import MAX_BEFORE, MAX_BLANKS, FreeformInput, Unwrap
 
 
 def cut(text: str, sizes: Sequence[int]) -> list[str]:
@@ -18,7 +18,7 @@ def cut(text: str, sizes: Sequence[int]) -> list[str]:
     return [*pieces, text[at:]]
 
 
-def run(made: Wrap | Unwrap, pieces: Sequence[str], *, broken: bool = False) -> str:
+def run(made: FreeformInput | Unwrap, pieces: Sequence[str], *, broken: bool = False) -> str:
     return "".join([made.feed(piece) for piece in pieces]) + made.end(broken=broken)
 
 
@@ -97,7 +97,7 @@ def test_the_input_streams() -> None:
         assert made.feed(piece) == piece
     assert [made.feed(piece) for piece in ("\\", "n", '"', " ", "}", "\n")] == ["", "\n", "", "", "", ""]
     assert made.end() == ""
-    wrapped = Wrap()
+    wrapped = FreeformInput()
     assert [wrapped.feed(piece) for piece in ("a", "\n")] == ['{"input":"a', "\\n"]
     assert wrapped.end() == '"}'
 
@@ -128,9 +128,9 @@ def test_blanks_behind_the_input_are_bounded() -> None:
 
 
 def test_what_is_broken_off_stays_open() -> None:
-    assert run(Wrap(), ["a"], broken=True) == '{"input":"a'
-    assert run(Wrap(), [], broken=True) == ""
-    assert run(Wrap(), []) == '{"input":""}'
+    assert run(FreeformInput(), ["a"], broken=True) == '{"input":"a'
+    assert run(FreeformInput(), [], broken=True) == ""
+    assert run(FreeformInput(), []) == '{"input":""}'
     assert run(Unwrap(), ['{"why": "x'], broken=True) == '{"why": "x'
 
 
@@ -140,7 +140,7 @@ SIZES = st.lists(st.integers(0, 9))
 
 @given(ANY, SIZES, SIZES)
 def test_there_and_back(text: str, sizes: list[int], others: list[int]) -> None:
-    arguments = run(Wrap(), cut(text, sizes))
+    arguments = run(FreeformInput(), cut(text, sizes))
     assert arguments.encode().decode() == arguments
     joined = text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")  # halves that met are one
     assert json.loads(arguments) == {"input": joined}

@@ -7,17 +7,17 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from examples import examples
-from toolmend.apis.shared.delta_template import Shape, text_of
+from toolmend.apis.shared.delta_template import DeltaTemplate, text_of
 from toolmend.apis.shared.delta_template_learner import learn, plain
 from toolmend.core.events import TextDelta
 from toolmend.core.sse import parse
-from toolmend.core.text_state import ANYTHING, IN_LEAKED_STRING, IN_STRING, Course
+from toolmend.core.text_state import ANYTHING, IN_LEAKED_STRING, IN_STRING, TextState
 from toolmend.dialects.engine.opener_index import vocabulary
 from toolmend.pipeline.armed_dialects import armed
 from toolmend.pipeline.fastpath import matchers
-from toolmend.pipeline.fastpath.delta_run import MOST_JOINED, Lane
+from toolmend.pipeline.fastpath.delta_run import MOST_JOINED, DeltaRun
 from toolmend.pipeline.fastpath.matchers import LONGEST, MOST, ROW
-from toolmend.pipeline.fastpath.output_template import TEXT, Wrap
+from toolmend.pipeline.fastpath.output_template import TEXT, OutputTemplate
 from toolmend.providers.model_profiles import profile_for
 
 FORMS = {
@@ -28,9 +28,9 @@ FORMS = {
 }
 WRAPS = {
     "as it came": None,
-    "once": Wrap((), (b'data: {"arguments":', b"}\n\n"), (TEXT,)),
-    "twice": Wrap((), (b'data: {"a":', b',"b":', b"}\n\n"), (TEXT, TEXT)),
-    "numbered": Wrap((), (b'data: {"a":', b',"sequence_number":'), (TEXT,), 7, b"}\n\n"),
+    "once": OutputTemplate((), (b'data: {"arguments":', b"}\n\n"), (TEXT,)),
+    "twice": OutputTemplate((), (b'data: {"a":', b',"b":', b"}\n\n"), (TEXT, TEXT)),
+    "numbered": OutputTemplate((), (b'data: {"a":', b',"sequence_number":'), (TEXT,), 7, b"}\n\n"),
 }
 COURSES = {
     "anything": ANYTHING,
@@ -48,7 +48,7 @@ def said(form: bytes, text: bytes, n: int) -> bytes:
     return form % {b"text": text, b"n": n, b"filler": b"x8Zr"[: n % 5]}
 
 
-def shape_of(form: bytes) -> Shape:
+def shape_of(form: bytes) -> DeltaTemplate:
     raw = said(form, b"Hi", 0)
     event = parse(raw, raw)
     assert event.data
@@ -58,12 +58,12 @@ def shape_of(form: bytes) -> Shape:
     return whole
 
 
-def is_quiet(text: bytes, course: Course) -> bool:
+def is_quiet(text: bytes, course: TextState) -> bool:
     match = course.quiet.match(text + b'"')
     return 0 < len(text) < LONGEST and matchers.is_utf8(text) and match is not None and match.end() == len(text)
 
 
-def right(texts: list[bytes], events: list[bytes], wrap: Wrap | None, course: Course, given_: bytes) -> None:
+def right(texts: list[bytes], events: list[bytes], wrap: OutputTemplate | None, course: TextState, given_: bytes) -> None:
     """Whether these may be taken in, and this goes out for them, behind a first one."""
     told = [text_of(text) or "" for text in texts]
     assert all(told)
@@ -95,7 +95,7 @@ def test_at_a_glance(form: str, wrap: str, course: str, *, texts: list[bytes], c
         quiet[-1] = quiet[-1] and not (b'"again' in events[-1] or b'"id' in events[-1])
     data = b"".join(events)
     first = said(said_as, b"Hi", 0)
-    made = [Lane(shape_of(said_as), way, around, counts=counts) for _ in range(2)]
+    made = [DeltaRun(shape_of(said_as), way, around, counts=counts) for _ in range(2)]
     for lane in made:
         assert lane.run(first, 0, []) == (len(first), False)
 
@@ -133,7 +133,7 @@ def test_what_is_held(course: str, *, texts: list[bytes], size: int) -> None:
     """It is one event then, in the bytes of all of them."""
     way, form = COURSES[course], FORMS["a text"]
     events = [said(form, text, 0) for text in texts]
-    lane, at, out = Lane(shape_of(form), way, None, holds=True), 0, list[bytes]()
+    lane, at, out = DeltaRun(shape_of(form), way, None, holds=True), 0, list[bytes]()
     while at < len(events):
         data = b"".join(events[at : at + size])
         end, _ = lane.run(data, 0, out)
@@ -153,7 +153,7 @@ def test_what_is_held(course: str, *, texts: list[bytes], size: int) -> None:
 def test_words_that_are_known_are_bounded() -> None:
     """Those of one course; and what is forgotten is told again."""
     form = FORMS["a text"]
-    lane = Lane(shape_of(form), ANYTHING, None)
+    lane = DeltaRun(shape_of(form), ANYTHING, None)
     known = matchers._known(ANYTHING.quiet)
     known.clear()
     for n in range(3 * matchers.WORDS):
@@ -169,7 +169,7 @@ def test_beginnings_that_are_known_are_bounded() -> None:
     shape, openers = shape_of(FORMS["a text"]), COURSES["openers"]
     known = matchers._beginnings(openers)
     known.clear()  # other tests have the same course
-    lane = Lane(shape, openers, None, wait=lambda _, given: given)
+    lane = DeltaRun(shape, openers, None, wait=lambda _, given: given)
     for n in range(matchers.WORDS + 9):
         assert lane.glance(said(FORMS["a text"], b"%d<" % n, 0)) == b"", "it waits"
         assert min(n, 1) < len(known) <= matchers.WORDS or n == matchers.WORDS
@@ -179,7 +179,7 @@ def test_an_event_that_comes_again_while_one_is_in_doubt() -> None:
     """It is dropped behind one that is told; here it is not."""
     form, openers = FORMS["a number and filler"], COURSES["openers"]
     first, doubt = said(form, b"Hi", 0), said(form, b"<", 1)
-    lane = Lane(shape_of(form), openers, Wrap((), (b'data: {"arguments":', b"}\n\n"), (TEXT,)), behind=first)
+    lane = DeltaRun(shape_of(form), openers, OutputTemplate((), (b'data: {"arguments":', b"}\n\n"), (TEXT,)), behind=first)
     assert lane.run(first + doubt * 2, 0, []) == (len(first), False)
     assert lane.empty
 
@@ -187,8 +187,8 @@ def test_an_event_that_comes_again_while_one_is_in_doubt() -> None:
 @pytest.mark.parametrize("many", [1, 3])
 def test_numbers_go_on_where_more_than_the_text_goes_out_as_it_varies(many: int) -> None:
     form = FORMS["a number and filler"]
-    wrap = Wrap((), (b'data: {"a":', b',"o":"', b'","sequence_number":'), (TEXT, 2), 7, b"}\n\n")
-    lane, out = Lane(plain(shape_of(form)), ANYTHING, wrap), list[bytes]()
+    wrap = OutputTemplate((), (b'data: {"a":', b',"o":"', b'","sequence_number":'), (TEXT, 2), 7, b"}\n\n")
+    lane, out = DeltaRun(plain(shape_of(form)), ANYTHING, wrap), list[bytes]()
     lane.run(said(form, b"a", 1), 0, out)
     for at in range(2, 14, many):
         out.append(lane.glance(b"".join(said(form, b"a", n) for n in range(at, at + many))) or b"")
@@ -198,7 +198,7 @@ def test_numbers_go_on_where_more_than_the_text_goes_out_as_it_varies(many: int)
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_full_run_becomes_one_text(form: str) -> None:
-    lane, data = Lane(shape_of(FORMS[form]), ANYTHING, None, counts=True), said(FORMS[form], b"ab", 3)
+    lane, data = DeltaRun(shape_of(FORMS[form]), ANYTHING, None, counts=True), said(FORMS[form], b"ab", 3)
     assert lane.run(data, 0, []) == (len(data), False)
     for n in range(3 * MOST):
         assert lane.glance(data) is data, n
@@ -213,7 +213,7 @@ def test_a_full_run_becomes_one_text(form: str) -> None:
 @pytest.mark.parametrize("form", FORMS)
 def test_of_a_full_run_of_long_texts_nothing_more_is_told(form: str) -> None:
     text = b"a" * (MOST_JOINED // MOST + 1)
-    lane, data = Lane(shape_of(FORMS[form]), ANYTHING, None), said(FORMS[form], text, 3)
+    lane, data = DeltaRun(shape_of(FORMS[form]), ANYTHING, None), said(FORMS[form], text, 3)
     assert lane.run(data, 0, []) == (len(data), False)
     for _ in range(MOST - 1):
         assert lane.glance(data) is data
@@ -229,7 +229,7 @@ def test_what_is_cut_waits(many: int, form: str) -> None:
     waits: list[bytes] = []
     data = said(FORMS[form], b"Hi", 1)
     for cut in range(1, len(data)):
-        lane = Lane(shape_of(FORMS[form]), ANYTHING, None, wait=lambda rest, given: (waits.append(rest), given)[1])
+        lane = DeltaRun(shape_of(FORMS[form]), ANYTHING, None, wait=lambda rest, given: (waits.append(rest), given)[1])
         assert lane.run(data, 0, []) == (len(data), False)
         given = lane.glance(data * many + data[:cut])
         assert (given, waits) == ((None, []) if data[:cut].endswith(b"\n") else (data * many, [data[:cut]])), cut

@@ -1,6 +1,4 @@
-"""delta_run.py, text_state.py: what goes out unread is what would have gone out, chunk by chunk, and so is all that comes behind
-it.
-"""
+"""delta_run.py, text_state.py: what goes out unread is what would have gone out, chunk by chunk, and so is what follows."""
 
 import json
 import re
@@ -357,7 +355,7 @@ def test_an_error_in_what_is_held_loses_nothing(name: str, size: int, monkeypatc
         if at == 15:
             assert made._lane
             assert made._lane.holds
-            monkeypatch.setattr(delta_run.Lane, name, lambda *_: 1 / 0)
+            monkeypatch.setattr(delta_run.DeltaRun, name, lambda *_: 1 / 0)
         out.append(made.feed(data))
     assert b"".join(out) + made.close() == b"".join(chunks)
     assert made.error
@@ -616,7 +614,7 @@ def test_an_error_in_a_lane_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> No
         made, out = Pipeline(REQUEST), []
         for at, data in enumerate(chunks):
             if at == 6:
-                monkeypatch.setattr(delta_run.Lane, name, lambda *_: 1 / 0)
+                monkeypatch.setattr(delta_run.DeltaRun, name, lambda *_: 1 / 0)
             out.append(made.feed(data))
         assert b"".join(out) + made.close() == b"".join(chunks)
         assert made.error
@@ -816,14 +814,14 @@ TURNS: dict[str, list[bytes]] = {
 @pytest.mark.parametrize("name", TURNS)
 def test_kinds_that_take_turns(name: str, target: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Lanes are made for the first of them, and later now and then; what goes on behind them has one."""
-    made: list[delta_run.Lane] = []
-    init = delta_run.Lane.__init__
+    made: list[delta_run.DeltaRun] = []
+    init = delta_run.DeltaRun.__init__
 
-    def counted(self: delta_run.Lane, *args: Any, **more: Any) -> None:
+    def counted(self: delta_run.DeltaRun, *args: Any, **more: Any) -> None:
         made.append(self)
         init(self, *args, **more)
 
-    monkeypatch.setattr(delta_run.Lane, "__init__", counted)
+    monkeypatch.setattr(delta_run.DeltaRun, "__init__", counted)
     monkeypatch.setattr(delta_template_learner, "MOST_SPENT", 40)
     behind = [event(chunk({"content": f"{at} "})) for at in range(100)]
     pipeline = Pipeline(asked(target, *WEATHER), target=target)

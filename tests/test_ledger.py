@@ -1,6 +1,4 @@
-"""undelivered.py: at any moment the bytes that nothing answers for are known, and each once. Under real faults:
-test_torture.py.
-"""
+"""undelivered.py: at any moment the bytes that nothing answers for are known, and each once. See test_torture.py."""
 
 import re
 from collections import deque
@@ -11,16 +9,16 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from toolmend.core.sse import Decoder, ServerSentEvent
+from toolmend.core.sse import ServerSentEvent, SseDecoder
 from toolmend.pipeline import undelivered as module
-from toolmend.pipeline.undelivered import Ledger, TooManyCommentsError
+from toolmend.pipeline.undelivered import TooManyCommentsError, UndeliveredInput
 
 A, B, C, COMMENT = (ServerSentEvent(b"data: %b\n\n" % name, name) for name in (b"a", b"b", b"c", b":"))
 
 
-def begun(*events: ServerSentEvent) -> tuple[Ledger, list[bytes]]:
+def begun(*events: ServerSentEvent) -> tuple[UndeliveredInput, list[bytes]]:
     """A chunk of these came, and all of them are inside."""
-    ledger, out = Ledger(), list[bytes]()
+    ledger, out = UndeliveredInput(), list[bytes]()
     ledger.begin(b"".join(event.raw for event in events), out)
     for event in events:
         ledger.enter(event)
@@ -103,7 +101,7 @@ def test_a_comment_of_the_call_that_fails_is_not_lost() -> None:
 
 
 def test_what_is_answered_for_is_forgotten() -> None:
-    ledger, out = Ledger(), list[bytes]()
+    ledger, out = UndeliveredInput(), list[bytes]()
     for _ in range(100):
         ledger.begin(A.raw, out := [])
         ledger.enter(A)
@@ -115,7 +113,7 @@ def test_what_is_answered_for_is_forgotten() -> None:
 
 def test_what_settles_all() -> None:
     """Bytes that waited, and went out in no `out`; what comes behind them is answered for on its own."""
-    ledger, out = Ledger(), list[bytes]()
+    ledger, out = UndeliveredInput(), list[bytes]()
     ledger.begin(A.raw + B.raw, out)
     ledger.goes(out, len(A.raw))
     ledger.settles()
@@ -125,7 +123,7 @@ def test_what_settles_all() -> None:
 
 
 def test_what_is_read_elsewhere_was_sure_before() -> None:
-    ledger, out = Ledger(), list[bytes]()
+    ledger, out = UndeliveredInput(), list[bytes]()
     ledger.begin(A.raw + B.raw, out)
     out.append(A.raw)
     ledger.goes(out, len(A.raw))
@@ -142,7 +140,7 @@ def test_what_is_read_elsewhere_was_sure_before() -> None:
 
 def sent(chunks: Sequence[bytes], choices: Sequence[int], steps: int) -> list[bytes]:
     """What a client gets where all fails behind so many steps, and the rest passes; what is worked out is bytes as they came."""
-    made, decoder, picks, step = Ledger(), Decoder(), cycle(choices), iter(range(steps))
+    made, decoder, picks, step = UndeliveredInput(), SseDecoder(), cycle(choices), iter(range(steps))
     got, left, inside = list[bytes](), b"", deque[ServerSentEvent]()
     for at, data in enumerate(chunks):
         out: list[bytes] = []

@@ -8,7 +8,7 @@ import pytest
 
 from test_routes import CHAT, parsed, table
 from toolmend.requests.estimate import tokens
-from toolmend.requests.local_responses import Answer, Asked, answer
+from toolmend.requests.local_responses import Asked, LocalResponse, answer
 
 MODELS = "\n".join(
     (
@@ -22,7 +22,7 @@ ANTHROPIC = {"anthropic-version": "2023-06-01"}
 UPGRADE = {"upgrade": "WebSocket", "connection": "Upgrade"}
 
 
-def ask(folder: Path, method: str, path: str, headers: dict[str, str] | None = None, body: dict[str, Any] | None = None) -> Answer | None:
+def ask(folder: Path, method: str, path: str, headers: dict[str, str] | None = None, body: dict[str, Any] | None = None) -> LocalResponse | None:
     asked = Asked("https", "api.anthropic.com", 443, method, path, headers or {}, body)
     return answer(asked, parsed(MODELS, folder), "call_01", by_glob=True)
 

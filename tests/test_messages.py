@@ -36,10 +36,10 @@ from toolmend.core.events import (
     Usage,
 )
 from toolmend.core.json_text import NotJSON
-from toolmend.core.reasoning_state import Seal
-from toolmend.core.sse import Decoder, ServerSentEvent
+from toolmend.core.reasoning_state import ReasoningState
+from toolmend.core.sse import ServerSentEvent, SseDecoder
 from toolmend.dialects import REASONING_TAGS
-from toolmend.dialects.engine.markup_parser import Reader
+from toolmend.dialects.engine.markup_parser import MarkupParser
 from toolmend.dialects.engine.opener_index import vocabulary
 from toolmend.pipeline.armed_dialects import armed
 from toolmend.pipeline.transformers.duplicates import Duplicates
@@ -74,8 +74,8 @@ class Loop:
         self.rules: list[str] = []
         given = reply(self.rules)
         self._codec = Messages(given)
-        self._decoder = Decoder()
-        markup = Markup(lambda choice: Reader(vocabulary(tuple(DIALECTS)), OFFERED, choice, given.new_id, given.fired))
+        self._decoder = SseDecoder()
+        markup = Markup(lambda choice: MarkupParser(vocabulary(tuple(DIALECTS)), OFFERED, choice, given.new_id, given.fired))
         self._transformers: list[Any] = [markup, Duplicates(given.fired), FinishReason(given.fired)] if mends else []
 
     def feed(self, data: bytes) -> bytes:
@@ -117,7 +117,7 @@ def decoded(body: bytes) -> tuple[list[Event], list[str]]:
     """The events of a stream, and the rules that fired."""
     rules: list[str] = []
     codec = Messages(reply(rules))
-    reading = Decoder()
+    reading = SseDecoder()
     return [event for each in (*reading.feed(body), *reading.close()) for event in codec.decode(each).events], rules
 
 
@@ -149,14 +149,14 @@ REGULAR: dict[str, tuple[bytes, list[Event]]] = {
     "text": (sse(messages(text("Hi", "!"))), [*HEAD, TextDelta("Hi"), TextDelta("!"), Finish("stop"), MORE, MessageEnd()]),
     "thinking, text, calls": (
         sse(messages(thinking("a", "b", signature="s"), redacted("x"), text("Hi"), tool("t0", "f", "", '{"a"', ": 1}"), tool("t1", "g", "{}"), stop="tool_use")),
-        [*HEAD, ReasoningDelta("a"), ReasoningDelta("b"), ReasoningSeal(Seal("signature", "s")), ReasoningSeal(Seal("redacted", "x")), TextDelta("Hi"),
+        [*HEAD, ReasoningDelta("a"), ReasoningDelta("b"), ReasoningSeal(ReasoningState("signature", "s")), ReasoningSeal(ReasoningState("redacted", "x")), TextDelta("Hi"),
          ToolCallStart(0, "t0", "f"), ToolCallDelta(0, '{"a"'), ToolCallDelta(0, ": 1}"), ToolCallEnd(0),
          ToolCallStart(1, "t1", "g"), ToolCallDelta(1, "{}"), ToolCallEnd(1), Finish("tool_calls"), MORE, MessageEnd()],
     ),
     "a signature in pieces": (
         sse(messages(block({"type": "thinking", "thinking": "", "signature": ""}, {"type": "thinking_delta", "thinking": "a"},
                            {"type": "signature_delta", "signature": "s"}, {"type": "signature_delta", "signature": "t"}))),
-        [*HEAD, ReasoningDelta("a"), ReasoningSeal(Seal("signature", "st")), Finish("stop"), MORE, MessageEnd()],
+        [*HEAD, ReasoningDelta("a"), ReasoningSeal(ReasoningState("signature", "st")), Finish("stop"), MORE, MessageEnd()],
     ),
     "calls without arguments": (
         sse(messages(tool("t0", "f", ""), tool("t1", "g"), stop="tool_use")),
@@ -313,7 +313,7 @@ def test_blocks_begin_without_what_their_deltas_say() -> None:
     """Else a client that puts the deltas behind what a block begins with has it twice."""
     begun = [{"type": "thinking", "thinking": "Hm. ", "signature": "s"}, {"type": "text", "text": "Look. ", "citations": []}]
     stream = sse(messages(text(LEAK), *map(block, begun), tool("t", "get_weather", '{"city": "Ulm"}')))
-    data = [json.loads(each.data or b"") for each in Decoder().feed(play(Loop, [stream]))]
+    data = [json.loads(each.data or b"") for each in SseDecoder().feed(play(Loop, [stream]))]
     starts = [each["content_block"] for each in data if each["type"] == "content_block_start"]
     assert starts[0] == {"type": "tool_use", "id": ID, "name": "get_weather", "input": {}}
     assert starts[1:3] == [{"type": "thinking", "thinking": "", "signature": ""}, {"type": "text", "text": "", "citations": []}]
@@ -334,11 +334,11 @@ def test_what_is_not_understood_stays() -> None:
     stream[-2]["delta"]["container"] = {"id": "c"}
     stream[-2]["usage"]["server_tool_use"] = {"web_search_requests": 1}
     stream.insert(-2, {"type": "future", "x": 1})
-    data = [json.loads(each.data or b"") for each in Decoder().feed(play(Loop, [sse(stream)]))]
+    data = [json.loads(each.data or b"") for each in SseDecoder().feed(play(Loop, [sse(stream)]))]
     assert data[-2] == {**stream[-2], "delta": {**stream[-2]["delta"], "stop_reason": "tool_use"}}
     assert data[-3] == {"type": "future", "x": 1}
     stream[4]["delta"]["text"] = "<think>Hm.</think>Hi"
-    data = [json.loads(each.data or b"") for each in Decoder().feed(play(Loop, [sse(stream)]))]
+    data = [json.loads(each.data or b"") for each in SseDecoder().feed(play(Loop, [sse(stream)]))]
     assert data[-2] == stream[-2]
 
 
@@ -529,7 +529,7 @@ def test_a_later_message_delta_takes_no_reason_back(delta: dict[str, Any], leaks
     body = sse([*stream[:-1], {**AGAIN, "delta": delta}, stream[-1]])
     loop = Loop()
     whole = loop.feed(body) + loop.close()
-    last = [json.loads(each.data or b"") for each in Decoder().feed(whole)][-2:]
+    last = [json.loads(each.data or b"") for each in SseDecoder().feed(whole)][-2:]
     assert (last[0]["delta"]["stop_reason"], last[0]["usage"]["output_tokens"], last[1]["type"]) == ("tool_use", 12, "message_stop")
     assert "finish_repeated" in loop.rules
     for chunks in cuts(body):
@@ -539,13 +539,13 @@ def test_a_later_message_delta_takes_no_reason_back(delta: dict[str, Any], leaks
 def test_no_more_than_one_ping_waits_for_what_follows_a_call() -> None:
     body = sse([*CALL[:6], CALL[8]])
     codec, ping = Messages(reply()), sse([{"type": "ping"}])
-    out = b"".join(codec.encode(codec.decode(each)) for each in Decoder().feed(body + ping))
+    out = b"".join(codec.encode(codec.decode(each)) for each in SseDecoder().feed(body + ping))
     stop = sse([CALL[8]])
     assert out + stop == body
-    (second,) = Decoder().feed(ping)
+    (second,) = SseDecoder().feed(ping)
     assert codec.encode(codec.decode(second)) == stop + ping + ping
     made = Messages(reply())
-    assert b"".join(made.encode(made.decode(each)) for each in Decoder().feed(body)) + made.held() == body
+    assert b"".join(made.encode(made.decode(each)) for each in SseDecoder().feed(body)) + made.held() == body
 
 
 def test_arguments_of_a_call_that_stopped_behind_another_block() -> None:
@@ -653,12 +653,12 @@ def test_an_end_of_our_own_closes_what_is_open(name: str) -> None:
     given, closing = OPEN[name]
     codec = Messages(reply())
     body = sse(messages(given, stop=None)[:-1])
-    out = b"".join(codec.encode(codec.decode(each)) for each in Decoder().feed(body))
+    out = b"".join(codec.encode(codec.decode(each)) for each in SseDecoder().feed(body))
     assert out == body
     out = codec.encode(Frame(None, (Finish("tool_calls"),), touched=True))
     out += codec.encode(Frame(None, (MessageEnd(),), touched=True))
     assert told(out) == [*closing, "tool_use", ")"]
-    (late,) = Decoder().feed(sse([{"type": "ping"}]))
+    (late,) = SseDecoder().feed(sse([{"type": "ping"}]))
     assert codec.encode(codec.decode(late)) == b""
 
 
@@ -775,7 +775,7 @@ def test_a_whole_message_without_a_fault_is_the_same_bytes(content: list[Any]) -
 WHOLE_EVENTS: dict[str, tuple[Any, list[Event]]] = {
     "all": (
         message(thought("t"), said("a"), used("t0", "f", {"a": 1}), used("t1", "g", {}), stop="tool_use"),
-        [MessageStart(), ReasoningDelta("t"), ReasoningSeal(Seal("signature", "s")), TextDelta("a"), ToolCallStart(0, "t0", "f"), ToolCallDelta(0, '{"a":1}'),
+        [MessageStart(), ReasoningDelta("t"), ReasoningSeal(ReasoningState("signature", "s")), TextDelta("a"), ToolCallStart(0, "t0", "f"), ToolCallDelta(0, '{"a":1}'),
          ToolCallEnd(0), ToolCallStart(1, "t1", "g"), ToolCallDelta(1, "{}"), ToolCallEnd(1), Finish("tool_calls"), Usage(3, 4)],
     ),
     "arguments as text": (message(used("t0", "f", CITY), stop="tool_use"),

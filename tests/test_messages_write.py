@@ -29,11 +29,11 @@ from toolmend.core.events import (
     ToolCallStart,
     Usage,
 )
-from toolmend.core.reasoning_state import Seal, envelope, opened
+from toolmend.core.reasoning_state import ReasoningState, envelope, opened
 from toolmend.core.tools import Tools
 
 START, END, STOP, CALLED = MessageStart(), MessageEnd(), Finish("stop"), Finish("tool_calls")
-PLAIN = envelope(Seal("plain"))
+PLAIN = envelope(ReasoningState("plain"))
 CITY = '{"city": "Bonn"}'
 
 
@@ -100,25 +100,25 @@ STREAMS: dict[str, tuple[list[Event], list[str]]] = {
         ["(", ".", "+0 thinking", "0 a", "0 b", f"0 ~{PLAIN}", "-0", "+1 text", "1 Hi", "1 !", "-1", "end_turn", ")"],
     ),
     "thinking with a signature": (
-        [ReasoningDelta("a"), ReasoningSeal(Seal("signature", "s")), TextDelta("b"), STOP],
+        [ReasoningDelta("a"), ReasoningSeal(ReasoningState("signature", "s")), TextDelta("b"), STOP],
         ["(", ".", "+0 thinking", "0 a", "0 ~s", "-0", "+1 text", "1 b", "-1", "end_turn", ")"],
     ),
     "runs of thinking": (
-        [ReasoningDelta("a"), *call(0, "{}"), ReasoningDelta("b"), ReasoningSeal(Seal("details", "[]")), ReasoningDelta("c"), CALLED],
+        [ReasoningDelta("a"), *call(0, "{}"), ReasoningDelta("b"), ReasoningSeal(ReasoningState("details", "[]")), ReasoningDelta("c"), CALLED],
         ["(", ".", "+0 thinking", "0 a", f"0 ~{PLAIN}", "-0", "+1 tool_use c0 f", "1 {}", "-1", "+2 thinking", "2 b",
-         f"2 ~{envelope(Seal('details', '[]'))}", "-2", "+3 thinking", "3 c", f"3 ~{PLAIN}", "-3", "tool_use", ")"],
+         f"2 ~{envelope(ReasoningState('details', '[]'))}", "-2", "+3 thinking", "3 c", f"3 ~{PLAIN}", "-3", "tool_use", ")"],
     ),
     "a seal of nothing that can be read": (
-        [ReasoningSeal(Seal("encrypted", "{}")), TextDelta("b"), STOP],
-        ["(", ".", "+0 thinking", f"0 ~{envelope(Seal('encrypted', '{}'))}", "-0", "+1 text", "1 b", "-1", "end_turn", ")"],
+        [ReasoningSeal(ReasoningState("encrypted", "{}")), TextDelta("b"), STOP],
+        ["(", ".", "+0 thinking", f"0 ~{envelope(ReasoningState('encrypted', '{}'))}", "-0", "+1 text", "1 b", "-1", "end_turn", ")"],
     ),
-    "a plain seal of nothing": ([ReasoningSeal(Seal("plain")), TextDelta("b"), STOP], ["(", ".", "+0 text", "0 b", "-0", "end_turn", ")"]),
+    "a plain seal of nothing": ([ReasoningSeal(ReasoningState("plain")), TextDelta("b"), STOP], ["(", ".", "+0 text", "0 b", "-0", "end_turn", ")"]),
     "seals that say nothing": (
-        [ReasoningSeal(Seal("redacted", "")), ReasoningSeal(Seal("signature", "")), TextDelta("b"), STOP],
+        [ReasoningSeal(ReasoningState("redacted", "")), ReasoningSeal(ReasoningState("signature", "")), TextDelta("b"), STOP],
         ["(", ".", "+0 text", "0 b", "-0", "end_turn", ")"],
     ),
     "redacted thinking": (
-        [ReasoningDelta("a"), ReasoningSeal(Seal("redacted", "x")), TextDelta("b"), STOP],
+        [ReasoningDelta("a"), ReasoningSeal(ReasoningState("redacted", "x")), TextDelta("b"), STOP],
         ["(", ".", "+0 thinking", "0 a", f"0 ~{PLAIN}", "-0", "+1 redacted_thinking x", "-1", "+2 text", "2 b", "-2", "end_turn", ")"],
     ),
     "a call": ([START, *call(0, '{"city": ', '"Bonn"}'), CALLED, END], ["(", ".", "+0 tool_use c0 f", '0 {"city": ', '0 "Bonn"}', "-0", "tool_use", ")"]),
@@ -198,7 +198,7 @@ def test_streams(name: str) -> None:
 
 WHOLE: dict[str, tuple[list[Event], list[Any], str]] = {
     "in order: thinking, text, calls": (
-        [*call(0, CITY), TextDelta("a"), ReasoningDelta("t"), ReasoningSeal(Seal("signature", "s")), TextDelta("b"), *call(1), STOP],
+        [*call(0, CITY), TextDelta("a"), ReasoningDelta("t"), ReasoningSeal(ReasoningState("signature", "s")), TextDelta("b"), *call(1), STOP],
         [
             {"type": "thinking", "thinking": "t", "signature": "s"},
             {"type": "text", "text": "ab"},
@@ -208,11 +208,11 @@ WHOLE: dict[str, tuple[list[Event], list[Any], str]] = {
         "tool_use",
     ),
     "seals": (
-        [ReasoningDelta("t"), ReasoningSeal(Seal("redacted", "x")), ReasoningSeal(Seal("encrypted", "{}")), ReasoningDelta("u"), STOP],
+        [ReasoningDelta("t"), ReasoningSeal(ReasoningState("redacted", "x")), ReasoningSeal(ReasoningState("encrypted", "{}")), ReasoningDelta("u"), STOP],
         [
             {"type": "thinking", "thinking": "t", "signature": PLAIN},
             {"type": "redacted_thinking", "data": "x"},
-            {"type": "thinking", "thinking": "", "signature": envelope(Seal("encrypted", "{}"))},
+            {"type": "thinking", "thinking": "", "signature": envelope(ReasoningState("encrypted", "{}"))},
             {"type": "thinking", "thinking": "u", "signature": PLAIN},
         ],
         "end_turn",
@@ -358,7 +358,7 @@ def test_fail() -> None:
 
 
 def test_the_envelope_of_a_seal_opens() -> None:
-    seal = Seal("details", '[{"type":"reasoning.text","text":"\u2028é"}]')
+    seal = ReasoningState("details", '[{"type":"reasoning.text","text":"\u2028é"}]')
     answer = judge.read(streamed([ReasoningDelta("a"), ReasoningSeal(seal), STOP]))
     assert [opened(text) for text in answer.seals] == [seal]
 
@@ -400,7 +400,7 @@ def test_error_types(status: int, type_: str, message: str, expected: str) -> No
 
 PIECES = st.sampled_from(["", " ", "{", "}", '"a": 1', "{}", "[", '{"b": "\ud83d', "\u2028", "null"])
 CALLS = st.integers(0, 3)
-SEALS = st.builds(Seal, st.sampled_from(["signature", "redacted", "encrypted", "details", "plain"]), st.sampled_from(["", "x", "{}"]))
+SEALS = st.builds(ReasoningState, st.sampled_from(["signature", "redacted", "encrypted", "details", "plain"]), st.sampled_from(["", "x", "{}"]))
 EVENTS: st.SearchStrategy[Event] = st.one_of(
     st.just(START),
     st.builds(TextDelta, PIECES, st.sampled_from([0, 0, 0, 1])),

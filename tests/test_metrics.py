@@ -17,16 +17,16 @@ from streams import stream
 from toolmend.cli.launcher.process import free_port
 from toolmend.config.checks import SettingsError
 from toolmend.config.targets import Targets, parse
-from toolmend.core.background_worker import Teller
+from toolmend.core.background_worker import BackgroundWorker
 from toolmend.core.events import Usage
-from toolmend.core.exchange_record import Exchange
+from toolmend.core.exchange_record import ExchangeRecord
 from toolmend.core.fold import Message
 from toolmend.telemetry.events import About, Event, FailedOpen, RecordingLost, RuleFired, StreamFinished, StreamStarted
-from toolmend.telemetry.meter import MAX_NAME, Meter, Reading
+from toolmend.telemetry.meter import MAX_NAME, Meter, MeteredEvents
 from toolmend.telemetry.metering import MAX_UNREAD, Metering
 from toolmend.telemetry.prometheus import MAX_HOSTS, Prometheus
 
-EXCHANGE = Exchange(
+EXCHANGE = ExchangeRecord(
     flow_id="f1",
     provider="openrouter",
     api="chat",
@@ -70,12 +70,12 @@ class Clock:
 
 
 def events(
-    exchange: Exchange, *chunks: bytes, state: str = "complete", whole: bool = False, rules: Any = (), errors: Any = ()
+    exchange: ExchangeRecord, *chunks: bytes, state: str = "complete", whole: bool = False, rules: Any = (), errors: Any = ()
 ) -> list[Event]:
     """What a stream that takes a second a chunk is told as."""
     told: list[Event] = []
     clock = Clock()
-    reader: Teller[Callable[[], None]] = Teller("test", lambda step: step(), print, MAX_UNREAD)
+    reader: BackgroundWorker[Callable[[], None]] = BackgroundWorker("test", lambda step: step(), print, MAX_UNREAD)
     meter = Meter(reader, told.append, exchange, "kimi", now=clock)
     for chunk in chunks:
         clock.now += 1
@@ -198,7 +198,7 @@ def test_the_key_that_was_sent_is_not_told_whatever_its_shape(place: str, at: st
 
 def test_what_finds_no_room_is_not_read(release: threading.Event) -> None:
     told: list[Event] = []
-    reader: Teller[Callable[[], None]] = Teller("test", lambda step: step(), print, 2000)
+    reader: BackgroundWorker[Callable[[], None]] = BackgroundWorker("test", lambda step: step(), print, 2000)
     reader.put(release.wait, 0)
     meter = Meter(reader, told.append, EXCHANGE, "kimi")
     for _ in range(10):
@@ -212,7 +212,7 @@ def test_what_finds_no_room_is_not_read(release: threading.Event) -> None:
 
 
 def test_an_error_of_a_codec_ends_the_reading_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    reading = Reading("chat")
+    reading = MeteredEvents("chat")
     monkeypatch.setattr(reading, "_event", lambda *_: 1 / 0)
     reading.feed(BODY, 1.0)
     assert reading.told()["calls"] is None
@@ -413,6 +413,6 @@ def test_a_host_that_is_no_utf8_costs_no_metrics() -> None:
 
 
 def test_a_render_is_given_what_was_asked_and_said() -> None:
-    reading = Reading("chat", EXCHANGE, lambda exchange, messages: (exchange, [type(one) for one in messages]))
+    reading = MeteredEvents("chat", EXCHANGE, lambda exchange, messages: (exchange, [type(one) for one in messages]))
     reading.feed(BODY, 1.0)
     assert reading.told()["content"] == (EXCHANGE, [Message])

@@ -23,7 +23,7 @@ from toolmend.core.events import (
 from toolmend.core.fold import Message, fold
 from toolmend.pipeline.event_reader import events_of
 from toolmend.telemetry import observers
-from toolmend.telemetry.observers import CUT_OFF, Observers, Watched, Watcher
+from toolmend.telemetry.observers import CUT_OFF, Observers, WatchedMessage, Watcher
 
 CALL = [
     {"tool_calls": [{"index": 0, "id": "call_1", "type": "function", "function": {"name": "get_time", "arguments": ""}}]},
@@ -83,7 +83,7 @@ def test_a_stream() -> None:
         ]
         assert notes.ends == [("complete", None)]
         [message] = {id(message): message for _, message, _ in notes.heard}.values()
-        assert isinstance(message, Watched)
+        assert isinstance(message, WatchedMessage)
         assert (message.flow_id, message.choice) == ("flow-1", 0)
         folded = fold(events_of("chat", [BODY], stream=True))
         assert vars_of(message) == vars_of(folded)
@@ -108,7 +108,7 @@ def test_each_choice_is_a_message() -> None:
     notes = Notes()
     run(watch(notes), [b"".join(event(chunk({"role": "assistant", "content": text}, "stop", index)) for index, text in enumerate("ab"))])
     ended = [message for what, message, _ in notes.heard if what == "complete"]
-    assert [(message.text, message.choice) for message in ended if isinstance(message, Watched)] == [("a", 0), ("b", 1)]
+    assert [(message.text, message.choice) for message in ended if isinstance(message, WatchedMessage)] == [("a", 0), ("b", 1)]
 
 
 ENDS: dict[str, tuple[list[bytes], str | None, list[tuple[str, Any]]]] = {

@@ -17,7 +17,7 @@ from test_routes import table
 from toolmend.config.settings import Settings, parse
 from toolmend.providers.hosts import Api
 from toolmend.providers.routes import Route
-from toolmend.proxy.exchange import Call
+from toolmend.proxy.exchange import LlmExchange
 from toolmend.proxy.offline import HEADER, Offline, Play, sent, switch
 
 
@@ -47,8 +47,8 @@ def messages(**more: Any) -> http.HTTPFlow:
     return asked(host="api.anthropic.com", path="/v1/messages", body=json.dumps(ASK).encode(), **more)
 
 
-def call_of(flow: http.HTTPFlow, api: Api = "chat") -> Call:
-    return Call(api, flow.request.pretty_host, body=flow.request.raw_content)
+def call_of(flow: http.HTTPFlow, api: Api = "chat") -> LlmExchange:
+    return LlmExchange(api, flow.request.pretty_host, body=flow.request.raw_content)
 
 
 def routes(tmp_path: Path, upstream: str = "chat/completions") -> tuple[Route, ...]:

@@ -354,7 +354,7 @@ def test_calls_without_end_do_not_fill_the_memory(name: str, monkeypatch: pytest
 
 
 STAGES = ["toolmend.apis.chat.codec.Chat.decode", "toolmend.apis.chat.codec.Chat.encode", "toolmend.pipeline.transformers.markup.Markup.feed",
-          "toolmend.pipeline.transformers.finish.FinishReason.feed", "toolmend.dialects.engine.markup_parser.Reader.feed", "toolmend.core.sse.Decoder._event"]  # fmt: skip
+          "toolmend.pipeline.transformers.finish.FinishReason.feed", "toolmend.dialects.engine.markup_parser.MarkupParser.feed", "toolmend.core.sse.SseDecoder._event"]  # fmt: skip
 
 
 @pytest.mark.parametrize("stage", STAGES)

@@ -6,19 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolmend.dialects.engine.markdown_context import Place
+from toolmend.dialects.engine.markdown_context import MarkdownContext
 
 TEXTS = st.lists(st.sampled_from(["`", "``", "```", "~~~", "~", "\n", " ", "\t", "a", "b c", "\n\n", "\r", ">", "- ", "1", ". "]), max_size=30)
 
 
-def place_behind(*pieces: str) -> Place:
-    place = Place()
+def place_behind(*pieces: str) -> MarkdownContext:
+    place = MarkdownContext()
     for piece in pieces:
         place.text(piece)
     return place
 
 
-def told(place: Place) -> tuple[bool, ...]:
+def told(place: MarkdownContext) -> tuple[bool, ...]:
     return place.goes_on("`"), place.goes_on("~"), place.in_code, place.in_fence, place.line_start, place.message_start
 
 

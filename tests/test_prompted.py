@@ -23,8 +23,8 @@ from toolmend.requests.conversation import (
     Image,
     Other,
     Part,
-    Text,
-    Thinking,
+    TextPart,
+    ThinkingPart,
     Tool,
     ToolChoice,
     ToolResult,
@@ -44,23 +44,23 @@ CACHE = {"type": "ephemeral"}
 
 
 def system(*parts: str) -> Turn:
-    return Turn("system", tuple(map(Text, parts)))
+    return Turn("system", tuple(map(TextPart, parts)))
 
 
 def user(*parts: Part | str) -> Turn:
-    return Turn("user", tuple(Text(part) if isinstance(part, str) else part for part in parts))
+    return Turn("user", tuple(TextPart(part) if isinstance(part, str) else part for part in parts))
 
 
 def assistant(*parts: Part | str) -> Turn:
-    return Turn("assistant", tuple(Text(part) if isinstance(part, str) else part for part in parts))
+    return Turn("assistant", tuple(TextPart(part) if isinstance(part, str) else part for part in parts))
 
 
 def results(*parts: ToolResult) -> Turn:
     return Turn("tool", parts)
 
 
-def result(id_: str, *parts: Text | Image | Document | str, **more: Any) -> ToolResult:
-    return ToolResult(id_, tuple(Text(part) if isinstance(part, str) else part for part in parts), **more)
+def result(id_: str, *parts: TextPart | Image | Document | str, **more: Any) -> ToolResult:
+    return ToolResult(id_, tuple(TextPart(part) if isinstance(part, str) else part for part in parts), **more)
 
 
 USED = (
@@ -105,7 +105,7 @@ def test_neither() -> None:
 
 PLACES: dict[str, tuple[bool, tuple[Turn, ...], tuple[Turn, ...]]] = {
     "no system turn": (True, (user("Hi"),), (system("P"), user("Hi"))),
-    "a developer's": (True, (Turn("developer", (Text("D"),)), user("Hi")), (Turn("developer", (Text("D\n\nP"),)), user("Hi"))),
+    "a developer's": (True, (Turn("developer", (TextPart("D"),)), user("Hi")), (Turn("developer", (TextPart("D\n\nP"),)), user("Hi"))),
     "two system turns": (True, (system("A"), system("B"), user("Hi")), (system("A\n\nP\n\nB"), user("Hi"))),
     "one that comes late": (True, (user("Hi"), system("A")), (system("P"), user("Hi"), system("A"))),
     "nothing at all": (True, (), (system("P"),)),
@@ -125,11 +125,11 @@ def test_places(name: str) -> None:
     line = '{"name":"get_time","parameters":{"type":"object","properties":{}}}'
     turns = tuple(replace(turn, parts=tuple(_without(part, line) for part in turn.parts)) for turn in told.turns)
     assert turns == expected
-    assert sum(line in part.text for turn in told.turns for part in turn.parts if isinstance(part, Text)) == 1
+    assert sum(line in part.text for turn in told.turns for part in turn.parts if isinstance(part, TextPart)) == 1
 
 
 def _without(part: Part, line: str) -> Part:
-    return replace(part, text=part.text.replace(f"P{line}", "P")) if isinstance(part, Text) else part
+    return replace(part, text=part.text.replace(f"P{line}", "P")) if isinstance(part, TextPart) else part
 
 
 def test_a_model_without_system_turns_gets_none_even_without_tools() -> None:
@@ -137,11 +137,11 @@ def test_a_model_without_system_turns_gets_none_even_without_tools() -> None:
 
 
 def test_the_cache_ends_where_it_did() -> None:
-    turns = (Turn("system", (Text("A", CACHE), Text("B"))), user("Hi"))
+    turns = (Turn("system", (TextPart("A", CACHE), TextPart("B"))), user("Hi"))
     told = prompted(Conversation(turns=turns, tools=(replace(TIME, cache=CACHE), READ)), "P {tools}")
     first, second = told.turns[0].parts
-    assert first == Text("A", CACHE)
-    assert isinstance(second, Text)
+    assert first == TextPart("A", CACHE)
+    assert isinstance(second, TextPart)
     assert (second.text[:6], second.cache) == ("B\n\nP {", CACHE)
 
 
@@ -204,8 +204,8 @@ HISTORY: dict[str, tuple[tuple[Turn, ...], tuple[Turn, ...]]] = {
     ),
     "an image alone": ((results(result("c1", IMAGE)),), (user("A function that was called earlier returned:", IMAGE),)),
     "thinking and text around": (
-        (assistant(Thinking("hm"), "one", CALL, "two", OTHER),),
-        (assistant(Thinking("hm"), 'one\n\n[{"name": "read_file", "arguments": {"path": "a"}}]\n\ntwo\n\n[{"name": "get_time", "arguments": {}}]'),),
+        (assistant(ThinkingPart("hm"), "one", CALL, "two", OTHER),),
+        (assistant(ThinkingPart("hm"), 'one\n\n[{"name": "read_file", "arguments": {"path": "a"}}]\n\ntwo\n\n[{"name": "get_time", "arguments": {}}]'),),
     ),
     "a custom call": (
         (assistant(ToolUse("c1", "apply_patch", '*** "x"\n', kind="custom")), results(result("c1", "ok", kind="custom"))),
@@ -214,8 +214,8 @@ HISTORY: dict[str, tuple[tuple[Turn, ...], tuple[Turn, ...]]] = {
     "arguments that are broken off": ((assistant(ToolUse("c1", "read_file", '{"path": "')),), (assistant('[{"name": "read_file", "arguments": "{\\"path\\": \\""}]'),)),
     "half a surrogate pair": ((assistant(ToolUse("c1", "read_file", "\ud800")),), (assistant('[{"name": "read_file", "arguments": "\\ud800"}]'),)),
     "a cache in the middle": (
-        (assistant(CALL), results(ToolResult("c1", (Text("A"),), cache=CACHE)), user("Go on.")),
-        (assistant('[{"name": "read_file", "arguments": {"path": "a"}}]'), user(Text("The function read_file returned:\nA", CACHE), "Go on.")),
+        (assistant(CALL), results(ToolResult("c1", (TextPart("A"),), cache=CACHE)), user("Go on.")),
+        (assistant('[{"name": "read_file", "arguments": {"path": "a"}}]'), user(TextPart("The function read_file returned:\nA", CACHE), "Go on.")),
     ),
 }  # fmt: skip
 
@@ -229,7 +229,7 @@ def test_history(name: str) -> None:
 def test_a_custom_tool_is_told_as_a_function() -> None:
     patch = Tool("apply_patch", "Patches.", kind="custom", format={"type": "grammar", "syntax": "lark", "definition": "start: X"})
     [told] = prompted(Conversation(tools=(patch,)), "{tools}").turns[0].parts
-    assert isinstance(told, Text)
+    assert isinstance(told, TextPart)
     function = json.loads(told.text)
     assert (function["name"], function["parameters"]["required"]) == ("apply_patch", ["input"])
     assert "start: X" in function["description"]
@@ -273,7 +273,7 @@ def test_a_right_template(template: str) -> None:
     tricky = Tool("a", "{tools} \\1 {0} %s")
     [told] = prompted(Conversation(tools=(tricky,)), template).turns[0].parts
     before, after = template.split("{tools}")
-    assert told == Text(f'{before}{{"name":"a","description":"{{tools}} \\\\1 {{0}} %s","parameters":{{"type":"object","properties":{{}}}}}}{after}')
+    assert told == TextPart(f'{before}{{"name":"a","description":"{{tools}} \\\\1 {{0}} %s","parameters":{{"type":"object","properties":{{}}}}}}{after}')
 
 
 def sized(size: int) -> Tool:
@@ -297,7 +297,7 @@ def test_limits(tools: tuple[Tool, ...], wrong: str) -> None:
 def test_at_the_limits() -> None:
     for tools in (tuple(Tool(f"t{n}".rjust(64, "x")) for n in range(MAX_TOOLS)), (sized(MAX_PROMPT),)):
         [told] = prompted(Conversation(tools=tools), "{tools}").turns[0].parts
-        assert isinstance(told, Text)
+        assert isinstance(told, TextPart)
         assert told.text.count("\n") == len(tools) - 1
     assert len(told.text.encode()) == MAX_PROMPT
 
@@ -383,6 +383,6 @@ def test_earlier_calls_are_in_the_form_that_is_read() -> None:
     """A model that copies what it finds in the conversation writes calls."""
     turn = prompted(Conversation(turns=(assistant(ToolUse("a", "read_file", '{"path": "a.md"}'), ToolUse("b", "get_time", "")),))).turns[0]
     [told] = turn.parts
-    assert isinstance(told, Text)
+    assert isinstance(told, TextPart)
     assert told.text == ARRAY
     assert DEFAULT.splitlines()[6].startswith('[{"name": ')

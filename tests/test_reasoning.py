@@ -20,16 +20,16 @@ from test_recorder import EXCHANGE
 from toolmend.config.settings import Settings, parse
 from toolmend.core.fastclass import replace
 from toolmend.dialects.engine.dialect import DOUBT
-from toolmend.dialects.engine.emitter import Spoken, Thought
-from toolmend.dialects.engine.markup_parser import Reader
+from toolmend.dialects.engine.emitter import ContentSpan, ReasoningSpan
+from toolmend.dialects.engine.markup_parser import MarkupParser
 from toolmend.dialects.engine.opener_index import vocabulary
-from toolmend.pipeline.build import Answer, beginning, looked_for
+from toolmend.pipeline.build import AnswerContext, beginning, looked_for
 from toolmend.pipeline.pipeline import Pipeline
 from toolmend.providers.model_profiles import PROFILES
 from toolmend.providers.reasoning_start import MOST, Beginnings, pair_of
 from toolmend.providers.thinking import is_off
-from toolmend.proxy.exchange import Call
-from toolmend.proxy.lifecycle import Exchanges
+from toolmend.proxy.exchange import LlmExchange
+from toolmend.proxy.lifecycle import ExchangeLifecycle
 from toolmend.recordings.read import replay
 from toolmend.requests.translate import translate
 
@@ -198,11 +198,11 @@ def test_earlier_answers_decide_and_a_replay_knows(tmp_path: Path) -> None:
     events = [event(chunk({"content": text})) for text in ["Hm. ", "So.", "\n</think>\n\n", "It is 2."]] + [event(chunk({}, "stop")), event("[DONE]")]
     with taddons.context() as context:
         context.master.should_exit.set()
-        exchanges = Exchanges()
+        exchanges = ExchangeLifecycle()
         exchanges.configure(Settings(flows=tmp_path))
         firsts, folders, told = [], [], []
         for _ in range(2):
-            call = Call("chat", "llm.example", model="qwq-32b")
+            call = LlmExchange("chat", "llm.example", model="qwq-32b")
             exchanges.begin(call, lambda settings: told.append(settings) or _exchange(ask, settings), ask, "f", mend=True)  # type: ignore[func-returns-value]
             assert call.pipeline
             assert call.recording
@@ -233,21 +233,21 @@ MODELS = {row.name: row.name for row in PROFILES} | {
 }  # fmt: skip
 
 
-def reader_for(model: str, begins: str = "") -> Reader:
+def reader_for(model: str, begins: str = "") -> MarkupParser:
     ask = asked("chat", *WEATHER, model=model)
-    answer = Answer(ask, translate(ask, "chat", "chat"), "chat", "chat", Settings(), "", begins)
+    answer = AnswerContext(ask, translate(ask, "chat", "chat"), "chat", "chat", Settings(), "", begins)
     dialects, tags = looked_for(answer, answer.offered, answer.profile)
-    return Reader(vocabulary(dialects), answer.offered, 0, lambda: "call_1", lambda _: None, beginning(answer, answer.profile, tags))
+    return MarkupParser(vocabulary(dialects), answer.offered, 0, lambda: "call_1", lambda _: None, beginning(answer, answer.profile, tags))
 
 
-def longest_hold(reader: Reader, deltas: Sequence[str], *, reasoning: bool = False) -> tuple[int, bool]:
+def longest_hold(reader: MarkupParser, deltas: Sequence[str], *, reasoning: bool = False) -> tuple[int, bool]:
     """The most characters that were undecided after a delta, but for those of a call; whether there was a call."""
     fed = told = most = 0
     called = False
     for delta in deltas:
         fed += len(delta)
         for op in reader.feed(delta, reasoning):
-            size = abs(op) if isinstance(op, int) else op.size if isinstance(op, Thought | Spoken) else 0
+            size = abs(op) if isinstance(op, int) else op.size if isinstance(op, ReasoningSpan | ContentSpan) else 0
             told += size
             called = called or not size
         most = max(most, fed - told)

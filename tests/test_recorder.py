@@ -25,7 +25,7 @@ import pytest
 
 from toolmend import __version__
 from toolmend.config.retention import Keep
-from toolmend.core.exchange_record import Exchange
+from toolmend.core.exchange_record import ExchangeRecord
 from toolmend.core.joined_chunks import together
 from toolmend.recordings.read import safe_read
 from toolmend.recordings.write import recorder as recorder_module
@@ -47,14 +47,14 @@ from toolmend.recordings.write.recorder import (
     REST,
     ROOM,
     TURN,
+    LiveRecording,
     Recorder,
-    Recording,
 )
 from toolmend.recordings.write.watched import watch
 
 KEY = "sk-ant-api03-AbC_9-xYzAbC_9"
 REQUEST = {"model": "kimi-k2", "stream": True, "messages": [{"role": "user", "content": f"my key is {KEY}"}]}
-EXCHANGE = Exchange(
+EXCHANGE = ExchangeRecord(
     flow_id="0f3c9a12-5d1e-4b7a-9c55-2f6a1b2c3d4e",
     provider="openrouter",
     api="chat",
@@ -114,7 +114,7 @@ def recorder(tmp_path: Path, log: list[str]) -> Iterator[Recorder]:
     recorder.close()
 
 
-def record(recorder: Recorder, exchange: Exchange = EXCHANGE, body: bytes = event("hi")) -> Recording:
+def record(recorder: Recorder, exchange: ExchangeRecord = EXCHANGE, body: bytes = event("hi")) -> LiveRecording:
     """One whole flow."""
     recording = recorder.start(exchange)
     recording.passed(body, b"")

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from token_shapes import masked
-from toolmend.core.exchange_record import Exchange
+from toolmend.core.exchange_record import ExchangeRecord
 from toolmend.core.json_text import MANY, SMALL
 from toolmend.secrets import key_patterns
 from toolmend.secrets.key_patterns import KEYS, LONG, Pause
@@ -61,8 +61,8 @@ def exchange(
     path: str = "/v1/chat/completions",
     request: object = None,
     upstream: object = None,
-) -> Exchange:
-    return Exchange(
+) -> ExchangeRecord:
+    return ExchangeRecord(
         flow_id="f",
         provider="p",
         api="chat",

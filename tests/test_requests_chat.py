@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from toolmend.core.reasoning_state import Seal, envelope
+from toolmend.core.reasoning_state import ReasoningState, envelope
 from toolmend.requests import RequestError, translate
 
 ANTHROPIC, KIMI = "api.anthropic.com", "api.moonshot.ai"
@@ -131,8 +131,8 @@ MESSAGES: list[tuple[str, list[dict[str, Any]], list[dict[str, Any]], list[str]]
         [
             HI,
             says("assistant", "a", reasoning_content="Hm", reasoning_details=[
-                {"type": "reasoning.text", "text": "Hm", "signature": envelope(Seal("signature", "c2ln"))},
-                {"type": "reasoning.encrypted", "data": envelope(Seal("redacted", "b64"))},
+                {"type": "reasoning.text", "text": "Hm", "signature": envelope(ReasoningState("signature", "c2ln"))},
+                {"type": "reasoning.encrypted", "data": envelope(ReasoningState("redacted", "b64"))},
             ]),
         ],
         [HI, says("assistant", [{"type": "thinking", "thinking": "Hm", "signature": "c2ln"}, {"type": "redacted_thinking", "data": "b64"}, text("a")])],
@@ -144,9 +144,9 @@ MESSAGES: list[tuple[str, list[dict[str, Any]], list[dict[str, Any]], list[str]]
             HI,
             says("assistant", "a", reasoning_details=[
                 *({"type": "reasoning.text", "text": piece, "index": 0} for piece in ("H", "m")),
-                {"type": "reasoning.text", "signature": envelope(Seal("signature", "c2ln")), "index": 0},
+                {"type": "reasoning.text", "signature": envelope(ReasoningState("signature", "c2ln")), "index": 0},
                 {"type": "reasoning.text", "text": "So", "index": 1},
-                {"type": "reasoning.text", "signature": envelope(Seal("signature", "ZG9z")), "index": 1},
+                {"type": "reasoning.text", "signature": envelope(ReasoningState("signature", "ZG9z")), "index": 1},
             ]),
         ],
         [HI, says("assistant", [{"type": "thinking", "thinking": "Hm", "signature": "c2ln"}, {"type": "thinking", "thinking": "So", "signature": "ZG9z"}, text("a")])],
@@ -158,8 +158,8 @@ MESSAGES: list[tuple[str, list[dict[str, Any]], list[dict[str, Any]], list[str]]
         [HI, says("assistant", [{"type": "thinking", "thinking": "Hm", "signature": "x"}, text("a")])],
         [],
     ),
-    ("a broken seal of ours", [HI, says("assistant", "a", reasoning_details=[{"type": "reasoning.text", "text": "Hm", "signature": envelope(Seal("details", "{"))}])], [HI, says("assistant", "a")], ["Reasoning"]),
-    ("what OpenAI encrypted, sealed by us", [HI, says("assistant", "a", reasoning_details=[{"type": "reasoning.encrypted", "data": envelope(Seal("encrypted", "{}"))}])], [HI, says("assistant", "a")], ["Reasoning"]),
+    ("a broken seal of ours", [HI, says("assistant", "a", reasoning_details=[{"type": "reasoning.text", "text": "Hm", "signature": envelope(ReasoningState("details", "{"))}])], [HI, says("assistant", "a")], ["Reasoning"]),
+    ("what OpenAI encrypted, sealed by us", [HI, says("assistant", "a", reasoning_details=[{"type": "reasoning.encrypted", "data": envelope(ReasoningState("encrypted", "{}"))}])], [HI, says("assistant", "a")], ["Reasoning"]),
 ]  # fmt: skip
 
 

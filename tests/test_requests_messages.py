@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from toolmend.core.reasoning_state import Seal, envelope
+from toolmend.core.reasoning_state import ReasoningState, envelope
 from toolmend.requests import RequestError, translate
 from toolmend.requests.compaction import SUMMARY
 from toolmend.requests.tool_ids import STYLES
@@ -459,10 +459,10 @@ def test_fields(host: str, model: str, given: Any, expected: Any, notes: list[st
 
 
 SIGNED = {"type": "thinking", "thinking": "Hm", "signature": "c2ln"}
-PLAIN = {"type": "thinking", "thinking": "Hm", "signature": envelope(Seal("plain"))}
+PLAIN = {"type": "thinking", "thinking": "Hm", "signature": envelope(ReasoningState("plain"))}
 DETAILS = [{"type": "reasoning.text", "text": "Hm", "signature": "é\u2028", "index": 0, "format": None}, {"type": "reasoning.encrypted", "data": "x"}]
-ROUTED = {"type": "thinking", "thinking": "Hm", "signature": envelope(Seal("details", json.dumps(DETAILS)))}
-CIPHER = {"type": "thinking", "thinking": "", "signature": envelope(Seal("encrypted", '{"id":"rs_1","encrypted_content":"gAA"}'))}
+ROUTED = {"type": "thinking", "thinking": "Hm", "signature": envelope(ReasoningState("details", json.dumps(DETAILS)))}
+CIPHER = {"type": "thinking", "thinking": "", "signature": envelope(ReasoningState("encrypted", '{"id":"rs_1","encrypted_content":"gAA"}'))}
 REDACTED = {"type": "redacted_thinking", "data": "b64"}
 
 # what it is, host, model, blocks of the assistant in front of a call, fields of its message, words of the notes
@@ -487,9 +487,9 @@ REASONING: list[tuple[str, str, str, list[dict[str, Any]], dict[str, Any], list[
     ("encrypted among others", VLLM, "m", [PLAIN, CIPHER], {"reasoning_content": "Hm", "reasoning_details": None}, ["Encrypted"]),
     ("a list goes back to who gave it", "llm.example.com", "m", [ROUTED], {"reasoning_content": "Hm", "reasoning_details": DETAILS}, []),
     ("a router's, for DeepSeek", DEEPSEEK, "deepseek-v4", [ROUTED], {"reasoning_content": "Hm", "reasoning_details": None}, []),
-    ("a broken seal of what is encrypted", ROUTER, "x", [{**PLAIN, "signature": envelope(Seal("encrypted", "{"))}], {"reasoning": "Hm", "reasoning_details": None}, ["broken"]),
-    ("a seal of nothing that is encrypted", ROUTER, "x", [{**PLAIN, "signature": envelope(Seal("encrypted", "[]"))}], {"reasoning": "Hm", "reasoning_details": None}, ["broken"]),
-    ("a broken seal", ROUTER, "x", [{**PLAIN, "signature": envelope(Seal("details", "{"))}], {"reasoning": "Hm", "reasoning_details": None}, ["broken"]),
+    ("a broken seal of what is encrypted", ROUTER, "x", [{**PLAIN, "signature": envelope(ReasoningState("encrypted", "{"))}], {"reasoning": "Hm", "reasoning_details": None}, ["broken"]),
+    ("a seal of nothing that is encrypted", ROUTER, "x", [{**PLAIN, "signature": envelope(ReasoningState("encrypted", "[]"))}], {"reasoning": "Hm", "reasoning_details": None}, ["broken"]),
+    ("a broken seal", ROUTER, "x", [{**PLAIN, "signature": envelope(ReasoningState("details", "{"))}], {"reasoning": "Hm", "reasoning_details": None}, ["broken"]),
 ]  # fmt: skip
 
 

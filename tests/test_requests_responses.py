@@ -11,7 +11,7 @@ from openai.types.responses.response_create_params import ResponseCreateParamsNo
 from pydantic import TypeAdapter
 
 from toolmend.core import tools
-from toolmend.core.reasoning_state import Seal, envelope
+from toolmend.core.reasoning_state import ReasoningState, envelope
 from toolmend.requests import RequestError
 from toolmend.requests.conversation import (
     Conversation,
@@ -20,9 +20,9 @@ from toolmend.requests.conversation import (
     Image,
     Other,
     Reasoning,
-    Refusal,
-    Text,
-    Thinking,
+    RefusalPart,
+    TextPart,
+    ThinkingPart,
     Tool,
     ToolChoice,
     ToolResult,
@@ -37,7 +37,7 @@ from toolmend.requests.translate import translate
 OURS = quirks_for("responses", "api.openai.com", "gpt-5.2")
 SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
 GRAMMAR = {"type": "grammar", "syntax": "lark", "definition": "start: /.+/"}
-USER = Turn("user", (Text("Read a.py"),))
+USER = Turn("user", (TextPart("Read a.py"),))
 
 
 def said(role: str, *parts: Any) -> dict[str, Any]:
@@ -65,11 +65,11 @@ def use(number: int = 1, name: str = "read", arguments: str = '{"path":"a.py"}')
 
 
 def result(number: int = 1, *parts: Any) -> ToolResult:
-    return ToolResult(f"call_{number}", parts or (Text("done"),))
+    return ToolResult(f"call_{number}", parts or (TextPart("done"),))
 
 
-def encrypted(id_: str = "rs_1", content: str = "gAA") -> Seal:
-    return Seal("encrypted", json.dumps({"id": id_, "encrypted_content": content}, separators=(",", ":")))
+def encrypted(id_: str = "rs_1", content: str = "gAA") -> ReasoningState:
+    return ReasoningState("encrypted", json.dumps({"id": id_, "encrypted_content": content}, separators=(",", ":")))
 
 
 PNG = Image(data="iVBO", media_type="image/png")
@@ -80,7 +80,7 @@ PDF_PART = {"type": "input_file", "file_data": "data:application/pdf;base64,JVBE
 # input items that are written as they are read, and their turns
 SAME: list[tuple[str, list[dict[str, Any]], list[Turn]]] = [
     ("user", [said("user", put("Read a.py"))], [USER]),
-    ("parts", [said("user", put("a"), PNG_PART, put("b"))], [Turn("user", (Text("a"), PNG, Text("b")))]),
+    ("parts", [said("user", put("a"), PNG_PART, put("b"))], [Turn("user", (TextPart("a"), PNG, TextPart("b")))]),
     ("image url", [said("user", {"type": "input_image", "image_url": "https://a.example/a.png", "detail": "low"})],
      [Turn("user", (Image(url="https://a.example/a.png", detail="low"),))]),
     ("image file", [said("user", {"type": "input_image", "file_id": "file_1", "detail": "auto"})], [Turn("user", (Image(file_id="file_1"),))]),
@@ -89,34 +89,34 @@ SAME: list[tuple[str, list[dict[str, Any]], list[Turn]]] = [
      [Turn("user", (Document(url="https://a.example/a.pdf"),))]),
     ("file id", [said("user", {"type": "input_file", "file_id": "file_1"})], [Turn("user", (Document(file_id="file_1"),))]),
     ("roles", [said("developer", put("d")), said("user", put("u")), said("system", put("s"))],
-     [Turn("developer", (Text("d"),)), Turn("user", (Text("u"),)), Turn("system", (Text("s"),))]),
-    ("two users", [said("user", put("a")), said("user", put("b"))], [Turn("user", (Text("a"),)), Turn("user", (Text("b"),))]),
+     [Turn("developer", (TextPart("d"),)), Turn("user", (TextPart("u"),)), Turn("system", (TextPart("s"),))]),
+    ("two users", [said("user", put("a")), said("user", put("b"))], [Turn("user", (TextPart("a"),)), Turn("user", (TextPart("b"),))]),
     ("assistant", [said("user", put("u")), said("assistant", got("a"), got("b"))],
-     [Turn("user", (Text("u"),)), Turn("assistant", (Text("a"), Text("b")))]),
-    ("refusal", [said("assistant", {"type": "refusal", "refusal": "No."})], [Turn("assistant", (Refusal("No."),))]),
+     [Turn("user", (TextPart("u"),)), Turn("assistant", (TextPart("a"), TextPart("b")))]),
+    ("refusal", [said("assistant", {"type": "refusal", "refusal": "No."})], [Turn("assistant", (RefusalPart("No."),))]),
     ("call", [call(), output()], [Turn("assistant", (use(),)), Turn("tool", (result(),))]),
     ("calls are one turn", [said("assistant", got("I read.")), call(1), call(2), output(1), output(2)],
-     [Turn("assistant", (Text("I read."), use(1), use(2))), Turn("tool", (result(1), result(2)))]),
+     [Turn("assistant", (TextPart("I read."), use(1), use(2))), Turn("tool", (result(1), result(2)))]),
     ("text behind a call", [call(), said("assistant", got("Reading.")), output()],
-     [Turn("assistant", (use(), Text("Reading."))), Turn("tool", (result(),))]),
+     [Turn("assistant", (use(), TextPart("Reading."))), Turn("tool", (result(),))]),
     ("one after the other", [call(1), output(1), call(2), output(2)],
      [Turn("assistant", (use(1),)), Turn("tool", (result(1),)), Turn("assistant", (use(2),)), Turn("tool", (result(2),))]),
     ("output of parts", [call(), output(1, [put("a"), PNG_PART, PDF_PART])],
-     [Turn("assistant", (use(),)), Turn("tool", (result(1, Text("a"), PNG, PDF),))]),
+     [Turn("assistant", (use(),)), Turn("tool", (result(1, TextPart("a"), PNG, PDF),))]),
     ("output of nothing", [call(), output(1, "")], [Turn("assistant", (use(),)), Turn("tool", (ToolResult("call_1"),))]),
     ("custom", [{"type": "custom_tool_call", "call_id": "call_1", "name": "apply_patch", "input": '*** Begin\n"{'},
                 {"type": "custom_tool_call_output", "call_id": "call_1", "output": "ok"}],
      [Turn("assistant", (ToolUse("call_1", "apply_patch", '*** Begin\n"{', "custom"),)),
-      Turn("tool", (ToolResult("call_1", (Text("ok"),), kind="custom"),))]),
+      Turn("tool", (ToolResult("call_1", (TextPart("ok"),), kind="custom"),))]),
     ("reasoning", [{"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "hm"}], "encrypted_content": "gAA"}, call()],
-     [Turn("assistant", (Thinking("hm", encrypted()), use()))]),
+     [Turn("assistant", (ThinkingPart("hm", encrypted()), use()))]),
     ("reasoning without words", [{"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAA"}, said("assistant", got("a"))],
-     [Turn("assistant", (Thinking("", encrypted()), Text("a")))]),
+     [Turn("assistant", (ThinkingPart("", encrypted()), TextPart("a")))]),
     ("what only Responses has", [{"type": "mcp_list_tools", "id": "c", "tools": []}, {"type": "mcp_approval_response", "approval_request_id": "c"}],
      [Turn("assistant", (Other("responses", {"type": "mcp_list_tools", "id": "c", "tools": []}),)),
       Turn("user", (Other("responses", {"type": "mcp_approval_response", "approval_request_id": "c"}),))]),
     ("audio", [said("user", put("a"), {"type": "input_audio", "input_audio": {"data": "", "format": "mp3"}})],
-     [Turn("user", (Text("a"), Other("responses", {"type": "input_audio", "input_audio": {"data": "", "format": "mp3"}})))]),
+     [Turn("user", (TextPart("a"), Other("responses", {"type": "input_audio", "input_audio": {"data": "", "format": "mp3"}})))]),
 ]  # fmt: skip
 
 
@@ -135,8 +135,8 @@ READ: list[tuple[str, Any, list[Turn]]] = [
     ("an empty string", "", []),
     ("null", None, []),
     ("a string in a message", [{"role": "user", "content": "Read a.py"}], [USER]),
-    ("no type", [{"role": "assistant", "content": [got("a")]}], [Turn("assistant", (Text("a"),))]),
-    ("empty texts", [said("user", put(""), put("a")), said("assistant", got("")), said("system")], [Turn("user", (Text("a"),))]),
+    ("no type", [{"role": "assistant", "content": [got("a")]}], [Turn("assistant", (TextPart("a"),))]),
+    ("empty texts", [said("user", put(""), put("a")), said("assistant", got("")), said("system")], [Turn("user", (TextPart("a"),))]),
     ("an empty user", [said("user")], [Turn("user")]),
     ("no call_id", [{**call(), "call_id": None, "id": "fc_1"}], [Turn("assistant", (ToolUse("fc_1", "read", '{"path":"a.py"}'),))]),
     ("both ids", [{**call(), "id": "fc_1"}], [Turn("assistant", (use(),))]),
@@ -144,10 +144,10 @@ READ: list[tuple[str, Any, list[Turn]]] = [
     ("a namespace", [{**call(), "namespace": "mcp__files"}], [Turn("assistant", (use(name="mcp__files__read"),))]),
     ("the namespace functions", [{**call(), "namespace": "functions"}], [Turn("assistant", (use(),))]),
     ("an image without detail", [said("user", {"type": "input_image", "image_url": "https://a.example/a.png"})], [Turn("user", (Image(url="https://a.example/a.png"),))]),
-    ("our own envelope", [{"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": envelope(Seal("details", "[1]"))}],
-     [Turn("assistant", (Thinking("", Seal("details", "[1]")),))]),
+    ("our own envelope", [{"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": envelope(ReasoningState("details", "[1]"))}],
+     [Turn("assistant", (ThinkingPart("", ReasoningState("details", "[1]")),))]),
     ("reasoning in full", [{"type": "reasoning", "summary": [{"type": "summary_text", "text": "s"}], "content": [{"type": "reasoning_text", "text": "a"}, {"type": "reasoning_text", "text": "b"}]}],
-     [Turn("assistant", (Thinking("a\n\nb"),))]),
+     [Turn("assistant", (ThinkingPart("a\n\nb"),))]),
     ("a text file", [said("user", {"type": "input_file", "file_data": "data:text/plain;base64,aGk=", "filename": "a.txt"})],
      [Turn("user", (Document(text="hi", title="a.txt"),))]),
     ("a text file that is none", [said("user", {"type": "input_file", "file_data": "data:text/plain;base64,/w==", "filename": "a.txt"})],
@@ -173,7 +173,7 @@ FIELDS: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"reasoning": {"effort": "none"}}, {"reasoning": Reasoning(enabled=False)}),
     (
         {"instructions": "Be short.", "input": [{"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Read a.py"}]}]},
-        {"turns": (Turn("system", (Text("Be short."),)), USER)},
+        {"turns": (Turn("system", (TextPart("Be short."),)), USER)},
     ),
     *(
         ({"tools": [tool]}, {"tools": (read,)})
@@ -404,12 +404,12 @@ def write(conversation: Conversation, quirks: Quirks = OURS) -> tuple[dict[str, 
 
 def test_what_the_system_says_first_is_the_instructions() -> None:
     def system(*texts: str) -> Turn:
-        return Turn("system", tuple(map(Text, texts)))
+        return Turn("system", tuple(map(TextPart, texts)))
 
     written, _ = write(Conversation(turns=(system("a", "b"), system("c"), USER, system("d"))))
     assert written["instructions"] == "a\n\nb\n\nc"
     assert written["input"] == [said("user", put("Read a.py")), said("system", put("d"))]
-    written, _ = write(Conversation(turns=(Turn("developer", (Text("d"),)), system("a"))))
+    written, _ = write(Conversation(turns=(Turn("developer", (TextPart("d"),)), system("a"))))
     assert "instructions" not in written
     assert written["input"] == [said("developer", put("d")), said("system", put("a"))]
     for turns, instructions in (((system("a"), system("b")), "a"), ((system("b"),), None)):  # one of them is asked
@@ -429,13 +429,13 @@ def test_what_the_system_says_first_is_the_instructions() -> None:
         (Conversation(tools=(Other("messages", {"type": "web_fetch_20250910", "name": "web_fetch"}),)), {}, "web_fetch"),
         (Conversation(turns=(Turn("user", (Other("messages", {"type": "search_result"}),)),)), {}, "search_result"),
         (Conversation(turns=(Turn("user", (Other("messages", {"type": "search_result", "title": "a"}),)),)), {"input": [said("user", put("a"))]}, ""),
-        (Conversation(turns=(Turn("user", (Text("a"), Image(file_id="f"))),)), {"input": [said("user", put("a"))]}, "another provider"),
+        (Conversation(turns=(Turn("user", (TextPart("a"), Image(file_id="f"))),)), {"input": [said("user", put("a"))]}, "another provider"),
         (Conversation(turns=(Turn("user", (Image(file_id="f"),)),)), {"input": [said("user")]}, "another provider"),  # the turn stays
         (Conversation(turns=(Turn("tool", (ToolResult("call_1", (Document(file_id="f"),)),)),)), {"input": [output(1, "")]}, "another provider"),
-        (Conversation(turns=(Turn("user", (Text("a"),), name="Ann"),)), {"input": [said("user", put("a"))]}, "`name`"),
-        (Conversation(turns=(Turn("assistant", (Thinking("hm", Seal("signature", "x")), Text("a"))),)), {"input": [said("assistant", got("a"))]}, "Reasoning"),
-        (Conversation(turns=(Turn("assistant", (Thinking("hm", Seal("encrypted", "{")), Text("a"))),)), {"input": [said("assistant", got("a"))]}, "Reasoning"),
-        (Conversation(turns=(Turn("assistant", (Thinking("hm"), Text("a"))),)), {"input": [said("assistant", got("a"))]}, "Reasoning"),
+        (Conversation(turns=(Turn("user", (TextPart("a"),), name="Ann"),)), {"input": [said("user", put("a"))]}, "`name`"),
+        (Conversation(turns=(Turn("assistant", (ThinkingPart("hm", ReasoningState("signature", "x")), TextPart("a"))),)), {"input": [said("assistant", got("a"))]}, "Reasoning"),
+        (Conversation(turns=(Turn("assistant", (ThinkingPart("hm", ReasoningState("encrypted", "{")), TextPart("a"))),)), {"input": [said("assistant", got("a"))]}, "Reasoning"),
+        (Conversation(turns=(Turn("assistant", (ThinkingPart("hm"), TextPart("a"))),)), {"input": [said("assistant", got("a"))]}, "Reasoning"),
         (Conversation(reasoning=Reasoning(effort="max")), {"reasoning": {"effort": "high"}, "include": ["reasoning.encrypted_content"]}, "high instead of max"),
         (Conversation(reasoning=Reasoning(enabled=True, budget=10_000)), {"reasoning": {"effort": "medium"}, "include": ["reasoning.encrypted_content"]}, ""),
         (Conversation(reasoning=Reasoning(enabled=True)), {"reasoning": {"effort": "medium"}, "include": ["reasoning.encrypted_content"]}, ""),
@@ -466,10 +466,10 @@ def test_what_is_written_for_others(conversation: Conversation, fields: dict[str
 @pytest.mark.parametrize(
     ("parts", "expected"),
     [
-        ((Text("no file"),), "Error: no file"),
+        ((TextPart("no file"),), "Error: no file"),
         ((), "Error: the tool failed"),
         ((PNG,), [put("Error: the tool failed"), PNG_PART]),
-        ((Text("no"), PNG), [put("Error: no"), PNG_PART]),
+        ((TextPart("no"), PNG), [put("Error: no"), PNG_PART]),
     ],
 )
 def test_a_failed_tool(parts: Any, expected: Any) -> None:
@@ -497,7 +497,7 @@ CODEX = {
         said("developer", put("<permissions>")),
         said("user", put("<environment_context>")),
         said("user", put("Fix a.py")),
-        {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "hm"}], "encrypted_content": envelope(Seal("plain", ""))},
+        {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "hm"}], "encrypted_content": envelope(ReasoningState("plain", ""))},
         call(1, "shell", '{"command":["cat","a.py"]}'),
         {**call(2), "namespace": "mcp__files"},
         said("assistant", got("Let me see.")),

@@ -25,7 +25,7 @@ from toolmend.config.settings import Settings
 from toolmend.core.events import Event, Finish, MessageEnd, StreamError, Usage
 from toolmend.core.fold import Message, fold
 from toolmend.core.json_text import NotJSON
-from toolmend.core.sse import Decoder
+from toolmend.core.sse import SseDecoder
 from toolmend.core.tools import UNKNOWN
 from toolmend.pipeline.pipeline import Pipeline
 
@@ -126,7 +126,7 @@ def reply(fired: list[str] | None = None) -> Reply:
 
 
 def events_of(events: Sequence[dict[str, Any] | str], fired: list[str] | None = None) -> list[Event]:
-    codec, decoder = Responses(reply(fired)), Decoder()
+    codec, decoder = Responses(reply(fired)), SseDecoder()
     return [event for sse in [*decoder.feed(body_of(events)), *decoder.close()] for event in codec.decode(sse).events]
 
 
@@ -721,7 +721,7 @@ def test_a_policy_that_ends_the_answer_writes_its_end() -> None:
 
 def test_what_announces_a_text_is_held_and_can_be_had() -> None:
     codec = Responses(reply())
-    raws = [Decoder().feed(body_of([event]))[0] for event in turn(TEXT)]
+    raws = [SseDecoder().feed(body_of([event]))[0] for event in turn(TEXT)]
     out = [codec.encode(codec.decode(sse)) for sse in raws[:4]]
     assert out == [raws[0].raw, raws[1].raw, b"", b""]
     assert codec.held() == raws[2].raw + raws[3].raw

@@ -1,6 +1,4 @@
-"""missing_events.py, and what the client of the same API gets where its upstream leaves out events: as servers are known to
-do.
-"""
+"""missing_events.py, and what the client of the same API gets where its upstream leaves out events."""
 
 import json
 import re
@@ -35,7 +33,7 @@ from toolmend.apis.responses.codec import Responses
 from toolmend.config.off import Off
 from toolmend.config.settings import Settings
 from toolmend.core.fold import fold
-from toolmend.core.sse import Decoder
+from toolmend.core.sse import SseDecoder
 from toolmend.pipeline.pipeline import Pipeline
 
 type Events = list[dict[str, Any]]
@@ -270,7 +268,7 @@ def test_what_a_recording_holds(name: str) -> None:
     whole = {**TOLD, **expected}
     for body in (body_of(events), mended(body_of(events))):
         codec = Responses(reply())
-        decoder = Decoder()
+        decoder = SseDecoder()
         found = fold([event for sse in [*decoder.feed(body), *decoder.close()] for event in codec.decode(sse).events])
         assert (found.text, found.reasoning) == (whole["text"], whole["reasoning"])
         assert [(each.id, each.name, each.arguments) for each in found.calls.values()] == [(each.id, each.name, each.arguments) for each in whole["calls"]]

@@ -33,7 +33,7 @@ from toolmend.core.events import (
     ToolCallStart,
     Usage,
 )
-from toolmend.core.reasoning_state import Seal
+from toolmend.core.reasoning_state import ReasoningState
 from toolmend.core.tools import UNKNOWN
 
 REQUEST: dict[str, Any] = {
@@ -49,7 +49,7 @@ REQUEST: dict[str, Any] = {
 USAGE = Usage(100, 20, 60, 30, 5)
 END = (Finish("stop"), USAGE, MessageEnd())
 CALL = (ToolCallStart(0, "call_a", "task"), ToolCallDelta(0, '{"x"'), ToolCallDelta(0, ":1}"), ToolCallEnd(0))
-PLAIN = reasoning_state.envelope(Seal("plain"))
+PLAIN = reasoning_state.envelope(ReasoningState("plain"))
 
 
 def writer(fired: list[str] | None = None, request: dict[str, Any] = REQUEST) -> ResponsesWriter:
@@ -93,11 +93,11 @@ def types(body: bytes) -> list[str]:
         ([TextDelta("No"), RefusalDelta("I"), RefusalDelta(" can't")], {"text": "No", "refusal": "I can't", "order": ["message"]}),
         ([ReasoningDelta("Hm"), TextDelta("Hi")], {"reasoning": "Hm", "text": "Hi", "order": ["reasoning", "message"]}),
         ([ReasoningDelta("a"), TextDelta("b"), ReasoningDelta("c")], {"reasoning": "ac", "order": ["reasoning", "message", "reasoning"]}),
-        ([ReasoningDelta("a"), ReasoningSeal(Seal("plain")), ReasoningDelta("b")], {"seals": [PLAIN, ""]}),
-        ([ReasoningSeal(Seal("redacted", "xyz"))], {"seals": [reasoning_state.envelope(Seal("redacted", "xyz"))]}),
-        ([ReasoningDelta("a"), ReasoningSeal(Seal("encrypted", '{"id":"rs_0","encrypted_content":"gAAA"}'))], {"seals": ["gAAA"]}),
+        ([ReasoningDelta("a"), ReasoningSeal(ReasoningState("plain")), ReasoningDelta("b")], {"seals": [PLAIN, ""]}),
+        ([ReasoningSeal(ReasoningState("redacted", "xyz"))], {"seals": [reasoning_state.envelope(ReasoningState("redacted", "xyz"))]}),
+        ([ReasoningDelta("a"), ReasoningSeal(ReasoningState("encrypted", '{"id":"rs_0","encrypted_content":"gAAA"}'))], {"seals": ["gAAA"]}),
         *(
-            ([ReasoningDelta("a"), ReasoningSeal(Seal("encrypted", broken))], {"seals": [reasoning_state.envelope(Seal("encrypted", broken))]})
+            ([ReasoningDelta("a"), ReasoningSeal(ReasoningState("encrypted", broken))], {"seals": [reasoning_state.envelope(ReasoningState("encrypted", broken))]})
             for broken in ("{", "[]", '{"encrypted_content":7}')
         ),
         ([TextDelta(""), TextDelta("Hi"), TextDelta("")], {"text": "Hi"}),
@@ -281,7 +281,7 @@ def test_many_calls_that_wait_for_one() -> None:
 
 def test_the_sdk_reads_it() -> None:
     """openai's own accumulator, from the network up."""
-    events = [ReasoningDelta("Hm"), ReasoningSeal(Seal("plain")), TextDelta("Hi"), *CALL, ToolCallStart(1, "b", "patch", kind="custom"), ToolCallDelta(1, "*"), ToolCallEnd(1)]
+    events = [ReasoningDelta("Hm"), ReasoningSeal(ReasoningState("plain")), TextDelta("Hi"), *CALL, ToolCallStart(1, "b", "patch", kind="custom"), ToolCallDelta(1, "*"), ToolCallEnd(1)]
     answer = httpx2.Response(200, headers={"content-type": "text/event-stream"}, content=streamed([*events, *END]))
     client = httpx2.Client(transport=httpx2.MockTransport(lambda _: answer))
     sdk = openai.OpenAI(api_key="none", base_url="http://test", http_client=client)
@@ -321,7 +321,7 @@ def sequences(draw: st.DrawFn) -> list[Event]:
             case "refuse":
                 events.append(RefusalDelta(text))
             case "seal":
-                events.append(ReasoningSeal(Seal(draw(st.sampled_from(["plain", "details", "signature", "encrypted"])), text)))
+                events.append(ReasoningSeal(ReasoningState(draw(st.sampled_from(["plain", "details", "signature", "encrypted"])), text)))
             case "start":
                 left[number] = ["{", '"k":', json.dumps(text), "}"] if draw(st.booleans()) else []
                 events.append(ToolCallStart(number, draw(st.sampled_from(["", "a", f"id{number}"])), "task"))

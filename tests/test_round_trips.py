@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from examples import examples
 from streams import chunk, event
 from toolmend.core import json_text
-from toolmend.core.reasoning_state import Seal, envelope
+from toolmend.core.reasoning_state import ReasoningState, envelope
 from toolmend.pipeline.pipeline import Pipeline
 from toolmend.requests.conversation import (
     Conversation,
@@ -25,9 +25,9 @@ from toolmend.requests.conversation import (
     Image,
     Part,
     Reasoning,
-    Refusal,
-    Text,
-    Thinking,
+    RefusalPart,
+    TextPart,
+    ThinkingPart,
     Tool,
     ToolChoice,
     ToolResult,
@@ -81,7 +81,7 @@ class Making:
         """Text, an image or a document."""
         data = self.draw(BASE64)
         choices: list[Part] = [
-            Text(self.draw(WORDS)),
+            TextPart(self.draw(WORDS)),
             Image(data=data, media_type="image/png"),
             Image(url="https://a.example/a.png"),
             Document(data=data, media_type="application/pdf", title="a.pdf"),
@@ -97,17 +97,17 @@ class Making:
     def assistant(self) -> list[Turn]:
         """A turn of the model's, and the results of its calls."""
         seals = {
-            "signature": Seal("signature", "c2ln"),
-            "redacted": Seal("redacted", "cmVk"),
-            "encrypted": Seal("encrypted", json_text.dumps({"id": "rs_1", "encrypted_content": "gAA"})),
-            "details": Seal("details", json_text.dumps([{"type": "reasoning.text", "text": "t", "signature": "s", "format": "f"}])),
+            "signature": ReasoningState("signature", "c2ln"),
+            "redacted": ReasoningState("redacted", "cmVk"),
+            "encrypted": ReasoningState("encrypted", json_text.dumps({"id": "rs_1", "encrypted_content": "gAA"})),
+            "details": ReasoningState("details", json_text.dumps([{"type": "reasoning.text", "text": "t", "signature": "s", "format": "f"}])),
         }
         parts: list[Part] = []
         if "alone" in self.can and (kinds := [kind for kind in seals if kind in self.can]) and self.draw(st.booleans()):
             seal = seals[self.draw(st.sampled_from(kinds))]
-            parts.append(Thinking("" if seal.kind == "redacted" else self.draw(WORDS), seal))
-        texts: list[Part] = [Text(self.draw(WORDS)) for _ in range(self.draw(st.integers(0, 2)))]
-        texts += [Refusal(self.draw(WORDS))] if self.some("refusal") else []
+            parts.append(ThinkingPart("" if seal.kind == "redacted" else self.draw(WORDS), seal))
+        texts: list[Part] = [TextPart(self.draw(WORDS)) for _ in range(self.draw(st.integers(0, 2)))]
+        texts += [RefusalPart(self.draw(WORDS))] if self.some("refusal") else []
         uses = [self.use() for _ in range(self.draw(st.integers(0 if texts else 1, 3)))]
         said: list[Part] = [*texts, *uses]
         if self.some("order"):
@@ -125,17 +125,17 @@ class Making:
         return ToolUse(id_, self.draw(NAMES), json_text.dumps(arguments))
 
     def result(self, use: ToolUse) -> ToolResult:
-        parts: list[Any] = [Text(text) for text in self.draw(st.lists(WORDS, max_size=2))]
+        parts: list[Any] = [TextPart(text) for text in self.draw(st.lists(WORDS, max_size=2))]
         parts += [Image(data="AAAA", media_type="image/png")] if self.some("result_images") else []
         return ToolResult(use.id, tuple(parts), is_error=self.some("is_error"), kind=use.kind)
 
     def turns(self) -> list[Turn]:
         texts = self.draw(st.lists(WORDS, max_size=2 if "system_parts" in self.can else 1))
-        turns = [Turn("system", tuple(map(Text, texts)))] if texts else []
-        turns += [Turn("developer", (Text(self.draw(WORDS)),))] if self.some("developer") else []
+        turns = [Turn("system", tuple(map(TextPart, texts)))] if texts else []
+        turns += [Turn("developer", (TextPart(self.draw(WORDS)),))] if self.some("developer") else []
         for _ in range(self.draw(st.integers(1, 3))):
             turns.append(self.user())
-            turns += [Turn("system", (Text(self.draw(WORDS)),))] if self.draw(st.booleans()) else []  # where Messages takes it
+            turns += [Turn("system", (TextPart(self.draw(WORDS)),))] if self.draw(st.booleans()) else []  # where Messages takes it
             turns += self.assistant()
         return [*turns, self.user()]
 
@@ -168,7 +168,7 @@ class Making:
         reasoning = self.reasoning()
         form = self.form()
         if form and form.kind == "json_object":  # OpenAI wants the word
-            turns[-1] = replace(turns[-1], parts=(*turns[-1].parts, Text("JSON")))
+            turns[-1] = replace(turns[-1], parts=(*turns[-1].parts, TextPart("JSON")))
         thinks = reasoning is not None and reasoning.enabled is not False  # then Messages lets one set less
         choice = None if thinks else self.choice()
         numbers = st.none() | st.sampled_from([0, 0.25, 1, *([1.5] if "hot" in self.can else [])])
@@ -287,21 +287,21 @@ ASKS = {  # a client's request that returns what it was given with an earlier tu
 }  # fmt: skip
 
 SEALED = [  # the upstream, its host, what it has sealed
-    ("messages", "api.anthropic.com", Seal("signature", "EqMB+/=")),
-    ("messages", "api.anthropic.com", Seal("redacted", "EmwKAhgB")),
-    ("responses", "api.openai.com", Seal("encrypted", '{"id":"rs_1","encrypted_content":"gAAA-_="}')),
-    ("chat", "openrouter.ai", Seal("details", '[{"type":"reasoning.encrypted","data":"x","id":"t","format":"google-gemini-v1","index":0}]')),
-    ("chat", "openrouter.ai", Seal("details", '[{"type":"reasoning.text","text":"hm\\u00e9","signature":null,"index":0,"n":1.0}]')),
+    ("messages", "api.anthropic.com", ReasoningState("signature", "EqMB+/=")),
+    ("messages", "api.anthropic.com", ReasoningState("redacted", "EmwKAhgB")),
+    ("responses", "api.openai.com", ReasoningState("encrypted", '{"id":"rs_1","encrypted_content":"gAAA-_="}')),
+    ("chat", "openrouter.ai", ReasoningState("details", '[{"type":"reasoning.encrypted","data":"x","id":"t","format":"google-gemini-v1","index":0}]')),
+    ("chat", "openrouter.ai", ReasoningState("details", '[{"type":"reasoning.text","text":"hm\\u00e9","signature":null,"index":0,"n":1.0}]')),
 ]
 
 
 @pytest.mark.parametrize(("client", "upstream", "host", "seal"), [(client, *row) for client in ASKS for row in SEALED if client != row[0]])
 @given(text=WORDS)
 @examples(0.1)
-def test_what_an_upstream_has_sealed_comes_back_to_it(client: str, upstream: str, host: str, seal: Seal, text: str) -> None:
+def test_what_an_upstream_has_sealed_comes_back_to_it(client: str, upstream: str, host: str, seal: ReasoningState, text: str) -> None:
     text = "" if seal.kind == "redacted" else text
     translated = translate(ASKS[client](text, envelope(seal)), client, upstream, host=host)
-    thoughts = [part for turn in APIS[upstream][0](through_json(translated.request), []).turns for part in turn.parts if isinstance(part, Thinking)]
+    thoughts = [part for turn in APIS[upstream][0](through_json(translated.request), []).turns for part in turn.parts if isinstance(part, ThinkingPart)]
     assert [thought.text for thought in thoughts] == [text]
     returned = thoughts[0].seal
     assert returned is not None and returned.kind == seal.kind
@@ -344,13 +344,13 @@ def test_what_gemini_has_beside_a_call_comes_back_to_it(client: str, stream: boo
 @pytest.mark.parametrize("data", ["{", '{"id": "c2", "extra_content": {"a": 1}}', '{"id": "c1", "extra_content": 1}'])
 def test_a_seal_of_no_call_is_left_out(data: str) -> None:
     for text in ("", "hm"):
-        got = translate(ASKS["messages"](text, envelope(Seal("call", data))), "messages", "chat", host=GEMINI)
+        got = translate(ASKS["messages"](text, envelope(ReasoningState("call", data))), "messages", "chat", host=GEMINI)
         assert "extra_content" not in json.dumps(got.request)
         assert got.request["messages"][1]["tool_calls"]
 
 
 @pytest.mark.parametrize("client", ["messages", "responses"])
 def test_reasoning_without_a_seal_goes_where_it_is_wanted(client: str) -> None:
-    for seal in (Seal("plain"), Seal("details", '[{"type":"reasoning.text","text":"hm"}]')):
+    for seal in (ReasoningState("plain"), ReasoningState("details", '[{"type":"reasoning.text","text":"hm"}]')):
         translated = translate(ASKS[client]("hm", envelope(seal)), client, "chat", host="api.deepseek.com")
         assert translated.request["messages"][1]["reasoning_content"] == "hm"

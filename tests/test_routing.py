@@ -14,7 +14,7 @@ from streams import stream, tool
 from test_codings import CODERS
 from test_hook import Log, Proxy, answered, asked, log, proxy, sent
 from test_routes import CHAT, MESSAGES, SECRET, table
-from toolmend.core.reasoning_state import Seal, envelope
+from toolmend.core.reasoning_state import ReasoningState, envelope
 from toolmend.dialects.engine.opener_index import made
 from toolmend.proxy.routed_response import EVENTS, unanswered
 from toolmend.recordings.read import replay
@@ -194,7 +194,7 @@ def test_a_request_that_no_route_takes_is_not_touched(routed: Routes, model: str
 @pytest.mark.parametrize("seal", ["plain", "signature"])
 def test_reasoning_of_a_routed_model_goes_to_no_other(proxy: Proxy, seal: str, coding: str) -> None:
     """The user turns from a routed model to one that is not: its upstream would refuse the envelope."""
-    signature = envelope(Seal("plain")) if seal == "plain" else "ErcBCkgI"
+    signature = envelope(ReasoningState("plain")) if seal == "plain" else "ErcBCkgI"
     said = {"role": "assistant", "content": [{"type": "thinking", "thinking": "hm", "signature": signature}, {"type": "text", "text": "a"}]}
     request = {**ASK, "messages": [*ASK["messages"], said, *ASK["messages"]]}
     body = CODERS[coding](json.dumps(request).encode())

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spoken import PAIRS
-from toolmend.core.reasoning_state import Seal, envelope
+from toolmend.core.reasoning_state import ReasoningState, envelope
 from toolmend.requests import translate
 
 HOSTS = {
@@ -20,13 +20,13 @@ HOSTS = {
 
 words = st.sampled_from(["Hi", " \n", "日本", "Look.", "*** Begin Patch"])
 ids = st.sampled_from(["call_1", "get:0", "functions.get:0", "x" * 70, "srv-1"])
-seals = st.sampled_from([None, Seal("signature", "Erc"), Seal("details", '[{"type": "reasoning.text", "text": "a"}]'), Seal("encrypted", '{"id": "rs_1", "encrypted_content": "gAA"}')])
+seals = st.sampled_from([None, ReasoningState("signature", "Erc"), ReasoningState("details", '[{"type": "reasoning.text", "text": "a"}]'), ReasoningState("encrypted", '{"id": "rs_1", "encrypted_content": "gAA"}')])
 said = st.sampled_from(["Go on.", "日本"])  # blank messages of the user are left out
 answers = st.tuples(st.none() | words, seals, st.lists(ids, max_size=2), said)
 """Of a turn: what the model says, what seals its thought, the ids of its calls, and what the user says then."""
 
 
-def _thought(client: str, seal: Seal | None) -> dict[str, Any] | None:
+def _thought(client: str, seal: ReasoningState | None) -> dict[str, Any] | None:
     if seal is None:
         return None
     text = seal.data if seal.kind == "signature" else envelope(seal)

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolmend.core.reasoning_state import MARK, Kind, Seal, envelope, opened
+from toolmend.core.reasoning_state import MARK, Kind, ReasoningState, envelope, opened
 
 
-@given(st.builds(Seal, st.sampled_from(get_args(Kind.__value__)), st.text(st.characters())))
-def test_it_comes_back(seal: Seal) -> None:
+@given(st.builds(ReasoningState, st.sampled_from(get_args(Kind.__value__)), st.text(st.characters())))
+def test_it_comes_back(seal: ReasoningState) -> None:
     word = envelope(seal)
     assert word.startswith(MARK)
     assert word.isascii()

@@ -11,7 +11,7 @@ from wsproto.frame_protocol import Opcode
 
 import judge_responses
 from spoken import Asked, Text, speak
-from toolmend.core.reasoning_state import Seal, envelope
+from toolmend.core.reasoning_state import ReasoningState, envelope
 from toolmend.proxy.addon import Toolmend
 from toolmend.proxy.websocket.socket_frames import frames_of
 from toolmend.proxy.websocket.socket_relay import Relay
@@ -95,7 +95,7 @@ def test_the_result_of_a_call_that_the_upstream_never_made_comes_with_the_call(p
 
 
 def test_a_summary_of_another_upstream_goes_up_as_text(playing: Playing) -> None:
-    items = [{"type": "compaction", "id": "cmp_1", "encrypted_content": envelope(Seal("summary", "Goal: 日本"))}]
+    items = [{"type": "compaction", "id": "cmp_1", "encrypted_content": envelope(ReasoningState("summary", "Goal: 日本"))}]
     request = json.dumps({"type": "response.create", "input": items}).encode()
     (forwarded,) = playing.says(request, client=True)
     (message,) = json.loads(forwarded)["input"]

@@ -21,10 +21,10 @@ from test_recorder import EXCHANGE, KEY, all_done, event, files, meta, record, w
 from toolmend.config.retention import Keep
 from toolmend.config.settings import Settings
 from toolmend.config.store_url import StoreUrl
-from toolmend.proxy.lifecycle import Exchanges
+from toolmend.proxy.lifecycle import ExchangeLifecycle
 from toolmend.recordings.read.library import entries
 from toolmend.recordings.write import spool as module
-from toolmend.recordings.write.recorder import Recorder, Recording
+from toolmend.recordings.write.recorder import LiveRecording, Recorder
 from toolmend.recordings.write.spool import FIRST, LONGEST, Spool, home, pause
 
 ADDON = Path(__file__).parents[1] / "addon"
@@ -72,13 +72,13 @@ def start() -> Iterator[Callable[..., Worker]]:
         yield start
 
 
-def kept(recording: Recording) -> dict[str, bytes]:
+def kept(recording: LiveRecording) -> dict[str, bytes]:
     """Its files in the store."""
     path = "/" + recording.place.removeprefix("trying://")
     return {name.rpartition("/")[2]: data for name, data in stored().items() if name.startswith(f"{path}/")}
 
 
-def up(*recordings: Recording) -> bool:
+def up(*recordings: LiveRecording) -> bool:
     """Whether they lie in the store, and nowhere else."""
     return all("meta.json" in kept(one) and not one.folder.exists() for one in recordings)
 
@@ -289,7 +289,7 @@ def test_each_store_has_a_folder_that_tells_its_name() -> None:
 
 def test_exchanges_record_to_a_store_and_then_to_a_folder(tmp_path: Path) -> None:
     with taddons.context():
-        exchanges = Exchanges()
+        exchanges = ExchangeLifecycle()
         exchanges.configure(Settings(flows=URL))
         assert exchanges._spool
         recorder = exchanges._new_recorder()

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chunking import everywhere
-from toolmend.core.sse import MAX_EVENT, Decoder, ServerSentEvent, begins
+from toolmend.core.sse import MAX_EVENT, ServerSentEvent, SseDecoder, begins
 
 CASES = {
     "one event": (b"data: a\n\n", [b"a"]),
@@ -39,7 +39,7 @@ CASES = {
 
 
 def decode(chunks: list[bytes]) -> list[ServerSentEvent]:
-    decoder = Decoder()
+    decoder = SseDecoder()
     return [event for data in chunks for event in decoder.feed(data)] + decoder.close()
 
 
@@ -133,7 +133,7 @@ def test_a_time_to_wait(digits: str, expected: int | None) -> None:
 
 
 def test_what_was_given_at_the_end_is_given_once() -> None:
-    made = Decoder()
+    made = SseDecoder()
     assert not made.feed(b"data: a")
     assert made.close()
     assert made.between
@@ -142,12 +142,12 @@ def test_what_was_given_at_the_end_is_given_once() -> None:
 
 def test_a_chunk_that_is_one_event_is_not_copied() -> None:
     body = b"data: {}\n\n"
-    (event,) = Decoder().feed(body)
+    (event,) = SseDecoder().feed(body)
     assert event.raw is body
 
 
 def test_an_event_without_end_is_not_kept_for_ever() -> None:
-    decoder, passed = Decoder(), 0
+    decoder, passed = SseDecoder(), 0
     block = b"data: x\n" * (128 * 1024)
     for _ in range(40):
         passed += sum(len(event.raw) for event in decoder.feed(block))
@@ -161,7 +161,7 @@ def test_an_event_without_end_is_not_kept_for_ever() -> None:
 
 
 def test_an_event_without_end_is_not_over_where_a_line_is_cut() -> None:
-    decoder = Decoder()
+    decoder = SseDecoder()
     decoder.feed(b"data: " + b"x" * MAX_EVENT + b"\r")
     assert [event.data for event in decoder.feed(b"\ndata: still\r\n\r\ndata: after\r\n\r\n")] == [None, b"after"]
 
@@ -171,7 +171,7 @@ ALPHABET = st.sampled_from([b"data: a", b"data: {}", b"data:", b":", b"\n", b"\r
 
 def test_lines_without_end_are_read_as_they_come() -> None:
     """Where no blank line ever comes, nobody waits for it."""
-    decoder = Decoder()
+    decoder = SseDecoder()
     line = b'data: {"a":1}\n'
     assert decoder.feed(b": hi\n\n")
     assert not decoder.feed(line)
@@ -204,7 +204,7 @@ def test_each_blank_line_ends_a_block(parts: list[bytes], at: int) -> None:
     """And is one by itself, where none has begun; an event at a time as well."""
     body = b"".join(parts)
     assert says(event.raw for event in decode([body])) == says(BLOCK.findall(body))
-    made, begun = Decoder(), min(at, len(body))
+    made, begun = SseDecoder(), min(at, len(body))
     events = made.feed(body[:begun])
     while begun < len(body):
         taken, begun = made.take(body, begun)
@@ -214,7 +214,7 @@ def test_each_blank_line_ends_a_block(parts: list[bytes], at: int) -> None:
 
 @pytest.mark.parametrize("cut", range(1, 9))
 def test_the_end_of_an_event_is_taken_alone(cut: int) -> None:
-    made = Decoder()
+    made = SseDecoder()
     assert not made.feed(b"data: a\n\n"[:cut])
     taken, end = made.take(b"data: a\n\ndata: b\n\n"[cut:], 0)
     assert [event.data for event in taken] == [b"a"]
@@ -225,7 +225,7 @@ def test_the_end_of_an_event_is_taken_alone(cut: int) -> None:
 def test_an_event_at_a_time(size: int) -> None:
     """`take` gives the events that `feed` gives, and says where the next begins."""
     body = b"data: a\n\n: b\r\n\r\nevent: c\ndata: d\n\n\n\ndata: e\r\rdata: f\n\ndata: g"
-    whole, made = Decoder(), Decoder()
+    whole, made = SseDecoder(), SseDecoder()
     expected = [*whole.feed(body), *whole.close()]
     events = []
     for first in range(0, len(body), size):
@@ -244,13 +244,13 @@ def test_an_event_at_a_time(size: int) -> None:
 def test_what_says_nothing_is_one(body: bytes) -> None:
     """However often it comes in a chunk: each would be looked at by all that look at events."""
     many = body * 20_000
-    made = Decoder()
+    made = SseDecoder()
     events = [*made.feed(many + b"data: a\n\n" + many), *made.close()]
     assert events == [ServerSentEvent(many), ServerSentEvent(b"data: a\n\n", b"a"), ServerSentEvent(many)]
 
 
 def test_within_an_event_that_is_too_long_nothing_begins() -> None:
-    made = Decoder()
+    made = SseDecoder()
     long = b"data: " + b"x" * MAX_EVENT
     parts = [long + b"\n:a", b"\n:b\ndata: c\n\n", b"data: d\n\n"]
     events = [event for part in parts for event in made.feed(part)]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from toolmend.pipeline import stall_guard
-from toolmend.pipeline.stall_guard import STALL, Watched, _collector
+from toolmend.pipeline.stall_guard import STALL, StallGuard, _collector
 
 
 @pytest.fixture(autouse=True)
@@ -59,7 +59,7 @@ LONG = 3 * STALL
     ],
 )
 def test_a_stall(mend: Mend, after: int) -> None:
-    watched, data = Watched(mend.feed, mend.give_up), b"x"
+    watched, data = StallGuard(mend.feed, mend.give_up), b"x"
     out = [watched(data) for _ in range(3)]
     assert out == [data + b"held" if turn == after else data for turn in (1, 2, 3)]
     assert len(mend.gave_up) == bool(after)
@@ -68,7 +68,7 @@ def test_a_stall(mend: Mend, after: int) -> None:
 def test_two_that_lie_apart_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("toolmend.pipeline.stall_guard.SOON", LONG)
     mend = Mend([LONG, *[STALL * 0.9] * 5, LONG])
-    watched = Watched(mend.feed, mend.give_up)
+    watched = StallGuard(mend.feed, mend.give_up)
     assert [watched(b"x") for _ in range(7)] == [b"x"] * 7
 
 
@@ -76,7 +76,7 @@ def test_however_long_they_take(monkeypatch: pytest.MonkeyPatch) -> None:
     """What lies between them counts alone."""
     monkeypatch.setattr("toolmend.pipeline.stall_guard.SOON", LONG / 2)
     mend = Mend([LONG, LONG])
-    watched = Watched(mend.feed, mend.give_up)
+    watched = StallGuard(mend.feed, mend.give_up)
     assert [watched(b"x") for _ in range(2)] == [b"x", b"xheld"]
 
 
@@ -94,7 +94,7 @@ def test_to_collect_garbage_is_no_stall(generation: int, beside: float, gives_up
             return super().feed(data)
 
     mend = Collects([beside] * 3)
-    watched = Watched(mend.feed, mend.give_up)
+    watched = StallGuard(mend.feed, mend.give_up)
     gc.callbacks.append(takes_long)
     try:
         for _ in range(3):
@@ -123,5 +123,5 @@ def test_giving_up_may_fail() -> None:
     def fails(_: str) -> bytes:
         raise OSError
 
-    watched = Watched(Mend([LONG, LONG]).feed, fails)
+    watched = StallGuard(Mend([LONG, LONG]).feed, fails)
     assert [watched(b"x"), watched(b"y")] == [b"x", b"y"]

@@ -18,7 +18,7 @@ from toolmend.config.settings import Settings
 from toolmend.core.content_encoding import WHOLE, CodingError, decoder
 from toolmend.core.joined_chunks import chunks_of, together
 from toolmend.pipeline.pipeline import Pipeline
-from toolmend.proxy.stream_callbacks import Mend, Stream, Tee, reason
+from toolmend.proxy.stream_callbacks import Mend, ResponseStream, Tee, reason
 from toolmend.recordings.playback.server import Script
 
 UNREADABLE = BROKEN["chat"]
@@ -98,7 +98,7 @@ def test_what_was_read_at_once_is_recorded_in_its_chunks(make: Any, encoding: st
     assert chunks_of(piece) == apart.came
 
 
-def play(callable_: Stream, chunks: Iterable[bytes]) -> bytes:
+def play(callable_: ResponseStream, chunks: Iterable[bytes]) -> bytes:
     out = []
     for data in chunks:
         given = callable_(data)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from toolmend.core.background_worker import Teller
+from toolmend.core.background_worker import BackgroundWorker
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def release() -> Iterator[threading.Event]:
 
 def test_all_is_told_in_order() -> None:
     told: list[int] = []
-    teller = Teller("x", told.append, print, 1000, lambda: told.append(-1))
+    teller = BackgroundWorker("x", told.append, print, 1000, lambda: told.append(-1))
     assert all(teller.put(n) for n in range(100))
     teller.close()
     assert told == [*range(100), -1]
@@ -35,7 +35,7 @@ def test_who_raises_is_told_on_and_named_once(capsys: pytest.CaptureFixture[str]
             raise ValueError("sk-a-secret")
         told.append(item)
 
-    teller = Teller("x", tell, said.append, 1000)
+    teller = BackgroundWorker("x", tell, said.append, 1000)
     for n in range(10):
         teller.put(n)
     teller.close()
@@ -53,7 +53,7 @@ def test_who_blocks_is_not_waited_for(release: threading.Event) -> None:
         begun.set()
         release.wait()
 
-    teller = Teller("x", tell, print, 10)
+    teller = BackgroundWorker("x", tell, print, 10)
     assert teller.put(0, 4)
     assert begun.wait(20)
     given = [teller.put(n, 3) for n in range(5)]
@@ -70,14 +70,14 @@ def test_room_comes_back(release: threading.Event) -> None:
         told.release()
         release.wait()
 
-    teller = Teller("x", tell, print, 1)
+    teller = BackgroundWorker("x", tell, print, 1)
     assert teller.put(0)
     assert told.acquire(timeout=20)
     assert not teller.put(1)
     release.set()
     teller.close()
     assert (teller.dropped, teller.failed) == (1, 0)
-    other = Teller("y", lambda _: None, print, 1)
+    other = BackgroundWorker("y", lambda _: None, print, 1)
     while not other.put(2):
         pass
     for _ in range(100):
@@ -92,5 +92,5 @@ def test_the_last_may_raise() -> None:
     def last() -> None:
         raise KeyError
 
-    Teller("x", print, said.append, 1, last).close()
+    BackgroundWorker("x", print, said.append, 1, last).close()
     assert len(said) == 1

@@ -19,7 +19,7 @@ from streams import chunk, event
 from test_hook import LEAK, Log, Proxy, answered, asked, log, proxy, sent
 from test_routes import SECRET
 from test_routing_hostile import CLIENTS, UPSTREAMS, ask, routed
-from toolmend.core.sse import Decoder
+from toolmend.core.sse import SseDecoder
 from toolmend.pipeline.pipeline import Pipeline
 
 __all__ = ["log", "proxy", "routed"]
@@ -133,7 +133,7 @@ def test_what_a_model_says(client: str, upstream: str, evil: str) -> None:
     for field in TOLD:
         body = plain.replace(field.encode(), json.dumps(evil)[1:-1].encode())
         out = translated(body, upstream, client)
-        assert len(Decoder().feed(out)) == out.count(b"\n\n")
+        assert len(SseDecoder().feed(out)) == out.count(b"\n\n")
         assert b"\r" not in out
         for line in out.split(b"\n"):
             name, _, value = line.partition(b": ")

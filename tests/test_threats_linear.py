@@ -19,7 +19,7 @@ from test_redaction import exchange
 from toolmend.apis import APIS
 from toolmend.config.settings import Settings
 from toolmend.core.events import Frame, TextDelta
-from toolmend.core.sse import Decoder
+from toolmend.core.sse import SseDecoder
 from toolmend.dialects import DIALECTS
 from toolmend.pipeline.pipeline import Pipeline
 from toolmend.pipeline.transformers.stop_sequences import StopSequences
@@ -202,12 +202,12 @@ def echoed(text: str) -> None:
 
 
 def decoded(text: str) -> None:
-    decoder = Decoder()
+    decoder = SseDecoder()
     data = text.encode()
     for at in range(0, len(data), 400):
         decoder.feed(data[at : at + 400])
     decoder.close()
-    Decoder().feed(data + data.replace(b"\n", b"\r\n\r\n"))
+    SseDecoder().feed(data + data.replace(b"\n", b"\r\n\r\n"))
 
 
 def stopped(text: str) -> None:

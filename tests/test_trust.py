@@ -43,7 +43,7 @@ def test_other_systems(system: str, name: str | None) -> None:
 
 
 @pytest.mark.parametrize("store", STORES, ids=lambda store: store.name)
-def test_every_store_can_be_asked_and_undone(store: trust.Store, ca: Path, tmp_path: Path) -> None:
+def test_every_store_can_be_asked_and_undone(store: trust.TrustStore, ca: Path, tmp_path: Path) -> None:
     """Every place of a command is filled, and what is written is named in what removes it."""
     system = System(store, tmp_path)
     commands = [*system.install(ca), *system.uninstall(ca)]
@@ -83,8 +83,8 @@ def test_what_is_trusted(ca: Path, tmp_path: Path) -> None:
 
 
 def test_what_a_command_says_is_trusted(ca: Path) -> None:
-    assert System(trust.Store("a", ("a",), (), (), check=("test", "-e", "{ca}"))).trusts(ca)
-    assert not System(trust.Store("a", ("a",), (), (), check=("test", "-d", "{ca}"))).trusts(ca)
+    assert System(trust.TrustStore("a", ("a",), (), (), check=("test", "-e", "{ca}"))).trusts(ca)
+    assert not System(trust.TrustStore("a", ("a",), (), (), check=("test", "-d", "{ca}"))).trusts(ca)
 
 
 def test_fingerprint_is_that_of_openssl(ca: Path) -> None:

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from toolmend.core.reasoning_state import Seal, envelope
+from toolmend.core.reasoning_state import ReasoningState, envelope
 from toolmend.requests.strip_envelopes import unsealed
 
-DETAILS = envelope(Seal("details", '[{"type": "reasoning.text"}]'))
-PLAIN = envelope(Seal("plain"))
+DETAILS = envelope(ReasoningState("details", '[{"type": "reasoning.text"}]'))
+PLAIN = envelope(ReasoningState("plain"))
 TEXT = {"type": "text", "text": "a"}
 ASK = {"role": "user", "content": "hi"}
 

@@ -8,7 +8,7 @@ import pytest
 from spoken import JUDGES
 from test_hook import Log, log, proxy
 from test_routing import Routes, post, routed
-from toolmend.core.reasoning_state import Seal, envelope
+from toolmend.core.reasoning_state import ReasoningState, envelope
 from toolmend.requests import translate
 from toolmend.requests.strip_envelopes import unsealed
 from toolmend.requests.web_search import SOURCES, Unsearched
@@ -21,7 +21,7 @@ OTHER_TOOL = {"name": "read", "input_schema": {"type": "object", "properties": {
 NAMED = {"type": "tool", "name": "web_search"}
 QUERY = "Perform a web search for the query: weather in Rome"
 HI = [{"role": "user", "content": QUERY}]
-OURS = envelope(Seal("plain"))
+OURS = envelope(ReasoningState("plain"))
 
 OPENROUTER = {"type": "openrouter:web_search", "parameters": {"allowed_domains": ["e.com"], "user_location": CITY, "max_uses": 8}}
 RESPONSES_TOOL = {"type": "web_search", "filters": {"allowed_domains": ["e.com"]}, "user_location": CITY}

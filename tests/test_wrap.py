@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from toolmend.core.json_text import inside
 from toolmend.core.text_state import IN_LEAKED_STRING, Escapes
-from toolmend.pipeline.fastpath.output_template import TEXT, Wrap, quoted, wrap_of
+from toolmend.pipeline.fastpath.output_template import TEXT, OutputTemplate, quoted, wrap_of
 
 FORMS = {
     "once": 'data: {{"a":{text},"n":[1]}}\n\n',
@@ -57,7 +57,7 @@ def test_which_are_alike() -> None:
     assert all(each and each.alike(once[0]) for each in once)
     assert [bool(each and each.alike(twice[0])) for each in twice] == [False, False, True]
     assert all(each and each.alike(numbered[0]) for each in numbered)
-    made = Wrap((b'"a"',), (b"x", b"y"), (TEXT,), 1, b"}")
+    made = OutputTemplate((b'"a"',), (b"x", b"y"), (TEXT,), 1, b"}")
     other = made._replace(told=(b'"b"',), number=2)
     assert other.alike(made)
     differences: list[dict[str, Any]] = [{"parts": (b"x", b"z")}, {"varies": (0,)}, {"end": b"]"}]

@@ -19,9 +19,9 @@ from tempfile import TemporaryDirectory
 
 from rich.console import Console
 
-from toolmend.cli.launcher.envoy import Envoy, Worker
+from toolmend.cli.launcher.envoy import Envoy, EnvoyWorker
 from toolmend.cli.launcher.process import ProcessError
-from toolmend.cli.launcher.sample_stream import EXPECTED, PATH, REQUEST, Answer, answer, events
+from toolmend.cli.launcher.sample_stream import EXPECTED, PATH, REQUEST, SampleAnswer, answer, events
 from toolmend.cli.shutdown import ended_by_signals
 from toolmend.providers.routes import Origin
 from toolmend.proxy.envoy.bootstrap import Listener, Plan
@@ -48,7 +48,7 @@ def _run(console: Console, stack: ExitStack, folder: Path) -> int:
     upstream = stack.enter_context(Upstream([Script(tuple((PACE, event) for event in events()))]))
     console.print(f"An upstream at {upstream.url} plays Kimi K2, and leaves the tool call in the text.")
     options = {"toolmend_hosts": "localhost", "toolmend_flows": str(folder / "flows")}
-    workers = [stack.enter_context(Worker(options)) for _ in range(2)]
+    workers = [stack.enter_context(EnvoyWorker(options)) for _ in range(2)]
     for worker in workers:
         console.print(f"A worker: toolmend serve-envoy --listen {worker.at[0]}:{worker.at[1]}   (process {worker.pid})")
     listener = Listener("127.0.0.1", 0, Origin("http", "localhost", upstream.port))
@@ -77,19 +77,19 @@ def _run(console: Console, stack: ExitStack, folder: Path) -> int:
     return 0
 
 
-def _ask(port: int) -> Answer:
+def _ask(port: int) -> SampleAnswer:
     """What a client makes of the stream; an empty answer if it has none."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
     try:
         connection.request("POST", PATH, json.dumps(REQUEST), {"Content-Type": "application/json"})
         return answer(connection.getresponse())
     except (OSError, http.client.HTTPException, ValueError, LookupError):
-        return Answer()
+        return SampleAnswer()
     finally:
         connection.close()
 
 
-def _show(console: Console, title: str, answer: Answer) -> None:
+def _show(console: Console, title: str, answer: SampleAnswer) -> None:
     console.print(f"{title}:", style="bold")
     console.print(f"  content        {answer.content!r}", markup=False)
     calls = [f"{call.name} {call.arguments}  id {call.id}" for call in answer.calls.values()]

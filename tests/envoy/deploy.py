@@ -20,7 +20,7 @@ from websockets.sync.client import connect
 from websockets.sync.server import ServerConnection, serve
 
 from streams import WEATHER, stream
-from toolmend.cli.launcher.envoy import Envoy, Worker
+from toolmend.cli.launcher.envoy import Envoy, EnvoyWorker
 from toolmend.cli.launcher.process import free_port
 from toolmend.providers.routes import Origin
 from toolmend.proxy.envoy.bootstrap import Listener, Plan
@@ -47,7 +47,7 @@ class Team:
     """What runs."""
 
     upstream: Upstream
-    workers: list[Worker]
+    workers: list[EnvoyWorker]
     envoy: Envoy
     flows: Path
 
@@ -98,7 +98,7 @@ def deployed(
     given = {"toolmend_hosts": "localhost", "toolmend_flows": str(flows) if record else "off", **options}
     with ExitStack() as stack:
         upstream = stack.enter_context(Upstream(scripts, tls=tls, alpn=["http/1.1"]))
-        started = [stack.enter_context(Worker(given)) for _ in range(workers)]
+        started = [stack.enter_context(EnvoyWorker(given)) for _ in range(workers)]
         made = Plan(
             tuple(worker.at for worker in started) or (("127.0.0.1", free_port()),),
             (Listener("127.0.0.1", 0, origin(upstream)),),

@@ -23,7 +23,7 @@ from envoy.service.ext_proc.v3.external_processor_pb2 import (
 )
 
 from toolmend.providers.routes import Origin
-from toolmend.proxy.envoy.exchange import Exchange
+from toolmend.proxy.envoy.exchange import EnvoyExchange
 from toolmend.proxy.envoy.master import Headless
 
 type Pairs = tuple[tuple[str, str], ...]
@@ -67,7 +67,7 @@ class Talk:
     """`limit`: bytes that Envoy's buffer holds. `hooks`: the addon's."""
 
     def __init__(self, hooks: Headless, upstream: Origin | None = None, *, limit: int = 1 << 25) -> None:
-        self.exchange = Exchange(hooks, upstream)
+        self.exchange = EnvoyExchange(hooks, upstream)
         self.limit = limit
         self.mode = ProcessingMode(response_header_mode=ProcessingMode.SEND)  # as FLEET's configuration has it
 

@@ -27,7 +27,7 @@ from talk import HOST, ID, JSON, PATH, SSE, header_map  # noqa: E402
 from test_exchange import ASK, EVENTS, MENDED  # noqa: E402
 
 from toolmend.cli import Exit  # noqa: E402
-from toolmend.cli.launcher.envoy import Worker  # noqa: E402
+from toolmend.cli.launcher.envoy import EnvoyWorker  # noqa: E402
 from toolmend.cli.launcher.process import free_port  # noqa: E402
 from toolmend.recordings.playback.server import Script, Upstream  # noqa: E402
 from toolmend.recordings.read.library import entries  # noqa: E402
@@ -38,13 +38,13 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
-def start(tmp_path: Path) -> Iterator[Callable[..., Worker]]:
+def start(tmp_path: Path) -> Iterator[Callable[..., EnvoyWorker]]:
     """Starts a worker that records in tmp_path/flows; `script`: Python that its process runs first."""
-    started: list[Worker] = []
+    started: list[EnvoyWorker] = []
     with ExitStack() as stack:
 
-        def start(*words: str, script: str = "", flows: str = "") -> Worker:
-            worker = Worker({"toolmend_flows": flows or str(tmp_path / "flows")}, words=words)
+        def start(*words: str, script: str = "", flows: str = "") -> EnvoyWorker:
+            worker = EnvoyWorker({"toolmend_flows": flows or str(tmp_path / "flows")}, words=words)
             if script:
                 at = worker.command.index("-m")
                 main = "import sys; sys.argv[0] = 'toolmend'; from toolmend.__main__ import main; sys.exit(main())"
@@ -59,7 +59,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Worker]]:
 
 
 @asynccontextmanager
-async def channel(worker: Worker) -> AsyncIterator[Any]:
+async def channel(worker: EnvoyWorker) -> AsyncIterator[Any]:
     async with grpc.aio.insecure_channel(f"{worker.at[0]}:{worker.at[1]}") as found:
         yield found
 
@@ -117,7 +117,7 @@ async def whole(found: Any, **more: Any) -> bytes:
     return await stream.end(EVENTS[-1])
 
 
-def run(worker: Worker, talk: Callable[[Any], Awaitable[None]]) -> None:
+def run(worker: EnvoyWorker, talk: Callable[[Any], Awaitable[None]]) -> None:
     async def main() -> None:
         async with channel(worker) as found:
             await talk(found)
@@ -128,7 +128,7 @@ def run(worker: Worker, talk: Callable[[Any], Awaitable[None]]) -> None:
 # at work
 
 
-def test_a_stream(start: Callable[..., Worker], tmp_path: Path) -> None:
+def test_a_stream(start: Callable[..., EnvoyWorker], tmp_path: Path) -> None:
     worker = start()
 
     async def talk(found: Any) -> None:
@@ -143,7 +143,7 @@ def test_a_stream(start: Callable[..., Worker], tmp_path: Path) -> None:
     assert [(one.state, one.rules) for one in found] == [("complete", ("kimi_k2", "finish_reason"))] * 21
 
 
-def test_a_piece_of_a_megabyte(start: Callable[..., Worker]) -> None:
+def test_a_piece_of_a_megabyte(start: Callable[..., EnvoyWorker]) -> None:
     """Mended a bit at a time, so that the others have their turn."""
     many = EVENTS[1] * (1024 * 1024 // len(EVENTS[1]))
 
@@ -157,7 +157,7 @@ def test_a_piece_of_a_megabyte(start: Callable[..., Worker]) -> None:
     run(start(), talk)
 
 
-def test_workers_share_a_folder(start: Callable[..., Worker], tmp_path: Path) -> None:
+def test_workers_share_a_folder(start: Callable[..., EnvoyWorker], tmp_path: Path) -> None:
     """Even where a client calls all its requests the same, as no Envoy of ours would let it."""
     workers = [start(), start()]
     for _ in range(3):
@@ -170,7 +170,7 @@ def test_workers_share_a_folder(start: Callable[..., Worker], tmp_path: Path) ->
     assert [one.state for one in entries(tmp_path / "flows")] == ["complete"] * 12
 
 
-def test_the_listener_says_who_is_called(start: Callable[..., Worker], tmp_path: Path) -> None:
+def test_the_listener_says_who_is_called(start: Callable[..., EnvoyWorker], tmp_path: Path) -> None:
     worker = start()
     metadata = (("toolmend-upstream", "https://api.moonshot.ai:8443"),)
 
@@ -182,7 +182,7 @@ def test_the_listener_says_who_is_called(start: Callable[..., Worker], tmp_path:
     assert [one.host for one in entries(tmp_path / "flows")] == ["api.moonshot.ai:8443"]
 
 
-def test_a_stream_that_is_cancelled(start: Callable[..., Worker], tmp_path: Path) -> None:
+def test_a_stream_that_is_cancelled(start: Callable[..., EnvoyWorker], tmp_path: Path) -> None:
     worker = start()
 
     async def talk(found: Any) -> None:
@@ -198,7 +198,7 @@ def test_a_stream_that_is_cancelled(start: Callable[..., Worker], tmp_path: Path
     assert sorted(one.state for one in entries(tmp_path / "flows")) == ["complete", "partial"]
 
 
-def test_metrics(start: Callable[..., Worker]) -> None:
+def test_metrics(start: Callable[..., EnvoyWorker]) -> None:
     port = free_port()
     worker = start("--metrics", f"127.0.0.1:{port}")
 
@@ -216,7 +216,7 @@ def test_metrics(start: Callable[..., Worker]) -> None:
 # health and end
 
 
-def test_health(start: Callable[..., Worker]) -> None:
+def test_health(start: Callable[..., EnvoyWorker]) -> None:
     worker = start()
 
     async def talk(found: Any) -> None:
@@ -231,7 +231,7 @@ def test_health(start: Callable[..., Worker]) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-def test_streams_that_are_under_way_end(start: Callable[..., Worker], tmp_path: Path, number: signal.Signals) -> None:
+def test_streams_that_are_under_way_end(start: Callable[..., EnvoyWorker], tmp_path: Path, number: signal.Signals) -> None:
     worker = start()
 
     async def talk(found: Any) -> None:
@@ -251,7 +251,7 @@ def test_streams_that_are_under_way_end(start: Callable[..., Worker], tmp_path: 
 
 
 @pytest.mark.parametrize("grace", ["600", "0"], ids=["a second signal", "no grace"])
-def test_streams_that_do_not_end(start: Callable[..., Worker], tmp_path: Path, grace: str) -> None:
+def test_streams_that_do_not_end(start: Callable[..., EnvoyWorker], tmp_path: Path, grace: str) -> None:
     worker = start("--grace", grace)
 
     async def talk(found: Any) -> None:
@@ -297,7 +297,7 @@ STUCK = b'data: {"choices":[{"index":0,"delta":{"content":"HANG"}}]}\n\n'
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_mend_that_hangs_goes_on_as_it_came(start: Callable[..., Worker], tmp_path: Path, way: str) -> None:
+def test_a_mend_that_hangs_goes_on_as_it_came(start: Callable[..., EnvoyWorker], tmp_path: Path, way: str) -> None:
     """And so do the others, which are mended."""
     worker = start(script=PATCH.format(way=WAYS[way], hung=60))
 
@@ -324,7 +324,7 @@ def test_a_mend_that_hangs_goes_on_as_it_came(start: Callable[..., Worker], tmp_
     assert [one.state for one in entries(tmp_path / "flows")] == ["complete"] * 3
 
 
-def test_a_worker_that_hangs_elsewhere_ends(start: Callable[..., Worker]) -> None:
+def test_a_worker_that_hangs_elsewhere_ends(start: Callable[..., EnvoyWorker]) -> None:
     """Where each thread stood is in the log; nothing else can be done."""
     script = PATCH.format(way="pass", hung=1.0) + (
         "import threading, toolmend.proxy.addon as hook\n"
@@ -389,13 +389,13 @@ def test_a_wrong_start(words: list[str], code: int, said: str) -> None:
     assert (found, said in text) == (code, True), text
 
 
-def test_a_port_that_is_taken(start: Callable[..., Worker]) -> None:
+def test_a_port_that_is_taken(start: Callable[..., EnvoyWorker]) -> None:
     worker = start()
     code, text = refused("--listen", f"127.0.0.1:{worker.at[1]}")
     assert (code, "something else does" in text) == (Exit.RUNTIME, True), text
 
 
-def test_a_socket_is_its_owners_alone(start: Callable[..., Worker], tmp_path: Path) -> None:
+def test_a_socket_is_its_owners_alone(start: Callable[..., EnvoyWorker], tmp_path: Path) -> None:
     path = tmp_path / "1.sock"
     worker = start("--listen", f"unix:{path}")
     assert path.stat().st_mode & 0o777 == 0o600
@@ -421,7 +421,7 @@ def test_without_the_extra(name: str) -> None:
     assert "pip install 'toolmend[envoy]'" in text
 
 
-def test_an_address_that_is_not_loopback_is_warned_of(start: Callable[..., Worker]) -> None:
+def test_an_address_that_is_not_loopback_is_warned_of(start: Callable[..., EnvoyWorker]) -> None:
     worker = start("--listen", "0.0.0.0:0")
     assert "plain text" in worker.log
     assert "plain text" not in start().log

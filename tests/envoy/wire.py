@@ -1,5 +1,4 @@
-"""An upstream that says bytes as they are: what `toolmend.recordings.playback.server` has no word for, as trailers; and it sees
-who leaves.
+"""An upstream that says bytes as they are: what `playback.server` has no word for, as trailers; and it sees who leaves.
 
     with Wire() as upstream:
         upstream.accept().say(HEAD + chunk(b"data"))

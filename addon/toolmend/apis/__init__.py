@@ -28,7 +28,7 @@ class Api:
 
     codec: Callable[[Reply], Codec]
     writer: Callable[[Reply], Writer] | None
-    decoder: Callable[[], Decoder] = sse.Decoder
+    decoder: Callable[[], Decoder] = sse.SseDecoder
     tells_calls: bool = True
     comments: bool = True
     ends: tuple[bytes, ...] = (b"\n\n", b"\r\r", b"\n\r\n")
@@ -55,9 +55,9 @@ def decoder_for(body: bytes) -> Decoder:
             return LineDecoder()
         case b"\0":
             return FrameDecoder()
-    return sse.Decoder()
+    return sse.SseDecoder()
 
 
 def decoder_of(api: str) -> Decoder:
     """What cuts a stream of an API, known or not."""
-    return APIS[api].decoder() if api in APIS else _UNREAD.get(api, sse.Decoder)()
+    return APIS[api].decoder() if api in APIS else _UNREAD.get(api, sse.SseDecoder)()

@@ -15,9 +15,9 @@ from typing import Any, Literal, Protocol, TypeGuard
 from ..core.events import Event, Frame, StreamError
 from ..core.fastclass import value
 from ..core.sse import ServerSentEvent
-from ..core.text_state import Course
+from ..core.text_state import TextState
 from ..core.tools import Tools
-from .shared.delta_template import Shape
+from .shared.delta_template import DeltaTemplate
 
 
 @value
@@ -85,7 +85,7 @@ class Codec(Protocol):
 class Flowing(Protocol):
     """A codec whose stream can pass in part, to be read later: see delta_run.py."""
 
-    def course(self) -> tuple[Shape, Course | None] | None:
+    def course(self) -> tuple[DeltaTemplate, TextState | None] | None:
         """The shape of events that are regular and say one thing, where one may come again; and on which course the text is.
 
         The course is None for the reader to tell it. Many such events mean what one means whose text is theirs, joined.

@@ -38,7 +38,7 @@ COMMANDS = {
     "explain": ("toolmend.cli.commands.explain:explain", "Say in words which rules changed an answer, where, and why."),
     "export": ("toolmend.cli.commands.export:export", "Write recordings as a mitmproxy flow file, or as HAR."),
     "flows": ("toolmend.cli.commands.flows:flows", "List what was recorded: agent, model, state, tokens, rules."),
-    "learn": ("toolmend.cli.learn:learn", "Learn how a model writes its calls, from recordings of them."),
+    "learn": ("toolmend.cli.commands.learn:learn", "Learn how a model writes its calls, from recordings of them."),
     "pin": ("toolmend.cli.commands.prune:pin", "Keep a recording, however old or large it is."),
     "promote": ("toolmend.cli.commands.promote:promote", "Make a fixture of a recording, unless it holds a secret."),
     "providers": ("toolmend.cli.commands.providers:providers", "Show which dialects are looked for with a model, and why."),

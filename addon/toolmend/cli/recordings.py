@@ -52,7 +52,7 @@ _HARMLESS = re.compile(r"\w[\w.-]*")
 """A name that means itself in every shell, and no option."""
 
 
-class Folder(click.Path):
+class RecordingsFolder(click.Path):
     """A folder's path, or the URL of one in a store."""
 
     def __init__(self) -> None:
@@ -64,7 +64,7 @@ class Folder(click.Path):
         return value if isinstance(value, StoreUrl) else super().convert(value, param, ctx)
 
 
-FOLDER = Folder()
+FOLDER = RecordingsFolder()
 
 
 def flows_option[F: Callable[..., Any]](name: str | None = None) -> Callable[[F], F]:

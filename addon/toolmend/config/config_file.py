@@ -18,7 +18,7 @@ from ..dialects.own import OwnDialect
 from ..providers.model_profiles import Profile
 from ..providers.routes import Route
 from .checks import SettingsError, suggestion
-from .config_places import PROJECT, Place, user_file
+from .config_places import PROJECT, ConfigPlace, user_file
 from .data_folder import expand
 from .dialect_tables import dialects
 from .option_names import HARMLESS, KEYS, LIMITS, RIGHT, TABLES
@@ -57,7 +57,7 @@ class ConfigFile:
     own: tuple[OwnDialect, ...] = ()
 
 
-def read(place: Place) -> ConfigFile:
+def read(place: ConfigPlace) -> ConfigFile:
     """Reads a file. Raises SettingsError."""
     path = place.path
     source = _source(place)
@@ -102,7 +102,7 @@ def _sized(value: object) -> None:
                 _sized(item)
 
 
-def _source(place: Place) -> str:
+def _source(place: ConfigPlace) -> str:
     """The text of a file. One that nobody named has to be a plain file: reading a pipe would never end."""
     path, right = place.path, "write the path of a TOML file"
     where = place.named or str(path)

@@ -28,7 +28,7 @@ VARIABLE = "TOOLMEND_CONFIG"
 
 
 @value
-class Place:
+class ConfigPlace:
     """`named`: by what, as an error says it; empty if the file was only found. `trusted`: it may say everything."""
 
     path: Path
@@ -50,8 +50,8 @@ def named(option: str = "") -> tuple[str, str]:
     return text, VARIABLE if text else ""
 
 
-def found() -> tuple[Place, ...]:
+def found() -> tuple[ConfigPlace, ...]:
     """The files that are read where none is named."""
-    project = (Place(PROJECT, trusted=False),) if os.path.lexists(PROJECT) else ()
+    project = (ConfigPlace(PROJECT, trusted=False),) if os.path.lexists(PROJECT) else ()
     own = user_file()
-    return (*project, Place(own)) if own and os.path.lexists(own) else project
+    return (*project, ConfigPlace(own)) if own and os.path.lexists(own) else project

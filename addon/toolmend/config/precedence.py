@@ -20,7 +20,7 @@ from ..providers.model_profiles import Profile
 from ..providers.routes import Route
 from .checks import SettingsError
 from .config_file import ConfigFile, Said, read
-from .config_places import Place, found, named
+from .config_places import ConfigPlace, found, named
 from .data_folder import expand
 from .option_names import KEYS, OPTIONS, OTHERS, VARIABLES
 
@@ -78,7 +78,7 @@ def _files(name: str, by: str) -> tuple[ConfigFile, ...]:
     """What is read: the file of that name, or else those that are found."""
     if name.lower() == "off":
         return ()
-    places = (Place(expand(by, name), by),) if name else found()
+    places = (ConfigPlace(expand(by, name), by),) if name else found()
     return tuple(read(place) for place in places)
 
 

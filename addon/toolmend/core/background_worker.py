@@ -20,7 +20,7 @@ PATIENCE = 2.0
 """Seconds that a close waits."""
 
 
-class Teller[T]:
+class BackgroundWorker[T]:
     """Tells `tell` each item, in order, and calls `last` when it is closed.
 
     `limit`: the weight of all that may wait. `log` gets a sentence for each kind of failure.

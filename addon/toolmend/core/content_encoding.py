@@ -73,7 +73,7 @@ class _BurstError(CodingError):
     """More bytes than a body may become. They are worth nothing, so none are handed on."""
 
 
-class Decoder:
+class ContentDecoder:
     """The codings of one body, in the order in which they were applied. After a CodingError it is of no more use.
 
     `coded`: whether there is anything to undo.
@@ -142,11 +142,11 @@ class Decoder:
         self._write, self._meters = _give_up, []
 
 
-def decoder(encoding: str, limit: int = BURST) -> Decoder | None:
+def decoder(encoding: str, limit: int = BURST) -> ContentDecoder | None:
     """For the value of a content-encoding header; one call of `feed` gives at most `limit` bytes."""
     names = [name.strip().lower().removeprefix("x-") for name in encoding.split(",")]
     codings = [name for name in names if name not in NOTHING]
-    return Decoder(codings, limit) if len(codings) <= STACK and _STAGES.keys() >= set(codings) else None
+    return ContentDecoder(codings, limit) if len(codings) <= STACK and _STAGES.keys() >= set(codings) else None
 
 
 def whole(body: bytes, encoding: str, limit: int) -> bytes:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from .fastclass import value
-from .reasoning_state import Seal
+from .reasoning_state import ReasoningState
 from .sse import ServerSentEvent
 
 
@@ -43,7 +43,7 @@ class ReasoningDelta:
 class ReasoningSeal:
     """The reasoning in front of it, if any, is over, and this is what the upstream wants back with it: see reasoning_state.py."""
 
-    seal: Seal
+    seal: ReasoningState
     choice: int = 0
 
 

@@ -22,7 +22,7 @@ REPLAYED_FROM = "replayed_from"
 
 
 @value
-class Exchange:
+class ExchangeRecord:
     """A flow as it is known when the response headers are in. `path` has the query; bodies have no content coding.
 
     `status` is 0 as long as only the request is known.

@@ -32,7 +32,7 @@ from .events import (
     WebSearch,
 )
 from .fastclass import replace
-from .reasoning_state import Seal
+from .reasoning_state import ReasoningState
 
 MAX_CHOICES = 128
 """Choices of a response that are folded: OpenAI's bound for `n`."""
@@ -67,7 +67,7 @@ class Thinking:
     """A run of reasoning, and what seals it."""
 
     text: _Text = _Text()
-    seal: Seal | None = None
+    seal: ReasoningState | None = None
 
 
 @dataclass

@@ -11,7 +11,7 @@ from itertools import accumulate, pairwise
 from typing import Self
 
 
-class Together(bytes):
+class JoinedChunks(bytes):
     """The piece. `sizes`: the bytes of each chunk."""
 
     sizes: Sequence[int]
@@ -26,18 +26,18 @@ def together(chunks: Iterable[bytes | bytearray]) -> bytes:
     found = [chunk for chunk in chunks if chunk]
     if len(found) < 2:
         return bytes(found[0]) if found else b""
-    piece = Together(b"".join(found))
+    piece = JoinedChunks(b"".join(found))
     piece.sizes = list(map(len, found))
     return piece
 
 
 def sizes_of(data: bytes) -> Sequence[int]:
     """The bytes of each chunk that is in it."""
-    return data.sizes if isinstance(data, Together) else (len(data),)
+    return data.sizes if isinstance(data, JoinedChunks) else (len(data),)
 
 
 def chunks_of(data: bytes) -> Sequence[bytes]:
     """Each chunk that is in it."""
-    if not isinstance(data, Together):
+    if not isinstance(data, JoinedChunks):
         return (data,)
     return [data[start:end] for start, end in pairwise(accumulate(data.sizes, initial=0))]

@@ -15,7 +15,7 @@ import re
 
 from .fastclass import value
 from .nonstandard_event import BentEvent
-from .sse import MAX_EVENT, Decoder, ServerSentEvent
+from .sse import MAX_EVENT, ServerSentEvent, SseDecoder
 
 _BLANKS = b" \t\r\n\xef\xbb\xbf"
 _ENDS = (b"\n\n", b"\r\n\r\n", b"\r\r")
@@ -50,7 +50,7 @@ class Element(ServerSentEvent):
 
 
 @value
-class Bent(BentEvent):
+class IrregularElement(BentEvent):
     """An event in a form that Google's SDKs do not read."""
 
     def with_data(self, data: bytes) -> bytes:
@@ -81,7 +81,7 @@ class GeminiDecoder:
 
     def __init__(self) -> None:
         self._head: list[bytes] = []  # blanks
-        self._inner: ElementDecoder | Decoder | None = None
+        self._inner: ElementDecoder | SseDecoder | None = None
 
     def feed(self, data: bytes) -> list[ServerSentEvent]:
         """The events that `data` completes."""
@@ -102,7 +102,7 @@ class GeminiDecoder:
         return self._inner.close()
 
 
-class _Events(Decoder):
+class _Events(SseDecoder):
     """Server-sent events. What stands between them and is none, an error most often, is the data of one: it has its place."""
 
     def _event(self, raw: bytes) -> ServerSentEvent:

@@ -34,7 +34,7 @@ SHORT = 64
 """Characters of a text that is searched at once. In a longer one it takes four times as long to try each word everywhere."""
 
 
-class Found:
+class FoundLiteral:
     """A place in a text, told as a `re.Match` tells it."""
 
     __slots__ = ("_at", "_text")
@@ -77,7 +77,7 @@ class Openings:
                     there.append(short)
         self._fitting = {head: tuple(there) for head, there in fitting.items()}
 
-    def search(self, text: str, at: int = 0, end: int = sys.maxsize) -> Found | None:
+    def search(self, text: str, at: int = 0, end: int = sys.maxsize) -> FoundLiteral | None:
         """The first place: of the longest literal there, or at the end of the text, of the beginning of one."""
         if end < len(text):
             text = text[:end]
@@ -87,9 +87,9 @@ class Openings:
             if len(text) - at < len(fitting[0]):
                 rest = text[at:]
                 if any(literal.startswith(rest) for literal in fitting):
-                    return Found(rest, at)
+                    return FoundLiteral(rest, at)
             if text.startswith(fitting, at):
-                return Found(next(literal for literal in fitting if text.startswith(literal, at)), at)
+                return FoundLiteral(next(literal for literal in fitting if text.startswith(literal, at)), at)
             at += 1
         return None
 

@@ -38,7 +38,7 @@ class Line(ServerSentEvent):
 
 
 @value
-class Bent(BentEvent, Line):
+class IrregularLine(BentEvent, Line):
     """A line in a form that Ollama's SDKs do not read."""
 
 
@@ -95,7 +95,7 @@ class LineDecoder:
         if not _LOST.search(raw) or len(raw) > json_text.SMALL:
             return [Line(raw, raw.strip(_AROUND))]
         *others, last = _objects(raw)
-        return [*(Bent(other, other.strip(_AROUND)) for other in others), Line(last, last.strip(_AROUND))]
+        return [*(IrregularLine(other, other.strip(_AROUND)) for other in others), Line(last, last.strip(_AROUND))]
 
     def _clear(self) -> None:
         self._rest.clear()

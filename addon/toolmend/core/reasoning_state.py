@@ -26,24 +26,24 @@ _KINDS = frozenset(get_args(Kind.__value__))
 
 
 @value
-class Seal:
+class ReasoningState:
     """`data` is as the upstream spelt it."""
 
     kind: Kind
     data: str = ""
 
 
-def envelope(seal: Seal) -> str:
+def envelope(seal: ReasoningState) -> str:
     """A seal as one word of ASCII: `toolmend1.details.W3sid…`."""
     return f"{MARK}{seal.kind}.{base64.urlsafe_b64encode(seal.data.encode(errors='surrogatepass')).decode()}"
 
 
-def opened(text: str) -> Seal | None:
+def opened(text: str) -> ReasoningState | None:
     """The seal that an envelope holds; None if it is none of ours."""
     kind, dot, data = text.removeprefix(MARK).partition(".")
     if not (text.startswith(MARK) and dot and kind in _KINDS):
         return None
     try:
-        return Seal(kind, base64.urlsafe_b64decode(data).decode(errors="surrogatepass"))  # type: ignore[arg-type]
+        return ReasoningState(kind, base64.urlsafe_b64decode(data).decode(errors="surrogatepass"))  # type: ignore[arg-type]
     except (binascii.Error, ValueError):
         return None

@@ -13,7 +13,7 @@ from itertools import accumulate, batched, chain
 from typing import Any
 
 
-class Cut:
+class RecordTemplate:
     """`head`: up to the first part. `rest`: patterns of the parts, which give nothing back, each with the literal behind it."""
 
     def __init__(self, head: bytes, rest: Sequence[tuple[re.Pattern[bytes], bytes]]) -> None:

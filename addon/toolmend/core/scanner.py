@@ -14,7 +14,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .text_state import Course
+    from .text_state import TextState
 
 type Reading[T] = Generator[None, None, T]
 
@@ -36,7 +36,7 @@ class Scanner:
         self.pos = 0
         self.ended = False
         self.broken = True
-        self.course: Course | None = None
+        self.course: TextState | None = None
         self._forgotten = 0  # characters
 
     @property

@@ -84,7 +84,7 @@ class ServerSentEvent:
         return bom + newline.join(lines) + newline + newline
 
 
-class Decoder:
+class SseDecoder:
     """Bytes in any chunks → events. Never raises."""
 
     def __init__(self) -> None:

@@ -10,7 +10,7 @@ from functools import cache
 from typing import NamedTuple
 
 from . import json_text
-from .literal_search import Found
+from .literal_search import FoundLiteral
 
 HALF = b"\\\\"
 """A backslash, as it stands in a JSON string."""
@@ -19,14 +19,14 @@ ROOM = 512 * 1024
 """Characters that must be free in whatever is bounded, where deltas pass that are read later: see delta_run.py, which reads
 sooner."""
 
-type Place = re.Match[str] | Found
+type Place = re.Match[str] | FoundLiteral
 """Where something stands in a text."""
 
 type Escapes = Callable[[str], str]
 """Some text, as it stands in the arguments that it becomes."""
 
 
-class Course(NamedTuple):
+class TextState(NamedTuple):
     """`stops` finds something in a piece that may be more than the next piece of what is being said.
 
     `quiet` matches what surely holds no such thing, in the bytes of the JSON string that the piece is, up to its closing quote.
@@ -73,13 +73,13 @@ _TOLD = rb"\\u[0-9a-fA-F]{4}(?<!00[0-7][0-9a-fA-F])(?<![dD][89a-fA-F]..)"
 _NOTHING = re.compile(r"(?!)")
 _QUIET = re.compile(rb'[^"\\\x00-\x1f]*+(?:(?:\\["\\/bfnrt]|%b)[^"\\\x00-\x1f]*+)*+' % _TOLD)
 
-ANYTHING = Course(_NOTHING.search, _QUIET)
+ANYTHING = TextState(_NOTHING.search, _QUIET)
 """Whatever comes is more of it."""
 
 _LEAVES = re.compile(r'[^"\\\x00-\x1f]*+(?:\\["\\/bfnrtu][^"\\\x00-\x1f]*+)*+\\?+(?!\Z)')
 _STAYS = re.compile(rb'[^"\\\x00-\x1f]*+(?:(?:\\\\(?:[/bfnrtu]|\\["\\])|%b)[^"\\\x00-\x1f]*+)*+(?:\\\\(?="))?+' % _TOLD)
 
-IN_STRING = Course(_LEAVES.match, _STAYS, cuts=True)
+IN_STRING = TextState(_LEAVES.match, _STAYS, cuts=True)
 """JSON text inside a string: what ends it, or is illegal in it, is more than that."""
 
 _CONTROL = re.compile(r"[\x00-\x1f]")
@@ -98,12 +98,12 @@ def _without_controls(text: str) -> str:
     return _CONTROL.sub(lambda match: json_text.inside(match[0]), text)
 
 
-IN_LEAKED_STRING = Course(_LEAVES_LEAKED.match, _STAYS_LEAKED, escapes=_without_controls, begun=_half, moves=True)
+IN_LEAKED_STRING = TextState(_LEAVES_LEAKED.match, _STAYS_LEAKED, escapes=_without_controls, begun=_half, moves=True)
 """The same in markup, where control characters become escapes; a backslash that escapes nothing is more than that."""
 
 
 @cache
-def escaped(quote: str, escapes: Escapes) -> Course:
+def escaped(quote: str, escapes: Escapes) -> TextState:
     """Text up to a quote, in which backslashes escape: those that tell a character by its number, or a line's end, are more."""
     own = rf"[^{quote}\\]*+"
     leaves = re.compile(rf"{own}(?:\\[^0-7xuU\r\n]{own})*+(?!\Z)")
@@ -111,7 +111,7 @@ def escaped(quote: str, escapes: Escapes) -> Course:
     either = "" if quote == '"' else '"'
     simple = rf'\\(?:[{either}/bfnrt]|\\(?:[^0-7xuU"\\\x00-\x1f]|\\["\\]))'
     stays = re.compile(rf"{own}(?:(?:{simple}|{_TOLD.decode()}){own})*+".encode())
-    return Course(leaves.match, stays, escapes=escapes, begun=_half, moves=True)
+    return TextState(leaves.match, stays, escapes=escapes, begun=_half, moves=True)
 
 
 @cache
@@ -120,7 +120,7 @@ def without(
     words: frozenset[str],
     search: Callable[[str], Place | None],
     lines: frozenset[str] = frozenset(),
-) -> Course:
+) -> TextState:
     """Text in which `search` looks for some literals, and for the beginning of one at its end.
 
     `words` do not stand within others, `lines` (single characters) only where a line begins.
@@ -155,7 +155,7 @@ def without(
         """Where the last character begins a literal: alone, it is told where it stands if it turns out to begin none."""
         return found.start() if found.start() == len(text) - 1 and text[-1] not in literals else -1
 
-    return Course(search, quiet, begun=begun)
+    return TextState(search, quiet, begun=begun)
 
 
 def _told(literals: Iterable[str], words: Collection[bytes]) -> bytes:

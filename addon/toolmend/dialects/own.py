@@ -29,7 +29,7 @@ from .engine.tags import MAX_OPENERS, TagDialect
 from .engine.value_text import Tags
 
 if TYPE_CHECKING:
-    from .engine.markup_parser import Reader
+    from .engine.markup_parser import MarkupParser
 
 type Arguments = Literal["json", "parameters", "attributes", "lines", "envelope"]
 
@@ -91,7 +91,7 @@ class OwnDialect(TagDialect):
             return self.wrapper.end
         return named(self.call.end, name)
 
-    def read(self, reader: "Reader") -> Reading[bool]:
+    def read(self, reader: "MarkupParser") -> Reading[bool]:
         scanner = reader.scanner
         last = found = yield from scanner.literal(self.openers)
         wrapped = False
@@ -127,7 +127,7 @@ class OwnDialect(TagDialect):
         form = replace(form, arguments=keys.arguments) if keys.arguments else form
         return replace(form, ids=keys.id) if keys.id else form
 
-    def _name(self, reader: "Reader") -> Reading[str | None]:
+    def _name(self, reader: "MarkupParser") -> Reading[str | None]:
         """Reads what stands between the beginning of a call and its arguments."""
         scanner = reader.scanner
         pattern = head(self.pattern, self.call.separator)
@@ -141,7 +141,7 @@ class OwnDialect(TagDialect):
                 return None
             yield
 
-    def _body(self, reader: "Reader", name: str) -> Reading[bool]:
+    def _body(self, reader: "MarkupParser", name: str) -> Reading[bool]:
         def commit() -> None:
             reader.start(self, reader.new_id(), name)
 
@@ -162,7 +162,7 @@ class OwnDialect(TagDialect):
         return False
 
     def _parameters(
-        self, reader: "Reader", name: str, commit: Callable[[], None], ends: tuple[str, ...]
+        self, reader: "MarkupParser", name: str, commit: Callable[[], None], ends: tuple[str, ...]
     ) -> Reading[bool]:
         """Reads parameters up to the end of the call, which stays."""
         scanner = reader.scanner
@@ -180,7 +180,7 @@ class OwnDialect(TagDialect):
             given[key] = text
         return _tell(reader, name, given, commit)
 
-    def _key(self, reader: "Reader", name: str) -> Reading[str | None]:
+    def _key(self, reader: "MarkupParser", name: str) -> Reading[str | None]:
         """Reads the tag of a parameter that the tool declares."""
         scanner, tag = reader.scanner, self.parameter
         if not (yield from scanner.literal(tag.begin)):
@@ -191,7 +191,7 @@ class OwnDialect(TagDialect):
             return None
         return match["name"] if (yield from scanner.literal(tag.separator)) else None
 
-    def _value(self, reader: "Reader", name: str, key: str, ends: tuple[str, ...]) -> Reading[str | None]:
+    def _value(self, reader: "MarkupParser", name: str, key: str, ends: tuple[str, ...]) -> Reading[str | None]:
         """Reads a value and its end: the first that another parameter, or the end of the call, follows (R4)."""
         scanner = reader.scanner
         closers = tuple(end.replace("{key}", key) for end in self.parameter.end)
@@ -218,7 +218,7 @@ class OwnDialect(TagDialect):
             scanner.pos = scanner.start + end + 1
 
     def _attributes(
-        self, reader: "Reader", name: str, commit: Callable[[], None], ends: tuple[str, ...]
+        self, reader: "MarkupParser", name: str, commit: Callable[[], None], ends: tuple[str, ...]
     ) -> Reading[bool]:
         """Reads `key="value"` up to the end of the tag, which stays."""
         scanner = reader.scanner
@@ -241,7 +241,7 @@ class OwnDialect(TagDialect):
             yield
         return _tell(reader, name, given, commit)
 
-    def _lines(self, reader: "Reader", name: str, commit: Callable[[], None], ends: tuple[str, ...]) -> Reading[bool]:
+    def _lines(self, reader: "MarkupParser", name: str, commit: Callable[[], None], ends: tuple[str, ...]) -> Reading[bool]:
         """Reads `key: value`, a line or more each, up to the end, which stays; without an end, up to an empty line."""
         scanner = reader.scanner
         known = {key.casefold(): key for key in reader.tools.properties(name)}
@@ -298,7 +298,7 @@ class _Elements(Values):
         return whole
 
 
-def _line(reader: "Reader") -> Reading[str | None]:
+def _line(reader: "MarkupParser") -> Reading[str | None]:
     """Reads a line, which may be the last; None at the end of the text, or where it is too long."""
     scanner = reader.scanner
     begin = scanner.pos - scanner.start
@@ -316,7 +316,7 @@ def _line(reader: "Reader") -> Reading[str | None]:
     return scanner.text[at : end if end >= 0 else len(scanner.text)].removesuffix("\r")
 
 
-def _tell(reader: "Reader", name: str, given: dict[str, str], commit: Callable[[], None]) -> bool:
+def _tell(reader: "MarkupParser", name: str, given: dict[str, str], commit: Callable[[], None]) -> bool:
     """Tells a call of values that are texts, as its tool wants them."""
     schema, properties = reader.tools.schemas.get(name, {}), reader.tools.properties(name)
     texts = (

@@ -18,9 +18,9 @@ from ..core.keep_alive import KeepAlives
 from ..core.tools import SEARCH, UNKNOWN, Tools, builtin, freeform, namespaces, searches
 from ..dialects import DIALECTS, REASONING_TAGS, Dialect
 from ..dialects.engine.emitter import Beginning
-from ..dialects.engine.markup_parser import Reader
+from ..dialects.engine.markup_parser import MarkupParser
 from ..dialects.engine.opener_index import vocabulary
-from ..dialects.families.gemma import Headless
+from ..dialects.families.gemma import HeadlessGemma
 from ..dialects.families.leftovers import NAME as LEFTOVERS
 from ..dialects.families.leftovers import leftovers
 from ..dialects.families.reasoning_tags import Lone, ReasoningTags, reasoning_tags
@@ -37,8 +37,8 @@ from ..requests.compaction import kept
 from ..requests.estimate import tokens
 from ..requests.web_search import query_in
 from .armed_dialects import armed
-from .disabled_rules import Leaving
-from .fastpath.run_opener import Lanes
+from .disabled_rules import RuleFilter
+from .fastpath.run_opener import RunOpener
 from .settings import MendSettings
 from .suspects import Sought
 from .transformers.arguments import FitArguments
@@ -50,7 +50,7 @@ from .transformers.markup import Markup
 from .transformers.policy import Policy, policy_for
 from .transformers.refusal import Refusal
 from .transformers.stop_sequences import StopSequences
-from .transformers.summary import Summary
+from .transformers.summary import CompactionSummary
 from .transformers.tool_names import Naming
 from .transformers.unique_ids import RULE as UNIQUE
 from .transformers.unique_ids import UniqueIds, called
@@ -70,7 +70,7 @@ class Transformer(Protocol):
 
 
 @value
-class Answer:
+class AnswerContext:
     """What is known of an answer before it begins; the fields are as `Pipeline` has them."""
 
     request: Mapping[str, Any]
@@ -124,13 +124,13 @@ class Boxes:
     transformers: Sequence[Transformer]
     thinks: bool
     alive: KeepAlives | None
-    lanes: Lanes | None
+    lanes: RunOpener | None
     counting: Sequence[Counting]
     sought: Sought
 
 
 def assemble(
-    answer: Answer,
+    answer: AnswerContext,
     new_id: Callable[[], str],
     fired: Callable[[str], None],
     note: Callable[[str], None],
@@ -159,16 +159,16 @@ def assemble(
         bare_end=provider(answer.host) == "chatgpt",  # Codex's own backend
         repairs="argument_json" not in off,
     )
-    codec = Leaving(api.codec, reply, off) if off else api.codec(reply)
+    codec = RuleFilter(api.codec, reply, off) if off else api.codec(reply)
     make_writer = APIS[answer.target].writer if answer.translates else None
     writer = make_writer(reply) if make_writer else None
     begins = beginning(answer, profile, tags)
     words = vocabulary(dialects)
 
-    def new_reader(choice: int) -> Reader:
+    def new_reader(choice: int) -> MarkupParser:
         # of a whole text, what earlier ones began with proves less than the text
         known: Beginning = "likely" if markup.whole and tags and profile.think_unopened else begins
-        return Reader(words, offered, choice, new_id, fired, known, whole=markup.whole)
+        return MarkupParser(words, offered, choice, new_id, fired, known, whole=markup.whole)
 
     markup = Markup(new_reader)
     policy = policy_for(answer.settings, fired, choices=request.get("n"), let_go=let_go, now=now)
@@ -192,11 +192,11 @@ def assemble(
         transformers.append(Refusal(as_text=reply.codex))
     transformers += _naming(answer, written=writer is not None)
     if reply.compacts:
-        transformers.append(Summary())
+        transformers.append(CompactionSummary())
     lanes = None
     if flows(codec) and all(isinstance(box, _WATCHED) for box in transformers):
         others = [box for box in transformers if isinstance(box, Entities | FitArguments | Duplicates | Naming)]
-        lanes = Lanes(codec, markup, others, translates=writer is not None)
+        lanes = RunOpener(codec, markup, others, translates=writer is not None)
     mends = answer.settings.dialects != () and not answer.alone and "keep_alive" not in off
     return Boxes(
         looks=bool(dialects) or writer is not None,
@@ -215,13 +215,13 @@ def assemble(
     )
 
 
-def _used(answer: Answer, *, written: bool) -> set[str]:
+def _used(answer: AnswerContext, *, written: bool) -> set[str]:
     """Ids that a call may not have: where a client is known to lose it, or all is written anew."""
     off = answer.alone or UNIQUE in answer.settings.off.rules
     return called(answer.request, answer.target) if written or (answer.target == "messages" and not off) else set()
 
 
-def beginning(answer: Answer, profile: Profile, tags: Sequence[ReasoningTags]) -> Beginning:
+def beginning(answer: AnswerContext, profile: Profile, tags: Sequence[ReasoningTags]) -> Beginning:
     """How the text of an answer begins: as this model's text did before at this host, or else as its profile has it."""
     if not any(tag.known for tag in tags):
         return "content"
@@ -233,7 +233,7 @@ def beginning(answer: Answer, profile: Profile, tags: Sequence[ReasoningTags]) -
     return "likely" if profile.think_always else "doubt"
 
 
-def looked_for(answer: Answer, offered: Tools, profile: Profile) -> tuple[list[Dialect], list[ReasoningTags]]:
+def looked_for(answer: AnswerContext, offered: Tools, profile: Profile) -> tuple[list[Dialect], list[ReasoningTags]]:
     """What is looked for in the text, and of that the tags of reasoning."""
     off = answer.settings.off.rules
     prompted = answer.translated is not None and answer.translated.prompted
@@ -260,10 +260,10 @@ def looked_for(answer: Answer, offered: Tools, profile: Profile) -> tuple[list[D
 
 def _of(dialect: Dialect, offered: Tools) -> Dialect:
     """A dialect that begins its calls with the names of the tools needs them."""
-    return dialect.of(offered) if isinstance(dialect, Headless | XMLCall) else dialect
+    return dialect.of(offered) if isinstance(dialect, HeadlessGemma | XMLCall) else dialect
 
 
-def _naming(answer: Answer, *, written: bool) -> list[Naming]:
+def _naming(answer: AnswerContext, *, written: bool) -> list[Naming]:
     """What puts calls by the client's names, if that may be needed."""
     spaces, search = {}, ""
     if answer.target == "responses":

@@ -14,7 +14,7 @@ from ..core.fastclass import replace
 from ..core.sse import ServerSentEvent
 
 
-class Leaving:
+class RuleFilter:
     """The codec that `make` makes of the reply; `reply.fired` is told of rules that are on."""
 
     def __init__(self, make: Callable[[Reply], Codec], reply: Reply, off: frozenset[str]) -> None:

@@ -15,13 +15,13 @@ from ..apis.codec import Codec, Reply, flows
 from ..apis.shared.delta_template import Kind
 from ..core import json_text
 from ..core.events import Event
-from ..core.sse import Decoder, ServerSentEvent
-from ..core.text_state import ANYTHING, Course
+from ..core.sse import ServerSentEvent, SseDecoder
+from ..core.text_state import ANYTHING, TextState
 from ..core.tools import Tools
-from .fastpath.run_opener import Lanes
+from .fastpath.run_opener import RunOpener
 
 if TYPE_CHECKING:
-    from .fastpath.delta_run import Lane
+    from .fastpath.delta_run import DeltaRun
 
 
 class _NoReading:
@@ -29,11 +29,11 @@ class _NoReading:
 
     holds = False
 
-    def course(self, kind: Kind, choice: int) -> Course | None:
+    def course(self, kind: Kind, choice: int) -> TextState | None:
         return ANYTHING
 
 
-class Stream:
+class EventReader:
     """A stream, in any chunks. Made for an API that is in apis.APIS.
 
     Deltas that come in a row, in one chunk, may be told as one: delta_run.py has why that means the same, and is much faster.
@@ -42,12 +42,12 @@ class Stream:
     def __init__(self, api: str) -> None:
         self._codec = _codec(api)
         self._decoder = decoder_of(api)
-        self._lanes = Lanes(self._codec, _NoReading(), (), translates=False) if flows(self._codec) else None
-        self._lane: Lane | None = None  # what may come next
+        self._lanes = RunOpener(self._codec, _NoReading(), (), translates=False) if flows(self._codec) else None
+        self._lane: DeltaRun | None = None  # what may come next
 
     def feed(self, data: bytes) -> list[Event]:
         """The events that `data` completes."""
-        if self._lanes is None or not isinstance(self._decoder, Decoder):
+        if self._lanes is None or not isinstance(self._decoder, SseDecoder):
             return [event for sse in self._decoder.feed(data) for event in self._read(sse)]
         events: list[Event] = []
         at = 0
@@ -79,7 +79,7 @@ def events_of(api: str, body: Iterable[bytes], *, stream: bool) -> Iterator[Even
     if api not in APIS:
         return
     if stream:
-        reading = Stream(api)
+        reading = EventReader(api)
         for data in body:
             yield from reading.feed(data)
         yield from reading.close()

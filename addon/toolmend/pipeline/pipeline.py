@@ -18,19 +18,19 @@ from ..core import json_text
 from ..core.events import Event, Frame, MessageEnd, StreamError
 from ..core.fastclass import replace
 from ..core.ids import new_call_id
-from ..core.sse import MAX_EVENT, Decoder, ServerSentEvent
+from ..core.sse import MAX_EVENT, ServerSentEvent, SseDecoder
 from ..core.sse import begins as is_stream
 from ..providers.model_profiles import profile_for
 from ..requests import Translated, translate
 from ..requests.prompted import template_for
-from .build import Answer, assemble
+from .build import AnswerContext, assemble
 from .event_chain import ENDS, Chain, is_idle
 from .fastpath.matchers import Glance, nothing
 from .settings import MendSettings
-from .undelivered import Ledger
+from .undelivered import UndeliveredInput
 
 if TYPE_CHECKING:
-    from .fastpath.delta_run import Lane
+    from .fastpath.delta_run import DeltaRun
 
 _CUT_OFF = "the upstream's answer was cut off"
 _BROKEN = "toolmend failed on this answer, and cannot pass it on in the API that was asked for"
@@ -82,7 +82,7 @@ class Pipeline:
             if source == target:  # the request went out as it was
                 translated = replace(translated, compacts="")
         self.notes += translated.notes if translated else ()
-        answer = Answer(request or {}, translated, source, target, settings, host, begins, seen)
+        answer = AnswerContext(request or {}, translated, source, target, settings, host, begins, seen)
         self.translates = answer.translates
         boxes = assemble(answer, self._id, self._fired, self._note, let_go=let_go, now=now)
         self._decoder, self._codec, self._writer = boxes.decoder, boxes.codec, boxes.writer
@@ -95,12 +95,12 @@ class Pipeline:
         self.sought = boxes.sought
         self._thinks = boxes.thinks
         self._lanes = boxes.lanes
-        self._lane: Lane | None = None  # what may come next
+        self._lane: DeltaRun | None = None  # what may come next
         self._waiting = b""  # events that came, and may be of the lane
         if self._lanes:
             self._lanes.wait = self._wait
         self._before = b""  # how the last event ended
-        self._ledger = Ledger()
+        self._ledger = UndeliveredInput()
         self._raw = not boxes.looks
         self.glance: Glance = self._passes if self._raw else nothing
         self._broken = False  # a translated answer that had to be given up
@@ -253,7 +253,7 @@ class Pipeline:
 
     def _take(self, data: bytes, at: int) -> tuple[Sequence[ServerSentEvent], int]:
         """Events that are complete from `at` on, and where the next begins; one, if it may be that lanes open behind it."""
-        if self._lanes and isinstance(self._decoder, Decoder):
+        if self._lanes and isinstance(self._decoder, SseDecoder):
             return self._decoder.take(data, at)
         return self._decoder.feed(data[at:] if at else data), len(data)
 
@@ -266,7 +266,7 @@ class Pipeline:
             self._before = sse.raw[-4:]
             if self._lanes:
                 self._lane = self._lanes.open(sse, out[before:])
-        if self._lane and not (isinstance(self._decoder, Decoder) and self._decoder.between):
+        if self._lane and not (isinstance(self._decoder, SseDecoder) and self._decoder.between):
             self._lane = None  # it begins where an event does
 
     def _event(self, sse: ServerSentEvent, out: list[bytes]) -> None:

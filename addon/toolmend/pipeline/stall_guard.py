@@ -62,7 +62,7 @@ def _computed() -> float:
     return thread_time() - _collector.seconds
 
 
-class Watched:
+class StallGuard:
     """`mend` is called with each chunk, or PIECE of one; `give_up` ends the mending, says why, and returns what had been held."""
 
     __slots__ = ("_computed", "_give_up", "_marked", "_mend", "_warned")

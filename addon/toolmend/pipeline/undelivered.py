@@ -21,7 +21,7 @@ class TooManyCommentsError(Exception):
     """No answer keeps anybody waiting for so long: all that is held goes out."""
 
 
-class Ledger:
+class UndeliveredInput:
     """One response. `out`: what the current call gives, in parts."""
 
     def __init__(self) -> None:

@@ -245,7 +245,7 @@ _MAY_THINK = re.compile(
 all hosts parse it, so the first answer of another host shows the thought as content."""
 
 
-class Found(NamedTuple):
+class FoundProfile(NamedTuple):
     """The profile that applies, nothing of it left open, and the glob that decided: of a model, of a host, or none."""
 
     profile: Profile
@@ -258,15 +258,15 @@ def profile_for(model: Any, host: str, providers: Sequence[Profile] = ()) -> Pro
     return find(model, host, providers).profile
 
 
-def find(model: Any, host: str, providers: Sequence[Profile] = ()) -> Found:
+def find(model: Any, host: str, providers: Sequence[Profile] = ()) -> FoundProfile:
     """`profile_for`, and why."""
     return _find(model[:MAX_MODEL].lower().rstrip("/") if isinstance(model, str) else "", host, tuple(providers))
 
 
 @lru_cache(256)
-def _find(name: str, host: str, providers: tuple[Profile, ...]) -> Found:
+def _find(name: str, host: str, providers: tuple[Profile, ...]) -> FoundProfile:
     own, built_in = table(providers)
-    found = _first(own, name, host) or _first(built_in, name, host) or Found(built_in[-1], "", "")
+    found = _first(own, name, host) or _first(built_in, name, host) or FoundProfile(built_in[-1], "", "")
     profile = found.profile
     opened, always = profile.think_unopened, bool(_THINKS.search(name))
     if opened is None:
@@ -306,15 +306,15 @@ def taken(model: Any, host: str, providers: Sequence[Profile]) -> dict[str, tupl
     return found
 
 
-def _first(rows: Sequence[Profile], name: str, host: str) -> Found | None:
+def _first(rows: Sequence[Profile], name: str, host: str) -> FoundProfile | None:
     globs = [(row, glob) for row in rows for glob in row.models]
     for text, slash in _readings(name):
         for row, glob in globs:
             if ("/" in glob) == slash and all(word in text for word in _words(glob)) and fnmatchcase(text, glob):
-                return Found(row, "model", glob)
+                return FoundProfile(row, "model", glob)
     for row in rows:
         if glob := _fitting(host, row.hosts):
-            return Found(row, "host", glob)
+            return FoundProfile(row, "host", glob)
     return None
 
 

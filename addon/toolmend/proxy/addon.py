@@ -28,9 +28,9 @@ from ..providers.model_facts import endings
 from ..recordings.write import session_ids
 from ..requests.refusal_body import STATUSES
 from . import body_capture, flow_info, outgoing, response_headers, retry, routed_request, routed_response
-from .exchange import Call
+from .exchange import LlmExchange
 from .learnt_refusals import Learnt, remembered, today
-from .lifecycle import Exchanges, stream_of, warm
+from .lifecycle import ExchangeLifecycle, stream_of, warm
 from .patches import called_host, flush_on_disconnect, hook_dispatch, http_layers, process_tuning, resend, upstream_failure
 from .patches.hot_reload import by_whom_it_was_asked, claim, release
 from .patches.layer_lookup import client_left
@@ -63,10 +63,10 @@ class Toolmend:
 
     def __init__(self, *, again: bool = False) -> None:
         self._again, self._configured = again, False
-        self.exchanges = Exchanges()
+        self.exchanges = ExchangeLifecycle()
         self.bodies = body_capture.Bodies()
         self.offline: Offline | None = None
-        self.calls: WeakKeyDictionary[http.HTTPFlow, Call] = WeakKeyDictionary()
+        self.calls: WeakKeyDictionary[http.HTTPFlow, LlmExchange] = WeakKeyDictionary()
         self.learnt = Learnt(None, today)
 
     @property
@@ -141,7 +141,9 @@ class Toolmend:
 
     def request(self, flow: http.HTTPFlow) -> None:
         release(flow)  # nothing has become of it yet
-        call = self.calls.get(flow) or outgoing.told(flow, self.settings)  # the script may have been loaded anew since the headers
+        call = self.calls.get(flow) or outgoing.told(
+            flow, self.settings
+        )  # the script may have been loaded anew since the headers
         if call:
             self.calls[flow] = call
             call.body, call.encoding = flow.request.raw_content, flow_info.encoding(flow.request)
@@ -219,7 +221,9 @@ class Toolmend:
                 except Exception as error:
                     call.errors.append(f"the response goes by as it is: {reason(error)}")
                     if call.routed:
-                        call.fault, _ = routed_response.fail(call.routed, flow.response, "the upstream's answer could not be translated")
+                        call.fault, _ = routed_response.fail(
+                            call.routed, flow.response, "the upstream's answer could not be translated"
+                        )
             elif not call.stream and (call.routed or not call.streamed):
                 call.errors.append(UNREAD)
             self._close(call, flow, state)
@@ -263,7 +267,7 @@ class Toolmend:
         self._try_open(call, flow, flow.response)
         return False
 
-    def _learns(self, call: Call, flow: http.HTTPFlow) -> bool:
+    def _learns(self, call: LlmExchange, flow: http.HTTPFlow) -> bool:
         call.waits = False
         try:
             return retry.learns(call, flow, self.learnt, self.settings.providers)
@@ -271,21 +275,21 @@ class Toolmend:
             call.errors.append(f"nothing is learnt from a refusal: {reason(error)}")
             return False
 
-    def _refusal_stays(self, call: Call, flow: http.HTTPFlow, response: http.Response) -> None:
+    def _refusal_stays(self, call: LlmExchange, flow: http.HTTPFlow, response: http.Response) -> None:
         """The client gets the first answer, as if the request had not been sent again."""
         flow.response, call.refused = response, None
         self._try_open(call, flow, response)
         self._whole(call, response, response.raw_content or b"")
         self._close(call, flow, "complete")
 
-    def _try_open(self, call: Call, flow: http.HTTPFlow, response: http.Response) -> None:
+    def _try_open(self, call: LlmExchange, flow: http.HTTPFlow, response: http.Response) -> None:
         try:
             self._open(call, flow, response)
         except Exception as error:
             call.errors.append(f"not all could be set up: {reason(error)}")
             call.streamed = flow_info.is_stream(call.source, flow.request.path, None, response)
 
-    def _prepare(self, call: Call, flow: http.HTTPFlow) -> None:
+    def _prepare(self, call: LlmExchange, flow: http.HTTPFlow) -> None:
         """The request is on its way. What its answer will need is made while the upstream thinks."""
         if self.calls.get(flow) is not call or flow.response:
             return
@@ -296,7 +300,7 @@ class Toolmend:
             _let_go_at_a_break(call, flow)
             self.exchanges.ask(call, lambda settings: call.exchange(flow, None, body, settings))
 
-    def _open(self, call: Call, flow: http.HTTPFlow, response: http.Response) -> None:
+    def _open(self, call: LlmExchange, flow: http.HTTPFlow, response: http.Response) -> None:
         """The response headers are in, and nothing is changed yet."""
         if call.body is None:  # the script was reloaded meanwhile
             call.body, call.encoding = flow.request.raw_content, flow_info.encoding(flow.request)
@@ -308,12 +312,15 @@ class Toolmend:
             request,
             flow.id,
             mend=200 <= response.status_code < 300 and response.status_code not in (204, 205),
-            let_go=call.streams(response) and call.streamed and response_headers.comes(flow, response) and response_headers.is_http11(flow),
+            let_go=call.streams(response)
+            and call.streamed
+            and response_headers.comes(flow, response)
+            and response_headers.is_http11(flow),
         )
         call.body = call.request = None
         call.forget()
 
-    def _stream(self, call: Call, flow: http.HTTPFlow, response: http.Response) -> None:
+    def _stream(self, call: LlmExchange, flow: http.HTTPFlow, response: http.Response) -> None:
         then = response.stream if callable(response.stream) else None
         response.stream = then or True  # whatever comes now, it is not held back to its end
         encoding = flow_info.encoding(response)
@@ -334,7 +341,7 @@ class Toolmend:
         call.sent = response.stream = self.bodies.keep(sent) if body_capture.wanted() else sent
         _let_go_at_a_break(call, flow)
 
-    def _not_streamed(self, call: Call, response: http.Response) -> None:
+    def _not_streamed(self, call: LlmExchange, response: http.Response) -> None:
         """Nobody called the stream's callable: the body is here, as its headers ended it or another addon wants it whole."""
         if response.stream and response.raw_content != b"":
             call.errors.append(TAKEN)
@@ -343,7 +350,7 @@ class Toolmend:
         if call.coding:
             response.headers.setdefault("content-encoding", call.coding)
 
-    def _whole(self, call: Call, response: http.Response, raw: bytes, *, retries: bool = False) -> None:
+    def _whole(self, call: LlmExchange, response: http.Response, raw: bytes, *, retries: bool = False) -> None:
         """`retries`: the client is to ask again."""
         if call.routed and retries:
             body = content_encoding.whole(raw, flow_info.encoding(response), routed_response.LIMIT)
@@ -374,26 +381,28 @@ class Toolmend:
         if call.recording:
             call.recording.passed(body, out)
 
-    def _close(self, call: Call, flow: http.HTTPFlow, state: str, message: str | None = None) -> None:
+    def _close(self, call: LlmExchange, flow: http.HTTPFlow, state: str, message: str | None = None) -> None:
         """The end of a call, however it came."""
         release(flow)
         body_capture.show(flow.response)
         self.exchanges.end(call, flow, state, message)
 
 
-def _let_go_at_a_break(call: Call, flow: http.HTTPFlow) -> None:
+def _let_go_at_a_break(call: LlmExchange, flow: http.HTTPFlow) -> None:
     """To be called when there is a pipeline, or a mask of a route's key, as early as that is; the first call counts."""
     if (call.pipeline or call.routed) and not call.sees_breaks:
         flush_on_disconnect.attach(flow, lambda: call.sent)
         call.sees_breaks = True
 
 
-def _asked(call: Call, flow: http.HTTPFlow, why: list[str]) -> tuple[bytes, dict[str, Any] | None]:
+def _asked(call: LlmExchange, flow: http.HTTPFlow, why: list[str]) -> tuple[bytes, dict[str, Any] | None]:
     """The client's request: its body, and the object that this is; where there is none, `why` is told."""
     body = flow_info.plain(call.body, call.encoding, why)
     request = call.routed.request if call.routed else call.request or flow_info.json_object(body, why)
     call.model = flow_info.model(request, flow.request.path)
-    call.session = call.session or session_ids.told(call.routed.headers if call.routed else flow_info.headers(flow.request), request)
+    call.session = call.session or session_ids.told(
+        call.routed.headers if call.routed else flow_info.headers(flow.request), request
+    )
     if request and call.model and not call.routed and "model" not in request:  # Gemini has it in the path alone
         request = {"model": call.model, **request}
         call.forget()

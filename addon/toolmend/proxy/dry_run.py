@@ -9,21 +9,21 @@ toolmend_replay.
 Rule of this file: whatever is raised in here costs the client no byte.
 """
 
-from ..core.content_encoding import Decoder
+from ..core.content_encoding import ContentDecoder
 from ..pipeline.dry_run import Observed
-from ..recordings.write.recorder import Recording
-from .stream_callbacks import Callback, Stream, reason
+from ..recordings.write.recorder import LiveRecording
+from .stream_callbacks import Callback, ResponseStream, reason
 
 
-class Observe(Stream):
+class Observe(ResponseStream):
     """Lets the bytes pass as they are; the pipeline and the recording have the coding undone."""
 
     def __init__(
-        self, pipeline: Observed, undo: Decoder, recording: Recording | None, then: Callback | None, errors: list[str]
+        self, pipeline: Observed, undo: ContentDecoder, recording: LiveRecording | None, then: Callback | None, errors: list[str]
     ) -> None:
         super().__init__(recording, then, errors)
         self._pipeline = pipeline
-        self._undo: Decoder | None = undo
+        self._undo: ContentDecoder | None = undo
 
     def _feed(self, data: bytes) -> None:
         self._out.append(data)

@@ -11,20 +11,20 @@ from mitmproxy import http
 
 from ..config.settings import Settings
 from ..core import content_encoding
-from ..core.exchange_record import REPLAYED_FROM, Exchange
+from ..core.exchange_record import REPLAYED_FROM, ExchangeRecord
 from ..core.fastclass import value
 from ..pipeline.pipeline import Pipeline
 from ..providers.hosts import Api, provider
 from ..providers.model_profiles import Profile, profile_for
 from ..providers.reasoning_start import ModelAtHost
-from ..recordings.write.recorder import Recording
+from ..recordings.write.recorder import LiveRecording
 from ..requests import Translated
 from ..telemetry.meter import Meter
 from ..telemetry.observers import Watcher
 from . import flow_info
 from .learnt_refusals import Entry
 from .routed_request import Routed, told
-from .stream_callbacks import Stream
+from .stream_callbacks import ResponseStream
 
 
 @value
@@ -41,7 +41,7 @@ class Refused:
 
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
-class Call:
+class LlmExchange:
     """`api`, `host` and `scheme` are what the client calls. `answered`: by us, so there is nothing to do with the response.
 
     `streamed`: the upstream answers with a stream; known once the response's headers are in.
@@ -68,8 +68,8 @@ class Call:
     pair: ModelAtHost | None = None  # whose earlier answers decide how the text begins
     pipeline: Pipeline | None = None
     sees_breaks: bool = False  # what holds back is let go of should the answer break off: see flush_on_disconnect.py
-    recording: Recording | None = None
-    stream: Stream | None = None
+    recording: LiveRecording | None = None
+    stream: ResponseStream | None = None
     sent: object = None  # what stands in the response for the stream: that, or what it is called through
     watcher: Watcher | None = None
     meter: Meter | None = None
@@ -77,7 +77,7 @@ class Call:
     fault: str = ""  # of a route: what the client is told, in an error of ours, in place of what came
 
     @classmethod
-    def answered_here(cls) -> "Call":
+    def answered_here(cls) -> "LlmExchange":
         """A request that goes no further."""
         return cls("chat", "", answered=True)
 
@@ -124,7 +124,7 @@ class Call:
 
     def exchange(
         self, flow: http.HTTPFlow, response: http.Response | None, body: bytes, settings: Mapping[str, str]
-    ) -> Exchange:
+    ) -> ExchangeRecord:
         """What a recording says of it; `body` is the client's, without its coding. `response`: None as long as there is none."""
         routed = self.routed
         forwarded = flow.request.raw_content
@@ -135,7 +135,7 @@ class Call:
             settings = {**settings, **told(self.translated)}
         if self.played:
             settings = {**settings, REPLAYED_FROM: self.played}
-        return Exchange(
+        return ExchangeRecord(
             flow_id=flow.id,
             provider=provider(routed.host if routed else self.host),
             api=self.source,

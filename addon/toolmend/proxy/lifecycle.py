@@ -21,8 +21,8 @@ from mitmproxy import ctx, http
 from ..apis import APIS
 from ..config.data_folder import on_one_line
 from ..config.settings import Settings, recorded
-from ..core.content_encoding import Decoder
-from ..core.exchange_record import Exchange
+from ..core.content_encoding import ContentDecoder
+from ..core.exchange_record import ExchangeRecord
 from ..core.fastclass import replace
 from ..pipeline.dry_run import Observed
 from ..pipeline.pipeline import Pipeline
@@ -37,9 +37,9 @@ from ..telemetry.metering import Metering
 from ..telemetry.observers import Observers
 from . import flow_info
 from .dry_run import Observe
-from .exchange import Call
+from .exchange import LlmExchange
 from .patches.hook_dispatch import is_own
-from .stream_callbacks import Callback, Mend, Plain, Stream, Tee, reason
+from .stream_callbacks import Callback, Mend, Plain, ResponseStream, Tee, reason
 
 if TYPE_CHECKING:
     from ..config.store_url import StoreUrl
@@ -58,11 +58,11 @@ REFUSED = "refused_request"
 
 _SET_UP = "not all could be set up"
 
-type About = Callable[[Mapping[str, str]], Exchange]
+type About = Callable[[Mapping[str, str]], ExchangeRecord]
 """What a recording is to say of an exchange that was mended by these settings."""
 
 
-class Exchanges:
+class ExchangeLifecycle:
     """Of all calls. `settings` may be set anew at any time; a call that has begun keeps those it began with."""
 
     def __init__(self) -> None:
@@ -73,7 +73,7 @@ class Exchanges:
         self._metering = Metering()
         self._beginnings = Beginnings()
         self._seen = SeenDialects()
-        self.under_way: WeakSet[Call] = WeakSet()
+        self.under_way: WeakSet[LlmExchange] = WeakSet()
         self._addons: list[object] = []
         self._others: list[object] = []  # of those, the ones that are not mitmproxy's own
 
@@ -99,11 +99,11 @@ class Exchanges:
         """Whether answers of an API are mended at all, by these settings, or as they are now."""
         return api in APIS and (settings or self.settings).dialects != ()
 
-    def leaves(self, call: Call) -> bool:
+    def leaves(self, call: LlmExchange) -> bool:
         """Whether request and answer pass as they are. What a route takes does not: it is for another upstream."""
         return not call.routed and (self.settings.mode == "observe" or self.settings.off.leaves(call.host))
 
-    def prepare(self, call: Call, request: Mapping[str, Any]) -> None:
+    def prepare(self, call: LlmExchange, request: Mapping[str, Any]) -> None:
         """The answer is not there yet, and all that a pipeline has to know of it is that it mends. It is made now."""
         call.settings = self.settings
         given = self._given(call)
@@ -111,12 +111,12 @@ class Exchanges:
             call.pipeline = self._pipeline(call, request, given)
             call.request = {name: value for name, value in request.items() if name not in CONVERSATION}
 
-    def ask(self, call: Call, about: About) -> None:
+    def ask(self, call: LlmExchange, about: About) -> None:
         """The request has gone out. Its recording begins, so that one that is never answered is seen."""
         with _apart(call, _SET_UP):
             self._record(call, about(recorded(self._given(call), call.upstream)))
 
-    def _record(self, call: Call, exchange: Exchange) -> None:
+    def _record(self, call: LlmExchange, exchange: ExchangeRecord) -> None:
         if call.recording and not call.recording.finished:
             call.recording.answered(exchange)
         elif recorder := self.recorder or self._new_recorder():
@@ -125,7 +125,14 @@ class Exchanges:
             self.under_way.add(call)
 
     def begin(
-        self, call: Call, about: About, request: Mapping[str, Any] | None, flow_id: str, *, mend: bool, let_go: bool = False
+        self,
+        call: LlmExchange,
+        about: About,
+        request: Mapping[str, Any] | None,
+        flow_id: str,
+        *,
+        mend: bool,
+        let_go: bool = False,
     ) -> None:
         """An answer begins. `request` is the client's; None where it cannot be read. `let_go`: see Pipeline.
 
@@ -156,18 +163,18 @@ class Exchanges:
             self._addons, self._others = addons, [addon for addon in addons if not is_own(addon)]
         return self._others
 
-    def _given(self, call: Call) -> Settings:
+    def _given(self, call: LlmExchange) -> Settings:
         settings = call.settings or self.settings
         return replace(settings, mode="mend") if call.routed else settings
 
-    def _mended(self, call: Call, settings: Settings) -> bool:
+    def _mended(self, call: LlmExchange, settings: Settings) -> bool:
         """Whether an answer goes through a pipeline."""
         if call.routed and call.routed.compact and not call.routed.translated.compacts:  # it is no answer
             return False
         mends = self.mends(call.source, settings) and not settings.off.leaves(call.upstream)
         return mends or call.api != call.source
 
-    def _pipeline(self, call: Call, request: Mapping[str, Any], settings: Settings, *, let_go: bool = False) -> Pipeline:
+    def _pipeline(self, call: LlmExchange, request: Mapping[str, Any], settings: Settings, *, let_go: bool = False) -> Pipeline:
         routed, observed = call.routed, settings.mode == "observe"
         model = (routed.route.use_model if routed else "") or request.get("model") or ""
         call.pair = pair_of(call.upstream, str(model)[:200], request)
@@ -183,7 +190,7 @@ class Exchanges:
             seen=self._seen.of(*call.pair[:2]),
         )
 
-    def end(self, call: Call, flow: http.HTTPFlow, state: str, message: str | None = None) -> None:
+    def end(self, call: LlmExchange, flow: http.HTTPFlow, state: str, message: str | None = None) -> None:
         """The end of a call, however it came: `state` as in a recording's meta.json, `message` mitmproxy's own."""
         pipeline, recording = call.pipeline, call.recording
         rules = list(pipeline.rules) if pipeline else []
@@ -218,7 +225,7 @@ class Exchanges:
         if call.errors:
             logger.warning("toolmend: %s: %s%s", about, flow_info.printable("; ".join(call.errors), MAX_SAID), place)
 
-    def give_up(self, call: Call, flow: http.HTTPFlow, message: str, who: str, status: int = 0) -> None:
+    def give_up(self, call: LlmExchange, flow: http.HTTPFlow, message: str, who: str, status: int = 0) -> None:
         """The end of a call that no LLM answered; `who` did not wait any longer, or did not answer. `status` of what came."""
         waited = flow_info.waited_ms(flow.request)
         told = f"waited {(waited or 0) / 1000:.1f} s, {who}"
@@ -226,7 +233,7 @@ class Exchanges:
         folder = call.recording.place if call.recording else None
         flow.metadata["toolmend"] = {"api": call.api, "rules": [], "folder": folder, "error": told, "unanswered": told}
 
-    def _finish(self, call: Call, state: str, message: str | None, **more: Unpack[Words]) -> None:
+    def _finish(self, call: LlmExchange, state: str, message: str | None, **more: Unpack[Words]) -> None:
         """The end of what is recorded of a call."""
         self.under_way.discard(call)
         with _apart(call, "the recording was not finished"):
@@ -239,7 +246,7 @@ class Exchanges:
                 words = Words(error=wrong, end=message, fault=call.fault, unreadable=unreadable, **more)
                 call.recording.finish(state, rules=rules, ids=call.ids, **words)
 
-    def lend(self, before: "Exchanges") -> None:
+    def lend(self, before: "ExchangeLifecycle") -> None:
         """What those that are closed still have to record goes where ours does."""
         before.settings = replace(before.settings, flows=self.settings.flows)
         self.recorder = before.recorder = self.recorder or self._new_recorder()
@@ -266,9 +273,9 @@ class Exchanges:
             self._spool = None
 
 
-def stream_of(call: Call, undo: Decoder, then: Callback | None = None, *, mends: bool = True) -> Stream:
+def stream_of(call: LlmExchange, undo: ContentDecoder, then: Callback | None = None, *, mends: bool = True) -> ResponseStream:
     """What an answer's stream goes through, once it has begun; `mends` False: all passes, and the rest is done as before."""
-    stream: Stream
+    stream: ResponseStream
     if not (mends and call.pipeline) and undo.coded and call.routed and guarded(call.routed.route.key):
         stream = Plain(call.api, undo, call.recording, then, call.errors)
     elif not (mends and call.pipeline):
@@ -293,7 +300,7 @@ def _spool(flows: "Path | StoreUrl | None") -> "Spool | None":
 
 
 @contextmanager
-def _apart(call: Call, what: str) -> Iterator[None]:
+def _apart(call: LlmExchange, what: str) -> Iterator[None]:
     """What fails in here costs nothing else; it is told of at the end of the call."""
     try:
         yield
@@ -301,7 +308,7 @@ def _apart(call: Call, what: str) -> Iterator[None]:
         call.errors.append(f"{what}: {reason(error)}")
 
 
-def _wrong(call: Call, message: str | None) -> str | None:
+def _wrong(call: LlmExchange, message: str | None) -> str | None:
     """All that went wrong with a call; `message` is mitmproxy's own."""
     return "; ".join(([message] if message else []) + call.errors) or None
 

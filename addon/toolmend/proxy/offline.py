@@ -37,7 +37,7 @@ from ..recordings.playback.server import Request, Script, Upstream
 from ..recordings.read.library import entries
 from ..recordings.read.replay import load
 from . import flow_info, routed_request
-from .exchange import Call
+from .exchange import LlmExchange
 
 logger = logging.getLogger(__name__)
 
@@ -99,7 +99,7 @@ class Offline:
     def close(self) -> None:
         self._server.__exit__(None, None, None)
 
-    def play(self, flow: http.HTTPFlow, call: Call | None, candidates: Sequence[Route]) -> Play | None:
+    def play(self, flow: http.HTTPFlow, call: LlmExchange | None, candidates: Sequence[Route]) -> Play | None:
         """What answers a request; None: nothing does. Then it has a response, or goes where it always went."""
         if not flow.live or flow.response:
             return None
@@ -114,7 +114,7 @@ class Offline:
                 self._answer(flow, call, refusal(Fault(500, wrong), call.api))
         return None
 
-    def _play(self, flow: http.HTTPFlow, call: Call, candidates: Sequence[Route]) -> Play | None:
+    def _play(self, flow: http.HTTPFlow, call: LlmExchange, candidates: Sequence[Route]) -> Play | None:
         body = flow_info.json_object(flow_info.plain(call.body, call.encoding))
         asked = ask_of(call.api, flow.request.path, body or {})
         found = self.shelf.find(asked) if body is not None else Miss("the request's body is no JSON object that can be read")
@@ -147,7 +147,7 @@ class Offline:
             wrong = "toolmend: the recordings have no answer to this, and nothing goes out"
             self._answer(flow, None, given or refusal(Fault(404, wrong), "chat"))
 
-    def _answer(self, flow: http.HTTPFlow, call: Call | None, given: Script) -> None:
+    def _answer(self, flow: http.HTTPFlow, call: LlmExchange | None, given: Script) -> None:
         if call:
             call.answered = True
         flow.response = http.Response.make(given.status, b"".join(data for _, data in given.chunks), dict(given.headers))

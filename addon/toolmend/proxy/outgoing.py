@@ -27,7 +27,7 @@ from ..requests import RequestError
 from ..requests.local_responses import not_searched
 from ..requests.web_search import Unsearched
 from . import flow_info, origin_check, routed_request, routed_response
-from .exchange import Call
+from .exchange import LlmExchange
 from .learnt_refusals import Learnt
 from .patches import upstream_failure
 from .patches.called_host import is_direct
@@ -36,17 +36,19 @@ from .stream_callbacks import reason
 logger = logging.getLogger(__name__)
 
 
-def told(flow: http.HTTPFlow, settings: Settings) -> Call | None:
+def told(flow: http.HTTPFlow, settings: Settings) -> LlmExchange | None:
     """The call that a request is, told by where it goes; a flow that is only read from a file is none."""
     for host, port in flow_info.places(flow) if flow.live else ():
         if api := match(flow.request.method, f"{host}:{port}", flow.request.path, settings.hosts):
-            return Call(api, host if port in (80, 443) else f"{host}:{port}", flow.request.scheme)
+            return LlmExchange(api, host if port in (80, 443) else f"{host}:{port}", flow.request.scheme)
     if flow.live and (found := routed_request.find(flow, settings.routes, None)):
-        return Call(found[1], flow.request.pretty_host, flow.request.scheme)
+        return LlmExchange(found[1], flow.request.pretty_host, flow.request.scheme)
     return None
 
 
-def forbid(flow: http.HTTPFlow, call: Call | None, candidates: tuple[Route, ...], settings: Settings) -> Call | None:
+def forbid(
+    flow: http.HTTPFlow, call: LlmExchange | None, candidates: tuple[Route, ...], settings: Settings
+) -> LlmExchange | None:
     """Answers a request that would be routed, or answered here, and may not be: see origin_check.py. None: it may."""
     if flow.response:
         return None
@@ -58,12 +60,12 @@ def forbid(flow: http.HTTPFlow, call: Call | None, candidates: tuple[Route, ...]
         return None
     routed_request.fail(flow, client, Fault(403, f"toolmend: {wrong}"))
     logger.warning("toolmend: refused: %s", flow_info.printable(wrong, 500))
-    return Call.answered_here()
+    return LlmExchange.answered_here()
 
 
 def route(
-    flow: http.HTTPFlow, call: Call | None, candidates: tuple[Route, ...], settings: Settings, learnt: Learnt | None = None
-) -> Call | None:
+    flow: http.HTTPFlow, call: LlmExchange | None, candidates: tuple[Route, ...], settings: Settings, learnt: Learnt | None = None
+) -> LlmExchange | None:
     """A request on a host that has routes. `learnt`: what their upstreams have refused before."""
     if flow.response or flow.request.stream:  # another addon answers it, or its body has gone by
         return call
@@ -76,23 +78,23 @@ def route(
     if found is None:
         if given := routed_request.local(flow, candidates, request):
             routed_request.serve(flow, given)
-            return Call.answered_here()
+            return LlmExchange.answered_here()
         return call
     taken, client = found
-    call = call or Call(client, flow.request.pretty_host, flow.request.scheme)
+    call = call or LlmExchange(client, flow.request.pretty_host, flow.request.scheme)
     try:
         call.routed, call.api = routed_request.redirect(flow, taken, client, request, settings.providers, learnt), client
         upstream_failure.attach(flow, partial(routed_response.unanswered, flow, call.routed))
     except Unsearched as error:
         routed_request.serve(flow, not_searched(request or {}, client, error.query, new_call_id()))
         logger.warning("toolmend: %s: %s (the route at %s)", flow_info.printable(flow.request.pretty_host), error, taken.where)
-        return Call.answered_here()
+        return LlmExchange.answered_here()
     except Exception as error:
         return _refuse(flow, client, error, f" (the route at {taken.where})")
     return call
 
 
-def stay(flow: http.HTTPFlow, call: Call, providers: Sequence[Profile]) -> Call:
+def stay(flow: http.HTTPFlow, call: LlmExchange, providers: Sequence[Profile]) -> LlmExchange:
     """A request that no route takes."""
     if call.api not in APIS or flow.response or flow.request.stream:
         return call
@@ -105,10 +107,10 @@ def stay(flow: http.HTTPFlow, call: Call, providers: Sequence[Profile]) -> Call:
     return call
 
 
-def _refuse(flow: http.HTTPFlow, client: str, error: Exception, where: str = "") -> Call:
+def _refuse(flow: http.HTTPFlow, client: str, error: Exception, where: str = "") -> LlmExchange:
     """Answers a request that cannot be put as the upstream wants it."""
     refused = isinstance(error, RequestError)
     wrong = str(error) if refused else f"the request could not be translated: {reason(error)}"
     routed_request.fail(flow, client, Fault(400 if refused else 500, wrong))
     logger.warning("toolmend: %s: %s%s", flow_info.printable(flow.request.pretty_host), flow_info.printable(wrong), where)
-    return Call.answered_here()
+    return LlmExchange.answered_here()

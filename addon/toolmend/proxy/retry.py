@@ -21,7 +21,7 @@ from ..providers.model_profiles import Profile
 from ..requests.refusal_body import MAX_BODY, STATUSES
 from ..requests.request_limits import quirks_for
 from . import flow_info, routed_request
-from .exchange import Call, Refused
+from .exchange import LlmExchange, Refused
 from .learnt_refusals import Entry, Learnt
 from .routed_request import Routed
 
@@ -34,14 +34,14 @@ MAX_REFUSAL = 4 * MAX_BODY
 """Bytes of a refusal that are undone of their coding."""
 
 
-def waits(call: Call, response: http.Response) -> bool:
+def waits(call: LlmExchange, response: http.Response) -> bool:
     """Whether a response is a refusal that may be learnt from."""
     return bool(
         call.routed and call.routed.route.learn and not call.refused and not call.played and response.status_code in STATUSES
     )
 
 
-def learns(call: Call, flow: http.HTTPFlow, learnt: Learnt, providers: Sequence[Profile]) -> bool:
+def learns(call: LlmExchange, flow: http.HTTPFlow, learnt: Learnt, providers: Sequence[Profile]) -> bool:
     """Learns from a refusal, and changes the request by it; False where nothing changes. Raises what a translation does."""
     routed, response = call.routed, flow.response
     assert routed is not None
@@ -65,7 +65,7 @@ def learns(call: Call, flow: http.HTTPFlow, learnt: Learnt, providers: Sequence[
     return True
 
 
-def ends(call: Call, response: http.Response, learnt: Learnt) -> None:
+def ends(call: LlmExchange, response: http.Response, learnt: Learnt) -> None:
     """The second answer is there: what was in vain is forgotten, and the rest is told."""
     routed, refused = call.routed, call.refused
     assert routed is not None

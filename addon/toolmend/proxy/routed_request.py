@@ -25,7 +25,7 @@ from ..core.reasoning_state import MARK
 from ..providers.model_profiles import PROFILES, Profile, profile_for
 from ..providers.routes import COMPACT, Api, Origin, Route, is_compact, match
 from ..requests import RequestError, Translated
-from ..requests.local_responses import Answer, Asked, answer
+from ..requests.local_responses import Asked, LocalResponse, answer
 from ..requests.outgoing import outgoing
 from ..requests.prompted import template_for
 from ..requests.translate import translate
@@ -123,7 +123,7 @@ def find(flow: http.HTTPFlow, routes: Iterable[Route], model: str | None) -> tup
     return next(filter(None, found), None)
 
 
-def local(flow: http.HTTPFlow, routes: tuple[Route, ...], body: Mapping[str, Any] | None) -> Answer | None:
+def local(flow: http.HTTPFlow, routes: tuple[Route, ...], body: Mapping[str, Any] | None) -> LocalResponse | None:
     """What is answered here for a request that no route took."""
     request = flow.request
     headers = {name.lower(): value for name, value in facts.headers(request)}
@@ -310,7 +310,7 @@ def stay(
     return request, translated
 
 
-def serve(flow: http.HTTPFlow, given: Answer) -> None:
+def serve(flow: http.HTTPFlow, given: LocalResponse) -> None:
     """Answers a request here."""
     headers = {"content-type": given.content_type, **dict(given.headers)}
     if not given.body:
@@ -321,4 +321,4 @@ def serve(flow: http.HTTPFlow, given: Answer) -> None:
 def fail(flow: http.HTTPFlow, client: str, fault: Fault) -> None:
     """An error of ours in the client's API."""
     status, body = write_error(fault, client, new_call_id())
-    serve(flow, Answer(status, body))
+    serve(flow, LocalResponse(status, body))

@@ -17,13 +17,13 @@ from contextlib import suppress
 from time import thread_time
 
 from ..apis.decode_failure_event import unreadable
-from ..core.content_encoding import CodingError, Decoder
+from ..core.content_encoding import CodingError, ContentDecoder
 from ..core.events import MessageEnd
 from ..core.joined_chunks import chunks_of
 from ..pipeline.event_reader import events_of
 from ..pipeline.pipeline import Pipeline
-from ..pipeline.stall_guard import LONG, PIECE, StalledError, Watched
-from ..recordings.write.recorder import Recording
+from ..pipeline.stall_guard import LONG, PIECE, StalledError, StallGuard
+from ..recordings.write.recorder import LiveRecording
 from ..telemetry.meter import Meter
 from ..telemetry.observers import Watcher
 from .patches.end_of_stream import breaks_off, goes_on
@@ -42,7 +42,7 @@ def reason(error: Exception) -> str:
     return str(error) if isinstance(error, (OSError, CodingError, StalledError)) else type(error).__name__
 
 
-class Stream:
+class ResponseStream:
     """`then` is the callable that another addon had set; it gets what we give. `errors` takes what went wrong.
 
     `state` is what the recording is to end with if the message ends well; if it is not "complete", the client was told so.
@@ -58,7 +58,7 @@ class Stream:
     watcher: Watcher | None = None
     meter: Meter | None = None
 
-    def __init__(self, recording: Recording | None, then: Callback | None, errors: list[str]) -> None:
+    def __init__(self, recording: LiveRecording | None, then: Callback | None, errors: list[str]) -> None:
         self._recording = recording
         self._then = then
         self._errors = errors
@@ -133,10 +133,10 @@ class Stream:
             return out
 
 
-class Tee(Stream):
+class Tee(ResponseStream):
     """Lets the bytes pass as they are, coded or not; only the recording has the coding undone."""
 
-    def __init__(self, undo: Decoder, recording: Recording | None, then: Callback | None, errors: list[str]) -> None:
+    def __init__(self, undo: ContentDecoder, recording: LiveRecording | None, then: Callback | None, errors: list[str]) -> None:
         super().__init__(recording, then, errors)
         self._undo = undo
 
@@ -154,11 +154,11 @@ class Tee(Stream):
                 self._record(plain, plain)
 
 
-class Plain(Stream):
+class Plain(ResponseStream):
     """Undoes the coding, and changes nothing: of a route's answer that is not mended, but has to be masked."""
 
     def __init__(
-        self, api: str, undo: Decoder, recording: Recording | None, then: Callback | None, errors: list[str]
+        self, api: str, undo: ContentDecoder, recording: LiveRecording | None, then: Callback | None, errors: list[str]
     ) -> None:
         super().__init__(recording, then, errors)
         self._api = api
@@ -182,11 +182,11 @@ class Plain(Stream):
         self._record(decoded, self._out[0])
 
 
-class Mend(Stream):
+class Mend(ResponseStream):
     """Undoes the coding, and sends what the pipeline makes of it."""
 
     def __init__(
-        self, pipeline: Pipeline, undo: Decoder, recording: Recording | None, then: Callback | None, errors: list[str]
+        self, pipeline: Pipeline, undo: ContentDecoder, recording: LiveRecording | None, then: Callback | None, errors: list[str]
     ) -> None:
         super().__init__(recording, then, errors)
         self._pipeline = pipeline
@@ -196,7 +196,7 @@ class Mend(Stream):
         # what comes behind a failure passes as it is; not where the client speaks another API
         self._raw: Callable[[bytes], bytes] = (lambda _: b"") if pipeline.translates else bytes
         self._undo: Callable[[bytes], bytes] = undo.feed
-        self._mend: Callable[[bytes], bytes] = Watched(pipeline.feed, pipeline.give_up)
+        self._mend: Callable[[bytes], bytes] = StallGuard(pipeline.feed, pipeline.give_up)
         self._release: Callable[[], bytes] = pipeline.close
         self._plain: deque[bytes] = deque()  # the chunk, undone, in pieces, until it is known what goes out for them
         self._last = b""

@@ -66,7 +66,9 @@ class Interception:
         who = Client(str(client.peername[0]), host, stack)
         if self._refusals.lets_through(who):
             data.ignore_connection = True
-            logger.info("toolmend: %s: a connection goes by unread, its client refused our certificate", flow_info.printable(host))
+            logger.info(
+                "toolmend: %s: a connection goes by unread, its client refused our certificate", flow_info.printable(host)
+            )
         else:
             self._open[client.id] = who
 

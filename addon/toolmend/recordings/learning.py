@@ -21,8 +21,8 @@ from ..core import json_text
 from ..core.events import ToolCallEnd, ToolCallStart
 from ..core.fastclass import mutable, value
 from ..core.tools import Tools
-from ..dialects.engine.emitter import Op, Spoken, Thought
-from ..dialects.engine.markup_parser import Reader
+from ..dialects.engine.emitter import ContentSpan, Op, ReasoningSpan
+from ..dialects.engine.markup_parser import MarkupParser
 from ..dialects.engine.opener_index import vocabulary
 from ..dialects.own import OwnDialect, looked_for
 from ..pipeline.suspects import without_code
@@ -92,7 +92,7 @@ def learn(samples: Sequence[Sample], name: str = "learnt") -> dict[str, Any]:
 
 def played(dialect: OwnDialect, text: str, tools: Tools) -> tuple[list[tuple[str, Any]], str]:
     """The calls that a dialect reads in a text, and the text that stays."""
-    reader = Reader(vocabulary((looked_for(dialect),)), tools, 0, lambda: "call", lambda _: None, whole=True)
+    reader = MarkupParser(vocabulary((looked_for(dialect),)), tools, 0, lambda: "call", lambda _: None, whole=True)
     ops = [*reader.feed(text), *reader.close()]
     return _read(ops, text)
 
@@ -106,7 +106,7 @@ def _read(ops: Iterable[Op], text: str) -> tuple[list[tuple[str, Any]], str]:
                 if op > 0:
                     stays.append(text[at : at + op])
                 at += abs(op)
-            case Thought() | Spoken():
+            case ReasoningSpan() | ContentSpan():
                 stays.append(text[at : at + op.size])
                 at += op.size
             case ToolCallStart():

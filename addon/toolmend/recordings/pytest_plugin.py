@@ -196,7 +196,7 @@ class Differs(Exception):
         self.result = result
 
 
-class Provider:
+class ReplayProvider:
     """Recordings that are being served. `url`: where; `missed`: the requests that no recording answered, in words."""
 
     def __init__(self, shelf: "Shelf", side: Any, speed: float) -> None:
@@ -231,7 +231,7 @@ class Provider:
 
 
 @pytest.fixture
-def toolmend_upstream(request: pytest.FixtureRequest) -> Iterator[Callable[..., Provider]]:
+def toolmend_upstream(request: pytest.FixtureRequest) -> Iterator[Callable[..., ReplayProvider]]:
     """Serves recordings on loopback: call it with folders, and with `side`, `speed` and `order`; it returns a Provider.
 
     A folder is taken from pytest's root; without any it is those of --toolmend-flows. `side`: "client" is what an agent got
@@ -242,9 +242,9 @@ def toolmend_upstream(request: pytest.FixtureRequest) -> Iterator[Callable[..., 
     from .read.library import entries  # noqa: PLC0415  see above
 
     with ExitStack() as stack:
-        providers: list[Provider] = []
+        providers: list[ReplayProvider] = []
 
-        def serve(*folders: str | Path, side: Any = "client", speed: float = 0, order: bool = False) -> Provider:
+        def serve(*folders: str | Path, side: Any = "client", speed: float = 0, order: bool = False) -> ReplayProvider:
             roots = [request.config.rootpath / folder for folder in folders] or list(_folders(request.config))
             found, left_out = shelf((one for root in roots for one in entries(root)), side, order=order)
             if not found.takes:
@@ -252,7 +252,7 @@ def toolmend_upstream(request: pytest.FixtureRequest) -> Iterator[Callable[..., 
                 pytest.fail("\n".join([f"toolmend_upstream: there is nothing to play in {where}", *left_out]), pytrace=False)
             for line in left_out:
                 request.node.add_report_section("setup", "toolmend", f"not played: {line}")
-            providers.append(stack.enter_context(Provider(found, side, speed)))
+            providers.append(stack.enter_context(ReplayProvider(found, side, speed)))
             return providers[-1]
 
         yield serve

@@ -11,13 +11,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..core.fastclass import replace
-from .conversation import Conversation, Document, Image, Text, Tool, ToolResult, Turn
+from .conversation import Conversation, Document, Image, TextPart, Tool, ToolResult, Turn
 from .fields import tell
 from .request_limits import Quirks
 
 MOST = 4
 EPHEMERAL: Mapping[str, Any] = {"type": "ephemeral"}
-_HOLDS = (Text, Image, Document, ToolResult)
+_HOLDS = (TextPart, Image, Document, ToolResult)
 
 
 def with_breakpoints(conversation: Conversation, quirks: Quirks, notes: list[str]) -> Conversation:

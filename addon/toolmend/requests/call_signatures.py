@@ -12,7 +12,7 @@ from typing import Any, TypeGuard
 from ..apis.chat.tool_calls import PROOF
 from ..core import json_text
 from ..core.fastclass import replace
-from .conversation import Conversation, Part, Thinking, ToolUse, Turn
+from .conversation import Conversation, Part, ThinkingPart, ToolUse, Turn
 from .fields import tell
 
 
@@ -23,8 +23,8 @@ def proven(conversation: Conversation, notes: list[str], *, taken: bool) -> Conv
     return replace(conversation, turns=tuple(_proven(turn, notes, taken=taken) for turn in conversation.turns))
 
 
-def _is_proof(part: Part) -> TypeGuard[Thinking]:
-    return isinstance(part, Thinking) and part.seal is not None and part.seal.kind == "call"
+def _is_proof(part: Part) -> TypeGuard[ThinkingPart]:
+    return isinstance(part, ThinkingPart) and part.seal is not None and part.seal.kind == "call"
 
 
 def _proven(turn: Turn, notes: list[str], *, taken: bool) -> Turn:
@@ -34,7 +34,7 @@ def _proven(turn: Turn, notes: list[str], *, taken: bool) -> Turn:
         if _is_proof(part):
             assert part.seal
             proofs.update(_opened(part.seal.data))
-            parts += [Thinking(part.text)] if part.text else []
+            parts += [ThinkingPart(part.text)] if part.text else []
         else:
             parts.append(part)
     if len(parts) == len(turn.parts) and not proofs:

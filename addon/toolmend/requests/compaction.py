@@ -6,7 +6,7 @@
                  "context_management": {"edits": [{"type": "compact_20260112", "pause_after_compaction": true, …}]}
 
 An upstream of another API is asked for the summary in words (`asking`), and the answer is made such an item or block
-(pipeline/transformers/summary.py). Of an item, `encrypted_content` is our envelope (reasoning_state.py): the summary can be read wherever
+(transformers/summary.py). Of an item, `encrypted_content` is our envelope (reasoning_state.py): the summary can be read wherever
 the session goes on. `told` returns the text that stands for it then.
 """
 
@@ -15,7 +15,7 @@ from typing import Any
 
 from ..core.fastclass import replace
 from ..core.reasoning_state import MARK, opened
-from .conversation import Conversation, Other, Reasoning, Text, Tool, ToolChoice, ToolResult, ToolUse, Turn
+from .conversation import Conversation, Other, Reasoning, TextPart, Tool, ToolChoice, ToolResult, ToolUse, Turn
 from .estimate import of_text, tokens
 from .fields import tell
 from .request_limits import Quirks
@@ -119,7 +119,7 @@ def asking(conversation: Conversation, quirks: Quirks, request: Mapping[str, Any
     conversation = replace(conversation, turns=_fitting(conversation, quirks, notes))
     return replace(
         conversation,
-        turns=(*conversation.turns, Turn("user", (Text(prompt),))),
+        turns=(*conversation.turns, Turn("user", (TextPart(prompt),))),
         tools=tuple(tool for tool in conversation.tools if isinstance(tool, Tool)),
         tool_choice=ToolChoice("none"),
         parallel=None,
@@ -230,8 +230,8 @@ def _texts(part: object) -> Sequence[str]:
 
 
 def _short(result: ToolResult) -> ToolResult:
-    texts = [part.text for part in result.parts if isinstance(part, Text)]
+    texts = [part.text for part in result.parts if isinstance(part, TextPart)]
     text = "\n".join(texts)
     if len(text) <= 2 * SHORT:
         return result
-    return replace(result, parts=(Text(text[:SHORT] + _LEFT_OUT.format(len(text) - SHORT)),))
+    return replace(result, parts=(TextPart(text[:SHORT] + _LEFT_OUT.format(len(text) - SHORT)),))

@@ -12,14 +12,14 @@ from dataclasses import field
 from typing import Any, Literal
 
 from ..core.fastclass import value
-from ..core.reasoning_state import Seal
+from ..core.reasoning_state import ReasoningState
 
 type Cache = Mapping[str, Any] | None
 """`cache_control`, as the client wrote it."""
 
 
 @value
-class Text:
+class TextPart:
     """Text."""
 
     text: str
@@ -52,15 +52,15 @@ class Document:
 
 
 @value
-class Thinking:
+class ThinkingPart:
     """Reasoning of an earlier turn; `seal` is what its upstream wants back with it."""
 
     text: str
-    seal: Seal | None = None
+    seal: ReasoningState | None = None
 
 
 @value
-class Refusal:
+class RefusalPart:
     """An earlier turn's words of declining."""
 
     text: str
@@ -83,7 +83,7 @@ class ToolResult:
     """What came of the call with this id."""
 
     id: str
-    parts: tuple[Text | Image | Document, ...] = ()
+    parts: tuple[TextPart | Image | Document, ...] = ()
     is_error: bool = False
     kind: Literal["function", "custom"] = "function"
     cache: Cache = None
@@ -97,7 +97,7 @@ class Other:
     value: Mapping[str, Any]
 
 
-type Part = Text | Image | Document | Thinking | Refusal | ToolUse | ToolResult | Other
+type Part = TextPart | Image | Document | ThinkingPart | RefusalPart | ToolUse | ToolResult | Other
 
 
 @value

@@ -35,7 +35,7 @@ NOT_SEARCHED = "No web search was made: the model that answers here cannot searc
 
 
 @value
-class Answer:
+class LocalResponse:
     """A response of ours."""
 
     status: int
@@ -57,18 +57,18 @@ class Asked:
     body: Mapping[str, Any] | None = None
 
 
-def answer(asked: Asked, routes: Sequence[Route], new_id: str, *, by_glob: bool = False) -> Answer | None:
+def answer(asked: Asked, routes: Sequence[Route], new_id: str, *, by_glob: bool = False) -> LocalResponse | None:
     """What is answered; `routes` are those of this host, and not empty. `by_glob`: every model that a route takes is there."""
     path = asked.path.partition("?")[0].rstrip("/")
     kind = (asked.method, path)
     if kind == ("HEAD", ""):
-        return Answer(200)
+        return LocalResponse(200)
     if asked.method == "POST" and f"{path}/".startswith("/api/event_logging/"):
-        return Answer(200, b"{}")
+        return LocalResponse(200, b"{}")
     if asked.method == "POST" and path.endswith(COUNT) and _takes(asked, routes, path.removesuffix(COUNT), _model(asked)):
-        return Answer(200, _json({"input_tokens": tokens(asked.body or {}, "messages")}))
+        return LocalResponse(200, _json({"input_tokens": tokens(asked.body or {}, "messages")}))
     if asked.method == "GET" and asked.headers.get("upgrade", "").lower() == "websocket":
-        return Answer(426, _json(_error("Upgrade Required"))) if _takes(asked, routes, path, None) else None
+        return LocalResponse(426, _json(_error("Upgrade Required"))) if _takes(asked, routes, path, None) else None
     if asked.method == "GET":
         prefix, found, name = path.partition("/models")
         if found and prefix in ("", "/v1", "/api/v1"):
@@ -79,15 +79,15 @@ def answer(asked: Asked, routes: Sequence[Route], new_id: str, *, by_glob: bool 
     return None
 
 
-def not_searched(request: Mapping[str, Any], client: Api, query: str, new_id: str) -> Answer:
+def not_searched(request: Mapping[str, Any], client: Api, query: str, new_id: str) -> LocalResponse:
     """The answer to a request for a web search that the upstream cannot make: that it is unavailable, in the client's API."""
     make = APIS[client].writer
     assert make
     writer = make(Reply(UNKNOWN, lambda: new_id, lambda _: None, request, input_tokens=tokens(request, client)))
     events = (WebSearch("", (query,), (), UNAVAILABLE), TextDelta(NOT_SEARCHED), Finish("stop"))
     if request.get("stream") is not True:
-        return Answer(200, writer.message(events))
-    return Answer(200, writer.write((MessageStart(), *events, MessageEnd())) + writer.close(), EVENTS)
+        return LocalResponse(200, writer.message(events))
+    return LocalResponse(200, writer.write((MessageStart(), *events, MessageEnd())) + writer.close(), EVENTS)
 
 
 def _takes(asked: Asked, routes: Sequence[Route], path: str, model: str | None) -> Api | None:
@@ -105,22 +105,22 @@ def _models(routes: Sequence[Route]) -> list[str]:
     return list(dict.fromkeys(name for name in names if name and not set(name) & set("*?[")))
 
 
-def _list(ids: Sequence[str], anthropic: bool) -> Answer:
+def _list(ids: Sequence[str], anthropic: bool) -> LocalResponse:
     models = [_entry(name, anthropic) for name in ids]
     if anthropic:
         ends = {"first_id": ids[0] if ids else None, "last_id": ids[-1] if ids else None}
-        return Answer(200, _json({"data": models, "has_more": False, **ends}))
-    return Answer(200, _json({"object": "list", "data": models}))
+        return LocalResponse(200, _json({"data": models, "has_more": False, **ends}))
+    return LocalResponse(200, _json({"object": "list", "data": models}))
 
 
-def _one(name: str, routes: Sequence[Route], ids: Sequence[str], anthropic: bool, new_id: str) -> Answer:
+def _one(name: str, routes: Sequence[Route], ids: Sequence[str], anthropic: bool, new_id: str) -> LocalResponse:
     asked = [route.model for route in routes if not route.client or (route.client == "messages") == anthropic]
     if name in ids or any(fnmatchcase(name.lower(), model) for model in asked):
-        return Answer(200, _json(_entry(name, anthropic)))
+        return LocalResponse(200, _json(_entry(name, anthropic)))
     if anthropic:
         error = {"type": "not_found_error", "message": f"model: {name[:200]}"}
-        return Answer(404, _json({"type": "error", "error": error, "request_id": request_id(new_id)}))
-    return Answer(404, _json(_error(f"The model {name[:200]!r} does not exist", "model_not_found")))
+        return LocalResponse(404, _json({"type": "error", "error": error, "request_id": request_id(new_id)}))
+    return LocalResponse(404, _json(_error(f"The model {name[:200]!r} does not exist", "model_not_found")))
 
 
 def _entry(name: str, anthropic: bool) -> dict[str, Any]:

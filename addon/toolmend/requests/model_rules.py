@@ -12,7 +12,7 @@ from typing import Any
 
 from ..core import json_text
 from ..core.fastclass import replace
-from .conversation import Conversation, Format, Reasoning, Text, Thinking, Tool, ToolChoice, ToolUse, Turn
+from .conversation import Conversation, Format, Reasoning, TextPart, ThinkingPart, Tool, ToolChoice, ToolUse, Turn
 from .fields import tell
 from .request_limits import Quirks
 from .schemas import is_recursive
@@ -113,7 +113,7 @@ def _formatted(conversation: Conversation, quirks: Quirks, api: str, notes: list
 
 
 def _texts(turns: Iterable[Turn]) -> Iterable[str]:
-    return (part.text for turn in turns for part in turn.parts if isinstance(part, Text))
+    return (part.text for turn in turns for part in turn.parts if isinstance(part, TextPart))
 
 
 def with_words(conversation: Conversation, words: str) -> Conversation:
@@ -122,9 +122,9 @@ def with_words(conversation: Conversation, words: str) -> Conversation:
     count = next((at for at, turn in enumerate(turns) if not turn.of_system), len(turns))
     if count:
         last = turns[count - 1]
-        turns[count - 1] = replace(last, parts=(*last.parts, Text(words)))
+        turns[count - 1] = replace(last, parts=(*last.parts, TextPart(words)))
     else:
-        turns.insert(0, Turn("system", (Text(words),)))
+        turns.insert(0, Turn("system", (TextPart(words),)))
     return replace(conversation, turns=tuple(turns))
 
 
@@ -149,4 +149,4 @@ def _thinking(conversation: Conversation, quirks: Quirks, api: str, notes: list[
 def _is_bare(turn: Turn) -> bool:
     """Whether it is a turn with calls and without the reasoning that led to them."""
     calls = any(isinstance(part, ToolUse) for part in turn.parts)
-    return calls and not any(isinstance(part, Thinking) and part.text for part in turn.parts)
+    return calls and not any(isinstance(part, ThinkingPart) and part.text for part in turn.parts)

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..core import json_text
 from . import RequestError
-from .conversation import Conversation, Image, Other, Part, Text, Thinking, Tool, ToolResult, ToolUse, Turn
+from .conversation import Conversation, Image, Other, Part, TextPart, ThinkingPart, Tool, ToolResult, ToolUse, Turn
 
 
 def gemini(request: Mapping[str, Any], _: list[str]) -> Conversation:
@@ -33,13 +33,13 @@ def _gemini_parts(content: Mapping[str, Any]) -> Iterator[Part]:
     for part in _objects(content.get("parts"), "parts"):
         match part:
             case {"text": str(text)}:
-                yield Thinking(text) if part.get("thought") is True else Text(text)
+                yield ThinkingPart(text) if part.get("thought") is True else TextPart(text)
             case {"functionCall": dict(call)}:
                 name = str(call.get("name") or "")
                 yield ToolUse(str(call.get("id") or name), name, json_text.dumps(call.get("args") or {}))
             case {"functionResponse": dict(told)}:
                 text = json_text.dumps(told.get("response"))
-                yield ToolResult(str(told.get("id") or told.get("name") or ""), (Text(text),))
+                yield ToolResult(str(told.get("id") or told.get("name") or ""), (TextPart(text),))
             case {"inlineData": dict(data)}:
                 yield Image(data=str(data.get("data") or ""), media_type=str(data.get("mimeType") or ""))
             case _:
@@ -58,13 +58,13 @@ def _gemini_tools(tools: Any) -> Iterator[Tool | Other]:
 
 def ollama(request: Mapping[str, Any], _: list[str]) -> Conversation:
     """/api/chat, or the prompt of /api/generate."""
-    turns = [Turn("system", (Text(text),)) for text in (request.get("system"),) if isinstance(text, str) and text]
-    turns += [Turn("user", (Text(text),)) for text in (request.get("prompt"),) if isinstance(text, str) and text]
+    turns = [Turn("system", (TextPart(text),)) for text in (request.get("system"),) if isinstance(text, str) and text]
+    turns += [Turn("user", (TextPart(text),)) for text in (request.get("prompt"),) if isinstance(text, str) and text]
     for message in _objects(request.get("messages"), "messages"):
         parts = tuple(_ollama_parts(message))
         match message.get("role"):
             case "tool":
-                texts = tuple(part for part in parts if isinstance(part, Text))
+                texts = tuple(part for part in parts if isinstance(part, TextPart))
                 turns.append(Turn("tool", (ToolResult(str(message.get("tool_name") or ""), texts),)))
             case "system" | "assistant" as role:
                 turns.append(Turn(role, parts))
@@ -77,9 +77,9 @@ def ollama(request: Mapping[str, Any], _: list[str]) -> Conversation:
 
 def _ollama_parts(message: Mapping[str, Any]) -> Iterator[Part]:
     if isinstance(text := message.get("thinking"), str) and text:
-        yield Thinking(text)
+        yield ThinkingPart(text)
     if isinstance(text := message.get("content"), str) and text:
-        yield Text(text)
+        yield TextPart(text)
     images = message.get("images")
     yield from (Image(data=image, media_type="image") for image in images or () if isinstance(image, str))
     for call in _objects(message.get("tool_calls"), "tool_calls"):

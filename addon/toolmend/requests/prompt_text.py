@@ -9,7 +9,7 @@ dialects/open_json.py reads.
 from collections.abc import Iterable, Sequence
 
 from ..core import json_text
-from .conversation import Text, Tool, ToolChoice, ToolResult, ToolUse
+from .conversation import TextPart, Tool, ToolChoice, ToolResult, ToolUse
 
 MARK = "{tools}"
 
@@ -91,6 +91,6 @@ def result_text(result: ToolResult, calls: Sequence[ToolUse]) -> str:
     else:
         who = f"The function {calls[at].name}" + (f" (call {at + 1} of {len(calls)})" if len(calls) > 1 else "")
     did = "failed" if result.is_error else "returned"
-    said = [part.text for part in result.parts if isinstance(part, Text) and part.text]
-    more = any(not isinstance(part, Text) for part in result.parts)
+    said = [part.text for part in result.parts if isinstance(part, TextPart) and part.text]
+    more = any(not isinstance(part, TextPart) for part in result.parts)
     return "\n".join([f"{who} {did}:", *said]) if said or more else f"{who} {did}, and said nothing."

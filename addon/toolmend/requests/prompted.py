@@ -17,7 +17,7 @@ from itertools import groupby
 from ..core.fastclass import replace
 from ..providers.model_profiles import Profile
 from . import RequestError
-from .conversation import Conversation, Other, Part, Text, Tool, ToolResult, ToolUse, Turn
+from .conversation import Conversation, Other, Part, TextPart, Tool, ToolResult, ToolUse, Turn
 from .custom_tools import as_functions
 from .names import MAX_NAME
 from .prompt_text import DEFAULT, MARK, calls_text, check, choice_text, result_text, tools_text
@@ -65,7 +65,7 @@ def left_out(conversation: Conversation) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _prompt(conversation: Conversation, tools: list[Tool], template: str) -> Text:
+def _prompt(conversation: Conversation, tools: list[Tool], template: str) -> TextPart:
     instead = "or route it to a model that has tools of its own"
     if len(tools) > MAX_TOOLS:
         wrong = f"the request has {len(tools)} tools, and a prompt may tell of {MAX_TOOLS}"
@@ -82,10 +82,10 @@ def _prompt(conversation: Conversation, tools: list[Tool], template: str) -> Tex
     if size > MAX_PROMPT:
         wrong = f"the tools make a prompt of {size} bytes, and it may have {MAX_PROMPT}"
         raise RequestError(f"{wrong}: offer fewer tools, or shorter descriptions and schemas, {instead}")
-    return Text(text, next((tool.cache for tool in reversed(tools) if tool.cache), None))
+    return TextPart(text, next((tool.cache for tool in reversed(tools) if tool.cache), None))
 
 
-def _with_prompt(turns: list[Turn], prompt: Text) -> list[Turn]:
+def _with_prompt(turns: list[Turn], prompt: TextPart) -> list[Turn]:
     """The prompt behind the first system turn, or as one."""
     if turns and turns[0].of_system:
         return [replace(turns[0], parts=(*turns[0].parts, prompt)), *turns[1:]]
@@ -110,12 +110,12 @@ def _in_words(parts: Iterable[Part], calls: list[ToolUse]) -> Iterator[Part]:
     for together, group in groupby(parts, lambda part: isinstance(part, ToolUse)):
         if together:
             uses = [part for part in group if isinstance(part, ToolUse)]
-            yield Text(calls_text(uses), uses[-1].cache)
+            yield TextPart(calls_text(uses), uses[-1].cache)
             continue
         for part in group:
             if isinstance(part, ToolResult):
-                yield Text(result_text(part, calls), part.cache)
-                yield from (other for other in part.parts if not isinstance(other, Text))
+                yield TextPart(result_text(part, calls), part.cache)
+                yield from (other for other in part.parts if not isinstance(other, TextPart))
             else:
                 yield part
 
@@ -128,18 +128,18 @@ def _merged(turns: Iterable[Turn]) -> Iterator[Turn]:
 
 def _joined(parts: Iterable[Part]) -> Iterator[Part]:
     """The parts, texts in a row as one up to where a cache is to end: such models are often given nothing but a string."""
-    row: list[Text] = []
+    row: list[TextPart] = []
     for part in parts:
-        if isinstance(part, Text):
+        if isinstance(part, TextPart):
             row.append(part)
-        if row and (row[-1].cache or not isinstance(part, Text)):
+        if row and (row[-1].cache or not isinstance(part, TextPart)):
             yield _one(row)
             row = []
-        if not isinstance(part, Text):
+        if not isinstance(part, TextPart):
             yield part
     if row:
         yield _one(row)
 
 
-def _one(row: list[Text]) -> Text:
-    return Text("\n\n".join(text.text for text in row if text.text), row[-1].cache)
+def _one(row: list[TextPart]) -> TextPart:
+    return TextPart("\n\n".join(text.text for text in row if text.text), row[-1].cache)

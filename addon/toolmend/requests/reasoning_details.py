@@ -9,22 +9,22 @@ Rule of this file: pieces are joined as apis/chat_details.py joins them while th
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..apis.chat.reasoning_details import Run
+from ..apis.chat.reasoning_details import DetailRun
 from ..core import json_text
 
 
 def joined(details: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """The entries, whole. One that is signed is over."""
     entries: list[Mapping[str, Any]] = []
-    run = Run()
+    run = DetailRun()
     for entry in details:
         run.add([entry])
         if entry.get("signature"):
             entries += _read(run)
-            run = Run()
+            run = DetailRun()
     return entries + _read(run)
 
 
-def _read(run: Run) -> list[Mapping[str, Any]]:
+def _read(run: DetailRun) -> list[Mapping[str, Any]]:
     seal = run.seal()
     return json_text.loads(seal.data.encode(errors="surrogatepass")) if seal else []

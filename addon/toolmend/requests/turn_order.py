@@ -13,7 +13,7 @@ from itertools import groupby, takewhile
 from operator import attrgetter, eq
 
 from ..core.fastclass import replace
-from .conversation import Conversation, Document, Image, Part, Refusal, Text, ToolResult, ToolUse, Turn
+from .conversation import Conversation, Document, Image, Part, RefusalPart, TextPart, ToolResult, ToolUse, Turn
 from .fields import tell
 from .request_limits import Quirks
 
@@ -39,17 +39,17 @@ def tidied(conversation: Conversation, quirks: Quirks, notes: list[str], *, syst
         turns = tuple(replace(turn, parts=tuple(_not_blank(turn.parts))) for turn in turns)
         if conversation.turns and not any(turn.parts for turn in turns):
             tell(notes, "The message of the user is empty: this upstream wants some text")
-            turns = (Turn("user", (Text(EMPTY),)),)
+            turns = (Turn("user", (TextPart(EMPTY),)),)
     if not system_inside:
         turns = tuple(_reminders(turns))
     turns = tuple(_merged(_adjacent(tuple(_merged(turns)), notes)))
     if quirks.needs_user and turns and not any(turn.role == "user" for turn in turns):
         tell(notes, "A message of the user is added: this upstream wants one")
         count = len(list(takewhile(_OF_SYSTEM, turns)))
-        turns = (*turns[:count], Turn("user", (Text(BEGINNING),)), *turns[count:])
+        turns = (*turns[:count], Turn("user", (TextPart(BEGINNING),)), *turns[count:])
     if turns and not quirks.prefill and turns[-1].role == "assistant":
         tell(notes, "A message of the user is added at the end: this model continues no message of its own")
-        turns = (*turns, Turn("user", (Text(CONTINUE),)))
+        turns = (*turns, Turn("user", (TextPart(CONTINUE),)))
     return replace(conversation, turns=turns)
 
 
@@ -77,7 +77,7 @@ def placed(turns: Sequence[Turn]) -> tuple[Turn, ...]:
 def _not_blank(parts: Sequence[Part]) -> Iterable[Part]:
     """The parts without text of nothing but white space, which says nothing and is refused."""
     for part in parts:
-        if isinstance(part, Text | Refusal) and not part.text.strip():
+        if isinstance(part, TextPart | RefusalPart) and not part.text.strip():
             continue
         yield replace(part, parts=tuple(_not_blank(part.parts))) if isinstance(part, ToolResult) else part
 
@@ -95,7 +95,7 @@ def _reminders(turns: Sequence[Turn]) -> Iterable[Turn]:
 
 
 def _reminder(part: Part) -> Part:
-    return Text(_REMINDER.format(part.text), part.cache) if isinstance(part, Text) else part
+    return TextPart(_REMINDER.format(part.text), part.cache) if isinstance(part, TextPart) else part
 
 
 def _as_one(turns: Sequence[Turn]) -> Turn:
@@ -149,11 +149,11 @@ def _calls(turn: Turn) -> list[ToolUse]:
 
 def _missing(call: ToolUse, notes: list[str]) -> ToolResult:
     tell(notes, f"The call {call.id} of {call.name} had no result: it was given one that says so")
-    return ToolResult(call.id, (Text(MISSING.removeprefix("Error: ")),), is_error=True, kind=call.kind)
+    return ToolResult(call.id, (TextPart(MISSING.removeprefix("Error: ")),), is_error=True, kind=call.kind)
 
 
-def _orphan(part: Part, notes: list[str]) -> list[Text | Image | Document]:
+def _orphan(part: Part, notes: list[str]) -> list[TextPart | Image | Document]:
     assert isinstance(part, ToolResult)
     tell(notes, f"The result {part.id} has no call: it became text of the user")
     head = "Error of a tool:" if part.is_error else "Result of a tool:"
-    return [Text(head), *part.parts]
+    return [TextPart(head), *part.parts]

@@ -16,7 +16,7 @@ from typing import Any
 from ..apis.shared.web_search import CALL, ERROR, RESULT
 from ..core.fastclass import replace
 from . import RequestError
-from .conversation import Conversation, Other, Part, Text, Tool, Turn
+from .conversation import Conversation, Other, Part, TextPart, Tool, Turn
 from .fields import tell
 from .request_limits import Quirks
 
@@ -88,7 +88,7 @@ def check(conversation: Conversation, quirks: Quirks) -> None:
 def query_of(conversation: Conversation) -> str:
     """The user's last words."""
     said = [turn.parts for turn in conversation.turns if turn.role == "user"]
-    texts = [part.text for part in said[-1] if isinstance(part, Text)] if said else []
+    texts = [part.text for part in said[-1] if isinstance(part, TextPart)] if said else []
     return texts[-1].strip() if texts else ""
 
 

@@ -33,7 +33,7 @@ from itertools import accumulate
 
 from ..core.sse import MAX_EVENT
 from .needles import covered, ends_as_begins, escaped_spans, is_most, sought
-from .similar_lines import LONGEST, ROW, Alike, Row, compare
+from .similar_lines import LONGEST, ROW, Alike, SimilarRow, compare
 
 MAX_TAILS = 64
 """Texts under suspicion at once. A stream has a handful; an upstream that invents paths shall not fill the memory."""
@@ -213,7 +213,7 @@ class EchoMask:
         self._overlong = self._overlong and not lines.endswith((b"\n", b"\r"))
         return bytes(out)
 
-    def _row(self, lines: bytes, at: int) -> tuple[Row | None, int]:
+    def _row(self, lines: bytes, at: int) -> tuple[SimilarRow | None, int]:
         """Lines that are alike, if any are, and how many of them are innocent: their texts alone were looked at."""
         if not self._alike or self._vain == VAIN or self._overlong or len(lines) > MAX_EVENT:
             return None, 0
@@ -225,7 +225,7 @@ class EchoMask:
         self._vain = 0 if end - at >= ROW // 2 or end == len(lines) else self._vain + 1
         return row, innocent
 
-    def _innocent(self, row: Row) -> int:
+    def _innocent(self, row: SimilarRow) -> int:
         """Lines before the first one in which a secret may begin, or go on."""
         others = (path[0] for path in self._tails if path not in self._paths)
         if any(name in literal for name in others for literal in row.alike.literals):

@@ -17,7 +17,7 @@ from .key_patterns import LONGEST_KEY, Pause, begun_in, go_on, key_shape
 from .names import Types, are_headers, are_secrets, holds_credential, in_query, secret_types
 
 if TYPE_CHECKING:
-    from ..core.exchange_record import Exchange
+    from ..core.exchange_record import ExchangeRecord
 
 MIN_SECRET = 8
 """Characters. What is shorter guards nothing, and looking for it would mask half of a text."""
@@ -47,7 +47,7 @@ URL = re.compile(r"\A([a-zA-Z][a-zA-Z0-9+.-]{0,20}://[^\s?]*\?)(\S+)\Z")
 _WORDS = re.compile("[a-z_-]*|[A-Z_-]*")
 
 
-def secrets_of(exchange: "Exchange", pause: Pause = go_on) -> tuple[str, ...]:
+def secrets_of(exchange: "ExchangeRecord", pause: Pause = go_on) -> tuple[str, ...]:
     """The credentials in a request's headers, query and bodies, of MIN_SECRET characters or more, longest first.
 
     Of one that is longer than MAX_SECRET, what it begins with.

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 
 from ..core.fastclass import value
-from ..core.record_template import Cut, common
+from ..core.record_template import RecordTemplate, common
 
 LONGEST = 4096
 """Bytes of a line that another one is compared with."""
@@ -50,16 +50,16 @@ class Alike:
     def __init__(self, head: bytes, rest: Sequence[tuple[Hole, bytes]]) -> None:
         self.literals = (head, *(literal for _, literal in rest))
         self.places = [at for at, (hole, _) in enumerate(rest) if hole is _TEXT]
-        self.cut = Cut(head, rest)
+        self.cut = RecordTemplate(head, rest)
 
-    def row(self, lines: bytes, at: int) -> "Row":
+    def row(self, lines: bytes, at: int) -> "SimilarRow":
         """Those from `at` on, where a line begins; not one that is cut off, or that none may follow."""
         parts, end = self.cut.row(lines, at, at + ROW)
-        return Row(self, at, end, parts)
+        return SimilarRow(self, at, end, parts)
 
 
 @value
-class Row:
+class SimilarRow:
     """Lines that follow each other: where the first begins, and the next one may; and what varies in them."""
 
     alike: Alike

@@ -1,4 +1,4 @@
-"""One stream, counted: `Meter` is called from the event loop, `Reading` in a thread.
+"""One stream, counted: `Meter` is called from the event loop, `MeteredEvents` in a thread.
 
     meter.passed(received, sent)                 each chunk: a few additions, and what was sent goes on a queue to be read
     meter.finish("complete", rules, errors)      the end
@@ -14,12 +14,12 @@ from typing import Any
 
 from ..apis import APIS, decoder_of
 from ..core import json_text
-from ..core.background_worker import Teller
+from ..core.background_worker import BackgroundWorker
 from ..core.events import Event, Finish, MessageStart, StreamError, ToolCallStart, Usage
-from ..core.exchange_record import Exchange
+from ..core.exchange_record import ExchangeRecord
 from ..core.fastclass import replace
 from ..core.fold import Answer, Message
-from ..pipeline.event_reader import Stream, events_of
+from ..pipeline.event_reader import EventReader, events_of
 from ..pipeline.suspects import NOTHING_SOUGHT, Sought, in_messages
 from ..secrets.key_patterns import LONGEST_KEY
 from ..secrets.redactor import Redactor
@@ -48,7 +48,7 @@ NO_ERROR = ("complete", "client_closed")
 
 _KEYS = Redactor(())
 
-type Render = Callable[[Exchange, Sequence[Message]], Any]
+type Render = Callable[[ExchangeRecord, Sequence[Message]], Any]
 """Makes what an observer wants to have of a request and its answer."""
 
 
@@ -57,9 +57,9 @@ class Meter:
 
     def __init__(
         self,
-        reader: Teller[Callable[[], None]],
+        reader: BackgroundWorker[Callable[[], None]],
         publish: Callable[[Told], None],
-        exchange: Exchange,
+        exchange: ExchangeRecord,
         profile: str,
         render: Render | None = None,
         now: Callable[[], float] = time.monotonic,
@@ -69,7 +69,7 @@ class Meter:
         self._began = now() - self._first_byte
         self._received = self._sent = 0
         self.about = about_of(exchange, profile, time.time() - self._first_byte)
-        self._reading = Reading(self.about.api, exchange if render else None, render) if self.about.api in APIS else None
+        self._reading = MeteredEvents(self.about.api, exchange if render else None, render) if self.about.api in APIS else None
         self._asked = replace(exchange, request=b"", upstream_request=None)  # with the keys that it was sent with
         self._put(partial(publish, StreamStarted(self.about)))
 
@@ -111,13 +111,13 @@ class Meter:
         )
 
 
-class Reading:
+class MeteredEvents:
     """What is read of an answer, in the client's API. `exchange` and `render`: for the content, if anybody wants it."""
 
-    def __init__(self, api: str, exchange: Exchange | None = None, render: Render | None = None) -> None:
+    def __init__(self, api: str, exchange: ExchangeRecord | None = None, render: Render | None = None) -> None:
         self._api = api
         self._readable = True
-        self._stream = Stream(api)
+        self._stream = EventReader(api)
         self._head = decoder_of(api)
         self._seeks = True  # the answer's id
         self._in_head = 0
@@ -216,7 +216,7 @@ class Reading:
                 return
 
 
-def about_of(exchange: Exchange, profile: str, at: float) -> About:
+def about_of(exchange: ExchangeRecord, profile: str, at: float) -> About:
     """What events say of a stream."""
     return About(
         flow_id=exchange.flow_id,

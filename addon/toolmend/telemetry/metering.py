@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable
 from functools import partial
 
 from ..config.targets import Targets
-from ..core.background_worker import PATIENCE, Teller
-from ..core.exchange_record import Exchange
+from ..core.background_worker import PATIENCE, BackgroundWorker
+from ..core.exchange_record import ExchangeRecord
 from .events import Event, RecordingLost
 from .meter import Meter, Render
 
@@ -30,7 +30,7 @@ MAX_UNTOLD = 10_000
 """Events that wait for an observer that blocks: 10 MB."""
 
 type Observer = Callable[[Event], None]
-type Listener = tuple[Observer, Teller[Event]]
+type Listener = tuple[Observer, BackgroundWorker[Event]]
 
 
 class Metering:
@@ -40,7 +40,7 @@ class Metering:
         self.targets = Targets()
         self._own: list[Listener] = []
         self._scripts: list[Listener] = []
-        self._reader: Teller[Callable[[], None]] | None = None
+        self._reader: BackgroundWorker[Callable[[], None]] | None = None
 
     def configure(self, targets: Targets) -> None:
         """Begins and ends what the setting says. Raises SettingsError; then nobody of ours counts."""
@@ -59,7 +59,7 @@ class Metering:
             self._own.append(_with_thread(spans, spans.close))
         self.targets = targets
 
-    def meter(self, addons: Iterable[object], about: Callable[[], tuple[Exchange, str]]) -> Meter | None:
+    def meter(self, addons: Iterable[object], about: Callable[[], tuple[ExchangeRecord, str]]) -> Meter | None:
         """What counts a stream that begins; None if nobody wants it. `about` tells its exchange and the model's profile."""
         self._look(addons)
         if not (self._own or self._scripts):
@@ -102,8 +102,8 @@ class Metering:
     def _render(self) -> Render | None:
         return next((render for observer, _ in self._own if (render := getattr(observer, "render", None))), None)
 
-    def _reading(self) -> Teller[Callable[[], None]]:
-        self._reader = self._reader or Teller("metrics", lambda step: step(), logger.warning, MAX_UNREAD)
+    def _reading(self) -> BackgroundWorker[Callable[[], None]]:
+        self._reader = self._reader or BackgroundWorker("metrics", lambda step: step(), logger.warning, MAX_UNREAD)
         return self._reader
 
     def _publish(self, event: Event) -> None:
@@ -119,4 +119,4 @@ class Metering:
 
 def _with_thread(observer: Observer, last: Callable[[], None] = lambda: None) -> Listener:
     name = getattr(observer, "__qualname__", type(observer).__name__)
-    return observer, Teller(f"{ATTRIBUTE} {name}", observer, logger.warning, MAX_UNTOLD, last)
+    return observer, BackgroundWorker(f"{ATTRIBUTE} {name}", observer, logger.warning, MAX_UNTOLD, last)

@@ -24,7 +24,7 @@ from pathlib import Path
 from ..apis import APIS
 from ..core.events import Event, MessageEnd, StreamError
 from ..core.fold import Answer, Message
-from ..pipeline.event_reader import Stream, events_of
+from ..pipeline.event_reader import EventReader, events_of
 
 ATTRIBUTE = "toolmend_observer"
 """What an addon is asked for when a response begins."""
@@ -69,7 +69,7 @@ class Observers:
 
 
 @dataclass
-class Watched(Message):
+class WatchedMessage(Message):
     """A message that is looked at."""
 
     flow_id: str = ""
@@ -86,8 +86,8 @@ class Watcher:
         self._registry = registry
         self._observers = observers
         self._api = api
-        self._stream = Stream(api)
-        self._answer = Answer(MAX_KEPT, lambda choice: Watched(flow_id=flow_id, choice=choice))
+        self._stream = EventReader(api)
+        self._answer = Answer(MAX_KEPT, lambda choice: WatchedMessage(flow_id=flow_id, choice=choice))
 
     def sent(self, data: bytes) -> None:
         """Bytes of a stream, as the client gets them."""

@@ -11,17 +11,17 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..core import json_text
-from ..core.exchange_record import Exchange
+from ..core.exchange_record import ExchangeRecord
 from ..core.fold import Message
 from ..requests import RequestError
-from ..requests.conversation import Conversation, Part, Refusal, Text, Thinking, ToolResult, ToolUse
+from ..requests.conversation import Conversation, Part, RefusalPart, TextPart, ThinkingPart, ToolResult, ToolUse
 from ..requests.translate import APIS
 from ..secrets.redactor import Redactor
 from ..secrets.request_secrets import secrets_of
 from . import otel_names as names
 
 
-def attributes(exchange: Exchange, messages: Sequence[Message]) -> dict[str, str]:
+def attributes(exchange: ExchangeRecord, messages: Sequence[Message]) -> dict[str, str]:
     """Attributes of a span; each is a JSON text."""
     redactor = Redactor(secrets_of(exchange))
     told = {names.OUTPUT_MESSAGES: [_said(message) for message in messages]}
@@ -33,7 +33,7 @@ def attributes(exchange: Exchange, messages: Sequence[Message]) -> dict[str, str
     return {name: json_text.dumps(redactor.value(value)) for name, value in told.items() if value}
 
 
-def _conversation(exchange: Exchange) -> Conversation | None:
+def _conversation(exchange: ExchangeRecord) -> Conversation | None:
     api = exchange.client_api or exchange.api
     try:
         request = json_text.loads(exchange.request)
@@ -44,14 +44,14 @@ def _conversation(exchange: Exchange) -> Conversation | None:
 
 def _part(part: Part) -> dict[str, Any]:
     match part:
-        case Text(text) | Refusal(text):
+        case TextPart(text) | RefusalPart(text):
             return {"type": "text", "content": text}
-        case Thinking(text):
+        case ThinkingPart(text):
             return {"type": "reasoning", "content": text}
         case ToolUse():
             return {"type": "tool_call", "id": part.id, "name": part.name, "arguments": _arguments(part.arguments)}
         case ToolResult():
-            response = "\n".join(inner.text for inner in part.parts if isinstance(inner, Text))
+            response = "\n".join(inner.text for inner in part.parts if isinstance(inner, TextPart))
             return {"type": "tool_call_response", "id": part.id, "response": response}
     return {"type": type(part).__name__.lower()}
 

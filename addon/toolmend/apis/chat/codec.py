@@ -15,13 +15,13 @@ from ...core import json_text
 from ...core.events import Event, Frame, MessageEnd, ReasoningDelta, StreamError, TextDelta, ToolCallDelta
 from ...core.fastclass import replace
 from ...core.sse import BOM, ServerSentEvent, parse
-from ...core.text_state import IN_STRING, Course
+from ...core.text_state import IN_STRING, TextState
 from ..codec import Reply
-from ..shared.delta_template import Shape
+from ..shared.delta_template import DeltaTemplate
 from ..shared.delta_template_learner import Learning
 from ..shared.errors import Fault, write_error
 from .chunk_form import COMMON, fits, meant_by, usage_of_types
-from .decode import Reading
+from .decode import ChatDecoder
 from .delta_shape import Learnt, learn_chunk, may_vary, with_arguments
 from .rewrite import rewrite
 
@@ -31,7 +31,7 @@ class Chat:
 
     def __init__(self, reply: Reply) -> None:
         self._reply = reply
-        self._reading = Reading(reply)
+        self._reading = ChatDecoder(reply)
         self._made = COMMON  # what nobody says
         self._common: dict[str, Any] = {}  # what chunks have that have nothing of their own there
         self._last: ServerSentEvent | None = None  # with choices: what goes out behind it is written as it is
@@ -73,7 +73,7 @@ class Chat:
         more, regular = calls.feed([with_arguments(learnt.entry, text)]) if learnt.entry else calls.more(shape.key, text)
         return Frame(sse, tuple(more), touched=not (regular and learnt.regular))
 
-    def course(self) -> tuple[Shape, Course | None] | None:
+    def course(self) -> tuple[DeltaTemplate, TextState | None] | None:
         """See codec.Flowing."""
         learnt = self._learnt
         if learnt is None:

@@ -21,7 +21,7 @@ from ..shared.web_search import MAX_LINKS, cited, linked
 from .chunk_form import is_text, number_of, repeats, speaks_as_assistant
 from .content_parts import parts_of
 from .delta_shape import REASONING, entry_of_legacy
-from .reasoning_details import Run, put_seal, text_of
+from .reasoning_details import DetailRun, put_seal, text_of
 from .tool_calls import Calls
 from .usage import put_errors, stop_sequence_of, usage_in
 
@@ -43,7 +43,7 @@ _NO_REASON = ("", "null", "None")
 """How it is told in texts that there is none yet: in Go and by xAI, in DashScope's own API, in Python."""
 
 
-class Reading:
+class ChatDecoder:
     """One response. Its methods tell whether the upstream spells what they read as is regular.
 
     `calls`: of each choice that has any. `choices`: those that are read. `begun`: those that have begun. `waits`: what the last
@@ -67,7 +67,7 @@ class Reading:
         self._told: set[tuple[int, str]] = set()  # choices, and the kinds of what they said
         self._finished: set[int] = set()
         self._first: int | None = None  # the choice that is heard, where it is but one
-        self._runs: dict[int, Run] = {}  # of reasoning that is told in details
+        self._runs: dict[int, DetailRun] = {}  # of reasoning that is told in details
         self._parts: set[int] = set()  # choices whose calls are those of the one that is heard
         self._failed = False
         self._links: dict[str, Citation] = {}  # pages that chunks list, by URL, to be cited when the text is over
@@ -244,7 +244,7 @@ class Reading:
             if details and (text := text_of(details)):
                 events.append(ReasoningDelta(text, index))
         if details:
-            self._runs.setdefault(index, Run()).add(details)
+            self._runs.setdefault(index, DetailRun()).add(details)
             self.waits = True  # what comes next may end the run
         content = delta.get("content")
         if isinstance(content, str) and content:

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...core.events import Event, ReasoningDelta, TextDelta, ToolCallDelta, Usage
 from ...core.fastclass import mutable
-from ..shared.delta_template import Shape
+from ..shared.delta_template import DeltaTemplate
 from ..shared.delta_template_learner import Learning
 from ..shared.json_spans import Path
 
@@ -34,7 +34,7 @@ class Learnt:
     of those that become arguments, by the index of the call; `nothing`: of those whose text is taken out.
     """
 
-    shape: Shape
+    shape: DeltaTemplate
     regular: bool
     entry: Mapping[str, Any] | None
     more: bool
@@ -55,7 +55,7 @@ def learn_chunk(
     return Learnt(shape, regular, entry, len(said) < len(events) or "reasoning_details" in delta)
 
 
-def _shape(learning: Learning, data: bytes, chunk: Mapping[str, Any], event: Event) -> Shape | None:
+def _shape(learning: Learning, data: bytes, chunk: Mapping[str, Any], event: Event) -> DeltaTemplate | None:
     if not isinstance(event, TextDelta | ReasoningDelta | ToolCallDelta) or len(chunk["choices"]) != 1:
         return None
     delta = chunk["choices"][0].get("delta")

@@ -19,7 +19,7 @@ from typing import Any
 
 from ...core import json_text
 from ...core.events import Event, Finish, ReasoningSeal, RefusalDelta, TextDelta, ToolCallDelta, ToolCallStart
-from ...core.reasoning_state import Seal, envelope
+from ...core.reasoning_state import ReasoningState, envelope
 
 MAX_DETAILS = 4 * 1024 * 1024
 """Characters of one run's list that are kept. Encrypted reasoning takes some 100 KiB; a run that is longer has no seal."""
@@ -48,7 +48,7 @@ def with_text(details: Any, text: str) -> list[Any]:
     return out
 
 
-class Run:
+class DetailRun:
     """The list of one run as it comes in pieces: those of one entry follow each other."""
 
     def __init__(self) -> None:
@@ -75,16 +75,16 @@ class Run:
                 elif whole.get(name) is None:
                     whole[name] = value
 
-    def seal(self) -> Seal | None:
+    def seal(self) -> ReasoningState | None:
         """The whole list."""
         entries = [
             {**whole, **{name: "".join(texts) for name, texts in pieces.items()}}
             for whole, pieces in zip(self._entries, self._pieces, strict=True)
         ]
-        return Seal("details", json_text.dumps(entries)) if entries else None
+        return ReasoningState("details", json_text.dumps(entries)) if entries else None
 
 
-def put_seal(runs: dict[int, Run], choice: int, events: list[Event], first: int, *, whole: bool) -> None:
+def put_seal(runs: dict[int, DetailRun], choice: int, events: list[Event], first: int, *, whole: bool) -> None:
     """Ends the run of a choice where one of the events, from the `first` on, says something else; a whole message at its end."""
     ends = (at for at in range(first, len(events)) if isinstance(events[at], _BEHIND))
     at = next(ends, len(events) if whole else None)
@@ -97,7 +97,7 @@ def text_entry(text: str, run: int) -> dict[str, Any]:
     return {"type": "reasoning.text", "text": text, "index": run}
 
 
-def sealed(seal: Seal, run: int, *, spoken: bool) -> list[Any]:
+def sealed(seal: ReasoningState, run: int, *, spoken: bool) -> list[Any]:
     """The list that seals a run, for a client; `spoken`: there was text."""
     if seal.kind == "details":
         try:

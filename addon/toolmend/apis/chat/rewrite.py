@@ -29,7 +29,7 @@ from .delta_shape import REASONING
 from .reasoning_details import text_of, with_text
 
 if TYPE_CHECKING:
-    from .decode import Reading
+    from .decode import ChatDecoder
 
 _COMMON = frozenset({"id", "object", "created", "model", "system_fingerprint", "service_tier", "provider", "choices"})
 """Members that every chunk of a stream carries: a chunk with nothing else says nothing. One without choices is a sign of life."""
@@ -37,7 +37,7 @@ _COMMON = frozenset({"id", "object", "created", "model", "system_fingerprint", "
 _CHOICE = frozenset({"index", "delta", "finish_reason", "logprobs"})
 
 
-def rewrite(data: bytes, frame: Frame, key: str, read: "Reading", common: Mapping[str, Any]) -> str:
+def rewrite(data: bytes, frame: Frame, key: str, read: "ChatDecoder", common: Mapping[str, Any]) -> str:
     """The JSON text of a frame; "" where nothing is left of it.
 
     `data` is the frame's own, or for a frame without any that of a chunk of the same stream. `key` is delta or message, `common`

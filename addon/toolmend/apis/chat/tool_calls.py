@@ -17,10 +17,22 @@ from typing import Any, Literal
 
 from ...core import json_text
 from ...core.events import Event, ReasoningSeal, TextDelta, ToolCallDelta, ToolCallEnd, ToolCallStart
-from ...core.reasoning_state import Seal
+from ...core.reasoning_state import ReasoningState
 from ...core.text_state import ROOM
 from ...core.tools import Tools
-from ..shared.call_identity import INNER, Call, bare, find, inner_of, is_other, joined, latest, may_go_on, only_fitting, text_of
+from ..shared.call_identity import (
+    INNER,
+    CallState,
+    bare,
+    find,
+    inner_of,
+    is_other,
+    joined,
+    latest,
+    may_go_on,
+    only_fitting,
+    text_of,
+)
 from ..shared.indices import index_of, is_index
 from ..shared.named_arguments import named_arguments
 
@@ -64,8 +76,8 @@ class Calls:
         self._choice = choice
         self._new_id = new_id
         self._fired = fired
-        self._calls: list[Call] = []
-        self._new: list[Call] = []  # of the last delta
+        self._calls: list[CallState] = []
+        self._new: list[CallState] = []  # of the last delta
         self._started = 0
         self._ids: set[str] = set()
         self._kept = 0
@@ -119,7 +131,7 @@ class Calls:
         """Whether there is a call without the arguments that its tool requires."""
         return any(not call.begun and self._tools.requires(bare(call.name, self._tools)) for call in self._calls)
 
-    def settle(self, before: Call | None = None) -> list[Event]:
+    def settle(self, before: CallState | None = None) -> list[Event]:
         """Something else is said, or the call `before`: calls that have their name wait no longer, for order's sake."""
         events: list[Event] = []
         for call in self._calls:
@@ -159,7 +171,7 @@ class Calls:
         self._calls = [call for call in self._calls if call.started or (wait and not call.begun)]
         return events, all(isinstance(event, ToolCallEnd) for event in events)
 
-    def _end(self, call: Call, events: list[Event], *, broken: bool, last: bool) -> None:
+    def _end(self, call: CallState, events: list[Event], *, broken: bool, last: bool) -> None:
         self._is_empty(call, events)
         rest = call.body.end(broken=broken) if call.kind == "function" else ""
         if last and not rest and call.kind == "function":
@@ -195,7 +207,7 @@ class Calls:
             if not (id_ or name or arguments.strip()):
                 return self._mended("tool_call_name")  # it says nothing
             before = latest(self._calls, key)
-            call = Call(key, kind, id_, name, repeated=bool(before and not id_ and before.name == name))
+            call = CallState(key, kind, id_, name, repeated=bool(before and not id_ and before.name == name))
             self._add(call)
         elif not (id_ or name or arguments or isinstance(entry.get(kind), Mapping)) and entry.keys() <= _KNOWN_KEYS:
             return self._mended("tool_call_name")  # nor does it
@@ -220,13 +232,13 @@ class Calls:
         regular &= self._take(call, arguments, events)
         return regular if is_index(index) and index == call.index else self._mended("tool_call_index")
 
-    def _add(self, call: Call) -> None:
+    def _add(self, call: CallState) -> None:
         self._calls.append(call)
         self._new.append(call)
         if len(self._calls) > MAX_OPEN:
             del self._calls[0]
 
-    def _said_again(self, call: Call, id_: str, name: str) -> bool:
+    def _said_again(self, call: CallState, id_: str, name: str) -> bool:
         """Takes in an id or name behind the first delta: late, split, or said again."""
         if id_:
             self._fired("tool_call_id")
@@ -237,7 +249,7 @@ class Calls:
             call.name = call.name if call.started else joined(call.name, name, self._tools)
         return not id_ and not name
 
-    def _certain(self, call: Call) -> bool:
+    def _certain(self, call: CallState) -> bool:
         """Whether id and name can be sent: a name is whole once arguments follow, or if no longer one is offered.
 
         An id that is late is waited for until something else is said, by the patient.
@@ -251,7 +263,7 @@ class Calls:
             return False
         return call.begun or (bool(call.said) and not may_go_on(call.name, self._tools, further=self._patient))
 
-    def _start(self, call: Call, events: list[Event]) -> bool:
+    def _start(self, call: CallState, events: list[Event]) -> bool:
         """Starts a call. Whether its id and name are as the upstream says them."""
         regular = True
         name, id_ = bare(call.name, self._tools), call.said
@@ -266,19 +278,19 @@ class Calls:
         call.index = self._started
         self._started += 1
         if self._patient and isinstance(proof := call.extra.get(PROOF), Mapping) and proof:
-            events.append(ReasoningSeal(Seal("call", json_text.dumps({"id": id_, PROOF: proof})), self._choice))
+            events.append(ReasoningSeal(ReasoningState("call", json_text.dumps({"id": id_, PROOF: proof})), self._choice))
         events.append(ToolCallStart(call.index, id_, name, self._choice, call.kind, call.extra or None))
         if held := call.arguments:
             events.append(ToolCallDelta(call.index, held, self._choice))
         self._tell_end(call, events)
         return regular
 
-    def _tell_end(self, call: Call, events: list[Event]) -> None:
+    def _tell_end(self, call: CallState, events: list[Event]) -> None:
         if call.started and call.body.complete and not call.ended:
             call.ended = True
             events.append(ToolCallEnd(call.index, self._choice))
 
-    def _take(self, call: Call, arguments: str, events: list[Event]) -> bool:
+    def _take(self, call: CallState, arguments: str, events: list[Event]) -> bool:
         """The next piece of a call's arguments. Whether it is what the client gets."""
         if not arguments:
             return not call.body.complete or self._mended("arguments")
@@ -299,11 +311,11 @@ class Calls:
             self._behind(call, behind, events)
         return sent == arguments or self._mended(call.body.rule if fresh == arguments else "arguments")
 
-    def _is_empty(self, call: Call, events: list[Event]) -> None:
+    def _is_empty(self, call: CallState, events: list[Event]) -> None:
         """If `{}` came for it, that was all."""
         self._tell(call, call.body.settle(), events)
 
-    def _tell(self, call: Call, sent: str, events: list[Event]) -> None:
+    def _tell(self, call: CallState, sent: str, events: list[Event]) -> None:
         """Arguments that are the client's, once the call has started; and the end, if that was all."""
         if sent:
             if call.started:
@@ -311,18 +323,18 @@ class Calls:
             self._keep(call, sent, events)
         self._tell_end(call, events)
 
-    def _behind(self, call: Call, text: str, events: list[Event]) -> None:
+    def _behind(self, call: CallState, text: str, events: list[Event]) -> None:
         """Something comes behind complete arguments: nothing counts there but an object."""
         for arguments in call.behind.feed(text):
             if call.arguments and is_other(arguments, call.arguments):
                 self._fired("tool_call_index")
-                call = Call(call.key, name=call.name, renamed=call.renamed, behind=call.behind)
+                call = CallState(call.key, name=call.name, renamed=call.renamed, behind=call.behind)
                 call.body.feed(arguments)
                 self._keep(call, arguments, events)
                 self._add(call)
                 self._start(call, events)
 
-    def _keep(self, call: Call, text: str, events: list[Event]) -> None:
+    def _keep(self, call: CallState, text: str, events: list[Event]) -> None:
         call.text.write(text)
         self._kept += len(text)
         if self._kept > MAX_KEPT:

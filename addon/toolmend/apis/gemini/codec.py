@@ -27,13 +27,13 @@ from ...core.events import (
     ToolCallEnd,
     ToolCallStart,
 )
-from ...core.json_array import Bent, Element, behind, end, is_plain
+from ...core.json_array import Element, IrregularElement, behind, end, is_plain
 from ...core.sse import ServerSentEvent
 from ..codec import Reply
 from ..shared.call_identity import bare, object_of
 from ..shared.indices import MAX_CHOICES, index_of
 from ..shared.named_arguments import named_arguments
-from .rewrite import Builder, inner, is_call, is_text, parts_of
+from .rewrite import GeminiBuilder, inner, is_call, is_text, parts_of
 from .usage import blocked, error_in, known_error, malformed_call, reason_of, usage_in
 
 
@@ -46,7 +46,7 @@ class Gemini:
         self._late: dict[int, str] = {}  # finish reasons that came with text or calls
         self._ended: set[int] = set()  # choices that have a finish reason
         self._choices: set[int] = set()  # those that are read
-        self._builder = Builder(self._choices, str(reply.request.get("model")))
+        self._builder = GeminiBuilder(self._choices, str(reply.request.get("model")))
         self._last: ServerSentEvent | None = None
         self._regular = True
 
@@ -59,7 +59,7 @@ class Gemini:
         listed = sse.data.startswith(b"[") and not isinstance(sse, Element)
         if listed and sse.ends:
             self._fired("event_form")
-            return Frame(Bent(sse.raw), (*self._late_reasons(), MessageEnd()), touched=True)
+            return Frame(IrregularElement(sse.raw), (*self._late_reasons(), MessageEnd()), touched=True)
         chunk = json_text.loads(sse.data)
         if listed and len(chunk) == 1:
             chunk = chunk[0]
@@ -80,7 +80,7 @@ class Gemini:
         if sse.data is None or isinstance(sse, Element):
             return Frame(sse)
         self._fired("event_form")
-        return Frame(Bent(sse.raw, b"", told=()), touched=True)
+        return Frame(IrregularElement(sse.raw, b"", told=()), touched=True)
 
     def _plain(
         self, sse: ServerSentEvent, chunk: dict[str, Any], *, listed: bool, told: tuple[Event, ...] | None
@@ -88,11 +88,11 @@ class Gemini:
         """An event, or what is to be written in its place."""
         if error := known_error(chunk):
             self._mended("error_form")
-            return Bent(sse.raw, json_text.dumps(error).encode(), told=told)
+            return IrregularElement(sse.raw, json_text.dumps(error).encode(), told=told)
         if is_plain(sse) and not listed:
             return sse
         self._mended("event_form")
-        return Bent(sse.raw, json_text.dumps(chunk).encode() if listed else sse.data, told=told)
+        return IrregularElement(sse.raw, json_text.dumps(chunk).encode() if listed else sse.data, told=told)
 
     def decode_message(self, body: bytes) -> Frame:
         """A whole response → one frame, whose data is the body. Raises json_text.NotJSON."""
@@ -116,7 +116,7 @@ class Gemini:
         if sse is None:
             return self._behind(events)
         before = self.held() if any(isinstance(event, StreamError) for event in events) else b""  # clients leave at it
-        same = not frame.touched or (isinstance(sse, Bent) and sse.told == events)
+        same = not frame.touched or (isinstance(sse, IrregularElement) and sse.told == events)
         if isinstance(sse, Element) and sse.lone:
             events += self._ends()
         if same and not self._builder.belies(events):
@@ -221,4 +221,4 @@ class Gemini:
 
 def _own(sse: ServerSentEvent, *, touched: bool) -> bytes:
     """An event that says what it said."""
-    return sse.plain if touched and isinstance(sse, Bent) else sse.raw
+    return sse.plain if touched and isinstance(sse, IrregularElement) else sse.raw

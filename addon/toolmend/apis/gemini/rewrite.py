@@ -34,7 +34,7 @@ _WORDS = {"length": "MAX_TOKENS", "content_filter": "SAFETY"}
 type _Part = dict[str, Any]
 
 
-class Builder:
+class GeminiBuilder:
     """The chunks of one response. `read`: the choices whose events are told, others stay as they are. `model`: the request's."""
 
     def __init__(self, read: Container[int], model: str) -> None:

@@ -36,7 +36,7 @@ from ...core.events import (
 )
 from ...core.fastclass import mutable
 from ...core.fold import in_part
-from ...core.reasoning_state import Seal, envelope
+from ...core.reasoning_state import ReasoningState, envelope
 from ..shared.web_search import MAX_QUOTED, blocks_of, location_of
 from .tool_input import halves_told, input_of
 
@@ -225,7 +225,7 @@ class Blocks:
             return block
         return self.begin(Block({"type": "thinking", "thinking": "", "signature": ""}))
 
-    def _seal(self, seal: Seal) -> None:
+    def _seal(self, seal: ReasoningState) -> None:
         if seal.kind == "redacted":
             if seal.data:
                 self.begin(Block({"type": "redacted_thinking", "data": seal.data}, bare=True))
@@ -323,13 +323,13 @@ class Blocks:
         if block.index is None:
             return
         if block.kind == "thinking" and not block.signed:
-            self._delta(block, _delta("signature_delta", "signature", envelope(Seal("plain"))))
+            self._delta(block, _delta("signature_delta", "signature", envelope(ReasoningState("plain"))))
         self._out.append(event("content_block_stop", f'{{"type":"content_block_stop","index":{block.index}}}'))
 
 
 def compaction_of(summary: str) -> dict[str, Any]:
     """The block of a summary: by its signature it is known again that no provider has signed it."""
-    return {"type": "compaction", "content": summary, "encrypted_content": None, "signature": envelope(Seal("summary"))}
+    return {"type": "compaction", "content": summary, "encrypted_content": None, "signature": envelope(ReasoningState("summary"))}
 
 
 def _delta(name: str, member: str, text: str) -> str:

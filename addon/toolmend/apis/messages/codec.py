@@ -18,12 +18,12 @@ from ...core import json_text
 from ...core.events import Event, Finish, Frame, MessageEnd, MessageStart, ReasoningDelta, TextDelta, ToolCallDelta
 from ...core.fastclass import replace
 from ...core.sse import ServerSentEvent
-from ...core.text_state import IN_STRING, Course
+from ...core.text_state import IN_STRING, TextState
 from ..codec import Reply
-from ..shared.delta_template import Shape
+from ..shared.delta_template import DeltaTemplate
 from ..shared.delta_template_learner import Learning
 from ..shared.error_words import error_in, stream_error
-from .decode import Content
+from .decode import MessagesContent
 from .errors import status_of
 from .rewrite import Encoder, type_of
 from .rewrite_whole import blocks_of, in_order, rewrite_message
@@ -40,13 +40,13 @@ class Messages:
 
     def __init__(self, reply: Reply) -> None:
         self._encoder = Encoder(reply)
-        self._content = Content(reply)
+        self._content = MessagesContent(reply)
         self._started = self._over = self._failed = False
         self._translates = reply.translates
         self._announced: Any = None  # the content that the message starts with, as long as no block comes
         self._reason: Finish | None = None  # why it stopped, told within a call that is not complete
         self._stopped = False  # it was told
-        self._shape: Shape | None = None  # of the deltas of the block that is open
+        self._shape: DeltaTemplate | None = None  # of the deltas of the block that is open
         self._regular = True  # they are; if not, it is not for their text
         self._named = b""  # their event
         self._learning = Learning(lambda path: path[0] not in _SAYS)
@@ -103,7 +103,7 @@ class Messages:
             path = ("delta", "partial_json")
             self._shape = self._learning.learn(sse.data, event.arguments, path, ToolCallDelta, key=at)
 
-    def course(self) -> tuple[Shape, Course | None] | None:
+    def course(self) -> tuple[DeltaTemplate, TextState | None] | None:
         """See codec.Flowing."""
         shape = self._shape
         if shape is None:

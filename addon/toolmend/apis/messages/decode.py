@@ -28,7 +28,7 @@ from ...core.events import (
     ToolCallStart,
 )
 from ...core.fastclass import mutable, replace
-from ...core.reasoning_state import Seal
+from ...core.reasoning_state import ReasoningState
 from ..codec import Reply
 from ..shared.arguments import Arguments
 from ..shared.call_identity import bare, is_other, only_fitting, text_of
@@ -76,7 +76,7 @@ class _Block:
         return self.kind in ("text", "thinking") and content.get("type") == self.kind and not content.get(self.kind)
 
 
-class Content:
+class MessagesContent:
     """The content of one message. Methods add to `events`; `regular` turns False where the upstream errs."""
 
     def __init__(self, reply: Reply) -> None:
@@ -239,7 +239,7 @@ class Content:
                     block.signature.append(self._text(signature))
             case "redacted_thinking":
                 if data := self._text(content.get("data")):
-                    events.append(ReasoningSeal(Seal("redacted", data)))
+                    events.append(ReasoningSeal(ReasoningState("redacted", data)))
             case "tool_use":
                 self._call(block, content, events)
             case "server_tool_use" if content.get("name") == NAME:
@@ -336,7 +336,7 @@ class Content:
 
     def _stop(self, block: _Block, events: list[Event]) -> None:
         if signature := "".join(block.signature):
-            events.append(ReasoningSeal(Seal("signature", signature)))
+            events.append(ReasoningSeal(ReasoningState("signature", signature)))
         if block.nameless is not None:
             self._name(block, block.nameless, events)
         events += block.citations

@@ -23,7 +23,7 @@ from ...core.events import (
     ToolCallEnd,
     ToolCallStart,
 )
-from ...core.reasoning_state import Seal, envelope
+from ...core.reasoning_state import ReasoningState, envelope
 from .block_types import BLOCKS, typed
 from .tool_input import input_of
 from .usage import counted, same_stop, uncounted
@@ -123,7 +123,7 @@ class _Content:
             case _:
                 self._add(dict(block))
 
-    def _seal(self, seal: Seal) -> None:
+    def _seal(self, seal: ReasoningState) -> None:
         if seal.kind == "redacted":
             self._add({"type": "redacted_thinking", "data": seal.data})
             return
@@ -146,7 +146,7 @@ class _Content:
                     if any(pieces):
                         out.append({**block, "text": "".join(pieces)})
                 case {"type": "thinking", "thinking": list(pieces)}:
-                    out.append({"signature": envelope(Seal("plain")), **block, "thinking": "".join(pieces)})
+                    out.append({"signature": envelope(ReasoningState("plain")), **block, "thinking": "".join(pieces)})
                 case {"type": "tool_use", "input": list(pieces)}:
                     if (value := input_of("".join(pieces), complete=False)) is not None:
                         out.append({**block, "input": value})

@@ -17,7 +17,7 @@ from ...core import json_text
 from ...core.events import Citation, Compacting, Event, Finish, MessageEnd, StreamError, Usage, WebSearch
 from ...core.fastclass import replace
 from ...core.fold import Message, fold
-from ...core.reasoning_state import Seal, envelope
+from ...core.reasoning_state import ReasoningState, envelope
 from ..codec import Reply
 from ..shared.counts import told
 from ..shared.web_search import MAX_QUOTED, blocks_of, from_citations, location_of
@@ -218,9 +218,9 @@ def _content(message: Message, reply: Reply) -> tuple[list[dict[str, Any]], bool
     """The blocks of a whole message, thinking, text, calls; whether it is a refusal; and what is wrong with it, if anything."""
     blocks: list[dict[str, Any]] = []
     for run in message.thinking:
-        seal = run.seal or Seal("plain")
+        seal = run.seal or ReasoningState("plain")
         redacted = seal.kind == "redacted"
-        signature = seal.data if seal.kind == "signature" else envelope(Seal("plain") if redacted else seal)
+        signature = seal.data if seal.kind == "signature" else envelope(ReasoningState("plain") if redacted else seal)
         if run.text or (seal.data and not redacted):
             blocks.append({"type": "thinking", "thinking": run.text, "signature": signature})
         if redacted and seal.data:

@@ -30,14 +30,14 @@ from ...core.events import (
     ToolCallStart,
     Usage,
 )
-from ...core.ndjson import Bent, is_plain, says_nothing
+from ...core.ndjson import IrregularLine, is_plain, says_nothing
 from ...core.sse import ServerSentEvent
 from ..codec import Reply
 from ..shared.call_identity import INNER, bare, entries_of, inner_of, object_of
 from ..shared.counts import count
 from ..shared.error_words import words_of
 from ..shared.named_arguments import named_arguments
-from .rewrite import Builder
+from .rewrite import OllamaBuilder
 
 
 class Ollama:
@@ -47,7 +47,7 @@ class Ollama:
         self._tools, self._fired = reply.tools, reply.fired
         self._calls = 0
         self._chat = False  # its lines have a message
-        self._builder = Builder()
+        self._builder = OllamaBuilder()
         self._last: ServerSentEvent | None = None
         self._regular = True
 
@@ -57,7 +57,7 @@ class Ollama:
             return Frame(sse)
         if says_nothing(sse.data):
             self._fired("event_form")
-            return Frame(Bent(sse.raw, b"", told=()), touched=True)
+            return Frame(IrregularLine(sse.raw, b"", told=()), touched=True)
         chunk = json_text.loads(sse.data)
         if not isinstance(chunk, dict):
             return Frame(sse)
@@ -65,10 +65,10 @@ class Ollama:
         events = tuple(self._decode(chunk))
         told = events if self._regular else None
         data = self._formed(sse.data, chunk)
-        if isinstance(sse, Bent) or not is_plain(sse):
+        if isinstance(sse, IrregularLine) or not is_plain(sse):
             self._mended("event_form")
         if not self._regular:
-            sse = Bent(sse.raw, data, told=told)
+            sse = IrregularLine(sse.raw, data, told=told)
         if not chunk.get("error"):
             self._last = sse
         return Frame(sse, events, touched=not self._regular)
@@ -81,7 +81,7 @@ class Ollama:
         self._regular = True
         events = tuple(self._decode(message))
         told = events if self._regular else None
-        return Frame(Bent(body, self._formed(body, message), told=told), events, touched=not self._regular)
+        return Frame(IrregularLine(body, self._formed(body, message), told=told), events, touched=not self._regular)
 
     def close(self) -> Frame:
         """Nothing: the last line says that it is the last."""
@@ -96,7 +96,7 @@ class Ollama:
         if not self._builder.calls.broken_by(events):
             if not frame.touched:
                 return before + sse.raw
-            if isinstance(sse, Bent) and sse.told == events:
+            if isinstance(sse, IrregularLine) and sse.told == events:
                 return before + sse.plain
         assert sse.data is not None
         data = self._builder.chunk(sse.data, events)
@@ -109,7 +109,7 @@ class Ollama:
     def encode_message(self, frame: Frame) -> bytes:
         """A frame that `decode_message` made, and that was touched → the body."""
         sse, events = frame.sse, frame.events
-        assert isinstance(sse, Bent)
+        assert isinstance(sse, IrregularLine)
         assert sse.data
         return sse.data if sse.told == events else self._builder.chunk(sse.data, (*events, Finish("")), whole=True)
 

@@ -15,7 +15,7 @@ _LINE = frozenset({"model", "created_at", "message", "response", "thinking", "do
 """Members that every line has: a line with nothing else says nothing."""
 
 
-class Builder:
+class OllamaBuilder:
     """The lines of one response."""
 
     def __init__(self) -> None:

@@ -15,12 +15,12 @@ from typing import Any, Literal
 from ...core import json_text
 from ...core.events import Event, Frame, ReasoningDelta, TextDelta, ToolCallDelta, ToolCallEnd
 from ...core.sse import ServerSentEvent
-from ...core.text_state import ROOM, Course
+from ...core.text_state import ROOM, TextState
 from ..codec import Reply
-from ..shared.delta_template import Shape
+from ..shared.delta_template import DeltaTemplate
 from ..shared.delta_template_learner import Learning
 from ..shared.json_spans import Path
-from .decode import Reading
+from .decode import ResponsesDecoder
 from .items import MAX_KEPT
 from .part_kinds import DELTAS, OTHERWISE, newer, understood
 from .rewrite import Mending, mended
@@ -37,7 +37,7 @@ class Responses:
 
     def __init__(self, reply: Reply) -> None:
         self._reply = reply
-        self._reading = Reading(reply)
+        self._reading = ResponsesDecoder(reply)
         self._mending = Mending(reply)
         self._state: Literal["passing", "mending", "blind", "over"] = "passing"
         self._last: tuple[ServerSentEvent | None, dict[str, Any]] = None, {}
@@ -46,7 +46,7 @@ class Responses:
         self._repeated = False  # the last one was one again
         self._counts = False  # the upstream numbers its events: some send 0 with each
         self._held: list[tuple[ServerSentEvent, dict[str, Any]]] = []  # no data: the one before again
-        self._shape: Shape | None = None  # of the deltas of the part, or of the call, that is open
+        self._shape: DeltaTemplate | None = None  # of the deltas of the part, or of the call, that is open
         self._learning = Learning(self._may_vary)
 
     def decode(self, sse: ServerSentEvent) -> Frame:
@@ -68,7 +68,7 @@ class Responses:
         self._learn(sse, data, events)
         return Frame(sse, events, touched=not self._reading.regular)
 
-    def course(self) -> tuple[Shape, Course | None] | None:
+    def course(self) -> tuple[DeltaTemplate, TextState | None] | None:
         """See codec.Flowing."""
         full = max(self._reading.size, self._mending.size) + ROOM > MAX_KEPT
         shape = self._shape

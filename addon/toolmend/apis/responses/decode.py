@@ -33,8 +33,8 @@ from ...core.events import (
     ToolCallStart,
 )
 from ...core.fold import BETWEEN
-from ...core.reasoning_state import Seal
-from ...core.text_state import ANYTHING, IN_STRING, Course
+from ...core.reasoning_state import ReasoningState
+from ...core.text_state import ANYTHING, IN_STRING, TextState
 from ..codec import Reply
 from ..shared.call_identity import bare, is_other, only_fitting
 from ..shared.error_words import error_in
@@ -43,15 +43,29 @@ from ..shared.translation_notes import CITED, OTHER
 from ..shared.web_search import CALL, MAX_LINKS, cited, searched
 from .item_state import Heard, Known, Unclaimed
 from .items import MAX_KEPT
-from .missing_events import Form
-from .part_kinds import ARGUMENTS, CALLS, DELTAS, DONES, ENDS, FRAMES, INPUT, PARTS, TERMINAL, TEXT, Shape, parts_of, understood
+from .missing_events import MissingEvents
+from .part_kinds import (
+    ARGUMENTS,
+    CALLS,
+    DELTAS,
+    DONES,
+    ENDS,
+    FRAMES,
+    INPUT,
+    PARTS,
+    TERMINAL,
+    TEXT,
+    PartKind,
+    parts_of,
+    understood,
+)
 from .usage import error_of, fails_badly, finish_reason, miscounted, response_in, tells_error, usage_of
 
 _SPOKEN: dict[str, type[TextDelta | RefusalDelta | ReasoningDelta]] = {"output_text": TextDelta, "refusal": RefusalDelta}
 _SPOKEN |= {"summary_text": ReasoningDelta, "reasoning_text": ReasoningDelta}
 
 
-class Reading:
+class ResponsesDecoder:
     """One response. `regular`: whether a client of this API finds in the last event what it needs. `size`: of what is told.
 
     `course`: how a call goes on whose delta was the last event, if that is known.
@@ -64,7 +78,7 @@ class Reading:
         self._note = reply.note
         self._translates = reply.translates
         self._repairs = reply.repairs
-        self._form = Form(self._mended, watching=not reply.translates, bare_end=reply.bare_end)
+        self._form = MissingEvents(self._mended, watching=not reply.translates, bare_end=reply.bare_end)
         self._known = Known()
         self._unclaimed = Unclaimed()
         self._seals: set[str] = set()
@@ -79,7 +93,7 @@ class Reading:
         self._calls = 0
         self.size = 0
         self.regular = True
-        self.course: Course | None = None
+        self.course: TextState | None = None
 
     def feed(self, type_: str, data: Mapping[str, Any]) -> tuple[Event, ...]:
         """The data of one server-sent event."""
@@ -177,12 +191,12 @@ class Reading:
             self._started = True
             self._events.append(MessageStart())
 
-    def _item(self, data: Mapping[str, Any], shape: Shape) -> Heard:
+    def _item(self, data: Mapping[str, Any], shape: PartKind) -> Heard:
         item = self._known.find(data.get("item_id"), data.get("output_index"), shape.item)
         self._form.placed(item, data.get("item_id"), data.get("output_index"))
         return item
 
-    def _delta(self, shape: Shape, data: Mapping[str, Any]) -> None:
+    def _delta(self, shape: PartKind, data: Mapping[str, Any]) -> None:
         delta = data.get("delta")
         if delta is None:
             self._mended("block_text")
@@ -196,7 +210,7 @@ class Reading:
                 return
             self._tell(item, shape, item.last[1], now, live=True, named=item.id != "" and data.get("item_id") == item.id)
 
-    def _tell(self, item: Heard, shape: Shape, index: int, text: str, *, live: bool = False, named: bool = False) -> None:
+    def _tell(self, item: Heard, shape: PartKind, index: int, text: str, *, live: bool = False, named: bool = False) -> None:
         """More of an item. `named`: by its id; behind complete arguments another call's may stand, or the same again."""
         if item.ended or (item.arguments.complete and not named):
             return
@@ -252,7 +266,7 @@ class Reading:
             self._events.append(ToolCallStart(index, self._new_id(), item.name))
             self._events += (ToolCallDelta(index, arguments), ToolCallEnd(index))
 
-    def _rest(self, item: Heard, shape: Shape, index: int, text: Any) -> bool:
+    def _rest(self, item: Heard, shape: PartKind, index: int, text: Any) -> bool:
         """Tells what a text says and the deltas did not. Whether they say the same."""
         if not isinstance(text, str):
             return True
@@ -270,7 +284,7 @@ class Reading:
             self._tell(item, shape, index, text[len(told[0]) :])
         return True
 
-    def _done(self, shape: Shape, item: Heard, data: Mapping[str, Any], *, complete: bool = True) -> None:
+    def _done(self, shape: PartKind, item: Heard, data: Mapping[str, Any], *, complete: bool = True) -> None:
         text = data.get(shape.member)
         if shape.part:
             self._rest(item, shape, shape.index_in(data), text)
@@ -346,7 +360,7 @@ class Reading:
             self._seals.add(content)
             data = json_text.dumps({"id": wire.get("id"), "encrypted_content": content})
             self._thought = False
-            self._events.append(ReasoningSeal(Seal("encrypted", data)))
+            self._events.append(ReasoningSeal(ReasoningState("encrypted", data)))
 
     def _cite(self, item: Heard, annotations: Any) -> None:
         """Emits citations of an item's text, each once: they come in events of their own, and again with each end."""
@@ -396,7 +410,7 @@ class Reading:
         for arguments in item.twins:
             self._twin(item, arguments)
 
-    def _end(self, item: Heard, shape: Shape, arguments: str | None, *, complete: bool) -> None:
+    def _end(self, item: Heard, shape: PartKind, arguments: str | None, *, complete: bool) -> None:
         if item.ended:
             return
         if arguments is None:

@@ -14,7 +14,7 @@ from typing import Any
 from ...core.fastclass import mutable
 from ..shared.arguments import Arguments
 from ..shared.trailing_json import Behind
-from .part_kinds import ARGUMENTS, CALLS, Shape
+from .part_kinds import ARGUMENTS, CALLS, PartKind
 
 
 @mutable
@@ -42,7 +42,7 @@ class Heard:
     ended: bool = False
     sealed: bool = False
     added: bool = False
-    part: Shape | None = None
+    part: PartKind | None = None
     said: bool = False
     over: bool = False
     parts: int = 0  # so many were announced

@@ -32,7 +32,7 @@ from ...core.events import (
 )
 from ...core.fastclass import mutable
 from ...core.fold import in_part
-from ...core.reasoning_state import Seal, envelope
+from ...core.reasoning_state import ReasoningState, envelope
 from ..shared.web_search import CALL, action_of, annotation_of
 from .part_kinds import (
     ARGUMENTS,
@@ -47,7 +47,7 @@ from .part_kinds import (
     WRITTEN,
     Item,
     Part,
-    Shape,
+    PartKind,
     encrypted,
 )
 
@@ -61,14 +61,14 @@ _WHOLE = {shape.item: shape.member for shape in WHOLE}
 COMPACTION = "compaction"
 """The type of an item with a summary of the conversation. It has no status."""
 
-_CALL: Mapping[Kind, Shape] = {"function": ARGUMENTS, "custom": INPUT, "search": SEARCHED, **BUILTIN}
+_CALL: Mapping[Kind, PartKind] = {"function": ARGUMENTS, "custom": INPUT, "search": SEARCHED, **BUILTIN}
 
 
 @mutable
 class _Waiting:
     """What is said while a call is open: a run of text, its citations, a search, a seal, or another call."""
 
-    what: Shape | Seal | ToolCallStart | TextStart | Citation | WebSearch
+    what: PartKind | ReasoningState | ToolCallStart | TextStart | Citation | WebSearch
     pieces: list[str] = field(default_factory=list)
     ended: bool = False
 
@@ -222,7 +222,7 @@ class Output:
 
     # what waits
 
-    def _speak(self, shape: Shape, text: str) -> None:
+    def _speak(self, shape: PartKind, text: str) -> None:
         self.size += len(text)
         if not text:
             return
@@ -241,9 +241,9 @@ class Output:
         while self._queue and not self._open:
             waiting = self._queue.popleft()
             match waiting.what:
-                case Shape() as shape:
+                case PartKind() as shape:
                     self._utter(shape, "".join(waiting.pieces))
-                case Seal() as seal:
+                case ReasoningState() as seal:
                     self._seal(seal)
                 case TextStart():
                     self._counted = 0
@@ -289,10 +289,10 @@ class Output:
         item = self._compacting()
         self._speaking = None
         item.done = True
-        item.wire = {**item.wire, "encrypted_content": envelope(Seal("summary", summary))}
+        item.wire = {**item.wire, "encrypted_content": envelope(ReasoningState("summary", summary))}
         self.event("response.output_item.done", output_index=item.place, item=item.wire)
 
-    def _utter(self, shape: Shape, text: str) -> None:
+    def _utter(self, shape: PartKind, text: str) -> None:
         item = self._speaking
         if item is None or item.wire["type"] != shape.item:
             self.hush()
@@ -307,7 +307,7 @@ class Output:
             self._said += len(text)
             self._counted += len(text)
 
-    def _seal(self, seal: Seal) -> None:
+    def _seal(self, seal: ReasoningState) -> None:
         # whether `include` asks for it or not: DeepSeek and Kimi refuse a tool turn whose reasoning does not come back, and
         # the client cannot know that one of them answers
         if self._speaking is None or self._speaking.wire["type"] != "reasoning":

@@ -28,11 +28,11 @@ from math import inf
 from typing import Any
 
 from .item_state import Heard
-from .part_kinds import CALLS, PARTS, SAYS, Shape, understood
+from .part_kinds import CALLS, PARTS, SAYS, PartKind, understood
 from .usage import lacks
 
 
-class Form:
+class MissingEvents:
     """One response. `mended` is told what is missing; nothing is looked at unless `watching`. `bare_end`: see codec.Reply."""
 
     def __init__(self, mended: Callable[[str], None], *, watching: bool, bare_end: bool = False) -> None:
@@ -85,7 +85,7 @@ class Form:
                     self._same[rule] = False
                     self._mended(rule)
 
-    def part_added(self, item: Heard, shape: Shape, data: Mapping[str, Any]) -> None:
+    def part_added(self, item: Heard, shape: PartKind, data: Mapping[str, Any]) -> None:
         """A part is announced."""
         if item.over or (shape.part, shape.index_in(data)) in item.told:
             return
@@ -99,12 +99,12 @@ class Form:
             self._mended("item_added")
         item.added, item.part, item.said = True, shape, False
 
-    def said_in(self, item: Heard, shape: Shape, data: Mapping[str, Any]) -> None:
+    def said_in(self, item: Heard, shape: PartKind, data: Mapping[str, Any]) -> None:
         """Something is said of a part."""
         if item.parts:
             self._counts(item, shape, data.get(shape.index))
 
-    def told(self, item: Heard, shape: Shape, data: Mapping[str, Any], text: Any) -> None:
+    def told(self, item: Heard, shape: PartKind, data: Mapping[str, Any], text: Any) -> None:
         """The whole of a text, or of arguments, is told."""
         if shape.part:
             self.said_in(item, shape, data)
@@ -112,18 +112,18 @@ class Form:
         if (blank or text is None or _emptied(item, text)) and self.watching and item.added and not item.over:
             self._mended("item_done")
 
-    def _counts(self, item: Heard, shape: Shape, index: Any) -> None:
+    def _counts(self, item: Heard, shape: PartKind, index: Any) -> None:
         parts = item.parts if shape.item == "message" else inf  # reasoning may be counted anyhow
         if self.watching and self.counting and not (type(index) is int and (0 <= index < parts)):
             self._mended("item_index")
 
-    def tells(self, item: Heard, shape: Shape, *, live: bool) -> None:
+    def tells(self, item: Heard, shape: PartKind, *, live: bool) -> None:
         """Something is said that is not known to be announced: in a delta, or when all of it is told."""
         if self.watching and (live or not (item.added and shape.item == "reasoning")):
             self._mended("item_added")
         item.added, item.part, item.said = True, shape, False
 
-    def part_done(self, item: Heard, shape: Shape) -> None:
+    def part_done(self, item: Heard, shape: PartKind) -> None:
         """The end of a part."""
         if item.part is shape:
             if self.watching and not item.said and self._unended(item):

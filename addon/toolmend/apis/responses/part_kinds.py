@@ -13,11 +13,11 @@ from ...core import json_text
 from ...core.builtin_tools import FORMS
 from ...core.events import Kind
 from ...core.fastclass import mutable, value
-from ...core.reasoning_state import Seal, envelope
+from ...core.reasoning_state import ReasoningState, envelope
 
 
 @value
-class Shape:
+class PartKind:
     """How one kind of text is written: `{events}.delta` and `.done`, for a part inside `{frame}.added` and `.done`.
 
     `part` is its type, "" for what a call is made with. The whole of it stands in `member`; `holder` is the list of its
@@ -43,9 +43,9 @@ class Shape:
         return index if type(index) is int else 0
 
 
-TEXT = Shape("message", "output_text", "response.output_text", "response.content_part", "text", "content", "content_index")
-REFUSAL = Shape("message", "refusal", "response.refusal", "response.content_part", "refusal", "content", "content_index")
-SUMMARY = Shape(
+TEXT = PartKind("message", "output_text", "response.output_text", "response.content_part", "text", "content", "content_index")
+REFUSAL = PartKind("message", "refusal", "response.refusal", "response.content_part", "refusal", "content", "content_index")
+SUMMARY = PartKind(
     "reasoning",
     "summary_text",
     "response.reasoning_summary_text",
@@ -54,16 +54,16 @@ SUMMARY = Shape(
     "summary",
     "summary_index",
 )
-THOUGHT = Shape(
+THOUGHT = PartKind(
     "reasoning", "reasoning_text", "response.reasoning_text", "response.content_part", "text", "content", "content_index"
 )
-ARGUMENTS = Shape("function_call", "", "response.function_call_arguments", "", "arguments", "", "")
-INPUT = Shape("custom_tool_call", "", "response.custom_tool_call_input", "", "input", "", "")
+ARGUMENTS = PartKind("function_call", "", "response.function_call_arguments", "", "arguments", "", "")
+INPUT = PartKind("custom_tool_call", "", "response.custom_tool_call_input", "", "input", "", "")
 
-SEARCHED = Shape("tool_search_call", "", "", "", "arguments", "", "")
+SEARCHED = PartKind("tool_search_call", "", "", "", "arguments", "", "")
 """The client's search for tools, as it is written: its arguments are an object, and no event tells a piece of them."""
 
-BUILTIN: dict[Kind, Shape] = {form.kind: Shape(form.item, "", "", "", form.member, "", "") for form in FORMS}
+BUILTIN: dict[Kind, PartKind] = {form.kind: PartKind(form.item, "", "", "", form.member, "", "") for form in FORMS}
 """Calls of the tools that the API describes and the client runs, by their kind: as a whole, too."""
 
 WHOLE = (SEARCHED, *BUILTIN.values())
@@ -107,7 +107,7 @@ class Part:
     `framed`: the client was told that it begins, and is to be told that it ends.
     """
 
-    shape: Shape
+    shape: PartKind
     head: str = ""
     pieces: list[str] = field(default_factory=list)
     said: bool = False
@@ -129,7 +129,7 @@ class Item:
     part: Part | None = None
     done: bool = False
 
-    def at(self, shape: Shape) -> dict[str, Any]:
+    def at(self, shape: PartKind) -> dict[str, Any]:
         """Where an event of its open part belongs."""
         at = {"item_id": self.wire.get("id"), "output_index": self.place}
         return {**at, shape.index: len(self.wire.get(shape.holder, ()))} if shape.part else at
@@ -174,7 +174,7 @@ def _part(part: Any, kind: str) -> Any:
     return {**part, "type": kind} if isinstance(part, dict) and part.get("type") == "text" else part
 
 
-def encrypted(seal: Seal) -> str:
+def encrypted(seal: ReasoningState) -> str:
     """A seal as `encrypted_content`: the upstream's own, or in our envelope."""
     if seal.kind == "encrypted":
         try:

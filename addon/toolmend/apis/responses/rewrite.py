@@ -18,7 +18,7 @@ from ...core.sse import ServerSentEvent
 from ..codec import Reply
 from .follow_up import FRAMES, LIFE, TEXTS, Announced, Followed, announced_as
 from .items import Output
-from .part_kinds import CALLS, SAYS, TERMINAL, Item, Shape, understood
+from .part_kinds import CALLS, SAYS, TERMINAL, Item, PartKind, understood
 from .rewrite_whole import Wires
 from .usage import (
     ENDS,
@@ -91,7 +91,7 @@ class Mending(Followed):
         if place is not None:
             self._places[place] = None
 
-    def _note_unannounced(self, data: Mapping[str, Any], place: Any, shape: Shape | None) -> None:
+    def _note_unannounced(self, data: Mapping[str, Any], place: Any, shape: PartKind | None) -> None:
         """An event of an item that the upstream did not announce."""
         wire = data.get("item")
         if shape and shape.part:
@@ -259,7 +259,7 @@ class Mending(Followed):
         self._done(item, {**self._ends.get(str(id_), {"type": "reasoning"}), "status": "completed"})
         return True
 
-    def _begin_with(self, wire: Mapping[str, Any], shape: Shape | None, wires: Wires) -> None:
+    def _begin_with(self, wire: Mapping[str, Any], shape: PartKind | None, wires: Wires) -> None:
         """What is said next is of this item."""
         self._foreign(wires.foreign(wire))
         key = announced_as(wire)

@@ -12,9 +12,9 @@ from typing import Any
 
 from ...core import json_text
 from ...core.events import Event, ReasoningDelta, ReasoningSeal, RefusalDelta, TextDelta, ToolCallStart
-from .part_kinds import PARTS, REFUSAL, SUMMARY, TEXT, THOUGHT, Shape, parts_of, understood
+from .part_kinds import PARTS, REFUSAL, SUMMARY, TEXT, THOUGHT, PartKind, parts_of, understood
 
-_SHAPES: dict[type[Event], tuple[Shape, ...]] = {
+_SHAPES: dict[type[Event], tuple[PartKind, ...]] = {
     TextDelta: (TEXT,),
     RefusalDelta: (REFUSAL,),
     ReasoningDelta: (SUMMARY, THOUGHT),
@@ -36,7 +36,7 @@ class Wires:
         self._used: set[int] = set()
         self._told = 0  # the items in front of this one that are not understood are told
 
-    def of(self, event: Event) -> tuple[Mapping[str, Any] | None, Shape | None]:
+    def of(self, event: Event) -> tuple[Mapping[str, Any] | None, PartKind | None]:
         """The item that begins, or goes on with another part, and the kind of that; None if nothing does."""
         if isinstance(event, ToolCallStart):
             number = self._numbers.get(event.id)
@@ -77,7 +77,7 @@ class Wires:
         return found
 
 
-def _parts(number: int, wire: Mapping[str, Any]) -> list[tuple[int, Shape, str]]:
+def _parts(number: int, wire: Mapping[str, Any]) -> list[tuple[int, PartKind, str]]:
     found = []
     for holder in ("summary", "content") if understood(wire) else ():
         for part in parts_of(wire, holder):

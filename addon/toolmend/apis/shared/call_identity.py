@@ -30,7 +30,7 @@ _NO_END = re.compile(r'\s*\{\s*"\s*[^\s:,}\]]')
 
 
 @mutable
-class Call:
+class CallState:
     """One call as it comes in. `key` and `said` are the upstream's index and id of it, `index` is the client's."""
 
     key: int | None
@@ -113,7 +113,7 @@ def _told(function: Any) -> Mapping[str, Any]:
     return read if isinstance(read, Mapping) else {"name": function}
 
 
-def latest(calls: Sequence[Call], key: int | None) -> Call | None:
+def latest(calls: Sequence[CallState], key: int | None) -> CallState | None:
     """The last call at an index of the upstream's; of all, where it says none."""
     for call in reversed(calls):
         if key is None or call.key == key:
@@ -122,8 +122,8 @@ def latest(calls: Sequence[Call], key: int | None) -> Call | None:
 
 
 def find(
-    calls: Sequence[Call], tools: Tools, key: int | None, id_: str, name: str, arguments: str
-) -> Call | None:
+    calls: Sequence[CallState], tools: Tools, key: int | None, id_: str, name: str, arguments: str
+) -> CallState | None:
     """The call that a delta goes on with; None for a new one."""
     same = next((call for call in reversed(calls) if call.said == id_), None) if id_ else None
     if same is not None:
@@ -150,14 +150,14 @@ def find(
     return None if one != two and {one, two} <= tools.schemas.keys() and one + two not in tools.schemas else call
 
 
-def _goes_on(call: Call, tools: Tools, arguments: str) -> bool:
+def _goes_on(call: CallState, tools: Tools, arguments: str) -> bool:
     """Whether the arguments of a call go on, where another id and the name come with each piece of them."""
     if call.begun:
         return not arguments.lstrip().startswith("{")
     return tools.requires(bare(call.name, tools)) and bool(arguments.strip())
 
 
-def _told_again(call: Call, arguments: str) -> bool:
+def _told_again(call: CallState, arguments: str) -> bool:
     """Whether a call goes on, or is told again, where its id and name come at another index: LocalAI tells it so (LocalAI#9722).
 
     All of it again, or what it lacks; anything else is of a call that has the same id.

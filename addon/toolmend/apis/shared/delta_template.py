@@ -28,7 +28,7 @@ type Kind = type[TextDelta | ReasoningDelta | ToolCallDelta]
 
 
 @value
-class Shape:
+class DeltaTemplate:
     """`kind` is the event that the text is of; `key` the index of the upstream's call, for arguments.
 
     `head`: up to the first thing that varies. `rest`: what varies, ANY_TEXT among it, each with the literal behind it. Where
@@ -113,7 +113,7 @@ class Shape:
             return None
         return text_of(data[span[0] : span[1]])
 
-    def raw(self, sse: ServerSentEvent) -> "Shape | None":
+    def raw(self, sse: ServerSentEvent) -> "DeltaTemplate | None":
         """The shape of whole events, as bytes, of which this one is; None where something else may vary in them."""
         before, found, after = sse.raw.partition(sse.data or b"\n")
         lines = _IN_FRONT.fullmatch(before)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from ...core.fastclass import replace
-from .delta_template import Kind, Shape, text_of
+from .delta_template import DeltaTemplate, Kind, text_of
 from .json_spans import ANY_TEXT, NUMBER, NUMBERS, Path, leaves
 
 SEVERAL, MOST_MISSES = 2, 32
@@ -56,7 +56,7 @@ class Learning:
 
     def learn(
         self, data: bytes, text: str, path: Path, kind: Kind, choice: int = 0, key: int = 0, *, again: Path | None = None
-    ) -> Shape | None:
+    ) -> DeltaTemplate | None:
         """The shape of a delta that was parsed: see `learn`. None as well where nothing more is learnt."""
         if self.misses >= MOST_MISSES or self._spent >= MOST_SPENT:
             return None
@@ -96,7 +96,7 @@ def learn(
     *,
     again: Path | None = None,
     varies: Callable[[Path, bytes], bool] = lambda _path, _said: False,
-) -> Shape | None:
+) -> DeltaTemplate | None:
     """The shape of an event whose text stands at a path of its data; None where it does not.
 
     `again`: where the text may stand once more. `varies`: whether what is said at a path is another in each event.
@@ -120,7 +120,7 @@ def learn(
             holes.append(hole)
             at = end
     literals.append(data[at:])
-    return Shape(literals[0], tuple(zip(holes, literals[1:], strict=True)), kind, choice, key)
+    return DeltaTemplate(literals[0], tuple(zip(holes, literals[1:], strict=True)), kind, choice, key)
 
 
 def _hole(data: bytes, first: int, end: int) -> re.Pattern[bytes]:
@@ -130,6 +130,6 @@ def _hole(data: bytes, first: int, end: int) -> re.Pattern[bytes]:
 
 
 @lru_cache(maxsize=64)
-def plain(shape: Shape) -> Shape:
+def plain(shape: DeltaTemplate) -> DeltaTemplate:
     """A shape in which nothing but the text can vary that might be another once it is written anew."""
     return replace(shape, rest=tuple((_PLAIN.get(hole, hole), literal) for hole, literal in shape.rest))

@@ -20,7 +20,7 @@ from typing import Any
 from ...core import json_text
 from ...core.events import StreamError
 from ...core.fastclass import value
-from ...core.sse import BOM, Decoder
+from ...core.sse import BOM, SseDecoder
 from ..messages.errors import error_type, overflows, status_of, too_long
 from .error_words import error_in, of_choice, status_in, stream_error, words_of
 from .headers import Headers, request_id, translate_headers
@@ -124,7 +124,7 @@ def _value(body: bytes) -> Any:
     except json_text.NotJSON:
         with suppress(json_text.NotJSON):
             return json_text.loads(json_text.readable(body))
-        decoder = Decoder()
+        decoder = SseDecoder()
         for event in (*decoder.feed(body), *decoder.close()):
             with suppress(json_text.NotJSON):
                 return json_text.loads(event.data or b"")

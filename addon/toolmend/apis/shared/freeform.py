@@ -25,7 +25,7 @@ _ESCAPES = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r"
 _HEX = frozenset("0123456789abcdefABCDEF")
 
 
-class Wrap:
+class FreeformInput:
     """Bare input → arguments."""
 
     def __init__(self) -> None:

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ...core.events import Citation, Source, WebSearch
-from ...core.reasoning_state import Seal, envelope
+from ...core.reasoning_state import ReasoningState, envelope
 
 NAME = "web_search"
 
@@ -41,7 +41,7 @@ MAX_LINKS = 1000
 MAX_QUOTED = 500
 """Characters of the text that cites, where the upstream quotes nothing of the page; Anthropic quotes some 150."""
 
-_OURS = envelope(Seal("plain"))
+_OURS = envelope(ReasoningState("plain"))
 _REFUSED = re.compile(r"[^A-Za-z0-9_]")
 _LINKS = {"search_results": "url", "citations": "url", "web_search": "link"}
 """Members of a chunk that list links, the most telling first, and the member of an entry that holds its URL."""

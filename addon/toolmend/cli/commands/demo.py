@@ -22,7 +22,7 @@ from .. import Problem
 from ..launcher.certificates import write_bundle
 from ..launcher.process import tail
 from ..launcher.proxy import Mitmdump, ProxyError
-from ..launcher.sample_stream import EXPECTED, MESSAGES, MODEL, TOOLS, Answer, Call, events
+from ..launcher.sample_stream import EXPECTED, MESSAGES, MODEL, TOOLS, SampleAnswer, SampleCall, events
 from ..launcher.sample_stream import TOKENS as LEAK
 from ..shutdown import ended_by_signals
 
@@ -95,7 +95,7 @@ def _leak() -> Script:
     return Script(tuple((PACE, event) for event in events(LEAK)))
 
 
-def _ask(url: str, ca: Path, proxy: str | None) -> Answer:
+def _ask(url: str, ca: Path, proxy: str | None) -> SampleAnswer:
     """What the openai SDK makes of the stream. Raises Problem if it cannot be read."""
     try:
         import openai  # noqa: PLC0415  half a second, and not there in a bare installation
@@ -105,7 +105,7 @@ def _ask(url: str, ca: Path, proxy: str | None) -> Answer:
         ) from None
     trusting = ssl.create_default_context(cafile=ca)
     whole = {"response": [lambda response: response.read()]}  # the SDK leaves at [DONE]: the exchange might seem broken off
-    answer = Answer()
+    answer = SampleAnswer()
     try:
         with (
             openai.DefaultHttpxClient(proxy=proxy, verify=trusting, trust_env=False, timeout=30, event_hooks=whole) as http,
@@ -117,7 +117,7 @@ def _ask(url: str, ca: Path, proxy: str | None) -> Answer:
                     answer.content += choice.delta.content or ""
                     answer.finish_reason = choice.finish_reason or answer.finish_reason
                     for delta in choice.delta.tool_calls or ():
-                        call = answer.calls.setdefault(delta.index, Call())
+                        call = answer.calls.setdefault(delta.index, SampleCall())
                         call.id += delta.id or ""
                         call.name += (delta.function and delta.function.name) or ""
                         call.arguments += (delta.function and delta.function.arguments) or ""
@@ -126,7 +126,7 @@ def _ask(url: str, ca: Path, proxy: str | None) -> Answer:
     return answer
 
 
-def _side_by_side(before: Answer, after: Answer) -> Table:
+def _side_by_side(before: SampleAnswer, after: SampleAnswer) -> Table:
     table = Table(expand=True, show_lines=True, title="The same stream, as the openai SDK reads it")
     for title in ("without toolmend", "with toolmend"):
         table.add_column(title, ratio=1, overflow="fold")
@@ -136,7 +136,7 @@ def _side_by_side(before: Answer, after: Answer) -> Table:
     return table
 
 
-def _calls(answer: Answer) -> Text:
+def _calls(answer: SampleAnswer) -> Text:
     if not answer.calls:
         return Text("tool_calls\nnone", style="red")
     calls = (f"{call.name}\n{call.arguments}\nid {call.id}" for call in answer.calls.values())

@@ -18,7 +18,7 @@ from ...dialects.own import own_of
 from ...pipeline.armed_dialects import armed
 from ...providers.hosts import paths
 from ...providers.model_facts import about
-from ...providers.model_profiles import Found, Profile, find, table, taken
+from ...providers.model_profiles import FoundProfile, Profile, find, table, taken
 from ...providers.routes import APIS
 from ...proxy.learnt_refusals import Key, remembered
 from ...requests.request_limits import SETTABLE, Quirks, known
@@ -102,7 +102,7 @@ def built_in(names: tuple[str, ...] | None) -> list[str] | None:
     return None if names is None else [name for name in names if name in DIALECTS]
 
 
-def _answer(found: Found, model: str, host: str, settings: Settings) -> dict[str, Any]:
+def _answer(found: FoundProfile, model: str, host: str, settings: Settings) -> dict[str, Any]:
     profile = found.profile
     dialects = armed(built_in(settings.dialects), profile, known=not settings.strangers)
     return {
@@ -124,7 +124,7 @@ def _answer(found: Found, model: str, host: str, settings: Settings) -> dict[str
     }
 
 
-def _lines(found: Found, settings: Settings) -> list[tuple[str, str]]:
+def _lines(found: FoundProfile, settings: Settings) -> list[tuple[str, str]]:
     profile = found.profile
     dialects = armed(built_in(settings.dialects), profile, known=not settings.strangers)
     strangers = [dialect.name for dialect in dialects if isinstance(dialect, Stranger)]

@@ -57,7 +57,9 @@ def shell(machine: Machine) -> Iterator[Finding]:
         yield ok("this shell has no proxy to send a probe through")
 
 
-def ask(proxy: Proxy, ca: Path, host: str = HOST, port: int = 443, seconds: float = PATIENCE) -> tuple[sample_stream.Answer, str]:
+def ask(
+    proxy: Proxy, ca: Path, host: str = HOST, port: int = 443, seconds: float = PATIENCE
+) -> tuple[sample_stream.SampleAnswer, str]:
     """What comes back through a proxy, and which toolmend says so, in which mode. Raises one of WRONG."""
     trusting = ssl.create_default_context(cafile=ca)
     connection = http.client.HTTPSConnection(proxy.host, proxy.port, timeout=seconds, context=trusting)
@@ -68,7 +70,7 @@ def ask(proxy: Proxy, ca: Path, host: str = HOST, port: int = 443, seconds: floa
         connection.close()
 
 
-def ask_plain(proxy: Proxy) -> tuple[sample_stream.Answer, str]:
+def ask_plain(proxy: Proxy) -> tuple[sample_stream.SampleAnswer, str]:
     """The same without TLS: an answer says that it is toolmend, and that it is TLS that fails. Raises one of WRONG."""
     connection = http.client.HTTPConnection(proxy.host, proxy.port, timeout=PATIENCE)
     try:
@@ -78,7 +80,9 @@ def ask_plain(proxy: Proxy) -> tuple[sample_stream.Answer, str]:
         connection.close()
 
 
-def _post(connection: http.client.HTTPConnection, url: str, headers: dict[str, str] | None = None) -> tuple[sample_stream.Answer, str]:
+def _post(
+    connection: http.client.HTTPConnection, url: str, headers: dict[str, str] | None = None
+) -> tuple[sample_stream.SampleAnswer, str]:
     connection.request("POST", url, json.dumps(sample_stream.REQUEST), {"content-type": "application/json", **(headers or {})})
     response = connection.getresponse()
     if response.status != 200:

@@ -21,7 +21,7 @@ from ... import __version__
 from ...config import precedence
 from ...config.checks import SettingsError
 from ...core import json_text
-from ...recordings.read.secret_scan import Finding, credentials, scan
+from ...recordings.read.secret_scan import SecretFinding, credentials, scan
 from ...secrets.redactor import Redactor, keyless
 
 PACKAGES = ("mitmproxy", "cryptography", "h11", "h2", "brotli", "zstandard", "click", "rich", "orjson", "aioquic")
@@ -89,7 +89,7 @@ def settings() -> dict[str, Any]:
     }
 
 
-def search(files: Mapping[str, bytes], environ: Mapping[str, str]) -> list[Finding]:
+def search(files: Mapping[str, bytes], environ: Mapping[str, str]) -> list[SecretFinding]:
     """What looks like a secret in them; what the client got says what message.json says."""
     return scan({name: data for name, data in files.items() if not name.endswith("/message.json")}, environ)
 

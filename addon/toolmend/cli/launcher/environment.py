@@ -26,7 +26,7 @@ PRELOAD = Path(__file__).with_name("node_proxy.cjs")
 
 
 @value
-class Row:
+class VariableRow:
     """Variables with one meaning, and why they are set."""
 
     names: Sequence[str]
@@ -35,14 +35,14 @@ class Row:
 
 
 TABLE = (
-    Row(("HTTPS_PROXY", "https_proxy"), "proxy", "nearly all; some read one case only"),
-    Row(("ALL_PROXY", "all_proxy"), "proxy", "for other schemes, WebSocket among them: Codex, curl, httpx"),
-    Row(("HTTP_PROXY", "http_proxy"), "plain proxy", "LLM servers without TLS; curl reads it in lower case only"),
-    Row(("NO_PROXY", "no_proxy"), "direct", "what the user had, and loopback"),
-    *(Row((name,), "bundle", why) for name, why in REPLACING.items()),
-    Row((ADDING,), "ca", "Node, Bun and what is made with them (Claude Code, opencode, Qwen Code, pi)"),
-    Row(("NODE_USE_ENV_PROXY",), "yes", "Node from 22.21 and 24.5 on: fetch and https read the proxy variables"),
-    Row(("NODE_OPTIONS",), "preload", "Node before that, and agents that a program makes itself: a script of ours"),
+    VariableRow(("HTTPS_PROXY", "https_proxy"), "proxy", "nearly all; some read one case only"),
+    VariableRow(("ALL_PROXY", "all_proxy"), "proxy", "for other schemes, WebSocket among them: Codex, curl, httpx"),
+    VariableRow(("HTTP_PROXY", "http_proxy"), "plain proxy", "LLM servers without TLS; curl reads it in lower case only"),
+    VariableRow(("NO_PROXY", "no_proxy"), "direct", "what the user had, and loopback"),
+    *(VariableRow((name,), "bundle", why) for name, why in REPLACING.items()),
+    VariableRow((ADDING,), "ca", "Node, Bun and what is made with them (Claude Code, opencode, Qwen Code, pi)"),
+    VariableRow(("NODE_USE_ENV_PROXY",), "yes", "Node from 22.21 and 24.5 on: fetch and https read the proxy variables"),
+    VariableRow(("NODE_OPTIONS",), "preload", "Node before that, and agents that a program makes itself: a script of ours"),
 )
 
 NAMES = tuple(name for row in TABLE for name in row.names)

@@ -30,7 +30,7 @@ POLL = 0.02
 _DIRECT = build_opener(ProxyHandler({}))  # no proxy of the user's stands before loopback
 
 
-class Worker(Process):
+class EnvoyWorker(Process):
     """A `toolmend serve-envoy`, on a port that was free."""
 
     def __init__(

@@ -16,7 +16,7 @@ from ...pipeline.dry_run import Observed
 from ...pipeline.pipeline import Pipeline
 from ...proxy import flow_info
 from ...proxy.addon import Toolmend
-from ...proxy.exchange import Call
+from ...proxy.exchange import LlmExchange
 from . import sample_stream
 
 HOST = "probe.toolmend.invalid"
@@ -34,7 +34,7 @@ class Probe:
 
     def request(self, flow: http.HTTPFlow) -> None:
         if flow.live and any(name == HOST for name, _ in flow_info.places(flow)):
-            self._toolmend.calls[flow] = Call.answered_here()  # whatever hosts it is told to listen to
+            self._toolmend.calls[flow] = LlmExchange.answered_here()  # whatever hosts it is told to listen to
             headers = {"content-type": "text/event-stream", HEADER: f"{__version__} {self._toolmend.settings.mode}"}
             flow.response = http.Response.make(200, self._mended(), headers)
 

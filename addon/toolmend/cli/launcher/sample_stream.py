@@ -35,7 +35,7 @@ TOKENS = (
 
 
 @dataclass
-class Call:
+class SampleCall:
     """A tool call, joined from its deltas."""
 
     id: str = ""
@@ -44,16 +44,16 @@ class Call:
 
 
 @dataclass
-class Answer:
+class SampleAnswer:
     """What a client has when the stream is over."""
 
     content: str = ""
-    calls: dict[int, Call] = field(default_factory=dict)
+    calls: dict[int, SampleCall] = field(default_factory=dict)
     finish_reason: str | None = None
 
 
-EXPECTED = Answer(
-    "Let me look that up.", {0: Call("functions.get_weather:0", "get_weather", '{"city": "Beijing"}')}, "tool_calls"
+EXPECTED = SampleAnswer(
+    "Let me look that up.", {0: SampleCall("functions.get_weather:0", "get_weather", '{"city": "Beijing"}')}, "tool_calls"
 )
 
 
@@ -69,9 +69,9 @@ def events(tokens: Sequence[str] = TOKENS) -> list[bytes]:
     return [f"data: {text}\n\n".encode() for text in [*data, "[DONE]"]]
 
 
-def answer(lines: Iterable[bytes]) -> Answer:
+def answer(lines: Iterable[bytes]) -> SampleAnswer:
     """What the lines of a stream make. Raises ValueError, LookupError, TypeError or AttributeError for what is none."""
-    answer = Answer()
+    answer = SampleAnswer()
     for line in lines:
         name, _, data = line.strip().partition(b":")
         if name != b"data" or data.strip() == b"[DONE]":
@@ -80,7 +80,7 @@ def answer(lines: Iterable[bytes]) -> Answer:
             answer.content += choice["delta"].get("content") or ""
             answer.finish_reason = choice.get("finish_reason") or answer.finish_reason
             for delta in choice["delta"].get("tool_calls") or ():
-                call, function = answer.calls.setdefault(delta["index"], Call()), delta.get("function") or {}
+                call, function = answer.calls.setdefault(delta["index"], SampleCall()), delta.get("function") or {}
                 call.id += delta.get("id") or ""
                 call.name += function.get("name") or ""
                 call.arguments += function.get("arguments") or ""

@@ -39,7 +39,7 @@ KEYCHAIN = "/Library/Keychains/System.keychain"
 
 
 @value
-class Store:
+class TrustStore:
     """`systems`: ID or ID_LIKE of os-release, or sys.platform. `anchor`: the file that is ours, "" if the store has none.
 
     `forget`: what else undoes it, where the file JAVA is there.
@@ -59,7 +59,7 @@ class Store:
 
 
 STORES = (
-    Store(  # update-ca-certificates(8); what was removed goes with --fresh only
+    TrustStore(  # update-ca-certificates(8); what was removed goes with --fresh only
         "Debian, Ubuntu",
         ("debian", "ubuntu"),
         (COPY, ("update-ca-certificates",)),
@@ -68,7 +68,7 @@ STORES = (
         anchor="/usr/local/share/ca-certificates/toolmend.crt",
         bundle="/etc/ssl/certs/ca-certificates.crt",
     ),
-    Store(
+    TrustStore(
         "Alpine",
         ("alpine",),
         (COPY, ("update-ca-certificates",)),
@@ -76,7 +76,7 @@ STORES = (
         anchor="/usr/local/share/ca-certificates/toolmend.crt",
         bundle="/etc/ssl/certs/ca-certificates.crt",
     ),
-    Store(  # update-ca-trust(8)
+    TrustStore(  # update-ca-trust(8)
         "Fedora, RHEL",
         ("fedora", "rhel", "centos"),
         (COPY, ("update-ca-trust",)),
@@ -84,7 +84,7 @@ STORES = (
         anchor="/etc/pki/ca-trust/source/anchors/toolmend.pem",
         bundle="/etc/pki/tls/certs/ca-bundle.crt",
     ),
-    Store(  # update-ca-certificates(8) of ca-certificates
+    TrustStore(  # update-ca-certificates(8) of ca-certificates
         "openSUSE",
         ("suse", "opensuse"),
         (COPY, ("update-ca-certificates",)),
@@ -92,21 +92,21 @@ STORES = (
         anchor="/etc/pki/trust/anchors/toolmend.pem",
         bundle="/var/lib/ca-certificates/ca-bundle.pem",
     ),
-    Store(  # trust(1) of p11-kit
+    TrustStore(  # trust(1) of p11-kit
         "Arch",
         ("arch",),
         (("trust", "anchor", "--store", "{ca}"),),
         (("trust", "anchor", "--remove", "{ca}"),),
         bundle="/etc/ssl/certs/ca-certificates.crt",
     ),
-    Store(  # security(1)
+    TrustStore(  # security(1)
         "macOS",
         ("darwin",),
         (("security", "add-trusted-cert", "-d", "-r", "trustRoot", "-p", "ssl", "-p", "basic", "-k", KEYCHAIN, "{ca}"),),
         (("security", "remove-trusted-cert", "-d", "{ca}"), ("security", "delete-certificate", "-Z", "{sha1}", KEYCHAIN)),
         check=("security", "verify-cert", "-l", "-L", "-q", "-c", "{ca}"),
     ),
-    Store(  # learn.microsoft.com, "certutil"; -user: no administrator is needed
+    TrustStore(  # learn.microsoft.com, "certutil"; -user: no administrator is needed
         "Windows",
         ("win32",),
         (("certutil", "-user", "-addstore", "Root", "{ca}"),),
@@ -123,7 +123,7 @@ _PEM = re.compile(rb"-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIF
 class System:
     """The store of this system; `root` is where its files are looked for."""
 
-    store: Store
+    store: TrustStore
     root: Path = Path("/")
 
     @property
@@ -173,7 +173,7 @@ def here() -> System | None:
     return System(store) if store else None
 
 
-def store_of(system: str, release: Mapping[str, str]) -> Store | None:
+def store_of(system: str, release: Mapping[str, str]) -> TrustStore | None:
     """The row of a system: `sys.platform`, and os-release(5), whose ID_LIKE names what it is made from."""
     names = [release.get("ID", ""), *release.get("ID_LIKE", "").split(), system]
     return next((store for name in names for store in STORES if name in store.systems), None)

@@ -53,7 +53,7 @@ PIECES = 200_000
 """Characters of an answer that a page gets when it begins to look."""
 
 if TYPE_CHECKING:
-    from ...pipeline.event_reader import Stream
+    from ...pipeline.event_reader import EventReader
 
 type Piece = list[str]
 """["text" | "reasoning" | "call" | "arguments", what was said]"""
@@ -64,7 +64,7 @@ class Growing:
     """A recording that is being written."""
 
     row: Row
-    stream: "Stream | None" = None
+    stream: "EventReader | None" = None
     file: str = ""
     offset: int = 0
     came: int = 0  # bytes of the upstream
@@ -329,11 +329,11 @@ class Watcher:
             await asyncio.sleep(watched.WATCH)
 
 
-def _stream(api: str) -> "Stream | None":
+def _stream(api: str) -> "EventReader | None":
     from ...apis import APIS  # noqa: PLC0415  slow
-    from ...pipeline.event_reader import Stream  # noqa: PLC0415
+    from ...pipeline.event_reader import EventReader  # noqa: PLC0415
 
-    return Stream(api) if api in APIS else None
+    return EventReader(api) if api in APIS else None
 
 
 def _rows(paths: list[str]) -> list[Row]:

@@ -9,7 +9,7 @@ from ...core.fastclass import value
 from ...core.scanner import Reading
 
 if TYPE_CHECKING:
-    from .markup_parser import Reader
+    from .markup_parser import MarkupParser
 
 DOUBT = 400
 """Characters of text that are held while two readings are possible: a few lines, which take a model some seconds."""
@@ -60,7 +60,7 @@ class Dialect(Protocol):
     def in_reasoning(self) -> InReasoning:
         """What the markup is in reasoning: a call; a call unless the answer goes on behind it (R14); never one."""
 
-    def read(self, reader: "Reader") -> Reading[bool]:
+    def read(self, reader: "MarkupParser") -> Reading[bool]:
         """Reads a call that may begin at `reader.scanner.pos`.
 
         Whether there was one. If so it has been told by `reader.start`, `arguments` and `end` or `broken`; if not, nothing

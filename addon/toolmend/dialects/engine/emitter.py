@@ -21,7 +21,7 @@ from ...core.fastclass import mutable, value
 from ...core.scanner import Reading, Scanner
 from ...core.tools import Tools
 from .dialect import DOUBT, Dialect
-from .markdown_context import Place
+from .markdown_context import MarkdownContext
 
 if TYPE_CHECKING:
     from ..families.reasoning_tags import Pair
@@ -30,20 +30,20 @@ _VALID_NAME = re.compile(r"[A-Za-z0-9_.:/-]{1,128}")
 
 
 @value
-class Thought:
+class ReasoningSpan:
     """So many characters are text, and reasoning."""
 
     size: int
 
 
 @value
-class Spoken:
+class ContentSpan:
     """So many characters are text, and content."""
 
     size: int
 
 
-type Op = int | Thought | Spoken | Event
+type Op = int | ReasoningSpan | ContentSpan | Event
 
 type Beginning = Literal["content", "reasoning", "likely", "doubt"]
 """How the text of an answer begins: as content; as reasoning, as earlier answers of this model did; or that has to show.
@@ -61,7 +61,7 @@ KEPT = 1024 * 1024
 
 
 @mutable
-class Late:
+class Deferred:
     """Ops that are told late, and how many characters they speak for."""
 
     ops: list[Op] = field(default_factory=list)
@@ -69,24 +69,24 @@ class Late:
 
     def tell(self, op: Op) -> None:
         self.ops.append(op)
-        self.size += abs(op) if isinstance(op, int) else op.size if isinstance(op, Thought | Spoken) else 0
+        self.size += abs(op) if isinstance(op, int) else op.size if isinstance(op, ReasoningSpan | ContentSpan) else 0
 
 
 @mutable
-class Doubtful:
+class Tentative:
     """What was told since an ambiguous call began in the reasoning, and how things stood before it (R14)."""
 
     calls: int
     next_index: int
     ids: set[str]
     kept: int  # texts of a guess
-    late: Late = field(default_factory=Late)
+    late: Deferred = field(default_factory=Deferred)
     rules: list[str] = field(default_factory=list)
     trailing: int = 0  # characters of text since the last of these calls
 
     def tell(self, op: Op) -> None:
         self.late.tell(op)
-        if isinstance(op, int | Thought | Spoken):
+        if isinstance(op, int | ReasoningSpan | ContentSpan):
             self.trailing += max(op, 0) if isinstance(op, int) else op.size
         else:
             self.trailing = 0
@@ -125,7 +125,7 @@ class Attempt:
         return "".join(self.pieces)
 
 
-class Telling:
+class Emitter:
     """What is told of the text of one choice."""
 
     def __init__(
@@ -148,10 +148,10 @@ class Telling:
         self.speaking = False  # likewise, content
         self.channels: Dialect | None = None  # whose channels the text has been divided into so far
         self.ops: list[Op] = []
-        self.doubtful: Doubtful | None = None
+        self.doubtful: Tentative | None = None
         self.begins = begins
         self.shown: Literal["", "content", "reasoning"] = ""  # how this text began, once that is known
-        self.head = None if begins == "content" else Late()  # told before it is known whether the text began as reasoning
+        self.head = None if begins == "content" else Deferred()  # told before it is known whether the text began as reasoning
         self.guess = None if begins == "content" else Guess()
         self.thought: Pair | None = None  # the tags around the reasoning that is read
         self.answer = ""  # the tag that began the answer, if one did
@@ -164,7 +164,7 @@ class Telling:
         self.after_call = False  # nothing but blanks since the last call of the text
         self.reasoning = False  # what the upstream calls the last piece
         self.border = 0  # where in the text that begins
-        self.places = (Place(), Place())  # of content, of reasoning
+        self.places = (MarkdownContext(), MarkdownContext())  # of content, of reasoning
         self._choice = choice
         self.whole = whole  # the text is complete: what it begins as is decided by all of it
         self._index = self._next_index = 0
@@ -179,7 +179,7 @@ class Telling:
         """What looked like calls in the reasoning goes back into it, with all that came since."""
         doubtful, self.doubtful = self.doubtful, None
         assert doubtful
-        self._tell(Thought(doubtful.late.size) if self.thinking else doubtful.late.size)
+        self._tell(ReasoningSpan(doubtful.late.size) if self.thinking else doubtful.late.size)
         self.calls, self._next_index, self.ids = doubtful.calls, doubtful.next_index, doubtful.ids
         self._decide()
 
@@ -209,7 +209,7 @@ class Telling:
             for rule in doubtful.rules:
                 self.fired(rule)
             for op in doubtful.late.ops:
-                self._tell(Spoken(op.size) if answered and isinstance(op, Thought) else op)
+                self._tell(ContentSpan(op.size) if answered and isinstance(op, ReasoningSpan) else op)
 
     def _show_end(self, *, cut: bool) -> None:
         """The text is over, and no tag showed how it began: it began as content, unless it may be a thought that was cut off.
@@ -244,8 +244,8 @@ class Telling:
         elif guess.size > DOUBT or (self.begins == "reasoning" and not guess.blank):
             head, self.head = self.head, None
             self.thinking = True
-            self.places = (Place(), self.places[False])
-            self.ops += (Thought(op) if isinstance(op, int) and op > 0 else op for op in head.ops)
+            self.places = (MarkdownContext(), self.places[False])
+            self.ops += (ReasoningSpan(op) if isinstance(op, int) and op > 0 else op for op in head.ops)
 
     def _reads_as_thought(self, text: str) -> bool:
         match self.begins:
@@ -294,7 +294,7 @@ class Telling:
         return self.head is not None
 
     @property
-    def place(self) -> Place:
+    def place(self) -> MarkdownContext:
         """What the text in front of it says about what is read now."""
         return self.places[self.in_reasoning]
 
@@ -328,7 +328,7 @@ class Telling:
             size = len(text)
             self.after_call = self.after_call and text.isspace()
             self.place.text(text)
-            self._tell(Thought(size) if self.thinking else Spoken(size) if self.speaking else size)
+            self._tell(ReasoningSpan(size) if self.thinking else ContentSpan(size) if self.speaking else size)
             scanner.start = end
             if self.guess:
                 self.guess.keep(text)
@@ -355,7 +355,7 @@ class Telling:
         self._step_aside()
         if dialect.in_reasoning == "doubtful" and not self.doubtful and (self.in_reasoning or self.head):
             kept = len(self.guess.texts) if self.guess else 0
-            self.doubtful = Doubtful(self.calls, self._next_index, set(self.ids), kept)
+            self.doubtful = Tentative(self.calls, self._next_index, set(self.ids), kept)
         elif not self.doubtful:
             self._called()
         self.committed = True
@@ -422,9 +422,9 @@ class Telling:
         self.take()
         head, self.head = self.head, None
         for op in head.ops if head else ():
-            self.ops.append(Thought(op) if isinstance(op, int) and op > 0 and not thinking else op)
+            self.ops.append(ReasoningSpan(op) if isinstance(op, int) and op > 0 and not thinking else op)
         if head and not thinking:
-            self.places = (Place(), self.places[False])
+            self.places = (MarkdownContext(), self.places[False])
         self.thinking, self.thought, self.named = thinking, pair, False
         self.places[thinking].markup()
 

@@ -24,7 +24,7 @@ from .names import bare_name
 
 if TYPE_CHECKING:
     from .dialect import Dialect
-    from .markup_parser import Reader
+    from .markup_parser import MarkupParser
 
 NAMES = ("name", "tool_name", "function")
 ARGUMENTS = ("arguments", "parameters", "input", "args")
@@ -96,7 +96,7 @@ class _Envelope:
     depth: int = 0  # so many objects within it are being read
 
 
-def read_envelopes(reader: "Reader", dialect: "Dialect", form: Form) -> Reading[bool]:
+def read_envelopes(reader: "MarkupParser", dialect: "Dialect", form: Form) -> Reading[bool]:
     """Reads the envelope, or the array of envelopes, that begins here. Whether there was a call."""
     scanner = reader.scanner
     yield from scanner.blanks()
@@ -115,7 +115,7 @@ def read_envelopes(reader: "Reader", dialect: "Dialect", form: Form) -> Reading[
     return called
 
 
-def _end_array(reader: "Reader", form: Form) -> Reading[None]:
+def _end_array(reader: "MarkupParser", form: Form) -> Reading[None]:
     """Swallows the bracket that ends an array, and another one that nothing follows; or the comma after which it breaks off."""
     scanner = reader.scanner
     back = scanner.pos - scanner.start
@@ -133,7 +133,7 @@ def _end_array(reader: "Reader", form: Form) -> Reading[None]:
         reader.take()
 
 
-def _read_envelope(reader: "Reader", dialect: "Dialect", form: Form) -> Reading[bool]:
+def _read_envelope(reader: "MarkupParser", dialect: "Dialect", form: Form) -> Reading[bool]:
     envelope = _Envelope()
     closed = yield from _read_members(reader, dialect, form, envelope)
     if envelope.called:
@@ -148,7 +148,7 @@ def _read_envelope(reader: "Reader", dialect: "Dialect", form: Form) -> Reading[
     return True
 
 
-def _read_members(reader: "Reader", dialect: "Dialect", form: Form, envelope: _Envelope) -> Reading[bool]:
+def _read_members(reader: "MarkupParser", dialect: "Dialect", form: Form, envelope: _Envelope) -> Reading[bool]:
     """Reads an object's members. Whether its closing brace was there."""
     scanner = reader.scanner
     scanner.pos += 1
@@ -177,7 +177,7 @@ def _read_members(reader: "Reader", dialect: "Dialect", form: Form, envelope: _E
             return False
 
 
-def _read_member(reader: "Reader", dialect: "Dialect", form: Form, envelope: _Envelope, key: str) -> Reading[None]:
+def _read_member(reader: "MarkupParser", dialect: "Dialect", form: Form, envelope: _Envelope, key: str) -> Reading[None]:
     scanner = reader.scanner
     begin = yield from scanner.peek()
     if envelope.called:
@@ -219,12 +219,12 @@ def _read_member(reader: "Reader", dialect: "Dialect", form: Form, envelope: _En
         envelope.others[key] = "".join(pieces)
 
 
-def _named(reader: "Reader", dialect: "Dialect", envelope: _Envelope, name: str) -> None:
+def _named(reader: "MarkupParser", dialect: "Dialect", envelope: _Envelope, name: str) -> None:
     envelope.name = bare_name(reader, name.strip())
     envelope.wrong = not reader.accepts(dialect, envelope.name)
 
 
-def _named_as_a_tag(reader: "Reader", dialect: "Dialect", envelope: _Envelope, key: str) -> Reading[bool]:
+def _named_as_a_tag(reader: "MarkupParser", dialect: "Dialect", envelope: _Envelope, key: str) -> Reading[bool]:
     """Whether a key without a value tells the name as a tag does; its quotes may end before the name or behind it."""
     match = _AS_A_TAG.fullmatch(key)
     if not match or envelope.name is not None:
@@ -237,7 +237,7 @@ def _named_as_a_tag(reader: "Reader", dialect: "Dialect", envelope: _Envelope, k
     return not envelope.wrong
 
 
-def _is_schema(reader: "Reader", envelope: _Envelope) -> Reading[bool]:
+def _is_schema(reader: "MarkupParser", envelope: _Envelope) -> Reading[bool]:
     """Whether the object that begins here is no arguments, but what the tool says of them."""
     scanner = reader.scanner
     back = scanner.pos - scanner.start
@@ -248,7 +248,7 @@ def _is_schema(reader: "Reader", envelope: _Envelope) -> Reading[bool]:
     return first in _SCHEMA and first not in reader.tools.properties(envelope.name or "")
 
 
-def _follow(reader: "Reader", form: Form, emit: Callable[[str], None]) -> Reading[bool]:
+def _follow(reader: "MarkupParser", form: Form, emit: Callable[[str], None]) -> Reading[bool]:
     """`follow_value`, of what may be no call's: then what is in it is read again."""
     scanner = reader.scanner
     reader.again = reader.again + 1 if scanner.place < reader.followed else 0
@@ -259,7 +259,7 @@ def _follow(reader: "Reader", form: Form, emit: Callable[[str], None]) -> Readin
     return whole
 
 
-def _held_arguments(reader: "Reader", form: Form) -> Reading[str | None]:
+def _held_arguments(reader: "MarkupParser", form: Form) -> Reading[str | None]:
     """The text of an object, of one in a string, or `{}` for null; None if it is none of these, or broken off."""
     pieces: list[str] = []
     if not (yield from _follow(reader, form, pieces.append)):
@@ -273,7 +273,7 @@ def _held_arguments(reader: "Reader", form: Form) -> Reading[str | None]:
         return None
 
 
-def _declared(reader: "Reader", envelope: _Envelope) -> str:
+def _declared(reader: "MarkupParser", envelope: _Envelope) -> str:
     """The arguments of an envelope that calls nothing so."""
     declared = reader.tools.properties(envelope.name or "").keys()
     texts = [text for text in envelope.others.values() if text.startswith("{")]
@@ -288,5 +288,5 @@ def _declared(reader: "Reader", envelope: _Envelope) -> str:
     return "{}"
 
 
-def _id(reader: "Reader", envelope: _Envelope) -> str:
+def _id(reader: "MarkupParser", envelope: _Envelope) -> str:
     return envelope.id if envelope.id and envelope.id not in reader.ids else reader.new_id()

@@ -18,7 +18,7 @@ from ...core.text_state import IN_LEAKED_STRING
 from . import quoted
 
 if TYPE_CHECKING:
-    from .markup_parser import Reader
+    from .markup_parser import MarkupParser
 
 _IN_STRING = re.compile(r'["\\\x00-\x1f]')
 _BLANKS = re.compile(r"\s{0,64}+")
@@ -40,7 +40,7 @@ MOST_STRINGS = 4
 """Strings within one another, the innermost an object: nobody was seen to put it in more than two."""
 
 
-def read_arguments(reader: "Reader", commit: Callable[[], None], stops: tuple[str, ...]) -> Reading[bool]:
+def read_arguments(reader: "MarkupParser", commit: Callable[[], None], stops: tuple[str, ...]) -> Reading[bool]:
     """Reads the arguments of a call whose header has been read; `commit` starts the call.
 
     An object streams; `null`, and nothing before one of `stops`, are `{}`; a string that holds an object is that object (R5).
@@ -257,7 +257,7 @@ def _as_json(text: str, at: int, *, ended: bool, broken: bool) -> tuple[str | No
     return json_text.WORDS.get(word.group(), word.group()), word.end()
 
 
-def surplus(reader: "Reader", stops: tuple[str, ...]) -> Reading[None]:
+def surplus(reader: "MarkupParser", stops: tuple[str, ...]) -> Reading[None]:
     """Swallows surplus braces between complete arguments and what ends the call, be it the end of the text."""
     scanner = reader.scanner
     if (yield from scanner.peek()) != "}":

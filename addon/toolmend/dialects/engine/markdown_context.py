@@ -29,7 +29,7 @@ WORD = frozenset(string.ascii_letters + string.digits + "_")
 """What a word goes on with. Chinese has no blanks between words, so its characters are none of these."""
 
 
-class Place:
+class MarkdownContext:
     """The place behind the text so far."""
 
     __slots__ = (

@@ -15,14 +15,14 @@ from collections.abc import Callable, Generator
 
 from ...core.literal_search import openers
 from ...core.scanner import Reading
-from ...core.text_state import ROOM, Course
+from ...core.text_state import ROOM, TextState
 from ...core.tools import Tools
 from ..families.leftovers import NAME as LEFTOVERS
 from ..families.leftovers import Leftovers
 from ..families.reasoning_tags import ReasoningTags
 from ..families.role_tokens import RoleTokens
 from .dialect import Dialect
-from .emitter import Beginning, Op, Telling
+from .emitter import Beginning, Emitter, Op
 from .markdown_context import WORD
 from .opener_index import Vocabulary
 
@@ -37,7 +37,7 @@ _WORDS = re.compile(r"[^<>{}\[\]\"`]*")
 """Text without what a call begins with, or quotes."""
 
 
-class Reader(Telling):
+class MarkupParser(Emitter):
     """The reader of one choice. A dialect reads through `scanner`, and tells what it found.
 
     `begins`: how the text begins, as far as that is known. `whole`: all of it comes at once.
@@ -66,7 +66,7 @@ class Reader(Telling):
         """Whether text is held because it looks like a call: more than the beginning of an opener."""
         return self._in_call or self.doubtful is not None or bool(self.head and self.head.ops)
 
-    def course(self, *, reasoning: bool, held: bool) -> Course | None:
+    def course(self, *, reasoning: bool, held: bool) -> TextState | None:
         """How such text goes on. `held`: it leaves later, so it may be undecided, or told late."""
         if reasoning is not self.reasoning:
             return None

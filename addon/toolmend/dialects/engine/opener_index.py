@@ -5,7 +5,7 @@ Rule of this file: it is made once for the same dialects, and knows no text.
 
 from collections.abc import Sequence
 
-from ...core.literal_search import Found, Openings
+from ...core.literal_search import FoundLiteral, Openings
 from ...core.text_state import Place, without
 from ..families.leftovers import Leftovers
 from .dialect import Dialect
@@ -58,7 +58,7 @@ class Vocabulary:
             self._rest = self if len(rest) == len(self._dialects) else vocabulary(rest)
         return self._rest
 
-    def _found(self, text: str) -> Found | None:
+    def _found(self, text: str) -> FoundLiteral | None:
         """The first opener in a text, or the beginning of one at its end."""
         found = self.openings.begin(text)
         return self.openings.search(text, found.start()) if found else None

@@ -19,7 +19,7 @@ from .json_body import read_arguments
 from .value_text import Tags, ValueText
 
 if TYPE_CHECKING:
-    from .markup_parser import Reader
+    from .markup_parser import MarkupParser
 
 CDATA = "<![CDATA["
 
@@ -28,7 +28,7 @@ MAX_VALUES = 256
 
 
 def read_parameters(
-    reader: "Reader", tags: Tags, name: str, commit: Callable[[], None], kind: "type[Values] | None" = None
+    reader: "MarkupParser", tags: Tags, name: str, commit: Callable[[], None], kind: "type[Values] | None" = None
 ) -> Reading[bool]:
     """Reads the parameters of a call of tool `name`, whose header has been read; `commit` starts the call.
 
@@ -63,7 +63,7 @@ def read_parameters(
 class Values(ValueText):
     """The parameters of one call."""
 
-    def __init__(self, reader: "Reader", tags: Tags, name: str) -> None:
+    def __init__(self, reader: "MarkupParser", tags: Tags, name: str) -> None:
         super().__init__(reader, tags, name)
         self._held: dict[str, list[str]] = {}  # the JSON of values, and of each of them as an item of a list
         self._sent = False  # arguments have been emitted

@@ -20,7 +20,7 @@ from .tags import TagDialect
 
 if TYPE_CHECKING:
     from .emitter import Attempt
-    from .markup_parser import Reader
+    from .markup_parser import MarkupParser
 
 _BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*+"|[{}\[\]]', re.DOTALL)
 
@@ -73,7 +73,7 @@ class Stranger:
     def in_reasoning(self) -> InReasoning:
         return self.dialect.in_reasoning
 
-    def read(self, reader: "Reader") -> Reading[bool]:
+    def read(self, reader: "MarkupParser") -> Reading[bool]:
         scanner = reader.scanner
         begin = scanner.place
         first, end = reader.refused
@@ -88,7 +88,7 @@ class Stranger:
             reader.refused = begin, max(scanner.place, end if first == begin else 0)
         return bool(found)
 
-    def _certain(self, reader: "Reader") -> Reading[list["Attempt"]]:
+    def _certain(self, reader: "MarkupParser") -> Reading[list["Attempt"]]:
         """Reads calls; returns none of them if there is a doubt."""
         scanner = reader.scanner
         begin = scanner.pos - scanner.start
@@ -102,7 +102,7 @@ class Stranger:
                 return []
         return found
 
-    def _calls(self, reader: "Reader") -> Reading[bool]:
+    def _calls(self, reader: "MarkupParser") -> Reading[bool]:
         """Reads calls up to the end of what they stand in. Whether that was there."""
         scanner = reader.scanner
         begin = scanner.pos - scanner.start
@@ -147,7 +147,7 @@ class Stranger:
         return self.dialect.ends_of(text, name)
 
 
-def _is_certain(reader: "Reader", call: "Attempt", text: str) -> bool:
+def _is_certain(reader: "MarkupParser", call: "Attempt", text: str) -> bool:
     """Whether nothing speaks against a call; `text` is where it stood."""
     tools = reader.tools
     prefixed = f"functions.{call.name}"  # which is read as the name, but is not the exact one

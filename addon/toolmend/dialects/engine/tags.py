@@ -21,7 +21,7 @@ from .tag import NO_TAG, Tag
 from .value_text import Tags
 
 if TYPE_CHECKING:
-    from .markup_parser import Reader
+    from .markup_parser import MarkupParser
 
 MAX_HEADER = 512
 """Characters between the beginning of a tag and its separator."""
@@ -79,7 +79,7 @@ class TagDialect:
         """What ends the element that a text begins with, of a call of the tool of that name."""
         return self.wrapper.end if self.wrapper.begin and text.startswith(self.wrapper.begin) else self.call.end
 
-    def read(self, reader: "Reader") -> Reading[bool]:
+    def read(self, reader: "MarkupParser") -> Reading[bool]:
         scanner = reader.scanner
         wrapped = False
         last = found = yield from scanner.literal(self.openers)
@@ -106,7 +106,7 @@ class TagDialect:
             reader.wrapped(self, self.wrapper.end)
         return called
 
-    def _foreign_end(self, reader: "Reader") -> Reading[None]:
+    def _foreign_end(self, reader: "MarkupParser") -> Reading[None]:
         """Swallows a closing tag of something else between an envelope and its end."""
         scanner = reader.scanner
         back = scanner.pos - scanner.start
@@ -119,7 +119,7 @@ class TagDialect:
         else:
             scanner.pos = scanner.start + back
 
-    def read_call(self, reader: "Reader", header: str) -> Reading[bool]:
+    def read_call(self, reader: "MarkupParser", header: str) -> Reading[bool]:
         """Reads what follows a call's header. Whether there was a call."""
         identity = self.identify(reader, header)
         if identity is None:
@@ -127,7 +127,7 @@ class TagDialect:
         id_, name = identity
         return (yield from self.read_body(reader, name, lambda: reader.start(self, id_, name)))
 
-    def _read_empty(self, reader: "Reader", header: str) -> Reading[bool]:
+    def _read_empty(self, reader: "MarkupParser", header: str) -> Reading[bool]:
         """Takes a tag that closes itself, `<function=get_time/>`, for a call without arguments."""
         identity = self.identify(reader, header.removesuffix("/"))
         if identity is None or identity[1] not in reader.tools:
@@ -138,18 +138,18 @@ class TagDialect:
         yield from ()
         return True
 
-    def read_body(self, reader: "Reader", name: str, commit: Callable[[], None]) -> Reading[bool]:
+    def read_body(self, reader: "MarkupParser", name: str, commit: Callable[[], None]) -> Reading[bool]:
         """Reads the arguments of a call whose name is known."""
         if self.arguments == "json":
             return (yield from read_arguments(reader, commit, self.closers + self.openers))
         return (yield from read_parameters(reader, Tags(self.parameter, self.call, self.wrapper), name, commit))
 
-    def identify(self, reader: "Reader", header: str) -> tuple[str, str] | None:
+    def identify(self, reader: "MarkupParser", header: str) -> tuple[str, str] | None:
         """The id and the name of the call that a header is of; None if it can be none."""
         name = bare_name(reader, header)
         return (reader.new_id(), name) if reader.accepts(self, name) else None
 
-    def _header(self, reader: "Reader") -> Reading[str | None]:
+    def _header(self, reader: "MarkupParser") -> Reading[str | None]:
         """Reads what stands before the arguments; the tag's `name`, or None; with a slash after it if the tag closes itself."""
         scanner = reader.scanner
         text = yield from scanner.run(self.call.characters, MAX_HEADER)

@@ -28,7 +28,7 @@ from .closers import CLOSINGS, OPENINGS, Closer, read_closer
 from .tag import Tag
 
 if TYPE_CHECKING:
-    from .markup_parser import Reader
+    from .markup_parser import MarkupParser
 
 MAX_HEADER = 256
 """Characters of a parameter's name with what is around it."""
@@ -93,7 +93,7 @@ class After:
 class ValueText:
     """Reads the values of one call up to their ends. `given`: the names of the parameters so far."""
 
-    def __init__(self, reader: "Reader", tags: Tags, name: str) -> None:
+    def __init__(self, reader: "MarkupParser", tags: Tags, name: str) -> None:
         self.given: list[str] = []
         self._reader = reader
         self._tool = name

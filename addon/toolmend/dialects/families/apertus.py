@@ -13,7 +13,7 @@ from ..engine.dialect import Door
 from ..engine.json_body import read_arguments, read_string
 
 if TYPE_CHECKING:
-    from ..engine.markup_parser import Reader
+    from ..engine.markup_parser import MarkupParser
 
 _SEPARATORS = re.compile(r"[\s,\[]*")
 _CLOSING = re.compile(r"[\s}\]]*")
@@ -22,7 +22,7 @@ _CLOSING = re.compile(r"[\s}\]]*")
 class Apertus(Door):
     """Calls of one array."""
 
-    def read(self, reader: "Reader") -> Reading[bool]:
+    def read(self, reader: "MarkupParser") -> Reading[bool]:
         scanner = reader.scanner
         yield from scanner.literal(self.openers)
         called = False
@@ -36,7 +36,7 @@ class Apertus(Door):
             yield from scanner.run(_CLOSING, 4096)
             reader.take()
 
-    def _one(self, reader: "Reader") -> Reading[bool]:
+    def _one(self, reader: "MarkupParser") -> Reading[bool]:
         scanner = reader.scanner
         if not (yield from scanner.literal(("{",))):
             return False

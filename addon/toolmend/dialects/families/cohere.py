@@ -23,7 +23,7 @@ from ..engine.tags import TagDialect
 from .open_json import FENCE, Fence
 
 if TYPE_CHECKING:
-    from ..engine.markup_parser import Reader
+    from ..engine.markup_parser import MarkupParser
 
 _NAME = re.compile(r"[^\s`\[\]{}<>()\"']*")
 _INPUT = ("Action Input:", "Action_Input:", "Input:", "Arguments:")
@@ -32,7 +32,7 @@ _INPUT = ("Action Input:", "Action_Input:", "Input:", "Arguments:")
 class Action(Fence):
     """Calls after the word."""
 
-    def read(self, reader: "Reader") -> Reading[bool]:
+    def read(self, reader: "MarkupParser") -> Reading[bool]:
         scanner = reader.scanner
         yield from scanner.literal(self.openers)
         yield from scanner.blanks()

@@ -20,7 +20,7 @@ from ..engine.tag import Tag
 from ..engine.tags import TagDialect
 
 if TYPE_CHECKING:
-    from ..engine.markup_parser import Reader
+    from ..engine.markup_parser import MarkupParser
 
 _NAME = re.compile(r"[^\s<>{}`]*")
 _FENCES = ("```json", "```")
@@ -34,7 +34,7 @@ def _token(*words: str) -> tuple[str, ...]:
 class DeepSeekV3(TagDialect):
     """The tags, and where the name stands."""
 
-    def read_call(self, reader: "Reader", header: str) -> Reading[bool]:
+    def read_call(self, reader: "MarkupParser", header: str) -> Reading[bool]:
         scanner = reader.scanner
         yield from scanner.blanks()
         name = yield from scanner.run(_NAME, 128)

@@ -30,7 +30,7 @@ from ..engine.literals import MAX_KEY, Literals, Notation
 from ..engine.names import bare_name
 
 if TYPE_CHECKING:
-    from ..engine.markup_parser import Reader
+    from ..engine.markup_parser import MarkupParser
 
 _NAME = re.compile(r"[^\s()\[\]{},<>\"']*")
 _MODULE = re.compile(r"[\w.-]*?[.:]")
@@ -55,7 +55,7 @@ _NOTATION = Notation(
 class Gemma(Between):
     """Calls between tokens, or without the one that begins them."""
 
-    def read(self, reader: "Reader") -> Reading[bool]:
+    def read(self, reader: "MarkupParser") -> Reading[bool]:
         scanner = reader.scanner
         yield from self.begins(scanner)
         if self.begin and (yield from scanner.ahead(("{", "["))):
@@ -84,7 +84,7 @@ class Gemma(Between):
         yield from surplus(reader, self.closers + self.openers)
         return True
 
-    def _name(self, reader: "Reader") -> Reading[str]:
+    def _name(self, reader: "MarkupParser") -> Reading[str]:
         """Reads a name. Modules in front of it that no tool is offered under are left out: `google:mcp:read_file` (omlx#1830)."""
         words = (yield from reader.scanner.run(_NAME, 128)) or ""
         name = bare_name(reader, words)
@@ -92,7 +92,7 @@ class Gemma(Between):
             return name
         return next((rest for rest in _without_modules(words) if rest in reader.tools.schemas), "" if ":" in name else name)
 
-    def _arguments(self, reader: "Reader", name: str, brackets: str, stops: tuple[str, ...] = ()) -> Reading[bool]:
+    def _arguments(self, reader: "MarkupParser", name: str, brackets: str, stops: tuple[str, ...] = ()) -> Reading[bool]:
         """Reads the arguments behind their brackets. False if they are broken off."""
         arguments = Literals(reader.scanner, _NOTATION, reader.arguments, (*stops, *self.end, *self.begin))
         if not self.begin:  # the tokens that make a string are lost, too
@@ -101,7 +101,7 @@ class Gemma(Between):
             arguments.texts = [key for key in declared if is_string(declared[key], schema)]
         return (yield from arguments.read(_PAIRS[brackets[-1]], _NOTATION.separators))
 
-    def _brackets(self, reader: "Reader") -> Reading[str | None]:
+    def _brackets(self, reader: "MarkupParser") -> Reading[str | None]:
         """Reads what opens the arguments: `{`, `(`, `({`, or nothing where the call ends. None if no arguments follow."""
         scanner = reader.scanner
         brackets = yield from scanner.literal(("{", "("))
@@ -127,7 +127,7 @@ def _without_modules(words: str) -> Iterator[str]:
         yield rest
 
 
-class Gemini(Gemma):
+class GeminiDialect(Gemma):
     """Calls that name the module that Gemini's tools are in, which no text does by itself: they may stand anywhere."""
 
     @property
@@ -138,7 +138,7 @@ class Gemini(Gemma):
     def place(self) -> Where:
         return "any"
 
-    def read(self, reader: "Reader") -> Reading[bool]:
+    def read(self, reader: "MarkupParser") -> Reading[bool]:
         scanner = reader.scanner
         tagged = (yield from scanner.literal(_GEMINI)) == _TAG
         name = yield from self._name(reader)
@@ -159,7 +159,7 @@ class Gemini(Gemma):
 
 
 @value
-class Headless(Gemma):
+class HeadlessGemma(Gemma):
     """Calls without anything in front of the name (tensai#217): only tokens in them or after them tell them from code.
 
     `tools`: the names that may begin one.
@@ -171,11 +171,11 @@ class Headless(Gemma):
     def openers(self) -> tuple[str, ...]:
         return tuple(f"{name}{{" for name in self.tools)
 
-    def of(self, tools: Tools) -> "Headless":
+    def of(self, tools: Tools) -> "HeadlessGemma":
         """The dialect with the tools of a request."""
         return _headless(tuple(sorted(tools.schemas)))
 
-    def read(self, reader: "Reader") -> Reading[bool]:
+    def read(self, reader: "MarkupParser") -> Reading[bool]:
         scanner = reader.scanner
         opener = yield from scanner.literal(self.openers)
         assert opener
@@ -200,10 +200,10 @@ FUNCTIONGEMMA = Gemma(
     "functiongemma", ("<start_function_call>",), ("<end_function_call>", "<start_function_response>")
 )
 GEMMA_STRIPPED = Gemma("gemma_stripped", end=("<tool_call|>", "<end_function_call>"), opener="call:")
-GEMINI = Gemini("gemini")
-GEMMA_HEADLESS = Headless("gemma_headless", end=GEMMA4.end)
+GEMINI = GeminiDialect("gemini")
+GEMMA_HEADLESS = HeadlessGemma("gemma_headless", end=GEMMA4.end)
 
 
 @lru_cache(64)
-def _headless(names: tuple[str, ...]) -> Headless:
+def _headless(names: tuple[str, ...]) -> HeadlessGemma:
     return replace(GEMMA_HEADLESS, tools=names)

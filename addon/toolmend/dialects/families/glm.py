@@ -24,7 +24,7 @@ from ..engine.tags import TagDialect
 from ..engine.value_text import MAX_HEADER, Tags
 
 if TYPE_CHECKING:
-    from ..engine.markup_parser import Reader
+    from ..engine.markup_parser import MarkupParser
 
 NAME = re.compile(r"(?P<name>[^\s<>{}\\]+)")
 _NAME_CHARACTERS = re.compile(r"[^<>{}\\]*")
@@ -78,7 +78,7 @@ class _Values(Values):
 class GLMDialect(TagDialect):
     """A name may have the first key right behind it."""
 
-    def _header(self, reader: "Reader") -> Reading[str | None]:
+    def _header(self, reader: "MarkupParser") -> Reading[str | None]:
         scanner = reader.scanner
         back = scanner.pos - scanner.start
         header = yield from super()._header(reader)
@@ -90,11 +90,11 @@ class GLMDialect(TagDialect):
         scanner.pos -= len(text) - text.rindex(key)
         return name
 
-    def read_body(self, reader: "Reader", name: str, commit: Callable[[], None]) -> Reading[bool]:
+    def read_body(self, reader: "MarkupParser", name: str, commit: Callable[[], None]) -> Reading[bool]:
         return (yield from read_parameters(reader, Tags(self.parameter, self.call, self.wrapper), name, commit, _Values))
 
 
-def _split(reader: "Reader", text: str) -> tuple[str | None, str]:
+def _split(reader: "MarkupParser", text: str) -> tuple[str | None, str]:
     """The tool and its parameter that a text names; no tool where it can be understood in no way, or in several."""
     named = (name for name in reader.tools.schemas if text.startswith(name))
     found = [(name, key) for name in named if (key := text[len(name) :].strip()) in reader.tools.properties(name)]

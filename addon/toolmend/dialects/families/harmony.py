@@ -23,7 +23,7 @@ from ..engine.names import bare_name
 
 if TYPE_CHECKING:
     from ..engine.dialect import Dialect
-    from ..engine.markup_parser import Reader
+    from ..engine.markup_parser import MarkupParser
 
 MAX_HEADER = 512
 """Characters between the beginning of a message and its body."""
@@ -60,7 +60,7 @@ class _Header:
 class Harmony(Door):
     """Messages between tokens."""
 
-    def read(self, reader: "Reader") -> Reading[bool]:
+    def read(self, reader: "MarkupParser") -> Reading[bool]:
         scanner = reader.scanner
         place = reader.place
         ours = reader.channels is self
@@ -95,7 +95,7 @@ class Harmony(Door):
 class Stripped(Door):
     """The same without the tokens."""
 
-    def read(self, reader: "Reader") -> Reading[bool]:
+    def read(self, reader: "MarkupParser") -> Reading[bool]:
         scanner = reader.scanner
         at_start = reader.place.message_start
         silent = reader.in_reasoning
@@ -175,7 +175,7 @@ def _read_header(scanner: Scanner) -> Reading[_Header | None]:
     return None
 
 
-def _called(reader: "Reader", header: _Header) -> bool:
+def _called(reader: "MarkupParser", header: _Header) -> bool:
     """Whether the recipient is a tool; its name may have been glued to what follows it."""
     if header.recipient in _NOBODY:
         return False
@@ -187,7 +187,7 @@ def _called(reader: "Reader", header: _Header) -> bool:
     return name in reader.tools
 
 
-def _read_call(reader: "Reader", dialect: "Dialect", header: _Header) -> Reading[bool]:
+def _read_call(reader: "MarkupParser", dialect: "Dialect", header: _Header) -> Reading[bool]:
     """Reads the body of a message to a tool."""
     if not header.complete and ((yield from reader.scanner.peek()) != "{" or header.type not in ("", *_TYPES)):
         return False
@@ -204,7 +204,7 @@ HARMONY = Harmony("harmony", (*_STARTS, *_ENDS), offered_only=True)
 class Recipient(Door):
     """Only calls, only where they name their module: what other text says of channels is text."""
 
-    def read(self, reader: "Reader") -> Reading[bool]:
+    def read(self, reader: "MarkupParser") -> Reading[bool]:
         scanner = reader.scanner
         yield from scanner.literal(("assistant",))
         yield from scanner.literal(_CHANNELS)

@@ -17,7 +17,7 @@ from ..engine.tag import Tag
 from ..engine.tags import TagDialect
 
 if TYPE_CHECKING:
-    from ..engine.markup_parser import Reader
+    from ..engine.markup_parser import MarkupParser
 
 _FENCES = ("", "\n```json\n", "\n```\n", "```json\n", "```\n")
 
@@ -36,7 +36,7 @@ _FORM = Form(ends=HERMES.closers, strict=True)
 class Openerless(Door):
     """An envelope on a line of its own, if the end tag follows it."""
 
-    def read(self, reader: "Reader") -> Reading[bool]:
+    def read(self, reader: "MarkupParser") -> Reading[bool]:
         scanner = reader.scanner
         yield from scanner.literal(("tool_call>",))
         found = yield from reader.attempt(read_envelopes(reader, self, _FORM))

@@ -13,7 +13,7 @@ from ..engine.tag import Tag
 from ..engine.tags import TagDialect
 
 if TYPE_CHECKING:
-    from ..engine.markup_parser import Reader
+    from ..engine.markup_parser import MarkupParser
 
 _BEGIN = ("<|message_model|>",)
 _NAME = re.compile(r"[^\s<>{}]*")
@@ -22,7 +22,7 @@ _NAME = re.compile(r"[^\s<>{}]*")
 class Inkling(TagDialect):
     """The name in front is the one in the envelope, which decides."""
 
-    def read(self, reader: "Reader") -> Reading[bool]:
+    def read(self, reader: "MarkupParser") -> Reading[bool]:
         scanner = reader.scanner
         if (yield from scanner.literal(_BEGIN)):
             yield from scanner.run(_NAME, 128)

@@ -24,7 +24,7 @@ from ..engine.tag import Tag
 from ..engine.tags import TagDialect
 
 if TYPE_CHECKING:
-    from ..engine.markup_parser import Reader
+    from ..engine.markup_parser import MarkupParser
 
 _COUNTED = re.compile(r"(?P<name>.*[^:]):\d+")
 _NAMELESS = re.compile(r"(?:functions\.)?:?(?P<counter>\d*)")
@@ -40,7 +40,7 @@ _AROUND = r"(?:\d{{1,4}}[._:-])?(?:(?:functions?|tools?)[._:/-]?)?{}(?:[._:/#-]?
 class KimiK2(TagDialect):
     """The tags, and the rules for ids."""
 
-    def identify(self, reader: "Reader", header: str) -> tuple[str, str] | None:
+    def identify(self, reader: "MarkupParser", header: str) -> tuple[str, str] | None:
         fitting = _named_in(reader, header)
         if fitting:
             return (header if header not in reader.ids else new_id(reader, fitting)), fitting
@@ -51,7 +51,7 @@ class KimiK2(TagDialect):
         name = bare_name(reader, header)
         return new_id(reader, name), name
 
-    def read_call(self, reader: "Reader", header: str) -> Reading[bool]:
+    def read_call(self, reader: "MarkupParser", header: str) -> Reading[bool]:
         nameless = _NAMELESS.fullmatch(header)
         if nameless is None and not (reader.tools.known and _is_foreign(reader, header)):
             return (yield from TagDialect.read_call(self, reader, header))
@@ -75,7 +75,7 @@ class KimiK2(TagDialect):
         reader.end()
         return True
 
-    def _header(self, reader: "Reader") -> Reading[str | None]:
+    def _header(self, reader: "MarkupParser") -> Reading[str | None]:
         scanner = reader.scanner
         back = scanner.pos - scanner.start
         header = yield from super()._header(reader)
@@ -86,7 +86,7 @@ class KimiK2(TagDialect):
         return "" if (yield from scanner.literal(self.call.separator)) or (yield from scanner.ahead(("{",))) else None
 
 
-def _named_in(reader: "Reader", header: str) -> str:
+def _named_in(reader: "MarkupParser", header: str) -> str:
     """The one offered tool that a header names with something else around it than the template writes."""
     if not reader.tools.known or header in reader.tools or bare_name(reader, header) in reader.tools:
         return ""
@@ -97,14 +97,14 @@ def _named_in(reader: "Reader", header: str) -> str:
     return fitting[0] if len(fitting) == 1 else ""
 
 
-def _is_foreign(reader: "Reader", header: str) -> bool:
+def _is_foreign(reader: "MarkupParser", header: str) -> bool:
     """Whether a header is an id that names no offered tool."""
     if _COUNTED.fullmatch(header) or bare_name(reader, header) in reader.tools or _named_in(reader, header):
         return False
     return _FOREIGN.fullmatch(header) is not None
 
 
-def _called(reader: "Reader", arguments: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+def _called(reader: "MarkupParser", arguments: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """The tool that arguments are for, and the arguments: they may be an envelope. No name if that is not clear."""
     name = next((arguments[key] for key in NAMES if isinstance(arguments.get(key), str)), "")
     inner = next((arguments[key] for key in ARGUMENTS if isinstance(arguments.get(key), dict)), None)
@@ -118,7 +118,7 @@ def _called(reader: "Reader", arguments: dict[str, Any]) -> tuple[str, dict[str,
     return (offered, rest) if offered in reader.tools.schemas and offered in reader.tools.fitting(rest) else ("", {})
 
 
-def new_id(reader: "Reader", name: str) -> str:
+def new_id(reader: "MarkupParser", name: str) -> str:
     """A free id of the conversation: the next, or where many have been taken out of turn, one behind them."""
     counter, step = reader.tools.calls_so_far + reader.calls, 1
     while f"functions.{name}:{counter}" in reader.ids:

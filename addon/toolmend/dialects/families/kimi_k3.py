@@ -22,7 +22,7 @@ from ..engine.tag import Tag
 from ..engine.tags import TagDialect
 
 if TYPE_CHECKING:
-    from ..engine.markup_parser import Reader
+    from ..engine.markup_parser import MarkupParser
 
 _CALL = re.compile(r"""(?:[^"]|"[^"]*")*?\btool\s*=\s*"(?P<name>[^"]*)".*""", re.DOTALL)
 _ARGUMENT = re.compile(
@@ -48,7 +48,7 @@ class KimiK3(TagDialect):
     def openers(self) -> tuple[str, ...]:
         return (*super().openers, *_CHANNELS)
 
-    def read(self, reader: "Reader") -> Reading[bool]:
+    def read(self, reader: "MarkupParser") -> Reading[bool]:
         mark = yield from reader.scanner.literal(_CHANNELS)
         if mark is None:
             return (yield from TagDialect.read(self, reader))
@@ -60,10 +60,10 @@ class KimiK3(TagDialect):
         reader.channel(self, "reasoning" if mark in _OPEN_THINK else "content" if mark in _RESPONSE else "")
         return True
 
-    def identify(self, reader: "Reader", header: str) -> tuple[str, str] | None:
+    def identify(self, reader: "MarkupParser", header: str) -> tuple[str, str] | None:
         return TagDialect.identify(self, reader, html.unescape(header))
 
-    def read_body(self, reader: "Reader", name: str, commit: Callable[[], None]) -> Reading[bool]:
+    def read_body(self, reader: "MarkupParser", name: str, commit: Callable[[], None]) -> Reading[bool]:
         scanner = reader.scanner
         yield from scanner.blanks()
         if (yield from scanner.literal(_BLOCK)):

@@ -18,7 +18,7 @@ from .. import DIALECTS
 from ..engine.dialect import Dialect, Door
 
 if TYPE_CHECKING:
-    from ..engine.markup_parser import Reader
+    from ..engine.markup_parser import MarkupParser
 
 NAME = "leftover_markup"
 
@@ -29,7 +29,7 @@ _NOTHING = ("[]", "{}")
 class Leftovers(Door):
     """The ends and wrappers of some dialects."""
 
-    def read(self, reader: "Reader") -> Reading[bool]:
+    def read(self, reader: "MarkupParser") -> Reading[bool]:
         scanner = reader.scanner
         if not (reader.after_call or reader.place.line_start):
             return False

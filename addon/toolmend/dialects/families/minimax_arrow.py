@@ -19,7 +19,7 @@ from ..engine.names import bare_name
 from ..engine.quoted import PYTHON_QUOTES
 
 if TYPE_CHECKING:
-    from ..engine.markup_parser import Reader
+    from ..engine.markup_parser import MarkupParser
 
 _NOTATION = Notation(PYTHON_QUOTES, brackets=("{", "["), separators=("=>", ":", "="), flags=True)
 _IS = r"\s*(?:=>|:|=)\s*"
@@ -33,7 +33,7 @@ MAX_HEAD = 256
 class Arrow(Door):
     """One call."""
 
-    def read(self, reader: "Reader") -> Reading[bool]:
+    def read(self, reader: "MarkupParser") -> Reading[bool]:
         scanner = reader.scanner
         yield from scanner.literal(self.openers)
         yield from scanner.blanks()

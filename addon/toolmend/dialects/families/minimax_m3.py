@@ -24,7 +24,7 @@ from ..engine.tags import TagDialect
 from ..engine.value_text import Tags
 
 if TYPE_CHECKING:
-    from ..engine.markup_parser import Reader
+    from ..engine.markup_parser import MarkupParser
 
 _P = "]<]minimax[>["
 _ELEMENT = re.compile(re.escape(_P) + r"<(/?)([^<>/\s]+)>")
@@ -71,7 +71,7 @@ class Elements(Values):
 class MinimaxM3(TagDialect):
     """The tags of a call, and its elements."""
 
-    def read_body(self, reader: "Reader", name: str, commit: Callable[[], None]) -> Reading[bool]:
+    def read_body(self, reader: "MarkupParser", name: str, commit: Callable[[], None]) -> Reading[bool]:
         tags = Tags(self.parameter, self.call, self.wrapper)
         return (yield from read_parameters(reader, tags, name, commit, Elements))
 

@@ -17,7 +17,7 @@ from ..engine.json_body import read_arguments
 from ..engine.names import bare_name
 
 if TYPE_CHECKING:
-    from ..engine.markup_parser import Reader
+    from ..engine.markup_parser import MarkupParser
 
 _NAME = re.compile(r"[^\s\[\]{}<>\"']*")
 _ID = re.compile(r"[A-Za-z0-9_.:-]*")
@@ -30,7 +30,7 @@ _FORM = Form(ends=("[TOOL_CALLS]", "[/TOOL_CALLS]"), holds_for_id=True)
 class Mistral(Door):
     """One reader for both forms."""
 
-    def read(self, reader: "Reader") -> Reading[bool]:
+    def read(self, reader: "MarkupParser") -> Reading[bool]:
         scanner = reader.scanner
         for _ in range(MOST_OPENERS):
             if (yield from scanner.literal(self.openers)):

@@ -17,7 +17,7 @@ from ..engine.dialect import Door
 from ..engine.envelope import Form, read_envelopes
 
 if TYPE_CHECKING:
-    from ..engine.markup_parser import Reader
+    from ..engine.markup_parser import MarkupParser
 
 _FORM = Form(strict=True)
 _MORE = {"```": re.compile("`*"), "~~~": re.compile("~*")}
@@ -27,18 +27,18 @@ _LANGUAGES = ("json", "JSON", "tool_call", "tool_calls", "tool_code", "tool_use"
 class OpenJSON(Door):
     """A bare array or object."""
 
-    def read(self, reader: "Reader") -> Reading[bool]:
+    def read(self, reader: "MarkupParser") -> Reading[bool]:
         return (yield from self.read_calls(reader))
 
-    def read_calls(self, reader: "Reader") -> Reading[bool]:
+    def read_calls(self, reader: "MarkupParser") -> Reading[bool]:
         """Reads the envelopes that begin here. Whether there was a call."""
         return (yield from read_envelopes(reader, self, _FORM))
 
 
-class Tools(OpenJSON):
+class JsonTools(OpenJSON):
     """Between the tags that have the tools in the prompt; where they have tools, it is no call."""
 
-    def read(self, reader: "Reader") -> Reading[bool]:
+    def read(self, reader: "MarkupParser") -> Reading[bool]:
         yield from reader.scanner.literal(self.openers)
         return (yield from self.read_calls(reader))
 
@@ -46,10 +46,10 @@ class Tools(OpenJSON):
 class Fence(OpenJSON):
     """JSON that is all there is in a fence; the fence goes with the calls."""
 
-    def read(self, reader: "Reader") -> Reading[bool]:
+    def read(self, reader: "MarkupParser") -> Reading[bool]:
         return (yield from self.read_fence(reader))
 
-    def read_fence(self, reader: "Reader") -> Reading[bool]:
+    def read_fence(self, reader: "MarkupParser") -> Reading[bool]:
         """Reads the fence that begins here. Whether there was a call in it."""
         scanner = reader.scanner
         fence = yield from scanner.literal(tuple(_MORE))
@@ -71,7 +71,7 @@ class Fence(OpenJSON):
 
 JSON_ARRAY = OpenJSON("json_array", ("[",), ambiguous=True, offered_only=True, in_reasoning="never")
 JSON_OBJECT = OpenJSON("json_object", ("{",), ambiguous=True, offered_only=True, in_reasoning="never")
-JSON_TOOLS = Tools(
+JSON_TOOLS = JsonTools(
     "json_tools", ("<tools>",), closers=("</tools>",), ambiguous=True, offered_only=True, place="line", in_reasoning="never"
 )
 FENCE = Fence("fence", tuple(_MORE), ambiguous=True, offered_only=True, place="line", in_reasoning="never")

@@ -21,7 +21,7 @@ from ..engine.names import bare_name
 from ..engine.quoted import PYTHON_QUOTES
 
 if TYPE_CHECKING:
-    from ..engine.markup_parser import Reader
+    from ..engine.markup_parser import MarkupParser
 
 _PYTHON = Notation(PYTHON_QUOTES, brackets=("{", "[", "("), separators=(":",))
 
@@ -34,7 +34,7 @@ _SEPARATORS = re.compile(r"[\s,;]*")
 class PythonList(Between):
     """Calls between tokens, or a list of them in the open."""
 
-    def read(self, reader: "Reader") -> Reading[bool]:
+    def read(self, reader: "MarkupParser") -> Reading[bool]:
         scanner = reader.scanner
         yield from self.begins(scanner)
         back = scanner.pos - scanner.start
@@ -58,7 +58,7 @@ class PythonList(Between):
             reader.wrapped(self, self.end)
         return called
 
-    def _again(self, reader: "Reader", told: list[tuple[str, list[str]]]) -> Reading[None]:
+    def _again(self, reader: "MarkupParser", told: list[tuple[str, list[str]]]) -> Reading[None]:
         """Swallows the same list after the tokens, without them: LFM2 writes that."""
         scanner = reader.scanner
         back = scanner.pos - scanner.start
@@ -75,7 +75,7 @@ class PythonList(Between):
                     return
         scanner.pos = scanner.start + back
 
-    def _calls(self, reader: "Reader", told: list[tuple[str, list[str]]]) -> Reading[bool]:
+    def _calls(self, reader: "MarkupParser", told: list[tuple[str, list[str]]]) -> Reading[bool]:
         """Reads calls up to what is none, or breaks off, and adds them to `told`. Whether there were any."""
         scanner = reader.scanner
         called: bool | None = False
@@ -90,7 +90,7 @@ class PythonList(Between):
             called = again
         return True
 
-    def _call(self, reader: "Reader", told: list[tuple[str, list[str]]]) -> Reading[bool | None]:
+    def _call(self, reader: "MarkupParser", told: list[tuple[str, list[str]]]) -> Reading[bool | None]:
         """Reads a call. Whether there was one; None if it breaks off."""
         scanner = reader.scanner
         name = bare_name(reader, (yield from scanner.run(_NAME, 128)) or "")
@@ -116,7 +116,7 @@ class PythonList(Between):
         reader.broken()
         return None
 
-    def _is_call(self, reader: "Reader") -> Reading[bool]:
+    def _is_call(self, reader: "MarkupParser") -> Reading[bool]:
         """Whether what follows the bracket can be the arguments of a call: `)` or `key=`, and in the open a literal."""
         scanner = reader.scanner
         if (yield from scanner.literal((")",))):

@@ -21,7 +21,7 @@ from ...core.scanner import Reading, Scanner
 from ..engine.dialect import Door
 
 if TYPE_CHECKING:
-    from ..engine.markup_parser import Reader
+    from ..engine.markup_parser import MarkupParser
 
 
 @value
@@ -92,7 +92,7 @@ class ReasoningTags(Door):
     known: bool = True
     lone: Lone = "word"
 
-    def read(self, reader: "Reader") -> Reading[bool]:
+    def read(self, reader: "MarkupParser") -> Reading[bool]:
         tag = yield from reader.scanner.literal(self.openers)
         if tag is None:
             return False
@@ -106,7 +106,7 @@ class ReasoningTags(Door):
                 return (yield from self._answer(reader, row, tag))
         return (yield from self._end(reader, [row for row in self.pairs if tag == row.end]))
 
-    def _begin(self, reader: "Reader", row: Pair) -> Reading[bool]:
+    def _begin(self, reader: "MarkupParser", row: Pair) -> Reading[bool]:
         scanner, place = reader.scanner, reader.place
         if place.in_code or reader.in_reasoning or not (row.place == "anywhere" or (self.known and _stands(reader, row))):
             reader.named = True
@@ -116,7 +116,7 @@ class ReasoningTags(Door):
         reader.turn(self, thinking=True, pair=row, guess=row.place != "anywhere" and not place.message_start)
         return True
 
-    def _end(self, reader: "Reader", rows: list[Pair]) -> Reading[bool]:
+    def _end(self, reader: "MarkupParser", rows: list[Pair]) -> Reading[bool]:
         scanner, place = reader.scanner, reader.place
         ends = tuple(row.end for row in rows)
         if rows[0].models and not (reader.thought and reader.thought.end in ends):
@@ -135,7 +135,7 @@ class ReasoningTags(Door):
             reader.answers(found)
         return True
 
-    def _ends_code(self, reader: "Reader") -> Reading[bool]:
+    def _ends_code(self, reader: "MarkupParser") -> Reading[bool]:
         """Whether an end in code ends the thought: no thought quotes it so, but leaves a fence or a backtick open."""
         scanner, place = reader.scanner, reader.place
         quoted, reader.named = reader.named, False
@@ -144,7 +144,7 @@ class ReasoningTags(Door):
         scanner.pos = scanner.start + back
         return ends
 
-    def _lone(self, reader: "Reader", *, anywhere: bool) -> Reading[bool]:
+    def _lone(self, reader: "MarkupParser", *, anywhere: bool) -> Reading[bool]:
         """Reads an end whose beginning nothing was seen of, where the text before it went out as content."""
         scanner, place = reader.scanner, reader.place
         if self.lone == "nowhere" or (reader.named and not anywhere):
@@ -165,7 +165,7 @@ class ReasoningTags(Door):
         reader.stray_end()
         return True
 
-    def _answer(self, reader: "Reader", row: Pair, tag: str) -> Reading[bool]:
+    def _answer(self, reader: "MarkupParser", row: Pair, tag: str) -> Reading[bool]:
         scanner, place = reader.scanner, reader.place
         if place.in_code:
             return False
@@ -186,7 +186,7 @@ class ReasoningTags(Door):
         return True
 
 
-    def _citation(self, reader: "Reader", tag: str) -> Reading[bool]:
+    def _citation(self, reader: "MarkupParser", tag: str) -> Reading[bool]:
         scanner = reader.scanner
         if reader.place.in_code or not (reader.thought or reader.answer):
             return False
@@ -196,7 +196,7 @@ class ReasoningTags(Door):
         return True
 
 
-def _stands(reader: "Reader", row: Pair) -> bool:
+def _stands(reader: "MarkupParser", row: Pair) -> bool:
     return reader.place.message_start if row.place == "message" else reader.place.line_start
 
 

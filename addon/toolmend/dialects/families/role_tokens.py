@@ -26,7 +26,7 @@ from ...core.scanner import Reading, Scanner
 from ..engine.dialect import Door
 
 if TYPE_CHECKING:
-    from ..engine.markup_parser import Reader
+    from ..engine.markup_parser import MarkupParser
 
 NAME = "role_tokens"
 
@@ -113,7 +113,7 @@ class RoleTokens(Door):
 
     row: Row = Row(())
 
-    def read(self, reader: "Reader") -> Reading[bool]:
+    def read(self, reader: "MarkupParser") -> Reading[bool]:
         scanner, place, row = reader.scanner, reader.place, self.row
         if place.in_code:
             return False
@@ -146,7 +146,7 @@ class RoleTokens(Door):
         self._take(reader)
         return True
 
-    def _counts(self, reader: "Reader", token: str) -> Reading[bool]:
+    def _counts(self, reader: "MarkupParser", token: str) -> Reading[bool]:
         """Whether a token that has been read, and stands after no call, is one that ends or begins a turn, and not named."""
         scanner, place = reader.scanner, reader.place
         if place.message_start and token in self.row.begins:
@@ -170,7 +170,7 @@ class RoleTokens(Door):
                 scanner.pos = scanner.start + back
                 return
 
-    def _take(self, reader: "Reader") -> None:
+    def _take(self, reader: "MarkupParser") -> None:
         reader.fired(self.name)
         reader.take()
         reader.place.markup()

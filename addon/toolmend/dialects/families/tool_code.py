@@ -15,7 +15,7 @@ from ..engine.dialect import InReasoning, Where
 from .python_list import PythonList
 
 if TYPE_CHECKING:
-    from ..engine.markup_parser import Reader
+    from ..engine.markup_parser import MarkupParser
 
 _ENDS = {"```tool_code": ("```",), "<tool_code>": ("</tool_code>",)}
 _OPEN = "print(default_api."
@@ -44,7 +44,7 @@ class ToolCode(PythonList):
     def in_reasoning(self) -> InReasoning:
         return "never"
 
-    def read(self, reader: "Reader") -> Reading[bool]:
+    def read(self, reader: "MarkupParser") -> Reading[bool]:
         scanner = reader.scanner
         opener = yield from scanner.literal(self.openers)
         assert opener
@@ -66,7 +66,7 @@ class ToolCode(PythonList):
             called = again
         return True
 
-    def _line(self, reader: "Reader", *, printed: bool) -> Reading[bool | None]:
+    def _line(self, reader: "MarkupParser", *, printed: bool) -> Reading[bool | None]:
         """Reads a call, and the end of what prints it. Whether there was one; None if it breaks off."""
         called = yield from self._call(reader, [])
         if called and printed:
@@ -78,7 +78,7 @@ class ToolCode(PythonList):
                 reader.scanner.pos = reader.scanner.start + back
         return called
 
-    def _is_call(self, reader: "Reader") -> Reading[bool]:
+    def _is_call(self, reader: "MarkupParser") -> Reading[bool]:
         if (yield from reader.scanner.ahead((")",))):
             return True
         return (yield from super()._is_call(reader))

@@ -27,7 +27,7 @@ from ..engine.dialect import Door
 from ..engine.json_body import follow_object
 
 if TYPE_CHECKING:
-    from ..engine.markup_parser import Reader
+    from ..engine.markup_parser import MarkupParser
 
 MAX_TAG = 256
 """Characters of a tag that begins an element."""
@@ -68,7 +68,7 @@ class XMLCall(Door):
         """The dialect with the elements that the tools of a request may be."""
         return self if self.openers == _ANY else _with_tools(tuple(sorted(tools.schemas)))
 
-    def read(self, reader: "Reader") -> Reading[bool]:
+    def read(self, reader: "MarkupParser") -> Reading[bool]:
         scanner = reader.scanner
         begin = scanner.pos - scanner.start
         tag = yield from self._tag(reader)
@@ -92,7 +92,7 @@ class XMLCall(Door):
         reader.tell_attempts(found)
         return True
 
-    def _tag(self, reader: "Reader") -> Reading[re.Match[str] | None]:
+    def _tag(self, reader: "MarkupParser") -> Reading[re.Match[str] | None]:
         """Reads a tag that opens an element. It is not read on where no name or attribute stands in it: most `<` are no tag."""
         scanner = reader.scanner
         if not (yield from scanner.literal(("<",))):
@@ -115,7 +115,7 @@ class XMLCall(Door):
         yield from scanner.blanks()
         return bool((yield from scanner.literal(("<parameter=", "</function>"))))
 
-    def _name_element(self, reader: "Reader") -> Reading[str | None]:
+    def _name_element(self, reader: "MarkupParser") -> Reading[str | None]:
         """Reads `<name>bash</name>`."""
         scanner = reader.scanner
         back = scanner.pos - scanner.start
@@ -127,7 +127,7 @@ class XMLCall(Door):
         scanner.pos = scanner.start + back
         return None
 
-    def _call(self, reader: "Reader", word: str, name: str, *, empty: bool) -> Reading[bool]:
+    def _call(self, reader: "MarkupParser", word: str, name: str, *, empty: bool) -> Reading[bool]:
         """Reads what stands in the element of a call, and its end."""
         scanner = reader.scanner
         ends = (word, name, *closers.CALLS)
@@ -155,7 +155,7 @@ class XMLCall(Door):
         reader.end()
         return True
 
-    def _parameters(self, reader: "Reader", name: str, ends: tuple[str, ...]) -> Reading[str | None]:
+    def _parameters(self, reader: "MarkupParser", name: str, ends: tuple[str, ...]) -> Reading[str | None]:
         """Reads elements up to the end of what holds them, which stays. Returns the arguments as JSON, or None."""
         scanner = reader.scanner
         schema, properties = reader.tools.schemas.get(name, {}), reader.tools.properties(name)
@@ -178,7 +178,7 @@ class XMLCall(Door):
             given[key] = f"[{', '.join(items[key])}]" if key in given and "array" in types else to_json(text, types)
         return None
 
-    def _parameter(self, reader: "Reader", name: str) -> Reading[tuple[str, tuple[str, ...]] | None]:
+    def _parameter(self, reader: "MarkupParser", name: str) -> Reading[tuple[str, tuple[str, ...]] | None]:
         """Reads the tag of a parameter: its name, and what the tag is called that ends its value."""
         tag = yield from self._tag(reader)
         if tag is None or tag["empty"]:
@@ -190,7 +190,7 @@ class XMLCall(Door):
             return None
         return key, (closers.PARAMETERS if named else (word,))
 
-    def _value(self, reader: "Reader", name: str, closer: tuple[str, ...], ends: tuple[str, ...]) -> Reading[str | None]:
+    def _value(self, reader: "MarkupParser", name: str, closer: tuple[str, ...], ends: tuple[str, ...]) -> Reading[str | None]:
         """Reads a value and its end: the first that another parameter, or the end of the call, follows (R4)."""
         scanner = reader.scanner
         begin = scanner.pos - scanner.start
@@ -209,7 +209,7 @@ class XMLCall(Door):
                 return _plain(scanner.text[scanner.start + begin : scanner.start + end])
             scanner.pos = scanner.start + end + 1
 
-    def _wrong_end(self, reader: "Reader", name: str, ends: tuple[str, ...]) -> Reading[bool]:
+    def _wrong_end(self, reader: "MarkupParser", name: str, ends: tuple[str, ...]) -> Reading[bool]:
         """Reads a closing tag that names no end of the call, and not what a value of code would have opened."""
         scanner = reader.scanner
         back = scanner.pos - scanner.start
@@ -219,7 +219,7 @@ class XMLCall(Door):
         scanner.pos = scanner.start + back
         return False
 
-    def _follows(self, reader: "Reader", name: str, ends: tuple[str, ...]) -> Reading[bool]:
+    def _follows(self, reader: "MarkupParser", name: str, ends: tuple[str, ...]) -> Reading[bool]:
         """Whether what stands here can follow a parameter."""
         scanner = reader.scanner
         yield from scanner.blanks()
@@ -227,7 +227,7 @@ class XMLCall(Door):
             return True
         return (yield from self._parameter(reader, name)) is not None
 
-    def _ends(self, reader: "Reader") -> Reading[bool]:
+    def _ends(self, reader: "MarkupParser") -> Reading[bool]:
         """Whether nothing but markup follows the call."""
         scanner = reader.scanner
         back = scanner.pos - scanner.start
@@ -255,7 +255,7 @@ def _look[T](scanner: Scanner, reading: Reading[T]) -> Reading[T]:
     return found
 
 
-def _name_in(reader: "Reader", word: str, rest: str) -> str | None:
+def _name_in(reader: "MarkupParser", word: str, rest: str) -> str | None:
     """The offered tool that a tag names."""
     offered = reader.tools.schemas
     named = _NAMED.fullmatch(rest) or (_VALUED.fullmatch(rest) if word in (*_CALLS, *_PARAMETERS) else None)

@@ -18,10 +18,10 @@ from collections import deque
 from collections.abc import Sequence
 from itertools import pairwise
 
-from ...apis.shared.delta_template import Shape, text_of
+from ...apis.shared.delta_template import DeltaTemplate, text_of
 from ...core.fastclass import replace
 from ...core.sse import ServerSentEvent, block_end, parse
-from ...core.text_state import ROOM, Course, cut_off
+from ...core.text_state import ROOM, TextState, cut_off
 from .matchers import (
     LONGEST,
     MOST,
@@ -39,7 +39,7 @@ from .matchers import (
     waiting,
     wrapped,
 )
-from .output_template import Around, Wrap, around, around_all
+from .output_template import Around, OutputTemplate, around, around_all
 
 MOST_CHARACTERS = ROOM // 8
 """Bytes of their texts that are counted; those that matchers.py takes in are few enough. What is read late must be within
@@ -54,7 +54,7 @@ MOST_JOINED = 16 * 1024
 """Bytes of texts that become one, to be read later still."""
 
 
-class Lane:
+class DeltaRun:
     """A run of deltas. `shape`: of whole events. `wrap`: around the last delta that was read; None: they pass as they are.
 
     `holds`: nothing goes out for them, as for what is before them: they are read as one event, and leave as one. `counts`: how
@@ -64,9 +64,9 @@ class Lane:
 
     def __init__(
         self,
-        shape: Shape,
-        course: Course,
-        wrap: Wrap | None,
+        shape: DeltaTemplate,
+        course: TextState,
+        wrap: OutputTemplate | None,
         *,
         holds: bool = False,
         counts: bool = False,
@@ -112,7 +112,7 @@ class Lane:
             take = varying(shape, course, several, run, self._last, join, self._around if self._holed else None, once=self._once)
         return wrapped(take, run, join, self._around) if self._around and not self._holed else take
 
-    def begin(self, shape: Shape, course: Course) -> bool:
+    def begin(self, shape: DeltaTemplate, course: TextState) -> bool:
         """Whether another run can begin here: it is of the same shape, and on the same course."""
         self._run.clear()
         self._kept.clear()

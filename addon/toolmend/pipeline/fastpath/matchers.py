@@ -13,10 +13,10 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import accumulate, batched, pairwise
 
-from ...apis.shared.delta_template import Match, Shape, text_of
+from ...apis.shared.delta_template import DeltaTemplate, Match, text_of
 from ...apis.shared.json_spans import ANY_TEXT
-from ...core.record_template import Cut
-from ...core.text_state import HALF, Course, cut_off
+from ...core.record_template import RecordTemplate
+from ...core.text_state import HALF, TextState, cut_off
 from .output_template import Around
 
 MOST = 512
@@ -64,7 +64,7 @@ def nothing(_: bytes) -> bytes | None:
     return None
 
 
-def same(shape: Shape, course: Course, several: Glance, run: list[bytes], join: Join) -> Glance:
+def same(shape: DeltaTemplate, course: TextState, several: Glance, run: list[bytes], join: Join) -> Glance:
     """Of events in which nothing but the text varies, and that pass as they are. Their texts go into `run`."""
     head, tail = shape.head, shape.rest[0][1]
     start, length, most = len(head), len(tail), shape.least + LONGEST
@@ -94,8 +94,8 @@ def same(shape: Shape, course: Course, several: Glance, run: list[bytes], join: 
 
 
 def varying(
-    shape: Shape,
-    course: Course,
+    shape: DeltaTemplate,
+    course: TextState,
     several: Glance,
     run: list[bytes],
     last: Last,
@@ -139,7 +139,7 @@ def varying(
     return glance
 
 
-def passing(shape: Shape, row: Row, run: list[bytes], last: Last, join: Join, around: Around | None = None) -> Glance:
+def passing(shape: DeltaTemplate, row: Row, run: list[bytes], last: Last, join: Join, around: Around | None = None) -> Glance:
     """Of several events that pass as they are, or of any where more than the text goes out `around` as it varies.
 
     The last one becomes the `last`.
@@ -161,19 +161,19 @@ def passing(shape: Shape, row: Row, run: list[bytes], last: Last, join: Join, ar
     return glance
 
 
-def together(shape: Shape, course: Course, run: list[bytes], last: Last, join: Join, *, counts: bool) -> Glance:
+def together(shape: DeltaTemplate, course: TextState, run: list[bytes], last: Last, join: Join, *, counts: bool) -> Glance:
     """`passing`, where texts need not be quiet without those behind them. They go into `run` as one, unless it `counts` them."""
     tail, form, varies = shape.rest[-1][1], shape.form, shape.varies
     place, again = shape.place, shape.again
     least, most = 2 * shape.least, ROW * (shape.least + LONGEST)
-    cut: Cut | None = None
+    cut: RecordTemplate | None = None
 
     def glance(data: bytes) -> bytes | None:
         nonlocal cut
         if not least < len(data) < most or not run or not data.endswith(tail) or not (len(run) < MOST or join()):
             return None
         if cut is None:  # not before a run has begun: shapes may be others in each event
-            cut = Cut(shape.head, shape.rest)
+            cut = RecordTemplate(shape.head, shape.rest)
         parts = cut.whole(data)
         texts = parts[place :: cut.width] if varies else parts
         said = b"".join(texts)
@@ -205,7 +205,7 @@ def wrapped(take: Glance, run: list[bytes], join: Join, around: Around) -> Glanc
     return glance
 
 
-def waiting(shape: Shape, course: Course, several: Glance, wait: Wait) -> Glance:
+def waiting(shape: DeltaTemplate, course: TextState, several: Glance, wait: Wait) -> Glance:
     """Of an event whose text is no more than the beginning of what may stop the run: it waits for the next."""
     span, most = shape.span, shape.least + BEGINNING
     known = _beginnings(course)
@@ -226,30 +226,32 @@ def waiting(shape: Shape, course: Course, several: Glance, wait: Wait) -> Glance
 
 
 @lru_cache(maxsize=16)
-def _beginnings(_course: Course) -> dict[bytes, bool]:
+def _beginnings(_course: TextState) -> dict[bytes, bool]:
     """Short texts, and whether each was seen to begin something."""
     return {}
 
 
-def _begins(course: Course, text: bytes) -> bool:
+def _begins(course: TextState, text: bytes) -> bool:
     said = text_of(text)
     stop = course.stops(said) if said and said.isascii() else None
     return said is not None and stop is not None and 0 <= course.begun(said, stop) < len(said)
 
 
-def rows(shape: Shape, course: Course, run: Sequence[bytes], last: Last | None, *, alone: bool) -> Row:
+def rows(shape: DeltaTemplate, course: TextState, run: Sequence[bytes], last: Last | None, *, alone: bool) -> Row:
     """Finds quiet events, about ROW, behind a run; `alone`: each text is quiet without the others.
 
     `last`: in front of them, where none may come that is the same as the one before.
     """
     quiet, moves = course.quiet, course.moves
     place, again, most = shape.place, shape.again, ROW * shape.least + LONGEST
-    cut: Cut | None = None
+    cut: RecordTemplate | None = None
 
     def row(data: bytes, at: int) -> Texts:
         nonlocal cut
         if cut is None:
-            cut = Cut(shape.head, [(quiet if hole is ANY_TEXT and alone else hole, literal) for hole, literal in shape.rest])
+            cut = RecordTemplate(
+                shape.head, [(quiet if hole is ANY_TEXT and alone else hole, literal) for hole, literal in shape.rest]
+            )
         parts, end = cut.row(data, at, at + most)
         texts = parts[place :: cut.width]
         many = len(texts)
@@ -276,7 +278,7 @@ def rows(shape: Shape, course: Course, run: Sequence[bytes], last: Last | None, 
     return row
 
 
-def _again(shape: Shape, parts: Sequence[bytes], width: int, last: bytes) -> int:
+def _again(shape: DeltaTemplate, parts: Sequence[bytes], width: int, last: bytes) -> int:
     """Which of some events is the first that is the same as the one before; how many there are, if none is."""
     events = [shape.parts(last), *batched(parts, width)]
     return next((n for n, (one, other) in enumerate(pairwise(events)) if one == other), len(events) - 1)

@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from itertools import batched
 from typing import NamedTuple
 
-from ...apis.shared.delta_template import Shape, text_of
+from ...apis.shared.delta_template import DeltaTemplate, text_of
 from ...core import json_text
-from ...core.text_state import HALF, Course, Escapes, cut_off
+from ...core.text_state import HALF, Escapes, TextState, cut_off
 
 _SEQUENCE = re.compile(rb'(?<="sequence_number":)\d+')
 _MEMBER = re.compile(rb'("[^"\\]*")\s*:\s*(["\[]?)\Z')
@@ -25,7 +25,7 @@ type Around = Callable[[Sequence[bytes], int], bytes]
 """What goes out for deltas, of which all that varies is given, the first of them the one that is the next but so many."""
 
 
-class Wrap(NamedTuple):
+class OutputTemplate(NamedTuple):
     """What went out for a delta: `parts`, and what `varies` between them.
 
     That is TEXT, which stands in quotes, or a place in the delta; `told` is what it was. `number`: of this event, where
@@ -54,7 +54,7 @@ class Wrap(NamedTuple):
             around = said.join(self.parts)
         return around if self.number < 0 else around + b"%d" % (self.number + count) + self.end
 
-    def alike(self, other: "Wrap") -> bool:
+    def alike(self, other: "OutputTemplate") -> bool:
         """Whether nothing else went out around what varies, but for its number; and whether all of that did vary."""
         if (self.parts, self.varies, self.end) != (other.parts, other.varies, other.end):
             return False
@@ -64,7 +64,7 @@ class Wrap(NamedTuple):
         return self.varies == (TEXT,) or all(one != another for one, another in zip(self.told, other.told, strict=True))
 
 
-def wrap_of(given: bytes, text: bytes, others: Sequence[tuple[int, bytes, bytes]] = ()) -> Wrap | None:
+def wrap_of(given: bytes, text: bytes, others: Sequence[tuple[int, bytes, bytes]] = ()) -> OutputTemplate | None:
     """What is around a text in what went out for it; None where that cannot be told.
 
     `others`: what else varies in the delta: its place, the literal that stands there before it, and itself.
@@ -99,12 +99,14 @@ def wrap_of(given: bytes, text: bytes, others: Sequence[tuple[int, bytes, bytes]
     told, varies = tuple(given[first:end] for first, end, _ in places), tuple(place for *_, place in places)
     numbers = _SEQUENCE.findall(given)
     if not numbers:
-        return Wrap(told, tuple(literals), varies, absent=tuple(absent))
+        return OutputTemplate(told, tuple(literals), varies, absent=tuple(absent))
     number = _SEQUENCE.search(literals[-1])
     if number is None or len(numbers) > 1:
         return None
     rest = literals[-1]
-    return Wrap(told, (*literals[:-1], rest[: number.start()]), varies, int(number[0]), rest[number.end() :], tuple(absent))
+    return OutputTemplate(
+        told, (*literals[:-1], rest[: number.start()]), varies, int(number[0]), rest[number.end() :], tuple(absent)
+    )
 
 
 def quoted(text: str, *, escapes: Escapes | None) -> bytes:
@@ -112,7 +114,7 @@ def quoted(text: str, *, escapes: Escapes | None) -> bytes:
     return json_text.quote(escapes(text) if escapes else text).encode()
 
 
-def around(wrap: Wrap, course: Course) -> Around:
+def around(wrap: OutputTemplate, course: TextState) -> Around:
     """What goes out for a text, and around it."""
     escapes, moves = course.escapes, course.moves
     quotes = [b'"%b"' % part for part in wrap.parts]
@@ -134,7 +136,7 @@ def around(wrap: Wrap, course: Course) -> Around:
     return put
 
 
-def around_all(wrap: Wrap, shape: Shape, course: Course) -> Around:
+def around_all(wrap: OutputTemplate, shape: DeltaTemplate, course: TextState) -> Around:
     """`around`, where more than the text goes out as it varies: all that does is given, of each delta."""
     escapes, moves = course.escapes, course.moves
     width, place = len(shape.rest), shape.place

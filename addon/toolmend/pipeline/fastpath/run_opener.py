@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from ...apis.codec import Flowing, counts
-from ...apis.shared.delta_template import Kind, Shape
+from ...apis.shared.delta_template import DeltaTemplate, Kind
 from ...apis.shared.delta_template_learner import plain
 from ...core.sse import ServerSentEvent
-from ...core.text_state import Course
-from .delta_run import Lane
-from .output_template import Wrap, quoted, wrap_of
+from ...core.text_state import TextState
+from .delta_run import DeltaRun
+from .output_template import OutputTemplate, quoted, wrap_of
 
 if TYPE_CHECKING:
     from .matchers import Wait
@@ -38,10 +38,10 @@ class Reading(Protocol):
     @property
     def holds(self) -> bool: ...
 
-    def course(self, kind: Kind, choice: int) -> Course | None: ...
+    def course(self, kind: Kind, choice: int) -> TextState | None: ...
 
 
-class Lanes:
+class RunOpener:
     """Opens lanes: of the codec and the reader as they stand, as long as none of the `others` is busy.
 
     `translates`: nothing passes as it is. `wait`, if it is set: see Lane.
@@ -54,14 +54,14 @@ class Lanes:
         self._others = others
         self._translates = translates
         self.wait: Wait | None = None
-        self._known: tuple[Shape, Shape | None] | None = None  # the codec's, and that of whole events
-        self._wrapped: tuple[Shape, Wrap] | None = None  # the last delta's shape, and what was around it
-        self._passing: Lane | None = None  # the last one that let events pass as they are
-        self._holding: Lane | None = None  # the last one whose events were held
-        self._made: Lane | None = None  # the last one that was made
+        self._known: tuple[DeltaTemplate, DeltaTemplate | None] | None = None  # the codec's, and that of whole events
+        self._wrapped: tuple[DeltaTemplate, OutputTemplate] | None = None  # the last delta's shape, and what was around it
+        self._passing: DeltaRun | None = None  # the last one that let events pass as they are
+        self._holding: DeltaRun | None = None  # the last one whose events were held
+        self._made: DeltaRun | None = None  # the last one that was made
         self._short = 0  # so many in a row were made, or could have been, for too few deltas
 
-    def open(self, sse: ServerSentEvent, given: Sequence[bytes]) -> Lane | None:
+    def open(self, sse: ServerSentEvent, given: Sequence[bytes]) -> DeltaRun | None:
         """The lane of what may come behind an event that was read, if there is one; `given` is what went out for it, in parts."""
         last, self._wrapped = self._wrapped, None
         told = self._codec.course()
@@ -82,7 +82,7 @@ class Lanes:
             if self._passing is None or not self._passing.begin(whole, course):
                 if not self._gains():
                     return None
-                self._made = self._passing = Lane(whole, course, None, counts=self._counts, wait=self.wait)
+                self._made = self._passing = DeltaRun(whole, course, None, counts=self._counts, wait=self.wait)
             return self._passing
         if not self._gains():
             return None
@@ -95,7 +95,7 @@ class Lanes:
             return None
         # of numbered events, one that comes again is dropped where it is translated
         behind = sse.raw if self._translates and self._counts and whole.varies and _NUMBERED.search(sse.raw) else b""
-        self._made = Lane(plain(whole) if wrap.holes else whole, course, wrap, wait=self.wait, behind=behind)
+        self._made = DeltaRun(plain(whole) if wrap.holes else whole, course, wrap, wait=self.wait, behind=behind)
         return self._made
 
     def _gains(self) -> bool:
@@ -103,15 +103,15 @@ class Lanes:
         self._short = self._short + 1 if self._made and self._made.short else 0
         return self._short < PATIENCE or self._short % PATIENCE < 2  # in two of a row it is seen what goes out around them
 
-    def _held(self, shape: Shape, course: Course) -> Lane | None:
+    def _held(self, shape: DeltaTemplate, course: TextState) -> DeltaRun | None:
         """The lane of what is held, where nothing else varies in it and each has no number of its own."""
         if shape.varies or self._counts:
             return None
         if self._holding is None or not self._holding.begin(shape, course):
-            self._holding = Lane(shape, course, None, holds=True)
+            self._holding = DeltaRun(shape, course, None, holds=True)
         return self._holding
 
-    def _of_events(self, shape: Shape, sse: ServerSentEvent) -> Shape | None:
+    def _of_events(self, shape: DeltaTemplate, sse: ServerSentEvent) -> DeltaTemplate | None:
         known, whole = self._known or (None, None)
         if known is shape and whole and whole.span(sse.raw):
             return whole

@@ -23,9 +23,9 @@ from ...core.events import (
     ToolCallStart,
 )
 from ...core.fastclass import mutable, replace
-from ...core.text_state import ANYTHING, Course
-from ...dialects.engine.emitter import Op, Spoken, Thought
-from ...dialects.engine.markup_parser import Reader
+from ...core.text_state import ANYTHING, TextState
+from ...dialects.engine.emitter import ContentSpan, Op, ReasoningSpan
+from ...dialects.engine.markup_parser import MarkupParser
 
 MAX_FRAMES = 64 * 1024
 """Frames that are held for what is not certain yet: each takes half a KiB, whatever it says."""
@@ -113,7 +113,7 @@ class _Held:
 class _Choice:
     """The text of one choice."""
 
-    reader: Reader
+    reader: MarkupParser
     pieces: deque[_Piece] = field(default_factory=deque)
     last: _Piece | None = None  # the piece of the last decided character, while its frame is here
     ended: bool = False  # there was a reason for it
@@ -124,7 +124,7 @@ class _Choice:
 class Markup:
     """`new_reader` makes the reader of a choice. `whole`: the answer comes as one frame, which has all of its text."""
 
-    def __init__(self, new_reader: Callable[[int], Reader]) -> None:
+    def __init__(self, new_reader: Callable[[int], MarkupParser]) -> None:
         self.whole = False
         self._new_reader = new_reader
         self._choices: dict[int, _Choice] = {}
@@ -149,7 +149,7 @@ class Markup:
     def _passes(self, event: TextDelta | ReasoningDelta) -> bool:
         return self._choice(event.choice).reader.passes(event.text, isinstance(event, ReasoningDelta))
 
-    def course(self, kind: type[Event], number: int) -> Course | None:
+    def course(self, kind: type[Event], number: int) -> TextState | None:
         """How a choice goes on with events of this kind: they pass, or text becomes arguments; or they wait like those before."""
         choice = self._choice(number)
         if kind is ToolCallDelta:
@@ -226,7 +226,7 @@ class Markup:
             choice.native[event.index] = choice.reader.take_index(event.index)
         return choice.native[event.index]
 
-    def _native_id(self, event: ToolCallStart, reader: Reader) -> ToolCallStart:
+    def _native_id(self, event: ToolCallStart, reader: MarkupParser) -> ToolCallStart:
         """One of the upstream's own calls; another id if a call in the text has that one, and none in the text will have it."""
         if event.id and event.id in reader.ids:  # Gemini's and Ollama's have none
             event = replace(event, id=reader.new_id())
@@ -240,7 +240,7 @@ class Markup:
         Where the frame of that has left, and there is no next, they go to the frame that is read, or to one of their own.
         """
         for op in ops:
-            if not isinstance(op, int | Thought | Spoken):
+            if not isinstance(op, int | ReasoningSpan | ContentSpan):
                 if isinstance(op, ToolCallStart):
                     self._count()
                 if choice.last or choice.pieces:
@@ -253,7 +253,7 @@ class Markup:
                 piece = choice.pieces[0]
                 size = min(left, piece.left)
                 if not isinstance(op, int):
-                    piece.keep_as(ReasoningDelta if isinstance(op, Thought) else TextDelta, size)
+                    piece.keep_as(ReasoningDelta if isinstance(op, ReasoningSpan) else TextDelta, size)
                 elif op > 0:
                     piece.keep(size)
                 else:

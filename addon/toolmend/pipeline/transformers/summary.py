@@ -41,7 +41,7 @@ _WRAPPED = (
 )
 
 
-class Summary:
+class CompactionSummary:
     """One answer; of its choices only the first is read."""
 
     def __init__(self) -> None:

@@ -47,7 +47,7 @@ type Replies = list[ProcessingResponse]
 type Stream = Callable[[bytes], bytes | Iterable[bytes]]
 
 
-class Exchange:
+class EnvoyExchange:
     """`receive` each message, `close` when there are no more. `upstream`: what the listener stands for; None: the client says."""
 
     _flow: http.HTTPFlow

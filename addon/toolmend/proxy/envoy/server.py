@@ -18,7 +18,7 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc  # type: ignore[i
 from ...providers.routes import Origin
 from .bootstrap import UPSTREAM_METADATA
 from .bootstrap_clusters import SERVICE
-from .exchange import Exchange
+from .exchange import EnvoyExchange
 from .flows import origin
 from .listening import listen
 from .master import Headless
@@ -56,7 +56,7 @@ class Worker:
 
     async def _process(self, _: Any, context: Any) -> None:
         """One exchange. Envoy cancels it whenever it has what it wants, so nothing that matters stands behind an await."""
-        exchange, watchdog = Exchange(self._hooks, _upstream(context)), self._watchdog
+        exchange, watchdog = EnvoyExchange(self._hooks, _upstream(context)), self._watchdog
         try:
             while (message := await context.read()) is not grpc.aio.EOF:
                 for number, part in enumerate(_slices(message) if exchange.streams else (message,)):

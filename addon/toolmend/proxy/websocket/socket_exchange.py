@@ -10,13 +10,13 @@ from typing import Any
 from mitmproxy import http
 
 from ...core import json_text
-from ...core.content_encoding import Decoder
-from ...core.exchange_record import Exchange
+from ...core.content_encoding import ContentDecoder
+from ...core.exchange_record import ExchangeRecord
 from ...core.fastclass import replace
 from ...recordings.write import session_ids
 from .. import flow_info
-from ..exchange import Call
-from ..lifecycle import Exchanges, stream_of
+from ..exchange import LlmExchange
+from ..lifecycle import ExchangeLifecycle, stream_of
 from .socket_frames import event_of, frames_of
 
 
@@ -28,9 +28,9 @@ class SocketExchange:
 
     def __init__(
         self,
-        exchanges: Exchanges,
+        exchanges: ExchangeLifecycle,
         flow: http.HTTPFlow,
-        call: Call,
+        call: LlmExchange,
         request: Mapping[str, Any],
         whole: Mapping[str, Any],
         forwarded: bytes | None = None,
@@ -41,7 +41,7 @@ class SocketExchange:
         call.session = session_ids.told(flow_info.headers(flow.request), request)
         body = json_text.dumps(whole).encode()
 
-        def about(settings: Mapping[str, str]) -> Exchange:
+        def about(settings: Mapping[str, str]) -> ExchangeRecord:
             assert flow.response
             told = call.exchange(flow, flow.response, body, settings)
             # as HTTP would have it, for whoever plays it again: the upgrade itself was answered 101
@@ -51,7 +51,7 @@ class SocketExchange:
         off = exchanges.settings.off
         call.settings = replace(exchanges.settings, off=replace(off, rules=off.rules | {"keep_alive"}))
         exchanges.begin(call, about, whole, flow.id, mend=True)
-        self._stream = stream_of(call, Decoder())
+        self._stream = stream_of(call, ContentDecoder())
         if whole is not request:
             self.said(json_text.dumps(request).encode())
 
@@ -74,7 +74,7 @@ class SocketExchange:
         """From here on frames pass as they come, what is held first."""
         held = self.released()
         self.call.errors.append(why)
-        self._stream = stream_of(self.call, Decoder(), mends=False)
+        self._stream = stream_of(self.call, ContentDecoder(), mends=False)
         return held
 
     def end(self, state: str, message: str | None = None) -> None:

@@ -11,7 +11,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from typing import Any
 
-from ...core.sse import Decoder
+from ...core.sse import SseDecoder
 from .. import flow_info
 
 ENDS = frozenset({"error", "response.completed", "response.failed", "response.incomplete", "response.cancelled"})
@@ -42,7 +42,7 @@ def event_of(frame: bytes) -> bytes:
 
 def frames_of(events: bytes) -> list[bytes]:
     """The frames that events make; a comment makes none."""
-    decoder = Decoder()
+    decoder = SseDecoder()
     made = (*decoder.feed(events), *decoder.close())
     return [Binary(b64decode(sse.data)) if sse.event == _BINARY else sse.data for sse in made if sse.data is not None]
 

@@ -19,7 +19,7 @@ from ...providers import routes
 from ...providers.hosts import match
 from .. import body_capture, flow_info
 from ..addon import Toolmend
-from ..exchange import Call
+from ..exchange import LlmExchange
 from ..stream_callbacks import reason
 from .socket_calls import SocketCalls
 from .socket_exchange import SocketExchange
@@ -93,18 +93,18 @@ class Sockets:
                 return f"this is served by the route at {found[0].where}"
         return "recordings answer here" if settings.replay and self._told(flow) else ""
 
-    def _told(self, flow: http.HTTPFlow) -> Call | None:
+    def _told(self, flow: http.HTTPFlow) -> LlmExchange | None:
         """What a socket's requests would be over HTTP; None: nothing that is known."""
         for host, port in flow_info.places(flow) if flow.live else ():
             if match("POST", f"{host}:{port}", flow.request.path, self._toolmend.settings.hosts) == "responses":
-                return Call("responses", host if port in (80, 443) else f"{host}:{port}", flow.request.scheme)
+                return LlmExchange("responses", host if port in (80, 443) else f"{host}:{port}", flow.request.scheme)
         return None
 
 
 class Socket:
     """One socket: its exchanges, those that wait behind the one that is under way."""
 
-    def __init__(self, toolmend: Toolmend, flow: http.HTTPFlow, call: Call) -> None:
+    def __init__(self, toolmend: Toolmend, flow: http.HTTPFlow, call: LlmExchange) -> None:
         self.host = call.host
         self._toolmend, self._flow, self._call = toolmend, flow, call
         self._memory = Memory()
@@ -149,7 +149,7 @@ class Socket:
             if self._exchanges:
                 self._exchanges[-1].said(content)
             return
-        call = Call(self._call.api, self._call.host, self._call.scheme)
+        call = LlmExchange(self._call.api, self._call.host, self._call.scheme)
         forwarded = self._calls.completed(request)
         exchange = SocketExchange(self._toolmend.exchanges, self._flow, call, request, self._memory.whole(request), forwarded)
         if not self._relays or self._mixed:

@@ -26,7 +26,7 @@ from ...core.events import (
     Usage,
 )
 from ...core.sse import BOM
-from ...pipeline.event_reader import Stream, events_of
+from ...pipeline.event_reader import EventReader, events_of
 
 MAX = 90
 """Characters of a summary: a line."""
@@ -43,7 +43,7 @@ class Summary:
     def __init__(self, api: str, *, stream: bool) -> None:
         self.tokens = False
         self._api = api
-        self._reading = Stream(api) if stream and api in APIS else None
+        self._reading = EventReader(api) if stream and api in APIS else None
 
     def of(self, raw: bytes) -> str:
         """The words for the bytes of one event, or of some; empty for none."""

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from ...core.events import Event, Finish, ReasoningDelta, RefusalDelta, StreamError, TextDelta, ToolCallDelta, ToolCallStart
 from ...core.fastclass import value
 from ...dialects import DIALECTS, REASONING_TAGS
-from ...pipeline.event_reader import Stream, events_of
+from ...pipeline.event_reader import EventReader, events_of
 from ...pipeline.rules import RULES
 from .replay import Recording, own_names
 from .trace import Step, steps
@@ -69,7 +69,7 @@ class _Reading:
 
     def __init__(self, api: str, *, stream: bool) -> None:
         self._api = api
-        self._stream = Stream(api) if stream else None
+        self._stream = EventReader(api) if stream else None
 
     def feed(self, data: bytes) -> Sequence[Event]:
         if self._stream:

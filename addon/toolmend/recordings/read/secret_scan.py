@@ -24,7 +24,7 @@ from ...secrets.named_secrets import NAMED, is_secret, named
 from ...secrets.names import is_credential
 from ...secrets.randomness import is_high_entropy
 from ...secrets.request_secrets import MIN_SECRET
-from ..write.recorded_text import Text, last_name, texts_of
+from ..write.recorded_text import RecordedText, last_name, texts_of
 
 UNLIKE_TEXT = re.compile(r"(.*_)?ids?|signature|thought_?signature|encrypted_content|obfuscation|system_fingerprint|data|sha256")
 """Members whose values look random and are no secret; the shapes of keys are looked for in them as well."""
@@ -49,7 +49,7 @@ _ESCAPED = re.compile(r"(?<!\\)\\++u([0-9a-fA-F]{4})")  # a run of them is one b
 
 
 @value
-class Finding:
+class SecretFinding:
     """A secret, or what looks like one. `line` is 0 where the file has one only; `path` is empty outside of JSON."""
 
     file: str
@@ -67,10 +67,10 @@ class Finding:
         return f"{self.place}{path}: {self.what}"
 
 
-def scan(files: Mapping[str, bytes], environ: Mapping[str, str]) -> list[Finding]:
+def scan(files: Mapping[str, bytes], environ: Mapping[str, str]) -> list[SecretFinding]:
     """What is found in files, by their names; `environ` are the variables whose values must not be there."""
     needles = [(name, text) for name, value in credentials(environ) for text in spellings(value)]
-    found: dict[Finding, None] = {}
+    found: dict[SecretFinding, None] = {}
     for file, data in files.items():
         clean = len(found)
         texts = texts_of(file, data)
@@ -78,18 +78,18 @@ def scan(files: Mapping[str, bytes], environ: Mapping[str, str]) -> list[Finding
             plain = not UNLIKE_TEXT.fullmatch(last_name(path))
             joined = "".join(text.pieces)
             for offset, what in find(joined, needles, plain=plain):
-                found[Finding(file, text.line_at(offset), path, what)] = None
+                found[SecretFinding(file, text.line_at(offset), path, what)] = None
             if plain and _is_named(path, texts) and is_secret(joined.strip()):
-                found[Finding(file, text.line_at(0), path, NAMED)] = None
+                found[SecretFinding(file, text.line_at(0), path, NAMED)] = None
         if len(found) == clean:  # what no reader of JSON tells: names said twice, numbers, the ids of events
             raw = data.decode(errors="replace")
             breaks = [match.start() for match in _BREAK.finditer(raw)]
             for offset, what in find(raw, needles, plain=False):
-                found[Finding(file, 1 + bisect_left(breaks, offset), "", what)] = None
+                found[SecretFinding(file, 1 + bisect_left(breaks, offset), "", what)] = None
     return sorted(found, key=lambda one: (one.file, one.line, one.path, one.what))
 
 
-def _is_named(path: str, texts: Mapping[str, Text]) -> bool:
+def _is_named(path: str, texts: Mapping[str, RecordedText]) -> bool:
     """Whether a member is named like a credential, or by the one beside it: `{"name": "API_KEY", "value": …}`."""
     name, before = last_name(path), path.removesuffix("value")
     if name == "value":

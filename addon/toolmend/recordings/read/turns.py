@@ -12,7 +12,19 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...requests import RequestError, native_read
-from ...requests.conversation import Conversation, Document, Image, Part, Refusal, Text, Thinking, Tool, ToolResult, ToolUse, Turn
+from ...requests.conversation import (
+    Conversation,
+    Document,
+    Image,
+    Part,
+    RefusalPart,
+    TextPart,
+    ThinkingPart,
+    Tool,
+    ToolResult,
+    ToolUse,
+    Turn,
+)
 from ...requests.translate import APIS
 
 MAX_TEXT = 100_000
@@ -67,9 +79,9 @@ def _turn(turn: Turn, names: Mapping[str, str]) -> dict[str, Any]:
 
 def _part(part: Part, names: Mapping[str, str]) -> dict[str, Any]:
     match part:
-        case Text() | Refusal():
-            return {"kind": "refusal" if isinstance(part, Refusal) else "text", "text": cut(part.text)}
-        case Thinking():
+        case TextPart() | RefusalPart():
+            return {"kind": "refusal" if isinstance(part, RefusalPart) else "text", "text": cut(part.text)}
+        case ThinkingPart():
             seal = " (sealed)" * (part.seal is not None and not part.text)
             return {"kind": "thinking", "text": cut(part.text) + seal}
         case ToolUse():

@@ -41,7 +41,7 @@ from . import safe_write
 from .session_ids import kept, own_key
 
 if TYPE_CHECKING:
-    from ...core.exchange_record import Chunks, Exchange
+    from ...core.exchange_record import Chunks, ExchangeRecord
 
 FORMAT = 1
 """The version of meta.json and of the files beside it."""
@@ -112,7 +112,7 @@ class Folder:
         self._whole = False  # the client got the end of the message
         self._texts: list[tuple[str, str]] = []  # of each choice that the client got, and its reasoning
 
-    def create(self, exchange: "Exchange", now: datetime) -> Iterator[None]:
+    def create(self, exchange: "ExchangeRecord", now: datetime) -> Iterator[None]:
         """All that there is before the answer, in steps; before its first chunk, if the exchange has a status."""
         secrets = secrets_of(exchange, self._pause)
         yield
@@ -134,7 +134,7 @@ class Folder:
             yield
             self._request(_ASKED, exchange.upstream_request or b"")
 
-    def answer(self, exchange: "Exchange") -> Iterator[None]:
+    def answer(self, exchange: "ExchangeRecord") -> Iterator[None]:
         """The response headers are in. In steps."""
         if self.broken:
             return
@@ -154,7 +154,7 @@ class Folder:
             self._sums[_REFUSED] = self._sums.pop(_ASKED)
             self._request(_ASKED, exchange.upstream_request)
 
-    def _describe(self, exchange: "Exchange", state: str, *, tell: bool = True) -> Iterator[None]:
+    def _describe(self, exchange: "ExchangeRecord", state: str, *, tell: bool = True) -> Iterator[None]:
         """What is known so far, and written if `tell`. In steps."""
         assert self._began
         meta = {

@@ -31,7 +31,7 @@ _SAME = {name.decode(): other.decode() for name, other in SAME_TEXT.items()}
 
 
 @mutable
-class Text:
+class RecordedText:
     """What stands at one place: of each piece the text, and its line; 0 in a file that is one JSON value."""
 
     pieces: list[str] = field(default_factory=list)
@@ -45,11 +45,11 @@ class Text:
         return self.lines[min(bisect_right(self._ends, offset), len(self._ends) - 1)]
 
 
-def texts_of(name: str, data: bytes) -> dict[str, Text]:
+def texts_of(name: str, data: bytes) -> dict[str, RecordedText]:
     """The texts of a file, by their paths; what is no JSON has the path ""."""
-    texts: dict[str, Text] = {}
+    texts: dict[str, RecordedText] = {}
     for path, piece, line in _stream(data) if name.endswith(".sse") else _document(data):
-        text = texts.setdefault(path, Text())
+        text = texts.setdefault(path, RecordedText())
         text.pieces.append(piece + "\n" * (last_name(path) in _ALONE))
         text.lines.append(line)
     return texts

@@ -27,8 +27,8 @@ from typing import TYPE_CHECKING, Unpack
 
 from ...config.data_folder import on_one_line
 from ...config.retention import Keep
-from ...core.background_worker import Teller
-from ...core.exchange_record import Chunks, Exchange
+from ...core.background_worker import BackgroundWorker
+from ...core.exchange_record import Chunks, ExchangeRecord
 from ...core.fastclass import mutable
 from .folder import Folder, Words
 from .pruning import Sweeper
@@ -144,7 +144,7 @@ class Recorder:
         self._sweeper = Sweeper(root, log)
         self._queue: SimpleQueue[Step | None] = SimpleQueue()
         self._ends: deque[tuple[Folder, Iterator[None], Act]] = deque()  # what is left of each, and its last step
-        self._settling: Teller[Folder] | None = None  # waits for the disk, which may take seconds to keep a gigabyte
+        self._settling: BackgroundWorker[Folder] | None = None  # waits for the disk, which may take seconds to keep a gigabyte
         self._hurry = threading.Event()  # something is to be written at once
         self._enough = PRESSING  # bytes that wait, as of which that is so
         self._thread: threading.Thread | None = None
@@ -158,7 +158,7 @@ class Recorder:
         self._said: set[str] = set()
         self.failing: bool | None = None  # whether the last folder could not be made; None before the first
 
-    def start(self, exchange: Exchange) -> "Recording":
+    def start(self, exchange: ExchangeRecord) -> "LiveRecording":
         """The recording of a flow. Never raises; what goes wrong is logged."""
         now = datetime.now(UTC)
         name = f"{now:%H%M%S}-{_safe(exchange.provider, 40)}-{_safe(exchange.flow_id, 8)}"
@@ -174,9 +174,9 @@ class Recorder:
         self.put(folder, partial(self._create, folder, exchange, now), size)
         if self.failing is None:  # so that the end of the first exchange knows whether it is recorded
             self._hurry.set()
-        return Recording(self, folder, self._spool.place(folder.path) if self._spool else str(folder.path))
+        return LiveRecording(self, folder, self._spool.place(folder.path) if self._spool else str(folder.path))
 
-    def _create(self, folder: Folder, exchange: Exchange, now: datetime) -> Iterator[None]:
+    def _create(self, folder: Folder, exchange: ExchangeRecord, now: datetime) -> Iterator[None]:
         try:
             yield from folder.create(exchange, now)
         except Exception:
@@ -356,7 +356,7 @@ class Recorder:
         self._attempt(folder, go_on)
         if not more:
             self._attempt(folder, seal)
-            self._settling = self._settling or Teller("settling", self._settle_in_turn, lambda _: None, UNSETTLED)
+            self._settling = self._settling or BackgroundWorker("settling", self._settle_in_turn, lambda _: None, UNSETTLED)
             if not self._settling.put(folder):  # no room, or no thread
                 self._settle(folder)
         self._ends.popleft()
@@ -413,7 +413,7 @@ class Recorder:
                 self._log(message)
 
 
-class Recording:
+class LiveRecording:
     """One flow, as the hook sees it. Nothing here raises or waits.
 
     `folder` is where the files are written.
@@ -436,7 +436,7 @@ class Recording:
         """Whether nothing more is taken."""
         return self._finished
 
-    def answered(self, exchange: Exchange) -> None:
+    def answered(self, exchange: ExchangeRecord) -> None:
         """The response headers are in; `exchange` is the one that it was started with, and what they say."""
         if not self._finished:
             self._folder.answered = True

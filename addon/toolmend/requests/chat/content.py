@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...core import json_text
-from ...core.reasoning_state import Seal
-from ..conversation import Document, Image, Other, Part, Text, Thinking, ToolResult
+from ...core.reasoning_state import ReasoningState
+from ..conversation import Document, Image, Other, Part, TextPart, ThinkingPart, ToolResult
 from ..fields import tell
 from ..request_limits import Quirks
 from ..server_tools import as_text
@@ -40,7 +40,7 @@ class Content:
 
     def of(self, parts: Sequence[Part]) -> str | list[Entry]:
         """The parts of a message; most are one text."""
-        if len(parts) == 1 and isinstance(text := parts[0], Text) and not text.cache:
+        if len(parts) == 1 and isinstance(text := parts[0], TextPart) and not text.cache:
             return text.text
         return self._short([entry for part in parts for entry in self._entries(part)])
 
@@ -75,7 +75,7 @@ class Content:
 
     def _entries(self, part: Part) -> list[Entry]:
         match part:
-            case Text():
+            case TextPart():
                 return [self._cached(_text(part.text), part)] if part.text else []
             case Image():
                 return [self._cached(entry, part) for entry in self._image(part)]
@@ -90,7 +90,7 @@ class Content:
                 tell(self.notes, f"A block of the type {kind} is left out: Chat Completions has no such part")
         return []
 
-    def _cached(self, entry: Entry, part: Text | Image | Document) -> Entry:
+    def _cached(self, entry: Entry, part: TextPart | Image | Document) -> Entry:
         return {**entry, "cache_control": dict(part.cache)} if part.cache and self.quirks.cache_control else entry
 
     def _image(self, image: Image) -> list[Entry]:
@@ -128,7 +128,7 @@ def _text(text: str) -> Entry:
     return {"type": "text", "text": text}
 
 
-def replayed(thoughts: Sequence[Thinking], quirks: Quirks, notes: list[str]) -> Entry:
+def replayed(thoughts: Sequence[ThinkingPart], quirks: Quirks, notes: list[str]) -> Entry:
     """The reasoning of an earlier turn, where the upstream wants it."""
     if not quirks.replay:
         tell(notes, "Reasoning of earlier turns is left out: this upstream takes none")
@@ -146,13 +146,13 @@ def replayed(thoughts: Sequence[Thinking], quirks: Quirks, notes: list[str]) -> 
     return ({quirks.replay: text} if text else {}) | ({"reasoning_details": details} if details else {})
 
 
-def _details(thought: Thinking, index: int, notes: list[str]) -> list[Mapping[str, Any]]:
+def _details(thought: ThinkingPart, index: int, notes: list[str]) -> list[Mapping[str, Any]]:
     """The entries of `reasoning_details` for a run of reasoning: as they came, where they came from there.
 
     Each has an index of its own, or they would be taken for pieces of one.
     """
     match thought.seal:
-        case Seal("details", data):
+        case ReasoningState("details", data):
             try:
                 entries = json_text.loads(data.encode(errors="surrogatepass"))
             except ValueError:
@@ -160,11 +160,11 @@ def _details(thought: Thinking, index: int, notes: list[str]) -> list[Mapping[st
             if isinstance(entries, list):
                 return entries
             tell(notes, "Reasoning of earlier turns is left out: its seal is broken")
-        case Seal("signature", data):
+        case ReasoningState("signature", data):
             return [{"type": "reasoning.text", "text": thought.text, "signature": data, "format": _ANTHROPIC, "index": index}]
-        case Seal("redacted", data):
+        case ReasoningState("redacted", data):
             return [{"type": "reasoning.encrypted", "data": data, "format": _ANTHROPIC, "index": index}]
-        case Seal("encrypted", data):
+        case ReasoningState("encrypted", data):
             try:
                 item = json_text.loads(data.encode(errors="surrogatepass"))
             except ValueError:

@@ -15,9 +15,22 @@ from typing import Any, Literal
 
 from ...apis.chat.reasoning_details import text_of
 from ...core import json_text
-from ...core.reasoning_state import Seal, opened
+from ...core.reasoning_state import ReasoningState, opened
 from .. import RequestError, options, web_search
-from ..conversation import Cache, Conversation, Document, Image, Other, Part, Refusal, Text, Thinking, ToolResult, ToolUse, Turn
+from ..conversation import (
+    Cache,
+    Conversation,
+    Document,
+    Image,
+    Other,
+    Part,
+    RefusalPart,
+    TextPart,
+    ThinkingPart,
+    ToolResult,
+    ToolUse,
+    Turn,
+)
 from ..fields import Object, an_object, flag, left_over, number, objects, string, strings, tell, whole, words
 from ..reasoning_details import joined
 from .tools import API, cache_of, choice_of, format_of, name_of, reasoning_of, tools_of
@@ -88,7 +101,7 @@ def _turns(messages: list[Object], notes: list[str]) -> list[Turn]:
                 kinds |= {use.id: use.kind for use in uses}
                 calls += len(uses)
                 refusal = string(message, "refusal")
-                content += [Refusal(refusal)] if refusal else []
+                content += [RefusalPart(refusal)] if refusal else []
                 turns.append(Turn("assistant", (*_thoughts(message), *content, *uses), name))
             case "tool" | "function":
                 waiting = legacy.get(name)
@@ -99,16 +112,16 @@ def _turns(messages: list[Object], notes: list[str]) -> list[Turn]:
     return [*turns, Turn("tool", tuple(results))] if results else turns
 
 
-def _result(parts: list[Part], notes: list[str]) -> list[Text | Image | Document]:
+def _result(parts: list[Part], notes: list[str]) -> list[TextPart | Image | Document]:
     for part in parts:
-        if not isinstance(part, Text | Image | Document):
+        if not isinstance(part, TextPart | Image | Document):
             tell(notes, "A part of a tool's result that is neither text nor image nor file is left out")
-    return [part for part in parts if isinstance(part, Text | Image | Document)]
+    return [part for part in parts if isinstance(part, TextPart | Image | Document)]
 
 
 def _parts(content: Any) -> list[Part]:
     if content is None or isinstance(content, str):
-        return [Text(content)] if content else []
+        return [TextPart(content)] if content else []
     return [part for entry in objects(content, "content") if (part := _part(entry))]
 
 
@@ -116,9 +129,9 @@ def _part(entry: Object) -> Part | None:
     match entry.get("type"):
         case "text":
             text = string(entry, "text")
-            return Text(text, cache_of(entry)) if text else None
+            return TextPart(text, cache_of(entry)) if text else None
         case "refusal":
-            return Refusal(string(entry, "refusal"))
+            return RefusalPart(string(entry, "refusal"))
         case "image_url":
             inner = entry.get("image_url")
             fields = {"url": inner} if isinstance(inner, str) else an_object(inner, "image_url")
@@ -153,22 +166,22 @@ def _file(file: Object, cache: Cache) -> Document:
     return Document(url=data, file_id=string(file, "file_id"), title=title, cache=cache)
 
 
-def _thoughts(message: Object) -> list[Thinking]:
+def _thoughts(message: Object) -> list[ThinkingPart]:
     """The reasoning of an earlier turn: what our own writer of Chat Completions has sealed stands in `reasoning_details`."""
     text = string(message, "reasoning_content") or string(message, "reasoning")
     details = objects(message.get("reasoning_details"), "reasoning_details")
     whole = joined(details)  # some clients send the pieces of the stream
     if any(map(_sealed, whole)):
-        return [_sealed(entry) or Thinking(string(entry, "text")) for entry in whole]
+        return [_sealed(entry) or ThinkingPart(string(entry, "text")) for entry in whole]
     if details:
-        return [Thinking(text or text_of(details), Seal("details", json_text.dumps(details)))]
-    return [Thinking(text)] if text else []
+        return [ThinkingPart(text or text_of(details), ReasoningState("details", json_text.dumps(details)))]
+    return [ThinkingPart(text)] if text else []
 
 
-def _sealed(entry: Object) -> Thinking | None:
+def _sealed(entry: Object) -> ThinkingPart | None:
     for key in ("signature", "data"):
         if isinstance(value := entry.get(key), str) and (seal := opened(value)):
-            return Thinking(string(entry, "text"), seal)
+            return ThinkingPart(string(entry, "text"), seal)
     return None
 
 

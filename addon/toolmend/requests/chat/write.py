@@ -8,7 +8,19 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from .. import web_search
-from ..conversation import Conversation, Other, Part, Refusal, Text, Thinking, Tool, ToolChoice, ToolResult, ToolUse, Turn
+from ..conversation import (
+    Conversation,
+    Other,
+    Part,
+    RefusalPart,
+    TextPart,
+    ThinkingPart,
+    Tool,
+    ToolChoice,
+    ToolResult,
+    ToolUse,
+    Turn,
+)
 from ..fields import tell
 from ..options import left_out
 from ..request_limits import Quirks
@@ -103,19 +115,19 @@ def _role(role: str, quirks: Quirks) -> str:
 
 def _assistant(turn: Turn, content: Content, demanded: str) -> dict[str, Any]:
     calls: list[dict[str, Any]] = []
-    thoughts: list[Thinking] = []
+    thoughts: list[ThinkingPart] = []
     visible: list[Part] = []
     refusal = ""
     for part in turn.parts:
         match part:
             case ToolUse():
                 calls.append(_call(part))
-            case Thinking():
+            case ThinkingPart():
                 thoughts.append(part)
-            case Refusal() if content.quirks.refusals:
+            case RefusalPart() if content.quirks.refusals:
                 refusal += part.text
-            case Refusal():
-                visible.append(Text(part.text))
+            case RefusalPart():
+                visible.append(TextPart(part.text))
             case _:
                 visible.append(part)
     message: dict[str, Any] = {"role": "assistant", "content": content.of(visible) or None}

@@ -11,9 +11,9 @@ from typing import Any, assert_never
 
 from ...apis.shared.arguments import Arguments
 from ...core import json_text, schema_values
-from ...core.reasoning_state import Seal
+from ...core.reasoning_state import ReasoningState
 from .. import RequestError
-from ..conversation import Cache, Document, Image, Other, Part, Refusal, Text, Thinking, ToolResult, ToolUse, Turn
+from ..conversation import Cache, Document, Image, Other, Part, RefusalPart, TextPart, ThinkingPart, ToolResult, ToolUse, Turn
 from ..fields import tell
 from ..reasoning_details import joined
 from ..request_limits import Quirks
@@ -44,15 +44,15 @@ def blocks_of(turn: Turn, quirks: Quirks, notes: list[str]) -> list[dict[str, An
 def _part(part: Part, quirks: Quirks, notes: list[str]) -> Iterable[dict[str, Any]]:
     """The blocks of a part."""
     match part:
-        case Text():
+        case TextPart():
             return [_cached({"type": "text", "text": part.text}, part.cache, quirks)] if part.text else []
-        case Refusal():
+        case RefusalPart():
             return [{"type": "text", "text": part.text}] if part.text else []
         case Image():
             return [_cached(block, part.cache, quirks) for block in _image(part, notes)]
         case Document():
             return [_cached(block, part.cache, quirks) for block in _document(part, notes)]
-        case Thinking():
+        case ThinkingPart():
             return _thought(part, quirks, notes)
         case ToolUse():
             block = {"type": "tool_use", "id": part.id, "name": part.name, "input": input_of(part, notes)}
@@ -113,13 +113,13 @@ def _document(document: Document, notes: list[str]) -> list[dict[str, Any]]:
     return [{"type": "document", "source": source, **({"title": document.title} if document.title else {})}]
 
 
-def _thought(thinking: Thinking, quirks: Quirks, notes: list[str]) -> list[dict[str, Any]]:
+def _thought(thinking: ThinkingPart, quirks: Quirks, notes: list[str]) -> list[dict[str, Any]]:
     match thinking.seal:
-        case Seal("signature", data):
+        case ReasoningState("signature", data):
             return [{"type": "thinking", "thinking": thinking.text, "signature": data}]
-        case Seal("redacted", data):
+        case ReasoningState("redacted", data):
             return [{"type": "redacted_thinking", "data": data}]
-        case Seal("details", data):
+        case ReasoningState("details", data):
             blocks = [block for entry in joined(_details(data)) for block in _detail(entry)]
             if blocks:
                 return blocks

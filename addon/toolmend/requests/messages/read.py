@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from ...core import builtin_tools, json_text
-from ...core.reasoning_state import Seal, opened
+from ...core.reasoning_state import ReasoningState, opened
 from .. import RequestError, compaction, options
 from ..conversation import (
     Cache,
@@ -22,8 +22,8 @@ from ..conversation import (
     Other,
     Part,
     Reasoning,
-    Text,
-    Thinking,
+    TextPart,
+    ThinkingPart,
     Tool,
     ToolChoice,
     ToolResult,
@@ -109,7 +109,7 @@ def _cache(block: Object) -> Cache:
 
 
 def _system(system: Any, notes: list[str]) -> list[Turn]:
-    parts = tuple(part for part in _parts(system, "system", notes) if isinstance(part, Text))
+    parts = tuple(part for part in _parts(system, "system", notes) if isinstance(part, TextPart))
     return [Turn("system", parts)] if parts else []
 
 
@@ -138,10 +138,10 @@ def _turns(messages: Any, notes: list[str]) -> list[Turn]:
 def _parts(content: Any, where: str, notes: list[str]) -> list[Part]:
     """The parts of a message. Empty text says nothing, and some upstreams refuse it."""
     if content is None or isinstance(content, str):
-        return [Text(content)] if content else []
+        return [TextPart(content)] if content else []
     blocks = [block for block in objects(content, where) if block.get("type") not in ("tool_addition", "tool_removal")]
     parts = [_part(block, notes) for block in blocks]
-    return [part for part in parts if not isinstance(part, Text) or part.text]
+    return [part for part in parts if not isinstance(part, TextPart) or part.text]
 
 
 def _part(block: Object, notes: list[str]) -> Part:
@@ -149,18 +149,18 @@ def _part(block: Object, notes: list[str]) -> Part:
     match kind:
         case "text":
             left_over(block, _TEXT, "a text block", notes)
-            return Text(string(block, "text"), _cache(block))
+            return TextPart(string(block, "text"), _cache(block))
         case "image":
             return _image(block, notes)
         case "document":
             return _document(block, notes)
         case "thinking":
             signature = string(block, "signature")
-            seal = opened(signature) or (Seal("signature", signature) if signature else None)
-            return Thinking(string(block, "thinking"), seal)
+            seal = opened(signature) or (ReasoningState("signature", signature) if signature else None)
+            return ThinkingPart(string(block, "thinking"), seal)
         case "redacted_thinking":
             data = string(block, "data")
-            return Thinking("", opened(data) or Seal("redacted", data))
+            return ThinkingPart("", opened(data) or ReasoningState("redacted", data))
         case "tool_use":
             left_over(block, _TOOL_USE, "a tool_use block", notes)
             return ToolUse(string(block, "id"), _name(block), _arguments(block.get("input")), cache=_cache(block))
@@ -187,16 +187,16 @@ def _arguments(value: Any) -> str:
     raise RequestError("`input` of a tool_use block is no object")
 
 
-def _result(content: Any, notes: list[str]) -> tuple[Text | Image | Document, ...]:
+def _result(content: Any, notes: list[str]) -> tuple[TextPart | Image | Document, ...]:
     """What a tool gave; only text, images and documents have a place in the other APIs."""
-    found: list[Text | Image | Document] = []
+    found: list[TextPart | Image | Document] = []
     for part in _parts(content, "content", notes):
         match part:
-            case Text() | Image() | Document():
+            case TextPart() | Image() | Document():
                 found.append(part)
             case Other():
                 if text := as_text(part.value):
-                    found.append(Text(text))
+                    found.append(TextPart(text))
                 else:
                     tell(notes, f"A {part.value.get('type')} block in a tool's result is left out")
             case _:
@@ -229,9 +229,9 @@ def _document(block: Object, notes: list[str]) -> Part:
             return Document(text=string(source, "data"), title=title, cache=cache)
         case "content":
             inner = _parts(source.get("content"), "content", notes)
-            if any(not isinstance(part, Text) for part in inner):
+            if any(not isinstance(part, TextPart) for part in inner):
                 tell(notes, "An image inside a document block is left out")
-            text = "\n\n".join(part.text for part in inner if isinstance(part, Text))
+            text = "\n\n".join(part.text for part in inner if isinstance(part, TextPart))
             return Document(text=text, title=title, cache=cache)
         case "url":
             return Document(url=string(source, "url"), title=title, cache=cache)

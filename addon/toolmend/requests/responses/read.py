@@ -21,7 +21,7 @@ from contextlib import suppress
 from typing import Any
 
 from ...core import builtin_tools, json_text
-from ...core.reasoning_state import Seal, opened
+from ...core.reasoning_state import ReasoningState, opened
 from ...core.tools import SEARCH, each_tool, is_search, namespaces
 from .. import RequestError, compaction, options, web_search
 from ..conversation import (
@@ -32,9 +32,9 @@ from ..conversation import (
     Other,
     Part,
     Reasoning,
-    Refusal,
-    Text,
-    Thinking,
+    RefusalPart,
+    TextPart,
+    ThinkingPart,
     ToolResult,
     ToolUse,
     Turn,
@@ -89,7 +89,10 @@ def read(request: Object, notes: list[str]) -> Conversation:
     return Conversation(
         model=string(request, "model"),
         api=API,
-        turns=(*((Turn("system", (Text(instructions),)),) if instructions else ()), *_turns(request.get("input"), names, notes)),
+        turns=(
+            *((Turn("system", (TextPart(instructions),)),) if instructions else ()),
+            *_turns(request.get("input"), names, notes),
+        ),
         tools=tuple(read_tools(request, names, notes)),
         tool_choice=choice,
         parallel=flag(request, "parallel_tool_calls"),
@@ -115,7 +118,7 @@ def _updated(request: Object, name: str) -> Object:
 
 def _turns(given: Any, names: Mapping[tuple[str, str], str], notes: list[str]) -> Iterable[Turn]:
     if isinstance(given, str):
-        return [Turn("user", (Text(given),))] if given else []
+        return [Turn("user", (TextPart(given),))] if given else []
     turns: list[tuple[str, list[Part]]] = []
     items = objects(given, "input")
     calls = {string(item, "id"): _id(item) for item in items if item.get("type") == "local_shell_call"}  # its output has that id
@@ -138,7 +141,7 @@ def _item(item: Object, names: Mapping[tuple[str, str], str], notes: list[str]) 
             return _message(item)
         case "agent_message":  # of another agent of Codex', to this one
             head = f"Message from {string(item, 'author')} to {string(item, 'recipient')}:"
-            return "user", [Text(head), *_parts(item.get("content"))]
+            return "user", [TextPart(head), *_parts(item.get("content"))]
         case "reasoning":
             return "assistant", [_thinking(item)]
         case "function_call":
@@ -154,18 +157,18 @@ def _item(item: Object, names: Mapping[tuple[str, str], str], notes: list[str]) 
         case "tool_search_call" if is_search(item):
             return "assistant", [ToolUse(_id(item), SEARCH, _searched(item.get("arguments")))]
         case "tool_search_output" if is_search(item):
-            return "tool", [ToolResult(_id(item), (Text(_found(item, names)),))]
+            return "tool", [ToolResult(_id(item), (TextPart(_found(item, names)),))]
         case str(kind) if kind in builtin_tools.BY_ITEM:
             form = builtin_tools.BY_ITEM[kind]
             return "assistant", [ToolUse(_id(item), form.kind, json_text.dumps(form.arguments(item)))]
         case str(kind) if kind in builtin_tools.BY_OUTPUT:
             text = builtin_tools.BY_OUTPUT[kind].text(item)
-            return "tool", [ToolResult(_id(item), (Text(text),) if text else (), is_error=item.get("status") == "failed")]
+            return "tool", [ToolResult(_id(item), (TextPart(text),) if text else (), is_error=item.get("status") == "failed")]
         case kind if kind in compaction.ITEMS:
             text = compaction.told(item)
             if text == compaction.SEALED:
                 tell(notes, "An earlier part of the conversation is missing: only the provider that compacted it can read it")
-            return ("user", [Text(text)]) if text else ("", [])
+            return ("user", [TextPart(text)]) if text else ("", [])
         case compaction.TRIGGER_TYPE:
             return "", []
         case "configuration_update":
@@ -186,16 +189,16 @@ def _message(item: Object) -> tuple[str, list[Part]]:
 def _parts(content: Any) -> list[Part]:
     """The parts of a message. Empty text says nothing, and some upstreams refuse it."""
     if content is None or isinstance(content, str):
-        return [Text(content)] if content else []
-    return [part for block in objects(content, "content") if (part := _part(block)) != Text("")]
+        return [TextPart(content)] if content else []
+    return [part for block in objects(content, "content") if (part := _part(block)) != TextPart("")]
 
 
 def _part(block: Object) -> Part:
     match block.get("type"):
         case kind if kind in _TEXTS:
-            return Text(string(block, "text"))
+            return TextPart(string(block, "text"))
         case "refusal":
-            return Refusal(string(block, "refusal"))
+            return RefusalPart(string(block, "refusal"))
         case "input_image":
             data, media_type, url = _located(string(block, "image_url"))
             detail = string(block, "detail")
@@ -224,12 +227,12 @@ def _located(url: str) -> tuple[str, str, str]:
     return data, head.removeprefix("data:").partition(";")[0], ""
 
 
-def _output(output: Any, notes: list[str]) -> tuple[Text | Image | Document, ...]:
+def _output(output: Any, notes: list[str]) -> tuple[TextPart | Image | Document, ...]:
     """What a tool gave; only text, images and files have a place in the other APIs."""
-    found: list[Text | Image | Document] = []
+    found: list[TextPart | Image | Document] = []
     for part in _parts(output):
         match part:
-            case Text() | Image() | Document():
+            case TextPart() | Image() | Document():
                 found.append(part)
             case Other():
                 tell(notes, f"A part of the type {part.value.get('type')} in a tool's result is left out")
@@ -248,15 +251,15 @@ def _found(item: Object, names: Mapping[tuple[str, str], str]) -> str:
     return f"Found the tools: {', '.join(tools)}" if tools else "No tools were found."
 
 
-def _thinking(item: Object) -> Thinking:
+def _thinking(item: Object) -> ThinkingPart:
     """The reasoning of the turn that follows: its text where the model shows it, else the summary."""
     content, summary = objects(item.get("content"), "content"), objects(item.get("summary"), "summary")
     text = "\n\n".join(string(part, "text") for part in content or summary)
     encrypted = string(item, "encrypted_content")
     if not encrypted:
-        return Thinking(text)
+        return ThinkingPart(text)
     sealed = json_text.dumps({"id": string(item, "id"), "encrypted_content": encrypted})
-    return Thinking(text, opened(encrypted) or Seal("encrypted", sealed))
+    return ThinkingPart(text, opened(encrypted) or ReasoningState("encrypted", sealed))
 
 
 def _id(item: Object) -> str:

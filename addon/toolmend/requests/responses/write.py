@@ -9,7 +9,7 @@ from typing import Any, assert_never
 
 from ...core import json_text
 from ...core.fastclass import replace
-from ...core.reasoning_state import Seal
+from ...core.reasoning_state import ReasoningState
 from .. import options, web_search
 from ..chat.content import ERROR
 from ..chat.options import FORMAT_NAME, sampling, strict_of, user_of
@@ -21,9 +21,9 @@ from ..conversation import (
     Other,
     Part,
     Reasoning,
-    Refusal,
-    Text,
-    Thinking,
+    RefusalPart,
+    TextPart,
+    ThinkingPart,
     ToolResult,
     ToolUse,
     Turn,
@@ -106,9 +106,9 @@ def _leading(turns: tuple[Turn, ...]) -> tuple[str, tuple[Turn, ...]]:
     """What the system says before anybody else, as one text, and the rest: without any, OpenAI refuses it (pydantic-ai#3369)."""
     texts: list[str] = []
     for at, turn in enumerate(turns):
-        if turn is turns[-1] or turn.role != "system" or not all(isinstance(part, Text) for part in turn.parts):
+        if turn is turns[-1] or turn.role != "system" or not all(isinstance(part, TextPart) for part in turn.parts):
             return "\n\n".join(texts), turns[at:]
-        texts += [part.text for part in turn.parts if isinstance(part, Text)]
+        texts += [part.text for part in turn.parts if isinstance(part, TextPart)]
     return "", ()
 
 
@@ -152,15 +152,15 @@ def _is_content(said: Mapping[str, Any]) -> bool:
 def _part(part: Part, role: str, notes: list[str]) -> Iterable[dict[str, Any]]:
     """The items, or the content of a message, that a part is."""
     match part:
-        case Text():
+        case TextPart():
             return [{"type": "output_text" if role == "assistant" else "input_text", "text": part.text}]
-        case Refusal():
+        case RefusalPart():
             return [{"type": "refusal", "refusal": part.text}]
         case Image():
             return [_image(part)]
         case Document():
             return [_document(part)]
-        case Thinking():
+        case ThinkingPart():
             return _thought(part, notes)
         case ToolUse(kind="custom"):
             return [{"type": "custom_tool_call", "call_id": part.id, "name": part.name, "input": part.arguments}]
@@ -173,7 +173,7 @@ def _part(part: Part, role: str, notes: list[str]) -> Iterable[dict[str, Any]]:
             if part.api == API:
                 return [dict(part.value)]
             if text := as_text(part.value):
-                return _part(Text(text), role, notes)
+                return _part(TextPart(text), role, notes)
             tell(notes, f"A part of the type {part.value.get('type')} is left out: Responses has no such part")
             return []
     assert_never(part)
@@ -205,7 +205,7 @@ def _document(document: Document) -> dict[str, Any]:
     return {key: value for key, value in said.items() if value}
 
 
-def _thought(thinking: Thinking, notes: list[str]) -> list[dict[str, Any]]:
+def _thought(thinking: ThinkingPart, notes: list[str]) -> list[dict[str, Any]]:
     match _opened(thinking.seal):
         case {"encrypted_content": str(encrypted), **more}:
             summary = [{"type": "summary_text", "text": thinking.text}] if thinking.text else []
@@ -215,7 +215,7 @@ def _thought(thinking: Thinking, notes: list[str]) -> list[dict[str, Any]]:
     return []
 
 
-def _opened(seal: Seal | None) -> Any:
+def _opened(seal: ReasoningState | None) -> Any:
     try:
         return json_text.loads(seal.data.encode(errors="surrogatepass")) if seal and seal.kind == "encrypted" else None
     except json_text.NotJSON:
@@ -224,14 +224,14 @@ def _opened(seal: Seal | None) -> Any:
 
 def _output(result: ToolResult) -> str | list[dict[str, Any]]:
     """A text alone is a string. An error is told in the text: there is no field for it."""
-    parts: list[Text | Image | Document] = list(result.parts)
+    parts: list[TextPart | Image | Document] = list(result.parts)
     if result.is_error:
-        first = parts.pop(0) if parts and isinstance(parts[0], Text) else Text("")
-        assert isinstance(first, Text)
-        parts.insert(0, Text(f"{ERROR}{first.text or 'the tool failed'}"))
+        first = parts.pop(0) if parts and isinstance(parts[0], TextPart) else TextPart("")
+        assert isinstance(first, TextPart)
+        parts.insert(0, TextPart(f"{ERROR}{first.text or 'the tool failed'}"))
     if not parts:
         return ""
-    if len(parts) == 1 and isinstance(parts[0], Text):
+    if len(parts) == 1 and isinstance(parts[0], TextPart):
         return parts[0].text
     return [content for part in parts for content in _part(part, "tool", [])]
 

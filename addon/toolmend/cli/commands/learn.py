@@ -15,29 +15,28 @@ from typing import Any
 
 import click
 
-from ..apis import APIS
-from ..config.checks import SettingsError
-from ..config.config_file import read as read_file
-from ..config.config_places import Place as ConfigPlace
-from ..config.config_places import user_file
-from ..config.data_folder import on_one_line, private
-from ..config.dialect_tables import dialects, to_json, to_toml
-from ..core.tools import OF, Tools
-from ..dialects import DIALECTS
-from ..dialects.own import OwnDialect
-from ..pipeline.suspects import find
-from ..recordings.fixtures import fixture
-from ..recordings.fixtures.promotion import prepare, put
-from ..recordings.fixtures.verification import check
-from ..recordings.harmless import texts
-from ..recordings.learning import NothingLearnt, Sample, played
-from ..recordings.learning import learn as inferred
-from ..recordings.read.library import Entry
-from ..recordings.read.message_json import message_of
-from ..recordings.read.replay import RecordingError, load
-from . import Exit, Problem, visible
-from .error_hints import look, pasted
-from .recordings import FLOW, Place, flows_option, listed
+from ...apis import APIS
+from ...config.checks import SettingsError
+from ...config.config_file import read as read_file
+from ...config.config_places import ConfigPlace, user_file
+from ...config.data_folder import on_one_line, private
+from ...config.dialect_tables import dialects, to_json, to_toml
+from ...core.tools import OF, Tools
+from ...dialects import DIALECTS
+from ...dialects.own import OwnDialect
+from ...pipeline.suspects import find
+from ...recordings.fixtures import fixture
+from ...recordings.fixtures.promotion import prepare, put
+from ...recordings.fixtures.verification import check
+from ...recordings.harmless import texts
+from ...recordings.learning import NothingLearnt, Sample, played
+from ...recordings.learning import learn as inferred
+from ...recordings.read.library import Entry
+from ...recordings.read.message_json import message_of
+from ...recordings.read.replay import RecordingError, load
+from .. import Exit, Problem, visible
+from ..error_hints import look, pasted
+from ..recordings import FLOW, Place, flows_option, listed
 
 SHOWN = 300
 """Characters of a text that stays."""
