@@ -1,6 +1,6 @@
 """One API spoken to a client of another: other people's streams, judged strictly, the same for every cut.
 
-Every row of the list of irregular chat streams (wire-apis.md, section 9) is a case; so is what upstreams of Messages and of
+Every kind of irregular chat stream is a case; so is what upstreams of Messages and of
 Responses do; so is every documented leak. `spoken.check` says what each client must have heard.
 """
 

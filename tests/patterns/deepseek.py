@@ -1,4 +1,4 @@
-"""DeepSeek: DSML in its spellings (dialects.md 4.9), V3 and V3.1 (4.7, 4.8)."""
+"""DeepSeek: DSML in its spellings, V3 and V3.1."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Gemma 4, with its tokens and without, and FunctionGemma (dialects.md 4.15 and 4.17)."""
+"""Gemma 4, with its tokens and without, and FunctionGemma."""
 
 from typing import Any
 

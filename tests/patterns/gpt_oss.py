@@ -1,4 +1,4 @@
-"""gpt-oss: Harmony, all channels, with its tokens and without (dialects.md 4.14)."""
+"""gpt-oss: Harmony, all channels, with its tokens and without."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Native calls that are not as they should be, in each way that was seen in the wild (wire-apis.md 9, dialects.md R12 to R17)."""
+"""Native calls that are not as they should be, in each way that was seen in the wild (dialect-rules.md, R12 to R17)."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Kimi K2: every variant of the tokens that was seen in the wild (dialects.md 4.1)."""
+"""Kimi K2: every variant of the tokens that was seen in the wild."""
 
 from streams import WEATHER, pieces, request, tool
 

@@ -1,4 +1,4 @@
-"""MiniMax M2 and M3 (dialects.md 4.10 and 4.11)."""
+"""MiniMax M2 and M3."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Mistral, old and new (dialects.md 4.12)."""
+"""Mistral, old and new."""
 
 from dataclasses import replace
 from typing import Any

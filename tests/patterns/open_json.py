@@ -1,4 +1,4 @@
-"""JSON in prose, bare and in fences (issue 3, and dialects.md 4.13 and 4.16)."""
+"""JSON in prose, bare and in fences."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Python lists: Llama in the open and between its tokens, Olmo 3, LFM2 (dialects.md 4.13 and 4.17)."""
+"""Python lists: Llama in the open and between its tokens, Olmo 3, LFM2."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Qwen: Hermes envelopes and the XML of Qwen3-Coder (dialects.md 4.3 and 4.4)."""
+"""Qwen: Hermes envelopes and the XML of Qwen3-Coder."""
 
 import json
 import re

@@ -3,7 +3,7 @@
 Rule of this file: values only, no behaviour. A tool call is one `ToolCallStart`, any number of `ToolCallDelta`, and a
 `ToolCallEnd` once its arguments are complete; a call that the stream breaks off has no end.
 
-DESIGN.md lets events travel alone. They travel in frames instead, all events of one server-sent event together, because only
+Events travel in frames, all events of one server-sent event together, because only
 so can it be told that an event left as it came: a frame that nobody touched is sent as the bytes it was read from. That also
 makes an `Opaque` event needless: what is not understood is a frame without events.
 """

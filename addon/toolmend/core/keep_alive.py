@@ -4,7 +4,7 @@
     data:\\n\\n                 →     :\\n
     data: null\\n\\n            →     :\\n              of which OpenAI's SDKs make no object (pi#2466, hermes-agent#75525)
 
-The blank line goes with it: behind an `id` some clients dispatch an empty event at any. (recording-and-agents.md, section 1)
+The blank line goes with it: behind an `id` some clients dispatch an empty event at any. (wire-apis.md, Streams)
 
 Rule of this file: it works on bytes, however they are cut, and what holds no such event passes, the very object that came in.
 Held is only what may become one: at the beginning of an event, `data:` and a colon, `null` or nothing, and that line up to the

@@ -2,7 +2,7 @@
 
     limit: {"type": "integer"}   `<parameter=limit>20</parameter>`   →   20
 
-Rule of this file: section 2 of dialects.md, and nothing is guessed. What fits no type that is allowed stays text, and
+Rule of this file: the types of dialect-rules.md, and nothing is guessed. What fits no type that is allowed stays text, and
 what is JSON as it stands is never written anew. No schema and no text raises, or costs more than its length.
 """
 

@@ -1,4 +1,4 @@
-"""The picture of DESIGN.md as code: bytes of one response in, bytes for the client out.
+"""The picture of architecture.md as code: bytes of one response in, bytes for the client out.
 
     bytes ─► sse.Decoder ─► codec.decode ─► transformers ─► codec.encode ─► bytes      the client speaks the upstream's API
                                                        └──► writer.write ─► bytes      it speaks another

@@ -237,7 +237,7 @@ def _temperature(_found: re.Match[str], asked: Asked) -> Remedy:
 
 Q = r"[`'\"]?"
 RULES: Sequence[tuple[str, str, Cure]] = (
-    # APIs, what the text holds, what to do: upstreams.md 1.2 has the sources
+    # APIs, what the text holds, what to do: from error bodies that providers sent
     ("chat", r"function tools with reasoning_effort are not supported", _with_tools),
     (
         "chat responses",

@@ -8,7 +8,7 @@ under a name of its own. A delta that is regular leaves its frame untouched.
     {"index": 0, "function": {"arguments": "{\\"zone\\""}}
 
 Rule of this file: a call starts when its id and its whole name are known, and counts from then on; until then it is
-held. Behind complete arguments there is nothing more (R12 of dialects.md): what still comes at their index is dropped,
+held. Behind complete arguments there is nothing more (R12 of dialect-rules.md): what still comes at their index is dropped,
 unless it is another object: that is a second call of the same tool.
 """
 

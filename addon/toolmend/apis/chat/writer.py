@@ -8,7 +8,7 @@
     data: {…,"choices":[],"usage":{…}}          where the client asked for it
     data: [DONE]
 
-Rule of this file: sections 6.2 and 7 of wire-apis.md. The reason, the usage and [DONE] are written together when the message is
+Rule of this file: wire-apis.md. The reason, the usage and [DONE] are written together when the message is
 known to be over; an error is the last thing a stream says, and a message that was cut off is one, or a call in it.
 """
 

@@ -1,4 +1,4 @@
-"""The content blocks of a Messages stream, as a client is sent them: §6 of wire-apis.md.
+"""The content blocks of a Messages stream, as a client is sent them. See wire-apis.md.
 
     {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}
     {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Hi"}}

@@ -1,4 +1,4 @@
-"""Errors as Anthropic Messages names them: §5 of wire-apis.md.
+"""Errors as Anthropic Messages names them. See wire-apis.md.
 
     {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}
 

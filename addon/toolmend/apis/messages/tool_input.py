@@ -1,6 +1,6 @@
 """The `input` of a tool_use block: an object, where all other APIs have JSON text.
 
-Rule of this file: it is what the text says, or nothing: no object is made up for a text that is broken (§1.4 of wire-apis.md).
+Rule of this file: it is what the text says, or nothing: no object is made up for a broken text (wire-apis.md, invariant 4).
 """
 
 import re

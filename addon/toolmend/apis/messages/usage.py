@@ -1,4 +1,4 @@
-"""What an Anthropic message reports beside its content: why it stopped, and the token counts. §3 and §4 of wire-apis.md.
+"""What an Anthropic message reports beside its content: why it stopped, and the token counts. See wire-apis.md.
 
 Rule of this file: Anthropic's `input_tokens` leave out what was read from and written to the cache, ours include it; no count
 is ever negative.

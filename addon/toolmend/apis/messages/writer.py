@@ -1,4 +1,4 @@
-"""Neutral events → Anthropic Messages, for a client of it whose upstream speaks another API. §3 to §6 of wire-apis.md.
+"""Neutral events → Anthropic Messages, for a client of it whose upstream speaks another API. See wire-apis.md.
 
     message_start → ping → { content_block_start → deltas → content_block_stop }* → message_delta → message_stop
                                                     … → error, and nothing behind it

@@ -4,7 +4,7 @@
     feed("{}") → ("", "")        feed('{"a": 1}') → ('{"a": 1}', "")                  of a tool that requires something
 
 Rule of this file: a regular text passes at once, as it is and in its pieces, at a cost that does not grow with its
-length. Held is only what does not begin with `{`: a fence or a tag, `null`, a string (R5, R17 of dialects.md), and what may be
+length. Held is only what does not begin with `{`: a fence or a tag, `null`, a string (dialect-rules.md: R5, R17), and what may be
 a word of Python's, which becomes JSON's. Inside a string what JSON forbids becomes an escape, as in leaked calls: raw control
 characters (R3), and a backslash in front of what JSON has no escape for (`"\\d+"`); `\\'` is an apostrophe. A first brace
 that comes twice, `{` and then `{"a": 1}` (vLLM#51697), is one; so are `{}` and what comes behind it, where the tool requires

@@ -6,7 +6,7 @@
               an event: a call begins, goes on, ends
 
 Rule of this file: every character is told of exactly once and in order. Two things are told late: calls in the reasoning of an
-ambiguous dialect, which were thoughts if the answer goes on behind them (R14 of dialects.md), and text that may have begun
+ambiguous dialect, which were thoughts if the answer goes on behind them (R14 of dialect-rules.md), and text that may have begun
 inside reasoning, where a template opens the tag in the prompt. Both wait for DOUBT characters of text, then they are decided.
 Text that is emitted as reasoning on a guess is kept, and emitted as content too where the guess was wrong (Guess).
 """

@@ -2,7 +2,7 @@
 
     {"name": "read_file", "arguments": {"path": "a.md"}}     [{"name": …, "parameters": …}, …]
 
-Rule of this file: R6 of dialects.md. The members come in any order. Once the name is known and may be called, the arguments
+Rule of this file: R6 of dialect-rules.md. The members come in any order. Once the name is known and may be called, the arguments
 stream as they come; arguments in front of the name are held until it is known. Where no member is called arguments, they are
 those members that the tool declares, or an object of such.
 

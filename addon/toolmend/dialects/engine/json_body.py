@@ -1,6 +1,6 @@
 r"""Arguments that stand in the text as JSON, passed on as they come.
 
-Rule of this file: R3 of dialects.md. The text of the arguments is the model's own: it is not parsed and written anew, only
+Rule of this file: R3 of dialect-rules.md. The text of the arguments is the model's own: it is not parsed and written anew, only
 followed, to find the brace that closes it. What JSON forbids inside a string is escaped: raw control characters, and backslashes
 in front of what JSON has no escape for (`"\d+"`, `"echo \$HOME"`), and quotes that nothing follows which may follow a string
 (`"say "b" now"`). Of what it forbids elsewhere, a comma that nothing comes behind goes, and so does a comment; Python's words and

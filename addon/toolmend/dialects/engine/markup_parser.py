@@ -7,7 +7,7 @@ Rule of this file: nothing is decided before it is sure. From the first characte
 dialect commits (the header is complete, the name valid, the body begun as it must); if none does, one character is text and
 reading goes on behind it.
 
-Sections of dialects.md: R1 commit point, R7 missing ends, R9 wrappers, R10 text around calls, R15 code.
+Rules of dialect-rules.md: R1 commit point, R7 missing ends, R9 wrappers, R10 text around calls, R15 code.
 """
 
 import re

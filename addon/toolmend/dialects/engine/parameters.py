@@ -2,7 +2,7 @@
 
     <parameter=path>a.md</parameter><parameter=limit>20</parameter>   →   {"path": "a.md", "limit": 20}
 
-Rule of this file: the typing rule of dialects.md. A long value that can only be a string streams as it comes; others wait for
+Rule of this file: the types of dialect-rules.md. A long value that can only be a string streams as it comes; others wait for
 their end, which value_text.py finds, and short ones for another value of the same name: the last one counts.
 """
 

@@ -1,7 +1,7 @@
 """Dialects that are data: a call has one shape, `begin NAME separator BODY end`, in a wrapper or not; so has a parameter.
 
 Rule of this file: it holds what all of them share (R1 commit point, R2 names, R7 missing ends, R9 wrappers and doubled openers
-of dialects.md), so each is fixed once. What one model alone does stands in that model's file.
+of dialect-rules.md), so each is fixed once. What one model alone does stands in that model's file.
 """
 
 import re

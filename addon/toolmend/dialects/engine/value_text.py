@@ -2,7 +2,7 @@
 
     <parameter=path>a.md</parameter>      <parameter=path>a.md</paramter></function>      <parameter=path>a.md<parameter=limit>
 
-1. A value ends at its own closing tag if what follows can follow a parameter (R4 of dialects.md), so a file may hold such tags.
+1. A value ends at its own closing tag if what follows can follow a parameter (R4, dialect-rules.md), so a file may hold them.
 2. Any other closing tag, be it damaged, another dialect's or that of the call, ends a value only where the call evidently goes on
    or ends after it: the next parameter, the next call, or nothing but closing tags up to the end of the text.
 3. A closing tag of an element that the value itself has opened belongs to the value.

@@ -2,7 +2,7 @@
 
     <|message_model|>read_file<|content_invoke_tool_json|>{"name": "read_file", "args": {"path": "a.md"}}<|end_message|>
 
-Source: dialects.md 4.17; no leak is known.
+Source: its chat template; no leak is known.
 """
 
 import re

@@ -2,7 +2,7 @@
 
 Rule of this file: the later one is dropped, so only the later one waits, and only if an earlier call of another kind
 has its name: up to its end, when its arguments are known. Two equal calls of one kind are two calls. R16 of
-dialects.md.
+dialect-rules.md.
 
 Equal are arguments that are equal JSON; and a native call without any is the markup call that has some: parsers lose
 them. XX In the other order, `{}` first and the markup behind it, both are sent: the first has gone by then.

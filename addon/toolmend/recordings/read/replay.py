@@ -1,4 +1,4 @@
-"""Recordings read back and played through the real pipeline. A recording is a regression test: see DESIGN.md, section 7.
+"""Recordings read back and played through the real pipeline. A recording is a regression test: see architecture.md, Recordings.
 
 flows/<provider>/<case>/  meta.json  request.json  upstream.sse  upstream.idx  client.sse      (or upstream.json, client.json)
 """

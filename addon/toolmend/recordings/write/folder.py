@@ -1,4 +1,4 @@
-"""One recording on the disk: its files, masked and redacted on the way there. DESIGN.md section 7 has what they hold.
+"""One recording on the disk: its files, masked and redacted on the way there. architecture.md has what they hold.
 
     meta.json  request.json  [upstream_request.json  refused_request.json]  upstream.sse  upstream.idx  client.sse  [message.json]
     [client_messages.jsonl]: what a client said on a socket beside its request, each {"t_ms": since that, "message": …}

@@ -1,4 +1,4 @@
-"""Writes every LLM flow to a folder of its own while it flows; DESIGN.md section 7 has the files.
+"""Writes every LLM flow to a folder of its own while it flows; architecture.md has the files.
 
     recorder = Recorder(root, log, keep)
     recording = recorder.start(exchange)               when the request has gone out; or when the response headers are in
