@@ -12,6 +12,7 @@ next to it; or a token or an envelope that only calls have.
 """
 
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Literal
@@ -28,9 +29,15 @@ from ..dialects.engine.opener_index import vocabulary
 MOST_TEXT = 64 * 1024
 """Characters at the end of a text that are searched: a call stands at the end of an answer."""
 
+MOST_CALL = 8 * 1024
+"""Characters of what may be a call that are read."""
+
 MOST_SUSPECTS = 8
-MOST_PLACES = 64
-"""Places of tools' names that are looked at."""
+MOST_PLACES = 128
+"""Places of tools' names that are looked at, the last ones."""
+
+MOST_LINES = 8
+"""Lines of nothing but markup in front of a name that are a part of the call."""
 
 AROUND = 200
 """Characters of a suspect that are kept."""
@@ -159,8 +166,10 @@ def _in(text: str, tools: Tools, armed: frozenset[str]) -> Iterator[Suspect]:
         return
     plain = without_code(text)
     covered = 0
+    judged = 0
     for first, end, name in _candidates(plain, tools):
-        if end > covered:
+        if end > covered and judged < MOST_SUSPECTS:
+            judged += 1
             begin, covered = max(first, covered), max(end, first + 1)
             yield _judged(plain, begin, name, tools, armed)
     for match in () if covered else _TOKEN.finditer(plain):
@@ -219,9 +228,7 @@ def _blanks(text: str) -> str:
 def _candidates(text: str, tools: Tools) -> Iterator[tuple[int, int, str]]:
     """Where something stands that looks like a call, up to where, and the tool that it names."""
     places: list[tuple[int, int, str]] = []
-    for match in _names(tuple(tools.schemas)).finditer(text):
-        if len(places) == MOST_PLACES:
-            break
+    for match in deque(_names(tuple(tools.schemas)).finditer(text), MOST_PLACES):
         if found := _call_at(text, match, tools):
             places.append((*found, match.group()))
     for match in _WRAPPED.finditer(text):  # an envelope that names what is not offered, or breaks off before the name
@@ -257,11 +264,11 @@ def _call_at(text: str, match: re.Match[str], tools: Tools) -> tuple[int, int] |
     begin = line
     if not stands:
         begin += next(number for number, character in enumerate(before) if character in _TIGHT)
-    while begin == line and begin > 0:  # what stands in front is a part of it as long as it is nothing but markup
+    for _ in range(MOST_LINES if begin == line else 0):  # lines above are a part of it while they are nothing but markup
         above = text.rfind("\n", 0, begin - 1) + 1
-        if not _is_bare_markup(text[above : begin - 1]):
+        if begin == 0 or not _is_bare_markup(text[above : begin - 1]):
             break
-        line = begin = above
+        begin = above
     return begin, evidence
 
 
@@ -367,7 +374,7 @@ def _object_at(text: str, at: int) -> tuple[frozenset[str], int | None]:
 
 def _end_of_object(text: str, at: int) -> int | None:
     depth, in_string = 0, False
-    for match in re.compile(r'["{}]|\\.', re.DOTALL).finditer(text, at):
+    for match in re.compile(r'["{}]|\\.', re.DOTALL).finditer(text, at, at + MOST_CALL):
         mark = match.group()
         if mark == '"':
             in_string = not in_string
@@ -382,7 +389,7 @@ def _judged(text: str, begin: int, name: str, tools: Tools, armed: frozenset[str
     """Why a candidate was not made a call: what all dialects make of it shows that."""
     if name not in tools.schemas:
         return _suspect(name, "not_offered", text, begin)
-    dialect, arguments = _played(text[begin:], tools)
+    dialect, arguments = _played(text[begin : begin + MOST_CALL], tools)
     if not dialect:
         brace = text.find("{", begin)
         whole = brace < 0 or _end_of_object(text, brace) is not None

@@ -58,6 +58,7 @@ class MarkupParser(Emitter):
         self._vocabulary = words
         self._at_start = words if words is not words.rest else None  # what to look for until the message has begun
         self.followed = self.again = 0  # how far values were read that might be a call's, and how many within that
+        self.unended = 0  # values of XML elements that were read up to the end of the text
         self._in_call = self._idle = False
         self._reading = self._read()
 

@@ -33,6 +33,8 @@ MAX_TAG = 256
 """Characters of a tag that begins an element."""
 
 MOST_PARAMETERS = 64
+MOST_UNENDED = 32
+"""Values without an end, each of which is read to the end of the text."""
 
 _TAG = re.compile(r"\s*(?P<word>[\w:.|｜‖-]+)(?P<rest>[^<>]*?)(?P<empty>/?)\s*")
 _WORD = re.compile(r"[\w:.|｜‖-]*")
@@ -194,10 +196,11 @@ class XMLCall(Door):
         """Reads a value and its end: the first that another parameter, or the end of the call, follows (R4)."""
         scanner = reader.scanner
         begin = scanner.pos - scanner.start
-        while True:
+        while reader.unended < MOST_UNENDED:
             at = scanner.text.find("<", scanner.pos)
             if at < 0:
                 if scanner.ended:
+                    reader.unended += 1
                     return None
                 scanner.pos = len(scanner.text)
                 yield
@@ -208,6 +211,7 @@ class XMLCall(Door):
             if ended and (yield from _look(scanner, self._follows(reader, name, ends))):
                 return _plain(scanner.text[scanner.start + begin : scanner.start + end])
             scanner.pos = scanner.start + end + 1
+        return None
 
     def _wrong_end(self, reader: "MarkupParser", name: str, ends: tuple[str, ...]) -> Reading[bool]:
         """Reads a closing tag that names no end of the call, and not what a value of code would have opened."""
