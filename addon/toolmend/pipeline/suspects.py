@@ -227,10 +227,8 @@ def _blanks(text: str) -> str:
 
 def _candidates(text: str, tools: Tools) -> Iterator[tuple[int, int, str]]:
     """Where something stands that looks like a call, up to where, and the tool that it names."""
-    places: list[tuple[int, int, str]] = []
-    for match in deque(_names(tuple(tools.schemas)).finditer(text), MOST_PLACES):
-        if found := _call_at(text, match, tools):
-            places.append((*found, match.group()))
+    matches = deque(_names(tuple(tools.schemas)).finditer(text), MOST_PLACES)
+    places = [(*found, match.group()) for match in matches if (found := _call_at(text, match, tools))]
     for match in _WRAPPED.finditer(text):  # an envelope that names what is not offered, or breaks off before the name
         named = _NAME_MEMBER.search(text, match.end(), match.end() + 4 * NEAR)
         if named and _ARGUMENTS_MEMBER.search(text, match.end(), match.end() + 8 * NEAR) and named[1] not in tools.schemas:
