@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from select import select
 
-ADDON = Path(__file__).parents[2]
+ADDON = Path(__file__).parents[3]
 CODE = f"import sys; sys.path.insert(0, {str(ADDON)!r}); from toolmend.cli import main; sys.exit(main(sys.argv[1:]))"
 PATIENCE = 15.0
 """Seconds until it listens: it takes a third of one."""
