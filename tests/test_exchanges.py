@@ -97,7 +97,7 @@ def test_what_cannot_be_set_up_is_told_and_costs_nothing(exchanges: ExchangeLife
     assert flow.metadata["toolmend"]["error"] == "not all could be set up: MemoryError"
 
 
-BEGINNING = {"observers.Observers.watcher": "watcher", "telemetry.metering.Metering.meter": "meter", "recorder.Recorder.start": "recording"}
+BEGINNING = {"telemetry.observers.Observers.watcher": "watcher", "telemetry.metering.Metering.meter": "meter", "recordings.write.recorder.Recorder.start": "recording"}
 
 
 @pytest.mark.parametrize("where", BEGINNING)
@@ -111,9 +111,9 @@ def test_one_that_cannot_be_had_costs_none_of_the_others(exchanges: ExchangeLife
 
 
 ENDING = {
-    "watcher": ("observers.Watcher.close", "those who look on were not told of the end"),
+    "watcher": ("telemetry.observers.Watcher.close", "those who look on were not told of the end"),
     "meter": ("telemetry.meter.Meter.finish", "the end was not counted"),
-    "recording": ("recorder.Recording.finish", "the recording was not finished"),
+    "recording": ("recordings.write.recorder.LiveRecording.finish", "the recording was not finished"),
 }
 
 

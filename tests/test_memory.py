@@ -18,7 +18,7 @@ MALLINFO = platform.libc_ver()[0] == "glibc" and hasattr(ctypes.CDLL(None), "mal
 
 SETTLED = """
 import ctypes, sys
-from toolmend import memory
+from toolmend.proxy.patches import process_tuning
 
 class Told(ctypes.Structure):  # mallinfo2(3)
     names = "arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks", "fordblks", "keepcost"
@@ -27,7 +27,7 @@ class Told(ctypes.Structure):  # mallinfo2(3)
 libc = ctypes.CDLL(None)
 libc.mallinfo2.restype = Told
 if sys.argv[1:]:
-    memory.settle()
+    process_tuning.settle()
 """
 """Settles if it is told to, and knows what malloc tells of itself."""
 
@@ -55,15 +55,15 @@ for count in (3000, 6000):
 
 IDLE = """
 import gc, sys
-from toolmend import memory
+from toolmend.proxy.patches import process_tuning
 
 def taken():
     with open("/proc/self/status") as file:
         return next(int(line.split()[1]) for line in file if line.startswith("VmRSS")) // 1024
 
 if sys.argv[1:]:
-    memory.settle()
-    memory.TRIM_EVERY = float(sys.argv[1])
+    process_tuning.settle()
+    process_tuning.TRIM_EVERY = float(sys.argv[1])
 blocks = [bytes(4000) for _ in range(16000)]
 before, stay = taken(), blocks[::100]  # between what goes
 del blocks
@@ -75,10 +75,10 @@ print(before - taken() > 40)
 HEAPS = """
 import ctypes, sys
 from threading import Thread
-from toolmend import memory
+from toolmend.proxy.patches import process_tuning
 
 if sys.argv[1:]:
-    memory.settle()
+    process_tuning.settle()
 kept = []
 thread = Thread(target=lambda: kept.extend(bytes(4000) for _ in range(100)))
 thread.start()

@@ -107,7 +107,7 @@ def test_the_script_writes_a_line_a_model(tmp_path: Path) -> None:
         archive.writestr("litellm/model_prices_and_context_window_backup.json", json.dumps(WHEEL))
     code = (
         f"import runpy, sys, pathlib; sys.path.insert(0, {str(ROOT / 'addon')!r})\n"
-        "from toolmend.requests import model_facts\n"
+        "from toolmend.providers import model_facts\n"
         f"model_facts.GENERATED = pathlib.Path({str(tmp_path / 'models.json')!r})\n"
         f"model_facts.GENERATED.write_text({GENERATED.read_text()!r})\n"
         f"sys.argv = ['renew-models', {str(wheel)!r}]\n"

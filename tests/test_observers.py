@@ -193,7 +193,7 @@ def test_an_error_of_ours_ends_the_looking_on(monkeypatch: pytest.MonkeyPatch) -
     notes = Notes()
     watcher = watch(notes)
     watcher.sent(CUT)
-    monkeypatch.setattr(observers.Stream, "feed", broken)
+    monkeypatch.setattr(observers.EventReader, "feed", broken)
     watcher.sent(b"data: secret")
     watcher.sent(b"data: secret")
     watcher.close()

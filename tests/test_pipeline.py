@@ -39,7 +39,7 @@ def native(*deltas: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 UNTOUCHED = {
     "prose": stream(["Hello ", "world"]),
-    "almost markers": stream(["a <", "b>", " <|tool_", "call", " <|", "<", "|tool_call_begin|> x", "<|tool_calls_section_begin|>"]),
+    "almost markers": stream(["a <", "b>", " <|tool_", "call", " <|", "<", "|tool_call_begin|> x", "<|tool_calls_section_beg"]),
     "a lone marker at the end": stream(["so: <|tool_call_begin"]),
     "crlf": stream(["a <", "b"], newline="\r\n"),
     "cr": stream(["a <", "b"], newline="\r"),

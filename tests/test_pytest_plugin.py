@@ -255,4 +255,4 @@ def test_who_does_not_use_it_pays_for_nothing() -> None:
     """It comes with every pytest that shares an environment with toolmend."""
     code = "import pytest, sys; before = set(sys.modules); import toolmend.recordings.pytest_plugin; print(*set(sys.modules) - before)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    assert sorted(loaded) == ["toolmend", "toolmend.recordings.pytest_plugin"]
+    assert sorted(loaded) == ["toolmend", "toolmend.recordings", "toolmend.recordings.pytest_plugin"]

@@ -89,7 +89,7 @@ def test_without_a_url_nothing_of_it_is_imported() -> None:
         "import sys; from mitmproxy.test import taddons; from toolmend.proxy.addon import Toolmend\n"
         "addon = Toolmend()\n"
         "with taddons.context(addon) as ctx: ctx.configure(addon, toolmend_flows=sys.argv[1])\n"
-        "late = ('fsspec', 's3fs', *(f'toolmend.recordings.{name}' for name in ('store', 'spool', 'uploading', 'secret_scan')))\n"
+        "late = ('fsspec', 's3fs', *(f'toolmend.recordings.{name}' for name in ('read.store', 'write.spool', 'write.uploading', 'read.secret_scan')))\n"
         "print([name for name in sys.modules if name.startswith(late)])"
     )
     line = [sys.executable, "-c", code, "/nowhere/flows"]

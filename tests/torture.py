@@ -38,6 +38,7 @@ from toolmend.apis.decode_failure_event import UNREADABLE
 from toolmend.core.content_encoding import decoder
 from toolmend.pipeline.pipeline import Pipeline
 from toolmend.pipeline.stall_guard import PIECE
+from toolmend.proxy import stream_callbacks
 from toolmend.proxy.stream_callbacks import Mend
 
 PACKAGE = str(Path(toolmend.__file__).parent)
@@ -154,7 +155,7 @@ def play(case: Case, fault: AbstractContextManager[object] | None = None) -> Pla
     pipeline, played, wire = case.make(), Played(), case.wire
     mend = Mend(pipeline, undo, recording, None, errors)
     out: list[Any] = [None] * (len(wire) + 1)
-    with patch.object(toolmend.stream, "PIECE", case.piece), fault or nullcontext():
+    with patch.object(stream_callbacks, "PIECE", case.piece), fault or nullcontext():
         for at, data in enumerate([*wire, b""]):
             try:
                 out[at] = mend(data)

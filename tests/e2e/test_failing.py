@@ -44,8 +44,8 @@ def broken(where, patched=set()):
 '''
 
 STAGES = [
-    "toolmend.core.content_encoding:Decoder.feed",
-    "toolmend.core.sse:Decoder.take",
+    "toolmend.core.content_encoding:ContentDecoder.feed",
+    "toolmend.core.sse:SseDecoder.take",
     "toolmend.apis.chat.codec:Chat.decode",
     "toolmend.apis.chat.codec:Chat.encode",
     "toolmend.pipeline.transformers.markup:Markup.feed",
@@ -53,7 +53,7 @@ STAGES = [
     "toolmend.pipeline.pipeline:Pipeline.feed",
 ]
 CLOSING = [
-    "toolmend.core.sse:Decoder.close",
+    "toolmend.core.sse:SseDecoder.close",
     "toolmend.pipeline.transformers.markup:Markup.close",
     "toolmend.pipeline.pipeline:Pipeline.close",
 ]
@@ -61,7 +61,7 @@ AT_ONCE = STAGES[0]
 """Is called once for all that is read at once."""
 
 RECORDING = [
-    "toolmend.recordings.write.recorder:Recording.passed@2",
+    "toolmend.recordings.write.recorder:LiveRecording.passed@2",
     "toolmend.recordings.write.recorder:Recorder.add@1",
     "toolmend.recordings.write.recorder:Recorder.put@2",
 ]

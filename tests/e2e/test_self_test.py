@@ -91,7 +91,7 @@ def test_an_addon_that_does_nothing(box: Box) -> None:
     box.patch.setattr("toolmend.cli.launcher.proxy.addon_path", lambda: idle)
     found = only(self_test(box.machine))
     assert (found.state, found.try_) == ("fault", "toolmend bug-report")
-    assert "was not mended on its way (listens to nothing); the client got Answer(content='Let me look" in found.text
+    assert "was not mended on its way (listens to nothing); the client got SampleAnswer(content='Let me look" in found.text
 
 
 def test_a_probe_is_mended_by_a_proxy_that_runs(proxy: Mitmdump, flows: Path) -> None:

@@ -133,8 +133,6 @@ PATTERNS: dict[str, Pattern] = {
     },
     "json-missing-brackets": call("qwen3-8b", '<tool_call>\n{"name": "bash", "arguments": {"command": "ls"\n</tool_call> ok', "hermes",
         [(None, "bash", '{"command": "ls"\n}')], content=" ok"),
-    "json-missing-brackets-at-the-end": call("qwen3-8b", '<tool_call>\n{"name": "bash", "arguments": {"command": "ls", ', "hermes",
-        [(None, "bash", '{"command": "ls" }')]),
     "json-without-quotes": call("qwen3-8b", '<tool_call>\n{name: "bash", arguments: {command: "ls"}}\n</tool_call>', "hermes"),
     "json-and-a-foreign-end": call("qwen3-8b", '<tool_call>\n{"name": "bash", "arguments": {"command": "ls"}}\n</arguments>\n</tool_call>', "hermes"),
     "array-with-a-bracket-more": call("xlam-2-8b", f"[{JSON}]]", "json_array", TIME),

@@ -57,6 +57,8 @@ class Metering:
 
             spans = Spans()
             self._own.append(_with_thread(spans, spans.close))
+        if self._own:
+            self._reading()  # a recording may be lost before the first response begins
         self.targets = targets
 
     def meter(self, addons: Iterable[object], about: Callable[[], tuple[ExchangeRecord, str]]) -> Meter | None:

@@ -60,6 +60,7 @@ _NAMED = re.compile(
     r"(?P<mark>\s*[｜|‖]{1,2}\s*(?:DSML\s*(?:[｜|‖]{1,2}\s*)?)?|\s*[A-Za-z_]{1,16}[:|])?\s*(?P<name>[A-Za-z_][\w.-]*)?(?P<rest>.*)"
 )
 _ATTRIBUTES = re.compile(r"(?:\s*[=:]\s*|\s+)[\w\s=:'\"./-]*|[^\w\s]{0,2}\s*")
+_TAG = re.compile(r"[/\w]")
 _JUNK = re.compile(r"[^\w\s]{0,2}\s*")
 
 
@@ -88,6 +89,8 @@ def read_closer(scanner: Scanner, names: tuple[str, ...], ends: tuple[str, ...] 
     tag = scanner.text[scanner.start + offset : scanner.pos]
     if closer is None and "/" in tag and any(end.startswith(tag) for end in ends):
         return Closer(PARAMETERS[0], cut=True)
+    if closer and closer.cut and not _TAG.search(tag):
+        closer = None  # a backslash without a name is text
     if closer is None:
         scanner.pos = scanner.start + offset
     return closer

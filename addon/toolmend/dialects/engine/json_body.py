@@ -167,7 +167,7 @@ def follow_object(scanner: Scanner, stops: tuple[str, ...], emit: Callable[[str]
             scanner.pos += 1
             emit(begin)
         elif scanner.ended:
-            return not (in_string or cut or scanner.broken) and _close(brackets, before, emit)
+            return False
         else:
             scanner.course = IN_LEAKED_STRING if in_string and at == size else None
             yield
@@ -237,7 +237,7 @@ def _as_json(text: str, at: int, *, ended: bool, broken: bool) -> tuple[str | No
         behind = _BLANKS.match(text, at + 1)
         assert behind
         if behind.end() < len(text):
-            return "" if text[behind.end()] in "}]<" else ",", at + 1
+            return "" if text[behind.end()] in "}]" else ",", at + 1
         return ("," if broken else "", at + 1) if ended else (None, at)
     if text[at] in "/#":
         begins = _stands(_COMMENTS, text, at, ended=ended)
