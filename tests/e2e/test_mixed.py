@@ -133,7 +133,8 @@ def test_a_reload_before_the_answer(start: Start, upstream: Callable[..., Upstre
         reloaded.set()
         for one, body in zip(asking, bodies.result(), strict=True):
             one.check(body)
-    assert eventually(lambda: [kept.state for kept in entries(tmp_path / "flows")] == ["complete"] * len(asking))
+    # a recording that waited for its answer ends with the recorder of the old addon, and another one has the answer
+    assert eventually(lambda: [kept.state for kept in entries(tmp_path / "flows") if kept.state != "partial"] == ["complete"] * len(asking))
     assert "Traceback" not in proxy.log
 
 
