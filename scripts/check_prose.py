@@ -8,6 +8,7 @@ python scripts/check_prose.py --update   lowers the budgets to what there is; a 
 import re
 import sys
 import tomllib
+from math import ceil
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -28,10 +29,10 @@ def density(folder: Path) -> float:
 
 def main(arguments: list[str]) -> int:
     """The exit code."""
-    budgets: dict[str, float] = tomllib.loads(BUDGETS.read_text(encoding="utf-8"))
+    budgets: dict[str, int] = tomllib.loads(BUDGETS.read_text(encoding="utf-8"))
     found = {folder.name: density(folder) for folder in sorted(PACKAGES.iterdir()) if (folder / "__init__.py").exists()}
     if "--update" in arguments:
-        lower = {name: min(value, budgets.get(name, value)) for name, value in found.items()}
+        lower = {name: min(ceil(value), budgets.get(name, ceil(value))) for name, value in found.items()}
         head = [line for line in BUDGETS.read_text(encoding="utf-8").splitlines() if line.startswith("#")]
         rows = [f"{name} = {value}" for name, value in lower.items()]
         BUDGETS.write_text("\n".join([*head, *rows]) + "\n", encoding="utf-8")
