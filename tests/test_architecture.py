@@ -1,7 +1,7 @@
 """The layers of the package: each imports only what stands above it, and the internals of others are touched in one place."""
 
 import ast
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import toolmend
@@ -25,17 +25,20 @@ MITMPROXY = ("proxy/", "recordings/export/", "config/", "cli/")
 """Where mitmproxy may be imported: the addon, flow files, mitmproxy's options, and what starts mitmdump."""
 
 
-def imports() -> Iterator[tuple[str, int, str]]:
+@cache
+def imports() -> list[tuple[str, int, str]]:
     """Every import in the package: the file, its line, and the module with its package."""
+    found: list[tuple[str, int, str]] = []
     for file in sorted(TOP.rglob("*.py")):
         package = ["toolmend", *file.relative_to(TOP).parts[:-1]]
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             place = file.relative_to(TOP).as_posix(), getattr(node, "lineno", 0)
             if isinstance(node, ast.Import):
-                yield from ((*place, alias.name) for alias in node.names)
+                found += ((*place, alias.name) for alias in node.names)
             elif isinstance(node, ast.ImportFrom):
                 base = package[: len(package) - node.level + 1] if node.level else []
-                yield (*place, ".".join([*base, *([node.module] if node.module else []), node.names[0].name]))
+                found.append((*place, ".".join([*base, *([node.module] if node.module else []), node.names[0].name])))
+    return found
 
 
 def test_the_top_holds_packages_alone() -> None:

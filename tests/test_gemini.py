@@ -566,7 +566,7 @@ def test_an_element_that_is_too_long_passes_unread(monkeypatch: pytest.MonkeyPat
     ]
 
 
-def test_a_control_character_in_a_text_is_no_part_of_what_stands_in_front_of_it() -> None:
+def test_control_character_is_no_part_of_the_text_before() -> None:
     """Its escape is longer than it is."""
     body = gemini_array(gemini_chunks([f"a\x01{ONE}"])).replace(b"\\u0001", b"\n")
     client = play(pipeline, [body])

@@ -65,7 +65,7 @@ def test_a_comment_that_went_ahead_does_not_come_again() -> None:
     assert b"".join(ledger.rest()) == A.raw + B.raw + C.raw
 
 
-def test_a_comment_that_went_ahead_stays_where_it_is_when_what_came_before_is_forgotten() -> None:
+def test_comment_that_went_ahead_stays() -> None:
     ledger, _ = begun(A)
     ledger.begin(B.raw + COMMENT.raw, out := [COMMENT.raw])
     ledger.enter(B)

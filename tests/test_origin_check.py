@@ -76,7 +76,7 @@ def test_a_client_of_this_proxy_calls_it_by_a_trusted_name(subtests: pytest.Subt
             assert taken(send(routed, called, mode)) == (called not in STRANGE)
 
 
-def test_in_regular_mode_a_request_that_is_none_for_a_proxy_is_a_direct_one(subtests: pytest.Subtests, routed: Proxy) -> None:
+def test_origin_form_request_in_regular_mode_is_direct(subtests: pytest.Subtests, routed: Proxy) -> None:
     for called in (*STRANGE, *KNOWN):
         with subtests.test(called):
             assert taken(send(routed, called, "regular", direct=True)) == (called in KNOWN)

@@ -279,14 +279,14 @@ def test_learning_what_chunks_have_in_common_changes_no_byte(monkeypatch: pytest
 
 
 @pytest.mark.parametrize("target", ["messages", "responses"])
-def test_a_whole_answer_that_cannot_be_read_ends_the_stream_that_was_asked_for(target: str) -> None:
+def test_unreadable_whole_answer_ends_the_stream(target: str) -> None:
     made = Pipeline({"max_tokens": 1}, source="chat", target=target)
     *_, last = (json.loads(line[6:]) for line in made.as_stream(b"<html>").decode().splitlines() if line.startswith("data: "))
     assert "toolmend failed on this answer" in json.dumps(last)
     assert str(made.error).startswith("NotJSON in ")
 
 
-def test_where_the_bytes_are_no_use_a_translation_goes_on_though_it_is_slow() -> None:
+def test_slow_translation_goes_on() -> None:
     """The client speaks another API: it is told, and all that comes is translated as before."""
     body = stream(["Hello ", "there"])
     one, other = (Pipeline({"max_tokens": 1}, source="chat", target="messages", new_id=lambda: "call_1") for _ in range(2))
@@ -421,7 +421,7 @@ def test_what_says_nothing_is_not_held_for_ever(model: str, field: str, text: st
     assert made.feed(event(chunk({field: "eather:0"}))) == event(chunk({field: "eather:0"}))
 
 
-def test_what_looks_like_a_call_in_the_reasoning_is_a_thought_where_the_upstream_makes_its_own() -> None:
+def test_call_in_reasoning_beside_native_calls_is_a_thought() -> None:
     own = {"index": 0, "id": "call_1", "type": "function", "function": {"name": "task", "arguments": "{}"}}
     body = stream([{"reasoning_content": DOUBTFUL}, {"tool_calls": [own]}], finish="tool_calls")
     for chunks in cuts(body):

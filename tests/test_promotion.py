@@ -55,7 +55,7 @@ def as_written(text: str) -> list[bytes]:
     ]
 
 
-def test_an_error_in_place_of_an_answer_does_not_tell_where_its_route_stands(tmp_path: Path) -> None:
+def test_error_does_not_contain_the_place_of_its_route(tmp_path: Path) -> None:
     fault = "the upstream's answer is empty (status 200)"
     source, target = made(tmp_path / "a", [], fault=f"{fault}; the route is the one at /home/user/toolmend.toml:3"), tmp_path / "b"
     assert b"/home/user" in (source / "client.sse").read_bytes()

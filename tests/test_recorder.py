@@ -488,7 +488,7 @@ def test_open_recordings_are_partial_after_a_shutdown(recorder: Recorder) -> Non
     assert not late.folder.exists()
 
 
-def test_a_recorder_that_records_nothing_starts_no_thread_and_makes_no_folder(tmp_path: Path, log: list[str]) -> None:
+def test_idle_recorder_starts_no_thread(tmp_path: Path, log: list[str]) -> None:
     before = threading.active_count()
     Recorder(tmp_path / "flows", log.append).close()
     assert threading.active_count() == before
@@ -1113,7 +1113,7 @@ def test_what_there_was_no_memory_for_is_not_waited_for(recorder: Recorder) -> N
     all_done(recorder)
 
 
-def test_a_thread_that_does_not_get_on_with_the_ends_costs_recordings_and_not_memory(recorder: Recorder, log: list[str]) -> None:
+def test_slow_writer_costs_recordings_not_memory(recorder: Recorder, log: list[str]) -> None:
     hanging, go_on = threading.Event(), threading.Event()
 
     def end() -> Iterator[None]:
@@ -1206,7 +1206,7 @@ def test_chunks_that_wait_are_no_reason_to_look_for_garbage(recorder: Recorder) 
 
 
 @pytest.mark.parametrize("flowing", [1, 8, CROWD, 2 * CROWD])
-def test_how_much_has_to_come_until_the_thread_waits_for_no_more_and_until_it_rests_no_more(
+def test_backlog_that_ends_waiting_and_resting(
     tmp_path: Path, log: list[str], flowing: int
 ) -> None:
     """What is enough to be written at once is no reason to keep the interpreter from forty streams, which have room."""

@@ -9,7 +9,7 @@ import pytest
 
 from support.agent_requests import CLAUDE_CODE
 from toolmend.recordings.write import session_ids
-from toolmend.recordings.write.session_ids import KEY, kept, own_key, told
+from toolmend.recordings.write.session_ids import KEY, kept, own_key, session_of
 
 ID = "0b0e7f2c-5a51-4c65-9d1d-2f0f5f1a9a11"
 CODEX = {"session_id": ID, "thread_id": ID, "agent_name": "/root", "turn_id": "t1", "request_kind": "turn"}
@@ -33,7 +33,7 @@ CASES: dict[str, tuple[dict[str, str], dict[str, Any] | None, dict[str, str]]] =
 @pytest.mark.parametrize("name", CASES)
 def test_what_a_request_says_of_its_session(name: str) -> None:
     headers, request, expected = CASES[name]
-    assert told(headers.items(), request) == expected
+    assert session_of(headers.items(), request) == expected
 
 
 def test_no_id_is_kept_but_equal_ones_are_equal() -> None:

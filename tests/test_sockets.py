@@ -82,7 +82,7 @@ def output(*more: dict[str, Any], **fields: Any) -> bytes:
     return json.dumps({"type": "response.create", "previous_response_id": "r", "input": [*more, result], **fields}).encode()
 
 
-def test_the_result_of_a_call_that_the_upstream_never_made_comes_with_the_call(playing: Playing) -> None:
+def test_result_of_an_unknown_call_comes_with_the_call(playing: Playing) -> None:
     playing.says(CREATE, client=True)
     for frame in ANSWER:
         playing.says(frame)

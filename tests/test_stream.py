@@ -484,7 +484,7 @@ def test_what_the_breaking_chunk_still_gave_is_sent() -> None:
     assert play(callable_, [gzip.compress(SHORT) + b"garbage"]) == SHORT + UNREADABLE
 
 
-def test_what_the_breaking_chunk_still_gave_is_sent_by_a_pipeline_that_fails() -> None:
+def test_output_of_the_failing_chunk_is_sent() -> None:
     callable_, errors = mend(Failing("feed", 0), "gzip")
     assert play(callable_, [gzip.compress(SHORT) + b"garbage"]) == SHORT + UNREADABLE
     assert [error.partition(":")[0] for error in errors] == ["the mending failed", "the content coding is broken"]

@@ -119,7 +119,7 @@ def test_what_needs_neither_mending_nor_translation_leaves_as_it_came(api: str, 
 
 
 @pytest.mark.parametrize("api", APIS)
-def test_a_mark_of_the_byte_order_in_front_of_a_whole_answer_stays_where_that_is_mended(api: str) -> None:
+def test_byte_order_mark_before_whole_answer_stays(api: str) -> None:
     leak = f"<|tool_call_begin|>functions.get_weather:0<|tool_call_argument_begin|>{CALL}<|tool_call_end|>"
     body = tell(api, [SAY, Text(leak)], "stop", SPENT)
     out = pipeline(api, api).message(b"\xef\xbb\xbf" + body)
@@ -536,7 +536,7 @@ def test_a_reason_in_a_providers_own_word_is_told_as_what_it_means(target: str, 
 
 
 @pytest.mark.parametrize("target", ["chat", "messages", "responses"])
-def test_no_arguments_are_made_up_for_a_call_that_a_limit_in_other_words_broke_off(target: str) -> None:
+def test_call_cut_off_by_an_unusual_limit_is_not_completed(target: str) -> None:
     out = play(lambda: pipeline("chat", target), [bare(ROLE, SAID, chunk(entry(arguments="")), chunk({}, "model_length"))])
     assert [call.arguments for call in JUDGES[target].read(out).calls] in ([], [""])
 

@@ -103,7 +103,7 @@ def test_what_did_not_vary_may_stand_there_by_chance() -> None:
     assert not same.alike(other)
 
 
-def test_what_varies_and_is_not_there_is_there_in_other_words_if_it_is_the_same_again() -> None:
+def test_missing_variable_part_is_filled_if_it_repeats() -> None:
     once, again, another = [wrap_of(b'{"t":"a"}', b'"a"', [(0, b'{"id":"', id_)]) for id_ in (b"c", b"c", b"d")]
     assert once
     assert again

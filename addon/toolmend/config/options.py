@@ -87,13 +87,13 @@ def settings(*, files: bool = True) -> Settings:
             hint = suggestion(name, known)
             wrong = f"there is no option {name}{hint}, the options are {', '.join(known)}"
             raise exceptions.OptionsError(wrong)  # type: ignore[no-untyped-call]
-    with told():
+    with option_errors():
         given = {key: getattr(ctx.options, f"toolmend_{key}") for key in OPTIONS}
         return load(given if files else given | {"config": "off"})
 
 
 @contextmanager
-def told() -> Iterator[None]:
+def option_errors() -> Iterator[None]:
     """What is wrong with a setting, as mitmproxy tells it. Raises exceptions.OptionsError."""
     try:
         yield

@@ -46,7 +46,7 @@ class BackgroundWorker[T]:
             self._thread.start()
         except RuntimeError as error:  # no more threads
             self._closed = True
-            self._say("thread", str(error))
+            self._log_once("thread", str(error))
 
     @property
     def waiting(self) -> int:
@@ -84,9 +84,9 @@ class BackgroundWorker[T]:
             # where, not what: an exception's own words may quote a stream
             place = traceback.extract_tb(error.__traceback__)[-1]
             kind = type(error).__name__
-            self._say(kind, f"{kind} in {place.name} ({Path(place.filename).name}:{place.lineno})")
+            self._log_once(kind, f"{kind} in {place.name} ({Path(place.filename).name}:{place.lineno})")
 
-    def _say(self, kind: str, what: str) -> None:
+    def _log_once(self, kind: str, what: str) -> None:
         """Each kind of failure once."""
         if kind not in self._said:
             self._said.add(kind)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def mutable[T](cls: type[T]) -> type[T]:
     """A class of what changes: each is equal to itself alone; with slots."""
     made = dataclass(slots=True, init=False, eq=False, repr=False)(cls)
-    made.__init__, made.__repr__ = _constructor(made), _told  # type: ignore[method-assign]
+    made.__init__, made.__repr__ = _constructor(made), _repr  # type: ignore[method-assign]
     return made
 
 
@@ -82,6 +82,6 @@ def _constructor(cls: type[Any]) -> "Callable[..., None]":
     return made  # type: ignore[no-any-return]
 
 
-def _told(self: Any) -> str:
+def _repr(self: Any) -> str:
     said = (f"{one.name}={getattr(self, one.name)!r}" for one in fields(self) if one.repr)
     return f"{type(self).__qualname__}({', '.join(said)})"

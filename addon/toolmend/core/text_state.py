@@ -147,7 +147,7 @@ def without(
     # a letter behind another one; what stands behind a backslash is none
     harmless += (rb"%b(?<=[^\\]\w%b)" % (first, first) for first in firsts if first not in anywhere)
     harmless.append(rb"\\" + _any_of(code for code, meant in _ESCAPES.items() if meant not in firsts))
-    harmless.append(_told(literals, firsts.keys() - anywhere))
+    harmless.append(_text_pattern(literals, firsts.keys() - anywhere))
     rest = b"[^" + b"".join(map(re.escape, firsts)) + rb'"\\\x00-\x1f]*+'
     quiet = re.compile(rb"%b(?:(?:%b)%b)*+" % (rest, b"|".join(harmless), rest))
 
@@ -158,7 +158,7 @@ def without(
     return TextState(search, quiet, begun=begun)
 
 
-def _told(literals: Iterable[str], words: Collection[bytes]) -> bytes:
+def _text_pattern(literals: Iterable[str], words: Collection[bytes]) -> bytes:
     """A pattern of _TOLD where no literal begins, nor behind it one of the `words`: it ends in what looks like more of a word."""
     firsts = {literal[0] for literal in literals if literal > "\x7f"}
     none = b"".join(rb"(?<!(?i:%04x))" % ord(first) for first in firsts)

@@ -95,7 +95,7 @@ class Toolmend:
             from . import offline  # noqa: PLC0415  few play recordings
 
             self.offline = offline.switch(self.offline, settings)
-        with options.told():
+        with options.option_errors():
             self.exchanges.configure(settings)
         if settings.routes or settings.replay:
             options.adapt()
@@ -132,7 +132,7 @@ class Toolmend:
             self.offline = None
 
     def requestheaders(self, flow: http.HTTPFlow) -> None:
-        if call := outgoing.told(flow, self.settings):
+        if call := outgoing.exchange_for(flow, self.settings):
             self.calls[flow] = call
             if self.exchanges.mends(call.api) and not self.exchanges.leaves(call):
                 flow.request.headers["accept-encoding"] = "identity"  # a compressor holds events back
@@ -141,7 +141,7 @@ class Toolmend:
 
     def request(self, flow: http.HTTPFlow) -> None:
         release(flow)  # nothing has become of it yet
-        call = self.calls.get(flow) or outgoing.told(
+        call = self.calls.get(flow) or outgoing.exchange_for(
             flow, self.settings
         )  # the script may have been loaded anew since the headers
         if call:
@@ -169,7 +169,7 @@ class Toolmend:
 
     @by_whom_it_was_asked
     def responseheaders(self, flow: http.HTTPFlow) -> None:
-        call, response = self.calls.pop(flow, None) or outgoing.told(flow, self.settings), flow.response
+        call, response = self.calls.pop(flow, None) or outgoing.exchange_for(flow, self.settings), flow.response
         if not call or call.answered or not response:
             return
         if call.played:
@@ -400,7 +400,7 @@ def _asked(call: LlmExchange, flow: http.HTTPFlow, why: list[str]) -> tuple[byte
     body = flow_info.plain(call.body, call.encoding, why)
     request = call.routed.request if call.routed else call.request or flow_info.json_object(body, why)
     call.model = flow_info.model(request, flow.request.path)
-    call.session = call.session or session_ids.told(
+    call.session = call.session or session_ids.session_of(
         call.routed.headers if call.routed else flow_info.headers(flow.request), request
     )
     if request and call.model and not call.routed and "model" not in request:  # Gemini has it in the path alone

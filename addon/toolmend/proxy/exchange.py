@@ -23,7 +23,7 @@ from ..telemetry.meter import Meter
 from ..telemetry.observers import Watcher
 from . import flow_info
 from .learnt_refusals import Entry
-from .routed_request import Routed, told
+from .routed_request import Routed, prompt_settings
 from .stream_callbacks import ResponseStream
 
 
@@ -132,7 +132,7 @@ class LlmExchange:
         if routed:
             settings = {**settings, **routed.settings}
         elif self.translated:
-            settings = {**settings, **told(self.translated)}
+            settings = {**settings, **prompt_settings(self.translated)}
         if self.played:
             settings = {**settings, REPLAYED_FROM: self.played}
         return ExchangeRecord(

@@ -36,7 +36,7 @@ from .stream_callbacks import reason
 logger = logging.getLogger(__name__)
 
 
-def told(flow: http.HTTPFlow, settings: Settings) -> LlmExchange | None:
+def exchange_for(flow: http.HTTPFlow, settings: Settings) -> LlmExchange | None:
     """The call that a request is, told by where it goes; a flow that is only read from a file is none."""
     for host, port in flow_info.places(flow) if flow.live else ():
         if api := match(flow.request.method, f"{host}:{port}", flow.request.path, settings.hosts):

@@ -99,7 +99,7 @@ class Routed:
         compact = {"compact": "yes"} if self.compact else {}
         edits = {"edits": json.dumps(self.translated.edits)} if self.translated.edits else {}
         settings = {name: value for name, value in given.items() if value}
-        return settings | facts | compact | edits | told(self.translated)
+        return settings | facts | compact | edits | prompt_settings(self.translated)
 
     @property
     def secrets(self) -> tuple[tuple[str, str], ...]:
@@ -208,8 +208,8 @@ def change(flow: http.HTTPFlow, routed: Routed, providers: Sequence[Profile], kn
 
     Where it goes, and with which key, stays as it is.
     """
-    told = {"trusted": routed.trusted, "compact": routed.compact}
-    translated = _translated(routed.route, routed.client, routed.request, providers, known, **told)
+    prompt_settings = {"trusted": routed.trusted, "compact": routed.compact}
+    translated = _translated(routed.route, routed.client, routed.request, providers, known, **prompt_settings)
     betas = flow.request.headers.get(BETA, "")
     kept = _betas(betas, translated.facts.get("refuses_betas", ()))
     if translated.request == routed.translated.request and kept == betas:
@@ -278,7 +278,7 @@ def _harmless(value: str) -> bool:
     return value.isprintable() and value.isascii() and len(value) <= MAX_HEADER
 
 
-def told(translated: Translated) -> dict[str, str]:
+def prompt_settings(translated: Translated) -> dict[str, str]:
     """What a replay needs to tell the tools in the prompt again."""
     if not translated.prompted:
         return {}

@@ -57,7 +57,7 @@ class Interception:
         host = sni or address[0]
         if not self._wants(client.proxy_mode, address, sni):
             data.ignore_connection = True
-            self._tell_tunnelled(host)
+            self._log_tunnelled(host)
             return
         if hosts.fits(*hosts.split_port(host), PROBES):  # nobody else has an answer to it, and its sender tells what came of it
             return
@@ -102,7 +102,7 @@ class Interception:
                 *(flow_info.printable(who.host), sign.value),
             )
 
-    def _tell_tunnelled(self, host: str) -> None:
+    def _log_tunnelled(self, host: str) -> None:
         if host not in self._told and len(self._told) < MAX_TOLD:
             self._told.add(host)
             logger.info("toolmend: %s is no LLM host, it is tunnelled unread", flow_info.printable(host))

@@ -182,7 +182,7 @@ class RecordingItem(Data, pytest.Item):
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         if not isinstance(excinfo.value, Differs):
             return super().repr_failure(excinfo, style)
-        return "\n".join(_told(excinfo.value.result))
+        return "\n".join(_report(excinfo.value.result))
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
         return self.path.parent, None, self.path.parent.name
@@ -205,7 +205,7 @@ class ReplayProvider:
 
         self.missed: list[str] = []
         self._player = Player(shelf, side, speed=speed)
-        self._player.told = self._told
+        self._player.told = self._report
         self._upstream = Upstream(self._player)
 
     @property
@@ -224,7 +224,7 @@ class ReplayProvider:
     def __exit__(self, *error: object) -> None:
         self._upstream.__exit__(None, None, None)
 
-    def _told(self, request: "Request", words: str) -> None:
+    def _report(self, request: "Request", words: str) -> None:
         """In the server's thread."""
         if self._player.misses > len(self.missed):
             self.missed.append(f"{request.method} {request.path}: {words}")
@@ -278,7 +278,7 @@ def _recordings(folder: Path) -> Iterator[Path]:
             yield Path(place)
 
 
-def _told(result: "Result") -> Iterator[str]:
+def _report(result: "Result") -> Iterator[str]:
     from .read.event_diff import diff  # noqa: PLC0415  see above
 
     yield f"{result.folder}: {result.problem}" + (f", {result.how}" if result.how else "")

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..core.fastclass import replace
 from .conversation import Conversation, Document, Image, TextPart, Tool, ToolResult, Turn
-from .fields import tell
+from .fields import add_note
 from .request_limits import Quirks
 
 MOST = 4
@@ -46,9 +46,9 @@ def _fitted(conversation: Conversation, given: list[Mapping[str, Any]], quirks: 
     if not quirks.breakpoints or (len(given) <= MOST and not disordered):
         return conversation
     if len(given) > MOST:
-        tell(notes, f"Of {len(given)} breakpoints of the cache the last {MOST} stay: this upstream takes no more")
+        add_note(notes, f"Of {len(given)} breakpoints of the cache the last {MOST} stay: this upstream takes no more")
     if disordered:
-        tell(notes, "The breakpoints of the cache have no `ttl`: this upstream wants longer ones first")
+        add_note(notes, "The breakpoints of the cache have no `ttl`: this upstream wants longer ones first")
     left = [len(given) - MOST]  # how many go
 
     def kept(holder: Any) -> Any:

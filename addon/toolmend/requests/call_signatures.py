@@ -13,7 +13,7 @@ from ..apis.chat.tool_calls import PROOF
 from ..core import json_text
 from ..core.fastclass import replace
 from .conversation import Conversation, Part, ThinkingPart, ToolUse, Turn
-from .fields import tell
+from .fields import add_note
 
 
 def proven(conversation: Conversation, notes: list[str], *, taken: bool) -> Conversation:
@@ -42,7 +42,7 @@ def _proven(turn: Turn, notes: list[str], *, taken: bool) -> Turn:
     if taken:
         parts = [replace(part, extra=proofs.pop(part.id, {})) if isinstance(part, ToolUse) else part for part in parts]
     if proofs:
-        tell(notes, f"`{PROOF}` of an earlier call is left out: this upstream did not make it")
+        add_note(notes, f"`{PROOF}` of an earlier call is left out: this upstream did not make it")
     return replace(turn, parts=tuple(parts))
 
 

@@ -7,7 +7,7 @@
 
 An upstream of another API is asked for the summary in words (`asking`), and the answer is made such an item or block
 (transformers/summary.py). Of an item, `encrypted_content` is our envelope (reasoning_state.py): the summary can be read wherever
-the session goes on. `told` returns the text that stands for it then.
+the session goes on. `summary_text` returns the text that stands for it then.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ from ..core.fastclass import replace
 from ..core.reasoning_state import MARK, opened
 from .conversation import Conversation, Other, Reasoning, TextPart, Tool, ToolChoice, ToolResult, ToolUse, Turn
 from .estimate import of_text, tokens
-from .fields import tell
+from .fields import add_note
 from .request_limits import Quirks
 
 TRIGGER_TYPE = "compaction_trigger"
@@ -132,7 +132,7 @@ def asking(conversation: Conversation, quirks: Quirks, request: Mapping[str, Any
     )
 
 
-def told(item: Mapping[str, Any]) -> str:
+def summary_text(item: Mapping[str, Any]) -> str:
     """The text that stands for an item or a block with a summary; empty where it has none."""
     sealed = item.get("encrypted_content")
     if isinstance(content := item.get("content"), str) and content:
@@ -152,7 +152,7 @@ def compacted(messages: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
         content = messages[at].get("content")
         blocks = [block for block in content if isinstance(block, Mapping)] if isinstance(content, list) else []
         last = next((place for place in range(len(blocks) - 1, -1, -1) if blocks[place].get("type") == "compaction"), None)
-        if last is not None and (text := told(blocks[last])):
+        if last is not None and (text := summary_text(blocks[last])):
             rest = blocks[last + 1 :]
             behind = [{**messages[at], "content": rest}] if rest else []
             return [{"role": "user", "content": text}, *behind, *messages[at + 1 :]]
@@ -198,7 +198,7 @@ def _fitting(conversation: Conversation, quirks: Quirks, notes: list[str]) -> tu
     excess = sum(sizes) + offered - quirks.context * (1 - RESERVE)
     if excess <= 0:
         return conversation.turns
-    tell(notes, "Old results of tools are shortened for the summary: the conversation is longer than the model can read")
+    add_note(notes, "Old results of tools are shortened for the summary: the conversation is longer than the model can read")
     for at, turn in enumerate(turns):
         if excess > 0 and turn.role == "tool":
             turns[at] = replace(turn, parts=tuple(_short(part) if isinstance(part, ToolResult) else part for part in turn.parts))

@@ -24,7 +24,7 @@ from typing import Any, Literal
 from ..core.fastclass import value
 from . import schemas
 from .efforts import nearest
-from .fields import tell, words
+from .fields import add_note, words
 
 KEPT = words("model messages input system instructions contents tools prompt")
 """Members of a request that no edit removes as a whole, nor an entry of theirs."""
@@ -153,7 +153,7 @@ def edited(request: Mapping[str, Any], edits: Iterable[Edit], notes: list[str]) 
     for edit in edits:
         if edit.allowed and (what := _applied(edit, changed)) is not changed:
             changed = what
-            tell(notes, _note(edit))
+            add_note(notes, _note(edit))
     return changed  # type: ignore[no-any-return]
 
 

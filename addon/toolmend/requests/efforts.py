@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from .conversation import Reasoning
-from .fields import tell
+from .fields import add_note
 
 if TYPE_CHECKING:
     from .request_limits import Quirks
@@ -48,7 +48,7 @@ def effort_of(reasoning: Reasoning, quirks: "Quirks", notes: list[str]) -> str:
     if reasoning.enabled is False or reasoning.effort == "none":
         least = quirks.efforts[0] if quirks.efforts else ""
         if least != "none":
-            tell(notes, "Thinking is not disabled" + f", but {least}" * bool(least) + ": this upstream knows nothing less")
+            add_note(notes, "Thinking is not disabled" + f", but {least}" * bool(least) + ": this upstream knows nothing less")
         return least
     word = reasoning.effort or ("" if reasoning.budget is None else of_budget(reasoning.budget))
     rests = quirks.default_effort == "none" or (quirks.efforts[:1] == ("none",) and not (quirks.thinks or quirks.default_effort))
@@ -56,7 +56,7 @@ def effort_of(reasoning: Reasoning, quirks: "Quirks", notes: list[str]) -> str:
         return nearest("medium", quirks.efforts)
     effort = nearest(word, quirks.efforts)
     if word and not effort:
-        tell(notes, f"The effort {word} is left out: this upstream does not know it")
+        add_note(notes, f"The effort {word} is left out: this upstream does not know it")
     elif reasoning.effort not in ("", effort):
-        tell(notes, f"The effort is {effort} instead of {word}: this upstream does not know it")
+        add_note(notes, f"The effort is {effort} instead of {word}: this upstream does not know it")
     return effort

@@ -84,7 +84,7 @@ MOST_TOLD = 100
 """Notes of a request: nobody reads more, and each is compared with all before it."""
 
 
-def tell(notes: list[str], note: str) -> None:
+def add_note(notes: list[str], note: str) -> None:
     """Tells what was left out, once."""
     if len(notes) < MOST_TOLD and note not in notes:
         notes.append(note if len(notes) < MOST_TOLD - 1 else "more is not told")
@@ -96,4 +96,4 @@ def left_over(fields: Object, known: frozenset[str], what: str, notes: list[str]
         return
     for key, value in fields.items():
         if key not in known and value not in (None, [], {}, False):
-            tell(notes, f"`{key}` of {what} is left out")
+            add_note(notes, f"`{key}` of {what} is left out")

@@ -13,7 +13,7 @@ from typing import Any
 from ..core import json_text
 from ..core.fastclass import replace
 from .conversation import Conversation, Format, Reasoning, TextPart, ThinkingPart, Tool, ToolChoice, ToolUse, Turn
-from .fields import tell
+from .fields import add_note
 from .request_limits import Quirks
 from .schemas import is_recursive
 
@@ -40,7 +40,7 @@ def _offered(conversation: Conversation, quirks: Quirks, notes: list[str]) -> Co
     wanted |= set(conversation.tool_choice.names) if conversation.tool_choice else set()
     order = sorted(range(len(conversation.tools)), key=lambda at: getattr(conversation.tools[at], "name", "") not in wanted)
     kept = sorted(order[:most])
-    tell(notes, f"Of {len(conversation.tools)} tools {most} are offered: this upstream takes no more")
+    add_note(notes, f"Of {len(conversation.tools)} tools {most} are offered: this upstream takes no more")
     return replace(conversation, tools=tuple(conversation.tools[at] for at in kept))
 
 
@@ -50,7 +50,7 @@ def _unique(conversation: Conversation, notes: list[str]) -> Conversation:
     tools: list[Any] = []
     for tool in conversation.tools:
         if isinstance(tool, Tool) and tool.name in seen:
-            tell(notes, f"The tool {tool.name} is offered once: it is in the request twice")
+            add_note(notes, f"The tool {tool.name} is offered once: it is in the request twice")
             continue
         seen |= {tool.name} if isinstance(tool, Tool) else set()
         tools.append(tool)
@@ -69,17 +69,17 @@ def _chosen(conversation: Conversation, quirks: Quirks, notes: list[str]) -> Con
     if choice is None or choice.mode not in ("required", "tool"):
         return conversation
     if quirks.forced_choice == "never":
-        tell(notes, "`tool_choice` is auto: this upstream lets no tool be forced")
+        add_note(notes, "`tool_choice` is auto: this upstream lets no tool be forced")
         return replace(conversation, tool_choice=_free(choice))
     if quirks.forced_choice == "unless_thinking":
         if asks_to_think(reasoning) or (quirks.thinks and not quirks.can_stop_thinking):
-            tell(notes, "`tool_choice` is auto: this upstream lets no tool be forced while it thinks")
+            add_note(notes, "`tool_choice` is auto: this upstream lets no tool be forced while it thinks")
             return replace(conversation, tool_choice=_free(choice))
         if quirks.thinks and reasoning is None:
-            tell(notes, "Thinking is disabled: this upstream lets no tool be forced while it thinks")
+            add_note(notes, "Thinking is disabled: this upstream lets no tool be forced while it thinks")
             conversation = replace(conversation, reasoning=OFF)
     if choice.mode == "tool" and not quirks.named_choice:
-        tell(notes, f"`tool_choice` is required, with {choice.names[0]} alone: this upstream lets no tool be named")
+        add_note(notes, f"`tool_choice` is required, with {choice.names[0]} alone: this upstream lets no tool be named")
         return replace(conversation, tool_choice=ToolChoice("required", choice.names))
     return conversation
 
@@ -101,13 +101,13 @@ def _formatted(conversation: Conversation, quirks: Quirks, api: str, notes: list
     if form.kind == "json_schema":
         kept = Format("json_object") if objects and with_tools else None
         why = "this upstream only knows json_object" if kept else "this upstream takes no such schema here"
-        tell(notes, f"The schema of the answer's format is in the prompt: {why}")
+        add_note(notes, f"The schema of the answer's format is in the prompt: {why}")
         return with_words(replace(conversation, format=kept), _SCHEMA.format(json_text.dumps(dict(form.schema))))
     if not (objects and with_tools):
-        tell(notes, "The format json_object is asked for in the prompt: this upstream has no such format here")
+        add_note(notes, "The format json_object is asked for in the prompt: this upstream has no such format here")
         return with_words(replace(conversation, format=None), _OBJECT)
     if quirks.json_word and not any("json" in text.lower() for text in _texts(conversation.turns)):
-        tell(notes, "The prompt asks for JSON: this upstream demands the word for the format json_object")
+        add_note(notes, "The prompt asks for JSON: this upstream demands the word for the format json_object")
         return with_words(conversation, _OBJECT)
     return conversation
 
@@ -135,13 +135,13 @@ def _thinking(conversation: Conversation, quirks: Quirks, api: str, notes: list[
         return conversation
     thinks = quirks.thinks or asks_to_think(reasoning)
     if thinks and quirks.needs_replay and any(map(_is_bare, conversation.turns)):
-        tell(notes, "Thinking is disabled: an earlier call has no reasoning, which this upstream demands back")
+        add_note(notes, "Thinking is disabled: an earlier call has no reasoning, which this upstream demands back")
         return replace(conversation, reasoning=OFF)
     if thinks and quirks.thinking == "enable_thinking" and conversation.format and conversation.format.kind == "json_object":
-        tell(notes, "Thinking is disabled: this upstream takes no json_object while it thinks")
+        add_note(notes, "Thinking is disabled: this upstream takes no json_object while it thinks")
         return replace(conversation, reasoning=OFF)
     if thinks and quirks.stream_to_think and not conversation.stream:
-        tell(notes, "Thinking is disabled: this model thinks only where the answer is streamed")
+        add_note(notes, "Thinking is disabled: this model thinks only where the answer is streamed")
         return replace(conversation, reasoning=OFF)
     return conversation
 

@@ -16,7 +16,7 @@ from hashlib import sha256
 from typing import Any
 
 from .conversation import Conversation
-from .fields import tell
+from .fields import add_note
 from .request_limits import Quirks
 
 NAMES = ("verbosity", "prompt_cache_key", "prompt_cache_retention", "service_tier", "safety_identifier", "metadata")
@@ -49,9 +49,9 @@ def written(conversation: Conversation, quirks: Quirks, notes: list[str], *, der
     for name, given in conversation.options.items():
         words = getattr(quirks, _LIMITED[name]) if name in _LIMITED else (given,)
         if name not in quirks.options:
-            tell(notes, f"`{name}` is left out: this upstream has no such field")
+            add_note(notes, f"`{name}` is left out: this upstream has no such field")
         elif given not in words:
-            tell(notes, f"`{name}` is left out: this upstream knows no {given}")
+            add_note(notes, f"`{name}` is left out: this upstream knows no {given}")
         else:
             said[name] = given
     if derived and "prompt_cache_key" in quirks.options and conversation.user:
@@ -69,7 +69,7 @@ def tier_of_messages(conversation: Conversation, quirks: Quirks, notes: list[str
         if name in ("prompt_cache_key", "safety_identifier"):  # the prompt is cached all the same; who asks stands in metadata
             continue
         if name != "service_tier" or word not in quirks.service_tiers:
-            tell(notes, f"`{name}` is left out: Messages has no such field")
+            add_note(notes, f"`{name}` is left out: Messages has no such field")
     return {"service_tier": word} if isinstance(word, str) and word in quirks.service_tiers else {}
 
 

@@ -48,7 +48,7 @@ def prompted(conversation: Conversation, template: str = DEFAULT, *, system: boo
         return conversation
     conversation, _ = as_functions(conversation)
     tools = [tool for tool in conversation.tools if isinstance(tool, Tool)]
-    turns = _told(conversation.turns)
+    turns = _calls_as_text(conversation.turns)
     if tools:
         turns = _with_prompt(turns, _prompt(conversation, tools, template))
     if not system:
@@ -92,7 +92,7 @@ def _with_prompt(turns: list[Turn], prompt: TextPart) -> list[Turn]:
     return [Turn("system", (prompt,)), *turns]
 
 
-def _told(turns: Iterable[Turn]) -> list[Turn]:
+def _calls_as_text(turns: Iterable[Turn]) -> list[Turn]:
     """The turns, with calls and results in words."""
     told: list[Turn] = []
     calls: list[ToolUse] = []  # those that may be answered now: of the assistant's last turn, or turns in a row

@@ -14,7 +14,7 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from ..core import json_text
-from .fields import Object, tell, words
+from .fields import Object, add_note, words
 
 if TYPE_CHECKING:
     from .request_limits import Quirks
@@ -67,7 +67,7 @@ def fitted(schema: Object | None, quirks: "Quirks", notes: list[str], what: str)
     made = _fitted if len(text) <= MAX_KEPT else _fitted.__wrapped__
     changed, why = made(text, quirks.schema_rules)
     for name in why:
-        tell(notes, f"The schema of {what} is changed: {WHY[name]}")
+        add_note(notes, f"The schema of {what} is changed: {WHY[name]}")
     return without(dict(changed), quirks.schema_lacks, notes, what)
 
 
@@ -87,7 +87,7 @@ def without(schema: dict[str, Any], keywords: Sequence[str], notes: list[str], w
         return schema
     changed = _everywhere(partial(_without, keywords=frozenset(keywords) & OPTIONAL))(schema)
     if changed != schema:
-        tell(notes, f"The schema of {what} is changed: this upstream does not know {', '.join(keywords)}")
+        add_note(notes, f"The schema of {what} is changed: this upstream does not know {', '.join(keywords)}")
     return dict(changed)
 
 
@@ -125,7 +125,7 @@ def _cleaned(node: Any, formats: frozenset[str], notes: list[str]) -> Any:
         if key == "$schema":
             continue
         if key == "format" and isinstance(value, str) and value not in formats:
-            tell(notes, f"`format: {value}` of a schema is left out: upstreams refuse formats they do not know")
+            add_note(notes, f"`format: {value}` of a schema is left out: upstreams refuse formats they do not know")
             continue
         clean[key] = value
     clean = _inside(clean, lambda inner: _cleaned(inner, formats, notes))
@@ -261,7 +261,7 @@ def _flat_root(schema: Object) -> Object:
             required = list(dict.fromkeys([*required, *(name for names in needs for name in names)]))
             continue
         required = list(dict.fromkeys([*required, *(name for name in needs[0] if all(name in names for names in needs))]))
-        said.append("Give one of: " + "; ".join(map(_said_of, branches)))
+        said.append("Give one of: " + "; ".join(map(_branch_words, branches)))
     said += [f"{word}: {json_text.dumps(schema[key])}" for key, word in (("not", "Not"), ("enum", "One of")) if key in schema]
     flat: dict[str, Any] = {"type": "object", **kept, "properties": properties}
     if required:
@@ -293,7 +293,7 @@ def _values(schema: Mapping[str, Any]) -> list[Any]:
     return list(schema["enum"]) if isinstance(schema.get("enum"), list) else []
 
 
-def _said_of(branch: Mapping[str, Any]) -> str:
+def _branch_words(branch: Mapping[str, Any]) -> str:
     """A branch in a few words: what it requires, or else has."""
     names = branch.get("required") or list(branch.get("properties") or ())
     values = {name: _values(inner) for name, inner in (branch.get("properties") or {}).items() if isinstance(inner, Mapping)}
@@ -415,7 +415,7 @@ def _without_bare_required(node: dict[str, Any]) -> Mapping[str, Any]:
             continue
         kept = [branch for branch in branches if not (isinstance(branch, Mapping) and branch.keys() == {"required"})]
         if len(kept) < len(branches):
-            said = "; ".join(_said_of(branch) for branch in branches if isinstance(branch, Mapping))
+            said = "; ".join(_branch_words(branch) for branch in branches if isinstance(branch, Mapping))
             rest = {name: value for name, value in node.items() if name != key}
             node = _described({**rest, **({key: kept} if kept else {})}, [f"Give one of: {said}"])
     return node

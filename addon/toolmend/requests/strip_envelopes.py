@@ -103,7 +103,7 @@ def _block(block: Mapping[str, Any], *, checks: bool) -> Mapping[str, Any] | Non
 
 def _item(item: Mapping[str, Any]) -> Mapping[str, Any] | None:
     if item.get("type") in compaction.ITEMS and compaction.is_ours(item):
-        return {"type": "message", "role": "user", "content": [{"type": "input_text", "text": compaction.told(item)}]}
+        return {"type": "message", "role": "user", "content": [{"type": "input_text", "text": compaction.summary_text(item)}]}
     text = item.get("encrypted_content")
     ours = item.get("type") == "reasoning" and isinstance(text, str) and text.startswith(MARK)
     return None if ours else item

@@ -19,7 +19,7 @@ from .chat import api as chat
 from .conversation import Conversation, Tool
 from .custom_tools import as_functions
 from .edits import edit_of, edited
-from .fields import tell
+from .fields import add_note
 from .messages import api as messages
 from .model_rules import settled, with_words
 from .names import named
@@ -98,7 +98,7 @@ def _translate(
         return _same(request, upstream, model, host, edits, facts)
     request = compaction.with_trigger(request) if compact else request
     if client == "messages" and not same and (bare := unbilled(request, host)) is not request:
-        tell(notes, "`x-anthropic-billing-header` in front of the system's text is left out: it is for Anthropic alone")
+        add_note(notes, "`x-anthropic-billing-header` in front of the system's text is left out: it is for Anthropic alone")
         request = bare
     if client == "chat" and not same and request.get("n") not in (None, 1):
         raise RequestError("`n` is more than 1: this upstream gives one answer")
@@ -151,7 +151,7 @@ def _limited(conversation: Conversation, words: str, notes: list[str]) -> Conver
     """The conversation with a wish of the client's that the upstream has no field for."""
     if not words:
         return conversation
-    tell(notes, "The domains of the web search are in the prompt: this upstream's search has no such field")
+    add_note(notes, "The domains of the web search are in the prompt: this upstream's search has no such field")
     return with_words(conversation, words)
 
 
@@ -162,7 +162,7 @@ def _offered(conversation: Conversation, quirks: Quirks, notes: list[str]) -> Co
     names |= {web_search.NAME} if web_search.is_offered(conversation, quirks) else set()
     if choice is None or choice.mode != "tool" or names.issuperset(choice.names):
         return conversation
-    tell(notes, f"`tool_choice` is left out: the tool {choice.names[0]} that it demands is not offered here")
+    add_note(notes, f"`tool_choice` is left out: the tool {choice.names[0]} that it demands is not offered here")
     return replace(conversation, tool_choice=None)
 
 

@@ -14,7 +14,7 @@ from operator import attrgetter, eq
 
 from ..core.fastclass import replace
 from .conversation import Conversation, Document, Image, Part, RefusalPart, TextPart, ToolResult, ToolUse, Turn
-from .fields import tell
+from .fields import add_note
 from .request_limits import Quirks
 
 MISSING = "Error: there is no result of this call."
@@ -38,17 +38,17 @@ def tidied(conversation: Conversation, quirks: Quirks, notes: list[str], *, syst
     if not quirks.blank:
         turns = tuple(replace(turn, parts=tuple(_not_blank(turn.parts))) for turn in turns)
         if conversation.turns and not any(turn.parts for turn in turns):
-            tell(notes, "The message of the user is empty: this upstream wants some text")
+            add_note(notes, "The message of the user is empty: this upstream wants some text")
             turns = (Turn("user", (TextPart(EMPTY),)),)
     if not system_inside:
         turns = tuple(_reminders(turns))
     turns = tuple(_merged(_adjacent(tuple(_merged(turns)), notes)))
     if quirks.needs_user and turns and not any(turn.role == "user" for turn in turns):
-        tell(notes, "A message of the user is added: this upstream wants one")
+        add_note(notes, "A message of the user is added: this upstream wants one")
         count = len(list(takewhile(_OF_SYSTEM, turns)))
         turns = (*turns[:count], Turn("user", (TextPart(BEGINNING),)), *turns[count:])
     if turns and not quirks.prefill and turns[-1].role == "assistant":
-        tell(notes, "A message of the user is added at the end: this model continues no message of its own")
+        add_note(notes, "A message of the user is added at the end: this model continues no message of its own")
         turns = (*turns, Turn("user", (TextPart(CONTINUE),)))
     return replace(conversation, turns=turns)
 
@@ -148,12 +148,12 @@ def _calls(turn: Turn) -> list[ToolUse]:
 
 
 def _missing(call: ToolUse, notes: list[str]) -> ToolResult:
-    tell(notes, f"The call {call.id} of {call.name} had no result: it was given one that says so")
+    add_note(notes, f"The call {call.id} of {call.name} had no result: it was given one that says so")
     return ToolResult(call.id, (TextPart(MISSING.removeprefix("Error: ")),), is_error=True, kind=call.kind)
 
 
 def _orphan(part: Part, notes: list[str]) -> list[TextPart | Image | Document]:
     assert isinstance(part, ToolResult)
-    tell(notes, f"The result {part.id} has no call: it became text of the user")
+    add_note(notes, f"The result {part.id} has no call: it became text of the user")
     head = "Error of a tool:" if part.is_error else "Result of a tool:"
     return [TextPart(head), *part.parts]

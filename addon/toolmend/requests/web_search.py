@@ -17,7 +17,7 @@ from ..apis.shared.web_search import CALL, ERROR, RESULT
 from ..core.fastclass import replace
 from . import RequestError
 from .conversation import Conversation, Other, Part, TextPart, Tool, Turn
-from .fields import tell
+from .fields import add_note
 from .request_limits import Quirks
 
 NAME = "web_search"
@@ -236,5 +236,5 @@ def _read(tool: Other) -> dict[str, Any]:
 def _written(said: dict[str, Any], given: Mapping[str, Any], known: tuple[str, ...], notes: list[str]) -> dict[str, Any]:
     for name in given:
         if name not in known:
-            tell(notes, f"`{name}` of the web search is left out: this upstream's has no such field")
+            add_note(notes, f"`{name}` of the web search is left out: this upstream's has no such field")
     return {**said, **{name: given[name] for name in known if name in given}}

@@ -103,9 +103,9 @@ class Watcher:
         for event in events:
             for message in self._answer.feed(event):
                 if isinstance(event, StreamError):
-                    self._tell("on_error", message, event)
+                    self._notify("on_error", message, event)
                 elif not isinstance(event, MessageEnd):
-                    self._tell("on_message", message, event)
+                    self._notify("on_message", message, event)
 
     def close(self) -> None:
         """The body is over."""
@@ -129,13 +129,13 @@ class Watcher:
             if message.error:
                 continue
             if message.finish or message.ended:
-                self._tell("on_complete", message)
+                self._notify("on_complete", message)
             else:
                 message.error = error
-                self._tell("on_error", message, error)
+                self._notify("on_error", message, error)
         self._observers = ()
 
-    def _tell(self, name: str, *what: object) -> None:
+    def _notify(self, name: str, *what: object) -> None:
         self._registry.tell(self._observers, name, *what)
 
 

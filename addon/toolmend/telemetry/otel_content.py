@@ -24,7 +24,7 @@ from . import otel_names as names
 def attributes(exchange: ExchangeRecord, messages: Sequence[Message]) -> dict[str, str]:
     """Attributes of a span; each is a JSON text."""
     redactor = Redactor(secrets_of(exchange))
-    told = {names.OUTPUT_MESSAGES: [_said(message) for message in messages]}
+    told = {names.OUTPUT_MESSAGES: [_assistant_message(message) for message in messages]}
     if asked := _conversation(exchange):
         turns = [(turn.role, [_part(part) for part in turn.parts]) for turn in asked.turns]
         first = next((at for at, (role, _) in enumerate(turns) if role not in ("system", "developer")), len(turns))
@@ -56,7 +56,7 @@ def _part(part: Part) -> dict[str, Any]:
     return {"type": type(part).__name__.lower()}
 
 
-def _said(message: Message) -> dict[str, Any]:
+def _assistant_message(message: Message) -> dict[str, Any]:
     reason = message.finish.finish_reason if message.finish else "error" if message.error else "stop"
     return {"role": "assistant", "parts": list(_parts(message)), "finish_reason": reason}
 

@@ -88,9 +88,9 @@ def repeats(choices: Iterable[Any], *, lone: bool) -> bool:
 def joined(one: Mapping[str, Any], two: Mapping[str, Any], key: str) -> dict[str, Any]:
     """What a chunk tells twice of a choice as if it were told once, but for what events tell."""
     own, more = (choice.get(key) for choice in (one, two))
-    delta = {**(own if isinstance(own, dict) else {}), **(_told(more) if isinstance(more, dict) else {})}
-    return {**one, **_told(two), key: delta}
+    delta = {**(own if isinstance(own, dict) else {}), **(_without_nulls(more) if isinstance(more, dict) else {})}
+    return {**one, **_without_nulls(two), key: delta}
 
 
-def _told(members: Mapping[str, Any]) -> dict[str, Any]:
+def _without_nulls(members: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in members.items() if value is not None}

@@ -50,7 +50,7 @@ class Chat:
         if learnt and text is not None:
             self._learning.hit()
             if not learnt.more:
-                return self._say(sse, learnt, text)
+                return self._run_frame(sse, learnt, text)
         chunk = json_text.loads(sse.data)
         if not isinstance(chunk, dict):
             return Frame(sse)
@@ -63,7 +63,7 @@ class Chat:
             self._learnt = found or (None if self._reading.waits else learnt)
         return Frame(sse, tuple(events), touched=not regular)
 
-    def _say(self, sse: ServerSentEvent, learnt: Learnt, text: str) -> Frame:
+    def _run_frame(self, sse: ServerSentEvent, learnt: Learnt, text: str) -> Frame:
         """What a chunk of a shape says."""
         shape = learnt.shape
         if shape.kind is not ToolCallDelta:

@@ -16,7 +16,7 @@ from ..codec import Reply
 from ..shared.call_identity import entries_of
 from ..shared.indices import MAX_CHOICES, index_of, is_index
 from ..shared.reasons import meant
-from ..shared.translation_notes import CITED, tell_fields
+from ..shared.translation_notes import CITED, note_fields
 from ..shared.web_search import MAX_LINKS, cited, linked
 from .chunk_form import is_text, number_of, repeats, speaks_as_assistant
 from .content_parts import parts_of
@@ -78,7 +78,7 @@ class ChatDecoder:
         events: list[Event] = []
         regular, self.waits = True, False
         if self._patient:
-            tell_fields(chunk, self._reply.note)
+            note_fields(chunk, self._reply.note)
             self._list(linked(chunk))
         choices = chunk.get("choices")
         choices = choices if isinstance(choices, list) else []
@@ -136,7 +136,7 @@ class ChatDecoder:
         if isinstance(delta, dict) and any(delta.get(name) for name in _SAYS):
             regular &= self._settle(index, events)
         first = len(events)
-        regular &= self._said(choice, delta, index, key, events)
+        regular &= self._choice_events(choice, delta, index, key, events)
         regular &= self._ended(choice, delta, index, key, events)
         if index in self._runs:
             put_seal(self._runs, index, events, first, whole=key == "message")
@@ -168,7 +168,7 @@ class ChatDecoder:
             put_seal(self._runs, index, events, first, whole=False)
         return len(events) == first
 
-    def _said(self, choice: Mapping[str, Any], delta: Any, index: int, key: str, events: list[Event]) -> bool:
+    def _choice_events(self, choice: Mapping[str, Any], delta: Any, index: int, key: str, events: list[Event]) -> bool:
         """What a choice says: in its delta, or in a message that stands in a chunk, of which that counts that no delta said."""
         regular, is_delta = True, isinstance(delta, dict)
         given = choice.get("message")
@@ -229,7 +229,7 @@ class ChatDecoder:
         if not speaks_as_assistant(delta):
             regular = self._mended("role")
         if self._patient:
-            tell_fields(delta, self._reply.note)
+            note_fields(delta, self._reply.note)
             self._list(linked(delta))
         details = delta.get("reasoning_details")
         for name in _HEARD if self._patient else REASONING:

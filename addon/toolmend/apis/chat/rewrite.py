@@ -69,7 +69,7 @@ def rewrite(data: bytes, frame: Frame, key: str, read: "ChatDecoder", common: Ma
         own = own if isinstance(own, dict) else {}
         delta = _build(own, events, key, read.reasoning_field, legacy=read.legacy)
         built: dict[str, Any] = {"index": index, **source} | {"index": index, key: delta}
-        if key == "delta" and not any(own.values()) and _is_told(source.get("message"), events):
+        if key == "delta" and not any(own.values()) and _is_in_delta(source.get("message"), events):
             del built["message"]  # OpenAI's SDK for JavaScript puts it in place of what deltas said
         built["finish_reason"] = next((e.finish_reason for e in events if isinstance(e, Finish)), None)
         if source.get("logprobs") and own.get("content") != built[key].get("content"):
@@ -93,7 +93,7 @@ def rewrite(data: bytes, frame: Frame, key: str, read: "ChatDecoder", common: Ma
     return json_text.replace_member(text, "choices", json_text.dumps(choices))
 
 
-def _is_told(message: Any, events: Iterable[Event]) -> bool:
+def _is_in_delta(message: Any, events: Iterable[Event]) -> bool:
     """Whether a message in the place of a delta is all in what its delta says now."""
     if not isinstance(message, dict):
         return False

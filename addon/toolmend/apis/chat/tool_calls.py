@@ -212,7 +212,7 @@ class Calls:
         elif not (id_ or name or arguments or isinstance(entry.get(kind), Mapping)) and entry.keys() <= _KNOWN_KEYS:
             return self._mended("tool_call_name")  # nor does it
         else:
-            regular &= self._said_again(call, id_, name)
+            regular &= self._repeated_header(call, id_, name)
             if entry.get("id") == "":  # DashScope, in each delta: clients take it for another call's (opencode#40969)
                 regular = self._mended("tool_call_id")
             if inner.get("name") == "":
@@ -238,7 +238,7 @@ class Calls:
         if len(self._calls) > MAX_OPEN:
             del self._calls[0]
 
-    def _said_again(self, call: CallState, id_: str, name: str) -> bool:
+    def _repeated_header(self, call: CallState, id_: str, name: str) -> bool:
         """Takes in an id or name behind the first delta: late, split, or said again."""
         if id_:
             self._fired("tool_call_id")
@@ -282,10 +282,10 @@ class Calls:
         events.append(ToolCallStart(call.index, id_, name, self._choice, call.kind, call.extra or None))
         if held := call.arguments:
             events.append(ToolCallDelta(call.index, held, self._choice))
-        self._tell_end(call, events)
+        self._emit_end(call, events)
         return regular
 
-    def _tell_end(self, call: CallState, events: list[Event]) -> None:
+    def _emit_end(self, call: CallState, events: list[Event]) -> None:
         if call.started and call.body.complete and not call.ended:
             call.ended = True
             events.append(ToolCallEnd(call.index, self._choice))
@@ -306,22 +306,22 @@ class Calls:
         sent, behind = call.body.feed(fresh) if fresh and plain else (fresh, "")
         if self._last:
             sent += call.body.settle()
-        self._tell(call, sent, events)
+        self._emit(call, sent, events)
         if behind and call.started:
             self._behind(call, behind, events)
         return sent == arguments or self._mended(call.body.rule if fresh == arguments else "arguments")
 
     def _is_empty(self, call: CallState, events: list[Event]) -> None:
         """If `{}` came for it, that was all."""
-        self._tell(call, call.body.settle(), events)
+        self._emit(call, call.body.settle(), events)
 
-    def _tell(self, call: CallState, sent: str, events: list[Event]) -> None:
+    def _emit(self, call: CallState, sent: str, events: list[Event]) -> None:
         """Arguments that are the client's, once the call has started; and the end, if that was all."""
         if sent:
             if call.started:
                 events.append(ToolCallDelta(call.index, sent, self._choice))
             self._keep(call, sent, events)
-        self._tell_end(call, events)
+        self._emit_end(call, events)
 
     def _behind(self, call: CallState, text: str, events: list[Event]) -> None:
         """Something comes behind complete arguments: nothing counts there but an object."""

@@ -35,7 +35,7 @@ from ...core.events import (
 )
 from ...core.fold import BETWEEN, Call, Message, Thinking, fold, in_part
 from ..codec import Reply
-from ..shared.counts import told
+from ..shared.counts import has_counts
 from ..shared.errors import Fault, write_error
 from ..shared.web_search import nested
 from .reasoning_details import sealed, text_entry
@@ -135,21 +135,21 @@ class ChatWriter:
             case TextDelta(text) if text:
                 self._text += len(text)
                 self._ends_blank = text[-1].isspace()
-                self._say({"content": text}, text, out)
+                self._sized_delta({"content": text}, text, out)
             case TextStart():
                 if event.apart and self._text and not self._ends_blank:
                     self._text += len(BETWEEN)
-                    self._say({"content": BETWEEN}, BETWEEN, out)
+                    self._sized_delta({"content": BETWEEN}, BETWEEN, out)
                 self._part = self._text
             case Citation():
                 self._delta({"annotations": [nested(in_part(event, self._part, self._text))]}, out)
             case RefusalDelta(text) if text:
-                self._say({"refusal": text}, text, out)
+                self._sized_delta({"refusal": text}, text, out)
             case ReasoningDelta(text) if text:
                 before = BETWEEN if self._thought and not self._thinking else ""
                 self._thinking = self._thought = True
                 details = [text_entry(text, self._run)]
-                self._say({self._reply.reasoning_field: before + text, "reasoning_details": details}, text, out)
+                self._sized_delta({self._reply.reasoning_field: before + text, "reasoning_details": details}, text, out)
             case ReasoningSeal(seal):
                 if details := sealed(seal, self._run, spoken=self._thinking):
                     self._delta({"reasoning_details": details}, out)
@@ -163,7 +163,7 @@ class ChatWriter:
                 self._complete(call, out)
             case Finish():
                 self._finish = event
-            case Usage() if told(event):
+            case Usage() if has_counts(event):
                 self._usage = event
             case StreamError():
                 self._fail(event, out)
@@ -185,13 +185,13 @@ class ChatWriter:
         self._ids.add(id_)
         return id_
 
-    def _say(self, delta: Mapping[str, Any], text: str, out: list[bytes]) -> None:
+    def _sized_delta(self, delta: Mapping[str, Any], text: str, out: list[bytes]) -> None:
         self._size += len(text)
         self._delta(delta, out)
 
     def _arguments(self, call: "_Open", arguments: str, out: list[bytes]) -> None:
         call.given = True
-        self._say({"tool_calls": [{"index": call.index, call.kind: {call.field: arguments}}]}, arguments, out)
+        self._sized_delta({"tool_calls": [{"index": call.index, call.kind: {call.field: arguments}}]}, arguments, out)
 
     def _complete(self, call: "_Open", out: list[bytes]) -> None:
         """A function without arguments has an empty object of them."""
@@ -231,7 +231,7 @@ class ChatWriter:
         out.append(b"data: " + _error(error) + b"\n\n")
 
     def _count(self, usage: Usage | None, size: int) -> dict[str, Any]:
-        if not told(usage):
+        if not has_counts(usage):
             self._reply.fired("usage_estimated")
             usage = Usage(self._reply.input_tokens, -(-size // 4))  # some four characters a token
         return usage_as(usage)

@@ -38,7 +38,7 @@ from ...core.fastclass import mutable
 from ...core.fold import in_part
 from ...core.reasoning_state import ReasoningState, envelope
 from ..shared.web_search import MAX_QUOTED, blocks_of, location_of
-from .tool_input import halves_told, input_of
+from .tool_input import escape_surrogates, input_of
 
 MAX_HELD = 16 * 1024 * 1024
 """Characters that wait for a call to end: as many as one server-sent event may bring (sse.py), and far beyond any answer."""
@@ -282,7 +282,7 @@ class Blocks:
         if block.size < MAX_CHECKED:
             block.arguments.append(text)
             block.size += len(text)
-        self.say(block, _delta("input_json_delta", "partial_json", halves_told(text)))
+        self.say(block, _delta("input_json_delta", "partial_json", escape_surrogates(text)))
 
     def _advance(self) -> None:
         """Sends what need not wait any longer."""

@@ -110,7 +110,7 @@ class Encoder:
             case "content_block_stop":
                 self._open = None
             case "message_delta":
-                self._say(data)
+                self._message_delta(data)
                 self._told |= bool(_delta_of(data).get("stop_reason"))
             case "message_stop" | "error":
                 self._over = True
@@ -134,7 +134,7 @@ class Encoder:
             case "content_block_delta" if not frame.events:
                 self._pass(data, blocks)
             case "message_delta":
-                self._say(data)
+                self._message_delta(data)
                 self._told &= bool(_delta_of(data).get("stop_reason"))
             case "error":
                 for each in frame.events:  # what waited for the end
@@ -153,7 +153,7 @@ class Encoder:
             blocks.end(block)
         return self._sent(blocks, out)
 
-    def _say(self, data: dict[str, Any]) -> None:
+    def _message_delta(self, data: dict[str, Any]) -> None:
         """A message_delta. One that says no reason takes none back."""
         before, delta = _delta_of(self._said), _delta_of(data)
         told = {**before, **{name: value for name, value in delta.items() if value is not None or name not in before}}

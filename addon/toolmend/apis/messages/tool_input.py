@@ -11,7 +11,7 @@ from ...core import json_text
 _HALVES = re.compile("[\ud800-\udfff]")
 
 
-def halves_told(arguments: str) -> str:
+def escape_surrogates(arguments: str) -> str:
     """JSON text in which half a character is told by its number: clients that encode their pieces cannot encode that."""
     return _HALVES.sub(lambda half: f"\\u{ord(half[0]):04x}", arguments)
 
@@ -22,7 +22,7 @@ def input_of(arguments: str, *, complete: bool) -> dict[str, Any] | None:
         return {} if complete else None
     try:
         # a character may have come in two halves: as escapes they are one again
-        value = json_text.loads(halves_told(arguments).encode())
+        value = json_text.loads(escape_surrogates(arguments).encode())
     except json_text.NotJSON:
         return None
     return value if isinstance(value, dict) else None

@@ -19,7 +19,7 @@ from ...core.fastclass import replace
 from ...core.fold import Message, fold
 from ...core.reasoning_state import ReasoningState, envelope
 from ..codec import Reply
-from ..shared.counts import told
+from ..shared.counts import has_counts
 from ..shared.web_search import MAX_QUOTED, blocks_of, from_citations, location_of
 from .blocks import BROKEN_CALL, Blocks, compaction_of, event
 from .errors import error_body, error_type
@@ -74,7 +74,7 @@ class MessagesWriter:
     def close(self, why: StreamError | None = None) -> bytes:
         """The upstream's body is over: the legal end, once; an error if the message was cut off."""
         out: list[str] = []
-        if not self._over and (self._finish or (self._reply.brief and told(self._usage) and not self._blocks.count)):
+        if not self._over and (self._finish or (self._reply.brief and has_counts(self._usage) and not self._blocks.count)):
             self._end(out)
         elif not self._over and why:
             self._write(why, out)
@@ -126,7 +126,7 @@ class MessagesWriter:
         elif isinstance(each, Compacting):
             out.append(_PING)
         elif isinstance(each, Usage):
-            self._usage = each if told(each) else self._usage
+            self._usage = each if has_counts(each) else self._usage
         else:
             self._searches += isinstance(each, WebSearch)
             self._citations += [each] if isinstance(each, Citation) else []
@@ -208,7 +208,7 @@ class MessagesWriter:
 
     def _counts(self, usage: Usage | None, characters: int) -> Mapping[str, Any]:
         """The token counts; what the upstream does not tell is estimated, for clients reckon with it."""
-        if not told(usage):
+        if not has_counts(usage):
             self._reply.fired("usage_estimated")
             usage = Usage(max(1, self._reply.input_tokens), -(-characters // _CHARACTERS))
         return usage_to(replace(usage, searches=usage.searches or self._searches))

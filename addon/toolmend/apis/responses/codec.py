@@ -54,7 +54,7 @@ class Responses:
         if sse.ends:
             events = self._reading.done()
             return Frame(sse, events, touched=not self._reading.regular)
-        said = _said(sse)
+        said = _object_in(sse)
         data = _typed(sse, said)
         if not data or self._is_again(sse, data):
             return Frame(sse)
@@ -194,7 +194,7 @@ class Responses:
         if self._last[0] is sse:
             return self._last[1]
         try:
-            return _typed(sse, _said(sse))
+            return _typed(sse, _object_in(sse))
         except json_text.NotJSON:
             return {}
 
@@ -204,7 +204,7 @@ def _number(data: Mapping[str, Any]) -> int | None:
     return number if type(number) is int else None
 
 
-def _said(sse: ServerSentEvent) -> dict[str, Any]:
+def _object_in(sse: ServerSentEvent) -> dict[str, Any]:
     """The object that an event holds; an empty one if there is none."""
     data = json_text.loads(sse.data) if sse.data else None
     return data if isinstance(data, dict) else {}

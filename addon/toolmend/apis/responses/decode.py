@@ -208,9 +208,9 @@ class ResponsesDecoder:
             if now is None:
                 self._mended("arguments")
                 return
-            self._tell(item, shape, item.last[1], now, live=True, named=item.id != "" and data.get("item_id") == item.id)
+            self._append(item, shape, item.last[1], now, live=True, named=item.id != "" and data.get("item_id") == item.id)
 
-    def _tell(self, item: Heard, shape: PartKind, index: int, text: str, *, live: bool = False, named: bool = False) -> None:
+    def _append(self, item: Heard, shape: PartKind, index: int, text: str, *, live: bool = False, named: bool = False) -> None:
         """More of an item. `named`: by its id; behind complete arguments another call's may stand, or the same again."""
         if item.ended or (item.arguments.complete and not named):
             return
@@ -281,7 +281,7 @@ class ResponsesDecoder:
         ):
             return True  # it was told as reasoning of the other kind
         if len(text) > len(told[0]):
-            self._tell(item, shape, index, text[len(told[0]) :])
+            self._append(item, shape, index, text[len(told[0]) :])
         return True
 
     def _done(self, shape: PartKind, item: Heard, data: Mapping[str, Any], *, complete: bool = True) -> None:

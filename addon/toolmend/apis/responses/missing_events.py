@@ -169,7 +169,7 @@ class MissingEvents:
             self._mended("item_done")
         if Counter(wire["type"] for wire in wires if _says(wire)) - Counter(item.type for item in told):
             self._mended("item_added")
-        if Counter(item.type for item in told if item.type in CALLS or item.sealed or _told(item)) - holds:
+        if Counter(item.type for item in told if item.type in CALLS or item.sealed or _has_text(item)) - holds:
             self._mended("response_output")
 
     def _unended(self, item: Heard) -> bool:
@@ -177,7 +177,7 @@ class MissingEvents:
         part = item.part
         if part is None or item.type == "reasoning":
             return False
-        return _told(item) if part.part else not item.said
+        return _has_text(item) if part.part else not item.said
 
 
 def _begins(wire: Mapping[str, Any]) -> bool:
@@ -188,7 +188,7 @@ def _begins(wire: Mapping[str, Any]) -> bool:
     return isinstance(wire.get("content" if wire["type"] == "message" else "summary"), list)
 
 
-def _told(item: Heard) -> bool:
+def _has_text(item: Heard) -> bool:
     return any(piece for pieces in item.told.values() for piece in pieces)
 
 
@@ -201,7 +201,7 @@ def _says_less(item: Heard, wire: Mapping[str, Any]) -> bool:
     if item.type == "reasoning":
         return not isinstance(wire.get("summary"), list)
     if item.type == "message":
-        return _told(item) and not (wire.get("role") and wire.get("status") and not _lacks(item, wire))
+        return _has_text(item) and not (wire.get("role") and wire.get("status") and not _lacks(item, wire))
     return not wire.get("status") or _lacks(item, wire)
 
 
@@ -220,10 +220,10 @@ def _lacks(item: Heard, wire: Mapping[str, Any]) -> bool:
     """Whether an item, as it is told when all is over, lacks what was told of it."""
     if item.type in CALLS:
         whole = wire.get(CALLS[item.type].member)
-        told = (_told(item), item.name, item.call_id not in ("", item.id))
+        told = (_has_text(item), item.name, item.call_id not in ("", item.id))
         tells = (whole and not _emptied(item, whole), wire.get("name"), wire.get("call_id"))
         return any(before and not now for before, now in zip(told, tells, strict=True))
     parts = wire.get("content") if item.type == "message" else None
     parts = [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
     said = [part.get(shape.member) for part in parts if (shape := PARTS.get(str(part.get("type"))))]
-    return item.type == "message" and _told(item) and not any(said)
+    return item.type == "message" and _has_text(item) and not any(said)

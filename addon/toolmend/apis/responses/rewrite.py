@@ -70,7 +70,7 @@ class Mending(Followed):
         if item is None and (type(place) is not int or place not in self._places):
             self._note_unannounced(data, place, shape)
         for event in events:
-            self._say(event)
+            self._follow_event(event)
         if type_ == "response.output_item.done" and understood(wire):
             self._done(item or self._of(data), wire)
         elif type_ in FRAMES:
@@ -103,7 +103,7 @@ class Mending(Followed):
         if known is None or known.told:
             self._note_announced(wire, place if type(place) is int else None)
 
-    def _say(self, event: Event) -> None:
+    def _follow_event(self, event: Event) -> None:
         match event:
             case Finish():
                 self.reason = event.finish_reason

@@ -12,7 +12,7 @@ from typing import Any
 from ...core import json_text
 from ...core.events import Compacting, Event, Finish, MessageEnd, StreamError, Usage
 from ..codec import Reply
-from ..shared.counts import told
+from ..shared.counts import has_counts
 from ..shared.errors import Fault, write_error
 from .items import MAX_KEPT, Output
 from .usage import ENDS, begun, ended, estimate, failed
@@ -107,7 +107,7 @@ class ResponsesWriter:
     def _event(self, event: Event) -> None:
         match event:
             case Usage():
-                self._usage = event if told(event) else self._usage
+                self._usage = event if has_counts(event) else self._usage
             case StreamError():
                 self._fail(event)
             case MessageEnd():

@@ -94,7 +94,7 @@ def entries_of(calls: Any) -> list[Any]:
 def inner_of(entry: Mapping[str, Any], kind: str) -> tuple[Mapping[str, Any], bool]:
     """What an entry has of a call's name and arguments, and whether it stands where it should."""
     given = entry.get(kind)
-    inner = given if isinstance(given, Mapping) else _told(given)
+    inner = given if isinstance(given, Mapping) else _function_in_text(given)
     if inner is given and "arguments" in inner and ("name" in inner or "name" not in entry):  # nearly all
         return inner, True
     found = {**{name: entry[name] for name in INNER if name in entry}, **inner}
@@ -105,7 +105,7 @@ def inner_of(entry: Mapping[str, Any], kind: str) -> tuple[Mapping[str, Any], bo
     return found, stands and not isinstance(given, str)
 
 
-def _told(function: Any) -> Mapping[str, Any]:
+def _function_in_text(function: Any) -> Mapping[str, Any]:
     """What a text tells in the place of a function: JSON of it, or its name."""
     if not isinstance(function, str) or not function:
         return {}
@@ -132,7 +132,7 @@ def find(
         renamed = bool(name) and name != same.name
         if not (same.body.complete and (elsewhere or renamed)) and not (elsewhere and name):
             return same
-        if elsewhere and name == same.name and same.known and _told_again(same, arguments):
+        if elsewhere and name == same.name and same.known and _continues(same, arguments):
             return same
     call = latest(calls, key)
     if call is None:
@@ -157,7 +157,7 @@ def _goes_on(call: CallState, tools: Tools, arguments: str) -> bool:
     return tools.requires(bare(call.name, tools)) and bool(arguments.strip())
 
 
-def _told_again(call: CallState, arguments: str) -> bool:
+def _continues(call: CallState, arguments: str) -> bool:
     """Whether a call goes on, or is told again, where its id and name come at another index: LocalAI tells it so (LocalAI#9722).
 
     All of it again, or what it lacks; anything else is of a call that has the same id.

@@ -19,6 +19,6 @@ def number(value: Any) -> int:
     return count(int(value) if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 17 else value)
 
 
-def told(usage: Usage | None) -> TypeGuard[Usage]:
+def has_counts(usage: Usage | None) -> TypeGuard[Usage]:
     """Whether it tells anything: some upstreams have the members, and 0 in each."""
     return usage is not None and usage.input_tokens + usage.output_tokens > 0

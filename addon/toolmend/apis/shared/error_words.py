@@ -38,7 +38,7 @@ def error_in(value: Mapping[str, Any]) -> Any:
         return reply
     coded = any(value.get(name) not in _FINE for name in ("code", "error_code"))
     named = "error" in (value.get("object"), value.get("type"), value.get("status"))
-    return value if (coded or named) and _said(value) and not _answers(value) else None
+    return value if (coded or named) and _message_of(value) and not _answers(value) else None
 
 
 def of_choice(value: Mapping[str, Any]) -> Any:
@@ -51,12 +51,12 @@ def of_choice(value: Mapping[str, Any]) -> Any:
 def words_of(error: Any) -> str:
     """The message of an error; JSON text where it has none."""
     if isinstance(error, str) and error:
-        return (_said(_object(error)) if error.startswith("{") else "") or error
+        return (_message_of(_object(error)) if error.startswith("{") else "") or error
     if not isinstance(error, Mapping):
         return json_text.dumps(error)
     metadata = error.get("metadata")
     raw = metadata.get("raw") if isinstance(metadata, Mapping) else None
-    return ": ".join(text for text in (_said(error), raw) if isinstance(text, str) and text) or json_text.dumps(error)
+    return ": ".join(text for text in (_message_of(error), raw) if isinstance(text, str) and text) or json_text.dumps(error)
 
 
 def status_in(*errors: Any) -> int:
@@ -71,7 +71,7 @@ def stream_error(error: Any, around: Mapping[str, Any] | None = None) -> StreamE
     return StreamError(type_ if isinstance(type_, str) and type_ else "error", words_of(error), status_in(error, around))
 
 
-def _said(error: Mapping[str, Any]) -> str:
+def _message_of(error: Mapping[str, Any]) -> str:
     return next((text for name in _MESSAGES if isinstance(text := error.get(name), str) and text), "")
 
 

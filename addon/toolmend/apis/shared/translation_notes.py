@@ -14,7 +14,7 @@ CITED = "Citations of documents and files are left out of the answer: another AP
 OTHER = "What is neither text nor reasoning nor a call of the client's tools is left out of the answer: it is not translated"
 
 
-def tell_fields(of: Mapping[str, Any], note: Callable[[str], None]) -> None:
+def note_fields(of: Mapping[str, Any], note: Callable[[str], None]) -> None:
     """Tells of the members that have a value."""
     for name in sorted(FIELDS & of.keys()):
         if of[name]:

@@ -49,7 +49,7 @@ def doctor(as_json: bool, config: Path | None) -> None:
         for finding in examine(Machine.here(confdir(), trust.here(), config)):
             findings.append(finding)
             if console:
-                _tell(console, finding)
+                _print_finding(console, finding)
     faults = sum(finding.state == "fault" for finding in findings)
     if as_json:
         click.echo(json.dumps(document(findings), indent=2))
@@ -75,7 +75,7 @@ def _console() -> Any:
     return Console(highlight=False, markup=False, soft_wrap=True, file=sys.stdout)
 
 
-def _tell(console: Any, finding: Finding) -> None:
+def _print_finding(console: Any, finding: Finding) -> None:
     from rich.text import Text  # noqa: PLC0415
 
     line = Text.assemble(

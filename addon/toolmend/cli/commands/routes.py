@@ -60,7 +60,7 @@ def routes(file: str, url: str, model: str, check: bool, learnt: bool, forget: b
         click.echo(json.dumps({"format": FORMAT, "routes": len(rows), "ending": ends}) if as_json else said)
         return
     if url:
-        _tell(_taken(rows, url, model), url, model, as_json)
+        _print_route(_taken(rows, url, model), url, model, as_json)
         return
     if as_json:
         click.echo(json.dumps({"format": FORMAT, "routes": [_fields(route, route.client) for route in rows]}, indent=2))
@@ -103,7 +103,7 @@ def _taken(rows: tuple[Route, ...], url: str, model: str) -> tuple[Route, Api] |
     return match(rows, origin.scheme, origin.host, origin.port, parts.path, model)
 
 
-def _tell(found: tuple[Route, Api] | None, url: str, model: str, as_json: bool) -> None:
+def _print_route(found: tuple[Route, Api] | None, url: str, model: str, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps({"format": FORMAT, "route": _fields(*found) if found else None}, indent=2))
     elif found:

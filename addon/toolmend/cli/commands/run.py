@@ -102,7 +102,7 @@ def run(
             done = Tally.read(proxy.log)
             if done.folder and not (is_url(done.folder) or (Path(done.folder) / "meta.json").exists()):  # the disk is full
                 recordings = None
-    _tell(done, recordings, ended)
+    _print_summary(done, recordings, ended)
     if done.answers and recordings:
         _tell_suspects(recordings, began)
     ctx.exit(code)
@@ -154,7 +154,7 @@ def _ended(proxy: Mitmdump) -> str:
     return f"the proxy ended while the command ran ({how}); its last words:\n{tail(proxy.log, 5)}"
 
 
-def _tell(done: Tally, recordings: str | None, ended: str) -> None:
+def _print_summary(done: Tally, recordings: str | None, ended: str) -> None:
     """One line, at the end; more only if something was wrong."""
     if ended:
         click.echo("\n".join(map(visible, f"toolmend: {ended}".split("\n"))), err=True)

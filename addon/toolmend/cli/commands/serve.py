@@ -68,7 +68,7 @@ def serve(flows: tuple[str, ...], root: Place, port: int, speed: float, order: b
         certificate = make_certificate(Path(folder)) if tls else None
         try:
             with Upstream(player, tls=certificate, port=port) as upstream:
-                player.told = partial(_tell, upstream)
+                player.told = partial(_print_request, upstream)
                 _point(upstream, takes, side)
                 signal.sigwait(SIGNALS)
         except OSError as error:
@@ -111,7 +111,7 @@ def _point(upstream: Upstream, takes: Shelf, side: Side) -> None:
     click.echo(url)
 
 
-def _tell(upstream: Upstream, request: Request, words: str) -> None:
+def _print_request(upstream: Upstream, request: Request, words: str) -> None:
     upstream.requests.clear()  # nobody reads them, and a session's would fill the memory
     line = f"{request.method} {request.path[:100]}: {words}"
     click.echo(visible(line), err=True)

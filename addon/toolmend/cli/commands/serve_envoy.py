@@ -74,7 +74,7 @@ def serve_envoy(
         click.echo(f"warning: {listen} is not this machine's alone, and {what}", err=True)
     _log()
     try:
-        asyncio.run(serve(listen, options, grace, _tell))
+        asyncio.run(serve(listen, options, grace, _print_address))
     except ListenError:
         wrong = f"it cannot listen at {listen}: something else does, or it is no address of this machine's"
         raise Problem(wrong, try_=_again("--listen", "127.0.0.1:0")) from None
@@ -108,7 +108,7 @@ def _log() -> None:
     root.setLevel(logging.INFO)
 
 
-def _tell(address: str) -> None:
+def _print_address(address: str) -> None:
     click.echo(f"toolmend serve-envoy: listens at {address}; toolmend envoy-config has what Envoy needs", err=True)
     click.echo(address)
 

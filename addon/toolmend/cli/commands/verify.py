@@ -74,7 +74,7 @@ def verify(fixtures: tuple[list[Path], ...], every_split: bool, wanted: bool, ye
     if as_json and not wanted:
         click.echo(json.dumps(_document(results), indent=2))
     else:
-        _tell(results, monotonic() - started)
+        _print_results(results, monotonic() - started)
     failed = [result for result in results if not result.passed]
     if wanted:
         failed = _update([result for result in results if result.renewable], yes=yes) + [
@@ -93,7 +93,7 @@ def _none(place: Place) -> NoReturn:
     raise Problem(f"there is no fixture in {on_one_line(place)}", try_="toolmend promote last my-case", code=Exit.USAGE)
 
 
-def _tell(results: Sequence[Result], seconds: float) -> None:
+def _print_results(results: Sequence[Result], seconds: float) -> None:
     for result in results:
         if not result.passed:
             click.echo(visible(f"FAILED {_name(result)}: {result.problem}" + (f", {result.how}" if result.how else "")))

@@ -79,7 +79,7 @@ class Companion(logging.Handler):
             found = None
         if found and found.auth and ctx.options.mode == [found.mode] and not ctx.options.upstream_auth:
             ctx.options.upstream_auth = found.auth
-        self._tell()
+        self._log_stats()
 
     def done(self) -> None:
         logging.getLogger().removeHandler(self)
@@ -92,7 +92,7 @@ class Companion(logging.Handler):
         if text.startswith(SAID):
             return
         self.warnings = [*self.warnings, "".join(char if char.isprintable() else "?" for char in text)][-KEPT:]
-        self._tell()
+        self._log_stats()
 
     def request(self, flow: http.HTTPFlow) -> None:
         """A route may lead to a host that the company's proxy does not know: a server on loopback, one of NO_PROXY."""
@@ -116,7 +116,7 @@ class Companion(logging.Handler):
 
     def websocket_end(self, flow: http.HTTPFlow) -> None:
         self._count(flow)
-        asyncio.get_running_loop().call_soon(self._tell)  # mitmdump tells the server's words, which may look like a tally
+        asyncio.get_running_loop().call_soon(self._log_stats)  # mitmdump tells the server's words, which may look like a tally
 
     def _count(self, flow: http.HTTPFlow) -> None:
         noted = flow.metadata.get("toolmend")
@@ -133,9 +133,9 @@ class Companion(logging.Handler):
         self.mended += bool(rules)
         self.rules.update(list(rules))
         self.folder = noted["folder"] or self.folder
-        self._tell()
+        self._log_stats()
 
-    def _tell(self) -> None:
+    def _log_stats(self) -> None:
         fields = ("answers", "mended", "faults", "unanswered", "gave_up", "rules", "folder", "warnings")
         logger.info("%s%s", MARK, json.dumps({name: getattr(self, name) for name in fields}))
 

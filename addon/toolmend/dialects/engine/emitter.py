@@ -179,7 +179,7 @@ class Emitter:
         """What looked like calls in the reasoning goes back into it, with all that came since."""
         doubtful, self.doubtful = self.doubtful, None
         assert doubtful
-        self._tell(ReasoningSpan(doubtful.late.size) if self.thinking else doubtful.late.size)
+        self._queue(ReasoningSpan(doubtful.late.size) if self.thinking else doubtful.late.size)
         self.calls, self._next_index, self.ids = doubtful.calls, doubtful.next_index, doubtful.ids
         self._decide()
 
@@ -209,7 +209,7 @@ class Emitter:
             for rule in doubtful.rules:
                 self.fired(rule)
             for op in doubtful.late.ops:
-                self._tell(ContentSpan(op.size) if answered and isinstance(op, ReasoningSpan) else op)
+                self._queue(ContentSpan(op.size) if answered and isinstance(op, ReasoningSpan) else op)
 
     def _show_end(self, *, cut: bool) -> None:
         """The text is over, and no tag showed how it began: it began as content, unless it may be a thought that was cut off.
@@ -273,7 +273,7 @@ class Emitter:
         if self.guess:
             self.guess.keep(self.scanner.text[self.scanner.start : self.scanner.pos])
 
-    def _tell(self, op: Op) -> None:
+    def _queue(self, op: Op) -> None:
         if self.doubtful:
             self.doubtful.tell(op)
         elif self.head:
@@ -328,7 +328,7 @@ class Emitter:
             size = len(text)
             self.after_call = self.after_call and text.isspace()
             self.place.text(text)
-            self._tell(ReasoningSpan(size) if self.thinking else ContentSpan(size) if self.speaking else size)
+            self._queue(ReasoningSpan(size) if self.thinking else ContentSpan(size) if self.speaking else size)
             scanner.start = end
             if self.guess:
                 self.guess.keep(text)
@@ -342,7 +342,7 @@ class Emitter:
         """The text that has been read is markup."""
         scanner = self.scanner
         if scanner.pos > scanner.start and self.attempts is None:
-            self._tell(scanner.start - scanner.pos)
+            self._queue(scanner.start - scanner.pos)
             if self.guess and self.doubtful:  # what may be text after all
                 self.guess.keep(scanner.text[scanner.start : scanner.pos])
             scanner.start = scanner.pos
@@ -369,7 +369,7 @@ class Emitter:
         self.ids.add(id_)
         self._index = self.take_index(self._next_index)
         reasoning = self.in_reasoning
-        self._tell(ToolCallStart(self._index, id_, name, self._choice, in_text=True, in_reasoning=reasoning))
+        self._queue(ToolCallStart(self._index, id_, name, self._choice, in_text=True, in_reasoning=reasoning))
 
     def _step_aside(self) -> None:
         """Swallows the wrapper in front of a call, and gives back the text between the two."""
@@ -388,7 +388,7 @@ class Emitter:
             return
         self.take()
         if text:
-            self._tell(ToolCallDelta(self._index, text, self._choice))
+            self._queue(ToolCallDelta(self._index, text, self._choice))
 
     def end(self) -> None:
         """The call is complete."""
@@ -396,7 +396,7 @@ class Emitter:
             self.attempts[-1].ended = True
             return
         self.take()
-        self._tell(ToolCallEnd(self._index, self._choice))
+        self._queue(ToolCallEnd(self._index, self._choice))
         self.committed = False
         self.after_call = True
 

@@ -141,7 +141,7 @@ class FitArguments:
                 if call := self._calls.get(key):
                     piece = _Piece(event)
                     items.append(piece)
-                    self._say(call, call.fit.feed(event.arguments), piece)
+                    self._release_text(call, call.fit.feed(event.arguments), piece)
                 else:
                     items.append(event)
                 return
@@ -170,7 +170,7 @@ class FitArguments:
             self._schemas[name] = Schema(given) if given and self._types else None
         return self._schemas[name]
 
-    def _say(self, call: _Call, out: str, piece: _Piece | None) -> str:
+    def _release_text(self, call: _Call, out: str, piece: _Piece | None) -> str:
         """Text that goes out with a piece of a call, and with those that waited. What is left of it without a piece."""
         for rule in call.fit.rules:
             self._fired(rule)
@@ -199,14 +199,14 @@ class FitArguments:
             if call.waiting and key != but:
                 if full and not call.fit.pending:
                     call.part()
-                elif call.fit.pending and (rest := self._say(call, call.fit.settle(), None)):
+                elif call.fit.pending and (rest := self._release_text(call, call.fit.settle(), None)):
                     items.append(ToolCallDelta(key[1], rest, key[0]))
 
     def _end(self, items: list[Event | _Piece], which: tuple[int, int] | None) -> None:
         """A call is over, or all of them are."""
         for key in list(self._calls) if which is None else [which]:
             call = self._calls.pop(key, None)
-            if call and (rest := self._say(call, call.fit.end(), None)):
+            if call and (rest := self._release_text(call, call.fit.end(), None)):
                 items.append(ToolCallDelta(key[1], rest, key[0]))
 
     def _released(self) -> list[Frame]:

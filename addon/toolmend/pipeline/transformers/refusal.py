@@ -33,10 +33,10 @@ class Refusal:
             if getattr(event, "choice", 0):
                 events.append(event)
             elif isinstance(event, RefusalDelta):
-                events += self._say(event.text)
+                events += self._refusal_events(event.text)
             elif isinstance(event, Finish) and event.finish_reason == "content_filter":
                 if not self._refused and (event.explanation or self._as_text or not self._spoke):
-                    events += self._say(event.explanation or (CUT if self._spoke else DECLINED))
+                    events += self._refusal_events(event.explanation or (CUT if self._spoke else DECLINED))
                 events.append(replace(event, finish_reason="stop") if self._as_text else event)
             else:
                 self._spoke |= isinstance(event, TextDelta | ToolCallStart)
@@ -46,7 +46,7 @@ class Refusal:
     def close(self) -> Sequence[Frame]:
         return ()
 
-    def _say(self, text: str) -> list[Event]:
+    def _refusal_events(self, text: str) -> list[Event]:
         first, self._refused = not self._refused, True
         if not self._as_text:
             return [RefusalDelta(text)]

@@ -53,21 +53,21 @@ class Headless:
         self.toolmend.done()
 
     def requestheaders(self, flow: http.HTTPFlow) -> None:
-        self._tell("requestheaders", flow)
+        self._call_hook("requestheaders", flow)
 
     def request(self, flow: http.HTTPFlow) -> None:
-        self._tell("request", flow)
+        self._call_hook("request", flow)
 
     def responseheaders(self, flow: http.HTTPFlow) -> None:
-        self._tell("responseheaders", flow)
+        self._call_hook("responseheaders", flow)
 
     def response(self, flow: http.HTTPFlow) -> None:
-        self._tell("response", flow)
+        self._call_hook("response", flow)
 
     def error(self, flow: http.HTTPFlow) -> None:
-        self._tell("error", flow)
+        self._call_hook("error", flow)
 
-    def _tell(self, hook: str, flow: http.HTTPFlow) -> None:
+    def _call_hook(self, hook: str, flow: http.HTTPFlow) -> None:
         for addon in self._addons:
             told: Callable[[http.HTTPFlow], Any] | None = getattr(addon, hook, None)
             try:

@@ -41,7 +41,7 @@ def attach(flow: http.HTTPFlow, instead: Instead) -> None:
         return
     for name in _TELLS:
         if tell := getattr(layer, name, None):
-            setattr(layer, name, partial(_told, layer, tell, instead))
+            setattr(layer, name, partial(_replaced, layer, tell, instead))
 
 
 def leave(flow: http.HTTPFlow) -> None:
@@ -53,7 +53,7 @@ def leave(flow: http.HTTPFlow) -> None:
         handler.close_connection(flow.server_conn)
 
 
-def _told(layer: HttpStream, tell: Tells, instead: Instead, *args: Any) -> CommandGenerator[Any]:
+def _replaced(layer: HttpStream, tell: Tells, instead: Instead, *args: Any) -> CommandGenerator[Any]:
     commands = tell(*args)
     reply = None
     while True:

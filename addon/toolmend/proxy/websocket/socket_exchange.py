@@ -38,7 +38,7 @@ class SocketExchange:
         self.call, self.id = call, ""
         self._exchanges, self._flow, self._began = exchanges, flow, time.monotonic()
         call.model = str(request.get("model") or "")[:200]
-        call.session = session_ids.told(flow_info.headers(flow.request), request)
+        call.session = session_ids.session_of(flow_info.headers(flow.request), request)
         body = json_text.dumps(whole).encode()
 
         def about(settings: Mapping[str, str]) -> ExchangeRecord:

@@ -58,7 +58,7 @@ class Sockets:
             logger.info("toolmend: %s: no WebSocket (%d): %s, the client goes on with HTTP", host, UPGRADE_REQUIRED, why)
 
     def websocket_start(self, flow: http.HTTPFlow) -> None:
-        if call := self._told(flow):
+        if call := self._exchange_of(flow):
             try:
                 socket = Socket(self._toolmend, flow, call)
             except Exception as error:
@@ -91,9 +91,9 @@ class Sockets:
             found = routes.match(settings.routes, request.scheme, *place, request.path, None)
             if found and found[1] == "responses":
                 return f"this is served by the route at {found[0].where}"
-        return "recordings answer here" if settings.replay and self._told(flow) else ""
+        return "recordings answer here" if settings.replay and self._exchange_of(flow) else ""
 
-    def _told(self, flow: http.HTTPFlow) -> LlmExchange | None:
+    def _exchange_of(self, flow: http.HTTPFlow) -> LlmExchange | None:
         """What a socket's requests would be over HTTP; None: nothing that is known."""
         for host, port in flow_info.places(flow) if flow.live else ():
             if match("POST", f"{host}:{port}", flow.request.path, self._toolmend.settings.hosts) == "responses":
@@ -121,7 +121,7 @@ class Socket:
         if self._relay.ours or message.injected:
             return
         if message.from_client:
-            self._said(message)
+            self._client_message(message)
         elif self._exchanges:
             came = message.content if message.is_text else Binary(message.content)
             frames = self._received(came)
@@ -142,7 +142,7 @@ class Socket:
         while self._exchanges:
             self._exchanges.popleft().end(state, message)
 
-    def _said(self, message: WebSocketMessage) -> None:
+    def _client_message(self, message: WebSocketMessage) -> None:
         content = message.content
         request = flow_info.json_object(content)
         if request is None or request.get("type") != CREATE:

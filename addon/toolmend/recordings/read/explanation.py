@@ -82,14 +82,14 @@ def _change(
 ) -> Change:
     rules = tuple(dict.fromkeys(rule for _, step in run for rule in step.rules))
     if folded.intersection(rules):
-        before, after = _told(came), _told(went)
+        before, after = _in_words(came), _in_words(went)
     else:
         before, after = _raw(next((step for _, step in run if step.rules), run[0][1]))
     numbers = [number for number, _ in run if number]
     return Change(run[0][0], max(numbers, default=0), run[0][1].time, rules, before, after)
 
 
-def _told(events: Sequence[Event]) -> str:
+def _in_words(events: Sequence[Event]) -> str:
     """Events in words; pieces of one text or call are joined."""
     parts: list[tuple[str, str]] = []
     for event in events:

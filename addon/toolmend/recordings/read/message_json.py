@@ -53,7 +53,7 @@ def reading(api: str, body: IO[bytes], *, stream: bool) -> Generator[None, None,
     unread = body.seek(0, 2) - MAX_READ
     if not known and unread <= 0:
         return None
-    first, *more = map(_told, answer.known())
+    first, *more = map(_message_object, answer.known())
     return first | ({"choices": more} if more else {}) | ({"unread_bytes": unread} if unread > 0 else {})
 
 
@@ -64,7 +64,7 @@ def _blocks(body: IO[bytes]) -> Iterator[bytes]:
         yield data
 
 
-def _told(message: Message) -> dict[str, Any]:
+def _message_object(message: Message) -> dict[str, Any]:
     finish = message.finish
     return {
         "text": message.text,

@@ -118,20 +118,20 @@ def find(text: str, needles: Iterable[tuple[str, str]] = (), *, plain: bool = Tr
         for known, start in parts if values or shapes else ():
             for name, needle in values:
                 if (at := known.find(needle)) >= 0:
-                    _tell(told, *((start, start + 1) if form else (at, at + len(needle))))
+                    _mark(told, *((start, start + 1) if form else (at, at + len(needle))))
                     yield (start if form else at), f"the value of ${name}{form}"
             for literal, shape in shapes:
                 for match in shape.finditer(known):
                     if _random(match[0][len(literal) :]):
-                        _tell(told, *((start, start + 1) if form else match.span()))
+                        _mark(told, *((start, start + 1) if form else match.span()))
                         yield (start if form else match.start()), f"a key that begins with {literal.strip()}{form}"
     for at, end, what in _unknown(text) if plain else ():
         if told.find(1, at, end) < 0:
-            _tell(told, at, end)
+            _mark(told, at, end)
             yield at, what
 
 
-def _tell(told: bytearray, first: int, last: int) -> None:
+def _mark(told: bytearray, first: int, last: int) -> None:
     told[first:last] = b"\1" * (min(last, len(told)) - first)
 
 

@@ -181,7 +181,7 @@ class Folder:
         yield
         if tell:
             yield from self._write_meta()
-            self._tell()
+            self._publish_meta()
             yield
 
     def _request(self, name: str, body: bytes) -> None:
@@ -328,7 +328,7 @@ class Folder:
         if new.exists():
             for path in (new,) if self.broken else self.path.glob("*.*"):
                 safe_write.keep(path)
-            self._tell()
+            self._publish_meta()
 
     def _write_meta(self) -> Iterator[None]:
         new, text = self.path / META[1], json_text.lines(self._meta)
@@ -339,7 +339,7 @@ class Folder:
             new.unlink(missing_ok=True)
             raise
 
-    def _tell(self) -> None:
+    def _publish_meta(self) -> None:
         (self.path / META[1]).replace(self.path / META[0])
         self.begun = True
 

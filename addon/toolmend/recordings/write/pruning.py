@@ -125,7 +125,7 @@ class Sweeper:
                 self._steps = None
             except Exception as error:
                 self._steps = None
-                self._say(error)
+                self._log_once(error)
             yield
 
     def _sweep(self, keep: Keep, mine: Collection[Path]) -> Iterator[None]:
@@ -139,10 +139,10 @@ class Sweeper:
             try:
                 remove(one.folder)
             except Exception as error:  # others may go
-                self._say(error)
+                self._log_once(error)
             yield
 
-    def _say(self, error: Exception) -> None:
+    def _log_once(self, error: Exception) -> None:
         if not self._said:
             self._said = True
             reason = (error.strerror or str(error)) if isinstance(error, OSError) else type(error).__name__

@@ -218,7 +218,7 @@ class Recorder:
             try:
                 thread.start()
             except RuntimeError as error:  # no more threads; the next chunk tries again
-                self._say("thread", f"recording waits: {error}")
+                self._log_once("thread", f"recording waits: {error}")
             else:
                 self._thread = thread
 
@@ -395,7 +395,7 @@ class Recorder:
         if not folder.broken:
             folder.broken = f"recording incomplete: {reason}"
             self._lost(reason)
-        self._say(reason, f"recording incomplete: {reason}: {on_one_line(folder.path)}")
+        self._log_once(reason, f"recording incomplete: {reason}: {on_one_line(folder.path)}")
 
     def _give_way(self) -> None:
         worked = time.thread_time() - self._turn  # a disk that is slow keeps nobody waiting
@@ -405,7 +405,7 @@ class Recorder:
                 time.sleep(A_MOMENT)
             self._turn = time.thread_time()
 
-    def _say(self, kind: str, message: str) -> None:
+    def _log_once(self, kind: str, message: str) -> None:
         """Logs each kind of failure once, until a recording succeeds."""
         if kind not in self._said:
             self._said.add(kind)

@@ -77,7 +77,7 @@ _SESSION = re.compile(r"(?:.*session_)?([0-9a-fA-F-]{36})|session_.+", re.DOTALL
 _WORD = re.compile(r"[\w/ .:-]{1,60}")
 
 
-def told(headers: Iterable[tuple[str, str]], request: Mapping[str, Any] | None) -> dict[str, str]:
+def session_of(headers: Iterable[tuple[str, str]], request: Mapping[str, Any] | None) -> dict[str, str]:
     """What a request says of its session, as it says it; empty where it says nothing."""
     names = {name.lower(): value for name, value in headers}
     found: dict[str, str] = {}

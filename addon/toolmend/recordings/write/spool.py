@@ -84,7 +84,7 @@ class Spool:
                 thread.start()
                 self._thread = thread
         except (OSError, RuntimeError) as error:  # no disk; no more threads
-            self._say("folder", f"nothing is recorded for {self.url}: {why(error)}: {self.folder}")
+            self._log_once("folder", f"nothing is recorded for {self.url}: {why(error)}: {self.folder}")
             return False
         return True
 
@@ -141,10 +141,10 @@ class Spool:
             return False
         except Exception as error:
             if (folder / META[0]).exists():
-                self._say("store", f"recordings wait in {self.folder}, since {self.url} does not take them: {why(error)}")
+                self._log_once("store", f"recordings wait in {self.folder}, since {self.url} does not take them: {why(error)}")
                 return False
         if "store" in self._said and not folder.exists():
-            self._say("pruned", f"recordings go that could not be uploaded to {self.url}, as toolmend_keep says")
+            self._log_once("pruned", f"recordings go that could not be uploaded to {self.url}, as toolmend_keep says")
         with suppress(OSError):  # then it goes up once more, the next time
             remove(folder, day=False)
         with self._state:
@@ -164,14 +164,14 @@ class Spool:
                     with self._state:
                         self._waiting.extend(found)
         except Exception as error:
-            self._say("left", f"what was recorded before for {self.url} waits: {why(error)}: {self.folder.parent}")
+            self._log_once("left", f"what was recorded before for {self.url} waits: {why(error)}: {self.folder.parent}")
 
     def _leave(self) -> None:
         """Nothing more is done here. What is left is anybody's when this process has ended: the recorder may write to it yet."""
         if self._lock is not None and _cleared(self.folder):
             os.close(self._lock)
 
-    def _say(self, kind: str, message: str) -> None:
+    def _log_once(self, kind: str, message: str) -> None:
         """Each kind of failure once, until all is uploaded."""
         if kind not in self._said:
             self._said.add(kind)

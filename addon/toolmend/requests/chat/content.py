@@ -11,7 +11,7 @@ from typing import Any
 from ...core import json_text
 from ...core.reasoning_state import ReasoningState
 from ..conversation import Document, Image, Other, Part, TextPart, ThinkingPart, ToolResult
-from ..fields import tell
+from ..fields import add_note
 from ..request_limits import Quirks
 from ..server_tools import as_text
 
@@ -87,7 +87,7 @@ class Content:
                 if text := as_text(part.value):
                     return [_text(text)]
                 kind = part.value.get("type")
-                tell(self.notes, f"A block of the type {kind} is left out: Chat Completions has no such part")
+                add_note(self.notes, f"A block of the type {kind} is left out: Chat Completions has no such part")
         return []
 
     def _cached(self, entry: Entry, part: TextPart | Image | Document) -> Entry:
@@ -109,7 +109,7 @@ class Content:
             title = f"{document.title}\n\n" if document.title else ""
             return [_text(title + document.text)]
         if document.url:
-            tell(self.notes, "A document of which only the address is known is told as that: Chat Completions fetches none")
+            add_note(self.notes, "A document of which only the address is known is told as that: Chat Completions fetches none")
             return [_text(" ".join(filter(None, ("[document", document.title, document.url))) + "]")]
         if not self.quirks.documents:
             return self._unseen("A document", "this upstream reads none")
@@ -120,7 +120,7 @@ class Content:
 
     def _unseen(self, what: str, why: str) -> list[Entry]:
         note = f"{what} is left out: {why}"
-        tell(self.notes, note)
+        add_note(self.notes, note)
         return [_text(f"[{note}]")]
 
 
@@ -131,7 +131,7 @@ def _text(text: str) -> Entry:
 def replayed(thoughts: Sequence[ThinkingPart], quirks: Quirks, notes: list[str]) -> Entry:
     """The reasoning of an earlier turn, where the upstream wants it."""
     if not quirks.replay:
-        tell(notes, "Reasoning of earlier turns is left out: this upstream takes none")
+        add_note(notes, "Reasoning of earlier turns is left out: this upstream takes none")
         return {}
     text = "".join(thought.text for thought in thoughts)
     if quirks.replay == "details":
@@ -140,7 +140,7 @@ def replayed(thoughts: Sequence[ThinkingPart], quirks: Quirks, notes: list[str])
         return {**said, "reasoning_details": details} if details else said
     kinds = [thought.seal.kind if thought.seal else "" for thought in thoughts]
     if "redacted" in kinds or "encrypted" in kinds or not text:
-        tell(notes, "Encrypted reasoning of earlier turns is left out: this upstream did not make it")
+        add_note(notes, "Encrypted reasoning of earlier turns is left out: this upstream did not make it")
     given = [thought for thought, kind in zip(thoughts, kinds, strict=True) if kind == "details" and quirks.details]
     details = [entry for index, thought in enumerate(given) for entry in _details(thought, index, notes)]
     return ({quirks.replay: text} if text else {}) | ({"reasoning_details": details} if details else {})
@@ -159,7 +159,7 @@ def _details(thought: ThinkingPart, index: int, notes: list[str]) -> list[Mappin
                 entries = None
             if isinstance(entries, list):
                 return entries
-            tell(notes, "Reasoning of earlier turns is left out: its seal is broken")
+            add_note(notes, "Reasoning of earlier turns is left out: its seal is broken")
         case ReasoningState("signature", data):
             return [{"type": "reasoning.text", "text": thought.text, "signature": data, "format": _ANTHROPIC, "index": index}]
         case ReasoningState("redacted", data):
@@ -172,5 +172,5 @@ def _details(thought: ThinkingPart, index: int, notes: list[str]) -> list[Mappin
             if isinstance(item, Mapping) and isinstance(item.get("encrypted_content"), str):
                 entry = {"type": "reasoning.encrypted", "data": item["encrypted_content"], "format": _OPENAI, "index": index}
                 return [{**entry, "id": item["id"]} if isinstance(item.get("id"), str) else entry]
-            tell(notes, "Reasoning of earlier turns is left out: its seal is broken")
+            add_note(notes, "Reasoning of earlier turns is left out: its seal is broken")
     return []

@@ -9,7 +9,7 @@ from typing import Any
 from .. import options as shared
 from ..conversation import Conversation, Format, Reasoning
 from ..efforts import budget_of, effort_of
-from ..fields import tell
+from ..fields import add_note
 from ..request_limits import Quirks
 from ..schemas import cleaned, is_strict, without
 
@@ -26,7 +26,7 @@ def options(conversation: Conversation, quirks: Quirks, notes: list[str], *, wit
     if conversation.max_tokens is not None:
         most = conversation.max_tokens
         if quirks.max_tokens and most > quirks.max_tokens:
-            tell(notes, f"`{quirks.max_tokens_field}` is {quirks.max_tokens} instead of {most}: this model gives no more")
+            add_note(notes, f"`{quirks.max_tokens_field}` is {quirks.max_tokens} instead of {most}: this model gives no more")
             most = quirks.max_tokens
         said[quirks.max_tokens_field] = most
     thinking = _reasoning(conversation.reasoning, quirks, notes) if conversation.reasoning else {}
@@ -39,7 +39,7 @@ def options(conversation: Conversation, quirks: Quirks, notes: list[str], *, wit
         said["stop"] = stops
     if len(stops) < len(conversation.stop):
         which = f"all but the first {len(stops)}" if stops else "all"
-        tell(notes, f"Of the stop sequences {which} are looked for in the answer: this upstream takes no more")
+        add_note(notes, f"Of the stop sequences {which} are looked for in the answer: this upstream takes no more")
     said |= thinking
     if conversation.format:
         said["response_format"] = _format(conversation.format, quirks, notes)
@@ -60,7 +60,7 @@ def user_of(conversation: Conversation, quirks: Quirks, notes: list[str]) -> dic
     if not user or ("safety_identifier" in quirks.options and user == conversation.options.get("safety_identifier")):
         return {}
     if not quirks.user:
-        tell(notes, "`user` is left out: this upstream has no such field")
+        add_note(notes, "`user` is left out: this upstream has no such field")
         return {}
     return {"user": user if len(user) <= MAX_USER else sha256(user.encode(errors="surrogatepass")).hexdigest()}
 
@@ -76,17 +76,17 @@ def sampling(conversation: Conversation, quirks: Quirks, notes: list[str], *, ef
             continue
         if not taken:
             why = "this model takes none while it thinks" if quirks.sampling == "at_none" else "this model takes none"
-            tell(notes, f"`{key}` is left out: {why}")
+            add_note(notes, f"`{key}` is left out: {why}")
         elif quirks.sampling == "one" and said:
-            tell(notes, f"`{key}` is left out: this model takes either temperature or top_p")
+            add_note(notes, f"`{key}` is left out: this model takes either temperature or top_p")
         else:
             said[key] = min(max(value, least), most)
             if said[key] != value:
-                tell(notes, f"`{key}` is {said[key]:g} instead of {value:g}: this upstream takes {least:g} to {most:g}")
+                add_note(notes, f"`{key}` is {said[key]:g} instead of {value:g}: this upstream takes {least:g} to {most:g}")
     if conversation.top_k is not None and quirks.top_k:
         said["top_k"] = conversation.top_k
     elif conversation.top_k is not None:
-        tell(notes, "`top_k` is left out: this model takes none")
+        add_note(notes, "`top_k` is left out: this model takes none")
     return said
 
 
@@ -98,14 +98,14 @@ def _beside_tools(thinking: dict[str, Any], model: str, quirks: Quirks, notes: l
             return thinking
         case "none":
             if thinking.get("reasoning_effort", "none") != "none":
-                tell(notes, f"The effort is none: {model} takes no other with tools on Chat Completions; {instead}")
+                add_note(notes, f"The effort is none: {model} takes no other with tools on Chat Completions; {instead}")
             return {**thinking, "reasoning_effort": "none"}
         case "omit" if thinking.get("reasoning_effort") == "none":
             return thinking
     if thinking:
-        tell(notes, f"The effort is left out: {model} takes none with tools on Chat Completions; {instead}")
+        add_note(notes, f"The effort is left out: {model} takes none with tools on Chat Completions; {instead}")
     if quirks.effort_with_tools == "never":
-        tell(notes, f"{model} refuses tools on Chat Completions: {instead}")
+        add_note(notes, f"{model} refuses tools on Chat Completions: {instead}")
     return {key: value for key, value in thinking.items() if key != "reasoning_effort"}
 
 
@@ -115,7 +115,7 @@ def _reasoning(reasoning: Reasoning, quirks: Quirks, notes: list[str]) -> dict[s
     off = reasoning.enabled is False or reasoning.effort == "none"
     if off and not quirks.can_stop_thinking:
         least = quirks.efforts[0] if quirks.efforts and quirks.thinking in ("reasoning_effort", "reasoning") else ""
-        tell(notes, "Thinking is not disabled" + f", but {least}" * bool(least) + ": this model always thinks")
+        add_note(notes, "Thinking is not disabled" + f", but {least}" * bool(least) + ": this model always thinks")
         if quirks.thinking == "reasoning" and least:
             return {"reasoning": {"effort": least}}
         return {"reasoning_effort": least} if least else {}
@@ -145,7 +145,7 @@ def _reasoning(reasoning: Reasoning, quirks: Quirks, notes: list[str]) -> dict[s
         case "template":
             return {"chat_template_kwargs": {"enable_thinking": not off}}
     if quirks.thinks or not off:
-        tell(notes, "How much to think is left out: this upstream cannot be told")
+        add_note(notes, "How much to think is left out: this upstream cannot be told")
     return {}
 
 
@@ -153,7 +153,7 @@ def strict_of(form: Format, schema: dict[str, Any], notes: list[str]) -> bool:
     """Whether the upstream is to hold the model to the schema of a format: OpenAI refuses it for a schema that is open."""
     strict = is_strict(schema)
     if form.strict and not strict:
-        tell(notes, "`strict` of the answer's format is false: its schema is open, or has keywords that are refused then")
+        add_note(notes, "`strict` of the answer's format is false: its schema is open, or has keywords that are refused then")
     return strict and form.strict is not False
 
 

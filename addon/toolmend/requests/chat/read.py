@@ -31,7 +31,7 @@ from ..conversation import (
     ToolUse,
     Turn,
 )
-from ..fields import Object, an_object, flag, left_over, number, objects, string, strings, tell, whole, words
+from ..fields import Object, an_object, flag, left_over, number, objects, string, strings, add_note, whole, words
 from ..reasoning_details import joined
 from .tools import API, cache_of, choice_of, format_of, name_of, reasoning_of, tools_of
 
@@ -115,7 +115,7 @@ def _turns(messages: list[Object], notes: list[str]) -> list[Turn]:
 def _result(parts: list[Part], notes: list[str]) -> list[TextPart | Image | Document]:
     for part in parts:
         if not isinstance(part, TextPart | Image | Document):
-            tell(notes, "A part of a tool's result that is neither text nor image nor file is left out")
+            add_note(notes, "A part of a tool's result that is neither text nor image nor file is left out")
     return [part for part in parts if isinstance(part, TextPart | Image | Document)]
 
 

@@ -21,7 +21,7 @@ from ..conversation import (
     ToolUse,
     Turn,
 )
-from ..fields import tell
+from ..fields import add_note
 from ..options import left_out
 from ..request_limits import Quirks
 from ..schemas import cleaned, fitted, is_strict
@@ -44,9 +44,9 @@ def write(conversation: Conversation, quirks: Quirks, notes: list[str]) -> dict[
     request |= tools
     request |= options(conversation, quirks, notes, with_tools="tools" in tools)
     if not quirks.cache_control and _breakpoints(conversation):
-        tell(notes, "`cache_control` is left out: this upstream has no such field")
+        add_note(notes, "`cache_control` is left out: this upstream has no such field")
     for key in conversation.rest if conversation.api != API else ():
-        tell(notes, left_out(key, "Chat Completions"))
+        add_note(notes, left_out(key, "Chat Completions"))
     return request
 
 
@@ -105,7 +105,7 @@ def _answered(messages: Iterable[dict[str, Any]]) -> Iterable[dict[str, Any]]:
 
 def _name(turn: Turn, quirks: Quirks, notes: list[str]) -> dict[str, str]:
     if turn.name and not quirks.names:
-        tell(notes, "`name` of a message is left out: this upstream has no such field")
+        add_note(notes, "`name` of a message is left out: this upstream has no such field")
     return {"name": turn.name} if turn.name and quirks.names else {}
 
 
@@ -164,7 +164,7 @@ def _tools(conversation: Conversation, quirks: Quirks, notes: list[str]) -> dict
                 said |= members
                 tools += searching
             case Other():
-                tell(notes, web_search.left_out(tool))
+                add_note(notes, web_search.left_out(tool))
             case Tool() if not allowed or tool.name in allowed:
                 tools.append(_tool(tool, quirks, notes))
     if not tools:
@@ -178,7 +178,7 @@ def _tools(conversation: Conversation, quirks: Quirks, notes: list[str]) -> dict
     if conversation.parallel is not None and quirks.parallel:
         said["parallel_tool_calls"] = conversation.parallel
     elif conversation.parallel is False:
-        tell(notes, "`parallel_tool_calls` is left out: this upstream has no such field")
+        add_note(notes, "`parallel_tool_calls` is left out: this upstream has no such field")
     return said
 
 
@@ -200,7 +200,7 @@ def _tool(tool: Tool, quirks: Quirks, notes: list[str]) -> dict[str, Any]:
     if tool.strict and quirks.strict and is_strict(inner["parameters"]):
         inner["strict"] = True
     elif tool.strict:
-        tell(notes, f"`strict` of the tool {tool.name} is left out: this upstream cannot hold the model to its schema")
+        add_note(notes, f"`strict` of the tool {tool.name} is left out: this upstream cannot hold the model to its schema")
     said: dict[str, Any] = {"type": "function", "function": inner}
     return {**said, "cache_control": dict(tool.cache)} if tool.cache and quirks.cache_control else said
 

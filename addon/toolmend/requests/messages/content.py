@@ -14,7 +14,7 @@ from ...core import json_text, schema_values
 from ...core.reasoning_state import ReasoningState
 from .. import RequestError
 from ..conversation import Cache, Document, Image, Other, Part, RefusalPart, TextPart, ThinkingPart, ToolResult, ToolUse, Turn
-from ..fields import tell
+from ..fields import add_note
 from ..reasoning_details import joined
 from ..request_limits import Quirks
 from ..server_tools import as_text
@@ -76,25 +76,25 @@ def _other(part: Other, notes: list[str]) -> list[dict[str, Any]]:
     kind = part.value.get("type")
     if kind == "input_audio":
         raise RequestError("`input_audio` cannot be said in Messages: send the text of it")
-    tell(notes, f"A part of the type {kind} is left out: Messages has no such block")
+    add_note(notes, f"A part of the type {kind} is left out: Messages has no such block")
     return []
 
 
 def _image(image: Image, notes: list[str]) -> list[dict[str, Any]]:
     if image.detail not in ("", "auto"):
-        tell(notes, "`detail` of an image is left out: Messages has no such field")
+        add_note(notes, "`detail` of an image is left out: Messages has no such field")
     if image.data:
         kind = _OTHER_NAMES.get(image.media_type, image.media_type)
         if kind not in _IMAGES:
             note = f"An image of the type {kind} is left out: Messages takes JPEG, PNG, GIF and WebP"
-            tell(notes, note)
+            add_note(notes, note)
             return [{"type": "text", "text": f"[{note}]"}]
         source = {"type": "base64", "media_type": kind, "data": image.data}
     elif image.url:
         source = {"type": "url", "url": image.url}
     else:
         why = "another provider has no such file" if image.file_id else "it is empty"
-        tell(notes, f"An image{" that is a file of the provider's" * bool(image.file_id)} is left out: {why}")
+        add_note(notes, f"An image{" that is a file of the provider's" * bool(image.file_id)} is left out: {why}")
         return []
     return [{"type": "image", "source": source}]
 
@@ -108,7 +108,7 @@ def _document(document: Document, notes: list[str]) -> list[dict[str, Any]]:
         source = {"type": "url", "url": document.url}
     else:
         what = f"of the type {document.media_type}" if document.data else "that is a file of the provider's"
-        tell(notes, f"A document {what} is left out: Messages takes PDF and text")
+        add_note(notes, f"A document {what} is left out: Messages takes PDF and text")
         return []
     return [{"type": "document", "source": source, **({"title": document.title} if document.title else {})}]
 
@@ -125,7 +125,7 @@ def _thought(thinking: ThinkingPart, quirks: Quirks, notes: list[str]) -> list[d
                 return blocks
     if quirks.unsigned and thinking.text:
         return [{"type": "thinking", "thinking": thinking.text, "signature": ""}]
-    tell(notes, "Reasoning of earlier turns is left out: this upstream takes only what it has signed itself")
+    add_note(notes, "Reasoning of earlier turns is left out: this upstream takes only what it has signed itself")
     return []
 
 
@@ -162,7 +162,7 @@ def input_of(call: ToolUse, notes: list[str]) -> dict[str, Any]:
             continue
         if isinstance(value, dict):
             return value
-    tell(notes, f"The arguments of the call {call.id} of {call.name} are no JSON object, and are sent as text in one")
+    add_note(notes, f"The arguments of the call {call.id} of {call.name} are no JSON object, and are sent as text in one")
     return {INVALID: call.arguments}
 
 

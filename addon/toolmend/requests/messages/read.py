@@ -30,7 +30,7 @@ from ..conversation import (
     ToolUse,
     Turn,
 )
-from ..fields import Object, an_object, flag, left_over, number, objects, string, strings, tell, whole, words
+from ..fields import Object, an_object, flag, left_over, number, objects, string, strings, add_note, whole, words
 from ..server_tools import COMPUTERS, NO_COMPUTER, as_text
 
 API = "messages"
@@ -198,7 +198,7 @@ def _result(content: Any, notes: list[str]) -> tuple[TextPart | Image | Document
                 if text := as_text(part.value):
                     found.append(TextPart(text))
                 else:
-                    tell(notes, f"A {part.value.get('type')} block in a tool's result is left out")
+                    add_note(notes, f"A {part.value.get('type')} block in a tool's result is left out")
             case _:
                 raise RequestError("a tool_result block holds a block that cannot stand there")
     return tuple(found)
@@ -230,7 +230,7 @@ def _document(block: Object, notes: list[str]) -> Part:
         case "content":
             inner = _parts(source.get("content"), "content", notes)
             if any(not isinstance(part, TextPart) for part in inner):
-                tell(notes, "An image inside a document block is left out")
+                add_note(notes, "An image inside a document block is left out")
             text = "\n\n".join(part.text for part in inner if isinstance(part, TextPart))
             return Document(text=text, title=title, cache=cache)
         case "url":
@@ -291,7 +291,7 @@ def _reasoning(thinking: Object, effort: str, notes: list[str]) -> Reasoning | N
     left_over(thinking, frozenset({"type", "budget_tokens", "display"}), "thinking", notes)
     kind = thinking.get("type")
     if kind not in (None, "enabled", "disabled", "adaptive"):
-        tell(notes, f"`thinking` of the type {kind} is taken for adaptive")
+        add_note(notes, f"`thinking` of the type {kind} is taken for adaptive")
     enabled = None if kind is None else kind != "disabled"
     summary = "auto" if enabled and thinking.get("display") != "omitted" else ""
     return Reasoning(enabled, effort, whole(thinking, "budget_tokens") if enabled else None, summary)

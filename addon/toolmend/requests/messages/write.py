@@ -12,7 +12,7 @@ from .. import options, web_search
 from ..chat.options import sampling
 from ..conversation import Conversation, Other, Reasoning, Tool, Turn
 from ..efforts import budget_of, nearest, of_budget
-from ..fields import tell
+from ..fields import add_note
 from ..model_rules import asks_to_think
 from ..request_limits import Quirks
 from ..schemas import closed, fitted, is_recursive
@@ -60,7 +60,7 @@ def write(conversation: Conversation, quirks: Quirks, notes: list[str]) -> dict[
         request["stream"] = True
     request |= options.tier_of_messages(conversation, quirks, notes)
     for key in conversation.rest if conversation.api != API else ():
-        tell(notes, options.left_out(key, "Messages"))
+        add_note(notes, options.left_out(key, "Messages"))
     return _enveloped(request, quirks)
 
 
@@ -77,7 +77,7 @@ def _leading(turns: tuple[Turn, ...], notes: list[str]) -> tuple[tuple[Turn, ...
     """What the system says before anybody else, and the rest; the last of it where there is no rest."""
     count = next((at for at, turn in enumerate(turns) if not turn.of_system), len(turns))
     if count and count == len(turns):
-        tell(notes, "The last message of the system is the user's: Messages takes none of the system alone")
+        add_note(notes, "The last message of the system is the user's: Messages takes none of the system alone")
         return turns[:-1], (replace(turns[-1], role="user"),)
     return turns[:count], turns[count:]
 
@@ -86,18 +86,18 @@ def _messages(turns: tuple[Turn, ...], quirks: Quirks, notes: list[str]) -> list
     messages: list[dict[str, Any]] = []
     for turn in placed(turns):
         if turn.name:
-            tell(notes, "`name` of a message is left out: Messages has no such field")
+            add_note(notes, "`name` of a message is left out: Messages has no such field")
         role = {"tool": "user", "developer": "system"}.get(turn.role, turn.role)
         blocks = blocks_of(turn, quirks, notes)
         while blocks and blocks[-1].get("type") in THOUGHTS and role == "assistant":
-            tell(notes, "Reasoning at the end of a turn is left out: Messages wants what follows from it")
+            add_note(notes, "Reasoning at the end of a turn is left out: Messages wants what follows from it")
             blocks.pop()
         if messages and messages[-1]["role"] == role and role != "system":
             messages[-1]["content"] += blocks
         elif blocks:
             messages.append({"role": role, "content": blocks})
     if messages and messages[0]["role"] == "assistant":
-        tell(notes, "A message of the user is put in front of the assistant's: Messages begins with the user")
+        add_note(notes, "A message of the user is put in front of the assistant's: Messages begins with the user")
         messages.insert(0, {"role": "user", "content": [{"type": "text", "text": BEGINNING}]})
     if messages and messages[-1]["role"] == "assistant" and (last := messages[-1]["content"])[-1].get("type") == "text":
         last[-1] = {**last[-1], "text": last[-1]["text"].rstrip()}
@@ -113,7 +113,7 @@ def _tools(conversation: Conversation, quirks: Quirks, notes: list[str]) -> dict
             case Other() if web_search.is_search(tool) and quirks.search_tool:
                 tools.append(web_search.for_messages(tool, quirks, notes, conversation.rest.get("max_tool_calls")))
             case Other():
-                tell(notes, web_search.left_out(tool))
+                add_note(notes, web_search.left_out(tool))
             case Tool() if not allowed or tool.name in allowed:
                 tools.append(_tool(tool, quirks, notes))
     if not tools:
@@ -137,7 +137,7 @@ def _tool(tool: Tool, quirks: Quirks, notes: list[str]) -> dict[str, Any]:
         said["input_schema"] = closed(said["input_schema"])
         said["strict"] = True
     elif tool.strict:  # false is refused by Bedrock and Vertex, too (litellm#33193)
-        tell(notes, f"`strict` of the tool {tool.name} is left out: this upstream cannot hold the model to its schema")
+        add_note(notes, f"`strict` of the tool {tool.name} is left out: this upstream cannot hold the model to its schema")
     if tool.cache:
         said["cache_control"] = dict(tool.cache)
     return said
@@ -151,7 +151,7 @@ def _max_tokens(conversation: Conversation, quirks: Quirks, notes: list[str]) ->
         wanted = max(default, (budget or 0) + default // 2)
         return min(wanted, quirks.max_tokens or wanted)
     if quirks.max_tokens and most > quirks.max_tokens:
-        tell(notes, f"`max_tokens` is {quirks.max_tokens} instead of {most}: this model gives no more")
+        add_note(notes, f"`max_tokens` is {quirks.max_tokens} instead of {most}: this model gives no more")
         return quirks.max_tokens
     return most
 
@@ -165,14 +165,14 @@ def _think(request: dict[str, Any], conversation: Conversation, quirks: Quirks, 
     if not asks_to_think(reasoning):
         return
     if not kinds:
-        tell(notes, "Thinking is left out: this model does not think")
+        add_note(notes, "Thinking is left out: this model does not think")
         return
     no_budget = _no_budget(request, quirks)
     if "adaptive" in kinds and (no_budget or not (reasoning.budget and "enabled" in kinds)):
         if reasoning.enabled or reasoning.budget or not quirks.thinks or quirks.display:
             request["thinking"] = {"type": "adaptive"}
     elif no_budget:
-        tell(notes, f"Thinking is left out: {no_budget}")
+        add_note(notes, f"Thinking is left out: {no_budget}")
         if quirks.thinks and "disabled" in kinds:
             request["thinking"] = {"type": "disabled"}
         return
@@ -180,11 +180,11 @@ def _think(request: dict[str, Any], conversation: Conversation, quirks: Quirks, 
         request["thinking"] = {"type": "enabled", "budget_tokens": _budget(request["max_tokens"], reasoning)}
         if request.get("tool_choice", {}).get("type") in ("any", "tool"):
             if reasoning.enabled:
-                tell(notes, "`tool_choice` is auto: this upstream lets no tool be forced while it thinks")
+                add_note(notes, "`tool_choice` is auto: this upstream lets no tool be forced while it thinks")
                 request["tool_choice"].pop("name", None)
                 request["tool_choice"]["type"] = "auto"
             else:
-                tell(notes, "Thinking is left out: this upstream lets no tool be forced while it thinks")
+                add_note(notes, "Thinking is left out: this upstream lets no tool be forced while it thinks")
                 del request["thinking"]
                 return
     if "thinking" in request and quirks.display and (reasoning.summary or conversation.api == "chat"):
@@ -194,11 +194,11 @@ def _think(request: dict[str, Any], conversation: Conversation, quirks: Quirks, 
     if effort := nearest(word, quirks.efforts):
         request["output_config"] = {"effort": effort}
         if effort != reasoning.effort and reasoning.effort:
-            tell(notes, f"The effort is {effort} instead of {reasoning.effort}: this upstream does not know it")
+            add_note(notes, f"The effort is {effort} instead of {reasoning.effort}: this upstream does not know it")
     elif word and not budgeted:
-        tell(notes, f"The effort {word} is left out: this model takes none")
+        add_note(notes, f"The effort {word} is left out: this model takes none")
     if _continues(request) and "thinking" in request:
-        tell(notes, "A message of the user is added at the end: this model continues no message of its own while it thinks")
+        add_note(notes, "A message of the user is added at the end: this model continues no message of its own while it thinks")
         request["messages"].append({"role": "user", "content": CONTINUE})
 
 
@@ -214,7 +214,7 @@ def _think_least(request: dict[str, Any], quirks: Quirks, notes: list[str]) -> N
     least = quirks.efforts[0] if quirks.efforts else ""
     if least:
         request["output_config"] = {"effort": least}
-    tell(notes, "Thinking is not disabled" + f", but {least}" * bool(least) + ": this model always thinks")
+    add_note(notes, "Thinking is not disabled" + f", but {least}" * bool(least) + ": this model always thinks")
 
 
 def _no_budget(request: dict[str, Any], quirks: Quirks) -> str:
@@ -261,18 +261,18 @@ def _sampling(conversation: Conversation, quirks: Quirks, notes: list[str], *, t
     given = conversation
     if thinks and quirks.sampling != "none" and quirks.thinking_kinds:
         if given.temperature not in (None, 1):
-            tell(notes, "`temperature` is left out: it cannot be set while the model thinks")
+            add_note(notes, "`temperature` is left out: it cannot be set while the model thinks")
             given = replace(given, temperature=None)
         if given.top_p is not None and given.top_p < LEAST_TOP_P:
-            tell(notes, f"`top_p` is left out: it cannot be below {LEAST_TOP_P} while the model thinks")
+            add_note(notes, f"`top_p` is left out: it cannot be below {LEAST_TOP_P} while the model thinks")
             given = replace(given, top_p=None)
         if given.top_k is not None:
-            tell(notes, "`top_k` is left out: it cannot be set while the model thinks")
+            add_note(notes, "`top_k` is left out: it cannot be set while the model thinks")
             given = replace(given, top_k=None)
     said = sampling(given, quirks, notes, effort="")
     stops = [stop for stop in conversation.stop if stop.strip()]
     if len(stops) < len(conversation.stop):
-        tell(notes, "A stop sequence of blanks is looked for in the answer: Messages refuses it")
+        add_note(notes, "A stop sequence of blanks is looked for in the answer: Messages refuses it")
     if stops:
         said["stop_sequences"] = stops
     return said

@@ -39,7 +39,7 @@ from ..conversation import (
     ToolUse,
     Turn,
 )
-from ..fields import Object, an_object, flag, number, objects, string, strings, tell, whole
+from ..fields import Object, an_object, flag, number, objects, string, strings, add_note, whole
 from .tools import API, flat, read_choice, read_tools
 
 ENCRYPTED = "reasoning.encrypted_content"
@@ -165,9 +165,9 @@ def _item(item: Object, names: Mapping[tuple[str, str], str], notes: list[str]) 
             text = builtin_tools.BY_OUTPUT[kind].text(item)
             return "tool", [ToolResult(_id(item), (TextPart(text),) if text else (), is_error=item.get("status") == "failed")]
         case kind if kind in compaction.ITEMS:
-            text = compaction.told(item)
+            text = compaction.summary_text(item)
             if text == compaction.SEALED:
-                tell(notes, "An earlier part of the conversation is missing: only the provider that compacted it can read it")
+                add_note(notes, "An earlier part of the conversation is missing: only the provider that compacted it can read it")
             return ("user", [TextPart(text)]) if text else ("", [])
         case compaction.TRIGGER_TYPE:
             return "", []
@@ -235,7 +235,7 @@ def _output(output: Any, notes: list[str]) -> tuple[TextPart | Image | Document,
             case TextPart() | Image() | Document():
                 found.append(part)
             case Other():
-                tell(notes, f"A part of the type {part.value.get('type')} in a tool's result is left out")
+                add_note(notes, f"A part of the type {part.value.get('type')} in a tool's result is left out")
             case _:
                 raise RequestError("a tool's output holds a part that cannot stand there")
     return tuple(found)

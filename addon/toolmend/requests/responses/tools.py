@@ -14,7 +14,7 @@ from ...core import builtin_tools
 from ...core.tools import SEARCH, builtin, each_tool, is_search, joined, searches
 from .. import RequestError, web_search
 from ..conversation import Conversation, Other, Tool, ToolChoice
-from ..fields import Object, an_object, flag, left_over, objects, string, tell
+from ..fields import Object, an_object, flag, left_over, objects, string, add_note
 from ..request_limits import Quirks
 from ..schemas import fitted, is_strict, of_object
 from ..server_tools import COMPUTERS, NO_COMPUTER
@@ -110,7 +110,7 @@ def write_tools(conversation: Conversation, quirks: Quirks, notes: list[str]) ->
         elif web_search.is_search(tool) and quirks.search_tool:
             tools.append(web_search.for_responses(tool, quirks, notes))
         else:
-            tell(notes, web_search.left_out(tool))
+            add_note(notes, web_search.left_out(tool))
     if not tools:
         return {}
     said: dict[str, Any] = {"tools": tools} | (web_search.max_calls(conversation) if conversation.api != API else {})
@@ -135,7 +135,7 @@ def _tool(tool: Tool, quirks: Quirks, notes: list[str], *, own: bool) -> dict[st
     # without `strict`, Responses would try to be; a strict one must require all that it has
     strict = bool(tool.strict) and (own or is_strict(schema))
     if tool.strict and not (strict and quirks.strict):
-        tell(notes, f"`strict` of the tool {tool.name} is left out: this upstream cannot hold the model to its schema")
+        add_note(notes, f"`strict` of the tool {tool.name} is left out: this upstream cannot hold the model to its schema")
     return {**said, "parameters": schema, **({"strict": strict} if quirks.strict else {})}
 
 

@@ -29,7 +29,7 @@ from ..conversation import (
     Turn,
 )
 from ..efforts import effort_of
-from ..fields import tell
+from ..fields import add_note
 from ..request_limits import Quirks
 from ..server_tools import as_text
 from .read import ENCRYPTED
@@ -78,9 +78,9 @@ def write(conversation: Conversation, quirks: Quirks, notes: list[str]) -> dict[
             if item.get("role") == "system":
                 item["role"] = "developer"
     if conversation.cache or any(getattr(part, "cache", None) for turn in conversation.turns for part in turn.parts):
-        tell(notes, "`cache_control` is left out: Responses caches by itself")
+        add_note(notes, "`cache_control` is left out: Responses caches by itself")
     for key in conversation.rest if conversation.api != API else ():
-        tell(notes, options.left_out(key, "Responses"))
+        add_note(notes, options.left_out(key, "Responses"))
     return request
 
 
@@ -97,7 +97,7 @@ def _at_hand[P: Part](parts: Iterable[P], notes: list[str]) -> Iterable[P]:
         if isinstance(part, ToolResult):
             yield replace(part, parts=tuple(_at_hand(part.parts, notes)))
         elif _is_elsewhere(part):
-            tell(notes, "An image or document that is a file of the provider's is left out: another provider has no such file")
+            add_note(notes, "An image or document that is a file of the provider's is left out: another provider has no such file")
         else:
             yield part
 
@@ -114,7 +114,7 @@ def _leading(turns: tuple[Turn, ...]) -> tuple[str, tuple[Turn, ...]]:
 
 def _items(turn: Turn, notes: list[str]) -> list[dict[str, Any]]:
     if turn.name:
-        tell(notes, "`name` of a message is left out: Responses has no such field")
+        add_note(notes, "`name` of a message is left out: Responses has no such field")
     items: list[dict[str, Any]] = []
     for part in turn.parts:
         for said in _part(part, turn.role, notes):
@@ -125,7 +125,7 @@ def _items(turn: Turn, notes: list[str]) -> list[dict[str, Any]]:
             else:
                 items.append({"type": "message", "role": turn.role, "content": [said]})
     while items and items[-1]["type"] == "reasoning":
-        tell(notes, "Reasoning at the end of a turn is left out: Responses wants what follows from it")
+        add_note(notes, "Reasoning at the end of a turn is left out: Responses wants what follows from it")
         items.pop()
     if not turn.parts and turn.role == "user":
         items.append({"type": "message", "role": "user", "content": []})
@@ -174,7 +174,7 @@ def _part(part: Part, role: str, notes: list[str]) -> Iterable[dict[str, Any]]:
                 return [dict(part.value)]
             if text := as_text(part.value):
                 return _part(TextPart(text), role, notes)
-            tell(notes, f"A part of the type {part.value.get('type')} is left out: Responses has no such part")
+            add_note(notes, f"A part of the type {part.value.get('type')} is left out: Responses has no such part")
             return []
     assert_never(part)
 
@@ -211,7 +211,7 @@ def _thought(thinking: ThinkingPart, notes: list[str]) -> list[dict[str, Any]]:
             summary = [{"type": "summary_text", "text": thinking.text}] if thinking.text else []
             id_ = {"id": more["id"]} if more.get("id") else {}
             return [{"type": "reasoning", **id_, "summary": summary, "encrypted_content": encrypted}]
-    tell(notes, "Reasoning of earlier turns is left out: Responses takes only what it has encrypted itself")
+    add_note(notes, "Reasoning of earlier turns is left out: Responses takes only what it has encrypted itself")
     return []
 
 
@@ -241,18 +241,18 @@ def _limits(conversation: Conversation, quirks: Quirks, notes: list[str], effort
     if (most := conversation.max_tokens) is not None:
         taken = max(LEAST_TOKENS, min(most, quirks.max_tokens or most))
         if taken != most:
-            tell(notes, f"`max_output_tokens` is {taken} instead of {most}: this upstream refuses more, and less than 16")
+            add_note(notes, f"`max_output_tokens` is {taken} instead of {most}: this upstream refuses more, and less than 16")
         said["max_output_tokens"] = taken
     said |= sampling(conversation, quirks, notes, effort=effort)
     if conversation.stop:
-        tell(notes, "The stop sequences are looked for in the answer: Responses has none")
+        add_note(notes, "The stop sequences are looked for in the answer: Responses has none")
     return said
 
 
 def _reasoning(reasoning: Reasoning | None, quirks: Quirks, notes: list[str]) -> dict[str, Any]:
     if not quirks.efforts:  # of a model that does not think, each of these would be refused
         if reasoning is not None and (reasoning.effort or reasoning.budget):
-            tell(notes, "How much to think is left out: this model does not think")
+            add_note(notes, "How much to think is left out: this model does not think")
         return {}
     if reasoning is None:
         return {"include": [ENCRYPTED]} if quirks.thinks else {}
