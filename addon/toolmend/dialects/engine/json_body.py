@@ -93,7 +93,7 @@ def follow_object(scanner: Scanner, stops: tuple[str, ...], emit: Callable[[str]
         text, at = scanner.text, scanner.pos
         sent, size = at, len(text)
         pieces: list[str] = []
-        done = cut = pythons = False
+        done = cut = pythons = around = False
         while at < size and not done:
             match = (_IN_STRING if in_string else _OUTSIDE).search(text, at)
             if match is None:
@@ -126,6 +126,10 @@ def follow_object(scanner: Scanner, stops: tuple[str, ...], emit: Callable[[str]
                 if character in "{[":
                     brackets.append(character)
                 elif character in "}]":
+                    if character == "]" and "[" not in brackets:  # it ends what the object stands in
+                        at -= 1
+                        around = True
+                        break
                     brackets.pop()
                     done = not brackets
                 else:
@@ -152,6 +156,8 @@ def follow_object(scanner: Scanner, stops: tuple[str, ...], emit: Callable[[str]
         emit("".join((*pieces, text[sent:at])))
         if done:
             return True
+        if around:
+            return _close(brackets, before, emit)
         if pythons:
             scanner.pos += 1
             if not (yield from quoted.read_string(scanner, "'", emit, escapes=True)):
