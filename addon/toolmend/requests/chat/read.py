@@ -31,7 +31,7 @@ from ..conversation import (
     ToolUse,
     Turn,
 )
-from ..fields import Object, an_object, flag, left_over, number, objects, string, strings, add_note, whole, words
+from ..fields import Object, add_note, an_object, flag, left_over, number, objects, string, strings, whole, words
 from ..reasoning_details import joined
 from .tools import API, cache_of, choice_of, format_of, name_of, reasoning_of, tools_of
 

@@ -30,7 +30,7 @@ from ..conversation import (
     ToolUse,
     Turn,
 )
-from ..fields import Object, an_object, flag, left_over, number, objects, string, strings, add_note, whole, words
+from ..fields import Object, add_note, an_object, flag, left_over, number, objects, string, strings, whole, words
 from ..server_tools import COMPUTERS, NO_COMPUTER, as_text
 
 API = "messages"

@@ -39,7 +39,7 @@ from ..conversation import (
     ToolUse,
     Turn,
 )
-from ..fields import Object, an_object, flag, number, objects, string, strings, add_note, whole
+from ..fields import Object, add_note, an_object, flag, number, objects, string, strings, whole
 from .tools import API, flat, read_choice, read_tools
 
 ENCRYPTED = "reasoning.encrypted_content"

@@ -14,7 +14,7 @@ from ...core import builtin_tools
 from ...core.tools import SEARCH, builtin, each_tool, is_search, joined, searches
 from .. import RequestError, web_search
 from ..conversation import Conversation, Other, Tool, ToolChoice
-from ..fields import Object, an_object, flag, left_over, objects, string, add_note
+from ..fields import Object, add_note, an_object, flag, left_over, objects, string
 from ..request_limits import Quirks
 from ..schemas import fitted, is_strict, of_object
 from ..server_tools import COMPUTERS, NO_COMPUTER

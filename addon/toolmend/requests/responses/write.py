@@ -97,7 +97,9 @@ def _at_hand[P: Part](parts: Iterable[P], notes: list[str]) -> Iterable[P]:
         if isinstance(part, ToolResult):
             yield replace(part, parts=tuple(_at_hand(part.parts, notes)))
         elif _is_elsewhere(part):
-            add_note(notes, "An image or document that is a file of the provider's is left out: another provider has no such file")
+            add_note(
+                notes, "An image or document that is a file of the provider's is left out: another provider has no such file"
+            )
         else:
             yield part
 
