@@ -276,7 +276,7 @@ PATCH = """
 import re, threading, time
 import toolmend.proxy.envoy.watchdog as watchdog, toolmend.core.sse as sse
 watchdog.TICK, watchdog.STALLED, watchdog.HUNG = 0.1, 0.5, {hung}
-take, feed = sse.Decoder.take, sse.Decoder.feed
+take, feed = sse.SseDecoder.take, sse.SseDecoder.feed
 def hang():
     {way}
 def hung(method):
@@ -285,7 +285,7 @@ def hung(method):
             hang()
         return method(self, data, *more)
     return wrapped
-sse.Decoder.take, sse.Decoder.feed = hung(take), hung(feed)
+sse.SseDecoder.take, sse.SseDecoder.feed = hung(take), hung(feed)
 """
 WAYS = {
     "computes": "while True: pass",
