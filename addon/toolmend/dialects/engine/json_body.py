@@ -82,8 +82,8 @@ def read_arguments(reader: "MarkupParser", commit: Callable[[], None], stops: tu
 def follow_object(scanner: Scanner, stops: tuple[str, ...], emit: Callable[[str], None]) -> Reading[bool]:
     """Emits the text of the object that begins here, as it comes, up to the brace that closes it.
 
-    Brackets that are open are closed where one of `stops` follows a value, or the text ends there and is not broken off. False if
-    the object is broken off otherwise.
+    Brackets that are open are closed where one of `stops`, or the end of an array around the object, follows a value. False if
+    the object breaks off otherwise, as at the end of the text.
     """
     brackets: list[str] = []
     before = ""  # the last character outside of strings that is no blank
