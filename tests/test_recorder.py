@@ -607,6 +607,28 @@ def test_the_first_recording_is_begun_at_once(recorder: Recorder, monkeypatch: p
     assert recording.place
 
 
+def test_a_first_recording_on_a_full_disk_has_no_place(recorder: Recorder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its end may come sooner than the writer thread tries to make the folder."""
+
+    def full(*_: object) -> None:
+        time.sleep(0.01)
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(safe_write, "create", full)
+    assert record(recorder).place is None
+
+
+def test_a_disk_that_hangs_is_waited_for_once(recorder: Recorder, monkeypatch: pytest.MonkeyPatch) -> None:
+    waits = list[float | None]()
+    hanging = threading.Event()
+    monkeypatch.setattr(safe_write, "create", lambda *_: hanging.wait())
+    monkeypatch.setattr(recorder.first_tried, "wait", waits.append)
+    first, second = record(recorder), record(recorder)
+    assert (first.place, second.place) == (None, None)
+    assert recorder.first_tried.is_set()
+    hanging.set()
+
+
 # names and rights
 
 

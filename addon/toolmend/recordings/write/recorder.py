@@ -98,6 +98,9 @@ SETTLES, AT_LONGEST = 5, 0.05
 """So many times as long as the disk took to keep one it is left alone, but no longer than so many seconds: where forty end
 together and forty others flow, what that takes of the processor makes events late."""
 
+FIRST_WAIT = 0.1
+"""Seconds that the end of the first exchange waits to learn whether a folder can be made; a disk that hangs costs this once."""
+
 PATIENCE = 5.0
 """Seconds that the end of the proxy waits for what is to be written."""
 
@@ -157,6 +160,7 @@ class Recorder:
         self._taken = 0  # bytes of chunks, by the writer thread, until they are written
         self._said: set[str] = set()
         self.failing: bool | None = None  # whether the last folder could not be made; None before the first
+        self.first_tried = threading.Event()  # `failing` is known, or was waited for
 
     def start(self, exchange: ExchangeRecord) -> "LiveRecording":
         """The recording of a flow. Never raises; what goes wrong is logged."""
@@ -182,7 +186,10 @@ class Recorder:
         except Exception:
             self.failing = True
             raise
-        self.failing = False
+        else:
+            self.failing = False
+        finally:
+            self.first_tried.set()
 
     def close(self, timeout: float = PATIENCE) -> None:
         """Finishes what is open as "partial"; waits until all is written, but at most `timeout` seconds. 0: while others flow."""
@@ -427,9 +434,16 @@ class LiveRecording:
 
     @property
     def place(self) -> str | None:
-        """Where the files come to lie: a path, or a URL. None where the folder, or the last one before, could not be made."""
-        failed = self._folder.broken or self._folder.lost or self._recorder.failing
-        return None if failed and not self._folder.begun else self._place
+        """Where the files come to lie: a path, or a URL. None where the folder, or the last one before, could not be made.
+
+        The very first exchange waits up to FIRST_WAIT seconds for its folder, else a full disk would be noticed too late.
+        """
+        if self._folder.begun:
+            return self._place
+        self._recorder.first_tried.wait(FIRST_WAIT)
+        self._recorder.first_tried.set()  # a disk that hangs is waited for once
+        failed = self._folder.broken or self._folder.lost or self._recorder.failing is not False
+        return None if failed else self._place
 
     @property
     def finished(self) -> bool:
