@@ -62,6 +62,7 @@ def test_recordings_are_tests(run: Run, pytester: pytest.Pytester) -> None:
     result = run("", "--toolmend-flows", "recordings", "-v")
     result.assert_outcomes(passed=2)
     result.stdout.fnmatch_lines(["*one/meta.json::replay PASSED*", "*two/meta.json::replay PASSED*"])
+    result.stdout.fnmatch_lines(["*PytestConfigWarning: --toolmend-flows before a blank *; write --toolmend-flows=DIR"])
     assert before_and_after(pytester.path / "recordings") == files
 
 
@@ -76,7 +77,7 @@ def test_one_by_its_id(run: Run) -> None:
 
 def test_on_all_cores(run: Run, recordings: Path) -> None:
     booby_trap(recordings)
-    run("", "--toolmend-flows=recordings", "-n", "2").assert_outcomes(passed=2)
+    run("", "--toolmend-flows=recordings", "-n", "2").assert_outcomes(passed=2, warnings=0)
     assert [*recordings.rglob("*.run")] == []
 
 

@@ -15,7 +15,7 @@ conftest.py is imported, no link is followed, and a pytest.ini or the like is a 
 
 XX: pytest reads settings before it loads plugins: where it is started, or near the paths on the command line. It takes the DIR in
 `--toolmend-flows DIR` for such a path, as it does not know the option yet. So `-p` in a pytest.ini there imports before this file
-can refuse it. `--toolmend-flows=DIR`, from outside of DIR, is safe from that.
+can refuse it. `--toolmend-flows=DIR`, from outside of DIR, is safe from that; the other form works with a warning.
 """
 
 import os
@@ -37,6 +37,8 @@ FOLDERS = pytest.StashKey[tuple[Path, ...]]()
 SPELLINGS = pytest.StashKey[tuple[Path, ...]]()
 """The same folders, also as they were named: a link may lead to one."""
 
+OPTION = "--toolmend-flows"
+
 FILE = "meta.json"
 """What a recording is told by."""
 
@@ -44,7 +46,7 @@ FILE = "meta.json"
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Pytest's hook: `--toolmend-flows`."""
     parser.getgroup("toolmend").addoption(
-        "--toolmend-flows",
+        OPTION,
         action="append",
         default=[],
         metavar="DIR",
@@ -62,6 +64,9 @@ def pytest_configure(config: pytest.Config) -> None:
     """Pytest's hook: looks at the folders. Raises UsageError."""
     given: list[str] = config.getoption("toolmend_flows")
     _set_up(config, given)
+    if OPTION in config.invocation_params.args:
+        wrong = "before a blank lets pytest read settings in that folder, and import what they name, before a plugin can refuse"
+        config.issue_config_time_warning(pytest.PytestConfigWarning(f"{OPTION} {wrong}; write {OPTION}=DIR"), stacklevel=2)
     for text, folder in zip(given, _folders(config), strict=True):
         if not folder.is_dir():
             raise pytest.UsageError(f"--toolmend-flows: there is no folder {text}")
