@@ -15,7 +15,7 @@ from regular import DONE, HI, choices
 from streams import META, chunk, event, pieces, play, request, stream, tool
 from toolmend.apis.chat.codec import Chat
 from toolmend.apis.chat.reasoning_details import text_of
-from toolmend.apis.chat.usage import usage_of
+from toolmend.apis.chat.usage import read_usage
 from toolmend.apis.codec import Reply
 from toolmend.apis.shared.error_words import stream_error
 from toolmend.core import tools
@@ -423,7 +423,7 @@ USAGE = {
 @pytest.mark.parametrize("name", USAGE)
 def test_usage(name: str) -> None:
     given, expected = USAGE[name]
-    assert usage_of(given) == expected
+    assert read_usage(given) == expected
 
 
 def test_errors() -> None:

@@ -14,7 +14,7 @@ from rows import batches, each_of
 from streams import META, body_of, chunk, event, play
 from toolmend.apis.chat.delta_shape import learn_chunk, may_vary
 from toolmend.apis.shared import delta_template_learner
-from toolmend.apis.shared.delta_template_learner import Learning
+from toolmend.apis.shared.delta_template_learner import TemplateLearner
 from toolmend.core import json_text
 from toolmend.core.events import ReasoningDelta, TextDelta, ToolCallDelta, Usage
 from toolmend.pipeline.pipeline import Pipeline
@@ -59,7 +59,7 @@ def test_arguments_of_chunks_that_are_alike_are_not_parsed(style: str, monkeypat
 
 
 def alike(*events: Any, **data: Any) -> bool:
-    return learn_chunk(Learning(may_vary), event(data)[6:-2], data, events) is not None
+    return learn_chunk(TemplateLearner(may_vary), event(data)[6:-2], data, events) is not None
 
 
 def test_what_cannot_be_learnt() -> None:

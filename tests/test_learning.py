@@ -13,7 +13,7 @@ from rows import some_of
 from spoken import APIS, WEATHER, Asked, Part, Text, Thought, asked, speak
 from streams import chunk
 from toolmend.apis.shared import delta_template_learner
-from toolmend.apis.shared.delta_template_learner import MOST_MISSES, SEVERAL, Learning, learn
+from toolmend.apis.shared.delta_template_learner import MOST_MISSES, SEVERAL, TemplateLearner, learn
 from toolmend.apis.shared.json_spans import MOST, leaves
 from toolmend.core.events import TextDelta
 
@@ -261,7 +261,7 @@ def test_what_is_written_anew_may_be_written_otherwise(value: Any) -> None:
 
 def test_what_is_another_at_times_does_not_vary() -> None:
     """As a time that passes: what is learnt from are deltas in a row."""
-    made = Learning(lambda path: path != ("delta",))
+    made = TemplateLearner(lambda path: path != ("delta",))
     data = [b'{"created":%d,"delta":"Hi"}' % n for n in range(9)]
     for n in range(SEVERAL):
         shape = made.learn(data[n], "Hi", ("delta",), TextDelta)

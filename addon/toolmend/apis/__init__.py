@@ -1,4 +1,4 @@
-"""The wire APIs that are spoken: a row each. See codec.py for what a codec and a writer do."""
+"""The wire APIs, a row each: codec, writer, decoder of the bytes. codec.py describes the interfaces."""
 
 from collections.abc import Callable, Mapping
 
@@ -20,16 +20,21 @@ from .responses.writer import ResponsesWriter
 
 @value
 class Api:
-    """How the codec of a response is made, its writer (None: no client of another API is served), and what cuts its bytes.
+    """What toolmend knows of one wire API.
 
-    `tells_calls`: whether it has a finish reason of its own for an answer with calls. `comments`: whether its clients read any;
-    Google's own of Gemini end the stream at the first. `ends`: what an event can end with; the first is how one is ended here.
+    Attributes:
+        codec: Makes the codec of a response.
+        writer: Makes the writer that serves this API from another; None: no client of this API is translated for.
+        decoder: Makes what splits the bytes of a stream into SSE events.
+        has_calls_reason: The API has a finish reason of its own for an answer with tool calls.
+        comments: Its clients skip SSE comments. Google's SDK for Gemini ends the stream at the first one.
+        ends: Bytes that an event can end with. The first one is what toolmend writes.
     """
 
     codec: Callable[[Reply], Codec]
     writer: Callable[[Reply], Writer] | None
     decoder: Callable[[], Decoder] = sse.SseDecoder
-    tells_calls: bool = True
+    has_calls_reason: bool = True
     comments: bool = True
     ends: tuple[bytes, ...] = (b"\n\n", b"\r\r", b"\n\r\n")
 
@@ -38,16 +43,16 @@ APIS: Mapping[str, Api] = {
     "chat": Api(Chat, ChatWriter),
     "messages": Api(Messages, MessagesWriter),
     "responses": Api(Responses, ResponsesWriter),
-    "gemini": Api(Gemini, None, GeminiDecoder, tells_calls=False, comments=False),
-    "ollama": Api(Ollama, None, LineDecoder, tells_calls=False, ends=(b"\n",)),  # its clients fail at an empty line
+    "gemini": Api(Gemini, None, GeminiDecoder, has_calls_reason=False, comments=False),
+    "ollama": Api(Ollama, None, LineDecoder, has_calls_reason=False, ends=(b"\n",)),  # its clients fail at an empty line
 }
 
-_UNREAD = {"bedrock": FrameDecoder}
-"""What cuts the streams of APIs that pass as they are."""
+_PASSED_DECODERS = {"bedrock": FrameDecoder}
+"""Decoders for the streams of APIs that pass unchanged."""
 
 
 def decoder_for(body: bytes) -> Decoder:
-    """What cuts a body whose API is not at hand: told by how it begins."""
+    """Returns a decoder for a body of an unknown API, chosen by the first bytes."""
     match body.lstrip()[:1]:
         case b"[":
             return GeminiDecoder()
@@ -59,5 +64,5 @@ def decoder_for(body: bytes) -> Decoder:
 
 
 def decoder_of(api: str) -> Decoder:
-    """What cuts a stream of an API, known or not."""
-    return APIS[api].decoder() if api in APIS else _UNREAD.get(api, sse.SseDecoder)()
+    """Returns a decoder for a stream of an API, supported or not."""
+    return APIS[api].decoder() if api in APIS else _PASSED_DECODERS.get(api, sse.SseDecoder)()

@@ -1,11 +1,7 @@
-"""What a wire API is to the pipeline: its codec and its writer.
+"""The interfaces of a wire API to the pipeline: Codec for clients of the same API, Writer for clients of another one.
 
-A codec reads it, and writes it to a client of the same; a writer serves clients of it whose upstream speaks another.
-
-    same API     sse ─► Codec.decode ─► transformers ─► Codec.encode ─► bytes      (an untouched frame: its own bytes)
-    another      sse ─► Codec.decode ─► transformers ─► Writer.write ─► bytes      (from the events alone)
-
-Rule of this file: types only.
+same API     sse ─► Codec.decode ─► transformers ─► Codec.encode ─► bytes      (an untouched frame: its own bytes)
+another      sse ─► Codec.decode ─► transformers ─► Writer.write ─► bytes      (from the events alone)
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,18 +18,26 @@ from .shared.delta_template import DeltaTemplate
 
 @value
 class Reply:
-    """What is to be known of the request that is answered.
+    """The context of one response: what codecs and writers read of its request.
 
-    `tools`: as the upstream was offered them. `request`: the client's own, in its API. `input_tokens`: an estimate.
-    `reasoning_field`: where reasoning goes in Chat Completions. `new_id` makes ids like `call_…`; a writer that needs
-    another kind of id replaces the prefix. Time is not to be had: `created` is told from such an id (ids.seconds).
-    `translates`: the client speaks another API, so nothing has to leave as it came; `note` is told what is lost there.
-    `query`: what a client of Messages searches the web for, if it offers a search: not every upstream reports the one it ran.
-    `brief`: the client asks for so few tokens that there may be nothing to say; `codex`: it is Codex.
-    `compacts`: the answer is a summary of the conversation, as an item or a block of it, or as a response of its own; `kept`: the
-    items that this response has in front of the summary.
-    `repairs`: arguments that are no JSON are made such (the rule argument_json).
-    `bare_end`: the upstream leaves the items out of the last event of Responses, and its clients do without.
+    Attributes:
+        tools: The tools as they were offered to the upstream.
+        new_id: Returns an id like `call_…`; a writer that needs another kind replaces the prefix. It also is the only clock:
+            `created` is read from such an id (ids.seconds).
+        fired: Reports the name of a rule that changed something.
+        request: The client's own request, in its API.
+        reasoning_field: The member that carries reasoning in Chat Completions.
+        input_tokens: An estimate.
+        translates: The client speaks another API than the upstream, so all output is written from events.
+        note: Reports what a translation drops.
+        query: What a client of Messages searches the web for, if its request offers a search: some upstreams do not report the
+            query that they ran.
+        bare_end: The upstream omits the items from the last event of Responses, and its clients accept that.
+        brief: The request allows so few tokens that an empty answer is legal.
+        codex: The client is Codex.
+        compacts: The answer is a summary of the conversation: an item (or block), or a response of its own.
+        kept: The items that such a response has before the summary.
+        repairs: Arguments that are not JSON are repaired (the rule argument_json).
     """
 
     tools: Tools
@@ -54,75 +58,76 @@ class Reply:
 
 
 class Decoder(Protocol):
-    """Bytes of one response in any chunks → events, whose joined `raw` is the input. Never raises. See sse.Decoder."""
+    """Bytes of one response, in any chunks → SSE events, whose joined `raw` is the input. Never raises. See sse.Decoder."""
 
     def feed(self, data: bytes) -> list[ServerSentEvent]: ...
     def close(self) -> list[ServerSentEvent]: ...
 
 
 class Codec(Protocol):
-    """One response. Made with a Reply."""
+    """Decodes and encodes one response. Made with a Reply."""
 
     def decode(self, sse: ServerSentEvent) -> Frame:
-        """One server-sent event → its frame. Raises json_text.NotJSON where the data is no JSON."""
+        """Returns the frame of one SSE event. Raises json_text.NotJSON."""
 
     def decode_message(self, body: bytes) -> Frame:
-        """A whole response → one frame, whose data is the body. Raises json_text.NotJSON."""
+        """Returns one frame for a whole response; its data is the body. Raises json_text.NotJSON."""
 
     def close(self) -> Frame:
-        """What there is still to be told when the body is over, which may be nothing."""
+        """Returns what was still held when the body ended; its frame may have no events."""
 
     def encode(self, frame: Frame) -> bytes:
-        """A frame → the bytes for the client: its own as long as nothing was touched."""
+        """Returns the bytes of a frame for the client: the upstream's own if the frame is untouched."""
 
     def held(self) -> bytes:
-        """What `encode` has not given yet, once nothing more comes."""
+        """Returns what `encode` still holds, once no more frames come."""
 
     def encode_message(self, frame: Frame) -> bytes:
-        """A frame that `decode_message` made, and that was touched → the body."""
+        """Returns the body for a touched frame of `decode_message`."""
 
 
-class Flowing(Protocol):
-    """A codec whose stream can pass in part, to be read later: see delta_run.py."""
+class SupportsRuns(Protocol):
+    """A codec that lets runs of equal deltas pass before they are decoded: see pipeline/fastpath/delta_run.py."""
 
-    def course(self) -> tuple[DeltaTemplate, TextState | None] | None:
-        """The shape of events that are regular and say one thing, where one may come again; and on which course the text is.
+    def run_template(self) -> tuple[DeltaTemplate, TextState | None] | None:
+        """Returns the template of the last delta, if more of it may come, and the lexical state of its text.
 
-        The course is None for the reader to tell it. Many such events mean what one means whose text is theirs, joined.
+        A state of None leaves the decision to the markup parser. A run of such events is equivalent to one event with the
+        concatenated text.
         """
 
 
-class Counting(Protocol):
-    """A codec or a writer whose events have numbers."""
+class Numbered(Protocol):
+    """A codec or a writer whose events carry sequence numbers."""
 
     def skip(self, count: int) -> None:
-        """So many events went out that were not written here."""
+        """Counts events that were sent without this object."""
 
 
-def flows(codec: object) -> TypeGuard[Flowing]:
-    """Whether it is one; `isinstance` with a protocol costs as much as the rest of what an answer begins with."""
-    return hasattr(codec, "course")
+def supports_runs(codec: object) -> TypeGuard[SupportsRuns]:
+    """Whether a codec supports runs. `isinstance` with a protocol would double the cost of starting a response."""
+    return hasattr(codec, "run_template")
 
 
-def counts(box: object) -> TypeGuard[Counting]:
-    """Likewise."""
+def is_numbered(box: object) -> TypeGuard[Numbered]:
+    """Whether a codec or writer is Numbered."""
     return hasattr(box, "skip")
 
 
 class Writer(Protocol):
-    """One response. Made with a Reply. Only choice 0 is written."""
+    """Writes one response for a client of this API from the events alone, choice 0 only. Made with a Reply."""
 
     def write(self, events: Sequence[Event]) -> bytes:
-        """The events of one frame → server-sent events; none where nothing can be said yet."""
+        """Returns the SSE events for the events of one frame; b"" if nothing can be sent yet."""
 
     def ping(self) -> bytes:
-        """A sign of life, at a comment or ping of the upstream's."""
+        """Returns a sign of life, sent for a comment or ping of the upstream."""
 
     def close(self, why: StreamError | None = None) -> bytes:
-        """The upstream's body is over: the legal end, once; an error if the message was cut off, and `why` if that is known."""
+        """Returns the end of the stream, once. If the message is incomplete that is an error: `why`, if given."""
 
     def fail(self, message: str) -> bytes:
-        """Something broke on our side: a legal error as the last thing in the stream."""
+        """Returns a legal error event as the last thing in the stream, after a failure of toolmend."""
 
     def message(self, events: Sequence[Event]) -> bytes:
-        """A whole response: JSON."""
+        """Returns a whole response as JSON."""

@@ -1,8 +1,8 @@
-"""What a client is told in place of the rest of a stream whose content coding broke.
+"""The error event that ends a client's stream when the content encoding of the upstream's body breaks.
 
     upstream   gzip(data: …) and then no gzip        client   data: …        data: {"error":{"message":"the provider's stream …
 
-Rule of this file: it ends what went out, and says no more. A live stream and the replay of its recording say the same.
+A live stream and the replay of its recording send the same event.
 """
 
 from . import APIS
@@ -17,11 +17,12 @@ _EVENTS = {
     "ollama": b'{"error":"%s"}\n',
 }
 UNREADABLE = {api: event % _WRONG for api, event in _EVENTS.items()}
-"""What a client gets, in its API, for the rest of a body whose coding broke. The headers, which say that there is none, are
-out: coded bytes would be garbage to it, and a silent end would pass for a short answer. SDKs raise on this event."""
+"""The error event of each API. The headers, which announce no content encoding, are already sent: coded bytes would be garbage
+to the client, and a silent end would look like a short answer. SDKs raise on this event.
+"""
 
 
 def unreadable(api: str, before: bytes) -> bytes:
-    """What follows `before`, the last bytes that went out."""
+    """Returns the error event, after what ends the event that `before` (the last bytes sent) may leave open."""
     ended = not before or before.endswith(APIS[api].ends)
     return (b"" if ended else APIS[api].ends[0]) + UNREADABLE[api]

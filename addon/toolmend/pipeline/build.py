@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from ..apis import APIS
-from ..apis.codec import Codec, Counting, Decoder, Reply, Writer, counts, flows
+from ..apis.codec import Codec, Decoder, Numbered, Reply, Writer, is_numbered, supports_runs
 from ..apis.responses.usage import ECHOED
 from ..core.events import Frame
 from ..core.fastclass import replace, value
@@ -125,7 +125,7 @@ class Boxes:
     thinks: bool
     alive: KeepAlives | None
     lanes: RunOpener | None
-    counting: Sequence[Counting]
+    counting: Sequence[Numbered]
     sought: Sought
 
 
@@ -186,7 +186,7 @@ def assemble(
         transformers.append(policy)
     if answer.translated and answer.translated.stop and writer:
         transformers.append(StopSequences(answer.translated.stop, fired))
-    if writer or api.tells_calls:
+    if writer or api.has_calls_reason:
         transformers.append(FinishReason(fired, off))
     if writer:
         transformers.append(Refusal(as_text=reply.codex))
@@ -194,7 +194,7 @@ def assemble(
     if reply.compacts:
         transformers.append(CompactionSummary())
     lanes = None
-    if flows(codec) and all(isinstance(box, _WATCHED) for box in transformers):
+    if supports_runs(codec) and all(isinstance(box, _WATCHED) for box in transformers):
         others = [box for box in transformers if isinstance(box, Entities | FitArguments | Duplicates | Naming)]
         lanes = RunOpener(codec, markup, others, translates=writer is not None)
     mends = answer.settings.dialects != () and not answer.alone and "keep_alive" not in off
@@ -210,7 +210,7 @@ def assemble(
         thinks=any(tag.known for tag in tags),
         alive=KeepAlives(fired, comments=api.comments) if mends or writer else None,
         lanes=lanes,
-        counting=[box for box in (codec, writer) if counts(box)],
+        counting=[box for box in (codec, writer) if is_numbered(box)],
         sought=Sought(offered, frozenset(dialect.name for dialect in dialects)),
     )
 

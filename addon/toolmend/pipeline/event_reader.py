@@ -11,7 +11,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from ..apis import APIS, decoder_of
-from ..apis.codec import Codec, Reply, flows
+from ..apis.codec import Codec, Reply, supports_runs
 from ..apis.shared.delta_template import Kind
 from ..core import json_text
 from ..core.events import Event
@@ -42,7 +42,7 @@ class EventReader:
     def __init__(self, api: str) -> None:
         self._codec = _codec(api)
         self._decoder = decoder_of(api)
-        self._lanes = RunOpener(self._codec, _NoReading(), (), translates=False) if flows(self._codec) else None
+        self._lanes = RunOpener(self._codec, _NoReading(), (), translates=False) if supports_runs(self._codec) else None
         self._lane: DeltaRun | None = None  # what may come next
 
     def feed(self, data: bytes) -> list[Event]:

@@ -1,9 +1,7 @@
-"""Content that comes in parts, as Mistral and Databricks send it of models that reason.
+"""Content in parts, as Mistral and Databricks send it for reasoning models. Source: their documentation of reasoning.
 
-    "content": [{"type": "thinking", "thinking": [{"type": "text", "text": "Hm"}]}, {"type": "text", "text": "Hi"}]
-    "content": [{"type": "reasoning", "summary": [{"type": "summary_text", "text": "Hm"}]}, {"type": "text", "text": "Hi"}]
-
-Rule of this file: of a part nothing is read but its text. Source: their documentation of reasoning.
+"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "Hm"}]}, {"type": "text", "text": "Hi"}]
+"content": [{"type": "reasoning", "summary": [{"type": "summary_text", "text": "Hm"}]}, {"type": "text", "text": "Hi"}]
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,14 +10,14 @@ from typing import Any
 from ...core.events import ReasoningDelta, RefusalDelta, TextDelta
 
 _TEXTS = ("text", "thinking", "summary", "refusal")
-"""Members of a part that hold a text, or a list of parts of one."""
+"""Members of a part that hold a text, or a list of parts with text."""
 
 _THOUGHTS = ("thinking", "reasoning", "reasoning_text")
 """Types of parts whose text is reasoning."""
 
 
 def parts_of(content: Any, choice: int) -> Iterator[TextDelta | ReasoningDelta | RefusalDelta]:
-    """What the parts of a content say; one that is in no list is a part, too."""
+    """Yields the text of each part as an event. A part outside of a list is accepted."""
     for part in _listed(content):
         if not isinstance(part, dict):
             yield from (TextDelta(text, choice) for text in _texts(part))
@@ -35,8 +33,8 @@ def parts_of(content: Any, choice: int) -> Iterator[TextDelta | ReasoningDelta |
         )
 
 
-def _texts(said: Any) -> Iterator[str]:
-    for each in _listed(said):
+def _texts(value: Any) -> Iterator[str]:
+    for each in _listed(value):
         text = each.get("text") if isinstance(each, dict) else each
         if isinstance(text, str) and text:
             yield text

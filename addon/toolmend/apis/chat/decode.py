@@ -1,11 +1,11 @@
-"""What the chunks of a Chat Completions stream say, however irregular, or a whole message, as neutral events.
+"""Chunks of a Chat Completions stream, however irregular, or a whole message → neutral events.
 
     {"index": 0, "delta": {"role": "assistant", "content": "Hi"}, "finish_reason": null}     regular
     {"delta": {"content": "Hi"}, "finish_reason": ""}                                        the same events, but no index, no
                                                                                              role, and no reason
 
-Rule of this file: what every client understands is regular; anything else is mended under a name that says what was wrong. What
-is not understood at all is none of our business.
+What every client understands is regular. Every other form that is understood is corrected under the name of a rule; the rest is
+ignored.
 """
 
 from collections.abc import Mapping
@@ -23,33 +23,39 @@ from .content_parts import parts_of
 from .delta_shape import REASONING, entry_of_legacy
 from .reasoning_details import DetailRun, put_seal, text_of
 from .tool_calls import Calls
-from .usage import put_errors, stop_sequence_of, usage_in
+from .usage import chunk_usage, insert_errors, stop_sequence_of
 
-_HEARD = (*REASONING, "reasoning_text")
-"""Where reasoning is read from where all is written anew: Copilot's, too."""
+_REASONING_TRANSLATED = (*REASONING, "reasoning_text")
+"""Members that carry reasoning when the output is written from events: Copilot's, too."""
 
 _KINDS = {
-    "reasoning": (*_HEARD, "reasoning_details"),
+    "reasoning": (*_REASONING_TRANSLATED, "reasoning_details"),
     "text": ("content",),
     "refusal": ("refusal",),
     "calls": ("tool_calls", "function_call"),
 }
-"""What a delta or a message says, by the members that say it."""
+"""The members of a delta or a message by kind of content."""
 
-_SAYS = tuple(name for kind, names in _KINDS.items() if kind != "calls" for name in names)
-"""Those that are no call."""
+_CONTENT = tuple(name for kind, names in _KINDS.items() if kind != "calls" for name in names)
+"""All kinds but calls."""
 
 _NO_REASON = ("", "null", "None")
-"""How it is told in texts that there is none yet: in Go and by xAI, in DashScope's own API, in Python."""
+"""Strings that stand for "no reason yet": of Go and xAI, of DashScope's own API, of Python."""
 
 
 class ChatDecoder:
-    """One response. Its methods tell whether the upstream spells what they read as is regular.
+    """Decodes one response. Most methods return whether the upstream's spelling of what they read is regular.
 
-    `calls`: of each choice that has any. `choices`: those that are read. `begun`: those that have begun. `waits`: what the last
-    chunk said may wait for what is said next. `legacy`: a `function_call` stays one. `reasoning_field`: where reasoning goes that
-    came as content, until a chunk shows better. `lone`: one choice was asked for, so all without an index are that one: Copilot
-    puts text and calls into several (gptel#1284, mini-swe-agent#804).
+    Attributes:
+        calls: The calls of each choice that has any.
+        choices: The choices that are decoded.
+        begun: The choices that have begun.
+        waits: The events of the last chunk may depend on the next one.
+        legacy: A `function_call` stays one.
+        reasoning_field: Where reasoning found in the content goes, until a chunk shows the provider's own field.
+        lone: The request asked for one choice, so every choice without an index is choice 0: Copilot spreads text and calls
+            over
+            several (gptel#1284, mini-swe-agent#804).
     """
 
     def __init__(self, reply: Reply) -> None:
@@ -60,21 +66,30 @@ class ChatDecoder:
         self.choices: set[int] = set()
         self.begun: set[int] = set()
         self.waits = False
-        # a client that offers `functions`, or of which nothing is known, may wait for a `function_call`
+        # a client that offers `functions`, or whose tools are unknown, may expect a `function_call`
         self.legacy = reply.tools.legacy or not reply.tools.known
         self.reasoning_field = reply.reasoning_field
         self.lone = self._patient or (reply.tools.known and reply.request.get("n") in (None, 1))
-        self._told: set[tuple[int, str]] = set()  # choices, and the kinds of what they said
+        self._seen: set[tuple[int, str]] = set()  # (choice, kind of content) found so far
         self._finished: set[int] = set()
-        self._first: int | None = None  # the choice that is heard, where it is but one
-        self._runs: dict[int, DetailRun] = {}  # of reasoning that is told in details
-        self._parts: set[int] = set()  # choices whose calls are those of the one that is heard
+        self._answering: int | None = None  # when one choice is translated: its index
+        self._runs: dict[int, DetailRun] = {}  # reasoning in details, by choice
+        self._parts: set[int] = set()  # choices whose calls belong to the translated one
         self._failed = False
-        self._links: dict[str, Citation] = {}  # pages that chunks list, by URL, to be cited when the text is over
+        self._links: dict[str, Citation] = {}  # pages listed by chunks, by URL, to be cited after the text
         self._cited: set[Citation] = set()
 
     def feed(self, chunk: Mapping[str, Any], key: str, *, named: bool = False) -> tuple[list[Event], bool]:
-        """A chunk or a whole message, whose choices say something in their `key`: delta or message. `named`: see chat_reports."""
+        """Decodes a chunk or a whole message.
+
+        Args:
+            chunk: Its JSON.
+            key: Where a choice has its content: "delta" or "message".
+            named: The SSE event is called `error`: see usage.errors_of.
+
+        Returns:
+            The events, and whether the chunk is regular.
+        """
         events: list[Event] = []
         regular, self.waits = True, False
         if self._patient:
@@ -87,26 +102,26 @@ class ChatDecoder:
                 regular &= self._choice(choice, 0 if self.lone else place, key, events)
         if len(choices) > 1 and repeats(choices, lone=self.lone):
             regular = self._mended("choice_index")
-        if usage := usage_in(chunk):
+        if usage := chunk_usage(chunk):
             events.append(usage)
-        failed, self._failed = self._failed, put_errors(chunk, events, failed=self._failed, named=named)
+        failed, self._failed = self._failed, insert_errors(chunk, events, failed=self._failed, named=named)
         if self._failed and not failed and (held := self.broken_off()):
             at = next(at for at, event in enumerate(events) if isinstance(event, StreamError))
             events[at:at] = held
             regular = False
         return events, regular
 
-    def over(self) -> tuple[list[Event], bool]:
-        """The message is over, and there was no finish reason to say so: what is left, and whether it need not be sent."""
+    def end_of_message(self) -> tuple[list[Event], bool]:
+        """Ends a message without a finish reason. Returns the events, and whether they need not be sent."""
         events: list[Event] = []
         for choice in tuple(self._runs):
             put_seal(self._runs, choice, events, 0, whole=True)
-        events += self._listed()
+        events += self._uncited()
         closed = [calls.close("") for calls in self.calls.values()]
         return [*events, *(event for ends, _ in closed for event in ends)], all(as_sent for _, as_sent in closed)
 
     def broken_off(self) -> list[Event]:
-        """Nothing more comes, and the message was not over, but for the choices that have a finish reason."""
+        """Ends the choices without a finish reason, whose message was incomplete."""
         ends = [calls.close("" if choice in self._finished else "error")[0] for choice, calls in sorted(self.calls.items())]
         return [event for events in ends for event in events]
 
@@ -118,8 +133,8 @@ class ChatDecoder:
             regular = self._mended("delta")
         index = index_of(choice.get("index"), place)
         if self._patient:
-            index = self._heard(index, speaks=_speaks(choice, delta))
-            if isinstance(delta, dict) and self._is_part(index, delta):  # of one answer, where one was asked for
+            index = self._mapped_index(index, has_content=_has_content(choice, delta))
+            if isinstance(delta, dict) and self._is_part(index, delta):  # one answer was requested
                 index, choice, delta = 0, {"index": 0}, {"tool_calls": delta["tool_calls"]}
         if not is_index(choice.get("index")):
             regular = self._mended("choice_index")
@@ -127,13 +142,13 @@ class ChatDecoder:
             if len(self.choices) == MAX_CHOICES:
                 return regular
             self.choices.add(index)
-        if self._patient and isinstance(said := choice.get("text"), str) and not (delta or choice.get("message")):
-            delta = {"role": "assistant", "content": said}  # it answers as completions did that are no chat
+        if self._patient and isinstance(text := choice.get("text"), str) and not (delta or choice.get("message")):
+            delta = {"role": "assistant", "content": text}  # the form of the legacy completions API
             regular = self._mended("delta")
-        if (beside := choice.get("tool_calls")) and not (isinstance(delta, dict) and delta.get("tool_calls")):
-            delta = {**(delta if isinstance(delta, dict) else {}), "tool_calls": beside}
+        if (outside := choice.get("tool_calls")) and not (isinstance(delta, dict) and delta.get("tool_calls")):
+            delta = {**(delta if isinstance(delta, dict) else {}), "tool_calls": outside}
             regular = self._mended("delta")
-        if isinstance(delta, dict) and any(delta.get(name) for name in _SAYS):
+        if isinstance(delta, dict) and any(delta.get(name) for name in _CONTENT):
             regular &= self._settle(index, events)
         first = len(events)
         regular &= self._choice_events(choice, delta, index, key, events)
@@ -142,17 +157,17 @@ class ChatDecoder:
             put_seal(self._runs, index, events, first, whole=key == "message")
         return regular
 
-    def _heard(self, index: int, *, speaks: bool) -> int:
-        """The index of a choice where all is written anew, and but one is heard: 0, or if another speaks before it, that one."""
-        if self._first is None and (speaks or index == 0):
-            self._first = index
+    def _mapped_index(self, index: int, *, has_content: bool) -> int:
+        """The index of a choice in a translated answer: choice 0 and the first one with content trade places."""
+        if self._answering is None and (has_content or index == 0):
+            self._answering = index
             if index in self.begun:
                 self.begun.add(0)
-        return index if self._first is None else 0 if index == self._first else self._first if index == 0 else index
+        return index if self._answering is None else 0 if index == self._answering else self._answering if index == 0 else index
 
     def _is_part(self, index: int, delta: Mapping[str, Any]) -> bool:
-        """Whether another choice has the calls that belong to the text of the one that is heard, as Copilot sends them."""
-        if not (delta.get("tool_calls") and index and self._first is not None and self._reply.request.get("n") in (None, 1)):
+        """Whether another choice has the calls that belong to the text of the translated one, as Copilot sends them."""
+        if not (delta.get("tool_calls") and index and self._answering is not None and self._reply.request.get("n") in (None, 1)):
             return False
         if index not in self._parts and 0 in self.calls:
             return False
@@ -160,7 +175,7 @@ class ChatDecoder:
         return True
 
     def _settle(self, index: int, events: list[Event]) -> bool:
-        """Something is said that is no call: those that wait come in front of it. Whether none did."""
+        """Starts the calls that wait, because other content follows. Returns whether there were none."""
         first = len(events)
         if index in self.calls:
             events += self.calls[index].settle()
@@ -169,52 +184,52 @@ class ChatDecoder:
         return len(events) == first
 
     def _choice_events(self, choice: Mapping[str, Any], delta: Any, index: int, key: str, events: list[Event]) -> bool:
-        """What a choice says: in its delta, or in a message that stands in a chunk, of which that counts that no delta said."""
+        """Decodes the content of a choice: its delta, and of a message in a chunk the kinds that no delta contained."""
         regular, is_delta = True, isinstance(delta, dict)
         given = choice.get("message")
         message: Mapping[str, Any] = given if isinstance(given, dict) else {}
-        self._told.update((index, kind) for kind in _kinds(delta))
-        new = {kind for kind in _kinds(message) if (index, kind) not in self._told}
-        beside = bool(new) or (given is message and not (is_delta or index in self.begun))
-        if is_delta and not (beside and not any(delta.values())):
+        self._seen.update((index, kind) for kind in _kinds(delta))
+        new = {kind for kind in _kinds(message) if (index, kind) not in self._seen}
+        has_message = bool(new) or (given is message and not (is_delta or index in self.begun))
+        if is_delta and not (has_message and not any(delta.values())):
             last = key == "message" or bool(choice.get("finish_reason"))
-            regular = self._delta(delta, index, key, events, last=last and not beside)
-        if beside:
-            said = {name for kind, names in _KINDS.items() if kind not in new for name in names}
+            regular = self._delta(delta, index, key, events, last=last and not has_message)
+        if has_message:
+            old = {name for kind, names in _KINDS.items() if kind not in new for name in names}
             self._mended("delta")
-            self._delta({name: value for name, value in message.items() if name not in said}, index, "message", events, last=True)
-            self._told.update((index, kind) for kind in new)
+            self._delta({name: value for name, value in message.items() if name not in old}, index, "message", events, last=True)
+            self._seen.update((index, kind) for kind in new)
             return False
         if is_delta:
             return regular
         return bool(delta) or key != "delta" or "text" in choice or self._mended("delta")  # PHP's empty object is []
 
     def _ended(self, choice: Mapping[str, Any], delta: Any, index: int, key: str, events: list[Event]) -> bool:
-        """Why a choice ends, if it does."""
+        """Decodes the finish reason of a choice."""
         reason = choice.get("finish_reason")
-        if reason is None and key == "delta":  # it goes on
+        if reason is None and key == "delta":  # there is none yet
             return True
         regular = reason is None or (isinstance(reason, str) and reason not in _NO_REASON) or self._mended("finish_reason")
         reason = reason if isinstance(reason, str) and reason not in _NO_REASON else ""
-        means = meant(reason) or reason
+        meaning = meant(reason) or reason
         if index in self.calls and (reason or key == "message"):
-            tells = isinstance(delta, dict) and "tool_calls" in delta  # as where each chunk has a reason
-            tells |= means == "stop" and self.calls[index].lacks  # or where one comes behind each (jcode#1326)
-            wait = key == "delta" and (self._patient or tells)
-            ends, as_sent = self.calls[index].close(means, wait=wait, last=key != "delta" or not tells)
+            # a reason in every chunk, or after each call (jcode#1326), ends nothing
+            early = (isinstance(delta, dict) and "tool_calls" in delta) or (meaning == "stop" and self.calls[index].lacks)
+            wait = key == "delta" and (self._patient or early)
+            ends, as_sent = self.calls[index].close(meaning, wait=wait, last=key != "delta" or not early)
             events += ends
             regular &= as_sent
         if reason == "function_call" and not self.legacy:
             reason = "tool_calls"
             regular = self._mended("finish_reason")
-        elif means != reason and (self._patient or means != "error"):  # for that the API has no word
+        elif meaning != reason and (self._patient or meaning != "error"):  # the API has no finish reason for an error
             regular &= self._patient or self._mended("finish_reason")
-            reason = means
+            reason = meaning
         elif not reason and key == "message" and index in self.calls and self.calls[index].complete:  # xAI
             reason = "tool_calls"
             regular = self._mended("finish_reason")
         if reason:
-            events += self._listed()
+            events += self._uncited()
             self._finished.add(index)
             events.append(Finish(reason, index, stop_sequence_of(choice) if reason == "stop" else None))
         return regular
@@ -232,20 +247,20 @@ class ChatDecoder:
             note_fields(delta, self._reply.note)
             self._list(linked(delta))
         details = delta.get("reasoning_details")
-        for name in _HEARD if self._patient else REASONING:
+        for name in _REASONING_TRANSLATED if self._patient else REASONING:
             reasoning = delta.get(name)
             if (text := number_of(reasoning)) is not None:
                 reasoning, regular = text, self._mended("content_type")
             if isinstance(reasoning, str) and reasoning:
                 self.reasoning_field = name
                 events.append(ReasoningDelta(reasoning, index))
-                break  # the two fields say the same
+                break  # both fields have the same text
         else:
             if details and (text := text_of(details)):
                 events.append(ReasoningDelta(text, index))
         if details:
             self._runs.setdefault(index, DetailRun()).add(details)
-            self.waits = True  # what comes next may end the run
+            self.waits = True  # the next chunk may end the run
         content = delta.get("content")
         if isinstance(content, str) and content:
             events.append(TextDelta(content, index))
@@ -267,7 +282,7 @@ class ChatDecoder:
             entries = entries_of(entries)
             regular = self._mended("tool_calls")
         if entries:
-            if key == "message":  # here they stand in order, without index
+            if key == "message":  # in a message, calls stand in order, without index
                 entries = [{**entry, "index": n} for n, entry in enumerate(entries) if isinstance(entry, dict)]
         elif legacy and isinstance(legacy, dict) and not self.legacy:
             entries = [entry_of_legacy(legacy)]
@@ -280,7 +295,7 @@ class ChatDecoder:
         return regular and as_sent
 
     def _cite(self, annotations: Any, index: int, events: list[Event]) -> None:
-        """The citations of a delta, each once: some repeat them in each."""
+        """Emits the citations of a delta, each once: some providers repeat them in each."""
         for given in annotations if isinstance(annotations, list) else ():
             citation = cited(given, index)
             if citation is None:
@@ -294,8 +309,8 @@ class ChatDecoder:
             if len(self._links) < MAX_LINKS:
                 self._links.setdefault(citation.url, citation)
 
-    def _listed(self) -> list[Citation]:
-        """The pages that were listed and not cited by an annotation."""
+    def _uncited(self) -> list[Citation]:
+        """The listed pages that no annotation cited."""
         links, self._links = self._links, {}
         known = {citation.url for citation in self._cited}
         self._cited.update(links.values())
@@ -309,18 +324,18 @@ class ChatDecoder:
         return self.calls[choice]
 
     def _mended(self, rule: str) -> bool:
-        """A rule fires; what it is about is not regular."""
+        """Reports a rule. Returns False: what it names is not regular."""
         self._fired(rule)
         return False
 
 
 def _kinds(of: Any) -> list[str]:
-    """The kinds of what a delta or a message says."""
+    """The kinds of content of a delta or a message."""
     return [kind for kind, names in _KINDS.items() if any(of.get(name) for name in names)] if isinstance(of, dict) else []
 
 
-def _speaks(choice: Mapping[str, Any], delta: Any) -> bool:
-    """Whether a choice says more than that it begins."""
+def _has_content(choice: Mapping[str, Any], delta: Any) -> bool:
+    """Whether a choice has more than a beginning."""
     if choice.get("finish_reason") or choice.get("text") or choice.get("message"):
         return True
     return bool(_kinds(delta))

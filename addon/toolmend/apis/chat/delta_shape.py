@@ -1,7 +1,4 @@
-"""The shape of a chunk of Chat Completions that holds one piece of text: see delta_template.py.
-
-Rule of this file: where a chunk carries its text, and what of it says nothing; nothing else is to be known of chunks.
-"""
+"""Which chunks of Chat Completions hold one piece of text, where it is, and what may vary around it: see delta_template.py."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
@@ -10,31 +7,36 @@ from typing import Any
 from ...core.events import Event, ReasoningDelta, TextDelta, ToolCallDelta, Usage
 from ...core.fastclass import mutable
 from ..shared.delta_template import DeltaTemplate
-from ..shared.delta_template_learner import Learning
+from ..shared.delta_template_learner import TemplateLearner
 from ..shared.json_spans import Path
 
 REASONING = ("reasoning_content", "reasoning")
-"""Where a delta carries reasoning; if in both, they say the same."""
+"""Where a delta carries reasoning; if in both, the text is the same."""
 
 _DELTA: Path = ("choices", 0, "delta")
-_SAY = frozenset({"choices", "error"})
-_CHOICE_SAYS = frozenset({"index", "delta", "message", "text", "error", "finish_reason"})
+_CONTENT_MEMBERS = frozenset({"choices", "error"})
+_CHOICE_MEMBERS = frozenset({"index", "delta", "message", "text", "error", "finish_reason"})
 
 
 def may_vary(path: Path) -> bool:
-    """Whether what stands at a path of a chunk may vary in chunks of one shape: ids, times, token counts, log probabilities."""
-    return path[0] not in _SAY or (len(path) > 2 and path[0] == "choices" and path[2] not in _CHOICE_SAYS)
+    """Whether the value at a path may vary between chunks of one shape: ids, times, token counts, log probabilities."""
+    return path[0] not in _CONTENT_MEMBERS or (len(path) > 2 and path[0] == "choices" and path[2] not in _CHOICE_MEMBERS)
 
 
 @mutable
-class Learnt:
-    """What is known of chunks of a shape. `regular`: they are; if not, it is not for their text.
+class ChunkShape:
+    """What is known of chunks that match one template.
 
-    `entry`: of their call, where that is what is not. `more`: they say more than their text, so each is to be read. `wraps`:
-    of those that become arguments, by the index of the call; `nothing`: of those whose text is taken out.
+    Attributes:
+        template: Finds the text of such a chunk.
+        regular: The chunks are regular; if not, the reason is outside of their text.
+        entry: The entry of their tool call, if that is what is irregular.
+        more: The chunks contain more than text, so each must be parsed.
+        wraps: By the index of a call: what surrounds its arguments when the text becomes arguments.
+        nothing: The chunk without its text.
     """
 
-    shape: DeltaTemplate
+    template: DeltaTemplate
     regular: bool
     entry: Mapping[str, Any] | None
     more: bool
@@ -43,19 +45,30 @@ class Learnt:
 
 
 def learn_chunk(
-    learning: Learning, data: bytes, chunk: Mapping[str, Any], events: Sequence[Event], *, regular: bool = True
-) -> Learnt | None:
-    """What is known of chunks like one that was parsed; None where the text cannot be told from the rest."""
-    said = [event for event in events if not isinstance(event, Usage)]
-    shape = _shape(learning, data, chunk, said[0]) if len(said) == 1 else None
-    if shape is None:
+    learning: TemplateLearner, data: bytes, chunk: Mapping[str, Any], events: Sequence[Event], *, regular: bool = True
+) -> ChunkShape | None:
+    """Learns the shape of a parsed chunk.
+
+    Args:
+        learning: Collects samples.
+        data: The chunk's JSON text.
+        chunk: The same, parsed.
+        events: The events decoded from the chunk.
+        regular: The chunk is regular.
+
+    Returns:
+        The shape; None if the text cannot be located with certainty.
+    """
+    parts = [event for event in events if not isinstance(event, Usage)]
+    template = _template(learning, data, chunk, parts[0]) if len(parts) == 1 else None
+    if template is None:
         return None
     delta = chunk["choices"][0]["delta"]
-    entry = entry_of(delta) if shape.kind is ToolCallDelta and not regular else None
-    return Learnt(shape, regular, entry, len(said) < len(events) or "reasoning_details" in delta)
+    entry = entry_of(delta) if template.kind is ToolCallDelta and not regular else None
+    return ChunkShape(template, regular, entry, len(parts) < len(events) or "reasoning_details" in delta)
 
 
-def _shape(learning: Learning, data: bytes, chunk: Mapping[str, Any], event: Event) -> DeltaTemplate | None:
+def _template(learning: TemplateLearner, data: bytes, chunk: Mapping[str, Any], event: Event) -> DeltaTemplate | None:
     if not isinstance(event, TextDelta | ReasoningDelta | ToolCallDelta) or len(chunk["choices"]) != 1:
         return None
     delta = chunk["choices"][0].get("delta")
@@ -66,14 +79,14 @@ def _shape(learning: Learning, data: bytes, chunk: Mapping[str, Any], event: Eve
             return None
         return learning.learn(data, event.text, (*_DELTA, "content"), TextDelta, event.choice)
     if isinstance(event, ReasoningDelta):
-        told: list[Path] = [(*_DELTA, name) for name in REASONING if isinstance(said := delta.get(name), str) and said]
+        paths: list[Path] = [(*_DELTA, name) for name in REASONING if isinstance(text := delta.get(name), str) and text]
         details = delta.get("reasoning_details")
         if isinstance(details, list) and details and isinstance(details[0], dict):
-            told.append((*_DELTA, "reasoning_details", 0, "summary" if details[0].get("summary") else "text"))
-        if not told:
+            paths.append((*_DELTA, "reasoning_details", 0, "summary" if details[0].get("summary") else "text"))
+        if not paths:
             return None
-        again = told[1] if len(told) > 1 else None
-        return learning.learn(data, event.text, told[0], ReasoningDelta, event.choice, again=again)
+        again = paths[1] if len(paths) > 1 else None
+        return learning.learn(data, event.text, paths[0], ReasoningDelta, event.choice, again=again)
     entry = entry_of(delta)
     if entry is None:
         return None
@@ -85,7 +98,7 @@ def _shape(learning: Learning, data: bytes, chunk: Mapping[str, Any], event: Eve
 
 
 def entry_of(delta: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """What a delta says of a call, if it is one call, in an entry of `tool_calls`."""
+    """Returns the only call of a delta as an entry of `tool_calls`; None if there is not exactly one."""
     entries, legacy = delta.get("tool_calls"), delta.get("function_call")
     if isinstance(entries, Mapping) and entries:
         return entries
@@ -95,10 +108,10 @@ def entry_of(delta: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def entry_of_legacy(call: Mapping[str, Any]) -> dict[str, Any]:
-    """A `function_call` as an entry of `tool_calls`."""
+    """Converts a `function_call` to an entry of `tool_calls`."""
     return {"index": 0, "type": "function", "function": call}
 
 
 def with_arguments(entry: Mapping[str, Any], arguments: str) -> dict[str, Any]:
-    """An entry with other arguments."""
+    """Returns an entry with its arguments replaced."""
     return {**entry, "function": {**entry["function"], "arguments": arguments}}

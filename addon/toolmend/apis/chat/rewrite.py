@@ -1,8 +1,9 @@
-"""Writes a chunk, or a whole message, of Chat Completions anew for the events that now speak for it.
+"""Rewrites a chunk, or a whole message, of Chat Completions for the events that replaced its own.
 
-Rule of this file: what is not understood stays. It is the upstream's own text with nothing but the value of `choices`
-written anew (and what is missing beside it added), and of a choice nothing but the fields that events speak for. A
-choice of a chunk goes only if all that it said was taken from it. Refusals and seals of reasoning stay where they are.
+1. What is not understood stays: in the upstream's text only the value of `choices` is rewritten (and missing common members are
+   added), and in a choice only the fields that events stand for.
+2. A choice of a chunk is dropped only if all of its content was taken.
+3. Refusals and seals of reasoning stay where they are.
 """
 
 from collections.abc import Iterable, Mapping
@@ -32,16 +33,20 @@ if TYPE_CHECKING:
     from .decode import ChatDecoder
 
 _COMMON = frozenset({"id", "object", "created", "model", "system_fingerprint", "service_tier", "provider", "choices"})
-"""Members that every chunk of a stream carries: a chunk with nothing else says nothing. One without choices is a sign of life."""
+"""Members that every chunk of a stream has. A chunk with nothing else has no content; one without choices is a sign of life."""
 
 _CHOICE = frozenset({"index", "delta", "finish_reason", "logprobs"})
 
 
-def rewrite(data: bytes, frame: Frame, key: str, read: "ChatDecoder", common: Mapping[str, Any]) -> str:
-    """The JSON text of a frame; "" where nothing is left of it.
+def rewrite(data: bytes, frame: Frame, key: str, decoder: "ChatDecoder", common: Mapping[str, Any]) -> str:
+    """Returns the JSON text of a frame; "" if nothing is left of it.
 
-    `data` is the frame's own, or for a frame without any that of a chunk of the same stream. `key` is delta or message, `common`
-    what chunks have in common. Choices that are not `read` stay as they are.
+    Args:
+        data: The frame's own data; for a frame without an SSE event, that of another chunk of the stream.
+        frame: The frame to write.
+        key: "delta" or "message".
+        decoder: Which choices were decoded, and how. The other choices stay as they are.
+        common: Values for missing common members.
     """
     text = data.decode()
     chunk = json_text.loads(data)
@@ -50,7 +55,7 @@ def rewrite(data: bytes, frame: Frame, key: str, read: "ChatDecoder", common: Ma
         listed = chunk.get("choices")
         for place, choice in enumerate(listed if isinstance(listed, list) else ()):
             if isinstance(choice, dict):
-                index = index_of(choice.get("index"), 0 if read.lone else place)
+                index = index_of(choice.get("index"), 0 if decoder.lone else place)
                 sources[index] = joined(sources[index], choice, key) if index in sources else choice
     by_choice: dict[int, list[Event]] = {index: [] for index in sources}
     for event in frame.events:
@@ -62,18 +67,18 @@ def rewrite(data: bytes, frame: Frame, key: str, read: "ChatDecoder", common: Ma
     choices = []
     for index, events in by_choice.items():
         source = sources.get(index, {})
-        if source and index not in read.choices:
+        if source and index not in decoder.choices:
             choices.append(source)
             continue
         own = source.get(key)
         own = own if isinstance(own, dict) else {}
-        delta = _build(own, events, key, read.reasoning_field, legacy=read.legacy)
+        delta = _build(own, events, key, decoder.reasoning_field, legacy=decoder.legacy)
         built: dict[str, Any] = {"index": index, **source} | {"index": index, key: delta}
         if key == "delta" and not any(own.values()) and _is_in_delta(source.get("message"), events):
-            del built["message"]  # OpenAI's SDK for JavaScript puts it in place of what deltas said
+            del built["message"]  # OpenAI's SDK for JavaScript lets it replace what earlier deltas contained
         built["finish_reason"] = next((e.finish_reason for e in events if isinstance(e, Finish)), None)
         if source.get("logprobs") and own.get("content") != built[key].get("content"):
-            built["logprobs"] = None  # they tell the text that was taken out
+            built["logprobs"] = None  # they belong to the text that was removed
         if key == "message" or (rest and source) or _stays(built, source):
             choices.append(built)
     silent = not (rest or chunk.get("choices") in (None, []))
@@ -94,21 +99,21 @@ def rewrite(data: bytes, frame: Frame, key: str, read: "ChatDecoder", common: Ma
 
 
 def _is_in_delta(message: Any, events: Iterable[Event]) -> bool:
-    """Whether a message in the place of a delta is all in what its delta says now."""
+    """Whether the content of a message in the place of a delta is now in the delta."""
     if not isinstance(message, dict):
         return False
-    says = any(value for name, value in message.items() if name != "role")
-    return not says or any(not isinstance(event, Finish) for event in events)
+    has_content = any(value for name, value in message.items() if name != "role")
+    return not has_content or any(not isinstance(event, Finish) for event in events)
 
 
 def _stays(choice: Mapping[str, Any], source: Mapping[str, Any]) -> bool:
-    """Whether a choice of a chunk says anything, or never did: an empty delta is a sign of life."""
-    if _says(choice) or any(value for name, value in choice.items() if name not in _CHOICE):
+    """Whether a choice of a chunk has content, or never had any: an empty delta is a sign of life."""
+    if _has_content(choice) or any(value for name, value in choice.items() if name not in _CHOICE):
         return True
-    return bool(source) and not _says(source)
+    return bool(source) and not _has_content(source)
 
 
-def _says(choice: Mapping[str, Any]) -> bool:
+def _has_content(choice: Mapping[str, Any]) -> bool:
     delta = choice.get("delta")
     return bool(choice.get("finish_reason")) or (isinstance(delta, dict) and any(delta.values()))
 
@@ -116,7 +121,7 @@ def _says(choice: Mapping[str, Any]) -> bool:
 def _build(
     source: Mapping[str, Any], events: Iterable[Event], key: str, reasoning_field: str, *, legacy: bool
 ) -> dict[str, Any]:
-    """A delta (or message) from the upstream's own and the events that now speak for it."""
+    """Builds a delta (or message) from the upstream's own and the events that replace its content."""
     delta = dict(source)
     if not speaks_as_assistant(delta):
         del delta["role"]
@@ -126,7 +131,7 @@ def _build(
     own = delta.pop("tool_calls", None)
     custom = isinstance(own, list) and any(isinstance(entry, dict) and entry.get("custom") for entry in own)
     if delta.get("function_call") and not (legacy or own):
-        del delta["function_call"]  # it is a call now
+        del delta["function_call"]  # it became an entry of tool_calls
     for event in events:
         match event:
             case MessageStart():
@@ -143,7 +148,7 @@ def _build(
                 inner["input" if "custom" in call else "arguments"] += event.arguments
             case _:
                 pass
-    if not _says_the_same(delta.get("content"), "".join(text), "".join(reasoning)):
+    if not _is_unchanged(delta.get("content"), "".join(text), "".join(reasoning)):
         _set(delta, "content", "".join(text), null=key == "message")
         _set_reasoning(delta, "".join(reasoning), reasoning_field)
     if calls:
@@ -155,31 +160,32 @@ def _build(
     return delta
 
 
-def _says_the_same(content: Any, text: str, reasoning: str) -> bool:
-    """Whether content in parts, some of which are no text, says this still: citations and images stay then."""
+def _is_unchanged(content: Any, text: str, reasoning: str) -> bool:
+    """Whether content in parts that are not all text still has this text: its citations and images stay then."""
     if not isinstance(content, list) or is_text(content):
         return False
-    said = [*parts_of(content, 0)]
-    told = ("".join(event.text for event in said if isinstance(event, kind)) for kind in (TextDelta, ReasoningDelta))
-    return tuple(told) == (text, reasoning)
+    parts = [*parts_of(content, 0)]
+    now = ("".join(event.text for event in parts if isinstance(event, kind)) for kind in (TextDelta, ReasoningDelta))
+    return tuple(now) == (text, reasoning)
 
 
 def _set_reasoning(delta: dict[str, Any], text: str, reasoning_field: str) -> None:
     fields = [name for name in REASONING if delta.get(name)]
     details = delta.get("reasoning_details")
-    told = text_of(details)
-    if told and told != text and (not fields or told == delta[fields[0]]):  # the same text a third time, or the only one
+    detailed = text_of(details)
+    # the details repeat the field's text, or are the only place of it
+    if detailed and detailed != text and (not fields or detailed == delta[fields[0]]):
         details = with_text(details, text)
         if details:
             delta["reasoning_details"] = details
         else:
             del delta["reasoning_details"]
-    for name in fields or ([reasoning_field] if text and not told else []):
+    for name in fields or ([reasoning_field] if text and not detailed else []):
         _set(delta, name, text, null=False)
 
 
 def _set(delta: dict[str, Any], name: str, text: str, *, null: bool) -> None:
-    """Puts text in its field. A field that had text and lost it goes, or becomes `null`; one that was empty stays as it was."""
+    """Puts text in its field. A field that lost its text is removed, or set to null if `null`; an empty one stays as it is."""
     if text:
         delta[name] = text
     elif delta.get(name) not in (None, "", []):

@@ -7,9 +7,9 @@ under a name of its own. A delta that is regular leaves its frame untouched.
     {"index": 0, "id": "call_1", "type": "function", "function": {"name": "get_time", "arguments": ""}}
     {"index": 0, "function": {"arguments": "{\\"zone\\""}}
 
-Rule of this file: a call starts when its id and its whole name are known, and counts from then on; until then it is
-held. Behind complete arguments there is nothing more (R12 of dialect-rules.md): what still comes at their index is dropped,
-unless it is another object: that is a second call of the same tool.
+1. A call starts when its id and its whole name are known, and counts from then on; until then it is held.
+2. After complete arguments (R12 of dialect-rules.md), more text at the same index is dropped, unless it is another object: that
+   is a second call of the same tool.
 """
 
 from collections.abc import Callable, Mapping
@@ -37,27 +37,27 @@ from ..shared.indices import index_of, is_index
 from ..shared.named_arguments import named_arguments
 
 MAX_KEPT = 1024 * 1024
-"""Characters of arguments that are kept: of calls that are held, and of others to tell whether they are sent twice."""
+"""Characters of arguments that are kept: of held calls, and of others to detect repetition."""
 
 MAX_OPEN = 256
-"""Calls of a choice that a delta can speak of: the last ones."""
+"""Calls of a choice that a delta can refer to: the last ones."""
 
 BROKEN_OFF = ("length", "content_filter", "error")
-"""Finish reasons behind which a call without arguments is not one that needs none."""
+"""Finish reasons after which a call without arguments is incomplete."""
 
 _CALLED = ("tool_calls", "function_call")
 
 PROOF = "extra_content"
-"""Where Gemini has what it wants back with a call: {"google": {"thought_signature": "…"}}, on Vertex {"vertex": …}."""
+"""The member with what Gemini wants back with a call: {"google": {"thought_signature": "…"}}, on Vertex {"vertex": …}."""
 
 _KNOWN_KEYS = frozenset({"index", "id", "type", "function", "custom", *INNER})
 
 
 class Calls:
-    """The calls of one choice. Methods return events, and whether the upstream spells them as is regular.
+    """The calls of one choice. Most methods return events, and whether the upstream's own spelling of them is regular.
 
-    `patient`: a call may wait until its id and name are certain, however regular it is; all is written anew, so what the upstream
-    wants back with it is told as a seal. `repairs`: arguments that are no JSON are made such.
+    `patient`: the output is written from events alone, so a call may wait until its id and name are certain, and what the
+    upstream wants back with a call becomes a seal. `repairs`: arguments that are not JSON are repaired.
     """
 
     def __init__(
@@ -77,14 +77,14 @@ class Calls:
         self._new_id = new_id
         self._fired = fired
         self._calls: list[CallState] = []
-        self._new: list[CallState] = []  # of the last delta
+        self._new: list[CallState] = []  # calls of the last delta
         self._started = 0
         self._ids: set[str] = set()
         self._kept = 0
         self._last = False
 
     def feed(self, entries: list[Any], *, last: bool = False) -> tuple[list[Event], bool]:
-        """One delta's `tool_calls`; `last`: nothing comes behind them."""
+        """Takes the `tool_calls` of one delta. `last`: no more deltas follow."""
         events: list[Event] = []
         regular = True
         self._last = last
@@ -99,17 +99,17 @@ class Calls:
         return events, regular
 
     def more(self, key: int, arguments: str) -> tuple[list[Event], bool]:
-        """A delta that holds nothing but a piece of the arguments of the call at an index."""
+        """Takes a delta that holds only a piece of the arguments of the call at an index."""
         call = latest(self._calls, key)
         if call is None or call.index != key:
             return self.feed([{"index": key, "function": {"arguments": arguments}}])
         events: list[Event] = []
         return events, self._take(call, arguments, events)
 
-    def flows(self, key: int, entry: Mapping[str, Any] | None = None) -> bool:
-        """Whether what stays in a string of the arguments of the call at an index passes, a room-ful of it and more.
+    def supports_run(self, key: int, entry: Mapping[str, Any] | None = None) -> bool:
+        """Whether at least ROOM characters inside a string of a call's arguments would pass unchanged.
 
-        `entry`: each delta is one like this, which is not regular.
+        `entry`: the irregular entry that each of these deltas has.
         """
         if entry is None:
             call = latest(self._calls, key)
@@ -123,16 +123,16 @@ class Calls:
 
     @property
     def complete(self) -> bool:
-        """Whether there are calls, and nothing more of them is to come."""
+        """Whether there are calls, and all are complete."""
         return bool(self._calls) and all(call.ended for call in self._calls)
 
     @property
     def lacks(self) -> bool:
-        """Whether there is a call without the arguments that its tool requires."""
+        """Whether a call lacks the arguments that its tool requires."""
         return any(not call.begun and self._tools.requires(bare(call.name, self._tools)) for call in self._calls)
 
     def settle(self, before: CallState | None = None) -> list[Event]:
-        """Something else is said, or the call `before`: calls that have their name wait no longer, for order's sake."""
+        """Starts the calls that have their name, because other content follows, or the call `before`: the order must stay."""
         events: list[Event] = []
         for call in self._calls:
             if call is before:
@@ -146,10 +146,15 @@ class Calls:
         return events
 
     def close(self, reason: str, *, wait: bool = False, last: bool = False) -> tuple[list[Event], bool]:
-        """The end of the choice: what was held comes now, and calls without arguments get `{}`, if it is a good end.
+        """Ends the choice: starts held calls, and completes calls without arguments by `{}` unless they were broken off.
 
-        `wait`: their arguments may come behind it, and until it is closed again they are left alone. `last`: no more of the
-        others comes, so brackets that they lack are added if they are why it ends.
+        Args:
+            reason: The finish reason; "" if there is none.
+            wait: The arguments of calls without any may still follow; these calls stay open until the next `close`.
+            last: No more arguments of the other calls follow, so missing brackets are added if the reason is a call.
+
+        Returns:
+            The events, and whether all of them are ends of calls.
         """
         broken = reason in BROKEN_OFF
         wait = wait and not broken
@@ -180,7 +185,7 @@ class Calls:
             self._fired(call.body.rule)
             events.append(ToolCallDelta(call.index, rest, self._choice))
         if broken:
-            call.ended = True  # as far as we are concerned
+            call.ended = True  # no end is sent, and nothing more is accepted
         elif call.body.complete or call.kind == "custom":
             call.ended = True
             events.append(ToolCallEnd(call.index, self._choice))
@@ -205,12 +210,12 @@ class Calls:
         new = call is None
         if call is None:
             if not (id_ or name or arguments.strip()):
-                return self._mended("tool_call_name")  # it says nothing
+                return self._mended("tool_call_name")  # it is empty
             before = latest(self._calls, key)
             call = CallState(key, kind, id_, name, repeated=bool(before and not id_ and before.name == name))
             self._add(call)
         elif not (id_ or name or arguments or isinstance(entry.get(kind), Mapping)) and entry.keys() <= _KNOWN_KEYS:
-            return self._mended("tool_call_name")  # nor does it
+            return self._mended("tool_call_name")  # so is this
         else:
             regular &= self._repeated_header(call, id_, name)
             if entry.get("id") == "":  # DashScope, in each delta: clients take it for another call's (opencode#40969)
@@ -227,7 +232,7 @@ class Calls:
             regular &= self._start(call, events) and new
             if new and entry.get("type") != kind:
                 regular = self._mended("tool_call_type")
-        elif entry.get("type", kind) != kind:  # null, of who writes all members
+        elif entry.get("type", kind) != kind:  # null, sent by serialisers that write all members
             regular = self._mended("tool_call_type")
         regular &= self._take(call, arguments, events)
         return regular if is_index(index) and index == call.index else self._mended("tool_call_index")
@@ -239,7 +244,7 @@ class Calls:
             del self._calls[0]
 
     def _repeated_header(self, call: CallState, id_: str, name: str) -> bool:
-        """Takes in an id or name behind the first delta: late, split, or said again."""
+        """Records an id or name after the first delta: late, split, or repeated."""
         if id_:
             self._fired("tool_call_id")
             call.said = call.said or id_
@@ -250,12 +255,13 @@ class Calls:
         return not id_ and not name
 
     def _certain(self, call: CallState) -> bool:
-        """Whether id and name can be sent: a name is whole once arguments follow, or if no longer one is offered.
+        """Whether id and name can be sent: a name is whole once arguments follow, or if no longer name is offered.
 
-        An id that is late is waited for until something else is said, by the patient.
+        With `patient`, a late id is awaited until other content follows.
 
-        XX a name that is split where another offered name ends comes out as the shorter one, but for the patient:
-        waiting there would change regular streams.
+        XX without `patient`, a name that is split where another offered name ends is sent as the shorter one: waiting would
+        change
+        regular streams.
         """
         if call.lost or not bare(call.name, self._tools):
             return False
@@ -264,7 +270,7 @@ class Calls:
         return call.begun or (bool(call.said) and not may_go_on(call.name, self._tools, further=self._patient))
 
     def _start(self, call: CallState, events: list[Event]) -> bool:
-        """Starts a call. Whether its id and name are as the upstream says them."""
+        """Starts a call. Returns whether its id and name are the upstream's own."""
         regular = True
         name, id_ = bare(call.name, self._tools), call.said
         if name != call.name:
@@ -291,7 +297,7 @@ class Calls:
             events.append(ToolCallEnd(call.index, self._choice))
 
     def _take(self, call: CallState, arguments: str, events: list[Event]) -> bool:
-        """The next piece of a call's arguments. Whether it is what the client gets."""
+        """Takes the next piece of a call's arguments. Returns whether the client gets it unchanged."""
         if not arguments:
             return not call.body.complete or self._mended("arguments")
         if call.lost:
@@ -303,28 +309,28 @@ class Calls:
             name = bare(call.name, self._tools)
             call.body.demands, call.body.as_is = self._tools.requires(name), not self._repairs
             call.body.named = named_arguments(call.name, name, self._tools) if name != call.name else ""
-        sent, behind = call.body.feed(fresh) if fresh and plain else (fresh, "")
+        sent, trailing = call.body.feed(fresh) if fresh and plain else (fresh, "")
         if self._last:
             sent += call.body.settle()
         self._emit(call, sent, events)
-        if behind and call.started:
-            self._behind(call, behind, events)
+        if trailing and call.started:
+            self._trailing(call, trailing, events)
         return sent == arguments or self._mended(call.body.rule if fresh == arguments else "arguments")
 
     def _is_empty(self, call: CallState, events: list[Event]) -> None:
-        """If `{}` came for it, that was all."""
+        """Emits a complete `{}` that was held."""
         self._emit(call, call.body.settle(), events)
 
     def _emit(self, call: CallState, sent: str, events: list[Event]) -> None:
-        """Arguments that are the client's, once the call has started; and the end, if that was all."""
+        """Emits arguments if the call has started, and its end if they are complete."""
         if sent:
             if call.started:
                 events.append(ToolCallDelta(call.index, sent, self._choice))
             self._keep(call, sent, events)
         self._emit_end(call, events)
 
-    def _behind(self, call: CallState, text: str, events: list[Event]) -> None:
-        """Something comes behind complete arguments: nothing counts there but an object."""
+    def _trailing(self, call: CallState, text: str, events: list[Event]) -> None:
+        """Takes text after complete arguments: only another object counts, as another call."""
         for arguments in call.behind.feed(text):
             if call.arguments and is_other(arguments, call.arguments):
                 self._fired("tool_call_index")
@@ -341,7 +347,7 @@ class Calls:
             self._forget(events)
 
     def _forget(self, events: list[Event]) -> None:
-        """Too much is kept. What was held for calls that have no name yet is text; one without an id has waited enough."""
+        """Frees the memory. Held calls without a name become text; those without an id start with a new one."""
         self._kept = 0
         events += self.settle()
         for call in self._calls:
@@ -352,6 +358,6 @@ class Calls:
             call.forget()
 
     def _mended(self, rule: str) -> bool:
-        """A rule fires; what it is about is not regular."""
+        """Reports a rule. Returns False: what it names is not regular."""
         self._fired(rule)
         return False

@@ -1,9 +1,9 @@
-"""What Chat Completions reports beside the answer: token counts, errors, the stop sequence; read, and written.
+"""Token counts, errors and stop sequences of Chat Completions: reading and writing them.
 
-    {"error": {"message": "…", "type": "…", "param": null, "code": 429}}          instead of choices, or beside them
+    {"error": {"message": "…", "type": "…", "param": null, "code": 429}}          instead of choices, or next to them
     {"choices": [{"error": {"code": 502, "message": "…"}, "finish_reason": "error", …}]}     OpenRouter
 
-Rule of this file: providers agree on little here, so nothing is taken for granted; what is missing counts 0.
+Providers agree on little here; what is missing counts as 0.
 """
 
 from collections.abc import Mapping
@@ -15,18 +15,18 @@ from ..shared.error_words import error_in, stream_error
 from .chunk_form import usage_of_types
 
 
-def usage_in(chunk: Mapping[str, Any]) -> Usage | None:
-    """The token counts that a chunk tells, of itself or in a choice, as Moonshot does, or in a member of its own, as Groq."""
+def chunk_usage(chunk: Mapping[str, Any]) -> Usage | None:
+    """The token counts of a chunk: at its top, in a choice (Moonshot) or in `x_groq` (Groq)."""
     choices = chunk.get("choices")
-    told = [choice.get("usage") for choice in choices if isinstance(choice, dict)] if isinstance(choices, list) else []
+    places = [choice.get("usage") for choice in choices if isinstance(choice, dict)] if isinstance(choices, list) else []
     if isinstance(own := chunk.get("x_groq"), dict):
-        told.append(own.get("usage"))
-    counts = (usage_of_types(usage) for usage in (chunk.get("usage"), *told))
-    return next((usage_of(usage) for usage in counts if usage), None)
+        places.append(own.get("usage"))
+    counts = (usage_of_types(usage) for usage in (chunk.get("usage"), *places))
+    return next((read_usage(usage) for usage in counts if usage), None)
 
 
-def usage_of(usage: Mapping[str, Any]) -> Usage:
-    """The token counts, by whichever names a provider has for them."""
+def read_usage(usage: Mapping[str, Any]) -> Usage:
+    """Reads token counts by any of the names that providers use."""
     prompt = usage.get("prompt_tokens_details")
     completion = usage.get("completion_tokens_details")
     prompt = prompt if isinstance(prompt, dict) else {}
@@ -36,7 +36,7 @@ def usage_of(usage: Mapping[str, Any]) -> Usage:
     return Usage(
         count(usage.get("prompt_tokens")),
         count(usage.get("completion_tokens")),
-        count(cached or usage.get("cache_read_input_tokens")),  # LiteLLM has Anthropic's names beside
+        count(cached or usage.get("cache_read_input_tokens")),  # LiteLLM adds Anthropic's names
         count(written),
         count(completion.get("reasoning_tokens")),
         _searches(usage),
@@ -46,25 +46,31 @@ def usage_of(usage: Mapping[str, Any]) -> Usage:
 def _searches(usage: Mapping[str, Any]) -> int:
     """Web searches, as OpenRouter, xAI and Perplexity count them."""
     named = (("server_tool_use_details", "web_search_requests"), ("server_side_tool_usage_details", "web_search_calls"))
-    told = [of.get(name) for member, name in named if isinstance(of := usage.get(member), dict)]
-    return next(filter(None, map(count, (*told, usage.get("num_search_queries")))), 0)
+    counts = [of.get(name) for member, name in named if isinstance(of := usage.get(member), dict)]
+    return next(filter(None, map(count, (*counts, usage.get("num_search_queries")))), 0)
 
 
 def errors_of(chunk: Mapping[str, Any], *, named: bool = False) -> list[StreamError]:
-    """The errors that a chunk tells, in its choices or of itself.
-
-    `named`: its event is called `error`, so it is one.
-    """
+    """The errors of a chunk, in its choices or at its top. `named`: the SSE event is called `error`, so its data is one."""
     choices = chunk.get("choices")
-    told = [choice.get("error") for choice in choices if isinstance(choice, dict)] if isinstance(choices, list) else []
-    told = [error for error in told if error] or [error_in(chunk) or (chunk if named else None)]
-    return [stream_error(error, chunk) for error in told if error]
+    errors = [choice.get("error") for choice in choices if isinstance(choice, dict)] if isinstance(choices, list) else []
+    errors = [error for error in errors if error] or [error_in(chunk) or (chunk if named else None)]
+    return [stream_error(error, chunk) for error in errors if error]
 
 
-def put_errors(chunk: Mapping[str, Any], events: list[Event], *, failed: bool, named: bool) -> bool:
-    """Puts the errors of a chunk behind what it says, and in front of a finish reason "error", which is one if none was told.
+def insert_errors(chunk: Mapping[str, Any], events: list[Event], *, failed: bool, named: bool) -> bool:
+    """Inserts the errors of a chunk into its events: before a finish reason "error", otherwise at the end.
 
-    `failed`: whether one was told before; `named` as above. Returns whether one is now.
+    A finish reason "error" without an error gets a generic one.
+
+    Args:
+        chunk: The chunk.
+        events: Its events, changed in place.
+        failed: An error was found in an earlier chunk.
+        named: As for `errors_of`.
+
+    Returns:
+        Whether an error was found so far.
     """
     ends = (at for at, event in enumerate(events) if isinstance(event, Finish) and event.finish_reason == "error")
     at = next(ends, None)
@@ -77,13 +83,13 @@ def put_errors(chunk: Mapping[str, Any], events: list[Event], *, failed: bool, n
 
 
 def stop_sequence_of(choice: Mapping[str, Any]) -> str | None:
-    """The stop sequence that was met: vLLM's `stop_reason`, SGLang's `matched_stop`. There, a number is a token."""
+    """The stop sequence that ended the answer: vLLM's `stop_reason`, SGLang's `matched_stop`. A number there is a token id."""
     found = (choice.get(name) for name in ("stop_sequence", "stop_reason", "matched_stop"))
     return next((text for text in found if isinstance(text, str) and text), None)
 
 
-def usage_as(usage: Usage) -> dict[str, Any]:
-    """Token counts as OpenAI tells them, and web searches as OpenRouter does."""
+def write_usage(usage: Usage) -> dict[str, Any]:
+    """Token counts in OpenAI's form, and web searches in OpenRouter's."""
     searches = {"server_tool_use_details": {"web_search_requests": usage.searches}} if usage.searches else {}
     return {
         "prompt_tokens": usage.input_tokens,

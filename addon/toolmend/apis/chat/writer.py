@@ -5,11 +5,11 @@
     … {"reasoning_content":"Hm.","reasoning_details":[{"type":"reasoning.text","text":"Hm.","index":0}]} …
     … {"tool_calls":[{"index":0,"id":"call_1","type":"function","function":{"name":"ls","arguments":""}}]} …
     … {"delta":{},"finish_reason":"tool_calls"} …
-    data: {…,"choices":[],"usage":{…}}          where the client asked for it
+    data: {…,"choices":[],"usage":{…}}          if the client asked for it
     data: [DONE]
 
-Rule of this file: wire-apis.md. The reason, the usage and [DONE] are written together when the message is
-known to be over; an error is the last thing a stream says, and a message that was cut off is one, or a call in it.
+The finish reason, the usage and [DONE] are sent together once the message is known to be over. An error is the last event of a
+stream; a message that was cut off, or a call in it, ends in one. See docs/dev/wire-apis.md.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,7 +40,7 @@ from ..shared.errors import Fault, write_error
 from ..shared.web_search import nested
 from .reasoning_details import sealed, text_entry
 from .tool_calls import BROKEN_OFF
-from .usage import usage_as
+from .usage import write_usage
 
 PING = b": keep-alive\n\n"
 
@@ -51,7 +51,7 @@ _ENDED = StreamError("server_error", "The upstream ended with an error.", 502)
 
 
 class ChatWriter:
-    """One response."""
+    """Writes one response."""
 
     def __init__(self, reply: Reply) -> None:
         self._reply = reply
@@ -65,22 +65,22 @@ class ChatWriter:
         self._head = f"data: {json_text.dumps(self._common)[:-1]},"
         options = reply.request.get("stream_options")
         self._include_usage = isinstance(options, Mapping) and bool(options.get("include_usage"))
-        self._begun = False  # the role is out
-        self._over = False  # so is all
-        self._calls: dict[int, _Open] = {}  # those that are open, by the index of the events
-        self._called = 0  # calls that were begun
-        self._ids: set[str] = set()  # of them
-        self._size = 0  # characters that were said
-        self._text = self._part = 0  # characters of the text, and where the upstream's last part of it begins
-        self._ends_blank = False  # the text
-        self._run = 0  # runs of reasoning that were sealed
-        self._thinking = False  # there was text since
-        self._thought = False  # there was text in any run
+        self._begun = False  # the role was sent
+        self._over = False  # the end was sent
+        self._calls: dict[int, _Open] = {}  # open calls by the index of the events
+        self._called = 0  # calls started so far
+        self._ids: set[str] = set()  # of all calls
+        self._size = 0  # characters sent, for an estimate of the tokens
+        self._text = self._part = 0  # characters of text, and where the upstream's last part begins
+        self._ends_blank = False  # the text ends in white space
+        self._run = 0  # sealed runs of reasoning
+        self._thinking = False  # the current run has text
+        self._thought = False  # any run has text
         self._finish: Finish | None = None
         self._usage: Usage | None = None
 
     def write(self, events: Sequence[Event]) -> bytes:
-        """The events of one frame → server-sent events."""
+        """Returns the chunks for the events of one frame."""
         out: list[bytes] = []
         for event in events:
             if not self._over and getattr(event, "choice", 0) == 0:
@@ -88,11 +88,11 @@ class ChatWriter:
         return b"".join(out)
 
     def ping(self) -> bytes:
-        """A sign of life."""
+        """Returns a sign of life."""
         return b"" if self._over else PING
 
     def close(self, why: StreamError | None = None) -> bytes:
-        """The upstream's body is over."""
+        """Ends the stream, with an error if there was no finish reason."""
         out: list[bytes] = []
         if not self._over:
             if self._finish:
@@ -102,14 +102,14 @@ class ChatWriter:
         return b"".join(out)
 
     def fail(self, message: str) -> bytes:
-        """Something broke on our side."""
+        """Ends the stream with an error of toolmend."""
         out: list[bytes] = []
         if not self._over:
             self._fail(StreamError("server_error", message, 500), out)
         return b"".join(out)
 
     def message(self, events: Sequence[Event]) -> bytes:
-        """A whole response: JSON."""
+        """Returns a whole response as JSON."""
         whole = fold(events)
         reason = _reason(whole.finish, whole.size, len(whole.calls))
         error = whole.error or (reason if isinstance(reason, StreamError) else None)
@@ -151,7 +151,7 @@ class ChatWriter:
                 details = [text_entry(text, self._run)]
                 self._sized_delta({self._reply.reasoning_field: before + text, "reasoning_details": details}, text, out)
             case ReasoningSeal(seal):
-                if details := sealed(seal, self._run, spoken=self._thinking):
+                if details := sealed(seal, self._run, has_text=self._thinking):
                     self._delta({"reasoning_details": details}, out)
                 self._run += 1
                 self._thinking = False
@@ -180,7 +180,7 @@ class ChatWriter:
         self._delta({"tool_calls": [{"index": call.index, "id": id_, "type": event.kind, event.kind: inner}]}, out)
 
     def _own_id(self, id_: str) -> str:
-        """The id of a call that no other of the answer has."""
+        """Returns the id of a call, or a new one if another call of the answer has it."""
         id_ = id_ if id_ and id_ not in self._ids else self._reply.new_id()
         self._ids.add(id_)
         return id_
@@ -194,7 +194,7 @@ class ChatWriter:
         self._sized_delta({"tool_calls": [{"index": call.index, call.kind: {call.field: arguments}}]}, arguments, out)
 
     def _complete(self, call: "_Open", out: list[bytes]) -> None:
-        """A function without arguments has an empty object of them."""
+        """Completes a function call without arguments by an empty object."""
         if not call.given and call.kind == "function":
             self._arguments(call, "{}", out)
 
@@ -209,7 +209,7 @@ class ChatWriter:
         return f'{self._head}"choices":{choices}{rest}}}\n\n'.encode()
 
     def _end(self, out: list[bytes]) -> None:
-        """The message is over."""
+        """Ends the message: finish reason, usage, [DONE]."""
         reason = _reason(self._finish, self._size, self._called)
         if isinstance(reason, StreamError):
             self._fail(reason, out)
@@ -234,7 +234,8 @@ class ChatWriter:
         if not has_counts(usage):
             self._reply.fired("usage_estimated")
             usage = Usage(self._reply.input_tokens, -(-size // 4))  # some four characters a token
-        return usage_as(usage)
+        # about four characters a token
+        return write_usage(usage)
 
     def _message(self, whole: Message) -> dict[str, Any]:
         message: dict[str, Any] = {"role": "assistant", "content": whole.text or None, "refusal": whole.refusal or None}
@@ -253,7 +254,7 @@ class ChatWriter:
 
 
 class _Open:
-    """A call that is open. `index` is the client's."""
+    """An open call. `index` is the client's."""
 
     __slots__ = ("field", "given", "index", "kind")
 
@@ -261,11 +262,11 @@ class _Open:
         self.index = index
         self.kind = kind
         self.field = "input" if kind == "custom" else "arguments"
-        self.given = False  # some of the arguments were
+        self.given = False  # arguments were sent
 
 
 def _reason(finish: Finish | None, size: int, calls: int) -> str | StreamError:
-    """The finish reason: told by what was said, unless the upstream says that there is more to it. It may be an error."""
+    """The finish reason, or the error to send in its place. Calls decide, unless the upstream's own reason is in BROKEN_OFF."""
     if finish is None and not (size or calls):
         return _EMPTY
     reason = finish.finish_reason if finish else ""
@@ -275,14 +276,14 @@ def _reason(finish: Finish | None, size: int, calls: int) -> str | StreamError:
 
 
 def stop_details(finish: Finish | None) -> dict[str, Any]:
-    """Why the model declined, in a member that only Messages has."""
+    """Why the model declined, in the member that Messages has."""
     if finish is None or not (finish.explanation or finish.category):
         return {}
     return {"stop_details": {"type": "refusal", "category": finish.category or None, "explanation": finish.explanation or None}}
 
 
 def _details_of(finish: Finish | None) -> str:
-    """The same, as JSON text behind another member."""
+    """The same as JSON text to append to a member."""
     return "".join(f',"{name}":{json_text.dumps(value)}' for name, value in stop_details(finish).items())
 
 
@@ -295,10 +296,10 @@ def _error(error: StreamError) -> bytes:
 
 
 def _details(thinking: Thinking, run: int) -> list[Any]:
-    """The entries of a run in a whole message: one, text and envelope together."""
+    """The entries of one run in a whole message: text and envelope share an entry."""
     if thinking.seal is None:
         return [text_entry(thinking.text, run)] if thinking.text else []
-    details = sealed(thinking.seal, run, spoken=bool(thinking.text))
+    details = sealed(thinking.seal, run, has_text=bool(thinking.text))
     return [text_entry(thinking.text, run) | details[0]] if thinking.text and thinking.seal.kind != "details" else details
 
 

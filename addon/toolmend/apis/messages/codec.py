@@ -21,7 +21,7 @@ from ...core.sse import ServerSentEvent
 from ...core.text_state import IN_STRING, TextState
 from ..codec import Reply
 from ..shared.delta_template import DeltaTemplate
-from ..shared.delta_template_learner import Learning
+from ..shared.delta_template_learner import TemplateLearner
 from ..shared.error_words import error_in, stream_error
 from .decode import MessagesContent
 from .errors import status_of
@@ -49,7 +49,7 @@ class Messages:
         self._shape: DeltaTemplate | None = None  # of the deltas of the block that is open
         self._regular = True  # they are; if not, it is not for their text
         self._named = b""  # their event
-        self._learning = Learning(lambda path: path[0] not in _SAYS)
+        self._learning = TemplateLearner(lambda path: path[0] not in _SAYS)
         self._usage: dict[str, Any] = {}
         self._readers: Mapping[str, Callable[[Mapping[str, Any], list[Event]], None]] = {
             "message_start": self._start,
@@ -103,8 +103,8 @@ class Messages:
             path = ("delta", "partial_json")
             self._shape = self._learning.learn(sse.data, event.arguments, path, ToolCallDelta, key=at)
 
-    def course(self) -> tuple[DeltaTemplate, TextState | None] | None:
-        """See codec.Flowing."""
+    def run_template(self) -> tuple[DeltaTemplate, TextState | None] | None:
+        """See codec.SupportsRuns."""
         shape = self._shape
         if shape is None:
             return None

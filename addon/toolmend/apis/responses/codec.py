@@ -18,7 +18,7 @@ from ...core.sse import ServerSentEvent
 from ...core.text_state import ROOM, TextState
 from ..codec import Reply
 from ..shared.delta_template import DeltaTemplate
-from ..shared.delta_template_learner import Learning
+from ..shared.delta_template_learner import TemplateLearner
 from ..shared.json_spans import Path
 from .decode import ResponsesDecoder
 from .items import MAX_KEPT
@@ -47,7 +47,7 @@ class Responses:
         self._counts = False  # the upstream numbers its events: some send 0 with each
         self._held: list[tuple[ServerSentEvent, dict[str, Any]]] = []  # no data: the one before again
         self._shape: DeltaTemplate | None = None  # of the deltas of the part, or of the call, that is open
-        self._learning = Learning(self._may_vary)
+        self._learning = TemplateLearner(self._may_vary)
 
     def decode(self, sse: ServerSentEvent) -> Frame:
         """One server-sent event → its frame. Raises json_text.NotJSON where the data is no JSON."""
@@ -68,8 +68,8 @@ class Responses:
         self._learn(sse, data, events)
         return Frame(sse, events, touched=not self._reading.regular)
 
-    def course(self) -> tuple[DeltaTemplate, TextState | None] | None:
-        """See codec.Flowing."""
+    def run_template(self) -> tuple[DeltaTemplate, TextState | None] | None:
+        """See codec.SupportsRuns."""
         full = max(self._reading.size, self._mending.size) + ROOM > MAX_KEPT
         shape = self._shape
         same = self._reply.translates and not self._counts and _number(self._last[1]) is not None  # no lane tells two of one text
@@ -79,7 +79,7 @@ class Responses:
         return (shape, course) if course or shape.kind is not ToolCallDelta else None
 
     def skip(self, count: int) -> None:
-        """See codec.Counting."""
+        """See codec.Numbered."""
         self._mending.sequence += count
 
     def decode_message(self, body: bytes) -> Frame:

@@ -54,7 +54,7 @@ class ResponsesWriter:
         return self._output.take()
 
     def skip(self, count: int) -> None:
-        """See codec.Counting."""
+        """See codec.Numbered."""
         self._output.sequence += count
 
     def ping(self) -> bytes:

@@ -44,7 +44,7 @@ _ALWAYS: dict[Path, re.Pattern[bytes]] = {
 """Members that are another in each event: the number of a Responses event, OpenAI's filler."""
 
 
-class Learning:
+class TemplateLearner:
     """What is learnt of one stream. `misses`: deltas in a row that had another shape."""
 
     def __init__(self, may_vary: Callable[[Path], bool]) -> None:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from ...apis.codec import Flowing, counts
+from ...apis.codec import SupportsRuns, is_numbered
 from ...apis.shared.delta_template import DeltaTemplate, Kind
 from ...apis.shared.delta_template_learner import plain
 from ...core.sse import ServerSentEvent
@@ -47,9 +47,9 @@ class RunOpener:
     `translates`: nothing passes as it is. `wait`, if it is set: see Lane.
     """
 
-    def __init__(self, codec: Flowing, markup: Reading, others: Sequence[Busy], *, translates: bool) -> None:
+    def __init__(self, codec: SupportsRuns, markup: Reading, others: Sequence[Busy], *, translates: bool) -> None:
         self._codec = codec
-        self._counts = counts(codec)
+        self._counts = is_numbered(codec)
         self._markup = markup
         self._others = others
         self._translates = translates
@@ -64,7 +64,7 @@ class RunOpener:
     def open(self, sse: ServerSentEvent, given: Sequence[bytes]) -> DeltaRun | None:
         """The lane of what may come behind an event that was read, if there is one; `given` is what went out for it, in parts."""
         last, self._wrapped = self._wrapped, None
-        told = self._codec.course()
+        told = self._codec.run_template()
         if told is None or not sse.data:
             return None
         shape, course = told
