@@ -1,16 +1,15 @@
-"""The content blocks of a Messages stream, as a client is sent them. See wire-apis.md.
+"""The content blocks of a Messages stream, as they are sent to a client. See docs/dev/wire-apis.md.
 
     {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}
     {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Hi"}}
     {"type":"content_block_stop","index":0}
 
-Rule of this file: one block is open at a time, indices count from 0, and blocks stand in the order in which they began. The
-first that is not over is the open one, and streams live; what is said of a later one waits. So the arguments of two calls that
-come in turns do not mix, and neither does text that comes while a call is open: a call is over when its end is told, or the
-message is. A block opens at its first payload that is not empty, so none is without; a call without arguments opens at its end.
-
-Arguments that are broken off go out as they came, of one call: it is for the reason of the stop to tell. Another that is not
-whole, and of which nothing had gone out then, is dropped, for no client would take it for anything but a call.
+1. One block is open at a time, indices count from 0, and blocks keep the order in which they began. The first unfinished block
+   is open and streams; deltas of later ones are held. So interleaved arguments of two calls stay apart, and so does text that
+   comes while a call is open. A call ends with its ToolCallEnd, or with the message.
+2. A block opens with its first delta that is not empty, so no block is empty; a call without arguments opens when it ends.
+3. Incomplete arguments of one call are sent; the stop reason explains them. A further incomplete call, of which nothing was
+   sent, is dropped, because a client would take it for a complete one.
 """
 
 from collections import deque
@@ -41,35 +40,41 @@ from ..shared.web_search import MAX_QUOTED, blocks_of, location_of
 from .tool_input import escape_surrogates, input_of
 
 MAX_HELD = 16 * 1024 * 1024
-"""Characters that wait for a call to end: as many as one server-sent event may bring (sse.py), and far beyond any answer."""
+"""Characters held for a call to end: as many as one SSE event may have (sse.py), and far beyond any answer."""
 
 BROKEN_CALL = "a tool call of the upstream's answer was broken off"
 
 MAX_REFUSAL = 10_000
-"""Characters of a refusal that are told once more when the message stops."""
+"""Characters of a refusal that are repeated in the stop details."""
 
 MAX_CHECKED = 1024 * 1024
-"""Characters of a call's arguments that are kept to see whether they are JSON; longer ones are the client's to judge."""
+"""Characters of a call's arguments that are kept for validation; longer ones are left to the client."""
 
 def event(name: str, data: str) -> str:
-    """A server-sent event of JSON text on one line. `name` is its type."""
+    """Formats an SSE event. `data` is JSON text on one line."""
     return f"event: {name}\ndata: {data}\n\n"
 
 
 @mutable
 class Block:
-    """`content`: how it begins. `lasts`: it is over when that is told, not when another begins; `bare`: it needs no delta."""
+    """A block of the output.
+
+    Attributes:
+        content: Its `content_block`.
+        lasts: It ends explicitly, not when another block begins.
+        bare: It needs no delta.
+    """
 
     content: Mapping[str, Any]
     lasts: bool = False
     bare: bool = False
     over: bool = False
     signed: bool = False
-    index: int | None = None  # once it was sent
-    held: list[str] = field(default_factory=list)  # deltas that wait, JSON text
+    index: int | None = None  # None until it was opened
+    held: list[str] = field(default_factory=list)  # held deltas, JSON text
     arguments: list[str] = field(default_factory=list)  # of a call
-    size: int = 0  # of them
-    text: StringIO = field(default_factory=StringIO)  # of a text
+    size: int = 0  # of the arguments
+    text: StringIO = field(default_factory=StringIO)  # of a text block
 
     @property
     def kind(self) -> Any:
@@ -77,10 +82,16 @@ class Block:
 
 
 class Blocks:
-    """`called`: a call went out; `compacted`: a summary; `refused`: some of the text declines; `characters`: all that was said.
+    """Builds the blocks of one message.
 
-    `error`: what waits is too much, or a call was broken off, and nothing more is read. `invalid`: the name of a call that cannot
-    be right: its arguments are no JSON object, and not broken off either.
+    Attributes:
+        called: A call was sent.
+        compacted: A summary was sent.
+        refused: Some of the text is a refusal.
+        characters: Of all content.
+        error: Why no more events are taken: too much is held, or a call was broken off.
+        invalid: The name of a call whose arguments are complete but not a JSON object.
+        refusal: The start of the refusal's text.
     """
 
     def __init__(self, new_id: Callable[[], str], following: int = 0) -> None:
@@ -93,19 +104,19 @@ class Blocks:
         self._calls: dict[int, Block] = {}
         self._ids: set[str] = set()
         self._thinking: Block | None = None  # the last one
-        self._counted = 0  # characters of the upstream's part of text
+        self._counted = 0  # characters of the upstream's current part of text
         self._held = 0
         self._cut = self._broken = False
         self._out: list[str] = []
 
     def take(self) -> str:
-        """What is to be sent now."""
+        """Returns what is to be sent now."""
         out = "".join(self._out)
         self._out.clear()
         return out
 
     def feed(self, event: Event, source: Mapping[str, Any] | None = None) -> None:
-        """What an event says of the content, if it does. `source`: how the upstream's own block of this call begins."""
+        """Takes an event; other than content it is ignored. `source`: the upstream's own `content_block` of a call."""
         match event:
             case TextDelta() | RefusalDelta() if event.text:
                 if isinstance(event, RefusalDelta):
@@ -115,7 +126,7 @@ class Blocks:
                 text = self.text or self.begin(Block({"type": "text", "text": ""}))
                 text.text.write(event.text)
                 self._counted += len(event.text)
-                self.say(text, _delta("text_delta", "text", event.text))
+                self.send_delta(text, _delta("text_delta", "text", event.text))
             case TextStart():
                 if event.apart and self.text:
                     self.end(self.text)
@@ -128,7 +139,7 @@ class Blocks:
                 self._compact(event.summary)
             case ReasoningDelta() if event.text:
                 self.characters += len(event.text)
-                self.say(self._open_thinking(), _delta("thinking_delta", "thinking", event.text))
+                self.send_delta(self._open_thinking(), _delta("thinking_delta", "thinking", event.text))
             case ReasoningSeal():
                 self._seal(event.seal)
             case ToolCallStart():
@@ -137,7 +148,7 @@ class Blocks:
                 self._calls[event.index] = self.begin(self._call(event, source or {}))
             case ToolCallDelta():
                 if block := self._calls.get(event.index):
-                    self._argue(block, event.arguments)
+                    self._add_arguments(block, event.arguments)
             case ToolCallEnd():
                 if block := self._calls.get(event.index):
                     block.bare = True
@@ -147,17 +158,17 @@ class Blocks:
 
     @property
     def count(self) -> int:
-        """The blocks that went out."""
+        """Number of blocks that were opened."""
         return self._next
 
     @property
     def text(self) -> Block | None:
-        """The text block that text goes on in."""
+        """The text block that takes further text; None if a new one is needed."""
         last = self._queue[-1] if self._queue else None
         return last if last and last.kind == "text" and not last.over else None
 
     def begin(self, block: Block) -> Block:
-        """The next block. The one before it is over, unless it lasts."""
+        """Appends a block. The one before it ends, unless it lasts."""
         if self._queue and not self._queue[-1].lasts:
             self._queue[-1].over = True
         if block.kind == "thinking":
@@ -167,17 +178,17 @@ class Blocks:
         return block
 
     def adopt(self, block: Block, call: int | None = None) -> None:
-        """The block that is open at the client already; `call`: the index of its call."""
+        """Takes over a block that is already open at the client. `call`: the index of its call."""
         self._queue.append(block)
         if block.kind == "thinking":
             self._thinking = block
         if call is not None:
             self.called = True
             self._calls[call] = block
-            block.size = MAX_CHECKED  # what has gone out is not known any more
+            block.size = MAX_CHECKED  # what was sent of it is not known
 
-    def say(self, block: Block, delta: str) -> None:
-        """A delta of a block that is not over, in JSON text."""
+    def send_delta(self, block: Block, delta: str) -> None:
+        """Sends or holds a delta (JSON text) of an unfinished block."""
         if self.error:
             return
         if block is self._queue[0]:
@@ -190,14 +201,14 @@ class Blocks:
             self.error = "too much of the answer waits for a tool call that does not end"
 
     def end(self, block: Block) -> None:
-        """A block is over."""
+        """Ends a block."""
         block.over = True
         self._advance()
 
     def finish(self, *, cut: bool) -> None:
-        """The message is over. `cut`: it was broken off, for its length or by a filter, and so may be the arguments of a call.
+        """Ends the message. `cut`: it was cut off by its length or a filter, so the arguments of a call may be incomplete.
 
-        If it was not, arguments that have begun, and whose end was not told, are an error: SDKs make JSON of what is there.
+        Without `cut`, incomplete arguments are an error: SDKs would parse the fragment.
         """
         self._cut = cut
         calls = (block for block in self._queue if block.kind == "tool_use" and not (block.over or block.bare))
@@ -207,7 +218,7 @@ class Blocks:
             self._end_all()
 
     def break_off(self) -> None:
-        """The message ends in an error: the block that is open stays so, unless something waits for its end."""
+        """Prepares for an error as the end of the stream: the open block stays open unless something is held after it."""
         self.error = ""
         if any(block.held or block.bare for block in self._queue):
             self._cut = False
@@ -219,7 +230,7 @@ class Blocks:
         self._advance()
 
     def _open_thinking(self) -> Block:
-        """The thinking block that reasoning goes on in."""
+        """The thinking block that takes further reasoning."""
         block = self._thinking
         if block and not block.over and (block.lasts or block is self._queue[-1]):
             return block
@@ -238,32 +249,32 @@ class Blocks:
         self.end(block)
 
     def _cite(self, citation: Citation, block: Block) -> None:
-        said = block.text.tell()
-        citation = in_part(citation, said - self._counted, said)
+        length = block.text.tell()
+        citation = in_part(citation, length - self._counted, length)
         block.text.seek(citation.start)
         marked = block.text.read(min(MAX_QUOTED, (citation.end or 0) - citation.start))
-        block.text.seek(said)
-        self.say(block, json_text.dumps({"type": "citations_delta", "citation": location_of(citation, marked)}))
+        block.text.seek(length)
+        self.send_delta(block, json_text.dumps({"type": "citations_delta", "citation": location_of(citation, marked)}))
 
     def _search(self, search: WebSearch) -> None:
-        """A search, and its results: the query in a delta, the results as a whole, as Anthropic sends them."""
+        """Writes a search and its results: the query as a delta, the results as a whole block, as Anthropic sends them."""
         use, result = blocks_of(search, self._new_id())
         block = self.begin(Block({**use, "input": {}}, lasts=True))
-        self.say(block, _delta("input_json_delta", "partial_json", json_text.dumps(use["input"])))
+        self.send_delta(block, _delta("input_json_delta", "partial_json", json_text.dumps(use["input"])))
         self.end(block)
         self.begin(Block(result, bare=True))
 
     def _compact(self, summary: str) -> None:
-        """A summary of the conversation, in one delta, as Anthropic sends it."""
+        """Writes a summary of the conversation as one delta, as Anthropic sends it."""
         self.compacted = True
         self.characters += len(summary)
         block = self.begin(Block({**compaction_of(""), "content": None}, lasts=True))
-        self.say(block, json_text.dumps({"type": "compaction_delta", "content": summary, "encrypted_content": None}))
+        self.send_delta(block, json_text.dumps({"type": "compaction_delta", "content": summary, "encrypted_content": None}))
         self.end(block)
 
     def _sign(self, block: Block, signature: str) -> None:
         if signature:
-            self.say(block, _delta("signature_delta", "signature", signature))
+            self.send_delta(block, _delta("signature_delta", "signature", signature))
             block.signed = True
 
     def _call(self, event: ToolCallStart, source: Mapping[str, Any]) -> Block:
@@ -273,19 +284,19 @@ class Blocks:
         self._ids.add(id_)
         return Block({**source, "type": "tool_use", "id": id_, "name": event.name, "input": {}}, lasts=True)
 
-    def _argue(self, block: Block, text: str) -> None:
+    def _add_arguments(self, block: Block, text: str) -> None:
         if block.index is None and not block.held:
-            text = text.lstrip()  # JSON text that is blank is none
+            text = text.lstrip()  # JSON text does not start with white space
         if not text or block.over:
             return
         self.characters += len(text)
         if block.size < MAX_CHECKED:
             block.arguments.append(text)
             block.size += len(text)
-        self.say(block, _delta("input_json_delta", "partial_json", escape_surrogates(text)))
+        self.send_delta(block, _delta("input_json_delta", "partial_json", escape_surrogates(text)))
 
     def _advance(self) -> None:
-        """Sends what need not wait any longer."""
+        """Sends all that need not be held."""
         while self._queue and not self.error:
             block = self._queue[0]
             if self._broken and block.kind == "tool_use" and not (block.bare and _is_whole(block)):
@@ -328,7 +339,7 @@ class Blocks:
 
 
 def compaction_of(summary: str) -> dict[str, Any]:
-    """The block of a summary: by its signature it is known again that no provider has signed it."""
+    """The block of a summary. Its signature marks that no provider signed it."""
     return {"type": "compaction", "content": summary, "encrypted_content": None, "signature": envelope(ReasoningState("summary"))}
 
 
@@ -337,7 +348,7 @@ def _delta(name: str, member: str, text: str) -> str:
 
 
 def _is_whole(block: Block) -> bool:
-    """Whether the arguments of a call, as far as they were kept, are a JSON object; nothing at all is one if its end was told."""
+    """Whether the kept arguments of a call are a JSON object. Empty ones are if the call has ended."""
     if block.size >= MAX_CHECKED:
         return True
     return input_of("".join(block.arguments), complete=block.bare) is not None

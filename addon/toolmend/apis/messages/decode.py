@@ -1,13 +1,13 @@
-"""The blocks of a Messages upstream's stream, however irregular, as events.
+"""Blocks of a Messages stream, however irregular → neutral events.
 
     {"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"toolu_1","name":"get_time","input":{}}}
     {"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{\"zone\""}}
     {"type":"content_block_stop","index":1}
 
-Rule of this file: calls count from 0, whatever the index of their block. A call is complete where its block stops, if its
-arguments are: the block of a call that is broken off for the length of the answer stops, too. One without any needs none,
-unless the message breaks off right behind it; that is told by what follows. More of it may come behind its stop
-(agentgateway#2147), or behind the reason why the message stopped.
+1. Calls count from 0, whatever the index of their block.
+2. A call is complete when its block stops, if its arguments are: a block that the length of the answer cuts off stops, too.
+3. A call without arguments is complete unless the message is cut off right after it; the next event decides.
+4. More of a call may come after its stop (agentgateway#2147), or after the stop reason.
 """
 
 from collections.abc import Mapping
@@ -40,44 +40,44 @@ from ..shared.web_search import MAX_LINKS, NAME, RESULT, cited, results_of
 from .block_types import BLOCKS, DELTAS, FITS, kind_of
 
 MAX_OPEN = 256
-"""Blocks that may be open at once: one, by the rules of the API."""
+"""Blocks that may be open at once; the API allows one."""
 
 MAX_NAMELESS = 1024 * 1024
-"""Characters of the arguments of a call without a name that wait for their end; what is longer is text."""
+"""Characters of arguments that are held for a call without a name; a longer call becomes text."""
 
 _WITHOUT_INPUT = ("text", "thinking", "redacted_thinking")
 
 
 @mutable
 class _Block:
-    """A block that is open. `call`: the index of its call, None if it is none."""
+    """An open block. `call`: the index of its call; None for other blocks."""
 
     kind: str
     call: int | None = None
     id: str = ""  # of the call
     input: Any = None
-    nameless: str | None = None  # the id of a call that lacks its name
-    held: list[str] = field(default_factory=list)  # its arguments
-    size: int = 0  # of them
-    said: str = ""  # its text or thinking, as it was told when the block began
-    begun: bool = False  # arguments came
+    nameless: str | None = None  # the id of a call without a name
+    held: list[str] = field(default_factory=list)  # arguments of the nameless call
+    size: int = 0  # of `held`
+    initial: str = ""  # text or thinking in content_block_start
+    begun: bool = False  # arguments were received
     body: Arguments = field(default_factory=Arguments)
     name: str = ""  # of the call
-    told: StringIO = field(default_factory=StringIO)  # the beginning of its arguments, to know them if they are said again
-    behind: Behind = field(default_factory=Behind)
+    beginning: StringIO = field(default_factory=StringIO)  # the start of its arguments, to detect repetition
+    trailing: Behind = field(default_factory=Behind)
     signature: list[str] = field(default_factory=list)
-    place: int = -1  # where it stopped, while its call is not complete
+    place: int = -1  # its index when it stopped, while its call is incomplete
     citations: list[Citation] = field(default_factory=list)
 
     def begins_again(self, content: Mapping[str, Any]) -> bool:
-        """Whether it is this block that is said to begin, once more (llama.cpp#18551)."""
+        """Whether a content_block_start repeats this block's (llama.cpp#18551)."""
         if self.call is not None:
             return self.id != "" and content.get("id") == self.id and not content.get("input")
         return self.kind in ("text", "thinking") and content.get("type") == self.kind and not content.get(self.kind)
 
 
-class MessagesContent:
-    """The content of one message. Methods add to `events`; `regular` turns False where the upstream errs."""
+class MessagesDecoder:
+    """Decodes the content of one message. Methods append to `events`; `regular` becomes False at what a rule corrects."""
 
     def __init__(self, reply: Reply) -> None:
         self.regular = True
@@ -85,13 +85,13 @@ class MessagesContent:
         self._open: dict[int, _Block] = {}
         self._next = 0  # index of the next block
         self._calls = 0
-        self._stopped: _Block | None = None  # of a call that is not complete, and no other began since
-        self._short: dict[int, _Block] = {}  # all such, by their places
-        self._texts = 0  # text blocks that began
-        self._queries: dict[str, str] = {}  # of web searches, by the ids of their blocks
+        self._stopped: _Block | None = None  # block of the last incomplete call, until another block starts
+        self._incomplete: dict[int, _Block] = {}  # all of these, by index
+        self._texts = 0  # text blocks so far
+        self._queries: dict[str, str] = {}  # web searches by the id of their block
 
     def start(self, data: Mapping[str, Any], events: list[Event]) -> None:
-        """A content_block_start."""
+        """Decodes content_block_start."""
         index, content = index_of(data.get("index"), self._next), data.get("content_block")
         if not is_index(data.get("index")) or index != self._next or self._open:
             self.mended("block_index")
@@ -105,26 +105,26 @@ class MessagesContent:
         self._settle(events, broken=False)
         self._next = max(self._next, index + 1)
         block = self._open[index] = self._begin(content if isinstance(content, dict) else {}, events)
-        if block.call is not None and block.input != {}:  # Claude Code takes what the deltas say; others fail where it is none
+        if block.call is not None and block.input != {}:  # Claude Code uses the deltas; other clients fail if they are missing
             self.mended("arguments")
-        if block.said or block.signature:  # so do it, and the Vercel AI SDK
+        if block.initial or block.signature:  # likewise, and the Vercel AI SDK
             self.mended("block_text")
         if len(self._open) > MAX_OPEN:
             del self._open[next(iter(self._open))]
 
     def delta(self, data: Mapping[str, Any], events: list[Event]) -> None:
-        """A content_block_delta."""
+        """Decodes content_block_delta."""
         delta = data.get("delta")
         if not (isinstance(delta, dict) and delta):
             self.mended("delta")
             return
         kind = self._kind(delta, DELTAS)
         begun = self._at(data.get("index"))
-        if begun and not begun.kind and kind == "input_json_delta":  # a call, of which nothing was told when it began
+        if begun and not begun.kind and kind == "input_json_delta":  # the start of this call was empty
             begun.kind, begun.nameless = FITS[kind], ""
         block = self._fitting(data.get("index"), kind)
         index = index_of(data.get("index"), self._next)
-        if block is None and kind in FITS and index >= self._next:  # its beginning did not come; of a call its name neither
+        if block is None and kind in FITS and index >= self._next:  # its start is missing, and a call's name with it
             self._next = index + 1
             block = self._open[index] = _Block(FITS[kind], nameless="" if kind == "input_json_delta" else None)
         match kind:
@@ -137,7 +137,7 @@ class MessagesContent:
             case "signature_delta" if block:
                 block.signature.append(self._text(delta.get("signature")))
             case "input_json_delta" if block and block.call is not None:
-                self._argue(block, block.call, self._json(delta.get("partial_json")), events)
+                self._add_arguments(block, block.call, self._json(delta.get("partial_json")), events)
             case "input_json_delta" if block and block.kind == "server_tool_use":
                 block.held.append(self._json(delta.get("partial_json")))
             case "input_json_delta" if block and block.nameless is not None:
@@ -149,29 +149,29 @@ class MessagesContent:
 
     @property
     def unfinished(self) -> bool:
-        """Whether a call is open whose arguments are not complete."""
+        """Whether a call with incomplete arguments is open."""
         return any(block.call is not None and not block.body.complete for block in self._open.values())
 
     def place(self, call: int) -> int | None:
-        """Where the block of a call is open."""
+        """The index of the open block of a call."""
         return next((index for index, block in self._open.items() if block.call == call), None)
 
     def more(self, index: int, arguments: str) -> tuple[Event, ...]:
-        """A delta of an open call's block, which holds nothing but a piece of its arguments."""
+        """Decodes a delta that holds only a piece of an open call's arguments."""
         self.regular = True
         events: list[Event] = []
         block = self._open[index]
         assert block.call is not None
-        self._argue(block, block.call, arguments, events)
+        self._add_arguments(block, block.call, arguments, events)
         return tuple(events)
 
-    def flows(self, index: int) -> bool:
-        """Whether what stays in a string of the arguments of an open call passes."""
+    def supports_run(self, index: int) -> bool:
+        """Whether text inside a string of an open call's arguments passes unchanged."""
         block = self._open.get(index)
         return block is not None and block.call is not None and block.body.in_string
 
     def stop(self, data: Mapping[str, Any], events: list[Event]) -> None:
-        """A content_block_stop."""
+        """Decodes content_block_stop."""
         block = self._at(data.get("index"))
         if block is None:
             self.mended("block_index")
@@ -179,12 +179,12 @@ class MessagesContent:
         block.place = next(index for index, other in self._open.items() if other is block)
         del self._open[block.place]
         self._stop(block, events)
-        if self._stopped is block and len(self._short) < MAX_OPEN:
-            self._short[block.place] = block
+        if self._stopped is block and len(self._incomplete) < MAX_OPEN:
+            self._incomplete[block.place] = block
 
     def close(self, events: list[Event], *, broken: bool, called: bool) -> None:
-        """The content is over: so is every block, though nobody said so. `called`: it ends for its calls: they are complete."""
-        left = [*self._short.values(), *self._open.values()]
+        """Ends the content and its open blocks. `called`: the stop reason is a call, so brackets that are missing are added."""
+        left = [*self._incomplete.values(), *self._open.values()]
         if self._open:
             self.mended("block_stop")
         for block in self._open.values():
@@ -193,12 +193,12 @@ class MessagesContent:
         self._open.clear()
         self._settle(events, broken=broken)
         for block in left if called else ():
-            if block.call is not None and (rest := block.body.closing(block.told.getvalue(), self._reply.tools, block.name)):
+            if block.call is not None and (rest := block.body.closing(block.beginning.getvalue(), self._reply.tools, block.name)):
                 events += (ToolCallDelta(block.call, rest), ToolCallEnd(block.call))
                 self.mended(block.body.rule)
 
     def whole(self, content: Mapping[str, Any], events: list[Event]) -> None:
-        """A block of a whole message."""
+        """Decodes a block of a whole message."""
         block = self._begin(content, events)
         if block.call is None:
             self._stop(block, events)
@@ -208,19 +208,19 @@ class MessagesContent:
             events += (ToolCallDelta(block.call, json_text.dumps(given)), ToolCallEnd(block.call))
             return
         self.mended("arguments")
-        self._argue(block, block.call, given if isinstance(given, str) else text_of(given or None), events)
+        self._add_arguments(block, block.call, given if isinstance(given, str) else text_of(given or None), events)
         if rest := block.body.end(broken=False):
             events.append(ToolCallDelta(block.call, rest))
         if block.body.complete:
             events.append(ToolCallEnd(block.call))
 
     def mended(self, rule: str) -> None:
-        """A rule fires; what it is about is not regular."""
+        """Reports a rule; what it names is not regular."""
         self._reply.fired(rule)
         self.regular = False
 
     def _begin(self, content: Mapping[str, Any], events: list[Event]) -> _Block:
-        """A block that begins, and what it says already."""
+        """Starts a block, and decodes its initial content."""
         block = _Block(self._kind(content, BLOCKS))
         match block.kind:
             case "text":
@@ -228,12 +228,12 @@ class MessagesContent:
                     events.append(TextStart())
                 self._texts += 1
                 if text := self._text(content.get("text")):
-                    block.said = text
+                    block.initial = text
                     events.append(TextDelta(text))
                 self._cite(block, content.get("citations"))
             case "thinking":
                 if text := self._text(content.get("thinking")):
-                    block.said = text
+                    block.initial = text
                     events.append(ReasoningDelta(text))
                 if signature := content.get("signature"):
                     block.signature.append(self._text(signature))
@@ -254,7 +254,7 @@ class MessagesContent:
         return block
 
     def _cite(self, block: _Block, citations: Any) -> None:
-        """Keeps citations to the end of their block: they are of all of its text."""
+        """Keeps citations until the end of their block: they refer to all of its text."""
         if not self._reply.translates:
             return
         for given in citations if isinstance(citations, list) else ():
@@ -280,7 +280,7 @@ class MessagesContent:
 
     def _begin_call(self, block: _Block, id_: str, name: str, events: list[Event]) -> None:
         if not id_:
-            id_ = self._fresh()
+            id_ = self._new_id()
             self.mended("tool_call_id")
         block.call, block.id, block.name = self._calls, id_, name
         block.body.demands, block.body.as_is = self._reply.tools.requires(name), not self._reply.repairs
@@ -288,7 +288,7 @@ class MessagesContent:
         events.append(ToolCallStart(block.call, id_, name))
 
     def _hold(self, block: _Block, text: str, events: list[Event]) -> None:
-        """A piece of the arguments of a call whose name they tell, or nothing does."""
+        """Holds a piece of the arguments of a nameless call."""
         block.held.append(text)
         block.size += len(text)
         if block.size > MAX_NAMELESS:
@@ -297,7 +297,7 @@ class MessagesContent:
             block.held.clear()
 
     def _name(self, block: _Block, id_: str, events: list[Event]) -> None:
-        """The end of a call without a name: it is of the one tool that its arguments fit, or text."""
+        """Ends a nameless call: it belongs to the only tool that its arguments fit, or becomes text."""
         block.nameless = None
         text = "".join(block.held)
         if not block.size and block.input:
@@ -305,33 +305,33 @@ class MessagesContent:
         if name := only_fitting(text, self._reply.tools):
             self._begin_call(block, id_, name, events)
             assert block.call is not None
-            self._argue(block, block.call, text, events)
+            self._add_arguments(block, block.call, text, events)
         elif text:
             events.append(TextDelta(text))
 
-    def _argue(self, block: _Block, call: int, text: str, events: list[Event]) -> None:
+    def _add_arguments(self, block: _Block, call: int, text: str, events: list[Event]) -> None:
         if not text:
             return
         block.begun = True
-        sent, behind = block.body.feed(text)
+        sent, trailing = block.body.feed(text)
         if sent:
             events.append(ToolCallDelta(call, sent))
-            if block.told.tell() <= MAX_KEPT:
-                block.told.write(sent)
+            if block.beginning.tell() <= MAX_KEPT:
+                block.beginning.write(sent)
         if sent != text:
             self.mended(block.body.rule)
-        if block.body.complete and self._short.pop(block.place, None) is block:
+        if block.body.complete and self._incomplete.pop(block.place, None) is block:
             self._stopped = None if self._stopped is block else self._stopped
             events.append(ToolCallEnd(call))
-        for arguments in block.behind.feed(behind) if behind else ():
-            if is_other(arguments, block.told.getvalue()):
+        for arguments in block.trailing.feed(trailing) if trailing else ():
+            if is_other(arguments, block.beginning.getvalue()):
                 self.mended("tool_call_index")
-                block.told = StringIO(arguments)
+                block.beginning = StringIO(arguments)
                 index, self._calls = self._calls, self._calls + 1
-                events.append(ToolCallStart(index, self._fresh(), block.name))
+                events.append(ToolCallStart(index, self._new_id(), block.name))
                 events += (ToolCallDelta(index, arguments), ToolCallEnd(index))
 
-    def _fresh(self) -> str:
+    def _new_id(self) -> str:
         return "toolu_" + self._reply.new_id().removeprefix("call_")
 
     def _stop(self, block: _Block, events: list[Event]) -> None:
@@ -346,7 +346,8 @@ class MessagesContent:
             return
         self._settle(events, broken=False)
         if not block.begun and block.input and isinstance(block.input, dict | str):
-            self._argue(block, block.call, block.input if isinstance(block.input, str) else json_text.dumps(block.input), events)
+            text = block.input if isinstance(block.input, str) else json_text.dumps(block.input)
+            self._add_arguments(block, block.call, text, events)
         if (block.begun or block.body.named) and (rest := block.body.end(broken=False)):
             events.append(ToolCallDelta(block.call, rest))
             self.mended(block.body.rule)
@@ -356,47 +357,47 @@ class MessagesContent:
             self._stopped = block
 
     def _settle(self, events: list[Event], *, broken: bool) -> None:
-        """Whether a call without arguments needs none is told by what follows it."""
+        """Completes a call without arguments, because something follows it."""
         block, self._stopped = self._stopped, None
         if block and block.call is not None and not (block.begun or broken):
-            self._short.pop(block.place, None)
+            self._incomplete.pop(block.place, None)
             events += (ToolCallDelta(block.call, "{}"), ToolCallEnd(block.call))
 
     def _json(self, value: Any) -> str:
-        """A piece of arguments."""
+        """Returns a piece of arguments as a string."""
         if isinstance(value, str):
             return value
         self.mended("arguments_type")
         return text_of(value)
 
     def _kind(self, of: Mapping[str, Any], known: Mapping[str, str]) -> str:
-        """The type of a block or of a delta."""
+        """The type of a block or of a delta; an inferred one is reported."""
         kind = kind_of(of, known)
         if kind != of.get("type") and kind:
             self.mended("block_type")
         return kind
 
     def _text(self, value: Any) -> str:
-        """A text, which clients expect to be one."""
+        """Returns a text member; "" if it is not a string."""
         if isinstance(value, str):
             return value
         self.mended("block_text")
         return ""
 
     def _new(self, block: _Block | None, text: str) -> str:
-        """A piece of a text; "" where it is what the block began with, said again, which Claude Code reckons with."""
-        if block is None or not block.said:
+        """Returns a piece of text; "" if it repeats the block's initial text, which Claude Code expects."""
+        if block is None or not block.initial:
             return text
-        said, block.said = block.said, ""
-        return "" if said == text else text
+        initial, block.initial = block.initial, ""
+        return "" if initial == text else text
 
     def _fitting(self, index: Any, kind: str) -> _Block | None:
-        """The block that a delta of this kind is of: where that at its index does not fit, the only one that does."""
+        """The block that a delta belongs to: if the one at its index does not fit, the only one that does."""
         block, fits = self._at(index), FITS.get(kind, "")
         if block and (not fits or block.kind == fits):
             return block
-        if block is None and self._stopped is None and fits == "tool_use" and (late := self._short.get(index_of(index, -1))):
-            return late  # another block began since: clients that take it from here go by its index, too
+        if block is None and self._stopped is None and fits == "tool_use" and (late := self._incomplete.get(index_of(index, -1))):
+            return late  # another block started since: clients that accept this go by the index, too
         others = [other for other in (self._stopped, *self._open.values()) if other and other.kind == fits]
         if block and fits == "tool_use" and (block.kind not in _WITHOUT_INPUT or len(others) != 1):
             return block
@@ -404,7 +405,7 @@ class MessagesContent:
         return others[0] if len(others) == 1 else block
 
     def _at(self, index: Any) -> _Block | None:
-        """The open block at an index; the last one where none is told."""
+        """The open block at an index; without an index, the last one."""
         place = index_of(index, None)
         if not is_index(index):
             self.mended("block_index")
@@ -412,7 +413,7 @@ class MessagesContent:
 
 
 def _query(arguments: str, given: Any) -> str:
-    """What a web search is for: its block has it in deltas, or when it begins."""
+    """The query of a web search, from the deltas of its block or from its start."""
     try:
         value = json_text.loads(arguments.encode(errors="surrogatepass")) if arguments else given
     except json_text.NotJSON:

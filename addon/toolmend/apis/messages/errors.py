@@ -1,9 +1,9 @@
-"""Errors as Anthropic Messages names them. See wire-apis.md.
+"""Error types of Anthropic Messages. See docs/dev/wire-apis.md.
 
     {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}
 
-Rule of this file: a client decides by the type whether to try again, so every error gets one that the API has. Words count
-more than a status only where they tell of too much load, which gateways report under any status.
+A client decides by the type whether to retry, so every error gets a type of the API. The status decides before the words,
+except for overload, which gateways report under any status.
 """
 
 import re
@@ -42,7 +42,7 @@ _WORDS = (
     ("context_length", "invalid_request_error"),
     ("invalid_request", "invalid_request_error"),
 )
-"""What the type or message of an error without a status says, the first that fits."""
+"""Words in the type or message of an error without a status; the first match decides."""
 
 _OVERFLOW = re.compile(
     r"context_length_exceeded|exceed_context_size|model_max_prompt_tokens_exceeded"  # codes: OpenAI, llama.cpp, Copilot
@@ -53,13 +53,13 @@ _OVERFLOW = re.compile(
     r"|input length .{0,40}exceeds|^1261\b",  # Z.ai's code
     re.IGNORECASE,
 )
-"""How upstreams say that the conversation no longer fits."""
+"""How upstreams report that the conversation exceeds the context."""
 
 _RATE = re.compile(r"rate.?limit|per (?:minute|min|day)\b", re.IGNORECASE)
-"""But there may also be too many tokens in a time."""
+"""But a rate limit may count tokens, too."""
 
 _SUM = re.compile(r"\d \+ \d{1,12} > (\d{3,12})")
-"""Anthropic's: the input and `max_tokens` are more than this."""
+"""Anthropic's message when the input and `max_tokens` together exceed this."""
 
 _MAXIMUM = re.compile(
     r"(?<!\d)(\d{3,12})(?: tokens)? maximum"  # Anthropic, Mistral
@@ -69,7 +69,13 @@ _MAXIMUM = re.compile(
 
 
 def error_type(status: int, type: str, message: str) -> str:  # noqa: A002  the field's own name
-    """The `error.type` for an upstream's error: `status` is its HTTP status (0: none), `type` and `message` its own words."""
+    """Returns the `error.type` for an upstream's error.
+
+    Args:
+        status: The HTTP status; 0 if there is none.
+        type: The upstream's own type.
+        message: The upstream's own message.
+    """
     if type in _STATUSES:
         return type
     words = f"{type} {message}".lower()
@@ -85,12 +91,12 @@ def error_type(status: int, type: str, message: str) -> str:  # noqa: A002  the 
 
 
 def overflows(status: int, words: str) -> bool:
-    """Whether an error says that the conversation no longer fits into the model's context."""
+    """Whether an error reports that the conversation exceeds the model's context."""
     return status in (0, 400, 413, 422, 500) and bool(_OVERFLOW.search(words)) and not _RATE.search(words)
 
 
 def too_long(message: str) -> str:
-    """`prompt is too long: N tokens > M maximum`, by which clients know that they have to compact, and by how much."""
+    """Returns `prompt is too long: N tokens > M maximum`, by which clients decide to compact, and by how much."""
     if "prompt is too long" in message.lower():
         return message
     bound = _SUM.search(message.replace(",", "")) or _MAXIMUM.search(message.replace(",", ""))
@@ -98,18 +104,18 @@ def too_long(message: str) -> str:
         return f"prompt is too long: {message}"
     maximum = int(next(filter(None, bound.groups())))
     counts = [int(digits) for digits in re.findall(r"(?<!\d)\d{3,12}(?!\d)", message.replace(",", ""))]
-    # where the upstream does not say how many there are, it is at least one more than there may be
+    # without a count from the upstream: the least that exceeds the maximum
     tokens = next((count for count in counts if count > maximum), maximum + 1)
     return f"prompt is too long: {tokens} tokens > {maximum} maximum ({message})"
 
 
 def status_of(name: str) -> int:
-    """The HTTP status that an Anthropic `error.type` stands for; 0 for one that is not theirs."""
+    """The HTTP status of an Anthropic `error.type`; 0 for an unknown type."""
     return _STATUSES.get(name, 0)
 
 
 def error_body(name: str, message: str) -> str:
-    """The JSON text of an error, a response of its own or the last event of a stream. `name` is Anthropic's `error.type`."""
+    """The JSON text of an error: a response of its own, or the last event of a stream. `name` is Anthropic's `error.type`."""
     if name == "invalid_request_error" and overflows(0, message):
         message = too_long(message)
     return json_text.dumps({"type": "error", "error": {"type": name, "message": message or name}})

@@ -1,10 +1,10 @@
-"""A whole Messages answer for the events that now speak for it.
+"""Rewrites a whole Messages answer for the events that replaced its content.
 
     {"id":"msg_1","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":"Hi"}],
      "stop_reason":"end_turn","stop_sequence":null,"usage":{"input_tokens":9,"output_tokens":2}}
 
-Rule of this file: it is the upstream's own text with nothing but `content`, why it stopped, and counts that are none written
-anew, and of `content` nothing but what events speak for. Order stays, but calls that were found in a thought come behind it.
+Only `content`, the stop reason and missing counts of the upstream's text are rewritten, and of `content` only what events stand
+for. The order stays, except that calls found in a thought follow it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,8 +31,8 @@ from .usage import counted, same_stop, uncounted
 _OURS = ("text", "thinking", "redacted_thinking", "tool_use")
 
 
-def in_order(blocks: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether order counts: a block is none of ours, or there are texts side by side, or one with citations."""
+def needs_order(blocks: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether the place of each block must be kept: some have no events, texts are adjacent, or a text has citations."""
     kinds = [block.get("type") for block in blocks]
     if any(kind not in _OURS for kind in kinds) or any(one == two == "text" for one, two in pairwise(kinds)):
         return True
@@ -40,14 +40,14 @@ def in_order(blocks: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def blocks_of(content: Any) -> list[Mapping[str, Any]]:
-    """The blocks of a content, each with its type; a text may stand there bare."""
+    """The blocks of a content, each with its type. A bare string is a text block."""
     listed = content if isinstance(content, list) else [content]
     texts = ({"type": "text", "text": block} if isinstance(block, str) else block for block in listed)
     return [typed(block, BLOCKS) for block in texts if isinstance(block, dict)]
 
 
 def rewrite_message(body: bytes, events: Iterable[Event]) -> bytes:
-    """The body of a message, with the content that the events are, in their order."""
+    """Returns the body of a message with its content replaced by events."""
     message = json_text.loads(body)
     content = message.get("content")
     whole = _Content(blocks_of(content))
@@ -72,13 +72,13 @@ def rewrite_message(body: bytes, events: Iterable[Event]) -> bytes:
 
 
 class _Content:
-    """The blocks as they are made; `text`, `thinking` and `input` are lists of pieces meanwhile."""
+    """Builds the blocks; `text`, `thinking` and `input` are lists of pieces until `blocks`."""
 
     def __init__(self, source: Sequence[Mapping[str, Any]]) -> None:
         self._source = source
         self._ids = {str(block.get("id")): block for block in source if block.get("type") == "tool_use"}
         self._place = -2  # the first MessageStart is the message's own
-        self._announced = in_order(source)
+        self._announced = needs_order(source)
         self._built: list[dict[str, Any]] = []
         self._calls: dict[int, dict[str, Any]] = {}
         self._text: dict[str, Any] | None = None
@@ -113,7 +113,7 @@ class _Content:
                 pass
 
     def _announce(self, block: Mapping[str, Any]) -> None:
-        """A block of the upstream's begins here."""
+        """Starts the upstream's next block."""
         self._text = None
         match block.get("type"):
             case "text":
@@ -138,7 +138,10 @@ class _Content:
         return block
 
     def blocks(self) -> list[dict[str, Any]]:
-        """The finished blocks: none without text. A call whose arguments are no object is as it came, or text."""
+        """The finished blocks, without empty texts.
+
+        A call whose arguments are not an object keeps the upstream's input, or becomes text.
+        """
         out = []
         for block in self._built:
             match block:

@@ -1,6 +1,6 @@
-"""The `input` of a tool_use block: an object, where all other APIs have JSON text.
+"""The `input` of a tool_use block: an object where all other APIs have JSON text.
 
-Rule of this file: it is what the text says, or nothing: no object is made up for a broken text (wire-apis.md, invariant 4).
+Broken text has no object: none is made up for it (docs/dev/wire-apis.md, invariant 4).
 """
 
 import re
@@ -12,16 +12,16 @@ _HALVES = re.compile("[\ud800-\udfff]")
 
 
 def escape_surrogates(arguments: str) -> str:
-    """JSON text in which half a character is told by its number: clients that encode their pieces cannot encode that."""
+    """Escapes surrogate halves in JSON text: clients that encode each piece cannot encode them."""
     return _HALVES.sub(lambda half: f"\\u{ord(half[0]):04x}", arguments)
 
 
 def input_of(arguments: str, *, complete: bool) -> dict[str, Any] | None:
-    """The `input` that arguments are; None where they are no JSON object. Nothing is one if that is complete."""
+    """Parses arguments. Returns None if they are not a JSON object; empty arguments are one if `complete`."""
     if not arguments.strip():
         return {} if complete else None
     try:
-        # a character may have come in two halves: as escapes they are one again
+        # a character may be split into two surrogates: as escapes they are joined again
         value = json_text.loads(escape_surrogates(arguments).encode())
     except json_text.NotJSON:
         return None

@@ -1,7 +1,7 @@
-"""What an Anthropic message reports beside its content: why it stopped, and the token counts. See wire-apis.md.
+"""Stop reasons and token counts of Anthropic Messages: reading and writing them. See docs/dev/wire-apis.md.
 
-Rule of this file: Anthropic's `input_tokens` leave out what was read from and written to the cache, ours include it; no count
-is ever negative.
+Anthropic's `input_tokens` exclude what was read from and written to the cache; those of core.events.Usage include it. No count
+is negative.
 """
 
 from collections.abc import Mapping
@@ -12,26 +12,28 @@ from ..shared.counts import count, number
 from ..shared.reasons import meant
 
 BROKEN_OFF = ("length", "content_filter")
-"""Finish reasons in front of which a call may be broken off, and one without arguments is not one that needs none."""
+"""Finish reasons before which a call may be broken off, so that one without arguments is incomplete."""
 
 _REASONS = frozenset(
     {"end_turn", "max_tokens", "model_context_window_exceeded", "pause_turn", "refusal", "stop_sequence", "tool_use"}
 )
-"""Anthropic's own words."""
+"""Anthropic's own stop reasons."""
 
 _STOP = {"length": "max_tokens", "content_filter": "refusal"}
-"""Finish reason → stop reason, where it says more than that there was a call, or none."""
+"""Finish reason → stop reason, where calls do not decide."""
 
 
-def finish_of(said: Mapping[str, Any]) -> Finish | None:
-    """Why a message stopped, from the members of it or of a `message_delta`; None while it has not."""
-    reason, sequence = said.get("stop_reason"), said.get("stop_sequence")
+def finish_of(members: Mapping[str, Any]) -> Finish | None:
+    """Reads the stop reason of a message or of a `message_delta`; None if there is none yet."""
+    reason, sequence = members.get("stop_reason"), members.get("stop_sequence")
     if not isinstance(reason, str) or not reason:
         return None
-    # it has stopped, for whatever reason
-    told = said.get("stop_details")
-    explanation, category = ((told.get(name) for name in ("explanation", "category")) if isinstance(told, dict) else ("", ""))
+    details = members.get("stop_details")
+    explanation, category = (
+        (details.get(name) for name in ("explanation", "category")) if isinstance(details, dict) else ("", "")
+    )
     return Finish(
+        # an unknown reason is an end, too
         meant(reason) or "stop",
         stop_sequence=sequence if isinstance(sequence, str) else None,
         explanation=explanation if isinstance(explanation, str) else "",
@@ -39,32 +41,36 @@ def finish_of(said: Mapping[str, Any]) -> Finish | None:
     )
 
 
-def is_foreign(said: Mapping[str, Any]) -> bool:
-    """Whether the reason is a word of another API for what has one here: of `tool_calls` agents do not know what to do."""
-    reason = said.get("stop_reason")
+def is_foreign(members: Mapping[str, Any]) -> bool:
+    """Whether the stop reason is another API's word for one of Anthropic's: agents cannot act on `tool_calls`."""
+    reason = members.get("stop_reason")
     return isinstance(reason, str) and reason not in _REASONS and meant(reason) not in (None, "error")
 
 
 def stop_of(finish: Finish | None, *, called: bool, refused: bool = False, refusal: str = "") -> dict[str, Any]:
-    """The members that say why a message stopped. `called`: it has a tool_use block; `refused`: its text is a refusal.
+    """The members with the stop reason.
 
-    `refusal`: what it says.
+    Args:
+        finish: The finish reason and stop sequence; None if unknown.
+        called: The message has a tool_use block.
+        refused: Its text is a refusal.
+        refusal: The text of the refusal.
     """
     reason = _STOP.get(finish.finish_reason if finish else "")
     sequence = finish.stop_sequence if finish else None
     if reason is None:
         reason = "tool_use" if called else "refusal" if refused else "end_turn" if sequence is None else "stop_sequence"
-    said: dict[str, Any] = {"stop_reason": reason, "stop_sequence": sequence if reason == "stop_sequence" else None}
+    members: dict[str, Any] = {"stop_reason": reason, "stop_sequence": sequence if reason == "stop_sequence" else None}
     if reason == "refusal" and refusal:
-        said["stop_details"] = {"type": "refusal", "category": None, "explanation": refusal}
-    return said
+        members["stop_details"] = {"type": "refusal", "category": None, "explanation": refusal}
+    return members
 
 
-def same_stop(said: Mapping[str, Any], finish: Finish | None, *, called: bool) -> dict[str, Any]:
-    """As `stop_of`, in the upstream's own words where they say the same: `pause_turn` is lost in a finish reason."""
-    own = finish_of(said)
-    if own and not is_foreign(said) and (finish is None or own.finish_reason == finish.finish_reason):
-        return {"stop_reason": said["stop_reason"], "stop_sequence": said.get("stop_sequence")}
+def same_stop(members: Mapping[str, Any], finish: Finish | None, *, called: bool) -> dict[str, Any]:
+    """As `stop_of`, but the upstream's own reason stays if it means the same: a finish reason cannot express `pause_turn`."""
+    own = finish_of(members)
+    if own and not is_foreign(members) and (finish is None or own.finish_reason == finish.finish_reason):
+        return {"stop_reason": members["stop_reason"], "stop_sequence": members.get("stop_sequence")}
     return stop_of(finish, called=called)
 
 
@@ -72,26 +78,26 @@ _COUNTS = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_cr
 
 
 def miscounted(usage: Any, needed: str) -> bool:
-    """Whether a `usage` lacks the count that is needed, or has one that is no number; null says nothing of a cache."""
+    """Whether a `usage` lacks the needed count, or has one that is not a number. A count of the cache may be null."""
     if not isinstance(usage, dict):
         return True
-    told = [usage[name] for name in _COUNTS if name in usage and (usage[name] is not None or not name.startswith("cache"))]
-    return needed not in usage or any(type(count) not in (int, float) for count in told)
+    counts = [usage[name] for name in _COUNTS if name in usage and (usage[name] is not None or not name.startswith("cache"))]
+    return needed not in usage or any(type(count) not in (int, float) for count in counts)
 
 
 def uncounted(usage: Any) -> bool:
-    """Whether the `usage` of a whole message is no such thing."""
+    """Whether the `usage` of a whole message lacks counts."""
     return miscounted(usage, "input_tokens") or miscounted(usage, "output_tokens")
 
 
 def counted(usage: Mapping[str, Any]) -> dict[str, Any]:
-    """A `usage` whose counts are numbers, without those that are null."""
+    """Returns a `usage` whose counts are numbers; null counts are dropped."""
     numbers = {name: number(usage[name]) for name in _COUNTS if isinstance(usage.get(name), str)}
     return {name: numbers.get(name, value) for name, value in usage.items() if value is not None or name not in _COUNTS}
 
 
-def usage_of(usage: Mapping[str, Any]) -> Usage:
-    """The token counts of Anthropic's `usage`."""
+def read_usage(usage: Mapping[str, Any]) -> Usage:
+    """Reads Anthropic's `usage`."""
     read, written = count(usage.get("cache_read_input_tokens")), count(usage.get("cache_creation_input_tokens"))
     details, server = usage.get("output_tokens_details"), usage.get("server_tool_use")
     return Usage(
@@ -104,8 +110,8 @@ def usage_of(usage: Mapping[str, Any]) -> Usage:
     )
 
 
-def usage_to(usage: Usage) -> dict[str, Any]:
-    """Anthropic's `usage` of token counts."""
+def write_usage(usage: Usage) -> dict[str, Any]:
+    """Writes Anthropic's `usage`."""
     uncached = usage.input_tokens - usage.cached_tokens - usage.cache_write_tokens
     counts: dict[str, Any] = {
         "input_tokens": max(0, uncached),

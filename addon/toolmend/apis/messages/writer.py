@@ -1,13 +1,13 @@
-"""Neutral events → Anthropic Messages, for a client of it whose upstream speaks another API. See wire-apis.md.
+"""Neutral events → Anthropic Messages, for a client whose upstream speaks another API. See docs/dev/wire-apis.md.
 
     message_start → ping → { content_block_start → deltas → content_block_stop }* → message_delta → message_stop
-                                                    … → error, and nothing behind it
+                                                    … → error, and nothing after it
 
-Rule of this file: whatever comes, the strictest client can read what goes out, and nothing is told that was not said. The
-stop reason and the counts wait for the end of the message, for usage comes behind the finish reason; without either, or with
-a call that cannot be read, the end is an error. Arguments that were broken off for the length of the answer, or by a filter, stay
-as they came, under `max_tokens` or `refusal`, as Anthropic itself has them (§1.4: they are neither made up nor `{}`); of a whole
-message, whose `input` is an object, such a call is left out.
+1. The output is legal for the strictest client, for any input.
+2. The stop reason and the counts wait for the end of the message, because usage follows the finish reason. Without either, or
+   with a call that cannot be parsed, the end is an error.
+3. Arguments that were cut off by the length of the answer or a filter stay incomplete, under `max_tokens` or `refusal`, as
+Anthropic sends them: they are neither completed nor `{}`. A whole message, whose `input` is an object, omits such a call.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,23 +24,23 @@ from ..shared.web_search import MAX_QUOTED, blocks_of, from_citations, location_
 from .blocks import BROKEN_CALL, Blocks, compaction_of, event
 from .errors import error_body, error_type
 from .tool_input import input_of
-from .usage import BROKEN_OFF, stop_of, usage_to
+from .usage import BROKEN_OFF, stop_of, write_usage
 
 MAX_SILENT = 64
-"""Events without output, behind which a ping tells that the upstream lives. No clock: the output depends on the input alone."""
+"""Events without output after which a ping is sent. A count, no clock: the output depends on the input alone."""
 
 _PING = event("ping", '{"type":"ping"}')
 _COMPACTED: dict[str, Any] = {"stop_reason": "compaction", "stop_sequence": None}
 _NOTHING = Finish("length")
-"""What Copilot means by an answer without a choice, where one token was asked for (cc-switch#4923)."""
+"""Copilot's answer without a choice, when one token was requested (cc-switch#4923)."""
 
 _EMPTY = "the upstream's answer is empty"
 _CHARACTERS = 4
-"""Of a token, for want of better knowledge."""
+"""Characters per token, for estimates."""
 
 
 class MessagesWriter:
-    """The writer of one response."""
+    """Writes one response."""
 
     def __init__(self, reply: Reply) -> None:
         self._reply = reply
@@ -49,11 +49,11 @@ class MessagesWriter:
         self._silent = 0
         self._finish: Finish | None = None
         self._usage: Usage | None = None
-        self._searches = 0  # that were sent
+        self._searches = 0  # sent so far
         self._citations: list[Citation] = []
 
     def write(self, events: Sequence[Event]) -> bytes:
-        """The events of one frame → server-sent events; none where nothing can be said yet."""
+        """Returns the SSE events for the events of one frame; b"" if nothing can be sent yet."""
         out: list[str] = []
         over = self._over
         try:
@@ -62,17 +62,17 @@ class MessagesWriter:
                     self._write(each, out)
             return "".join(out).encode()
         except Exception:
-            self._over = over  # the end did not go out
+            self._over = over  # the end was not sent
             raise
 
     def ping(self) -> bytes:
-        """A sign of life, at a comment or ping of the upstream's; a comment where no event may stand yet."""
+        """Returns a sign of life: a comment if message_start was not sent yet."""
         if self._over:
             return b""
         return _PING.encode() if self._started else b": ping\n\n"
 
     def close(self, why: StreamError | None = None) -> bytes:
-        """The upstream's body is over: the legal end, once; an error if the message was cut off."""
+        """Ends the stream, once; with an error if the message is incomplete."""
         out: list[str] = []
         if not self._over and (self._finish or (self._reply.brief and has_counts(self._usage) and not self._blocks.count)):
             self._end(out)
@@ -83,25 +83,25 @@ class MessagesWriter:
         return "".join(out).encode()
 
     def fail(self, message: str) -> bytes:
-        """Something broke on our side: a legal error as the last thing in the stream. What waits may be what broke."""
+        """Ends the stream with an error of toolmend. Held content is dropped: it may be the cause."""
         if self._over:
             return b""
         self._over = True
         return event("error", error_body("api_error", message)).encode()
 
     def message(self, events: Sequence[Event]) -> bytes:
-        """A whole response: JSON. An error object where there is no answer in them, or a call that cannot be read."""
+        """Returns a whole response as JSON: an error object if there is no answer, or a call that cannot be parsed."""
         message = fold(events)
         if search := self._unreported(message.citations, message.usage, len(message.searches)):
             message.searches.append(search)
         self._searches = len(message.searches)
-        blocks, refused, trouble = _content(message, self._reply)
+        blocks, refused, problem = _content(message, self._reply)
         if not (blocks or message.finish) and self._reply.brief:
             message.finish = _NOTHING
         if message.error:
             return _error(message.error).encode()
-        if trouble or not (blocks or message.finish):
-            return error_body("api_error", trouble or _EMPTY).encode()
+        if problem or not (blocks or message.finish):
+            return error_body("api_error", problem or _EMPTY).encode()
         called = any(block["type"] == "tool_use" for block in blocks)
         stop = stop_of(message.finish, called=called, refused=refused, refusal=message.refusal)
         return json_text.dumps(
@@ -136,18 +136,18 @@ class MessagesWriter:
     def _begin(self, out: list[str]) -> None:
         if not self._started:
             self._started = True
-            usage = usage_to(Usage(max(1, self._reply.input_tokens)))
+            usage = write_usage(Usage(max(1, self._reply.input_tokens)))
             start = {"type": "message_start", "message": {**self._head(), "usage": usage}}
             out.append(event("message_start", json_text.dumps(start)) + _PING)
 
     def _unreported(self, citations: Sequence[Citation], usage: Usage | None, searches: int) -> WebSearch | None:
-        """The search that the upstream ran and did not report, if the client offers one. It found the pages that are cited."""
+        """The search that the upstream ran and did not report, if the client offers one. Its results are the cited pages."""
         if self._reply.query is None or searches or not (citations or (usage and usage.searches)):
             return None
         return from_citations(self._reply.new_id().removeprefix("call_"), self._reply.query, citations)
 
     def _send(self, out: list[str]) -> None:
-        """What the blocks have to send; where that is nothing for long, a ping."""
+        """Sends the output of the blocks, or a ping after a long silence."""
         text = self._blocks.take()
         self._silent = 0 if text else self._silent + 1
         if self._silent == MAX_SILENT:
@@ -159,7 +159,7 @@ class MessagesWriter:
             self._fail("api_error", self._blocks.error or _unreadable(self._blocks.invalid), out)
 
     def _end(self, out: list[str]) -> None:
-        """The message is over, as the upstream says."""
+        """Ends the message, as the upstream requested."""
         finish = self._finish
         if finish is None and self._reply.brief and not self._blocks.count:
             finish = _NOTHING
@@ -182,19 +182,19 @@ class MessagesWriter:
             "usage": self._counts(self._usage, self._blocks.characters),
         }
         out.append(event("message_delta", json_text.dumps(delta)) + event("message_stop", '{"type":"message_stop"}'))
-        self._over = True  # not before: who fails on the way here has an error to tell
+        self._over = True  # set last: after an exception here an error is still sent
 
     def _fail(self, name: str, message: str, out: list[str]) -> None:
         self._break_off(error_body(name, message), out)
 
     def _break_off(self, error: str, out: list[str]) -> None:
-        """An error is the last thing, and what waited goes out before it."""
+        """Ends the stream with an error, after held content."""
         self._over = True
         self._blocks.break_off()
         out.append(self._blocks.take() + event("error", error))
 
     def _head(self) -> dict[str, Any]:
-        """The members that a message begins with."""
+        """The members of an empty message."""
         model = self._reply.request.get("model")
         return {
             "id": "msg_" + self._reply.new_id().removeprefix("call_"),
@@ -207,15 +207,20 @@ class MessagesWriter:
         }
 
     def _counts(self, usage: Usage | None, characters: int) -> Mapping[str, Any]:
-        """The token counts; what the upstream does not tell is estimated, for clients reckon with it."""
+        """The token counts, estimated if the upstream sends none: clients plan their context by them."""
         if not has_counts(usage):
             self._reply.fired("usage_estimated")
             usage = Usage(max(1, self._reply.input_tokens), -(-characters // _CHARACTERS))
-        return usage_to(replace(usage, searches=usage.searches or self._searches))
+        return write_usage(replace(usage, searches=usage.searches or self._searches))
 
 
 def _content(message: Message, reply: Reply) -> tuple[list[dict[str, Any]], bool, str]:
-    """The blocks of a whole message, thinking, text, calls; whether it is a refusal; and what is wrong with it, if anything."""
+    """The content of a whole message.
+
+    Returns:
+        The blocks (thinking, searches, text, calls), whether the message is a refusal, and what is wrong with it ("" if
+        nothing).
+    """
     blocks: list[dict[str, Any]] = []
     for run in message.thinking:
         seal = run.seal or ReasoningState("plain")
@@ -229,25 +234,25 @@ def _content(message: Message, reply: Reply) -> tuple[list[dict[str, Any]], bool
     blocks += _texts(message)
     if message.summary:
         blocks.append(compaction_of(message.summary))
-    trouble = ""
+    problem = ""
     ids: set[str] = set()
     for _, call in sorted(message.calls.items()):
         value = input_of(call.arguments, complete=call.complete)
         if call.arguments and not (call.complete or _cut(message.finish)):
-            trouble = BROKEN_CALL
+            problem = BROKEN_CALL
         elif value is not None:
             id_ = call.id if call.id and call.id not in ids else "toolu_" + reply.new_id().removeprefix("call_")
             ids.add(id_)
             blocks.append({"type": "tool_use", "id": id_, "name": call.name, "input": value})
         elif call.complete or not _cut(message.finish):
-            trouble = _unreadable(call.name)
+            problem = _unreadable(call.name)
     if message.finish and message.finish.finish_reason == "error":
-        trouble = "the upstream's answer ended in an error"
-    return blocks, bool(message.refusal), trouble
+        problem = "the upstream's answer ended in an error"
+    return blocks, bool(message.refusal), problem
 
 
 def _texts(message: Message) -> Iterator[dict[str, Any]]:
-    """The text, a block for each message that the upstream made of it."""
+    """Yields the text blocks, one for each message that the upstream made of the text."""
     whole = message.text + message.refusal
     ends, starts = [end for end, _ in message.apart], [start for _, start in message.apart]
     for start, end in zip([0, *starts], [*ends, len(whole)], strict=True):
@@ -267,7 +272,7 @@ def _stop(finish: Finish | None, blocks: Blocks) -> dict[str, Any]:
 
 
 def _cut(finish: Finish | None) -> bool:
-    """Whether a message was broken off, and a call in it may be, too."""
+    """Whether the message was cut off, so that a call may be incomplete."""
     return finish is not None and finish.finish_reason in BROKEN_OFF
 
 
