@@ -24,9 +24,10 @@ try:
     from toolmend.proxy.commands import Commands
     from toolmend.proxy.contentview import Views
     from toolmend.proxy.tls_interception import Interception
+    from toolmend.proxy.ui_guard import UiGuard
     from toolmend.proxy.websocket.sockets import Sockets
 finally:
     gc.enable()
 
 toolmend = Toolmend(again=bool(_before))
-addons = [toolmend, Interception(toolmend), Sockets(toolmend), Views(), Commands(), Probe(toolmend)]
+addons = [toolmend, Interception(toolmend), UiGuard(toolmend), Sockets(toolmend), Views(), Commands(), Probe(toolmend)]

@@ -86,7 +86,7 @@ class Server:
             self.gate.cookie += f"-{sha256(str(unix).encode()).hexdigest()[:8]}"
         else:
             sockets = bind_sockets(port, "127.0.0.1")
-            self.port = sockets[0].getsockname()[1]
+            self.port = self.watcher.port = sockets[0].getsockname()[1]
             self.gate.cookie = f"toolmend-{self.port}"
             server.add_sockets(sockets)
 

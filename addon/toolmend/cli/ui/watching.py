@@ -4,19 +4,20 @@
     await watcher.run()                    until it is cancelled; tell({"rows": […], "gone": […], "live": {…}}) at each change
     watcher.follow(7)                      what a page gets first of an answer that is being written: all so far
 
-Rule of this file: nothing is written but the mark that somebody looks (watched.py), and only while a page is open. What takes
-long is done in a thread, in pieces.
+Nothing is written but the mark of watched.py. What takes long is done in a thread, in pieces.
 """
 
 import asyncio
 import os
 import time
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from ...core.events import ReasoningDelta, RefusalDelta, TextDelta, ToolCallDelta, ToolCallStart
@@ -49,6 +50,9 @@ KEPT = 160
 MAX_PIECES = 5000
 """Pieces that are kept of an answer that is being written; more of them than any answer has calls and thoughts in turn."""
 
+GAPS, ENOUGH_GAPS = 64, 5
+"""Latest arrivals whose median gap says what silence is usual for an answer, and how many of them that takes."""
+
 PIECES = 200_000
 """Characters of an answer that a page gets when it begins to look."""
 
@@ -70,6 +74,7 @@ class Growing:
     came: int = 0  # bytes of the upstream
     changed: float = 0.0  # the time of the last byte
     asked: float = 0.0
+    gaps: deque[float] = field(default_factory=lambda: deque(maxlen=GAPS))  # seconds between arrivals
     pieces: list[Piece] = field(default_factory=list)
     doing: str = "waiting"
     checked: float = 0.0
@@ -107,7 +112,8 @@ class Growing:
     def shown(self) -> dict[str, Any]:
         """What a list shows of it, beside its row."""
         tail = next((text for kind, text in reversed(self.pieces) if kind != "call"), "")
-        return {"bytes": self.came, "changed_at": self.changed, "doing": self.doing, "tail": tail[-KEPT:]}
+        usual = median(self.gaps) if len(self.gaps) >= ENOUGH_GAPS else 0.0
+        return {"bytes": self.came, "changed_at": self.changed, "doing": self.doing, "tail": tail[-KEPT:], "usual_gap": usual}
 
 
 class Watcher:
@@ -117,6 +123,7 @@ class Watcher:
         self, root: Path, index: Index, tell: Callable[[dict[str, Any]], None], looked_at: Callable[[], bool] = lambda: True
     ) -> None:
         self.root, self.index, self.growing = root, index, dict[str, Growing]()
+        self.port = 0  # of the server
         self._tell, self._looked_at = tell, looked_at
         self._pool = ThreadPoolExecutor(1, "toolmend-ui")
         self._known = index.known()
@@ -279,6 +286,8 @@ class Watcher:
             with suppress(OSError):
                 stat = (folder / name).stat()
                 if stat.st_size != one.came:
+                    if one.came:
+                        one.gaps.append(stat.st_mtime - one.changed)
                     one.came, one.changed, grown = stat.st_size, stat.st_mtime, True
         if not grown:
             return None
@@ -321,12 +330,16 @@ class Watcher:
             await asyncio.sleep(0)
 
     async def _marking(self) -> None:
-        """Says that somebody looks, as long as somebody does."""
-        while True:
-            if self._looked_at() and self.root.is_dir():
-                with suppress(OSError):  # it may not be ours to write in
-                    watched.watch(self.root)
-            await asyncio.sleep(watched.WATCH)
+        """Marks the folder as watched while the server runs."""
+        try:
+            while True:
+                if self.root.is_dir():
+                    with suppress(OSError):  # the folder may be read-only
+                        watched.watch(self.root, self.port)
+                await asyncio.sleep(watched.WATCH)
+        finally:
+            with suppress(OSError):
+                watched.unwatch(self.root)
 
 
 def _stream(api: str) -> "EventReader | None":

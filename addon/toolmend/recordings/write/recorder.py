@@ -153,6 +153,7 @@ class Recorder:
         self._thread: threading.Thread | None = None
         self._closed = False
         self._rests = True
+        self._watched = False  # a UI shows the folder: a new request is written at once
         self._names: set[str] = set()  # of the folders begun in this second
         self._begun = self._finished = self._over = 0  # recordings ever; the last counted by the writer thread
         self._put = self._done = 0  # bytes ever, counted by the event loop and by the writer thread
@@ -176,7 +177,7 @@ class Recorder:
         size = len(exchange.request) + len(exchange.upstream_request or b"")
         self._begun += 1
         self.put(folder, partial(self._create, folder, exchange, now), size)
-        if self.failing is None:  # so that the end of the first exchange knows whether it is recorded
+        if self.failing is None or self._watched:  # the end of the first exchange has to know whether it is recorded
             self._hurry.set()
         return LiveRecording(self, folder, self._spool.place(folder.path) if self._spool else str(folder.path))
 
@@ -312,8 +313,9 @@ class Recorder:
         if not self._ends:
             steps.append(self._queue.get())
             self._enough = GATHERED
+            self._watched = is_watched(self._root)
             while not self._hurry.wait(GATHER) and (pause := pause - GATHER) > 0 and self._begun > self._finished:
-                if is_watched(self._root):
+                if self._watched:
                     break
             self._enough = PRESSING
         self._hurry.clear()

@@ -117,7 +117,7 @@ function heard(message) {
     const pieces = new Map(store.state.pieces);
     for (const [key, one] of Object.entries(message.live)) {
       const id = +key, before = live.get(id);
-      if (before && one.doing) { live.set(id, { ...before, bytes: one.bytes, changed_at: one.changed_at, doing: one.doing, tail: one.tail }); changed = true; }
+      if (before && one.doing) { live.set(id, { ...before, bytes: one.bytes, changed_at: one.changed_at, doing: one.doing, tail: one.tail, usual_gap: one.usual_gap }); changed = true; }
       if (one.pieces) pieces.set(id, joined(pieces.get(id) || [], one.pieces));
     }
     next.pieces = pieces;
@@ -255,8 +255,9 @@ export function ago(at) {
 export const clockTime = (at) => new Date(at * 1000).toLocaleTimeString("en", { hour12: false });
 export const full = (at) => new Date(at * 1000).toLocaleString("en", { dateStyle: "medium", timeStyle: "medium", hour12: false });
 
-export const AMBER = 15, RED = 60;
-/** Seconds as of which a silence is amber, or red: by the longest gap of this agent and model, where one is known. */
+/** Seconds from which a silence is amber, or red; more for an answer whose pieces usually come slowly. */
+const AMBER = 15, RED = 60, USUAL = 3;
+export const silence = (row, since) => (since >= Math.max(RED, 2 * USUAL * (row.usual_gap || 0)) ? "red" : since >= Math.max(AMBER, USUAL * (row.usual_gap || 0)) ? "amber" : "");
 export const isBad = (row) => row.state === "upstream_error" || row.state === "unanswered" || row.state === "unreadable" || row.status >= 400;
 export function stateWord(row) {
   if (row.live) return row.state === "waiting" ? "waiting" : "live";
@@ -293,7 +294,7 @@ export function useTick(ms = 250) {
 export function Clock({ row }) {
   useTick();
   const since = Math.max(0, store.now() - (row.changed_at || row.at));
-  const level = since >= RED ? "red" : since >= AMBER ? "amber" : "";
+  const level = silence(row, since);
   if (level) notify(`stall-${row.id}-${level}`, `${row.agent || row.model} is silent`, `${time(since * 1000, 0)} without a byte`, `/r/${row.name}`);
   const what = row.state === "waiting" || !row.bytes ? "waiting for the first byte" : "since the last byte";
   return html`<span class="clock ${level}" title=${what}>${since < 10 ? since.toFixed(1) : Math.floor(since)} s</span>`;

@@ -1,0 +1,37 @@
+"""Refuses connections to the port of `toolmend ui`: nothing reaches that page by way of the proxy.
+
+A browser that uses the proxy would otherwise open the page from the proxy's address, and a site behind the proxy could try to
+(the class of CVE-2025-23217). The page itself has a token; this is the second door.
+"""
+
+from ipaddress import ip_address
+from pathlib import Path
+
+from mitmproxy.proxy.server_hooks import ServerConnectionHookData
+
+from ..recordings.write import watched
+from .addon import Toolmend
+
+REFUSED = "toolmend ui is not reachable through the proxy: open its address without one"
+
+
+class UiGuard:
+    """The addon; `toolmend` has the settings."""
+
+    def __init__(self, toolmend: Toolmend) -> None:
+        self._toolmend = toolmend
+
+    def server_connect(self, data: ServerConnectionHookData) -> None:
+        root, address = self._toolmend.settings.flows, data.server.address
+        if isinstance(root, Path) and address and _is_own(address[0]) and address[1] == watched.port(root):
+            data.server.error = REFUSED
+
+
+def _is_own(host: str) -> bool:
+    """Whether a host is this machine, by a name or an address."""
+    try:
+        address = ip_address(host.strip("[]"))
+    except ValueError:
+        return host.lower().rstrip(".") == "localhost" or host.lower().rstrip(".").endswith(".localhost")
+    address = getattr(address, "ipv4_mapped", None) or address
+    return address.is_loopback or address.is_unspecified
