@@ -34,7 +34,7 @@ WRAPS = {
 }
 COURSES = {
     "anything": ANYTHING,
-    "openers": vocabulary(tuple(armed(None, profile_for("gpt-oss-20b", "")))).course,
+    "openers": vocabulary(tuple(armed(None, profile_for("gpt-oss-20b", "")))).text_state,
     "in a string": IN_STRING,
     "in markup": IN_LEAKED_STRING,
 }
@@ -58,22 +58,22 @@ def shape_of(form: bytes) -> DeltaTemplate:
     return whole
 
 
-def is_quiet(text: bytes, course: TextState) -> bool:
-    match = course.quiet.match(text + b'"')
+def is_quiet(text: bytes, state: TextState) -> bool:
+    match = state.safe.match(text + b'"')
     return 0 < len(text) < LONGEST and matchers.is_utf8(text) and match is not None and match.end() == len(text)
 
 
-def right(texts: list[bytes], events: list[bytes], wrap: OutputTemplate | None, course: TextState, given_: bytes) -> None:
+def right(texts: list[bytes], events: list[bytes], wrap: OutputTemplate | None, state: TextState, given_: bytes) -> None:
     """Whether these may be taken in, and this goes out for them, behind a first one."""
     told = [text_of(text) or "" for text in texts]
     assert all(told)
-    assert not course.stops("".join(told))
-    parts = [wrap.around(text, (), at, escapes=course.escapes) for at, text in enumerate(told, 2)] if wrap else events
+    assert not state.find_stop("".join(told))
+    parts = [wrap.around(text, (), at, escapes=state.escapes) for at, text in enumerate(told, 2)] if wrap else events
     assert given_ == b"".join(parts)
 
 
 @examples(0.25)
-@pytest.mark.parametrize("course", COURSES)
+@pytest.mark.parametrize("state", COURSES)
 @pytest.mark.parametrize("wrap", WRAPS)
 @pytest.mark.parametrize("form", FORMS)
 @given(texts=TEXTS, counts=st.booleans(), other=st.booleans())
@@ -85,9 +85,9 @@ def right(texts: list[bytes], events: list[bytes], wrap: OutputTemplate | None, 
 @example(texts=[b"a", b"", b"a"], counts=False, other=False)
 @example(texts=[b"a"] * ROW, counts=False, other=False)
 @example(texts=[b"x" * (LONGEST // 2)] * 5, counts=False, other=False)
-def test_at_a_glance(form: str, wrap: str, course: str, *, texts: list[bytes], counts: bool, other: bool) -> None:
+def test_at_a_glance(form: str, wrap: str, state: str, *, texts: list[bytes], counts: bool, other: bool) -> None:
     """All of a chunk or nothing; `run` finds the same, and goes as far as it can."""
-    said_as, around, way = FORMS[form], WRAPS[wrap], COURSES[course]
+    said_as, around, way = FORMS[form], WRAPS[wrap], COURSES[state]
     events = [said(said_as, text, n) for n, text in enumerate(texts, 1)]
     quiet = [is_quiet(text, way) for text in texts]
     if other:  # the last one has another text beside its own, or another id
@@ -127,11 +127,11 @@ def test_at_a_glance(form: str, wrap: str, course: str, *, texts: list[bytes], c
             assert due == around.around(json.loads(sse.data)["delta"], (), 1 if around.number < 0 else count, escapes=way.escapes) or around.number >= 0
 
 
-@pytest.mark.parametrize("course", COURSES)
+@pytest.mark.parametrize("state", COURSES)
 @given(texts=TEXTS, size=st.integers(1, 9))
-def test_what_is_held(course: str, *, texts: list[bytes], size: int) -> None:
+def test_what_is_held(state: str, *, texts: list[bytes], size: int) -> None:
     """It is one event then, in the bytes of all of them."""
-    way, form = COURSES[course], FORMS["a text"]
+    way, form = COURSES[state], FORMS["a text"]
     events = [said(form, text, 0) for text in texts]
     lane, at, out = DeltaRun(shape_of(form), way, None, holds=True), 0, list[bytes]()
     while at < len(events):
@@ -143,7 +143,7 @@ def test_what_is_held(course: str, *, texts: list[bytes], size: int) -> None:
     assert not out
     assert at >= [*(is_quiet(text, way) for text in texts), False].index(False)
     told = "".join(text_of(text) or "" for text in texts[:at])
-    assert not way.stops(told) or not told
+    assert not way.find_stop(told) or not told
     if at:
         held = lane.held()
         assert held.data
@@ -151,10 +151,10 @@ def test_what_is_held(course: str, *, texts: list[bytes], size: int) -> None:
 
 
 def test_words_that_are_known_are_bounded() -> None:
-    """Those of one course; and what is forgotten is told again."""
+    """Those of one text state; and what is forgotten is told again."""
     form = FORMS["a text"]
     lane = DeltaRun(shape_of(form), ANYTHING, None)
-    known = matchers._known(ANYTHING.quiet)
+    known = matchers._known(ANYTHING.safe)
     known.clear()
     for n in range(3 * matchers.WORDS):
         data = said(form, b"%d" % n, 0)
@@ -168,7 +168,7 @@ def test_words_that_are_known_are_bounded() -> None:
 def test_beginnings_that_are_known_are_bounded() -> None:
     shape, openers = shape_of(FORMS["a text"]), COURSES["openers"]
     known = matchers._beginnings(openers)
-    known.clear()  # other tests have the same course
+    known.clear()  # other tests have the same state
     lane = DeltaRun(shape, openers, None, wait=lambda _, given: given)
     for n in range(matchers.WORDS + 9):
         assert lane.glance(said(FORMS["a text"], b"%d<" % n, 0)) == b"", "it waits"

@@ -721,24 +721,24 @@ OPENERS = vocabulary(tuple(armed(None, profile_for("gpt-oss-20b", ""))))
     ).map("".join)
 )
 def test_what_is_quiet_stops_nothing(text: str) -> None:
-    for course in (OPENERS.course, ARGUMENTS, BEYOND, IN_STRING, IN_LEAKED_STRING, escaped("'", inside), escaped('"', inside), ANYTHING):
+    for state in (OPENERS.text_state, ARGUMENTS, BEYOND, IN_STRING, IN_LEAKED_STRING, escaped("'", inside), escaped('"', inside), ANYTHING):
         plain = json.dumps(text, ensure_ascii=False)
         told = json.dumps(text)
         upper = told if "\\" in text else re.sub(r"(?<=\\u)[0-9a-f]{4}", lambda code: code[0].upper(), told)
         for raw in (told, upper, *([] if "\ud83c" in text else [plain])):
             data = raw.encode()
-            assert course.quiet
-            match = course.quiet.match(data, 1)
+            assert state.safe
+            match = state.safe.match(data, 1)
             if match and match.end() == len(data) - 1 and text:
                 assert text_of(data[1:-1]) == text
-                assert not course.stops(text)
+                assert not state.find_stop(text)
 
 
 def test_half_a_character_in_what_stops() -> None:
     """A model may call an element so."""
-    course = without(("</\ud83c>",), frozenset(), openers(("</\ud83c>",)).search)
-    assert course.stops("a </\ud83c>")
-    assert not course.stops("a </b>")
+    state = without(("</\ud83c>",), frozenset(), openers(("</\ud83c>",)).search)
+    assert state.find_stop("a </\ud83c>")
+    assert not state.find_stop("a </b>")
 
 
 @pytest.mark.parametrize(

@@ -152,5 +152,5 @@ def test_how_one_text_goes_on_says_nothing_of_the_other(reasoning: bool) -> None
     reader = MarkupParser(vocabulary((DIALECTS["kimi_k2"],)), UNKNOWN, 0, lambda: "call_0", lambda _: None)
     reader.feed("Hm.", reasoning)
     for held in (False, True):
-        assert reader.course(reasoning=reasoning, held=held)
-        assert reader.course(reasoning=not reasoning, held=held) is None
+        assert reader.text_state(reasoning=reasoning, held=held)
+        assert reader.text_state(reasoning=not reasoning, held=held) is None

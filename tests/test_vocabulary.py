@@ -19,7 +19,7 @@ KNOWN = vocabulary(tuple(armed(None, profile_for("acme-1", ""))))
 def test_begin(text: str) -> None:
     begins = text.startswith("fu") or " f" in text or "<" in text
     assert bool(KNOWN.openings.begin(text)) is begins
-    match = KNOWN.course.quiet.match(b'"' + text.encode() + b'"', 1)
+    match = KNOWN.text_state.safe.match(b'"' + text.encode() + b'"', 1)
     assert match
     assert (match.end() == len(text) + 1) is not begins
 

@@ -1,1 +1,1 @@
-"""What every other package builds on: SSE, events, the scanner, JSON text. No I/O, no clock, no log."""
+"""The foundation of every other package: SSE, events, the scanner, JSON text. No I/O, no clock, no log."""

@@ -1,12 +1,12 @@
-r"""The JSON text of a call's arguments, made to fit the schema of its tool while it comes.
+r"""Fits the JSON text of a call's arguments to the schema of its tool while the text streams.
 
     {"limit": "5", "tags": "[1, 2]", "note": {"a": 1},}     →     {"limit": 5, "tags": [1, 2], "note": "{\"a\": 1}"}
     {"arguments": {"path": "a.md"}}                         →     {"path": "a.md"}
 
-1. A value changes only where the schema has one reading of it, and the new value is valid. Other text stays as it is.
-2. The result does not depend on where the text was cut.
-3. Held is what may still change: a string where the schema allows none, a wrapper up to its end, and for a character or two a
-   comma that a bracket may follow and a first name that may be a wrapper's. The last two are in right texts, too: see `pending`.
+1. A value changes only if the schema allows exactly one reading of it and the new value is valid. Other text passes unchanged.
+2. The result does not depend on how the text was cut.
+3. Only text that may still change is held: a string where the schema allows no string, a wrapper up to its end, a comma that a
+   closing bracket may follow, and a first name that may be a wrapper's. The last two also occur in correct text: see `pending`.
 """
 
 import json
@@ -20,29 +20,30 @@ from .scanner import Reading, Scanner
 from .schemas import Schema
 
 MAX_DOUBT = 256 * 1024
-"""Characters of one value, or of a wrapper, that are held. The longest texts of arguments that were seen held as a string have a
-tenth of it, and to read so much takes a quarter of a second at most."""
+"""Characters of one value or wrapper that are held. The longest arguments seen as a string have a tenth of this, and parsing this
+much takes at most a quarter of a second.
+"""
 
 LIVE = 2048
-"""Characters of a wrapper that are held before what is in it goes out as it comes: enough for the names of most calls."""
+"""Characters of a wrapper that are held before its content is streamed: enough for the member names of most calls."""
 
 MAX_KEY = 256
-"""Characters of a member's name that are kept; a longer one is none of a schema's."""
+"""Characters of a member name that are kept; schemas have no longer names."""
 
 MAX_BLANKS = 64
-"""Blanks after a comma that wait with it."""
+"""Blanks after a comma that are held with it."""
 
 MOST_WRAPPERS = 4
-"""Wrappers within one another, and strings within one another."""
+"""Nesting depth of wrappers in wrappers and strings in strings."""
 
 WRAPPERS = frozenset(
     {"arguments", "args", "kwargs", "input", "parameters", "params", "tool_input", "tool_arguments", "function_args"}
 )
-"""Names of a member that holds the arguments, where a model writes all of its call, or a client's function, into them."""
+"""Names of a member that holds the arguments when a model, or a client's function, wraps them once more."""
 
 _ENVELOPE = frozenset({"name", "tool", "tool_name", "function", "function_name", "recipient_name"})
 _LABELS = frozenset({"id", "call_id", "tool_call_id", "type"})
-"""Names of the members that may stand beside it: those that name the tool, and those that say nothing of the arguments."""
+"""_ENVELOPE and _LABELS are members that may stand next to a wrapper: those that name the tool, and ids and types."""
 
 _FIRST = WRAPPERS | _ENVELOPE | _LABELS
 
@@ -58,60 +59,64 @@ _OPENING = re.compile(r'"(\w+)"\s*:\s*\{')
 _HALVES = re.compile("[\ud800-\udfff]")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _SAFE = 2**53
-"""Integers up to this are the same in every client; of a longer one a double has not all digits."""
+"""Integers up to this are exact in every client; a double loses digits of larger ones."""
 
 _DIGITS = 15
-"""Digits of a number that every double keeps."""
+"""Decimal digits that every double keeps."""
 
 
 @mutable
 class _Level:
-    """An open bracket. `schema` None: nothing in it is looked at."""
+    """An open bracket. If `schema` is None, nothing inside is checked."""
 
     end: str
     schema: Schema | None
-    names: set[str] | None = None  # those that came
-    name: str | None = None  # of the member that is read
+    names: set[str] | None = None  # of the members so far
+    name: str | None = None  # of the current member
     count: int = 0  # of items
 
 
 class ArgumentFit:
-    """The arguments of one call of the tool `name`, whose parameters have this schema (None: it is not known).
+    """The arguments of one call, fitted to the schema of its tool.
 
-    `types`: values are made to fit, and wrappers taken off. `commas`: a comma is dropped that nothing follows. `top`: the
-    arguments are not read inside a wrapper.
+    Args:
+        name: The tool's name; a wrapper may repeat it.
+        schema: The schema of the tool's parameters; None if unknown.
+        types: Converts values to the types of the schema and removes wrappers.
+        commas: Drops trailing commas.
+        top: False for arguments that are themselves inside a wrapper.
     """
 
     def __init__(self, name: str, schema: Schema | None, *, types: bool = True, commas: bool = True, top: bool = True) -> None:
-        self.rules: list[str] = []  # that fired, until the caller takes them
-        self.passing = False  # the text ends in a string that passes
+        self.rules: list[str] = []  # that fired; the caller empties it
+        self.passing = False  # the text so far ends inside a string that passes unchanged
         self.complete = False
-        self.pending = False  # what is held is most likely right, and goes out unchanged
+        self.pending = False  # the held text is most likely correct and will pass unchanged
         self._name = name
         self._schema = schema if types else None
         self._commas = commas
         self._top = top
         self._scanner = Scanner()
         self._out: list[str] = []
-        self._kept: list[str] = []  # text that is held
+        self._kept: list[str] = []  # the held text
         self._holds = False
         self._quoting = False
-        self._size = 0  # of what is held
+        self._size = 0  # characters of the held text
         self._levels: list[_Level] = []
         self._reading = self._read()
 
     def feed(self, text: str) -> str:
-        """The next text → what goes to the client now."""
+        """Takes the next text; returns the text to send now."""
         self._scanner.feed(text)
         return self._advance()
 
     def end(self) -> str:
-        """Nothing more comes: the rest."""
+        """Ends the arguments; returns the rest of the text to send."""
         self._scanner.ended = True
         return self._advance() + self.settle()
 
     def settle(self) -> str:
-        """What is held goes out as it is: something else comes first, or nothing more."""
+        """Returns the held text unchanged: another event comes first, or the arguments are over."""
         self._take()
         self._release()
         out = "".join(self._out)
@@ -120,7 +125,7 @@ class ArgumentFit:
 
     @property
     def holds(self) -> bool:
-        """Whether some of the text is not sent."""
+        """Whether any text is held."""
         return self._holds
 
     def _fired(self, rule: str) -> None:
@@ -135,10 +140,10 @@ class ArgumentFit:
         self._out.clear()
         return out
 
-    # what becomes of the text that has been read
+    # output
 
     def _take(self) -> None:
-        """The text that has been read goes out, or is held."""
+        """Moves the text read so far to the output, or to the held text."""
         scanner = self._scanner
         if scanner.pos > scanner.start:
             text = scanner.text[scanner.start : scanner.pos]
@@ -150,18 +155,18 @@ class ArgumentFit:
                 self._out.append(json_text.inside(text) if self._quoting else text)
 
     def _hold(self, *, pending: bool = False) -> None:
-        """From here on text is held."""
+        """Holds all text from here on."""
         self._take()
         self._holds, self.pending = True, pending
         self._size = 0
 
     def _held(self) -> str:
-        """What is held so far."""
+        """Returns the held text."""
         self._take()
         return "".join(self._kept)
 
     def _release(self, instead: str | None = None) -> None:
-        """What is held goes out, as it is or in other words."""
+        """Sends the held text, or `instead` in its place."""
         self._take()
         if instead is None:
             self._out += self._kept
@@ -186,13 +191,13 @@ class ArgumentFit:
         else:
             self.complete = True
         self._levels.clear()
-        while True:  # it is over, or was no JSON: the rest passes
+        while True:  # the arguments are complete, or not JSON: the rest passes
             if self._top or not self.complete:
                 self._scanner.pos = len(self._scanner.text)
             yield
 
     def _next_member(self, level: _Level) -> Reading[bool]:
-        """Reads the next member of an object, or its end. False where that is no JSON."""
+        """Reads the next member of an object, or its end. Returns False if that is not JSON."""
         scanner = self._scanner
         match (yield from scanner.peek()):
             case '"':
@@ -219,13 +224,13 @@ class ArgumentFit:
         yield from scanner.blanks()
         schema = None
         if level.schema and level.names is not None and level.name is not None:
-            # of a member that comes twice the second counts, and the first has gone out: both are left alone from there on
+            # in a repeated member the second value counts, but the first is already sent: the second is not changed
             schema = None if level.name in level.names else level.schema.member(level.name)
             level.names.add(level.name)
         depth = len(self._levels)
         if not (yield from self._value(schema)):
             return False
-        return len(self._levels) > depth or (yield from self._behind(level))
+        return len(self._levels) > depth or (yield from self._after_value(level))
 
     def _next_item(self, level: _Level) -> Reading[bool]:
         if (yield from self._scanner.peek()) == "]":
@@ -235,16 +240,16 @@ class ArgumentFit:
         depth = len(self._levels)
         if not (yield from self._value(schema)):
             return False
-        return len(self._levels) > depth or (yield from self._behind(level))
+        return len(self._levels) > depth or (yield from self._after_value(level))
 
     def _close(self, level: _Level) -> Reading[bool]:
-        """Reads a bracket that closes, and what may follow the value that it ends."""
+        """Reads a closing bracket and what may follow the value that it ends."""
         self._scanner.pos += 1
         self._levels.pop()
-        return not self._levels or (yield from self._behind(self._levels[-1]))
+        return not self._levels or (yield from self._after_value(self._levels[-1]))
 
-    def _behind(self, level: _Level) -> Reading[bool]:
-        """Reads a comma after a value; one that a closing bracket follows is dropped. False where that is no JSON."""
+    def _after_value(self, level: _Level) -> Reading[bool]:
+        """Reads the comma after a value and drops it if a closing bracket follows. Returns False if that is not JSON."""
         scanner = self._scanner
         yield from scanner.blanks()
         character = yield from scanner.peek()
@@ -267,13 +272,13 @@ class ArgumentFit:
         return True
 
     def _value(self, schema: Schema | None) -> Reading[bool]:
-        """Reads a scalar, or the bracket that opens a container. False where that is no JSON."""
+        """Reads a scalar, or the bracket that opens a container. Returns False if that is not JSON."""
         scanner = self._scanner
         yield from scanner.blanks()
         begin = yield from scanner.peek()
         if begin == '"':
             if schema and "string" not in schema.kinds:
-                return (yield from self._doubtful(schema))
+                return (yield from self._misplaced_string(schema))
             return (yield from self._string())
         if begin and begin in "{[":
             kind = "object" if begin == "{" else "array"
@@ -298,7 +303,7 @@ class ArgumentFit:
             yield
 
     def _string(self, most: int | None = None, kept: list[str] | None = None) -> Reading[bool]:
-        """Reads a string, quotes and all. False if it is broken off, or longer than `most`: then `_rest_of_string` goes on."""
+        """Reads a string with its quotes. Returns False if it is cut off or exceeds `most`; `_rest_of_string` then reads on."""
         self._scanner.pos += 1
         return (yield from self._rest_of_string(most, kept))
 
@@ -324,18 +329,18 @@ class ArgumentFit:
 
     # values that may change
 
-    def _doubtful(self, schema: Schema) -> Reading[bool]:
-        """A string where none is allowed: what it holds may be meant."""
+    def _misplaced_string(self, schema: Schema) -> Reading[bool]:
+        """Reads a string where the schema allows no string; the value inside it may be meant."""
         self._hold()
         whole = yield from self._string(MAX_DOUBT)
-        meant = _meant(self._held(), schema) if whole else None
+        meant = _value_in_string(self._held(), schema) if whole else None
         if meant is not None:
             self._fired("argument_types")
         self._release(meant)
         return whole or (not self._scanner.ended and (yield from self._rest_of_string()))
 
     def _as_text(self) -> Reading[bool]:
-        """An object or array where only a text is allowed: its JSON, as a string."""
+        """Reads an object or array where the schema allows only a string, and emits its JSON as a string."""
         scanner = self._scanner
         self._take()
         self._out.append('"')
@@ -366,7 +371,7 @@ class ArgumentFit:
     # wrappers
 
     def _first_name(self, level: _Level) -> Reading[bool]:
-        """Reads the first name of the arguments; if it is a wrapper's, all of them. Whether it was."""
+        """Reads the first member name, and all of the arguments if it is a wrapper's. Returns whether it was."""
         schema, scanner = self._schema, self._scanner
         options = _FIRST - schema.names if schema and schema.closed else frozenset()
         name = ""
@@ -397,9 +402,9 @@ class ArgumentFit:
         return False
 
     def _wrapped(self, schema: Schema) -> Reading[None]:
-        """Reads arguments whose first name may be a wrapper's. They are held to their end, or until what is in them is sure."""
+        """Reads arguments that may be wrapped. They are held to their end, or until the wrapper is certain."""
         scanner, balance = self._scanner, _Balance()
-        look = LIVE  # so many characters are held when the next look is taken, however they came
+        look = LIVE  # held characters at which the next attempt is made, however the text was cut
         while True:
             piece = scanner.text[scanner.pos : scanner.pos + look - self._size]
             end = balance.feed(piece)
@@ -412,8 +417,8 @@ class ArgumentFit:
                 self._release(None if meant is None else meant[1:])
                 return
             if self._size >= look:
-                if inner := self._begun(held, schema):
-                    yield from self._live(inner)
+                if inner := self._unwrap_early(held, schema):
+                    yield from self._stream_wrapped(inner)
                     return
                 look *= 2
                 if look > MAX_DOUBT:
@@ -425,8 +430,8 @@ class ArgumentFit:
             else:
                 yield
 
-    def _begun(self, held: str, schema: Schema) -> "ArgumentFit | None":
-        """The reading of what is in a wrapper, if that begins as the tool's arguments do, and has all that it requires."""
+    def _unwrap_early(self, held: str, schema: Schema) -> "ArgumentFit | None":
+        """The parser of the wrapped arguments, if they begin as the tool's arguments do and have all required members."""
         match = _OPENING.match(held)
         if match is None or match[1] not in WRAPPERS - schema.names:
             return None
@@ -439,8 +444,8 @@ class ArgumentFit:
         self._release(sent[1:])
         return inner
 
-    def _live(self, inner: "ArgumentFit") -> Reading[None]:
-        """Passes on what is in a wrapper as it comes, and drops what follows it."""
+    def _stream_wrapped(self, inner: "ArgumentFit") -> Reading[None]:
+        """Streams the wrapped arguments and drops what follows them."""
         scanner = self._scanner
         while not inner.complete:
             if scanner.ended:
@@ -470,24 +475,24 @@ class ArgumentFit:
 
     @property
     def names(self) -> set[str]:
-        """The names of the members that came so far."""
+        """The names of the top-level members so far."""
         return (self._levels[0].names or set()) if self._levels else set()
 
     @property
     def rest(self) -> str:
-        """What came after the end of arguments that stand in a wrapper."""
+        """The text after the end of arguments that are inside a wrapper."""
         return self._scanner.text[self._scanner.pos :] if self.complete else ""
 
 
 class _Balance:
-    """Finds the bracket that closes an object, behind the one that opens it."""
+    """Finds the bracket that closes an object whose opening bracket is already read."""
 
     def __init__(self) -> None:
         self._depth = 1
         self._in_string = self._escaped = False
 
     def feed(self, text: str) -> int | None:
-        """The next text → where the object ends in it."""
+        """Takes the next text; returns where the object ends in it."""
         at = 0
         while at < len(text):
             if self._escaped:
@@ -513,13 +518,13 @@ class _Balance:
 
 
 def fitted(text: str, schema: Schema) -> str:
-    """Whole JSON text, made to fit a schema."""
+    """Returns whole JSON text, fitted to a schema."""
     fit = ArgumentFit("", schema, top=False)
     return fit.feed(text) + fit.rest + fit.end()
 
 
 def _unwrapped(text: str, schema: Schema, tool: str) -> str | None:
-    """The arguments that an object holds under a wrapper's name; None where it holds anything else, or they do not fit."""
+    """Returns the arguments inside an object's wrapper; None if there are other members, or the arguments do not fit."""
     for depth in range(MOST_WRAPPERS):
         value = _decoded(text)
         if isinstance(value, str):
@@ -531,7 +536,7 @@ def _unwrapped(text: str, schema: Schema, tool: str) -> str | None:
         if not wrappers:
             break
         others = {name: value[name] for name in value if name not in wrappers[:1]}
-        if not all(_is_label(name, said, tool) for name, said in others.items() if name not in schema.names or not depth):
+        if not all(_is_label(name, label, tool) for name, label in others.items() if name not in schema.names or not depth):
             return None
         text = json_text.member(text, wrappers[0])
     text = fitted(text, schema)
@@ -541,14 +546,14 @@ def _unwrapped(text: str, schema: Schema, tool: str) -> str | None:
 
 
 def _is_label(name: str, value: Any, tool: str) -> bool:
-    """Whether a member beside the arguments names their tool, or says nothing of them."""
+    """Whether a member next to the arguments names their tool, or is an id or type."""
     if name in _ENVELOPE:
         return isinstance(value, str) and value.rpartition(".")[2] == tool.rpartition(".")[2]
     return name in _LABELS and isinstance(value, str)
 
 
-def _meant(text: str, schema: Schema) -> str | None:
-    """The JSON that a string holds, if it is of a kind that the schema allows, and valid; None for any other string."""
+def _value_in_string(text: str, schema: Schema) -> str | None:
+    """Returns the JSON inside a string, if the schema allows its kind and the value is valid; None for any other string."""
     value = _decoded(text)
     if not isinstance(value, str) or _HALVES.search(value):
         return None
@@ -562,7 +567,7 @@ def _meant(text: str, schema: Schema) -> str | None:
 
 
 def _is_exact(text: str, schema: Schema) -> bool:
-    """Whether a text is a literal, or a number that is the same to every reader."""
+    """Whether a text is a literal, or a number that every reader decodes to the same value."""
     if text in ("null", "true", "false"):
         return True
     match = _NUMBER.fullmatch(text)
@@ -575,7 +580,7 @@ def _is_exact(text: str, schema: Schema) -> bool:
 
 
 def _decoded(text: str) -> Any:
-    """What a JSON text says; None where it is none."""
+    """Returns the value of a JSON text; None if it is not JSON."""
     try:
         return _decoder.decode(text)
     except (ValueError, RecursionError):
@@ -590,7 +595,7 @@ _decoder = json.JSONDecoder(parse_constant=_refuse)
 
 
 def _name(pieces: list[str]) -> str | None:
-    """The name that a string of JSON is; None where it is too long to be one of a schema."""
+    """Returns the decoded member name; None if it is too long for a schema."""
     text = "".join(pieces)
     value = _decoded(f'"{text}"') if len(text) <= MAX_KEY else None
     return value if isinstance(value, str) else None

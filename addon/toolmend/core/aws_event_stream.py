@@ -1,12 +1,12 @@
-"""What cuts an AWS event stream (application/vnd.amazon.eventstream) into its messages, for those who look on.
+"""Splits an AWS event stream (application/vnd.amazon.eventstream) into its messages, for observation only.
 
     4 bytes  length of all      4  length of the headers      4  CRC-32 of these eight
     headers: 1 length, name, 1 type, value …                  payload                      4  CRC-32 of all before
 
     :event-type contentBlockDelta, {"delta":{"text":"Hi"},"contentBlockIndex":0}   →   event `contentBlockDelta`, and its payload
 
-Rule of this file: it reads. Such a stream passes byte for byte: its requests are signed, and what they get is checked. The joined
-`raw` of the messages is the input. Source: docs.aws.amazon.com/lexv2/latest/dg/event-stream-encoding.html.
+Such a stream always passes byte for byte, because its requests are signed and its responses checked. The joined `raw` of the
+messages is the input. Source: docs.aws.amazon.com/lexv2/latest/dg/event-stream-encoding.html.
 """
 
 import struct
@@ -19,20 +19,20 @@ _PRELUDE = struct.Struct(">III")
 _OVERHEAD = _PRELUDE.size + 4
 
 _SIZES = {0: 0, 1: 0, 2: 1, 3: 2, 4: 4, 5: 8, 8: 8, 9: 16}
-"""Bytes of the values of a type; bytes (6) and text (7) say their length themselves."""
+"""Value sizes in bytes by type; bytes (6) and text (7) carry their own length."""
 
 _TEXT = 7
 
 
 class FrameDecoder:
-    """Bytes in any chunks → messages. Never raises: where it is no such stream, the rest passes unread."""
+    """Splits bytes in any chunks into messages. Never raises: if the bytes are not such a stream, the rest passes undecoded."""
 
     def __init__(self) -> None:
         self._rest = bytearray()
         self._broken = False
 
     def feed(self, data: bytes) -> list[ServerSentEvent]:
-        """The messages that `data` completes."""
+        """Returns the messages that `data` completes."""
         if self._broken:
             return [ServerSentEvent(data)] if data else []
         self._rest += data
@@ -50,7 +50,7 @@ class FrameDecoder:
         return events
 
     def close(self) -> list[ServerSentEvent]:
-        """A message that was cut off."""
+        """Returns a message that was cut off."""
         rest, self._rest = bytes(self._rest), bytearray()
         return [ServerSentEvent(rest)] if rest else []
 
@@ -58,13 +58,13 @@ class FrameDecoder:
 def _event(raw: bytes, headers: int) -> ServerSentEvent:
     if zlib.crc32(raw[:-4]) != int.from_bytes(raw[-4:]):
         return ServerSentEvent(raw)
-    told = dict(_headers(raw[_PRELUDE.size : _PRELUDE.size + headers]))
-    name = told.get(b":event-type") or told.get(b":exception-type") or told.get(b":error-code") or b""
+    texts = dict(_headers(raw[_PRELUDE.size : _PRELUDE.size + headers]))
+    name = texts.get(b":event-type") or texts.get(b":exception-type") or texts.get(b":error-code") or b""
     return ServerSentEvent(raw, raw[_PRELUDE.size + headers : -4], name)
 
 
 def _headers(block: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Those that are texts."""
+    """Yields the headers whose values are text."""
     at = 0
     while at < len(block):
         end = at + 1 + block[at]

@@ -1,11 +1,11 @@
-"""A thread that somebody is told things from, and the bounded queue in front of it.
+"""A worker thread with a bounded queue.
 
-    teller = Teller("name", tell, log, limit)
-    teller.put(item)                  at once, whatever `tell` is doing; False: there is no room, and the item is dropped
-    teller.close()
+    worker = BackgroundWorker("name", handle, log, limit)
+    worker.put(item)      returns at once; False: the queue is full and the item is dropped
+    worker.close()
 
-Rule of this file: who puts neither waits nor fails. What `tell` raises costs the item that it was told; while it blocks, the
-queue fills up, and then items are dropped and counted.
+`put` never waits and never raises. An exception in `handle` costs only its item; while `handle` blocks, the queue fills up, and
+further items are dropped and counted.
 """
 
 import threading
@@ -17,29 +17,34 @@ from pathlib import Path
 from queue import SimpleQueue
 
 PATIENCE = 2.0
-"""Seconds that a close waits."""
+"""Seconds that `close` waits for the queue to drain."""
 
 
 class BackgroundWorker[T]:
-    """Tells `tell` each item, in order, and calls `last` when it is closed.
+    """Calls `handle` with each item, in order.
 
-    `limit`: the weight of all that may wait. `log` gets a sentence for each kind of failure.
+    Args:
+        name: Of the thread, and in log lines.
+        handle: Called in the thread with each item.
+        log: Called once for each kind of failure, with a sentence.
+        limit: The total weight of waiting items.
+        on_close: Called in the thread after the last item.
     """
 
     def __init__(
         self,
         name: str,
-        tell: Callable[[T], None],
+        handle: Callable[[T], None],
         log: Callable[[str], None],
         limit: int,
-        last: Callable[[], None] = lambda: None,
+        on_close: Callable[[], None] = lambda: None,
     ) -> None:
         self.dropped = self.failed = 0
-        self._last = last
-        self._name, self._tell, self._log, self._limit = name, tell, log, limit
+        self._on_close = on_close
+        self._name, self._handle, self._log, self._limit = name, handle, log, limit
         self._queue: SimpleQueue[tuple[T, int] | None] = SimpleQueue()
-        self._put = self._done = 0  # weights ever: one is counted by who puts, one by the thread, so they need no lock
-        self._said: set[str] = set()
+        self._put = self._done = 0  # total weights, each written by one thread only, so no lock is needed
+        self._logged: set[str] = set()
         self._closed = False
         self._thread = threading.Thread(target=self._run, name=f"toolmend-{name}", daemon=True)
         try:
@@ -50,11 +55,14 @@ class BackgroundWorker[T]:
 
     @property
     def waiting(self) -> int:
-        """The weight of what is not told yet."""
+        """The weight of the items that are not handled yet."""
         return self._put - self._done
 
     def put(self, item: T, weight: int = 1) -> bool:
-        """Has an item told. Called from one thread; where the weight is 0, which always has room, from any."""
+        """Queues an item; False if it was dropped.
+
+        Items with a weight may be put by one thread only. Items of weight 0 always have room and may be put by any thread.
+        """
         if self._closed or (weight and self.waiting + weight > self._limit):
             self.dropped += 1
             return False
@@ -63,7 +71,7 @@ class BackgroundWorker[T]:
         return True
 
     def close(self, timeout: float = PATIENCE) -> None:
-        """Waits until all is told, but at most so many seconds. Who blocks is left behind: the thread ends with the process."""
+        """Waits at most `timeout` seconds until all items are handled. A blocked thread is left to end with the process."""
         if not self._closed:
             self._closed = True
             self._queue.put(None)
@@ -72,23 +80,23 @@ class BackgroundWorker[T]:
     def _run(self) -> None:
         while entry := self._queue.get():
             item, weight = entry
-            self._try(partial(self._tell, item))
+            self._try(partial(self._handle, item))
             self._done += weight
-        self._try(self._last)
+        self._try(self._on_close)
 
     def _try(self, act: Callable[[], None]) -> None:
         try:
             act()
         except Exception as error:
             self.failed += 1
-            # where, not what: an exception's own words may quote a stream
+            # the place, not the message: an exception's message may quote a stream
             place = traceback.extract_tb(error.__traceback__)[-1]
             kind = type(error).__name__
             self._log_once(kind, f"{kind} in {place.name} ({Path(place.filename).name}:{place.lineno})")
 
-    def _log_once(self, kind: str, what: str) -> None:
-        """Each kind of failure once."""
-        if kind not in self._said:
-            self._said.add(kind)
+    def _log_once(self, kind: str, text: str) -> None:
+        """Logs each kind of failure once."""
+        if kind not in self._logged:
+            self._logged.add(kind)
             with suppress(Exception):
-                self._log(f"toolmend: {self._name}: {what}")
+                self._log(f"toolmend: {self._name}: {text}")

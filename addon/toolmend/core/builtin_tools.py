@@ -1,15 +1,15 @@
-"""The tools that an API describes and the client runs: as a function, they work with any upstream.
+"""The tools that an API defines and the client runs. Written as functions they work with any upstream.
 
     Messages    {"type": "bash_20250124", "name": "bash"}                                     bash {"command": "ls"}
     Responses   {"type": "local_shell"}, {"type": "shell"}, {"type": "apply_patch"}           local_shell {"command": ["ls"]}
 
-A client of Responses has the call as an item of its own, and the result in another:
+A client of Responses reads such a call as an item of its own type, and sends the result in another:
 
     {"type": "local_shell_call", "call_id", "action": {"type": "exec", "command": ["ls"], "env": {}}}    local_shell_call_output
     {"type": "shell_call", "call_id", "action": {"commands": ["ls"]}}                                    shell_call_output
     {"type": "apply_patch_call", "call_id", "operation": {"type": "create_file", "path", "diff"}}        apply_patch_call_output
 
-Rule of this file: values only. Sources: the types of both SDKs, and Anthropic's pages of its tools.
+Sources: the types of both SDKs, and Anthropic's documentation of its tools.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -64,7 +64,7 @@ OF_MESSAGES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "text_editor_": ("Views, creates and edits text files.", _OLDER),
     "memory_": ("Keeps notes in files below /memories, which last from one conversation to the next.", _MEMORY),
 }
-"""By how their types begin: what a model is told of them, and the parameters."""
+"""By the beginning of the tool's type: the description that a model gets, and the parameters."""
 
 OF_RESPONSES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "local_shell": (
@@ -92,33 +92,33 @@ OF_RESPONSES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
         ),
     ),
 }
-"""By their types, which are their names as functions, too."""
+"""By the tool's type, which is also its name as a function."""
 
 
 def of_messages(tool: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | None:
-    """Description and parameters of a tool of Messages that its client runs; None for any other."""
+    """Returns description and parameters of a Messages tool that the client runs; None for any other."""
     kind = str(tool.get("type"))
     return next((known for begin, known in OF_MESSAGES.items() if kind.startswith(begin)), None)
 
 
 def of_responses(tool: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | None:
-    """The same of Responses: a shell may run in a container of OpenAI's."""
-    environment = tool.get("environment")
+    """Returns description and parameters of a Responses tool that the client runs; None for any other."""
+    environment = tool.get("environment")  # a shell may run in a container of OpenAI's instead
     if isinstance(environment, Mapping) and environment.get("type") not in (None, "local"):
         return None
     return OF_RESPONSES.get(str(tool.get("type")))
 
 
 @value
-class Form:
-    """How a call of Responses is written. The arguments stand in `member`, with what it has `beside` them.
+class BuiltinForm:
+    """How a call of Responses is written as an item.
 
-    `text`: of an output item, what the model is told.
+    `member` holds the arguments and `defaults`; `text` turns an output item into the text that the model gets.
     """
 
     kind: Builtin
     member: str
-    beside: Mapping[str, Any]
+    defaults: Mapping[str, Any]
     text: Callable[[Mapping[str, Any]], str]
 
     @property
@@ -130,26 +130,30 @@ class Form:
         return f"{self.kind}_call_output"
 
     def action(self, arguments: Any) -> dict[str, Any]:
-        """What stands in `member`."""
+        """Returns the value of `member` for these arguments."""
         given = dict(arguments) if isinstance(arguments, Mapping) else {}
-        return {**self.beside, **given}
+        return {**self.defaults, **given}
 
     def arguments(self, item: Mapping[str, Any]) -> dict[str, Any]:
-        """The arguments of an item."""
+        """Returns the arguments of an item."""
         given = item.get(self.member)
         action = given if isinstance(given, Mapping) else {}
-        own = {**self.beside, "user": None}
+        own = {**self.defaults, "user": None}
         return {name: value for name, value in action.items() if value is not None and (name, value) not in own.items()}
 
 
-def _said(item: Mapping[str, Any]) -> str:
+def _output_text(item: Mapping[str, Any]) -> str:
     output = item.get("output")
     return output if isinstance(output, str) else ""
 
 
-def _shown(item: Mapping[str, Any]) -> str:
-    """What commands wrote, and how they ended."""
-    return "\n".join(text for entry in _entries(item.get("output")) for text in _each(entry)) or _said(item)
+def _shell_output(item: Mapping[str, Any]) -> str:
+    """Returns the output of shell commands, with exit codes and timeouts."""
+    return "\n".join(text for entry in _entries(item.get("output")) for text in _each(entry)) or _output_text(item)
+
+
+def _patch_output(item: Mapping[str, Any]) -> str:
+    return _output_text(item) or f"The patch has {item.get('status') or 'completed'}."
 
 
 def _each(entry: Mapping[str, Any]) -> Iterator[str]:
@@ -165,11 +169,11 @@ def _entries(value: Any) -> list[Mapping[str, Any]]:
     return [entry for entry in value if isinstance(entry, Mapping)] if isinstance(value, list) else []
 
 
-FORMS: tuple[Form, ...] = (
-    Form("local_shell", "action", {"type": "exec", "env": {}}, _said),
-    Form("shell", "action", {}, _shown),
-    Form("apply_patch", "operation", {}, lambda item: _said(item) or f"The patch has {item.get('status') or 'completed'}."),
+FORMS: tuple[BuiltinForm, ...] = (
+    BuiltinForm("local_shell", "action", {"type": "exec", "env": {}}, _output_text),
+    BuiltinForm("shell", "action", {}, _shell_output),
+    BuiltinForm("apply_patch", "operation", {}, _patch_output),
 )
 BY_ITEM = {form.item: form for form in FORMS}
 BY_OUTPUT = {form.output: form for form in FORMS}
-BY_KIND: Mapping[str, Form] = {form.kind: form for form in FORMS}
+BY_KIND: Mapping[str, BuiltinForm] = {form.kind: form for form in FORMS}

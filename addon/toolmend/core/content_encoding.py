@@ -1,14 +1,13 @@
-"""Undoes content codings piece by piece: gzip, deflate, br, zstd, and stacks of them, within bounds.
+"""Decodes content encodings chunk by chunk: gzip, deflate, br, zstd and stacks of them, with bounded output.
 
-    decoder("gzip, br") -> Decoder | None      None: a coding that cannot be undone here
-    Decoder.feed(data)  -> bytes               all that `data` makes readable; nothing is kept back for a later call
-    Decoder.swells      -> bool                a line of it is not worth to be held for its end
+    decoder("gzip, br") -> Decoder | None      None: an encoding that is not supported here
+    Decoder.feed(data)  -> bytes               all that `data` makes readable; nothing is kept for a later call
+    Decoder.swells      -> bool                a line has become too long to be held for its end
 
-Rule of this file: no output without a bound. 405 bytes of brotli can stand for 256 MiB, so every library is asked for
-`PIECE` bytes at a time and every stage's output is counted; `flow.response.content` of mitmproxy is neither.
-
-A body that ends before its coding does is no error: servers that only flush are common, and what is missing shows in
-the text. Nor is text that was never coded: a gateway that undoes a coding, as fetch() does, may pass on its name.
+1. All output is bounded. 405 bytes of brotli can expand to 256 MiB, so every library is asked for `PIECE` bytes at a time and the
+   output of every stage is counted; mitmproxy's `flow.response.content` does neither.
+2. A truncated body is not an error: servers that only flush are common, and the text shows what is missing.
+3. Text that was never encoded is not an error either: a gateway that decodes, as fetch() does, may forward the header.
 """
 
 import importlib
@@ -21,47 +20,48 @@ from typing import Any
 from .joined_chunks import chunks_of, together
 
 PIECE = 128 * 1024
-"""Bytes that a library may make in one go: what zstd, the coarsest of them, makes of one block."""
+"""Bytes that a library may produce per call: one block of zstd, the coarsest of them."""
 
 BURST = 8 * 1024 * 1024
-"""Bytes that one chunk of a stream may become. mitmproxy reads at most 128 KiB at once and SSE shrinks to a fortieth at
-best, which makes 5 MiB."""
+"""Bytes that one chunk of a stream may expand to. mitmproxy reads at most 128 KiB at once, and SSE compresses to a fortieth at
+best, which makes 5 MiB.
+"""
 
 SLICE = 64 * 1024
-"""Bytes that a library gets in one go: whenever a member or a frame ends, it copies all that is left of them."""
+"""Bytes given to a library per call: at the end of each member or frame it copies the whole rest of its input."""
 
 WHOLE = 2 * 1024 * 1024
-"""Bytes that a body in one piece may become whatever its size: half a million tokens. To read and keep it takes up to 28 MiB."""
+"""Bytes that a whole body may always expand to: half a million tokens. Decoding and keeping them takes up to 28 MiB."""
 
 EXPANDS = 20
-"""Times its size that a body may become beyond that. Text becomes ten times its size at most, a bomb a thousand times."""
+"""Beyond WHOLE, the factor that a body may expand by. Text expands tenfold at most, a bomb a thousandfold."""
 
 MEMBER = 16 * 1024
-"""What a gzip member is counted for beside its bytes, so that thousands of empty ones are a burst as well."""
+"""Bytes charged per gzip member beyond its content, so that thousands of empty members count as a burst, too."""
 
 WINDOW_LOG = 23
-"""RFC 9659: a zstd content coding needs no larger window than 8 MiB; a larger one is memory for nothing."""
+"""RFC 9659: zstd as a content encoding needs no window over 8 MiB; a larger one only costs memory."""
 
 STACK = 3
-"""Codings on top of each other: one is usual, two are a mistake, more are an attack."""
+"""Encodings on top of each other: one is usual, two are a mistake, more are an attack."""
 
 HEAD = 24
-"""Bytes that tell text from a coding."""
+"""Bytes that distinguish text from an encoding."""
 
 _BEGUN = "|".join(name[:end] for name in ("data", "event", "id", "retry") for end in range(1, len(name) + 1)).encode()
 _TEXT = re.compile(rb"\s*(?:(?:(?:data|event|id|retry)?:|[\[{])[\t\n\r -~]*|%b)?" % _BEGUN)
-"""As events and JSON begin, or the first bytes of that."""
+"""How SSE and JSON begin, or a prefix of that."""
 
 NOTHING = frozenset({"", "identity", "none", "utf-8", "utf8", "text", "binary", "chunked"})
-"""Names under which servers code nothing; that of a charset is the usual mistake. Clients pass over what they do not know."""
+"""Names that servers send without encoding anything; a charset is the usual mistake. Clients ignore unknown names."""
 
 type Write = Callable[[bytes], Any]
 
 
 class CodingError(ValueError):
-    """The body cannot be undone; the message says why.
+    """The body cannot be decoded; the message gives the reason.
 
-    `decoded` is what the failing call had made readable before that, but for the last `PIECE` bytes.
+    `decoded`: what the failing call had decoded before the error, except for the last `PIECE` bytes.
     """
 
     def __init__(self, message: str, decoded: bytes = b"") -> None:
@@ -70,13 +70,13 @@ class CodingError(ValueError):
 
 
 class _BurstError(CodingError):
-    """More bytes than a body may become. They are worth nothing, so none are handed on."""
+    """The body expands beyond its limit. The decoded bytes are discarded."""
 
 
 class ContentDecoder:
-    """The codings of one body, in the order in which they were applied. After a CodingError it is of no more use.
+    """The encodings of one body, in the order in which they were applied. Not usable after a CodingError.
 
-    `coded`: whether there is anything to undo.
+    `coded`: whether there is anything to decode.
     """
 
     def __init__(self, codings: Sequence[str] = (), limit: int = BURST) -> None:
@@ -84,26 +84,26 @@ class ContentDecoder:
         self._plain = _Plain()
         self._meters: list[_Meter] = []
         write: Write = self._plain.write
-        for coding in codings:  # the last one applied is the first to undo, so it is the outermost writer
+        for coding in codings:  # the last one applied is decoded first, so it is the outermost writer
             meter = _Meter(write, limit)
             self._meters.append(meter)
             write = _STAGES[coding](meter)
         self._write = write
-        self._head: bytes | None = b""  # what came while nothing came of it, and it may be text
-        self._came = self._line = 0  # bytes; of the line that has no end yet
+        self._head: bytes | None = b""  # input without output so far, which may be plain text
+        self._came = self._line = 0  # bytes of input; decoded bytes of the unfinished line
 
     @property
     def swells(self) -> bool:
-        """Whether the last line is longer than a whole body of what came may be."""
+        """Whether the unfinished line is longer than a whole body of this input may be."""
         return self._line > max(WHOLE, EXPANDS * self._came)
 
     def feed(self, data: bytes) -> bytes:
-        """The next bytes of the body, in the chunks that they came in. Raises CodingError."""
+        """Decodes the next bytes of the body and keeps their chunk boundaries. Raises CodingError."""
         if not self.coded:
             return data
         for meter in self._meters:
             meter.made = 0
-        plain: list[bytes] = []  # also where one fails: what those before it became
+        plain: list[bytes] = []  # if a chunk fails, the output of those before it is kept
         try:
             plain.extend(self._feed(chunk) if self.coded else chunk for chunk in chunks_of(data))
         except CodingError as error:
@@ -117,19 +117,19 @@ class ContentDecoder:
                 self._write(data[start : start + SLICE])
         except _BurstError:
             self._plain.taken()
-            self._leave()
+            self._free()
             raise
         except Exception as error:
             came = self._head + data if self._head else data
             if self._head is not None and _TEXT.fullmatch(came[:HEAD]):
                 self.coded = False
                 return came
-            self._leave()
+            self._free()
             raise CodingError(str(error) or type(error).__name__, self._plain.taken()) from error
         plain = self._plain.taken()
         if self._head is not None:
             came = self._head + data
-            if plain and _TEXT.fullmatch(came[:HEAD]) and not _TEXT.fullmatch(plain[:HEAD]):  # text by chance, and then by none
+            if plain and _TEXT.fullmatch(came[:HEAD]) and not _TEXT.fullmatch(plain[:HEAD]):  # plain text that happened to decode
                 self.coded = False
                 return came
             self._head = None if plain or len(came) >= HEAD else came
@@ -137,40 +137,41 @@ class ContentDecoder:
         self._came, self._line = self._came + len(data), len(plain) - end if end else self._line + len(plain)
         return plain
 
-    def _leave(self) -> None:
-        """Lets the windows go, of up to 16 MiB each: a flow keeps its decoder for a while."""
+    def _free(self) -> None:
+        """Frees the decoder windows (up to 16 MiB each): a flow keeps its decoder for a while."""
         self._write, self._meters = _give_up, []
 
 
 def decoder(encoding: str, limit: int = BURST) -> ContentDecoder | None:
-    """For the value of a content-encoding header; one call of `feed` gives at most `limit` bytes."""
+    """Returns the decoder for the value of a content-encoding header. One call of `feed` returns at most `limit` bytes."""
     names = [name.strip().lower().removeprefix("x-") for name in encoding.split(",")]
     codings = [name for name in names if name not in NOTHING]
     return ContentDecoder(codings, limit) if len(codings) <= STACK and _STAGES.keys() >= set(codings) else None
 
 
 def whole(body: bytes, encoding: str, limit: int) -> bytes:
-    """A body that is here in one piece, undone; the same object if nothing was to undo.
+    """Decodes a whole body; returns the same object if there is nothing to decode.
 
-    Raises CodingError if it cannot be undone, or would become more than `limit` bytes, or out of all proportion.
+    Raises:
+        CodingError: It cannot be decoded, becomes more than `limit` bytes, or expands beyond proportion.
     """
     if len(body) > limit:
         raise _BurstError(f"the body is over {limit} bytes")
     undo = decoder(encoding, min(limit, max(WHOLE, EXPANDS * len(body))))
     if undo is None:
-        raise CodingError(f"no way to undo content-encoding {encoding!r}")
+        raise CodingError(f"content-encoding {encoding!r} is not supported")
     return undo.feed(body)
 
 
 def _give_up(_: bytes) -> None:
-    raise CodingError("it is not undone any further")
+    raise CodingError("decoding stopped after an earlier error")
 
 
 class _Plain:
-    """What a call makes readable. It does not know its decoder: in a circle, that would wait for the garbage collection."""
+    """Collects the output of a call. It has no reference to its decoder: a cycle would wait for the garbage collector."""
 
     def __init__(self) -> None:
-        self._file = BytesIO()  # it hands its bytes on without copying them
+        self._file = BytesIO()  # getvalue() does not copy
 
     def write(self, piece: bytes) -> None:
         self._file.write(piece)
@@ -181,7 +182,7 @@ class _Plain:
 
 
 class _Meter:
-    """Counts what a stage makes of one `feed` and hands it on. Has the shape of a file, as zstandard writes to one."""
+    """Counts the output of a stage per `feed` and passes it on. File-like, because zstandard writes to files."""
 
     def __init__(self, out: Write, limit: int) -> None:
         self.out, self.limit, self.made = out, limit, 0
@@ -203,7 +204,7 @@ def _gzip(meter: _Meter) -> Write:
 
 
 def _deflate(meter: _Meter) -> Write:
-    """zlib, as RFC 9110 says, or the raw deflate that some servers send: the first two bytes tell."""
+    """zlib, as RFC 9110 specifies, or the raw deflate that some servers send; the first two bytes decide."""
     head = b""
     inflate: _Inflate | None = None
 
@@ -221,7 +222,7 @@ def _deflate(meter: _Meter) -> Write:
 
 
 class _Inflate:
-    """zlib in pieces. A gzip body is any number of members, with zero bytes behind them (RFC 1952, and tape drives)."""
+    """zlib in pieces. A gzip body is any number of members, and zero bytes may follow them (RFC 1952; tape drives)."""
 
     def __init__(self, meter: _Meter, wbits: int) -> None:
         self.meter, self.wbits = meter, wbits
@@ -234,7 +235,7 @@ class _Inflate:
                 if not data:
                     return
                 if self.wbits != 31:
-                    raise CodingError("there is data behind its end")
+                    raise CodingError("there is data after the end of the body")
                 self.meter.charge(MEMBER)
                 self.member = zlib.decompressobj(self.wbits)
             piece = self.member.decompress(data, PIECE)
@@ -243,7 +244,7 @@ class _Inflate:
                 data = self.member.unused_data
             else:
                 data = self.member.unconsumed_tail
-                if not data and len(piece) < PIECE:  # a full piece may leave more in zlib than it leaves of the input
+                if not data and len(piece) < PIECE:  # after a full piece zlib may hold output although the input is consumed
                     return
 
 
@@ -254,7 +255,7 @@ def _brotli(meter: _Meter) -> Write:
 
     def write(data: bytes) -> None:
         meter.write(stream.process(data, output_buffer_limit=PIECE))
-        # can_accept_more_data() is no end to this loop: it is true while there is still output to fetch
+        # can_accept_more_data() cannot end this loop: it is true while there is still output to fetch
         while not stream.is_finished() and (piece := stream.process(b"", output_buffer_limit=PIECE)):
             meter.write(piece)
 
@@ -262,9 +263,9 @@ def _brotli(meter: _Meter) -> Write:
 
 
 def _old_brotli(meter: _Meter, process: Callable[[bytes], bytes]) -> Write:
-    """The package that mitmproxy 12.2.0 brings, 1.1, knows no bound.
+    """For brotli 1.1, which mitmproxy 12.2.0 bundles and which has no output limit.
 
-    So it gets less at once than the header of a block takes; a block makes 16 MiB at most (RFC 7932, section 9.2).
+    Each call gets less than the header of a block takes, and a block expands to 16 MiB at most (RFC 7932, section 9.2).
     """
 
     def write(data: bytes) -> None:
@@ -275,13 +276,13 @@ def _old_brotli(meter: _Meter, process: Callable[[bytes], bytes]) -> Write:
 
 
 def _zstandard(meter: _Meter) -> Write:
-    """The package that mitmproxy 12.2 brings; it reads one frame after another by itself."""
+    """The package that mitmproxy 12.2 bundles; it decodes consecutive frames."""
     write: Write = zstandard.ZstdDecompressor(max_window_size=1 << WINDOW_LOG).stream_writer(meter, PIECE).write
     return write
 
 
 def _zstd(meter: _Meter) -> Write:
-    """Python 3.14's own, or its backport, which mitmproxy 12.3 brings. A body is any number of frames."""
+    """The module of Python 3.14, or its backport, which mitmproxy 12.3 bundles. A body is any number of frames."""
     options = {zstd.DecompressionParameter.window_log_max: WINDOW_LOG}
     frame = zstd.ZstdDecompressor(options=options)
 

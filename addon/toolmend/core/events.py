@@ -1,11 +1,10 @@
 """The neutral events: what every wire API is decoded to and encoded from, and the frame that carries them.
 
-Rule of this file: values only, no behaviour. A tool call is one `ToolCallStart`, any number of `ToolCallDelta`, and a
-`ToolCallEnd` once its arguments are complete; a call that the stream breaks off has no end.
-
-Events travel in frames, all events of one server-sent event together, because only
-so can it be told that an event left as it came: a frame that nobody touched is sent as the bytes it was read from. That also
-makes an `Opaque` event needless: what is not understood is a frame without events.
+1. Values only, no behaviour.
+2. A tool call is one `ToolCallStart`, any number of `ToolCallDelta`, and a `ToolCallEnd` once its arguments are complete. A call
+   that is cut off has no end.
+3. All events of one SSE event travel in one frame. A frame that is not touched is sent as the bytes that it was read from; an SSE
+   event that is not understood is a frame without events.
 """
 
 from collections.abc import Mapping
@@ -25,7 +24,7 @@ class MessageStart:
 
 @value
 class TextDelta:
-    """A piece of the visible answer."""
+    """A piece of the visible response."""
 
     text: str
     choice: int = 0
@@ -33,7 +32,7 @@ class TextDelta:
 
 @value
 class ReasoningDelta:
-    """A piece of what the model thinks: `reasoning_content`, `reasoning`, a thinking block."""
+    """A piece of the model's reasoning: `reasoning_content`, `reasoning`, a thinking block."""
 
     text: str
     choice: int = 0
@@ -41,7 +40,7 @@ class ReasoningDelta:
 
 @value
 class ReasoningSeal:
-    """The reasoning in front of it, if any, is over, and this is what the upstream wants back with it: see reasoning_state.py."""
+    """Ends the preceding reasoning, if any; the upstream wants `seal` back with it: see reasoning_state.py."""
 
     seal: ReasoningState
     choice: int = 0
@@ -49,7 +48,7 @@ class ReasoningSeal:
 
 @value
 class RefusalDelta:
-    """A piece of why the model declines."""
+    """A piece of the model's refusal."""
 
     text: str
     choice: int = 0
@@ -57,9 +56,9 @@ class RefusalDelta:
 
 @value
 class TextStart:
-    """Text that follows is a part of its own. `Citation` counts its characters from here; without one, from the first text.
+    """The text that follows is a part of its own. `Citation` counts characters from here; without it, from the first text.
 
-    `apart`: it is a message of its own, and no more of the one before it.
+    `apart`: the part is a message of its own.
     """
 
     apart: bool = False
@@ -68,9 +67,9 @@ class TextStart:
 
 @value
 class Citation:
-    """A web page that the text refers to. `start` and `end` count characters of the part of text; `end` None: up to here.
+    """A web page that the text cites. `start` and `end` count characters of the text part; `end` None: up to here.
 
-    `cited`: what the page says, as far as the upstream quotes it.
+    `cited`: the passage of the page, as far as the upstream quotes it.
     """
 
     url: str
@@ -91,7 +90,7 @@ class Source:
 
 @value
 class WebSearch:
-    """A web search that the upstream ran and that is over. `error`: an error code of Messages, empty if it succeeded."""
+    """A completed web search of the upstream. `error`: an error code of Messages, empty if it succeeded."""
 
     id: str
     queries: tuple[str, ...] = ()
@@ -102,22 +101,23 @@ class WebSearch:
 
 @value
 class Compacting:
-    """The upstream writes a summary of the conversation, which is sent as a whole: a sign of life."""
+    """The upstream is writing a summary of the conversation, which it sends as a whole later: a sign of life."""
 
     choice: int = 0
 
 
 @value
 class Compaction:
-    """A summary of the conversation, which takes the place of its messages so far. Nothing follows but the end."""
+    """A summary that replaces the messages so far. Only the end of the stream follows."""
 
     summary: str
     choice: int = 0
 
 
 type Kind = Literal["function", "custom", "search", "local_shell", "shell", "apply_patch"]
-"""Of a call: its arguments are JSON, or bare text, or JSON by which the client of Responses searches for tools or runs those that
-its API describes (builtin_tools.py)."""
+"""Of a call: the arguments are JSON ("function"), bare text ("custom"), or JSON of a tool search or of a tool that the Responses
+API defines (builtin_tools.py).
+"""
 
 
 @value
@@ -136,7 +136,7 @@ class ToolCallStart:
 
 @value
 class ToolCallDelta:
-    """A piece of the JSON text of the arguments; of a custom call, a piece of its bare input."""
+    """A piece of the JSON text of the arguments; for a custom call, a piece of its bare input."""
 
     index: int
     arguments: str
@@ -145,7 +145,7 @@ class ToolCallDelta:
 
 @value
 class ToolCallEnd:
-    """The arguments are complete: nothing more follows for this index."""
+    """The arguments of this call are complete."""
 
     index: int
     choice: int = 0
@@ -153,10 +153,10 @@ class ToolCallEnd:
 
 @value
 class Finish:
-    """Why the model stopped, in the words of Chat Completions: stop, length, tool_calls, content_filter …
+    """Why the model stopped, as Chat Completions names it: stop, length, tool_calls, content_filter …
 
-    `stop_sequence` is the one of the request's that was met, where the upstream tells it. `explanation` and `category`: why the
-    model declined, as Messages has it.
+    `stop_sequence`: the matched stop sequence, if the upstream reports it. `explanation`, `category`: the reason of a refusal, as
+    Messages has it.
     """
 
     finish_reason: str
@@ -168,12 +168,12 @@ class Finish:
 
 @value
 class MessageEnd:
-    """The upstream says that nothing more will come: `[DONE]`, `message_stop`, `response.completed`."""
+    """The upstream's end marker: `[DONE]`, `message_stop`, `response.completed`."""
 
 
 @value
 class Usage:
-    """Token counts. `input_tokens` includes what was read from and written to a cache. `searches` counts web searches."""
+    """Token counts. `input_tokens` includes tokens read from and written to a cache. `searches` counts web searches."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -185,7 +185,7 @@ class Usage:
 
 @value
 class StreamError:
-    """The upstream reports an error inside the stream. `status` is the HTTP status it stands for, 0 if it says none."""
+    """An error that the upstream reports inside the stream. `status`: the HTTP status that it stands for, 0 if unknown."""
 
     type: str
     message: str
@@ -215,10 +215,10 @@ type Event = (
 
 @value
 class Frame:
-    """One server-sent event of the upstream and what it says.
+    """One SSE event of the upstream and its neutral events.
 
-    `touched` is set by whoever changes the events: such a frame is written anew from `sse` and `events`. `sse` is None for
-    events that come after the last one of the upstream.
+    `touched`: the events were changed, so the frame is encoded from `sse` and `events`. `sse` is None for events after the
+    upstream's last SSE event.
     """
 
     sse: ServerSentEvent | None

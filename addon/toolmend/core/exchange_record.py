@@ -1,7 +1,4 @@
-"""What a recording is told: the exchange that it is of, and the chunks of its answer.
-
-Rule of this file: values, which know neither files nor threads.
-"""
+"""The values that a recording is made from: the exchange, and the chunks of its response. No files, no threads."""
 
 from collections import deque
 from collections.abc import Mapping
@@ -11,27 +8,32 @@ from typing import Any
 from .fastclass import value
 
 type Chunks = deque[Any]
-"""In a row, of each chunk: what came and when, what went to the client for it, and the bytes that it keeps alive.
+"""A flat sequence of three entries per chunk: what arrived and when, what was sent for it, and the size of the bytes it keeps.
 
-Not a tuple for each: thousands wait where forty flow, and Python looks for garbage whenever as many more tuples have been made,
-for up to 50 ms, in which all of them stand still.
+Not a tuple per chunk: thousands wait when forty streams are recorded, and the garbage collector runs after as many new tuples,
+for up to 50 ms, which stops all streams.
 """
 
 REPLAYED_FROM = "replayed_from"
-"""The setting in meta.json of what was recorded while a recording was played. Beside that one it is not played: it is a copy."""
+"""The setting in meta.json that marks an exchange recorded during playback. Such a copy is not played next to its original."""
 
 
 @value
 class ExchangeRecord:
-    """A flow as it is known when the response headers are in. `path` has the query; bodies have no content coding.
+    """A flow once its response headers are known. `path` includes the query; bodies are stored without content encoding.
 
-    `status` is 0 as long as only the request is known.
-    `api` is the upstream's, `stream` whether it answers with one; `client_api` and `client_stream` are told where the client's
-    are others. `route` names the route taken, `notes` says what a translation left out. `refused`: what
-    the upstream said of the request before it was changed and sent once more; `learnt`: what was changed in it as an upstream has
-    refused it before, or did so now. `wait_ms`: from the
-    request to the first byte of the answer, which is of its headers. `scheme` is what the client called `host` by. `transport` is
-    told where it is not HTTP's own: "websocket". `session`: as session_ids.py tells it; on the disk its ids are hashes.
+    Attributes:
+        status: 0 while only the request is known.
+        api, stream: Of the upstream; stream: whether the response is a stream.
+        client_api, client_stream: Of the client, set only if they differ.
+        route: The name of the route taken.
+        notes: What a translation left out.
+        refused: The upstream's error for the request before it was changed and sent once more.
+        learnt: The changes made because an upstream refuses the request without them.
+        wait_ms: From the request to the first byte of the response headers.
+        scheme: Of the URL that the client used.
+        transport: Set if it is not plain HTTP: "websocket".
+        session: See session_ids.py; on disk its ids are hashes.
     """
 
     flow_id: str

@@ -1,4 +1,4 @@
-"""What classes that hold something are made by: values (events, frames, settings …), and what is known so far, and changes.
+"""Class decorators in place of `dataclass`: `value` for immutable values, `mutable` for state.
 
     @value
     class Delta: text: str; index: int = 0        Delta("a") == Delta("a"), with a hash and slots; for a type checker, frozen
@@ -6,10 +6,10 @@
     @mutable
     class Choice: calls: int = 0                  Choice() != Choice(), with slots
 
-Rule of this file: it is quick, for there are 120 such classes, and one stream builds a dozen of some for each event. So at run
-time nothing enforces that values are frozen (a dataclass that does calls `object.__setattr__` for each field, and takes four
-times as long), and `dataclass` writes no methods: to compile them was a third of the import. All that is compiled is the
-constructor, without its annotations, which are half of the work.
+Written for speed: there are 120 such classes, and a stream creates a dozen instances for each event. Immutability is not enforced
+at run time: a frozen dataclass calls `object.__setattr__` for each field, and takes four times as long. `dataclass` generates no
+methods: compiling them took a third of the import time. Only the constructor is compiled, without its annotations, which are half
+of that work.
 """
 
 from dataclasses import MISSING, dataclass, field, fields
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass_transform(eq_default=False, field_specifiers=(field,))
 def mutable[T](cls: type[T]) -> type[T]:
-    """A class of what changes: each is equal to itself alone; with slots."""
+    """Decorates a class of mutable state: identity comparison, slots."""
     made = dataclass(slots=True, init=False, eq=False, repr=False)(cls)
     made.__init__, made.__repr__ = _constructor(made), _repr  # type: ignore[method-assign]
     return made
@@ -30,12 +30,12 @@ def mutable[T](cls: type[T]) -> type[T]:
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def value[T](cls: type[T]) -> type[T]:
-    """A class of values: compared by their fields, hashable, with slots."""
+    """Decorates a class of values: compared by their fields, hashable, with slots."""
     made = mutable(cls)
-    every = [one.name for one in fields(made)]  # type: ignore[arg-type]
-    names = [one.name for one in fields(made) if one.compare]  # type: ignore[arg-type]
+    every = [each.name for each in fields(made)]  # type: ignore[arg-type]
+    names = [each.name for each in fields(made) if each.compare]  # type: ignore[arg-type]
     held: Callable[[T], object] = attrgetter(*names) if names else lambda _: ()
-    whole = attrgetter(*every, "__class__")  # of more than one name, so that it gives a tuple
+    whole = attrgetter(*every, "__class__")  # at least two names, so that it returns a tuple
 
     def equal(self: T, other: object) -> bool:
         return held(self) == held(other) if other.__class__ is self.__class__ else NotImplemented
@@ -54,34 +54,34 @@ def value[T](cls: type[T]) -> type[T]:
     return made
 
 
-def replace[T](one: T, **changes: Any) -> T:
-    """A value that is another in these fields: in half the time that `dataclasses.replace` takes. Raises ValueError.
+def replace[T](original: T, **changes: Any) -> T:
+    """Returns a copy of a value with these fields changed, in half the time of `dataclasses.replace`. Raises ValueError.
 
-    The class says how: it may be one of a module that has been loaded anew since.
+    It calls the value's own class, which may come from a module that was reloaded since.
     """
-    return one.__replace__(**changes)  # type: ignore[attr-defined, no-any-return]
+    return original.__replace__(**changes)  # type: ignore[attr-defined, no-any-return]
 
 
 def _constructor(cls: type[Any]) -> "Callable[..., None]":
-    """`def __init__(self, text, index=0): self.text = text; self.index = index`, by the fields of a class."""
+    """Compiles `def __init__(self, text, index=0): self.text = text; self.index = index` from the fields of a class."""
     head, body, defaults = ["self"], ["pass"], []
-    scope: dict[str, Any] = {"unsaid": MISSING}
-    for one in fields(cls):
-        head.append(one.name)
-        given = one.name
-        if one.default_factory is not MISSING:
-            scope[f"make_{one.name}"] = one.default_factory
-            given = f"make_{one.name}() if {one.name} is unsaid else {one.name}"
+    scope: dict[str, Any] = {"missing": MISSING}
+    for each in fields(cls):
+        head.append(each.name)
+        given = each.name
+        if each.default_factory is not MISSING:
+            scope[f"make_{each.name}"] = each.default_factory
+            given = f"make_{each.name}() if {each.name} is missing else {each.name}"
             defaults.append(MISSING)
-        elif one.default is not MISSING:
-            defaults.append(one.default)
-        body.append(f"self.{one.name} = {given}")
-    exec(f"def __init__({', '.join(head)}):\n {'\n '.join(body)}", scope)  # noqa: S102  (text of ours: names of fields)
+        elif each.default is not MISSING:
+            defaults.append(each.default)
+        body.append(f"self.{each.name} = {given}")
+    exec(f"def __init__({', '.join(head)}):\n {'\n '.join(body)}", scope)  # noqa: S102  (the text is made of field names only)
     made = scope["__init__"]
     made.__defaults__, made.__qualname__ = tuple(defaults), f"{cls.__qualname__}.__init__"
     return made  # type: ignore[no-any-return]
 
 
 def _repr(self: Any) -> str:
-    said = (f"{one.name}={getattr(self, one.name)!r}" for one in fields(self) if one.repr)
-    return f"{type(self).__qualname__}({', '.join(said)})"
+    shown = (f"{each.name}={getattr(self, each.name)!r}" for each in fields(self) if each.repr)
+    return f"{type(self).__qualname__}({', '.join(shown)})"

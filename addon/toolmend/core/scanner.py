@@ -1,11 +1,10 @@
-"""Text that comes in pieces, read as if it were whole.
-
-Rule of this file: it is the only place that knows where the text was cut. A reader is a generator over a Scanner; its `yield`
-means only "more text, please", and after it the scanner has more text or has `ended`. What such a generator returns is the
-same for every way of cutting the text. More text may come at every `yield`, and then positions move: what a reader keeps over
-a `yield` is a length, never a place.
+"""A cursor over text that arrives in pieces; parsers read it as if it were whole.
 
     text:  |…already decided…| held: start … pos | ahead … |
+
+1. Only this module handles the cuts. A parser is a generator over a Scanner; its `yield` means only "more text, please", and
+   after it the scanner has more text or has `ended`. What such a generator returns does not depend on the cuts.
+2. More text may arrive at every `yield`, and positions move then: a parser keeps lengths across a `yield`, never positions.
 """
 
 import re
@@ -22,13 +21,13 @@ _BLANKS = re.compile(r"[ \t\r\n]*")
 
 
 class Scanner:
-    """`text[start:]` is undecided, `pos` is how far it has been read, `ended` says that no more will come.
+    """`text[start:]` is undecided, `pos` is the read position, `ended`: no more text follows.
 
-    `broken`: the text ends in the middle, as far as is known; only where it has `ended` does this mean anything.
-    `course`: set by a reader while it waits for more of what it tells as it comes.
+    `broken`: the text ends abnormally, as far as is known; only valid once it has `ended`.
+    `text_state`: set by a parser while it waits for more of a text that it emits as it arrives.
     """
 
-    __slots__ = ("_forgotten", "broken", "course", "ended", "pos", "start", "text")
+    __slots__ = ("_forgotten", "broken", "ended", "pos", "start", "text", "text_state")
 
     def __init__(self) -> None:
         self.text = ""
@@ -36,29 +35,29 @@ class Scanner:
         self.pos = 0
         self.ended = False
         self.broken = True
-        self.course: TextState | None = None
+        self.text_state: TextState | None = None
         self._forgotten = 0  # characters
 
     @property
     def place(self) -> int:
-        """How far it has been read, from the text's very beginning: this may be kept."""
+        """The read position from the very beginning of the text, which may be kept across a `yield`."""
         return self._forgotten + self.pos
 
     def feed(self, piece: str) -> None:
-        """More text. What has been decided is forgotten."""
+        """Appends text and drops the decided text."""
         self.text = self.text[self.start :] + piece
         self.pos -= self.start
         self._forgotten += self.start
         self.start = 0
 
     def peek(self) -> Reading[str]:
-        """The next character, or "" at the end of the text."""
+        """Returns the next character, or "" at the end of the text."""
         while self.pos >= len(self.text) and not self.ended:
             yield
         return self.text[self.pos : self.pos + 1]
 
     def blanks(self) -> Reading[None]:
-        """Goes past blanks."""
+        """Skips blanks."""
         while True:
             match = _BLANKS.match(self.text, self.pos)
             assert match
@@ -68,14 +67,14 @@ class Scanner:
             yield
 
     def literal(self, options: tuple[str, ...]) -> Reading[str | None]:
-        """Goes past the longest of `options` that stands here and returns it; None, and no step, if none does."""
+        """Reads the longest of `options` here and returns it; if none matches, returns None and stays."""
         whole, begun, firsts, sizes = _options(options)
         while True:
             here = self.text[self.pos : self.pos + sizes[0]]
             if here and here[0] not in firsts:
                 return None
             if here in begun and not self.ended:
-                yield  # more than this may stand here
+                yield  # a longer option may match
                 continue
             found = next((here[:size] for size in sizes if here[:size] in whole), None)
             if found:
@@ -83,16 +82,16 @@ class Scanner:
             return found
 
     def ahead(self, options: tuple[str, ...]) -> Reading[str | None]:
-        """The longest of `options` that stands here; no step is made."""
+        """Returns the longest of `options` here without reading it."""
         found = yield from self.literal(options)
         if found:
             self.pos -= len(found)
         return found
 
     def run(self, pattern: re.Pattern[str], limit: int) -> Reading[str | None]:
-        """Goes past the longest text that `pattern` (of single characters, any number of them) matches and returns it.
+        """Reads and returns the longest text that `pattern` (a repeated character class) matches.
 
-        None if it is longer than `limit` characters.
+        Returns None if it exceeds `limit` characters.
         """
         size = 0
         while True:
@@ -109,7 +108,7 @@ class Scanner:
 
 @cache
 def _options(options: tuple[str, ...]) -> tuple[frozenset[str], frozenset[str], frozenset[str], tuple[int, ...]]:
-    """Some literals, all that is the beginning of one, their first characters, and their lengths, the longest first."""
+    """The options, all their proper prefixes, their first characters, and their lengths, longest first."""
     begun = frozenset(option[:size] for option in options for size in range(len(option)))
     sizes = sorted({len(option) for option in options}, reverse=True)
     return frozenset(options), begun, frozenset(option[:1] for option in options), tuple(sizes) or (0,)

@@ -1,7 +1,7 @@
-"""How a text goes on while nothing but more of it comes.
+"""Which further text a parser would pass through unchanged, as a pattern that needs no parsing.
 
-Rule of this file: what a course says of a piece is what a reader would find, reading it: nothing. The reader of a text says on
-which course it is (markup_parser.py, scanner.py), the codec that of native arguments; delta_run.py goes by it.
+Text that a TextState calls safe contains nothing that the parser would act on. The markup parser provides the state of text
+(markup_parser.py, scanner.py), the codec that of native arguments, and the fast path (delta_run.py) uses them.
 """
 
 import re
@@ -13,45 +13,51 @@ from . import json_text
 from .literal_search import FoundLiteral
 
 HALF = b"\\\\"
-"""A backslash, as it stands in a JSON string."""
+"""One backslash as JSON writes it in a string."""
 
 ROOM = 512 * 1024
-"""Characters that must be free in whatever is bounded, where deltas pass that are read later: see delta_run.py, which reads
-sooner."""
+"""Characters that must be free in every bounded buffer while deltas pass that are parsed later: see delta_run.py, which parses
+sooner.
+"""
 
 type Place = re.Match[str] | FoundLiteral
-"""Where something stands in a text."""
+"""A match in a text."""
 
 type Escapes = Callable[[str], str]
-"""Some text, as it stands in the arguments that it becomes."""
+"""Converts text to the form that it has in the arguments it becomes."""
 
 
 class TextState(NamedTuple):
-    """`stops` finds something in a piece that may be more than the next piece of what is being said.
+    """What may follow in a text of a known kind.
 
-    `quiet` matches what surely holds no such thing, in the bytes of the JSON string that the piece is, up to its closing quote.
-    `escapes`: what becomes of text that becomes arguments, where it does not stand in them as it is.
-    `begun`, of a piece and what stops it: where something begins in it that goes on behind its end; -1 where there is more to it.
-    `cuts`: a piece may end between a backslash and what it escapes; then the next one is looked at with it, and JSON text without
-    a backslash is quiet behind any other. `moves`: it may, and the backslash goes out with the next one.
+    Attributes:
+        find_stop: Finds the first thing in a piece that is not plain continuation.
+        safe: Matches JSON-string bytes that surely contain no such thing, up to the closing quote.
+        escapes: How text becomes part of arguments, where it is not copied unchanged.
+        pending_at: For a piece and its stop: where something begins that continues after the end of the piece; -1 if the stop is
+            more than that.
+        splits_escapes: A piece may end between a backslash and the character it escapes. The next piece is then checked together
+            with
+            the backslash, and JSON text without a backslash is safe after any other piece.
+        defers_backslash: The same, and the backslash is sent with the next piece.
     """
 
-    stops: Callable[[str], Place | None]
-    quiet: re.Pattern[bytes]
+    find_stop: Callable[[str], Place | None]
+    safe: re.Pattern[bytes]
     escapes: Escapes | None = None
-    begun: Callable[[str, Place], int] = lambda _, __: -1
-    cuts: bool = False
-    moves: bool = False
+    pending_at: Callable[[str, Place], int] = lambda _, __: -1
+    splits_escapes: bool = False
+    defers_backslash: bool = False
 
-    def goes_on(self, run: Sequence[bytes], text: bytes) -> bool:
-        """Whether a text is quiet behind a run of others."""
-        said = (cut_off(run) if self.cuts else b"") + text
-        match = self.quiet.match(said + b'"')
-        return match is not None and match.end() == len(said)
+    def is_safe_after(self, run: Sequence[bytes], text: bytes) -> bool:
+        """Whether a text is safe after a run of others."""
+        checked = (cut_off(run) if self.splits_escapes else b"") + text
+        match = self.safe.match(checked + b'"')
+        return match is not None and match.end() == len(checked)
 
 
 def cut_off(run: Sequence[bytes]) -> bytes:
-    """Half of the escape in whose middle a run of arguments ends; b"" if it does not."""
+    """Returns the backslash if a run of arguments ends in the middle of an escape, else b""."""
     count = 0
     for text in reversed(run):
         rest = text.rstrip(b"\\")
@@ -62,35 +68,37 @@ def cut_off(run: Sequence[bytes]) -> bytes:
 
 
 KNOWN = 3
-"""Bytes behind the first one of a literal that `quiet` tells it by."""
+"""Bytes after the first byte of a literal that the `safe` pattern checks."""
 
 _ESCAPES = {b'"': b'"', b"\\": b"\\", b"/": b"/", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t"}
-"""What JSON has behind a backslash, and what it means there."""
+"""The characters after a backslash in JSON, and what they mean."""
 
-_TOLD = rb"\\u[0-9a-fA-F]{4}(?<!00[0-7][0-9a-fA-F])(?<![dD][89a-fA-F]..)"
-"""A character told by its number, as many write all but ASCII. Half of a pair is none: the other may be in the next piece."""
+_CODE = rb"\\u[0-9a-fA-F]{4}(?<!00[0-7][0-9a-fA-F])(?<![dD][89a-fA-F]..)"
+r"""A character written as \uXXXX, as many writers do for all but ASCII. Half of a pair is excluded: the other may be in the next
+piece.
+"""
 
 _NOTHING = re.compile(r"(?!)")
-_QUIET = re.compile(rb'[^"\\\x00-\x1f]*+(?:(?:\\["\\/bfnrt]|%b)[^"\\\x00-\x1f]*+)*+' % _TOLD)
+_SAFE = re.compile(rb'[^"\\\x00-\x1f]*+(?:(?:\\["\\/bfnrt]|%b)[^"\\\x00-\x1f]*+)*+' % _CODE)
 
-ANYTHING = TextState(_NOTHING.search, _QUIET)
-"""Whatever comes is more of it."""
+ANYTHING = TextState(_NOTHING.search, _SAFE)
+"""Any text continues."""
 
-_LEAVES = re.compile(r'[^"\\\x00-\x1f]*+(?:\\["\\/bfnrtu][^"\\\x00-\x1f]*+)*+\\?+(?!\Z)')
-_STAYS = re.compile(rb'[^"\\\x00-\x1f]*+(?:(?:\\\\(?:[/bfnrtu]|\\["\\])|%b)[^"\\\x00-\x1f]*+)*+(?:\\\\(?="))?+' % _TOLD)
+_STOP_IN_STRING = re.compile(r'[^"\\\x00-\x1f]*+(?:\\["\\/bfnrtu][^"\\\x00-\x1f]*+)*+\\?+(?!\Z)')
+_SAFE_IN_STRING = re.compile(rb'[^"\\\x00-\x1f]*+(?:(?:\\\\(?:[/bfnrtu]|\\["\\])|%b)[^"\\\x00-\x1f]*+)*+(?:\\\\(?="))?+' % _CODE)
 
-IN_STRING = TextState(_LEAVES.match, _STAYS, cuts=True)
-"""JSON text inside a string: what ends it, or is illegal in it, is more than that."""
+IN_STRING = TextState(_STOP_IN_STRING.match, _SAFE_IN_STRING, splits_escapes=True)
+"""JSON text inside a string; its end, or an illegal character, is a stop."""
 
 _CONTROL = re.compile(r"[\x00-\x1f]")
-_LEAVES_LEAKED = re.compile(r'[^"\\]*+(?:\\["\\/bfnrtu][^"\\]*+)*+(?!\Z)')
-_STAYS_LEAKED = re.compile(
-    rb'[^"\\\x00-\x1f]*+(?:(?:\\(?:[bfnrt]|\\(?:[/bfnrtu]|\\["\\]))|%b)[^"\\\x00-\x1f]*+)*+' % _TOLD
+_STOP_IN_LEAKED = re.compile(r'[^"\\]*+(?:\\["\\/bfnrtu][^"\\]*+)*+(?!\Z)')
+_SAFE_IN_LEAKED = re.compile(
+    rb'[^"\\\x00-\x1f]*+(?:(?:\\(?:[bfnrt]|\\(?:[/bfnrtu]|\\["\\]))|%b)[^"\\\x00-\x1f]*+)*+' % _CODE
 )
 
 
 def _half(text: str, found: Place) -> int:
-    """Where half of an escape stands at the end of a text, if that is all that stops it, and there is more to the text."""
+    """Returns where a lone backslash stands that ends a piece, if it is all that stops the piece and other text precedes it."""
     return found.end() if found.end() and text[found.end() :] == "\\" else -1
 
 
@@ -98,20 +106,22 @@ def _without_controls(text: str) -> str:
     return _CONTROL.sub(lambda match: json_text.inside(match[0]), text)
 
 
-IN_LEAKED_STRING = TextState(_LEAVES_LEAKED.match, _STAYS_LEAKED, escapes=_without_controls, begun=_half, moves=True)
-"""The same in markup, where control characters become escapes; a backslash that escapes nothing is more than that."""
+IN_LEAKED_STRING = TextState(
+    _STOP_IN_LEAKED.match, _SAFE_IN_LEAKED, escapes=_without_controls, pending_at=_half, defers_backslash=True
+)
+"""The same in markup, where control characters become escapes; a backslash that escapes nothing is a stop."""
 
 
 @cache
 def escaped(quote: str, escapes: Escapes) -> TextState:
-    """Text up to a quote, in which backslashes escape: those that tell a character by its number, or a line's end, are more."""
+    """The state of text up to a quote, with backslash escapes. Escapes of character codes and of line ends are stops."""
     own = rf"[^{quote}\\]*+"
-    leaves = re.compile(rf"{own}(?:\\[^0-7xuU\r\n]{own})*+(?!\Z)")
+    stop = re.compile(rf"{own}(?:\\[^0-7xuU\r\n]{own})*+(?!\Z)")
     own = rf'[^{quote}"\\\x00-\x1f]*+'
     either = "" if quote == '"' else '"'
     simple = rf'\\(?:[{either}/bfnrt]|\\(?:[^0-7xuU"\\\x00-\x1f]|\\["\\]))'
-    stays = re.compile(rf"{own}(?:(?:{simple}|{_TOLD.decode()}){own})*+".encode())
-    return TextState(leaves.match, stays, escapes=escapes, begun=_half, moves=True)
+    safe = re.compile(rf"{own}(?:(?:{simple}|{_CODE.decode()}){own})*+".encode())
+    return TextState(stop.match, safe, escapes=escapes, pending_at=_half, defers_backslash=True)
 
 
 @cache
@@ -121,52 +131,56 @@ def without(
     search: Callable[[str], Place | None],
     lines: frozenset[str] = frozenset(),
 ) -> TextState:
-    """Text in which `search` looks for some literals, and for the beginning of one at its end.
+    """The state of text in which `search` looks for literals, and for the beginning of one at its end.
 
-    `words` do not stand within others, `lines` (single characters) only where a line begins.
+    Args:
+        literals: Where one begins, the text is not safe.
+        words: Literals that do not occur inside a word.
+        search: Finds the first literal, or the beginning of one at the end.
+        lines: Single characters that are literals only at the beginning of a line.
     """
-    behind: dict[bytes, list[bytes]] = {line.encode(): [] for line in lines}
+    rests_of: dict[bytes, list[bytes]] = {line.encode(): [] for line in lines}
     for literal in literals:
         if literal in lines:
             continue
-        data = literal.encode(errors="surrogatepass")  # what a model calls an element may hold half a character
-        behind.setdefault(data[:1], []).append(data[1:])
-    firsts = {first: _begins(rests, KNOWN) for first, rests in behind.items()}
-    # a backslash stands in JSON as two; one alone begins an escape, whatever that means
+        data = literal.encode(errors="surrogatepass")  # a model's element name may contain half of a surrogate pair
+        rests_of.setdefault(data[:1], []).append(data[1:])
+    firsts = {first: _begins(rests, KNOWN) for first, rests in rests_of.items()}
+    # JSON writes a backslash as two; a single one begins an escape
     harmless = [
         rb"%b(?!%b)" % (re.escape(first.replace(b"\\", rb"\\")), rest)
         for first, rest in firsts.items()
         if rest and first.decode(errors="replace") not in lines
     ]
-    # not where the text begins, or behind the code of a line's end
+    # not at the beginning of the text, or after an escaped line end
     harmless += (
-        rb'%b(?<=[^n"]%b)%b' % (re.escape(first), re.escape(first), rb"(?!%b)" % firsts[first] if behind[first] else b"")
+        rb'%b(?<=[^n"]%b)%b' % (re.escape(first), re.escape(first), rb"(?!%b)" % firsts[first] if rests_of[first] else b"")
         for first in (line.encode() for line in lines)
     )
     anywhere = {literal.encode(errors="surrogatepass")[:1] for literal in literals if literal not in words}
-    # a letter behind another one; what stands behind a backslash is none
+    # a letter after another one; a character after a backslash is not a letter
     harmless += (rb"%b(?<=[^\\]\w%b)" % (first, first) for first in firsts if first not in anywhere)
     harmless.append(rb"\\" + _any_of(code for code, meant in _ESCAPES.items() if meant not in firsts))
     harmless.append(_text_pattern(literals, firsts.keys() - anywhere))
     rest = b"[^" + b"".join(map(re.escape, firsts)) + rb'"\\\x00-\x1f]*+'
-    quiet = re.compile(rb"%b(?:(?:%b)%b)*+" % (rest, b"|".join(harmless), rest))
+    safe = re.compile(rb"%b(?:(?:%b)%b)*+" % (rest, b"|".join(harmless), rest))
 
-    def begun(text: str, found: Place) -> int:
-        """Where the last character begins a literal: alone, it is told where it stands if it turns out to begin none."""
+    def pending_at(text: str, found: Place) -> int:
+        """Returns the place of the last character if it alone begins a literal: should none follow, it is emitted there."""
         return found.start() if found.start() == len(text) - 1 and text[-1] not in literals else -1
 
-    return TextState(search, quiet, begun=begun)
+    return TextState(search, safe, pending_at=pending_at)
 
 
 def _text_pattern(literals: Iterable[str], words: Collection[bytes]) -> bytes:
-    """A pattern of _TOLD where no literal begins, nor behind it one of the `words`: it ends in what looks like more of a word."""
+    """A pattern of _CODE where no literal begins, not followed by one of `words`: its last character may be a letter."""
     firsts = {literal[0] for literal in literals if literal > "\x7f"}
     none = b"".join(rb"(?<!(?i:%04x))" % ord(first) for first in firsts)
-    return _TOLD + none + (rb"(?!%b)" % _any_of(words) if words else b"")
+    return _CODE + none + (rb"(?!%b)" % _any_of(words) if words else b"")
 
 
 def _begins(rests: Iterable[bytes], depth: int) -> bytes:
-    """A pattern of what may be one of these in a JSON string, told by so many bytes, its end or an escape; b"": anything."""
+    """A pattern of JSON string bytes that may begin one of these, checked for `depth` bytes; b"" matches anything."""
     followed: dict[bytes, list[bytes]] = {}
     for rest in rests:
         followed.setdefault(rest[:1], []).append(rest[1:])
@@ -175,7 +189,7 @@ def _begins(rests: Iterable[bytes], depth: int) -> bytes:
     by_tail: dict[bytes, list[bytes]] = {}
     for byte, there in followed.items():
         by_tail.setdefault(_begins(there, depth - 1), []).append(byte)
-    # a character told by its number is none of them if it is no ASCII, and they all are
+    # an escaped code point beyond ASCII begins none of them if they are all ASCII
     ways = [rb"\\u00[0-7]" if all(byte.isascii() for byte in followed) else rb"\\u"]
     if codes := [code for code, meant in _ESCAPES.items() if meant in followed]:
         ways.append(rb"\\" + _any_of(codes))

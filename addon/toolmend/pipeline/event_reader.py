@@ -29,7 +29,7 @@ class _NoReading:
 
     holds = False
 
-    def course(self, kind: Kind, choice: int) -> TextState | None:
+    def text_state(self, kind: Kind, choice: int) -> TextState | None:
         return ANYTHING
 
 

@@ -75,8 +75,8 @@ class Responses:
         same = self._reply.translates and not self._counts and _number(self._last[1]) is not None  # no lane tells two of one text
         if shape is None or full or same or self._held or self._state not in ("passing", "mending"):
             return None
-        course = self._reading.course
-        return (shape, course) if course or shape.kind is not ToolCallDelta else None
+        state = self._reading.text_state
+        return (shape, state) if state or shape.kind is not ToolCallDelta else None
 
     def skip(self, count: int) -> None:
         """See codec.Numbered."""

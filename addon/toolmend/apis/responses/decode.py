@@ -68,7 +68,7 @@ _SPOKEN |= {"summary_text": ReasoningDelta, "reasoning_text": ReasoningDelta}
 class ResponsesDecoder:
     """One response. `regular`: whether a client of this API finds in the last event what it needs. `size`: of what is told.
 
-    `course`: how a call goes on whose delta was the last event, if that is known.
+    `text_state`: of the call whose delta was the last event, if known.
     """
 
     def __init__(self, reply: Reply) -> None:
@@ -93,12 +93,12 @@ class ResponsesDecoder:
         self._calls = 0
         self.size = 0
         self.regular = True
-        self.course: TextState | None = None
+        self.text_state: TextState | None = None
 
     def feed(self, type_: str, data: Mapping[str, Any]) -> tuple[Event, ...]:
         """The data of one server-sent event."""
         self._events = []
-        self.regular, self.course = True, None
+        self.regular, self.text_state = True, None
         if self._over:
             return ()
         if self._first:
@@ -237,12 +237,12 @@ class ResponsesDecoder:
         if shape.part:
             self._events.append(_SPOKEN[shape.part](text))
         elif shape is INPUT:
-            self.course = ANYTHING
+            self.text_state = ANYTHING
             self._argue(item, text)
         else:
             item.arguments.as_is = not self._repairs
             sent, behind = item.arguments.feed(text)
-            self.course = IN_STRING if item.arguments.in_string else None
+            self.text_state = IN_STRING if item.arguments.in_string else None
             if sent != text:
                 self._mended(item.arguments.rule)
             self._argue(item, sent)

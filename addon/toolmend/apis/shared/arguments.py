@@ -69,7 +69,7 @@ class Arguments:
 
     @property
     def in_string(self) -> bool:
-        """Whether the text ends inside a string of the object, so that course.IN_STRING tells what passes."""
+        """Whether the text ends inside a string of the object, so that text_state.IN_STRING applies."""
         return self._in_string and not self._escaped and self._read == self._object
 
     @property

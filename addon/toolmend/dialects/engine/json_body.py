@@ -175,9 +175,9 @@ def follow_object(scanner: Scanner, stops: tuple[str, ...], emit: Callable[[str]
         elif scanner.ended:
             return False
         else:
-            scanner.course = IN_LEAKED_STRING if in_string and at == size else None
+            scanner.text_state = IN_LEAKED_STRING if in_string and at == size else None
             yield
-            scanner.course = None
+            scanner.text_state = None
 
 
 def _close(brackets: list[str], before: str, emit: Callable[[str], None]) -> bool:

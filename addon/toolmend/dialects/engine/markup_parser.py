@@ -67,19 +67,19 @@ class MarkupParser(Emitter):
         """Whether text is held because it looks like a call: more than the beginning of an opener."""
         return self._in_call or self.doubtful is not None or bool(self.head and self.head.ops)
 
-    def course(self, *, reasoning: bool, held: bool) -> TextState | None:
+    def text_state(self, *, reasoning: bool, held: bool) -> TextState | None:
         """How such text goes on. `held`: it leaves later, so it may be undecided, or told late."""
         if reasoning is not self.reasoning:
             return None
         if not (self._stays(reasoning=reasoning) if held else self.doubtful is None and self.head is None):
             return None
-        if self.scanner.course:
-            return self.scanner.course
+        if self.scanner.text_state:
+            return self.scanner.text_state
         rests = self._idle and not self.thinking and not self.open[0] and not (self.speaking and reasoning)
         if self._at_start and rests:
             self._choose(reasoning=reasoning)
             rests = reasoning or self._at_start is None
-        return self._vocabulary.course if rests else None
+        return self._vocabulary.text_state if rests else None
 
     def _stays(self, *, reasoning: bool) -> bool:
         """Whether no more of such text ends a doubt, or is more than may be held."""
@@ -213,7 +213,7 @@ class MarkupParser(Emitter):
     def _restart(self) -> None:
         self.committed = self._in_call = self._idle = False
         self.attempts, self.aside = None, (0, 0)
-        self.scanner.pos, self.scanner.course = self.scanner.start, None
+        self.scanner.pos, self.scanner.text_state = self.scanner.start, None
         self._reading = self._read()
 
     def _give_up_doubt(self) -> None:

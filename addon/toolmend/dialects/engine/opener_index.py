@@ -44,7 +44,7 @@ class Vocabulary:
             if len(opener) == 1 and all(dialect.place == "line" for dialect in those)
         )
         self.openings = Openings(tuple(self.by_opener), self.words, self.lines)
-        self.course = without(tuple(self.by_opener), self.words, self._found, self.lines)._replace(begun=self._begun)
+        self.text_state = without(tuple(self.by_opener), self.words, self._found, self.lines)._replace(pending_at=self._begun)
         # openers that are over where they are found; another one begins with the others
         begun = {opener[:size] for opener in self.by_opener for size in range(1, len(opener))}
         self.whole = self.by_opener.keys() - begun

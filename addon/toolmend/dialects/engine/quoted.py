@@ -27,9 +27,9 @@ def read_string(scanner: Scanner, opener: str, emit: Callable[[str], None], *, e
     stops = openers((quote[0], "\\") if escapes else (quote,))
     raw = opener[0] in "rR"
     if escapes:
-        course = escaped(quote[0], json_text.inside if raw else _unescaped_in_string)
+        state = escaped(quote[0], json_text.inside if raw else _unescaped_in_string)
     else:
-        course = without((quote,), frozenset(), stops.search)._replace(escapes=json_text.inside)
+        state = without((quote,), frozenset(), stops.search)._replace(escapes=json_text.inside)
     emit('"')
     while True:
         match = stops.search(scanner.text, scanner.pos)
@@ -40,9 +40,9 @@ def read_string(scanner: Scanner, opener: str, emit: Callable[[str], None], *, e
         if match is None:
             if scanner.ended:
                 return False
-            scanner.course = course
+            scanner.text_state = state
             yield
-            scanner.course = None
+            scanner.text_state = None
         elif escapes and match.group() == "\\":
             escape = yield from _read_escape(scanner)
             if escape is None:

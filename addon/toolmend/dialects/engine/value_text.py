@@ -182,7 +182,7 @@ class ValueText:
         self._opened.clear()
         self._marks, heads = _marks(self._tag, self._ends + self._begins, frozenset(f"<{each[:1]}" for each in named))
         self._head = openers(heads)
-        self._course = without(heads, frozenset(), self._head.search)._replace(escapes=json_text.inside)
+        self._text_state = without(heads, frozenset(), self._head.search)._replace(escapes=json_text.inside)
 
     def _text(self, emit: Callable[[str], None]) -> Reading[bool]:
         """Emits the text of a value up to its end. False if the text ends before."""
@@ -200,9 +200,9 @@ class ValueText:
             if match is None:
                 if scanner.ended:
                     return False
-                scanner.course = self._course
+                scanner.text_state = self._text_state
                 yield
-                scanner.course = None
+                scanner.text_state = None
                 continue
             newline = (yield from scanner.literal(_NEWLINES)) or ""
             if newline and (yield from scanner.peek()) not in _FIRSTS:  # most lines of code

@@ -65,7 +65,7 @@ class DeltaRun:
     def __init__(
         self,
         shape: DeltaTemplate,
-        course: TextState,
+        state: TextState,
         wrap: OutputTemplate | None,
         *,
         holds: bool = False,
@@ -75,11 +75,11 @@ class DeltaRun:
     ) -> None:
         self.holds = holds
         self._shape = shape
-        self._course = course
+        self._text_state = state
         self._holed = wrap is not None and wrap.holes
         self._around: Around | None = None  # of all that varies where it is holed, else of the texts
         if wrap:
-            self._around = around_all(wrap, shape, course) if wrap.holes else around(wrap, course)
+            self._around = around_all(wrap, shape, state) if wrap.holes else around(wrap, state)
         self._least = shape.least  # bytes of an event
         self._most = self._least + LONGEST
         self._run: list[bytes] = []  # the texts; one may be that of several events
@@ -91,33 +91,33 @@ class DeltaRun:
         self._joined = 0  # deltas that are in no text of their own
         run, last = self._run, self._last
         # a reader that looks for the end of a text may keep some of a piece for the next: it is not known how much
-        alone = holds or (wrap is not None and not (course.cuts or course.moves))
-        row = rows(shape, course, run, last if self._once else None, alone=alone)
+        alone = holds or (wrap is not None and not (state.splits_escapes or state.defers_backslash))
+        row = rows(shape, state, run, last if self._once else None, alone=alone)
         self._row: Row | None = None if holds else row
         if wrap or holds:
             several = passing(shape, row, run, last, self.join, self._around if self._holed else None)
         else:
-            several = together(shape, course, run, last, self.join, counts=counts)
+            several = together(shape, state, run, last, self.join, counts=counts)
         self._takes = self._seen(several)  # a chunk that is held
         self.whole = self.glance = nothing if holds else self._takes  # the first has no event wait
         if wait:
-            self.glance = self._seen(waiting(shape, course, several if wrap else self._cut(several, wait), wait))
+            self.glance = self._seen(waiting(shape, state, several if wrap else self._cut(several, wait), wait))
 
     def _seen(self, several: Glance) -> Glance:
         """`glance`, of one event or of `several`."""
-        shape, course, run, join = self._shape, self._course, self._run, self.join
+        shape, state, run, join = self._shape, self._text_state, self._run, self.join
         if not shape.varies:
-            take = same(shape, course, several, run, join)
+            take = same(shape, state, several, run, join)
         else:
-            take = varying(shape, course, several, run, self._last, join, self._around if self._holed else None, once=self._once)
+            take = varying(shape, state, several, run, self._last, join, self._around if self._holed else None, once=self._once)
         return wrapped(take, run, join, self._around) if self._around and not self._holed else take
 
-    def begin(self, shape: DeltaTemplate, course: TextState) -> bool:
-        """Whether another run can begin here: it is of the same shape, and on the same course."""
+    def begin(self, shape: DeltaTemplate, state: TextState) -> bool:
+        """Whether another run can begin here: it is of the same shape, and in the same text state."""
         self._run.clear()
         self._kept.clear()
         self._size = self._joined = 0
-        return self._shape is shape and self._course is course
+        return self._shape is shape and self._text_state is state
 
     @property
     def empty(self) -> bool:
@@ -165,7 +165,7 @@ class DeltaRun:
             if not at and len(data) < self._most and self._takes(data):
                 out.append(data)
                 return len(data), False
-        span, run, course = self._shape.span, self._run, self._course
+        span, run, state = self._shape.span, self._run, self._text_state
         undecided: list[tuple[int, int, int]] = []
         said = ""  # by them
         sure, waits = at, False
@@ -191,15 +191,15 @@ class DeltaRun:
             text = text_of(data[first:last])
             if text is None or not (text.isascii() or _is_whole(text)):
                 break
-            if not undecided and course.cuts and cut_off(run):
+            if not undecided and state.splits_escapes and cut_off(run):
                 said = "\\"
             undecided.append(found)
             said += text
             if len(undecided) == 1:
                 size = len(text)
             at = end
-            if stop := course.stops(said):
-                waits = 0 <= course.begun(said, stop) < size
+            if stop := state.find_stop(said):
+                waits = 0 <= state.pending_at(said, stop) < size
                 if waits:
                     continue
                 return sure, False

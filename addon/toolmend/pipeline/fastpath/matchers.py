@@ -64,11 +64,11 @@ def nothing(_: bytes) -> bytes | None:
     return None
 
 
-def same(shape: DeltaTemplate, course: TextState, several: Glance, run: list[bytes], join: Join) -> Glance:
+def same(shape: DeltaTemplate, state: TextState, several: Glance, run: list[bytes], join: Join) -> Glance:
     """Of events in which nothing but the text varies, and that pass as they are. Their texts go into `run`."""
     head, tail = shape.head, shape.rest[0][1]
     start, length, most = len(head), len(tail), shape.least + LONGEST
-    match, known, cuts = course.quiet.match, _known(course.quiet), course.cuts
+    match, known, cuts = state.safe.match, _known(state.safe), state.splits_escapes
 
     def is_quiet(text: bytes) -> bool:
         if not text or not (found := match(text + b'"')) or found.end() != len(text) or not (text.isascii() or is_utf8(text)):
@@ -80,7 +80,7 @@ def same(shape: DeltaTemplate, course: TextState, several: Glance, run: list[byt
         return True
 
     def is_quiet_behind(text: bytes) -> bool:
-        return text != b"" and course.goes_on(run, text) and (text.isascii() or is_utf8(text))
+        return text != b"" and state.is_safe_after(run, text) and (text.isascii() or is_utf8(text))
 
     def glance(data: bytes) -> bytes | None:
         if len(data) < most and data.endswith(tail) and data.startswith(head) and (len(run) < MOST or join()):
@@ -95,7 +95,7 @@ def same(shape: DeltaTemplate, course: TextState, several: Glance, run: list[byt
 
 def varying(
     shape: DeltaTemplate,
-    course: TextState,
+    state: TextState,
     several: Glance,
     run: list[bytes],
     last: Last,
@@ -112,7 +112,7 @@ def varying(
     run has begun: shapes may be others in each event.
     """
     form, place, again, start, most = shape.form, shape.place, shape.again, len(shape.head), shape.least + 2 * LONGEST
-    cuts = course.cuts
+    cuts = state.splits_escapes
     match: Match | None = None
 
     def glance(data: bytes) -> bytes | None:
@@ -121,13 +121,13 @@ def varying(
             return b""
         if len(data) < most and run and (len(run) < MOST or join()):
             if match is None:
-                match = re.compile(shape.pattern(ANY_TEXT if cuts else course.quiet)).match
+                match = re.compile(shape.pattern(ANY_TEXT if cuts else state.safe)).match
             if (
                 (found := match(data, start))
                 and form % (parts := found.groups()) == data
                 and (text := parts[place])
                 and (again == place or parts[again] == text)
-                and (not cuts or (text.find(b"\\") < 0 and not run[-1].endswith(HALF)) or course.goes_on(run, text))
+                and (not cuts or (text.find(b"\\") < 0 and not run[-1].endswith(HALF)) or state.is_safe_after(run, text))
                 and (text.isascii() or is_utf8(text))
             ):
                 given = around(parts, len(run) + 1) if around else data
@@ -161,7 +161,7 @@ def passing(shape: DeltaTemplate, row: Row, run: list[bytes], last: Last, join: 
     return glance
 
 
-def together(shape: DeltaTemplate, course: TextState, run: list[bytes], last: Last, join: Join, *, counts: bool) -> Glance:
+def together(shape: DeltaTemplate, state: TextState, run: list[bytes], last: Last, join: Join, *, counts: bool) -> Glance:
     """`passing`, where texts need not be quiet without those behind them. They go into `run` as one, unless it `counts` them."""
     tail, form, varies = shape.rest[-1][1], shape.form, shape.varies
     place, again = shape.place, shape.again
@@ -181,7 +181,7 @@ def together(shape: DeltaTemplate, course: TextState, run: list[bytes], last: La
             return None
         if not said or b"" in texts or not (said.isascii() or is_utf8(b" ".join(texts))):
             return None
-        if not course.goes_on(run, said):
+        if not state.is_safe_after(run, said):
             return None
         if len(said) > LONGEST and len(max(texts, key=len)) > LONGEST:
             return None
@@ -205,10 +205,10 @@ def wrapped(take: Glance, run: list[bytes], join: Join, around: Around) -> Glanc
     return glance
 
 
-def waiting(shape: DeltaTemplate, course: TextState, several: Glance, wait: Wait) -> Glance:
+def waiting(shape: DeltaTemplate, state: TextState, several: Glance, wait: Wait) -> Glance:
     """Of an event whose text is no more than the beginning of what may stop the run: it waits for the next."""
     span, most = shape.span, shape.least + BEGINNING
-    known = _beginnings(course)
+    known = _beginnings(state)
 
     def glance(data: bytes) -> bytes | None:
         if len(data) < most and (found := span(data)) and found[2] == len(data):
@@ -217,7 +217,7 @@ def waiting(shape: DeltaTemplate, course: TextState, several: Glance, wait: Wait
             if begins is None and len(text) <= WORD:
                 if len(known) == WORDS:
                     known.clear()
-                begins = known[text] = _begins(course, text)
+                begins = known[text] = _begins(state, text)
             if begins:
                 return wait(data, b"")  # nothing can fail behind it
         return several(data)
@@ -226,23 +226,23 @@ def waiting(shape: DeltaTemplate, course: TextState, several: Glance, wait: Wait
 
 
 @lru_cache(maxsize=16)
-def _beginnings(_course: TextState) -> dict[bytes, bool]:
+def _beginnings(_text_state: TextState) -> dict[bytes, bool]:
     """Short texts, and whether each was seen to begin something."""
     return {}
 
 
-def _begins(course: TextState, text: bytes) -> bool:
+def _begins(state: TextState, text: bytes) -> bool:
     said = text_of(text)
-    stop = course.stops(said) if said and said.isascii() else None
-    return said is not None and stop is not None and 0 <= course.begun(said, stop) < len(said)
+    stop = state.find_stop(said) if said and said.isascii() else None
+    return said is not None and stop is not None and 0 <= state.pending_at(said, stop) < len(said)
 
 
-def rows(shape: DeltaTemplate, course: TextState, run: Sequence[bytes], last: Last | None, *, alone: bool) -> Row:
+def rows(shape: DeltaTemplate, state: TextState, run: Sequence[bytes], last: Last | None, *, alone: bool) -> Row:
     """Finds quiet events, about ROW, behind a run; `alone`: each text is quiet without the others.
 
     `last`: in front of them, where none may come that is the same as the one before.
     """
-    quiet, moves = course.quiet, course.moves
+    quiet, moves = state.safe, state.defers_backslash
     place, again, most = shape.place, shape.again, ROW * shape.least + LONGEST
     cut: RecordTemplate | None = None
 
@@ -266,7 +266,7 @@ def rows(shape: DeltaTemplate, course: TextState, run: Sequence[bytes], last: La
         if b"" in texts or len(said) > LONGEST * many or not (said.isascii() or is_utf8(b" ".join(texts))):
             many = next(n for n, text in enumerate(texts) if not 0 < len(text) <= LONGEST or not is_utf8(text))
             said = b"".join(texts[:many])
-        before = cut_off(run) if course.cuts else b""
+        before = cut_off(run) if state.splits_escapes else b""
         while (match := quiet.match(before + said + b'"')) and (size := match.end() - len(before)) < len(said):
             many = bisect(list(accumulate(map(len, texts[:many]))), size)
             said = b"".join(texts[:many])

@@ -114,9 +114,9 @@ def quoted(text: str, *, escapes: Escapes | None) -> bytes:
     return json_text.quote(escapes(text) if escapes else text).encode()
 
 
-def around(wrap: OutputTemplate, course: TextState) -> Around:
+def around(wrap: OutputTemplate, state: TextState) -> Around:
     """What goes out for a text, and around it."""
-    escapes, moves = course.escapes, course.moves
+    escapes, moves = state.escapes, state.defers_backslash
     quotes = [b'"%b"' % part for part in wrap.parts]
     parts = (quotes[0][1:], *quotes[1:-1], quotes[-1][:-1])
     between, number, end = parts[-1] + parts[0], wrap.number, wrap.end
@@ -136,9 +136,9 @@ def around(wrap: OutputTemplate, course: TextState) -> Around:
     return put
 
 
-def around_all(wrap: OutputTemplate, shape: DeltaTemplate, course: TextState) -> Around:
+def around_all(wrap: OutputTemplate, shape: DeltaTemplate, state: TextState) -> Around:
     """`around`, where more than the text goes out as it varies: all that does is given, of each delta."""
-    escapes, moves = course.escapes, course.moves
+    escapes, moves = state.escapes, state.defers_backslash
     width, place = len(shape.rest), shape.place
     first, *literals = (part.replace(b"%", b"%%") for part in wrap.parts)
     slots = [b'"%b"' if where == TEXT else b"%b" for where in wrap.varies]

@@ -1,6 +1,6 @@
 """When a lane may open: where the next delta is told before it comes. delta_run.py is what one is.
 
-Rule of this file: the codec and the reader say what text is nothing but more of the same, on a course that is theirs to tell; and
+Rule of this file: the codec and the reader say what text is nothing but more of the same, by the TextState that they return; and
 what they are between was seen to let such a delta pass, or to put the same around two in a row, or has nothing yet.
 """
 
@@ -38,7 +38,7 @@ class Reading(Protocol):
     @property
     def holds(self) -> bool: ...
 
-    def course(self, kind: Kind, choice: int) -> TextState | None: ...
+    def text_state(self, kind: Kind, choice: int) -> TextState | None: ...
 
 
 class RunOpener:
@@ -67,27 +67,27 @@ class RunOpener:
         told = self._codec.run_template()
         if told is None or not sse.data:
             return None
-        shape, course = told
+        shape, state = told
         if (text := shape.text(sse.data)) is None:
             return None  # one that says nothing passes, whatever becomes of the others
-        goes_on, whole = self._markup.course(shape.kind, shape.choice), self._of_events(shape, sse)
-        if goes_on is None or whole is None:
+        parser_state, whole = self._markup.text_state(shape.kind, shape.choice), self._of_events(shape, sse)
+        if parser_state is None or whole is None:
             return None
-        course = course or goes_on
+        state = state or parser_state
         if self._markup.holds:
-            return self._held(whole, course)
+            return self._held(whole, state)
         if any(box.busy for box in self._others):
             return None
         if given and given[-1] is sse.raw:  # what is written anew may be the same by chance
-            if self._passing is None or not self._passing.begin(whole, course):
+            if self._passing is None or not self._passing.begin(whole, state):
                 if not self._gains():
                     return None
-                self._made = self._passing = DeltaRun(whole, course, None, counts=self._counts, wait=self.wait)
+                self._made = self._passing = DeltaRun(whole, state, None, counts=self._counts, wait=self.wait)
             return self._passing
         if not self._gains():
             return None
         others = whole.others(sse.raw) if whole.varies and not self._translates else ()
-        wrap = wrap_of(b"".join(given), quoted(text, escapes=course.escapes), others)
+        wrap = wrap_of(b"".join(given), quoted(text, escapes=state.escapes), others)
         if wrap is None:
             return None
         self._wrapped = whole, wrap
@@ -95,7 +95,7 @@ class RunOpener:
             return None
         # of numbered events, one that comes again is dropped where it is translated
         behind = sse.raw if self._translates and self._counts and whole.varies and _NUMBERED.search(sse.raw) else b""
-        self._made = DeltaRun(plain(whole) if wrap.holes else whole, course, wrap, wait=self.wait, behind=behind)
+        self._made = DeltaRun(plain(whole) if wrap.holes else whole, state, wrap, wait=self.wait, behind=behind)
         return self._made
 
     def _gains(self) -> bool:
@@ -103,12 +103,12 @@ class RunOpener:
         self._short = self._short + 1 if self._made and self._made.short else 0
         return self._short < PATIENCE or self._short % PATIENCE < 2  # in two of a row it is seen what goes out around them
 
-    def _held(self, shape: DeltaTemplate, course: TextState) -> DeltaRun | None:
+    def _held(self, shape: DeltaTemplate, state: TextState) -> DeltaRun | None:
         """The lane of what is held, where nothing else varies in it and each has no number of its own."""
         if shape.varies or self._counts:
             return None
-        if self._holding is None or not self._holding.begin(shape, course):
-            self._holding = DeltaRun(shape, course, None, holds=True)
+        if self._holding is None or not self._holding.begin(shape, state):
+            self._holding = DeltaRun(shape, state, None, holds=True)
         return self._holding
 
     def _of_events(self, shape: DeltaTemplate, sse: ServerSentEvent) -> DeltaTemplate | None:

@@ -149,12 +149,12 @@ class Markup:
     def _passes(self, event: TextDelta | ReasoningDelta) -> bool:
         return self._choice(event.choice).reader.passes(event.text, isinstance(event, ReasoningDelta))
 
-    def course(self, kind: type[Event], number: int) -> TextState | None:
+    def text_state(self, kind: type[Event], number: int) -> TextState | None:
         """How a choice goes on with events of this kind: they pass, or text becomes arguments; or they wait like those before."""
         choice = self._choice(number)
         if kind is ToolCallDelta:
             return None if self._held or choice.reader.doubtful else ANYTHING
-        return choice.reader.course(reasoning=kind is ReasoningDelta, held=self.holds)
+        return choice.reader.text_state(reasoning=kind is ReasoningDelta, held=self.holds)
 
     @property
     def holds(self) -> bool:
