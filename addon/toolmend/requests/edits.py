@@ -36,6 +36,9 @@ WORDS = words(
 OF_TOOLS = words("name description function parameters input_schema custom format")
 """Members inside those, which hold what is said, asked and offered."""
 
+CHOICES = words("role detail phase status")
+"""Members inside those that hold one of some words."""
+
 INSIDE = words("arguments input parameters input_schema")
 """Members inside which all is the user's own: arguments of calls, and schemas, which schemas.py changes."""
 
@@ -81,7 +84,7 @@ class Edit:
             case "at_most" | "at_least":
                 return True
             case "one_of":
-                return not (whole or named) and (not told or last == "role")
+                return not (whole or named) and (not of_kept or last in CHOICES)
             case "without":
                 return self.path in ("messages[].content", "input") and THOUGHTS.issuperset(self.with_)
             case "schema":

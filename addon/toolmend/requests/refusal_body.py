@@ -69,6 +69,11 @@ def _problems(node: Any, place: str, code: str, depth: int) -> Iterator[Problem]
         yield from _of_object(node, place, code, depth)
 
 
+_TEXTS = ("error", "errors", "detail", "details", "message", "msg", "description", "Message")
+_OTHER = (*_TEXTS, "metadata", "fieldViolations", "input", "ctx", "request", "parameters")
+"""Members that are read by name, or repeat the request."""
+
+
 def _of_object(node: Mapping[str, Any], place: str, code: str, depth: int) -> Iterator[Problem]:
     loc = node.get("loc", node.get("param", node.get("field", node.get("path"))))
     if isinstance(loc, list):
@@ -79,9 +84,13 @@ def _of_object(node: Mapping[str, Any], place: str, code: str, depth: int) -> It
     code = " ".join(dict.fromkeys([*kinds, *([code] if code else [])]))
     metadata, violations = node.get("metadata"), node.get("fieldViolations")
     inner = [metadata.get("raw") if isinstance(metadata, Mapping) else None, violations]
-    inner += [node.get(name) for name in ("error", "errors", "detail", "details", "message", "msg", "description", "Message")]
+    inner += [node.get(name) for name in _TEXTS]
+    inner += [given for name, given in node.items() if name not in _OTHER and isinstance(given, Mapping)]
     for one in inner:
         yield from _problems(one, place, code, depth + 1)
+    for name, given in node.items():
+        if name not in _OTHER and isinstance(given, list) and given and all(isinstance(text, str) for text in given):
+            yield from _problems(given, name[:MAX_NAME], code, depth + 1)  # {"stop": ["is too long"]}
 
 
 _INNER = re.compile(r"[{\[]")
@@ -91,6 +100,7 @@ _OF_PYTHON = re.compile(
     r"""(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)')"""
 )
 _OF_NIM = re.compile(r"^body((?: -> [^\n]+)?)\n +([^\n]+)", re.MULTILINE)
+_OF_PYDANTIC = re.compile(r"^([a-z][\w.]{0,100})\n +([^\n]+?) \[type=[^\n]*", re.MULTILINE)
 
 
 def _of_text(text: str, place: str, code: str, depth: int) -> Iterator[Problem]:
@@ -101,7 +111,7 @@ def _of_text(text: str, place: str, code: str, depth: int) -> Iterator[Problem]:
             path = ".".join(word.strip(" '\"") for word in names.split(","))
             yield Problem((one or other)[:MAX_WORDS], path, code)
         return
-    if rows := _OF_NIM.findall(text):
+    if rows := _OF_NIM.findall(text) or _OF_PYDANTIC.findall(text):
         for path, words in rows[:MAX_PROBLEMS]:
             yield Problem(words, path.replace(" -> ", ".").strip("."), code)
         return

@@ -14,6 +14,15 @@ MAX_DEPTH, MAX_ENTRIES, MAX_NODES, MAX_STEPS = 12, 400, 20_000, 5000
 
 MAX_FOUND, MAX_PLACE, MAX_DIGITS = 8, 300, 8
 
+SAME = (
+    ("max_tokens", "max_completion_tokens", "max_output_tokens", "max_new_tokens"),
+    ("stop", "stop_sequences"),
+    ("presence_penalty", "frequency_penalty", "penalty"),
+    ("thinking_budget", "budget_tokens"),
+    ("reasoning_effort", "effort", "think"),
+)
+"""Names of one field at several APIs: a gateway's upstream refuses a field under its own name."""
+
 TOKEN = re.compile(r"[A-Za-z_$][\w$-]*|\d+")
 _AROUND = frozenset({"body", "request", "root", "$", "json", "__root__", "payload", "properties", "object"})
 SCHEMAS = frozenset({"parameters", "input_schema", "schema"})
@@ -40,8 +49,10 @@ class Places:
 
     def anywhere(self, name: str) -> list[str]:
         """The paths at which a member of this name is, but for those that hold the user's own names."""
-        known = self.names
-        return [*known.get(name, ()), *(known.get(snake(name), ()) if snake(name) != name else ())]
+        known, word = self.names, snake(name)
+        exact = [where for key in dict.fromkeys((name, word)) for where in known.get(key, ())]
+        others = next((row for row in SAME if word in row), ())
+        return exact or [where for key in others for where in known.get(key, ())]
 
     @property
     def names(self) -> Mapping[str, Mapping[str, None]]:
@@ -85,7 +96,11 @@ def _walked(node: Any, tokens: Sequence[str], path: str, left: list[int]) -> str
         return next(filter(None, (_walked(entry, rest, f"{path}[]", left) for entry in node[:MAX_ENTRIES])), "")
     if isinstance(node, Mapping):
         for name in (first, snake(first)):
-            if name in node and (found := _walked(node[name], rest, f"{path}.{name}".lstrip("."), left)):
+            if name not in node:
+                continue
+            if rest and not isinstance(node[name], list | Mapping) and rest[0] in node:
+                break  # the tag of a union that is a member's name, too: "text.citations"
+            if found := _walked(node[name], rest, f"{path}.{name}".lstrip("."), left):
                 return found
         if rest:  # the tag of a union: "assistant", "custom", "function-after[…]"
             return _walked(node, rest, path, left)

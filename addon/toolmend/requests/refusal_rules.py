@@ -14,6 +14,7 @@ from typing import Any
 from ..core.fastclass import value
 from .refusal_places import MAX_ENTRIES, Places, at
 from .request_limits import Quirks
+from .schemas import OPTIONAL
 
 
 @value
@@ -138,20 +139,39 @@ _OFF = {"thinking": ('thinking = {"type": "disabled"}', "reasoning_effort"), "en
 """How thinking is disabled, by the switch."""
 
 
+_STRICT = ("response_format.json_schema.strict", "text.format.strict")
+"""Where the schema of the answer's format is strict."""
+
+
 def _while_thinking(path: str, thinking: str, **facts: Any) -> Cure:
     """What cannot be while a model thinks, where the text is that of a host whose switch is known."""
     known = {"thinking": thinking, "thinks": True, **facts}
     return lambda _found, asked: Remedy(path, asked.same(*_OFF[thinking]), known, once=not asked.translated)
 
 
-def strictly(_found: re.Match[str], asked: Asked) -> Remedy:
+def strictly(found: re.Match[str], asked: Asked) -> Remedy:
     """A strict tool, or the answer's format, is too much for the upstream."""
+    of_format = found is not None and re.search(r"response_format|text\.format", found.string)
+    if of_format and (path := next((path for path in _STRICT if at(asked.request, path)), "")):
+        return Remedy(path, (f"{path} = false",))
     strict = any(at(asked.request, path) for path in ("tools[].strict", "tools[].function.strict"))
     if strict:
         path = "tools[].function.strict" if asked.api == "chat" else "tools[].strict"
         return Remedy(path, (path,), {"strict": False})
     form = {"chat": "response_format", "responses": "text.format", "messages": "output_config.format"}.get(asked.api, "")
     return Remedy(form, asked.same(form), {"json_schema": False})
+
+
+_UNFIT = re.compile(
+    r"[`'\"](?P<word>[\w$]+)[`'\"] is not (?:permitted|allowed|supported)|is not a '?regex|unsupported (?:pattern|regex)"
+)
+
+
+def _schema(found: re.Match[str], asked: Asked) -> Remedy | None:
+    """A schema of a tool is refused: for one keyword, or for its form."""
+    unfit = _UNFIT.search(found.string)
+    word = (unfit["word"] or "pattern") if unfit else ""
+    return keyword(word, asked) if word in OPTIONAL else rule("items refs root")(found, asked)
 
 
 def no_schema(_found: re.Match[str], asked: Asked) -> Remedy:
@@ -253,7 +273,7 @@ RULES: Sequence[tuple[str, str, Cure]] = (
             r"schema must (?:be|have) (?:a )?(?:type|JSON Schema of)|invalid schema for function|"
             r"invalid_function_parameters|array schema missing items"
         ),
-        rule("items refs root"),
+        _schema,
     ),
     (
         "responses",
@@ -393,10 +413,23 @@ RULES: Sequence[tuple[str, str, Cure]] = (
     ),
     (
         "chat",
-        r"response_format(?: type|\.type).{0,20}(?:json_schema.{0,5} )?is unavailable|json_schema.{0,40}not supported",
+        (
+            r"response_format(?: type|\.type).{0,20}(?:json_schema.{0,5} )?is unavailable|"
+            r"json_schema.{0,40}(?:not (?:supported|available|enabled|in)|unsupported|enabled only)|"
+            r"(?:does not|doesn't) support.{0,40}json_schema"
+        ),
         no_schema,
     ),
-    ("chat", r"cannot specify both '?thinking'? and '?reasoning_effort", _either_switch),
+    (
+        "chat",
+        (
+            r"(?:both|only one of|combination of|either) .{0,20}\b"
+            r"(?:thinking\W.{0,20}reasoning_effort|reasoning_effort.{0,20}thinking)|"
+            r"\b(?:thinking\W{1,3}(?:and|with) \W?reasoning_effort|reasoning_effort\W{1,3}(?:and|with) \W?thinking)\b"
+            r".{0,60}(?:mutually exclusive|together|at the same time|both)"
+        ),
+        _either_switch,
+    ),
     ("chat", r"only type=enabled is allowed", _facts("thinking", "thinking", can_stop_thinking=False)),
     ("chat", r"moonshot flavored json schema", rule("root moonshot")),
     ("chat", r"could not understand the instance", rule("bare_required")),

@@ -22,7 +22,7 @@ from .edits import KEPT, WORDS, Edit, is_edit, text_of
 from .efforts import WORDS as EFFORTS
 from .fields import words
 from .refusal_body import MAX_BODY, MAX_SAID, MAX_WORDS, STATUSES, Problem, problems
-from .refusal_places import SCHEMAS, TOKEN, Places, at, snake
+from .refusal_places import SAME, SCHEMAS, TOKEN, Places, at, snake
 from .refusal_rules import COMPILED, Asked, Q, Remedy, keyword, no_schema, rule, strictly, thinking_kinds
 from .schemas import OPTIONAL
 
@@ -68,11 +68,25 @@ def _remedies(problem: Problem, asked: Asked) -> Iterator[Remedy]:
         if asked.api in apis and (found := pattern.search(text)) and (remedy := _legal(cure(found, asked))):
             yield remedy
             return
+    problem = replace(problem, text=_named_in_prose(problem.text, asked.request))
     for find in (_keyword, _renamed, _words, _limits):
         if remedy := _legal(find(problem, asked)):
             yield remedy
             return
     yield from filter(None, map(_legal, _dropped(problem, asked)))
+
+
+_EFFORT = re.compile(r"\b(?:reasoning|think(?:ing)?)[ _](?:effort|level|value)\b", re.IGNORECASE)
+_MAX_TOKENS = re.compile(r"\bmax(?:imum)? (?:output )?tokens\b", re.IGNORECASE)
+
+
+def _named_in_prose(text: str, request: Mapping[str, Any]) -> str:
+    """The text with the names of fields for the words that servers have for them."""
+    effort = ("reasoning_effort", "reasoning.effort", "output_config.effort", "think")
+    for words_, paths in ((_EFFORT, effort), (_MAX_TOKENS, SAME[0])):
+        if path := next((path for path in paths if at(request, path) is not None), ""):
+            text = words_.sub(path, text)
+    return text
 
 
 def _legal(remedy: Remedy | None) -> Remedy | None:
@@ -83,7 +97,12 @@ def _legal(remedy: Remedy | None) -> Remedy | None:
     return replace(remedy, edits=kept) if kept or remedy.facts else None
 
 
-_KEYWORD = re.compile(r"(?:property|keyword|field)s? [`'\"](\$?\w+)[`'\"] (?:is|are) (?:not|un)", re.IGNORECASE)
+_KEYWORD = re.compile(
+    r"(?:property|keyword|field)s? [`'\"](\$?\w+)[`'\"] (?:is|are) (?:not|un)"
+    r"|unknown name [`'\"](\$?\w+)[`'\"] (?:at|in) [`'\"][^`'\"]{0,200}?(?:parameters|schema)"
+    r"|\b(?:parameters|input_schema|schema)\b[\w.\[\]]{0,200}?(?<!properties)\.(\$?\w+): only ",
+    re.IGNORECASE,
+)
 _IN_SCHEMA = re.compile(r"parameters|schema", re.IGNORECASE)
 _OF_FORMAT = re.compile(r"output_config|response_format|text\.format|\bformat\.")
 
@@ -93,7 +112,7 @@ def _keyword(problem: Problem, asked: Asked) -> Remedy | None:
     found = _KEYWORD.search(problem.text)
     if not (found and _IN_SCHEMA.search(f"{problem.place} {problem.text}")):
         return None
-    name = found[1]
+    name = next(filter(None, found.groups()))
     if name == "type":  # beside a union
         return rule("root moonshot")(found, asked)
     of_format = _OF_FORMAT.search(f"{problem.place} {problem.text}") is not None
@@ -123,11 +142,13 @@ _NAMED = (
     ),
     rf"{_P}{Q}: (?:extra inputs|extra fields|unknown field|unsupported|this field is not)",
     rf"\binvalid {Q}{_P}{Q}(?: value)?[:,]",
+    rf"(?:#|\bbody)/{_P}\b",
+    rf"struct field (?:\w+\.)?{_P} of type",
     rf"extra inputs are not permitted, field: {Q}{_P}",
     rf"unknown name {Q}{_P}",
     (
-        rf"(?:property|properties|parameter|field|argument|option|key)s? {Q}{_P}{Q},? (?:is|are) (?:currently )?"
-        rf"(?:not |un|no longer |disallowed|forbidden|deprecated)"
+        rf"(?:property|properties|parameter|field|argument|option|key)s? {Q}{_P}{Q},? "
+        rf"(?:should not exist|(?:is|are) (?:currently )?(?:not |un|no longer |disallowed|forbidden|deprecated))"
     ),
     rf"unknown field {Q}{_P}",
     rf"unexpected keyword argument {Q}{_P}",
@@ -148,15 +169,16 @@ _NAMED = (
     rf"\b{_P}[`'\"\]]?(?: -|:) (?:unexpected|unevaluated|unknown|unrecognized|not )",
     rf"\b{_P}[`'\"\]]? (?:cannot be|can't be|must not be|may not be|should not be|must be (?:omitted|unset|removed|null))",
 )
-_DROPPED = [re.compile(pattern, re.IGNORECASE) for pattern in _NAMED]
+_DROPPED = [re.compile(pattern, re.IGNORECASE | re.ASCII) for pattern in _NAMED]
 _LISTED = re.compile(
     r"(?:unrecognized request arguments? supplied:|unrecognized key(?:\(s\)|s)?(?: in object)?:?|additional properties are not allowed"
-    r"|unsupported json schema fields:|unknown (?:parameters|fields|arguments):|unsupported (?:parameters|fields):)\s*[({\[]?"
-    r"(?P<list>(?:[`'\"]?[A-Za-z_][\w.]*[`'\"]?(?:,\s*|\s+and\s+)?)+)",
+    r"|unsupported json schema fields:|un(?:known|supported|expected|recognized) (?:parameter|field|argument)(?:s|\(s\))(?: in (?:the )?\w+)?:"
+    r"|(?:does not|doesn't) support (?:the )?(?:following )?(?:parameters|fields|arguments|options):)\s*[({\[]?"
+    r"(?P<list>(?:[`'\"]?[A-Za-z_][\w.]*[`'\"]?(?:: ?[^,{}\[\]]{1,40})?(?:,\s*|\s+and\s+)?)+)",
     re.IGNORECASE,
 )
 _AT = re.compile(r"(?:at|for|in) '(?P<at>[\w.\[\]/]+)'|^\W*'(?P<b>[\w.\[\]]+)' ?:", re.IGNORECASE)
-_WORD = re.compile(r"[A-Za-z_][\w.]*")
+_WORD = re.compile(r"(?<!: )(?<![\w.])[A-Za-z_][\w.]*")
 
 
 def _renamed(problem: Problem, asked: Asked) -> Remedy | None:
@@ -173,11 +195,13 @@ def _renamed(problem: Problem, asked: Asked) -> Remedy | None:
 
 
 _WORDS_OF = re.compile(
-    r"(?:(?<!un)supported values?(?: are| is)?|must be (?:one of|either)|expected (?:one of|`)|input should be|allowed values?(?: are| is)?"
-    r"|valid (?:values|options|choices)(?: are)?|one of|options are|permitted(?: values)?(?: are)?|accepts? only|only supports?|choose (?:from|one of)|not in(?= \[)|expected)"
+    r"(?:(?<!un)supported (?:value|type|level|option|effort)s?(?: are| is)?|must be (?=[`'\"])|must be (?:one of|either)|expected (?:one of|`)|input should be|allowed values?(?: are| is)?"
+    r"|valid (?:values|options|choices)(?: are)?|one of|options are|permitted(?: values)?(?: are)?|accepts? only|only supports?|choose (?:from|one of)|not in(?= \[)|(?<!un)expected)"
     r"[:\s]*(?P<list>.+)",
     re.IGNORECASE | re.DOTALL,
 )
+_SENT = re.compile(r"\[type=.*|,? (?:but|and) (?:got|received|was given)\b.*| \(default\)", re.IGNORECASE | re.DOTALL)
+"""What follows the words that are taken: the value that was sent. "(default)" stands between them."""
 _QUOTED = re.compile(r"[`'\"‘’“”]([A-Za-z][\w.-]{0,31})[`'\"‘’“”]")
 _LOOSE = re.compile(r"[A-Za-z][\w.-]{0,31}")
 _ONLY_DEFAULT = re.compile(r"only the default|only \S+ is (?:allowed|supported)", re.IGNORECASE)
@@ -187,7 +211,7 @@ def _words(problem: Problem, asked: Asked) -> Remedy | None:
     """An enumeration: the value that was sent is none of these words."""
     if _ONLY_DEFAULT.search(problem.text):
         return None
-    found = _WORDS_OF.search(problem.text)
+    found = _WORDS_OF.search(_SENT.sub("", problem.text))
     if not found:
         return None
     listed = _QUOTED.findall(found["list"])
@@ -201,7 +225,7 @@ def _words(problem: Problem, asked: Asked) -> Remedy | None:
         if not isinstance(given, str) or given in words or not words:
             continue
         if path in ("reasoning_effort", "reasoning.effort", "output_config.effort"):
-            words = tuple(word for word in EFFORTS if word in words)
+            words = tuple(word for word in (*EFFORTS, "default") if word in words)
             if not words:
                 return Remedy(path, (path,), {"efforts": ()})
         if path.startswith("tool_choice"):
@@ -235,7 +259,7 @@ _MOST = [
         rf"(?:less than or equal to|<=|at most|no (?:more|greater|larger) than|not (?:be )?(?:greater|larger|more) than|cannot exceed|up to) {_N}",
         rf"(?:maximum|max|limit|upper bound)(?: allowed)?(?: (?:value|number|limit|output|length|tokens?)(?: (?:of|for) [a-z_ .]+?)?)?(?: (?:of|for) [`'\"]?[a-z_.]+[`'\"]?)?(?: allowed)?(?: is| of|:| =|=)? {_N}",
         rf"(?:between|range of?|in) [\[(]?-?[\d.,_]+?,? ?(?:and|,|to|-) ?{_N}",
-        rf"range.{{0,40}}?[\[(]-?[\d.]+, ?{_N}[\])]",
+        rf"(?:range|范围).{{0,40}}?[\[(]-?[\d.]+, ?{_N}[\])]",
         rf"exceeds? [^\d]{{0,60}}{_N}",
     )
 ]
@@ -245,12 +269,12 @@ _LEAST = [
     for pattern in (
         rf"(?:greater than or equal to|>=|at least|no (?:less|fewer|smaller) than|minimum(?: value)?(?: (?:of|for) [`'\"]?[a-z_.]+[`'\"]?)?(?: is| of|:)?) {_N}",
         rf"(?:between|range of?|in) [\[(]?{_N} ?(?:and|,|to)",
-        rf"range.{{0,40}}?[\[(]{_N}, ",
+        rf"(?:range|范围).{{0,40}}?[\[(]{_N}, ",
     )
 ]
 _ABOVE = re.compile(rf"(?:greater than|more than|larger than|above|(?<![<\d] )>) {_N}", re.IGNORECASE)
 _LENGTH = re.compile(
-    rf"(?:maximum length|max(?:imum)? (?:number of )?(?:items|elements|entries|characters|sequences)|at most|up to|no more than|maximum of|"
+    rf"(?:maximum(?= \d+ (?:items|elements|entries))|not have more than|maximum length|max(?:imum)? (?:number of )?(?:items|elements|entries|characters|sequences)|at most|up to|no more than|maximum of|"
     rf"should have at most|<=|length.{{0,30}}?(?:is|of|:)) {_N}(?! tokens)",
     re.IGNORECASE,
 )
@@ -271,6 +295,10 @@ def _limits(problem: Problem, asked: Asked) -> Remedy | None:
     return None
 
 
+_RATIOS = ("temperature", "top_p", "min_p", "presence_penalty", "frequency_penalty", "repetition_penalty")
+"""Fractions, for which no number is the next one after a limit that is excluded."""
+
+
 def _bound(text: str, path: str, given: float) -> Edit | None:
     for pattern in _MOST:
         if (found := pattern.search(text)) and (most := _number(found)) < given:
@@ -278,7 +306,7 @@ def _bound(text: str, path: str, given: float) -> Edit | None:
     for pattern in _LEAST:
         if (found := pattern.search(text)) and (least := _number(found)) > given:
             return Edit(path, "at_least", least)
-    whole = isinstance(given, int)
+    whole = isinstance(given, int) and path not in _RATIOS
     if whole and (found := _BELOW.search(text)) and 1 < (most := _number(found)) <= given:
         return Edit(path, "at_most", most - 1)
     if whole and (found := _ABOVE.search(text)) and (least := _number(found)) >= given:
@@ -293,8 +321,8 @@ def _number(found: re.Match[str]) -> float:
 
 _FORBIDDEN = re.compile(
     r"extra_forbidden|unknown_parameter|unsupported_(?:parameter|value)|extra inputs|extra fields|not permitted|unexpected|unknown|"
-    r"unrecognized|unsupported|not (?:supported|allowed|recognized|available|valid|accepted|enabled)|does(?: not|n't) support|"
-    r"invalid|deprecated|no longer|forbidden|must be|should be|may only|unset|removed|only the default|only \S+ is|cannot|incompatible|error|\bnot\b|unavailable|unevaluated",
+    r"unrecognized|unsupported|illegal|非法|不合法|不支持|无效|不允许|not (?:supported|allowed|recognized|available|valid|accepted|enabled)|does(?: not|n't) support|"
+    r"malformed|invalid|deprecated|no longer|forbidden|must be|should be|may only|unset|removed|only the default|only \S+ is|cannot|incompatible|error|\bnot\b|unavailable|unevaluated",
     re.IGNORECASE,
 )
 
@@ -348,9 +376,13 @@ def _named(problem: Problem, asked: Asked, *, by_value: bool = False) -> list[st
     `by_value`: all of them, as what is there tells which one is meant.
     """
     text, found = problem.text, list[str]()
+    listed = _LISTED.search(text)
     if problem.place:
-        found.append(asked.places.located(problem.place))
-    if listed := _LISTED.search(text):
+        path = asked.places.located(problem.place).removesuffix("[]")
+        if path and not by_value and not listed and _without(path, asked):
+            return [path]
+        found.append(path)
+    if listed:
         where = _AT.search(text)
         names = [name for name in _WORD.findall(listed["list"]) if name not in ("and", "or")]
         if "schema" in listed[0].lower():
@@ -363,24 +395,32 @@ def _named(problem: Problem, asked: Asked, *, by_value: bool = False) -> list[st
             found.append(inside or asked.places.located(one["p"]))
         if not by_value and any(path and _without(path, asked) for path in found):
             break
-    if not any(found) or by_value:
+    if by_value or not any(path and _without(path, asked) for path in found):
         head = re.match(rf"\W*{_P}{Q}(?: ->|:| )", text)
         if head and ("." in head["p"] or "_" in head["p"] or head["p"] in asked.request):
             found.append(asked.places.located(head["p"]))
         found += _quoted(text, asked.places)
-    return [path for path in dict.fromkeys(found) if path]
+    return [path for path in dict.fromkeys(one.removesuffix("[]") for one in found) if path]
+
+
+_PLAIN_WORDS = ("temperature", "logprobs", "metadata", "verbosity", "penalty", "seed")
+"""Names of fields that are plain words, and no words of an error's prose."""
+_MEMBERS = re.compile(
+    r"[`'\"]([A-Za-z_][\w.\[\]]*)[`'\"]|\b([a-z]+(?:[_.][a-z]+)+)\b|\b([a-z]+[A-Z]\w+)\b|"
+    rf"\b((?i:{'|'.join(_PLAIN_WORDS)}))\b",
+    re.ASCII,
+)
 
 
 def _quoted(text: str, places: Places) -> Iterable[str]:
     """Members of the request whose names stand in a text: quoted, or with an underscore or a dot in them."""
-    for word in dict.fromkeys(
-        re.findall(r"[`'\"]([A-Za-z_][\w.\[\]]*)[`'\"]|\b([a-z]+(?:[_.][a-z]+)+)\b|\b([a-z]+[A-Z]\w+)\b", text)[:50]
-    ):
+    for word in dict.fromkeys(_MEMBERS.findall(text)[:50]):
         name = next(filter(None, word))
         if name in WORDS or name in KEPT:
             continue
         if path := places.located(name):
             yield path
+        yield from places.anywhere(name.lower())[:MAX_REMEDIES] if name.lower() in _PLAIN_WORDS else ()
 
 
 # for the user

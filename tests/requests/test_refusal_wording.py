@@ -1,0 +1,121 @@
+"""refused.py: how servers word the refusal of one field, in public reports; what is changed, and that nothing else is."""
+
+import json
+from typing import Any
+
+import pytest
+
+from toolmend.requests.edits import edit_of, edited
+from toolmend.requests.refusal_rules import Asked
+from toolmend.requests.refused import remedies
+from toolmend.requests.request_limits import quirks_for
+
+PARAMETERS = {
+    "type": "object",
+    "properties": {"a": {"type": "string", "format": "uri", "pattern": "(?=x)"}},
+    "additionalProperties": False,
+    "required": ["a"],
+}
+CHAT: dict[str, Any] = {
+    "model": "m",
+    "messages": [
+        {"role": "user", "content": [{"type": "text", "text": "hi", "cache_control": {"type": "ephemeral"}}]},
+        {"role": "assistant", "content": "", "reasoning_details": [], "tool_calls": [{"id": "c", "type": "function", "function": {"name": "get", "arguments": "{}"}}]},
+        {"role": "tool", "tool_call_id": "c", "content": "1"},
+    ],
+    "tools": [{"type": "function", "function": {"name": "get", "strict": True, "parameters": PARAMETERS}}],
+    "tool_choice": {"type": "function", "function": {"name": "get"}},
+    "max_completion_tokens": 128_000,
+    "temperature": 1.31,
+    "top_p": 0,
+    "top_logprobs": 25,
+    "logprobs": True,
+    "stop": ["a", "b", "c", "d", "e"],
+    "user": "u" * 80,
+    "store": False,
+    "verbosity": "low",
+    "service_tier": "flex",
+    "reasoning_effort": "xhigh",
+    "thinking": {"type": "enabled"},
+    "presence_penalty": 0.5,
+    "prompt_cache_key": "k",
+    "response_format": {"type": "json_schema", "json_schema": {"name": "n", "strict": True, "schema": {"type": "object"}}},
+}
+MESSAGES: dict[str, Any] = {
+    "model": "m",
+    "max_tokens": 128_000,
+    "messages": [{"role": "user", "content": [{"type": "text", "text": "hi", "citations": [{"type": "page_location"}]}]}],
+    "context_management": {"edits": [{"type": "clear_thinking_20251015"}]},
+    "temperature": 1,
+}
+RESPONSES: dict[str, Any] = {
+    "model": "m",
+    "input": [{"type": "reasoning", "summary": [], "encrypted_content": "e"}, {"role": "user", "content": "hi"}],
+    "include": ["reasoning.encrypted_content"],
+    "reasoning": {"effort": "max"},
+    "tools": [{"type": "function", "name": "get", "parameters": PARAMETERS}],
+}
+OF = {"chat": CHAT, "messages": MESSAGES, "responses": RESPONSES}
+
+
+def error(message: str, param: str | None = None, **more: Any) -> Any:
+    return {"error": {"message": message, "type": "invalid_request_error", "param": param, **more}}
+
+
+# the API, the body, the edits joined by ", "
+WORDED: list[tuple[str, Any, str]] = [
+    # a field under its name at another API
+    ("chat", error("Invalid max_tokens value, the valid range of max_tokens is [1, 8192]"), "max_completion_tokens <= 8192"),
+    ("chat", error("<400> InternalError.Algo.InvalidParameter: Range of max_tokens should be [1, 65536]"), "max_completion_tokens <= 65536"),
+    ("chat", {"message": "This model doesn't support the stopSequences field. Remove stopSequences and try again."}, "stop"),
+    ("messages", {"message": "The maximum tokens you requested exceeds the model limit of 64000."}, "max_tokens <= 64000"),
+    # in words
+    ("chat", error('think value "xhigh" is not supported for this model'), "reasoning_effort"),
+    ("chat", error("Thinking level XHIGH is not supported for this model."), "reasoning_effort"),
+    ("chat", error("Unexpected reasoning effort xhigh. Supported types are high (default), medium, and low."), "reasoning_effort in low medium high"),
+    ("chat", error('invalid reasoning value: \'xhigh\' (must be "high", "medium", "low")'), "reasoning_effort in low medium high"),
+    ("chat", error("`reasoning_effort` must be one of `none` or `default`"), "reasoning_effort in none default"),
+    ("chat", error("temperature参数非法。请检查文档。", code="1214"), "temperature"),
+    ("chat", error("max_completion_tokens 参数非法：取值范围为 [1, 98304]", code="1210"), "max_completion_tokens <= 98304"),
+    ("chat", error("The top_p parameter is illegal. Please check the documentation.", code="1210"), "top_p"),
+    ("chat", error("invalid params, temperature should be in (0, 1] (2013)"), "temperature <= 1"),
+    ("chat", error("Only one of 'thinking' or 'reasoning_effort' may be specified"), "thinking"),
+    ("responses", error("The following tools cannot be used with reasoning.effort 'max': get.", "tools"), "reasoning.effort"),
+    # lists of fields
+    ("chat", error("litellm.UnsupportedParamsError: x does not support parameters: ['reasoning_effort'], for model=m."), "reasoning_effort"),
+    ("chat", error("x does not support parameters: {'logprobs': True, 'top_logprobs': 25}, for model=m."), "logprobs, top_logprobs"),
+    ("chat", {"message": "Validation: Unsupported parameter(s): prompt_cache_key, user"}, "prompt_cache_key, user"),
+    ("chat", {"message": ["property store should not exist", "property verbosity should not exist"]}, "store, verbosity"),
+    # envelopes of other frameworks
+    ("chat", {"errors": {"top_logprobs": ["The field top_logprobs must be between 0 and 20."]}, "title": "One or more validation errors occurred."}, "top_logprobs <= 20"),
+    ("chat", {"error_code": "BAD_REQUEST", "message": '{"external_model_error":{"message":"logprobs: extra field not permitted"}}'}, "logprobs"),
+    ("chat", {"message": "1 validation error for Request\nreasoning_effort\n Input should be 'low', 'medium' or 'high' [type=enum, input_value='xhigh', input_type=str]"}, "reasoning_effort in low medium high"),
+    ("chat", error("json: cannot unmarshal array into Go struct field Request.stop of type string"), "stop"),
+    ("chat", error("body/stop must NOT have more than 4 items"), "stop[:4]"),
+    ("chat", error("body/user must NOT have more than 64 characters"), "user[:64]"),
+    ("chat", [error("Invalid value at 'stop' (Repeated field), maximum 4 entries")], "stop[:4]"),
+    ("messages", {"message": "Malformed input request: #/temperature: expected type: Number, found: Null"}, "temperature"),
+    # members that have the name of a union's tag, and entries of a list
+    ("messages", error("messages.0.content.0.text.citations: Extra inputs are not permitted"), "messages[].content[].citations"),
+    ("messages", error("context_management.edits.0: Input tag 'clear_thinking_20251015' found using 'type' does not match any of the expected tags: 'x'"), "context_management.edits"),
+    # schemas
+    ("chat", [error("Unknown name \"additionalProperties\" at 'tools[0].function_declarations[0].parameters': Cannot find field.")], "tools[].function.parameters ~ -additionalProperties"),
+    ("chat", [error("* GenerateContentRequest.tools[0].function_declarations[0].parameters.properties[a].format: only 'enum' and 'date-time' are supported")], "tools[].function.parameters ~ -format"),
+    ("responses", error("Invalid schema for function 'get': In context=('properties', 'a'), 'format' is not permitted.", "tools[0].parameters", code="invalid_function_parameters"), "tools[].parameters ~ -format"),
+    ("responses", error("Invalid schema for function 'get': '(?=x)' is not a 'regex'.", "tools[0].parameters"), "tools[].parameters ~ -pattern"),
+    ("chat", error("Invalid schema for response_format 'n': In context=(), 'additionalProperties' is required to be supplied and to be false."), "response_format.json_schema.strict = false"),
+    ("chat", error("This model does not support response format `json_schema`.", "response_format"), "response_format"),
+    # a fraction beyond a limit that is excluded goes: 0 is not nearer to 1 than to nothing
+    ("chat", {"detail": [{"type": "greater_than", "loc": ["body", "top_p"], "msg": "Input should be greater than 0"}]}, "top_p"),
+    # sealed content is never set to a word
+    ("responses", error("include[0]: Invalid value: 'reasoning.encrypted_content'. Supported values are: 'file_search_call.results'", "include[0]"), "include"),
+]
+
+
+@pytest.mark.parametrize(("api", "body", "edits"), WORDED, ids=[f"{index} {edits}" for index, (_, _, edits) in enumerate(WORDED)])
+def test_a_wording_is_understood(api: str, body: Any, edits: str) -> None:
+    asked = Asked(OF[api], api, quirks_for(api, "llm.example", "m"), translated=False)
+    found = [edit for remedy in remedies(400, json.dumps(body).encode(), asked) for edit in remedy.edits]
+    assert ", ".join(found) == edits
+    changed = edited(OF[api], map(edit_of, found), [])
+    assert changed != OF[api] and all(len(changed[name]) == len(OF[api][name]) for name in ("messages", "input", "tools") if name in OF[api])
