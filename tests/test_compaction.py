@@ -183,12 +183,12 @@ def test_a_conversation_that_is_too_long() -> None:
         turns.append(Turn("assistant", (ToolUse(f"call_{at}", "ls", "{}"),)))
         turns.append(Turn("tool", (ToolResult(f"call_{at}", (Said(f"{at} " * 20_000),)),)))
     notes: list[str] = []
-    asking = compaction.asking(Conversation(turns=tuple(turns)), Quirks(context=50_000), {}, notes)
+    asking = compaction.with_summary_prompt(Conversation(turns=tuple(turns)), Quirks(context=50_000), {}, notes)
     sizes = [len(part.parts[0].text) for turn in asking.turns for part in turn.parts if isinstance(part, ToolResult)]  # type: ignore[union-attr]
     assert (sizes[0] < 500, sizes[-1], len(asking.turns), len(notes)) == (True, 40_000, 10, 1)
-    asking = compaction.asking(Conversation(turns=tuple(turns)), Quirks(context=600), {}, notes)
+    asking = compaction.with_summary_prompt(Conversation(turns=tuple(turns)), Quirks(context=600), {}, notes)
     assert (asking.turns[0].role, len(asking.turns) < 10) == ("system", True)
-    assert compaction.asking(Conversation(turns=tuple(turns)), Quirks(), {}, []).turns[:-1] == tuple(turns)
+    assert compaction.with_summary_prompt(Conversation(turns=tuple(turns)), Quirks(), {}, []).turns[:-1] == tuple(turns)
 
 
 # the summary in later requests

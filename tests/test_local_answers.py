@@ -8,7 +8,7 @@ import pytest
 
 from test_routes import CHAT, parsed, table
 from toolmend.requests.estimate import tokens
-from toolmend.requests.local_responses import Asked, LocalResponse, answer
+from toolmend.requests.local_responses import LocalRequest, LocalResponse, answer
 
 MODELS = "\n".join(
     (
@@ -23,7 +23,7 @@ UPGRADE = {"upgrade": "WebSocket", "connection": "Upgrade"}
 
 
 def ask(folder: Path, method: str, path: str, headers: dict[str, str] | None = None, body: dict[str, Any] | None = None) -> LocalResponse | None:
-    asked = Asked("https", "api.anthropic.com", 443, method, path, headers or {}, body)
+    asked = LocalRequest("https", "api.anthropic.com", 443, method, path, headers or {}, body)
     return answer(asked, parsed(MODELS, folder), "call_01", by_glob=True)
 
 
@@ -96,7 +96,7 @@ def test_answered(method: str, path: str, headers: dict[str, str], status: int, 
 
 def test_a_model_that_no_route_takes(tmp_path: Path) -> None:
     routes = parsed(table(**{"from": "https://api.anthropic.com/v1/responses"}, model="gpt-*"), tmp_path)
-    given = answer(Asked("https", "api.anthropic.com", 443, "GET", "/v1/models/x", {}), routes, "call_01", by_glob=True)
+    given = answer(LocalRequest("https", "api.anthropic.com", 443, "GET", "/v1/models/x", {}), routes, "call_01", by_glob=True)
     assert given and given.status == 404
     error = {"message": "The model 'x' does not exist", "type": "invalid_request_error", "param": None, "code": "model_not_found"}
     assert json.loads(given.body) == {"error": error}
@@ -131,7 +131,7 @@ def test_not_answered(method: str, path: str, headers: dict[str, str], body: dic
 def test_a_count_over_chat_is_that_of_messages(tmp_path: Path) -> None:
     """A client of Messages counts; whichever API the upstream speaks is of no matter."""
     rows = parsed(table(**{"from": "llm.invalid"}, to=CHAT), tmp_path)
-    asked = Asked("http", "llm.invalid", 80, "POST", "/v1/messages/count_tokens", {}, COUNTED)
+    asked = LocalRequest("http", "llm.invalid", 80, "POST", "/v1/messages/count_tokens", {}, COUNTED)
     given = answer(asked, rows, "call_01")
     assert given
     assert json.loads(given.body) == {"input_tokens": tokens(COUNTED, "messages")}

@@ -282,7 +282,7 @@ def sized(size: int) -> Tool:
 
 
 LIMITS: list[tuple[tuple[Tool, ...], str]] = [
-    (tuple(Tool(f"t{n}") for n in range(MAX_TOOLS + 1)), "the request has 1001 tools, and a prompt may tell of 1000: offer fewer, or route it"),
+    (tuple(Tool(f"t{n}") for n in range(MAX_TOOLS + 1)), "the request has 1001 tools, and a prompt may describe 1000: offer fewer, or route it"),
     ((TIME, Tool("x" * 65)), f"the tool name '{'x' * 65}' has 65 characters, and may have 64: shorten it, or route it"),
     ((sized(MAX_PROMPT + 1),), "the tools make a prompt of 1048577 bytes, and it may have 1048576: offer fewer tools, or shorter descr"),
 ]

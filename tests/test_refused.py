@@ -11,8 +11,8 @@ from test_strict_upstream import UPSTREAMS
 from toolmend.requests import RequestError, translate
 from toolmend.requests.edits import edit_of, edited
 from toolmend.requests.refusal_body import problems
-from toolmend.requests.refusal_rules import Asked, Remedy
-from toolmend.requests.refused import remedies, said
+from toolmend.requests.refusal_rules import RefusedRequest, Remedy
+from toolmend.requests.refused import remedies, shown_text
 from toolmend.requests.request_limits import quirks_for
 
 TOOL: dict[str, Any] = {"type": "function", "function": {"name": "get", "description": "d", "strict": True, "parameters": {"type": "object", "properties": {"a": {"type": "array", "minItems": 1, "items": {}}}}}}
@@ -233,8 +233,8 @@ NOTHING: list[tuple[str, Any, int]] = [
 ]
 
 
-def asked(api: str, *, translated: bool = True) -> Asked:
-    return Asked(OF[api], api, quirks_for(api, "", OF[api]["model"]), translated=translated)
+def asked(api: str, *, translated: bool = True) -> RefusedRequest:
+    return RefusedRequest(OF[api], api, quirks_for(api, "", OF[api]["model"]), translated=translated)
 
 
 def found(api: str, body: Any, status: int = 400, **more: Any) -> tuple[Remedy, ...]:
@@ -283,9 +283,9 @@ def test_nothing_is_learnt(subtests: pytest.Subtests) -> None:
 
 def test_no_value_is_kept() -> None:
     body = json.dumps(openai("Invalid value: 'my secret plan'. Supported values are: 'low' and 'high'. Got input: sk-abcdefgh12345", "reasoning_effort")).encode()
-    words = said(body, asked("chat"))
+    words = shown_text(body, asked("chat"))
     assert "secret plan" not in words and "sk-abc" not in words and "'low'" in words
-    assert said(b"", asked("chat")) == ""
+    assert shown_text(b"", asked("chat")) == ""
 
 
 def test_a_refusal_is_bounded() -> None:
@@ -308,7 +308,7 @@ def test_strict_upstreams_teach() -> None:
             edits: list[str] = []
             sent = learning(client, api, request, facts, edits)
             while sent and (refused := refusal(api, host, model, sent)):
-                known = Asked(sent, api, quirks_for(api, "llm.example", "mine", facts))
+                known = RefusedRequest(sent, api, quirks_for(api, "llm.example", "mine", facts))
                 for remedy in remedies(refused.status, json.dumps(refused.body).encode(), known):
                     facts |= remedy.facts
                     edits += remedy.edits

@@ -318,17 +318,17 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"n": 2}, "`n` is more than 1"),
     ({"n": "two"}, "`n`"),
     ({"messages": [says("user", [{"type": "input_audio", "input_audio": {}}])]}, "`input_audio` cannot be said"),
-    ({"messages": [calls(call(arguments=5))]}, "`arguments` is no string"),
+    ({"messages": [calls(call(arguments=5))]}, "`arguments` is not a string"),
     ({"messages": [calls(call(name=""))]}, "no `name`"),
-    ({"messages": [says("user", 5)]}, "`content` is no list"),
+    ({"messages": [says("user", 5)]}, "`content` is not a list"),
     ({"messages": [says("bot", "Hi")]}, "'bot'"),
-    ({"messages": [says("assistant", "a", reasoning={"x": 1})]}, "`reasoning` is no string"),
+    ({"messages": [says("assistant", "a", reasoning={"x": 1})]}, "`reasoning` is not a string"),
     ({"tool_choice": "must"}, "`tool_choice`"),
     ({"tool_choice": {"type": "function"}}, "no `name`"),
     ({"response_format": {"type": "xml"}}, "'xml'"),
     ({"response_format": {"type": ["xml"]}}, "`response_format`"),
     ({"stop": {"a": 1}}, "`stop`"),
-    ({"user": 5}, "`user` is no string"),
+    ({"user": 5}, "`user` is not a string"),
 ]
 
 

@@ -545,23 +545,23 @@ def test_a_result_in_the_turn_of_its_call() -> None:
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [
-    ({"messages": "Hi"}, "`messages` is no list"),
-    ({"messages": ["Hi"]}, "holds something that is no object"),
+    ({"messages": "Hi"}, "`messages` is not a list"),
+    ({"messages": ["Hi"]}, "has an entry that is not an object"),
     ({"messages": [{"role": "bot", "content": "Hi"}]}, "the role 'bot'"),
     ({"messages": [{"role": ["user"], "content": "Hi"}]}, "the role"),
-    ({"messages": [user(text(5))]}, "`text` is no string"),  # type: ignore[arg-type]
+    ({"messages": [user(text(5))]}, "`text` is not a string"),  # type: ignore[arg-type]
     ({"messages": [assistant({"type": "tool_use", "id": "a", "name": "b", "input": "{"})]}, "`input`"),
     ({"messages": [assistant({"type": "tool_use", "id": "a", "name": "b", "input": "[]"})]}, "`input`"),
     ({"messages": [user(result([use()]))]}, "cannot stand there"),
     ({"messages": [assistant({"type": "tool_use", "id": "a", "input": {}})]}, "no `name`"),
     ({"messages": [user(use())]}, "in a message of the role 'user'"),
-    ({"max_tokens": "many"}, "`max_tokens` is no number"),
-    ({"max_tokens": 1.5}, "`max_tokens` is no whole number"),
-    ({"max_tokens": float("nan")}, "`max_tokens` is no whole number"),
-    ({"temperature": True}, "`temperature` is no number"),
-    ({"tools": {}}, "`tools` is no list"),
+    ({"max_tokens": "many"}, "`max_tokens` is not a number"),
+    ({"max_tokens": 1.5}, "`max_tokens` is not a whole number"),
+    ({"max_tokens": float("nan")}, "`max_tokens` is not a whole number"),
+    ({"temperature": True}, "`temperature` is not a number"),
+    ({"tools": {}}, "`tools` is not a list"),
     ({"tools": [{}]}, "no `name`"),
-    ({"tool_choice": "auto"}, "`tool_choice` is no object"),
+    ({"tool_choice": "auto"}, "`tool_choice` is not an object"),
     ({"tool_choice": {"type": "must"}}, "'must'"),
     ({"tool_choice": {"type": "tool"}}, "no `name`"),
     ({"stop_sequences": [1]}, "`stop_sequences`"),

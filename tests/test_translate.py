@@ -18,8 +18,8 @@ import test_requests_chat
 import test_requests_messages
 from toolmend.core.tools import of_chat, of_messages
 from toolmend.requests import RequestError, translate
-from toolmend.requests.billing import unbilled
-from toolmend.requests.names import fitted
+from toolmend.requests.billing import without_billing_line
+from toolmend.requests.names import legal_names
 from toolmend.requests.prompted import DEFAULT
 
 APIS = ("chat", "messages", "responses")
@@ -46,15 +46,15 @@ BILLED = {"type": "text", "text": "x-anthropic-billing-header: cch=1;"}
 @pytest.mark.parametrize("system", [None, 7, "Be", ["Be"], [], [{"type": "text", "text": 7}], [{"type": "text", "text": ""}]])
 def test_what_bills_nobody_is_the_very_request(system: Any) -> None:
     request = {"model": "m", "system": system}
-    assert unbilled(request, "llm.example") is request
+    assert without_billing_line(request, "llm.example") is request
 
 
 def test_only_what_bills_goes() -> None:
     """Whatever else is there is for the upstream to refuse."""
     rest = [7, {"type": "text", "text": 7}, {"type": "text", "text": "Be"}]
-    assert unbilled({"system": [BILLED, *rest]}, "llm.example") == {"system": rest}
-    assert unbilled({"system": [BILLED]}, "llm.example") == {"system": []}
-    assert unbilled({"system": BILLED["text"]}, "llm.example") == {"system": ""}
+    assert without_billing_line({"system": [BILLED, *rest]}, "llm.example") == {"system": rest}
+    assert without_billing_line({"system": [BILLED]}, "llm.example") == {"system": []}
+    assert without_billing_line({"system": BILLED["text"]}, "llm.example") == {"system": ""}
 
 
 def test_the_tools_are_those_of_the_upstream() -> None:
@@ -154,18 +154,18 @@ NAMES = [
 
 @pytest.mark.parametrize(("names", "expected"), NAMES, ids=[str(row[0]) for row in NAMES])
 def test_names(names: list[str], expected: list[str]) -> None:
-    found = fitted(names, NAME)
+    found = legal_names(names, NAME)
     for name, wanted in zip(names, expected, strict=True):
         assert re.sub("_[0-9a-f]{8}$", "_#", found[name]) == re.sub("_([0-9a-f]{8}|HASH)$", "_#", wanted)
 
 
 @given(st.lists(st.text(max_size=80) | st.text("ab._", max_size=4), max_size=12))
 def test_names_are_legal_and_have_a_way_back(names: list[str]) -> None:
-    found = fitted(names, NAME)
+    found = legal_names(names, NAME)
     assert found.keys() == set(names)
     assert len(set(found.values())) == len(found)
     assert all(re.fullmatch(NAME, name, re.ASCII) for name in found.values())
-    assert found == fitted(names, NAME)
+    assert found == legal_names(names, NAME)
 
 
 def test_names_are_renamed_everywhere() -> None:
@@ -441,7 +441,7 @@ def test_one_thing_is_wrong(client: str, upstream: str) -> None:
 
 @pytest.mark.parametrize("request_", [None, [], "x", 5])
 def test_no_object(request_: Any) -> None:
-    with pytest.raises(RequestError, match="no JSON object"):
+    with pytest.raises(RequestError, match="not a JSON object"):
         translate(request_, "messages", "chat")
 
 
@@ -482,4 +482,4 @@ def test_the_request_is_not_changed() -> None:
 def test_of_much_that_is_left_out_a_hundred_things_are_told() -> None:
     results = [{"role": "tool", "tool_call_id": f"c{at}", "content": "r"} for at in range(200)]
     notes = translate({"model": "m", "messages": [{"role": "user", "content": "Hi"}, *results]}, "chat", "messages").notes
-    assert (len(notes), notes[-1]) == (100, "more is not told")
+    assert (len(notes), notes[-1]) == (100, "further notes are omitted")

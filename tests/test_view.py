@@ -318,7 +318,7 @@ def test_parts_of_a_conversation() -> None:
 
 
 def test_a_request_that_is_none_of_ours() -> None:
-    why = ["The request cannot be read: `contents` is no list of objects."]
+    why = ["The request cannot be read: `contents` is not a list of objects."]
     assert folded({"contents": [1]}, "gemini") == {"turns": [], "tools": [], "fields": {"contents": "[\n  1\n]"}, "notes": why}
     assert folded({"inputs": [1]}, "cohere") == {"turns": [], "tools": [], "fields": {"inputs": "[\n  1\n]"}, "notes": []}
 
@@ -327,7 +327,7 @@ def test_a_request_without_sense() -> None:
     for body in ({}, {"messages": 7}, {"messages": [7, {"role": 3}], "tools": {"a": 1}}):
         assert folded(body, "chat")["tools"] == []
     broken = folded({"model": "m", "messages": 7}, "chat")
-    assert broken["notes"] == ["The request cannot be read: `messages` is no list."]
+    assert broken["notes"] == ["The request cannot be read: `messages` is not a list."]
     assert broken["fields"] == {"model": '"m"', "messages": "7"}
 
 

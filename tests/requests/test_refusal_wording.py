@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from toolmend.requests.edits import edit_of, edited
-from toolmend.requests.refusal_rules import Asked
+from toolmend.requests.refusal_rules import RefusedRequest
 from toolmend.requests.refused import remedies
 from toolmend.requests.request_limits import quirks_for
 
@@ -114,7 +114,7 @@ WORDED: list[tuple[str, Any, str]] = [
 
 @pytest.mark.parametrize(("api", "body", "edits"), WORDED, ids=[f"{index} {edits}" for index, (_, _, edits) in enumerate(WORDED)])
 def test_a_wording_is_understood(api: str, body: Any, edits: str) -> None:
-    asked = Asked(OF[api], api, quirks_for(api, "llm.example", "m"), translated=False)
+    asked = RefusedRequest(OF[api], api, quirks_for(api, "llm.example", "m"), translated=False)
     found = [edit for remedy in remedies(400, json.dumps(body).encode(), asked) for edit in remedy.edits]
     assert ", ".join(found) == edits
     changed = edited(OF[api], map(edit_of, found), [])

@@ -33,7 +33,7 @@ from ..providers.model_profiles import ESCAPING, STANDARD, Profile, profile_for
 from ..providers.thinking import is_off
 from ..requests import Translated
 from ..requests.clients import is_brief, is_codex
-from ..requests.compaction import kept
+from ..requests.compaction import kept_messages
 from ..requests.estimate import tokens
 from ..requests.web_search import query_in
 from .armed_dialects import armed
@@ -155,7 +155,7 @@ def assemble(
         brief=is_brief(request),
         codex=answer.target == "responses" and is_codex(request),
         compacts=answer.translated.compacts if answer.translated else "",
-        kept=kept(request) if answer.translated and answer.translated.compacts == "response" else (),
+        kept=kept_messages(request) if answer.translated and answer.translated.compacts == "response" else (),
         bare_end=provider(answer.host) == "chatgpt",  # Codex's own backend
         repairs="argument_json" not in off,
     )

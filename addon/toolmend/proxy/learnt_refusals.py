@@ -21,7 +21,7 @@ from ..config.checks import SettingsError
 from ..config.data_folder import data_folder, private
 from ..core.fastclass import value
 from ..requests.edits import edit_of
-from ..requests.refusal_body import MAX_SAID
+from ..requests.refusal_body import MAX_SHOWN
 from ..requests.request_limits import SETTABLE, checked, quirks_for
 
 if TYPE_CHECKING:
@@ -210,7 +210,7 @@ def _entries(rows: Any) -> Iterator[Entry]:
             facts = {name: checked(name, given) for name, given in row["facts"].items() if name in SETTABLE}
             edits = tuple(edit for edit in row["edits"] if edit_of(edit))
             if len(edits) <= MAX_OF_ONE:
-                yield Entry(Key(host, api, model), path, edits, facts, row["date"], str(row["said"])[:MAX_SAID])
+                yield Entry(Key(host, api, model), path, edits, facts, row["date"], str(row["said"])[:MAX_SHOWN])
 
 
 def _toml(given: Any) -> str:

@@ -103,8 +103,8 @@ def tell(learnt: Sequence[Entry]) -> None:
 
 def _read(routed: Routed, response: http.Response) -> "tuple[tuple[Remedy, ...], str]":
     """The remedies, and the upstream's words without values and keys."""
-    from ..requests.refusal_rules import Asked  # noqa: PLC0415  few requests are refused, and its patterns take 20 ms
-    from ..requests.refused import remedies, said  # noqa: PLC0415
+    from ..requests.refusal_rules import RefusedRequest  # noqa: PLC0415  few requests are refused, and its patterns take 20 ms
+    from ..requests.refused import remedies, shown_text  # noqa: PLC0415
 
     raw = response.raw_content or b""
     if len(raw) > MAX_BODY:
@@ -116,9 +116,9 @@ def _read(routed: Routed, response: http.Response) -> "tuple[tuple[Remedy, ...],
     api, translated = routed.route.upstream, routed.translated
     model = routed.route.use_model or str(routed.request.get("model") or "")
     known = quirks_for(api, routed.host, model, translated.facts)
-    asked = Asked(translated.request, api, known, translated=routed.client != api)
+    asked = RefusedRequest(translated.request, api, known, translated=routed.client != api)
     found = remedies(response.status_code, body, asked)
-    return found, said(_keyless(body, routed), asked)
+    return found, shown_text(_keyless(body, routed), asked)
 
 
 def _keyless(body: bytes, routed: Routed) -> bytes:

@@ -25,7 +25,7 @@ from ..core.reasoning_state import MARK
 from ..providers.model_profiles import PROFILES, Profile, profile_for
 from ..providers.routes import COMPACT, Api, Origin, Route, is_compact, match
 from ..requests import RequestError, Translated
-from ..requests.local_responses import Asked, LocalResponse, answer
+from ..requests.local_responses import LocalRequest, LocalResponse, answer
 from ..requests.outgoing import outgoing
 from ..requests.prompted import template_for
 from ..requests.translate import translate
@@ -127,7 +127,7 @@ def local(flow: http.HTTPFlow, routes: tuple[Route, ...], body: Mapping[str, Any
     """What is answered here for a request that no route took."""
     request = flow.request
     headers = {name.lower(): value for name, value in facts.headers(request)}
-    asked = (Asked(request.scheme, *place, request.method, request.path, headers, body) for place in facts.places(flow))
+    asked = (LocalRequest(request.scheme, *place, request.method, request.path, headers, body) for place in facts.places(flow))
     return next(filter(None, (answer(one, routes, new_call_id(), by_glob=True) for one in asked)), None)
 
 

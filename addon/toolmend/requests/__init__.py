@@ -1,8 +1,8 @@
-"""Requests: from the API a client speaks to the one its upstream does, and tools for models that have none.
+"""Translates requests from the client's API to the upstream's, and prompts tools for models without tool calling.
 
     client's request ─► reader of its API ─► Conversation ─► [prompted tools] ─► writer of the upstream's API ─► forwarded
 
-Rule of this file: what cannot be said in the upstream's API is left out and told in `notes`, never dropped silently.
+Everything that the upstream's API cannot express is left out and recorded in `notes`.
 """
 
 from collections.abc import Mapping
@@ -14,18 +14,25 @@ from ..core.tools import Tools
 
 
 class RequestError(ValueError):
-    """The request cannot be served by this upstream; the message says why, and what to do. A status 400 for the client."""
+    """The upstream cannot serve the request. The client gets a status 400 with the message: the reason, and what to do."""
 
 
 @value
 class Translated:
-    """`request` is the upstream's. `tools`: what the model was offered, by the upstream's names, prompted or not.
+    """A translated request, and what is needed to translate its response.
 
-    `names` maps the upstream's name of a tool to the client's, where they differ; `custom` holds the client's names of its
-    freeform tools; `notes` what was left out, a sentence each; `stop` the stop sequences that the upstream does not take;
-    `template` the prompt that told the tools, if that was needed, to a model that has a `system_role` or none; `facts` what the
-    user's settings hold of the upstream, or was learnt of it, and `edits` the changes that were. `compacts`: the answer is to be
-    a summary of the conversation, as an item or a block, or as the response that `/responses/compact` has.
+    Attributes:
+        request: The body for the upstream.
+        tools: The tools offered to the model, by the upstream's names, prompted or native.
+        names: Upstream's name of a tool → client's name, where they differ.
+        custom: The client's names of its freeform tools.
+        notes: One sentence for each thing that was left out.
+        stop: Stop sequences that the upstream does not accept.
+        template: The name of the prompt template that describes the tools; empty for native tools.
+        system_role: Whether the model's chat template has a system role.
+        facts: Facts about the upstream from the settings, or learnt from its refusals.
+        compacts: The response must be a summary of the conversation: as an item or block, or as a `/responses/compact` response.
+        edits: The edits that were applied to the request.
     """
 
     request: dict[str, Any]
@@ -42,10 +49,10 @@ class Translated:
 
     @property
     def prompted(self) -> bool:
-        """Whether the model was told of its tools in its prompt."""
+        """Whether the prompt describes the tools."""
         return bool(self.template)
 
 
-from .translate import translate  # noqa: E402 (its parts raise what stands above)
+from .translate import translate  # noqa: E402 (its modules import the classes above)
 
 __all__ = ["RequestError", "Translated", "translate"]

@@ -1,20 +1,20 @@
-"""Which agent asks, where an answer has to be another for it."""
+"""Detects the agent that sent a request, where its responses have to differ."""
 
 from collections.abc import Mapping
 from typing import Any
 
 
 def is_codex(request: Mapping[str, Any]) -> bool:
-    """Whether a request of Responses is Codex's: it sends facts of its turn along."""
-    told = request.get("client_metadata")
-    return isinstance(told, Mapping) and any(str(name).startswith("x-codex-") for name in told)
+    """Whether Codex sent this Responses request: its `client_metadata` has `x-codex-` names."""
+    metadata = request.get("client_metadata")
+    return isinstance(metadata, Mapping) and any(str(name).startswith("x-codex-") for name in metadata)
 
 
 BRIEF = 16
-"""Tokens, at most, of an answer that may be empty: Claude Code asks for one to see whether its key is good."""
+"""Output tokens, at most, of a request whose answer may be empty: Claude Code asks for 1 to test its key."""
 
 
 def is_brief(request: Mapping[str, Any]) -> bool:
-    """Whether a request of any API asks for an answer of a few tokens at most."""
+    """Whether a request of any API limits its answer to BRIEF tokens."""
     limits = [request.get(name) for name in ("max_tokens", "max_completion_tokens", "max_output_tokens")]
-    return any(isinstance(most, int) and not isinstance(most, bool) and 0 < most <= BRIEF for most in limits)
+    return any(isinstance(limit, int) and not isinstance(limit, bool) and 0 < limit <= BRIEF for limit in limits)

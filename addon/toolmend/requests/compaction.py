@@ -1,13 +1,13 @@
-"""A request for a summary of the conversation, and summaries that come back in later requests.
+"""Handles requests for a summary of the conversation (compaction), and summaries that return in later requests.
 
     Responses    "input": [… , {"type": "compaction_trigger"}]        {"type": "compaction", "id", "encrypted_content": "…"}
                  POST …/responses/compact
     Messages     "compaction": {"type": "summarize"}                  {"type": "compaction", "content": "…", "signature": "…"}
                  "context_management": {"edits": [{"type": "compact_20260112", "pause_after_compaction": true, …}]}
 
-An upstream of another API is asked for the summary in words (`asking`), and the answer is made such an item or block
-(transformers/summary.py). Of an item, `encrypted_content` is our envelope (reasoning_state.py): the summary can be read wherever
-the session goes on. `summary_text` returns the text that stands for it then.
+An upstream of another API gets a prompt for the summary (`with_summary_prompt`), and transformers/summary.py turns its answer
+into such an item or block. The item's `encrypted_content` is toolmend's envelope (reasoning_state.py), so every later upstream
+can read the summary; `summary_text` returns its text.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ TRIGGER = {"type": TRIGGER_TYPE}
 """The last item of a request for a summary."""
 
 ITEMS = ("compaction", "compaction_summary", "context_compaction")
-"""What an item with a summary is called; the second is Codex's own older name, the third is in its histories alone."""
+"""Types of an item with a summary. The second is Codex's older name, the third occurs only in its histories."""
 
 PROMPT = """\
 Write a hand-over of this conversation. Everything before this message is about to be removed, and whoever goes on with the work \
@@ -48,25 +48,25 @@ SEALED = (
     "(An earlier part of this conversation was compacted by another provider, and cannot be read here. "
     "If something is missing that you need, look for it in the project, or ask the user.)"
 )
-"""What stands for a summary that only the provider that wrote it can read."""
+"""Replaces a summary that only the provider that wrote it can read."""
 
 THRESHOLD = 150_000
-"""Tokens at which Messages compacts a conversation, unless the request names a number."""
+"""Input tokens from which Messages compacts a conversation, unless the request sets a trigger."""
 
 MAX_KEPT = 64_000
-"""Tokens of the user's messages that stay beside a summary, as Codex keeps them."""
+"""Tokens of the user's messages that stay with a summary. Codex keeps as many."""
 
 RESERVE = 0.15
-"""Of the tokens that the model reads: for the summary, and what the estimate may be wrong by."""
+"""Share of the context window that is kept free: for the summary, and for the error of the token estimate."""
 
 SHORT = 400
-"""Characters of an old result of a tool that are kept where the conversation is too long to be read."""
+"""Characters that are kept of an old tool result where the conversation exceeds the context window."""
 
 _LEFT_OUT = "\n[… {} characters are left out]"
 
 
-def asked(request: Mapping[str, Any], client: str) -> bool:
-    """Whether a request of a client asks for a summary, and for nothing else."""
+def is_compaction_request(request: Mapping[str, Any], client: str) -> bool:
+    """Whether a request in the client's API asks for a summary, and for nothing else."""
     if client == "responses":
         items = request.get("input")
         return isinstance(items, list) and any(isinstance(item, Mapping) and item.get("type") == TRIGGER_TYPE for item in items)
@@ -74,14 +74,14 @@ def asked(request: Mapping[str, Any], client: str) -> bool:
 
 
 def with_trigger(request: Mapping[str, Any]) -> dict[str, Any]:
-    """A request of Responses that asks for a summary, as its last item says it."""
+    """Returns a Responses request with the compaction trigger as its last item."""
     items = request.get("input")
     text = [{"type": "message", "role": "user", "content": items}] if isinstance(items, str) and items else []
     return {**request, "input": [*(items if isinstance(items, list) else text), TRIGGER]}
 
 
-def kept(request: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The user's messages of a request of Responses that stay beside the summary: the newest."""
+def kept_messages(request: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The newest user messages of a Responses request, up to MAX_KEPT tokens: they stay with the summary."""
     items = request.get("input")
     messages = [
         item
@@ -97,26 +97,32 @@ def kept(request: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _messages(items: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Messages as a response has them."""
-    made: list[Mapping[str, Any]] = []
+    """The input messages in the form of output items."""
+    messages: list[Mapping[str, Any]] = []
     for at, item in enumerate(items):
         content = item.get("content")
         parts = [{"type": "input_text", "text": content}] if isinstance(content, str) else content
-        made.append({"id": f"msg_{at}", **item, "type": "message", "status": "completed", "content": parts})
-    return made
+        messages.append({"id": f"msg_{at}", **item, "type": "message", "status": "completed", "content": parts})
+    return messages
 
 
-def asking(conversation: Conversation, quirks: Quirks, request: Mapping[str, Any], notes: list[str]) -> Conversation:
-    """The conversation with the user's demand for a summary at its end.
+def with_summary_prompt(conversation: Conversation, quirks: Quirks, request: Mapping[str, Any], notes: list[str]) -> Conversation:
+    """Returns the conversation with a user turn at its end that asks for the summary.
 
-    System and tools stay as they are: an upstream that caches the prompt reads it from there, and Messages refuses calls in a
-    conversation without tools. What shapes the answer goes.
+    System and tools stay: the upstream's prompt cache matches on them, and Messages refuses calls in a conversation without
+    tools. Options that shape the answer are removed.
+
+    Args:
+        conversation: The client's conversation.
+        quirks: What the upstream accepts; its context window limits the turns.
+        request: The client's request, for the instructions of Messages.
+        notes: Collects what was left out.
     """
     prompt = (_instructions(request) if conversation.api == "messages" else None) or PROMPT
     reasoning = conversation.reasoning
     if quirks.thinks or (reasoning and (reasoning.enabled or reasoning.effort or reasoning.budget)):
         reasoning = Reasoning(enabled=False)
-    conversation = replace(conversation, turns=_fitting(conversation, quirks, notes))
+    conversation = replace(conversation, turns=_within_context(conversation, quirks, notes))
     return replace(
         conversation,
         turns=(*conversation.turns, Turn("user", (TextPart(prompt),))),
@@ -133,7 +139,7 @@ def asking(conversation: Conversation, quirks: Quirks, request: Mapping[str, Any
 
 
 def summary_text(item: Mapping[str, Any]) -> str:
-    """The text that stands for an item or a block with a summary; empty where it has none."""
+    """The text that replaces an item or block with a summary; empty if the item has no summary."""
     sealed = item.get("encrypted_content")
     if isinstance(content := item.get("content"), str) and content:
         return SUMMARY.format(content)
@@ -144,9 +150,9 @@ def summary_text(item: Mapping[str, Any]) -> str:
 
 
 def compacted(messages: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """The messages of Messages from the last summary on, which is the user's text then: what stands in front of it is in it.
+    """The messages of a Messages request from the last summary on, with the summary as a user message.
 
-    A block without content is one that failed, and says nothing.
+    A compaction block without content comes from a failed compaction and is skipped.
     """
     for at in range(len(messages) - 1, -1, -1):
         content = messages[at].get("content")
@@ -154,42 +160,42 @@ def compacted(messages: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
         last = next((place for place in range(len(blocks) - 1, -1, -1) if blocks[place].get("type") == "compaction"), None)
         if last is not None and (text := summary_text(blocks[last])):
             rest = blocks[last + 1 :]
-            behind = [{**messages[at], "content": rest}] if rest else []
-            return [{"role": "user", "content": text}, *behind, *messages[at + 1 :]]
+            following = [{**messages[at], "content": rest}] if rest else []
+            return [{"role": "user", "content": text}, *following, *messages[at + 1 :]]
     return list(messages)
 
 
-def is_ours(item: Mapping[str, Any]) -> bool:
-    """Whether a summary was written by `toolmend`: its provider cannot read it."""
+def has_own_summary(item: Mapping[str, Any]) -> bool:
+    """Whether toolmend wrote this summary, so that the provider cannot read it."""
     return any(isinstance(text := item.get(name), str) and text.startswith(MARK) for name in ("encrypted_content", "signature"))
 
 
 def _instructions(request: Mapping[str, Any]) -> str | None:
-    """The instructions of a request of Messages for a summary, which may be empty; None where it asks for none."""
-    asked = request.get("compaction")
-    if isinstance(asked, Mapping) and asked.get("type") == "summarize":
-        return _text(asked)
+    """The instructions for a summary in a Messages request, possibly empty; None if the request does not ask for a summary."""
+    compaction = request.get("compaction")
+    if isinstance(compaction, Mapping) and compaction.get("type") == "summarize":
+        return _text(compaction)
     managed = request.get("context_management")
     edits = managed.get("edits") if isinstance(managed, Mapping) else None
     for edit in edits if isinstance(edits, list) else ():
         if not (isinstance(edit, Mapping) and str(edit.get("type")).startswith("compact_")):
             continue
-        if not edit.get("pause_after_compaction"):  # an answer behind the summary would take two requests
+        if not edit.get("pause_after_compaction"):  # an answer after the summary would take a second request
             continue
         trigger = edit.get("trigger")
-        most = trigger.get("value") if isinstance(trigger, Mapping) else THRESHOLD
-        if isinstance(most, int) and tokens(request, "messages") >= most:
+        threshold = trigger.get("value") if isinstance(trigger, Mapping) else THRESHOLD
+        if isinstance(threshold, int) and tokens(request, "messages") >= threshold:
             return _text(edit)
     return None
 
 
-def _text(asked: Mapping[str, Any]) -> str:
-    instructions = asked.get("instructions")
+def _text(compaction: Mapping[str, Any]) -> str:
+    instructions = compaction.get("instructions")
     return instructions.strip() if isinstance(instructions, str) else ""
 
 
-def _fitting(conversation: Conversation, quirks: Quirks, notes: list[str]) -> tuple[Turn, ...]:
-    """The turns as far as the model can read them: old results of tools are shortened first, then the oldest turns go."""
+def _within_context(conversation: Conversation, quirks: Quirks, notes: list[str]) -> tuple[Turn, ...]:
+    """Reduces the turns to the model's context window: shortens old tool results first, then removes the oldest turns."""
     turns = list(conversation.turns)
     if not quirks.context:
         return conversation.turns
@@ -205,12 +211,12 @@ def _fitting(conversation: Conversation, quirks: Quirks, notes: list[str]) -> tu
             shorter = _size(turns[at])
             excess, sizes[at] = excess - (sizes[at] - shorter), shorter
     kept = [turn.of_system for turn in turns]
-    gone = 0
-    while excess > 0 and gone < len(turns) - 1:
-        if not kept[gone]:
-            excess -= sizes[gone]
-        gone += 1
-    return tuple(turn for at, turn in enumerate(turns) if at >= gone or kept[at])
+    first = 0
+    while excess > 0 and first < len(turns) - 1:
+        if not kept[first]:
+            excess -= sizes[first]
+        first += 1
+    return tuple(turn for at, turn in enumerate(turns) if at >= first or kept[at])
 
 
 def _size(turn: Turn) -> float:

@@ -1,10 +1,10 @@
-"""A request, whichever API it is spoken in: what each reader makes of it and each writer reads.
+"""The neutral form of a request: each reader returns a `Conversation`, each writer takes one.
 
-Rule of this file: values only. A field is here because two APIs can say it; what only one can say stands in `rest`, stays
-as it is where the upstream speaks the client's API, and is told in the notes by the writer where it does not.
-
-Order within a turn is the model's own. Tool results are turns of their own (role `tool`), directly behind the assistant's
-turn that made the calls; what else the user said in that message is the turn behind it.
+1. A field exists here if at least two APIs have it. Fields of one API stand in `rest`: they stay if the upstream has the client's
+   API, and otherwise the writer leaves them out with a note.
+2. Parts of a turn keep the model's order.
+3. Tool results are a separate turn (role `tool`), directly after the assistant's turn with the calls. Other content of the same
+   user message is the turn after the results.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from ..core.fastclass import value
 from ..core.reasoning_state import ReasoningState
 
 type Cache = Mapping[str, Any] | None
-"""`cache_control`, as the client wrote it."""
+"""The client's `cache_control`, unchanged."""
 
 
 @value
@@ -53,7 +53,7 @@ class Document:
 
 @value
 class ThinkingPart:
-    """Reasoning of an earlier turn; `seal` is what its upstream wants back with it."""
+    """Reasoning of an earlier turn; `seal` is the provider state that has to go back to its upstream."""
 
     text: str
     seal: ReasoningState | None = None
@@ -61,14 +61,17 @@ class ThinkingPart:
 
 @value
 class RefusalPart:
-    """An earlier turn's words of declining."""
+    """The text of an earlier refusal."""
 
     text: str
 
 
 @value
 class ToolUse:
-    """An earlier call. `arguments` is JSON text; of a custom call, the bare input. `extra`: what its upstream had beside it."""
+    """An earlier call.
+
+    `arguments` is JSON text, or the bare input of a custom call. `extra`: further members of the call from its upstream.
+    """
 
     id: str
     name: str
@@ -80,7 +83,7 @@ class ToolUse:
 
 @value
 class ToolResult:
-    """What came of the call with this id."""
+    """The result of the call with this id."""
 
     id: str
     parts: tuple[TextPart | Image | Document, ...] = ()
@@ -91,7 +94,7 @@ class ToolResult:
 
 @value
 class Other:
-    """A part that only the API it came in can say, as it was written."""
+    """A part that only the API `api` has, unchanged."""
 
     api: str
     value: Mapping[str, Any]
@@ -110,13 +113,13 @@ class Turn:
 
     @property
     def of_system(self) -> bool:
-        """Whether it is the system's; OpenAI calls it the developer, too."""
+        """Whether this is a system turn; newer OpenAI models call the role `developer`."""
         return self.role in ("system", "developer")
 
 
 @value
 class Tool:
-    """`schema` is the JSON schema of the parameters; None where the client gave none. A custom tool has a `format` instead."""
+    """`schema`: the JSON schema of the parameters, None if the client sent none. A custom tool has a `format` instead."""
 
     name: str
     description: str | None = None
@@ -129,7 +132,7 @@ class Tool:
 
 @value
 class ToolChoice:
-    """`names`: the one tool that must be called (mode `tool`), or those that may be (modes auto and required)."""
+    """`names`: the tool that must be called (mode `tool`), or the tools that may be called (modes auto and required)."""
 
     mode: Literal["auto", "required", "none", "tool"]
     names: tuple[str, ...] = ()
@@ -137,9 +140,9 @@ class ToolChoice:
 
 @value
 class Reasoning:
-    """How much the model is to think. `budget` counts tokens; `enabled` None: the client does not say.
+    """How much the model is to reason. `budget` counts tokens; `enabled` is None if the client sets nothing.
 
-    `summary`: the words of Responses for what the client wants to see of it; empty: the client does not say.
+    `summary`: `reasoning.summary` of Responses, how much of the reasoning the client wants to see; empty if unset.
     """
 
     enabled: bool | None = None
@@ -150,7 +153,7 @@ class Reasoning:
 
 @value
 class Format:
-    """What the answer must be: any JSON object, or one of a schema."""
+    """The required format of the answer: any JSON object, or one that fits a schema."""
 
     kind: Literal["json_object", "json_schema"]
     schema: Mapping[str, Any] = field(default_factory=dict)
@@ -161,10 +164,13 @@ class Format:
 
 @value
 class Conversation:
-    """A request. None and empty: the client does not say. `rest` is what only its own API can say, by field.
+    """A request; fields that the client did not set are None or empty.
 
-    `api` is the client's; `cache` is a breakpoint for the request as a whole. `options`: members with the same meaning in
-    several APIs, by their names in Chat Completions; see options.py.
+    Attributes:
+        api: The client's API.
+        cache: A cache breakpoint for the whole request.
+        options: Members with the same meaning in several APIs, by their Chat Completions names; see options.py.
+        rest: Members that only the client's API has.
     """
 
     model: str = ""

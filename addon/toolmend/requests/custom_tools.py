@@ -1,9 +1,9 @@
-"""Freeform tools, for upstreams that know only functions.
+"""Converts freeform (custom) tools to functions, for upstreams that only accept functions.
 
     {"name": "apply_patch", kind custom, a grammar}    →    a function {"input": string}
     a call's bare input `*** Begin Patch`              →    {"input":"*** Begin Patch"}
 
-Rule of this file: nothing of the tool is lost. What its input must look like is told to the model in its description.
+The description of the function contains the grammar of the input.
 """
 
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ SCHEMA: Mapping[str, Any] = {
 
 
 def as_functions(conversation: Conversation) -> tuple[Conversation, frozenset[str]]:
-    """The conversation with functions in their place, and the names of those it offers."""
+    """Returns the conversation with functions in place of custom tools, and the names of those tools."""
     names = frozenset(tool.name for tool in conversation.tools if isinstance(tool, Tool) and tool.kind == "custom")
     if not names and not any(getattr(part, "kind", "") == "custom" for turn in conversation.turns for part in turn.parts):
         return conversation, names
@@ -41,16 +41,15 @@ def _part(part: Part) -> Part:
 
 
 def _function(tool: Tool) -> Tool:
-    return replace(
-        tool, kind="function", format=None, schema=SCHEMA, description="\n\n".join(filter(None, (tool.description, _form(tool))))
-    )
+    description = "\n\n".join(filter(None, (tool.description, _grammar(tool))))
+    return replace(tool, kind="function", format=None, schema=SCHEMA, description=description)
 
 
-def _form(tool: Tool) -> str:
-    """In words, what a tool's input must look like; Chat Completions has the grammar one level deeper than Responses."""
-    form = tool.format or {}
-    inner = form.get("grammar")
-    grammar = inner if isinstance(inner, Mapping) else form
+def _grammar(tool: Tool) -> str:
+    """The grammar of a tool's input as a sentence for the model; empty if there is no grammar."""
+    format_ = tool.format or {}
+    inner = format_.get("grammar")  # Chat Completions nests the grammar one level deeper than Responses
+    grammar = inner if isinstance(inner, Mapping) else format_
     definition = grammar.get("definition")
     if not isinstance(definition, str):
         return ""

@@ -1,14 +1,14 @@
-"""Changes of a finished request, as data: what a host refuses is dropped, renamed or limited at its path.
+"""Edits of a finished request, as data: members that a host refuses are dropped, renamed or limited by path.
 
-    Edit("stream_options")                              the member is dropped
-    Edit("messages[].name")                             of every message
-    Edit("**.cache_control.scope")                      wherever a `cache_control` is, at any depth
+    Edit("stream_options")                              drops the member
+    Edit("messages[].name")                             in every message
+    Edit("**.cache_control.scope")                      in every `cache_control`, at any depth
     Edit("max_tokens", "rename", "max_completion_tokens")
-    Edit("reasoning_effort", "one_of", ("low", "high")) the nearest of these words
+    Edit("reasoning_effort", "one_of", ("low", "high")) replaces by the nearest of these words
     Edit("max_tokens", "at_most", 8192)
 
-Paths are dotted; `[]` stands for every entry of a list. An edit never drops what the request is about: see KEPT. `edit_of` reads
-an edit from a text, as the fact `refuses` of an upstream has it, and `text_of` writes it:
+Paths are dotted; `[]` stands for every entry of a list. An edit never removes the conversation, the tools or the model: see KEPT.
+`edit_of` parses the text form, which the upstream fact `refuses` uses, and `text_of` writes it:
 
     stream_options    max_tokens -> max_completion_tokens    reasoning_effort in low high    store = false
     max_tokens <= 8192    max_output_tokens >= 16    stop[:4]    messages[].content - thinking redacted_thinking
@@ -27,29 +27,29 @@ from .efforts import nearest
 from .fields import add_note, words
 
 KEPT = words("model messages input system instructions contents tools prompt")
-"""Members of a request that no edit removes as a whole, nor an entry of theirs."""
+"""Members of a request that no edit removes, nor any of their entries."""
 
 WORDS = words(
     "role content text type id call_id tool_call_id tool_use_id tool_calls function function_call arguments input output "
     "thinking image image_url url source data file file_data input_audio query"
 )
 OF_TOOLS = words("name description function parameters input_schema custom format")
-"""Members inside those, which hold what is said, asked and offered."""
+"""WORDS, OF_TOOLS: members inside those that hold the content of messages, calls and tools."""
 
 CHOICES = words("role detail phase status")
-"""Members inside those that hold one of some words."""
+"""Members inside those whose value is one of a fixed set of words."""
 
 INSIDE = words("arguments input parameters input_schema")
-"""Members inside which all is the user's own: arguments of calls, and schemas, which schemas.py changes."""
+"""Members with only user data inside: arguments of calls, and schemas (schemas.py edits these)."""
 
 SCHEMAS = words("parameters input_schema schema")
 
 THOUGHTS = words("thinking redacted_thinking reasoning")
-"""Types of entries that may be taken out of a list: thoughts of earlier turns, which are the model's own."""
+"""Types of entries that may be removed from a list: reasoning of earlier turns."""
 
 _ROLES = {"developer": "system", "system": "developer", "function": "tool"}
 _USUAL = ("auto", "default")
-"""Words that stand for one that has no neighbour."""
+"""Replacements for a word without a near one."""
 
 ANYWHERE = "**"
 _MAX_DEPTH = 100
@@ -57,11 +57,11 @@ _MAX_DEPTH = 100
 
 @value
 class Edit:
-    """One change.
+    """One edit.
 
-    `with_`: the new name (rename), the value (set), the limit (at_most, at_least), the words (one_of), how many entries or
-    characters stay (cut), the types of entries that go (without), or the rules for a schema (schema), as schemas.changed has
-    them. A new name that is dotted is a place inside.
+    `with_`: the new name (rename; a dotted one is a path inside), the value (set), the limit (at_most, at_least), the words
+    (one_of), the number of entries or characters to keep (cut), the types of entries to remove (without), or the rules of
+    `schemas.changed` (schema).
     """
 
     path: str
@@ -71,14 +71,14 @@ class Edit:
 
     @property
     def allowed(self) -> bool:
-        """Whether it leaves the conversation, the tools and the model in the request: what was said, and by whom."""
+        """Whether the edit keeps the conversation, the roles, the tools and the model."""
         names = _names(self.path)
         if not names:
             return False
         root, last = names[0], names[-1]
         of_kept = root in (*KEPT, ANYWHERE)
         named = of_kept and last == "name" and self.path != "messages[].name"  # of a tool, or of a call
-        told = of_kept and (last in WORDS or (root == "tools" and last in OF_TOOLS) or not INSIDE.isdisjoint(names[1:-1]))
+        content = of_kept and (last in WORDS or (root == "tools" and last in OF_TOOLS) or not INSIDE.isdisjoint(names[1:-1]))
         whole = (len(names) == 1 or last == "[]") and root in KEPT
         match self.do:
             case "at_most" | "at_least":
@@ -91,7 +91,7 @@ class Edit:
                 return last in SCHEMAS
             case "rename" if self.with_ in WORDS or _names(self.with_)[0] in KEPT:
                 return False
-        return not (whole or named or told)
+        return not (whole or named or content)
 
 
 _NAME = r"(?:\*\*|[A-Za-z_$][\w$-]*)(?:\[\])?"
@@ -104,10 +104,10 @@ _TEXT = re.compile(
 
 
 def edit_of(text: str) -> Edit:
-    """The edit that a text is. Raises ValueError for one that is none, or that is not allowed."""
+    """Parses the text form of an edit. Raises ValueError if it does not parse, or if the edit is not allowed."""
     found = _TEXT.fullmatch(text.strip())
     if found is None:
-        raise ValueError(f"{text!r} is no change of a request")
+        raise ValueError(f"{text!r} is not an edit of a request")
     do: Any = found.lastgroup if found.lastgroup != "path" else "drop"
     with_: Any = found[do] if do != "drop" else None
     if do in ("one_of", "without", "schema"):
@@ -116,12 +116,12 @@ def edit_of(text: str) -> Edit:
         with_ = json.loads(with_)
     edit = Edit(found["path"], do, with_)
     if not edit.allowed:
-        raise ValueError(f"{text!r} would take away what the request is about")
+        raise ValueError(f"{text!r} would remove content of the request")
     return edit
 
 
 def is_edit(text: str) -> bool:
-    """Whether `edit_of` reads it."""
+    """Whether `edit_of` accepts this text."""
     try:
         edit_of(text)
     except ValueError:
@@ -130,7 +130,7 @@ def is_edit(text: str) -> bool:
 
 
 def text_of(edit: Edit) -> str:
-    """What `edit_of` reads."""
+    """The text form of an edit, for `edit_of`."""
     with_ = edit.with_
     match edit.do:
         case "drop":
@@ -154,8 +154,8 @@ def edited(request: Mapping[str, Any], edits: Iterable[Edit], notes: list[str]) 
     """Returns the request with the edits applied in their order; lists and objects that change are copied."""
     changed: Any = dict(request)
     for edit in edits:
-        if edit.allowed and (what := _applied(edit, changed)) is not changed:
-            changed = what
+        if edit.allowed and (new := _at(changed, _names(edit.path), edit, 0)) is not changed:
+            changed = new
             add_note(notes, _note(edit))
     return changed  # type: ignore[no-any-return]
 
@@ -184,12 +184,8 @@ def _names(path: str) -> list[str]:
     return [name for name in path.replace("[]", ".[]").split(".") if name]
 
 
-def _applied(edit: Edit, request: Any) -> Any:
-    return _at(request, _names(edit.path), edit, 0)
-
-
 def _at(node: Any, names: Sequence[str], edit: Edit, depth: int) -> Any:
-    """The node with the edit made below it; itself where nothing is there to change."""
+    """Applies the edit at the path `names` below a node; returns the same node if nothing changes."""
     first, *rest = names
     if depth > _MAX_DEPTH:
         return node
@@ -204,14 +200,14 @@ def _at(node: Any, names: Sequence[str], edit: Edit, depth: int) -> Any:
         child = _at(node[first], rest, edit, depth + 1)
         if child is node[first]:
             return node
-        if child == {} and edit.do == "drop":  # `text: {}` says nothing, and some refuse it
+        if child == {} and edit.do == "drop":  # some hosts refuse an empty object such as `text: {}`
             return {name: value for name, value in node.items() if name != first}
         return {**node, first: child}
     return _changed(node, first, edit)
 
 
 def _each(node: Any, change: Any) -> Any:
-    """The entries of a list, or the members of an object, changed; the node itself where none was."""
+    """Applies `change` to the entries of a list or the members of an object; returns the same node if nothing changes."""
     pairs: Iterator[tuple[Any, Any]]
     if isinstance(node, list):
         pairs = iter(enumerate(node))
@@ -222,10 +218,10 @@ def _each(node: Any, change: Any) -> Any:
     new = {key: child for key, old in pairs if (child := change(old)) is not old}
     if not new:
         return node
-    made: Any = copy(node)
+    result: Any = copy(node)
     for key, child in new.items():
-        made[key] = child
-    return made
+        result[key] = child
+    return result
 
 
 def _changed(node: Mapping[str, Any], name: str, edit: Edit) -> Mapping[str, Any]:
@@ -260,21 +256,21 @@ def _changed(node: Mapping[str, Any], name: str, edit: Edit) -> Mapping[str, Any
 
 
 def _chosen(given: Any, words_: Sequence[str]) -> str:
-    """The word that stands for another one; empty where none does. It is never one that is not known here."""
+    """The nearest of the accepted words; empty if there is none. A word outside WORDS of efforts.py has no near one."""
     near = nearest(given, words_) if isinstance(given, str) else ""
     usual = (_ROLES.get(str(given), ""), *_USUAL)
     return near or next((word for word in usual if word in words_), "")
 
 
 def _without(given: Any, kinds: Sequence[str]) -> Any:
-    """A list without its entries of these types; whole where nothing would be left."""
+    """The list without entries of these types; unchanged if no entry would remain."""
     if not isinstance(given, list):
         return given
     return [entry for entry in given if not (isinstance(entry, Mapping) and entry.get("type") in kinds)] or given
 
 
 def _moved(node: Mapping[str, Any], names: Sequence[str], given: Any) -> Mapping[str, Any]:
-    """The node with a value put inside; what stands there already stays."""
+    """The node with a value at the path inside; an existing value is kept."""
     first, *rest = names
     inside = node.get(first)
     if not rest:

@@ -1,7 +1,6 @@
-"""The fields of a request, with their types: what a client may have written there, or an error that says what is wrong.
+"""Typed access to the fields of a request.
 
-Rule of this file: absent and null are the same, and give an empty value. Any other type than the API's is a RequestError
-that names the field, and never a TypeError somewhere behind.
+An absent or null field yields an empty value. Any other wrong type raises a RequestError that names the field.
 """
 
 from collections.abc import Mapping
@@ -13,16 +12,16 @@ type Object = Mapping[str, Any]
 
 
 def words(text: str) -> frozenset[str]:
-    """The names of fields, in a text."""
+    """The set of words in a text."""
     return frozenset(text.split())
 
 
 def an_object(value: Any, where: str) -> Object:
-    """A JSON object; an empty one where there is none."""
+    """A JSON object."""
     if value is None:
         return {}
     if not isinstance(value, Mapping):
-        raise RequestError(f"`{where}` is no object")
+        raise RequestError(f"`{where}` is not an object")
     return value
 
 
@@ -31,26 +30,26 @@ def objects(value: Any, where: str) -> list[Object]:
     if value is None:
         return []
     if not isinstance(value, list):
-        raise RequestError(f"`{where}` is no list")
-    if not all(isinstance(entry, dict) for entry in value):  # of JSON; to ask for a Mapping costs ten times as much
-        raise RequestError(f"`{where}` holds something that is no object")
+        raise RequestError(f"`{where}` is not a list")
+    if not all(isinstance(entry, dict) for entry in value):  # parsed JSON, and `isinstance(…, Mapping)` is ten times slower
+        raise RequestError(f"`{where}` has an entry that is not an object")
     return value
 
 
 def strings(value: Any, where: str) -> tuple[str, ...]:
-    """A list of strings, or one."""
+    """A list of strings; a single string is a list of one."""
     if isinstance(value, str):
         return (value,)
     if value is not None and not (isinstance(value, list) and all(isinstance(entry, str) for entry in value)):
-        raise RequestError(f"`{where}` is no list of strings")
+        raise RequestError(f"`{where}` is not a list of strings")
     return tuple(value or ())
 
 
 def string(fields: Object, key: str) -> str:
-    """A string; empty where there is none."""
+    """A string."""
     value = fields.get(key)
     if value is not None and not isinstance(value, str):
-        raise RequestError(f"`{key}` is no string")
+        raise RequestError(f"`{key}` is not a string")
     return value or ""
 
 
@@ -58,7 +57,7 @@ def number(fields: Object, key: str) -> float | None:
     """A number."""
     value = fields.get(key)
     if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
-        raise RequestError(f"`{key}` is no number")
+        raise RequestError(f"`{key}` is not a number")
     return value
 
 
@@ -68,7 +67,7 @@ def whole(fields: Object, key: str) -> int | None:
     if value is None:
         return None
     if value != value or value in (float("inf"), float("-inf")) or int(value) != value:  # noqa: PLR0124 (NaN)
-        raise RequestError(f"`{key}` is no whole number")
+        raise RequestError(f"`{key}` is not a whole number")
     return int(value)
 
 
@@ -80,20 +79,20 @@ def flag(fields: Object, key: str) -> bool | None:
     return value
 
 
-MOST_TOLD = 100
-"""Notes of a request: nobody reads more, and each is compared with all before it."""
+MAX_NOTES = 100
+"""Notes of a request, at most: each new one is compared with all before it."""
 
 
 def add_note(notes: list[str], note: str) -> None:
-    """Tells what was left out, once."""
-    if len(notes) < MOST_TOLD and note not in notes:
-        notes.append(note if len(notes) < MOST_TOLD - 1 else "more is not told")
+    """Appends a note about a part that was left out, once; the last of MAX_NOTES is "further notes are omitted"."""
+    if len(notes) < MAX_NOTES and note not in notes:
+        notes.append(note if len(notes) < MAX_NOTES - 1 else "further notes are omitted")
 
 
-def left_over(fields: Object, known: frozenset[str], what: str, notes: list[str]) -> None:
-    """Tells the members of a part of the request that say something and that no other API knows."""
+def note_unknown(fields: Object, known: frozenset[str], part: str, notes: list[str]) -> None:
+    """Adds a note for each member of a part of the request that is not in `known` and has a value."""
     if fields.keys() <= known:
         return
     for key, value in fields.items():
         if key not in known and value not in (None, [], {}, False):
-            add_note(notes, f"`{key}` of {what} is left out")
+            add_note(notes, f"`{key}` of {part} is left out")

@@ -1,14 +1,12 @@
-"""What is answered here on a host that routes are for: what clients ask beside the messages themselves.
+"""Responses that toolmend makes itself, for the auxiliary requests of clients to a routed host.
 
-    HEAD /                            is anybody there?
-    GET  /v1/models, /v1/models/ID    the models that a route takes
-    POST /v1/messages/count_tokens    an estimate: upstreams of other APIs cannot count for a client of Messages
-    POST /api/event_logging/…         the client's telemetry; it goes nowhere
+    HEAD /                            connectivity check
+    GET  /v1/models, /v1/models/ID    the models of the routes
+    POST /v1/messages/count_tokens    an estimate: upstreams of other APIs have no such endpoint
+    POST /api/event_logging/…         the client's telemetry, which is discarded
     GET  /v1/responses as WebSocket   426: Codex then sends a POST
 
-The host itself may not exist, and the upstream has none of it. Source: what Claude Code and Codex send on start.
-
-Rule of this file: it is given a request and says what is answered, or None; it sends nothing.
+The routed host may not exist, and the upstream has no such endpoints. Source: the requests of Claude Code and Codex at start.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,7 +34,7 @@ NOT_SEARCHED = "No web search was made: the model that answers here cannot searc
 
 @value
 class LocalResponse:
-    """A response of ours."""
+    """A response that toolmend makes."""
 
     status: int
     body: bytes = b""
@@ -45,8 +43,8 @@ class LocalResponse:
 
 
 @value
-class Asked:
-    """A request on a routed host. `headers`: names in lower case. `body`: without its coding, if it is an object."""
+class LocalRequest:
+    """A request to a routed host. `headers`: lower-case names. `body`: decoded, None unless it is a JSON object."""
 
     scheme: str
     host: str
@@ -57,30 +55,45 @@ class Asked:
     body: Mapping[str, Any] | None = None
 
 
-def answer(asked: Asked, routes: Sequence[Route], new_id: str, *, by_glob: bool = False) -> LocalResponse | None:
-    """What is answered; `routes` are those of this host, and not empty. `by_glob`: every model that a route takes is there."""
-    path = asked.path.partition("?")[0].rstrip("/")
-    kind = (asked.method, path)
+def answer(request: LocalRequest, routes: Sequence[Route], new_id: str, *, by_glob: bool = False) -> LocalResponse | None:
+    """Returns the response to an auxiliary request, or None for any other request.
+
+    Args:
+        request: The request.
+        routes: The routes of its host; not empty.
+        new_id: A new id, for errors.
+        by_glob: Whether `/models/ID` also finds models that only match a route's glob.
+    """
+    path = request.path.partition("?")[0].rstrip("/")
+    kind = (request.method, path)
     if kind == ("HEAD", ""):
         return LocalResponse(200)
-    if asked.method == "POST" and f"{path}/".startswith("/api/event_logging/"):
+    if request.method == "POST" and f"{path}/".startswith("/api/event_logging/"):
         return LocalResponse(200, b"{}")
-    if asked.method == "POST" and path.endswith(COUNT) and _takes(asked, routes, path.removesuffix(COUNT), _model(asked)):
-        return LocalResponse(200, _json({"input_tokens": tokens(asked.body or {}, "messages")}))
-    if asked.method == "GET" and asked.headers.get("upgrade", "").lower() == "websocket":
-        return LocalResponse(426, _json(_error("Upgrade Required"))) if _takes(asked, routes, path, None) else None
-    if asked.method == "GET":
+    counted = path.removesuffix(COUNT)
+    if request.method == "POST" and counted != path and _has_route(request, routes, counted, _model(request)):
+        return LocalResponse(200, _json({"input_tokens": tokens(request.body or {}, "messages")}))
+    if request.method == "GET" and request.headers.get("upgrade", "").lower() == "websocket":
+        return LocalResponse(426, _json(_error("Upgrade Required"))) if _has_route(request, routes, path, None) else None
+    if request.method == "GET":
         prefix, found, name = path.partition("/models")
         if found and prefix in ("", "/v1", "/api/v1"):
-            anthropic = "anthropic-version" in asked.headers
-            ids = _models(routes)
-            taking = routes if by_glob else ()
-            return _one(unquote(name[1:]), taking, ids, anthropic, new_id) if name else _list(ids, anthropic)
+            anthropic = "anthropic-version" in request.headers
+            ids = _model_ids(routes)
+            matching = routes if by_glob else ()
+            return _model_info(unquote(name[1:]), matching, ids, anthropic, new_id) if name else _model_list(ids, anthropic)
     return None
 
 
 def not_searched(request: Mapping[str, Any], client: Api, query: str, new_id: str) -> LocalResponse:
-    """The answer to a request for a web search that the upstream cannot make: that it is unavailable, in the client's API."""
+    """Returns the response, in the client's API, to a web search that the upstream cannot make: "unavailable".
+
+    Args:
+        request: The client's request.
+        client: The client's API.
+        query: The query of the search.
+        new_id: The id of the response.
+    """
     make = APIS[client].writer
     assert make
     writer = make(Reply(UNKNOWN, lambda: new_id, lambda _: None, request, input_tokens=tokens(request, client)))
@@ -90,22 +103,21 @@ def not_searched(request: Mapping[str, Any], client: Api, query: str, new_id: st
     return LocalResponse(200, writer.write((MessageStart(), *events, MessageEnd())) + writer.close(), EVENTS)
 
 
-def _takes(asked: Asked, routes: Sequence[Route], path: str, model: str | None) -> Api | None:
-    found = match(routes, asked.scheme, asked.host, asked.port, path, model)
-    return found[1] if found else None
+def _has_route(request: LocalRequest, routes: Sequence[Route], path: str, model: str | None) -> bool:
+    return match(routes, request.scheme, request.host, request.port, path, model) is not None
 
 
-def _model(asked: Asked) -> str:
-    return str((asked.body or {}).get("model") or "")
+def _model(request: LocalRequest) -> str:
+    return str((request.body or {}).get("model") or "")
 
 
-def _models(routes: Sequence[Route]) -> list[str]:
-    """Names that a client may ask for: of a route for one model that name, of a route for any the one it uses."""
+def _model_ids(routes: Sequence[Route]) -> list[str]:
+    """Model names that a client may request: each route's `model`, or its `use_model` where `model` is `*`."""
     names = [route.use_model if route.model == "*" else route.model for route in routes]
     return list(dict.fromkeys(name for name in names if name and not set(name) & set("*?[")))
 
 
-def _list(ids: Sequence[str], anthropic: bool) -> LocalResponse:
+def _model_list(ids: Sequence[str], anthropic: bool) -> LocalResponse:
     models = [_entry(name, anthropic) for name in ids]
     if anthropic:
         ends = {"first_id": ids[0] if ids else None, "last_id": ids[-1] if ids else None}
@@ -113,9 +125,9 @@ def _list(ids: Sequence[str], anthropic: bool) -> LocalResponse:
     return LocalResponse(200, _json({"object": "list", "data": models}))
 
 
-def _one(name: str, routes: Sequence[Route], ids: Sequence[str], anthropic: bool, new_id: str) -> LocalResponse:
-    asked = [route.model for route in routes if not route.client or (route.client == "messages") == anthropic]
-    if name in ids or any(fnmatchcase(name.lower(), model) for model in asked):
+def _model_info(name: str, routes: Sequence[Route], ids: Sequence[str], anthropic: bool, new_id: str) -> LocalResponse:
+    globs = [route.model for route in routes if not route.client or (route.client == "messages") == anthropic]
+    if name in ids or any(fnmatchcase(name.lower(), glob) for glob in globs):
         return LocalResponse(200, _json(_entry(name, anthropic)))
     if anthropic:
         error = {"type": "not_found_error", "message": f"model: {name[:200]}"}

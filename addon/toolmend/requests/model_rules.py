@@ -1,10 +1,10 @@
-"""Wishes of a client that an upstream takes only one of: a forced tool, thinking, a format.
+"""Resolves options that an upstream does not accept together: a forced tool, thinking, a response format.
 
-    tool_choice required + a model that thinks by default     thinking is disabled: the client asked for the tool alone
-    tool_choice required + thinking that was asked for        the choice is auto
+    tool_choice required + a model that thinks by default     thinking is disabled: the client asked only for the tool
+    tool_choice required + thinking requested                 the choice becomes auto
     json_object + thinking at DashScope                       thinking is disabled
 
-`settled` returns the conversation with what remains, so that the writers need not know of such conflicts.
+`without_conflicts` does this before the writers, which need not handle such conflicts.
 """
 
 from collections.abc import Iterable
@@ -23,29 +23,36 @@ _OBJECT = "Answer with one JSON object, and nothing else."
 _SCHEMA = "Answer with one JSON object of this schema, and nothing else:\n{}"
 
 
-def settled(conversation: Conversation, quirks: Quirks, api: str, notes: list[str]) -> Conversation:
-    """The conversation without wishes that contradict each other at this upstream. `api` is the upstream's."""
-    conversation = _chosen(_offered(conversation, quirks, notes), quirks, notes)
-    conversation = _formatted(conversation, quirks, api, notes)
-    return _thinking(conversation, quirks, api, notes)
+def without_conflicts(conversation: Conversation, quirks: Quirks, api: str, notes: list[str]) -> Conversation:
+    """Returns the conversation without options that conflict at this upstream.
+
+    Args:
+        conversation: The conversation.
+        quirks: What the upstream accepts.
+        api: The upstream's API.
+        notes: Collects what was changed.
+    """
+    conversation = _resolve_tool_choice(_limit_tools(conversation, quirks, notes), quirks, notes)
+    conversation = _resolve_format(conversation, quirks, api, notes)
+    return _resolve_thinking(conversation, quirks, api, notes)
 
 
-def _offered(conversation: Conversation, quirks: Quirks, notes: list[str]) -> Conversation:
-    """The conversation with as many tools as the upstream takes: those that were called or are demanded, then the first."""
-    conversation = _unique(conversation, notes)
-    most = quirks.max_tools
-    if most is None or len(conversation.tools) <= most:
+def _limit_tools(conversation: Conversation, quirks: Quirks, notes: list[str]) -> Conversation:
+    """Reduces the tools to the upstream's limit: called and forced tools have priority, then the first ones."""
+    conversation = _with_unique_tools(conversation, notes)
+    limit = quirks.max_tools
+    if limit is None or len(conversation.tools) <= limit:
         return conversation
     wanted = {part.name for turn in conversation.turns for part in turn.parts if isinstance(part, ToolUse)}
     wanted |= set(conversation.tool_choice.names) if conversation.tool_choice else set()
     order = sorted(range(len(conversation.tools)), key=lambda at: getattr(conversation.tools[at], "name", "") not in wanted)
-    kept = sorted(order[:most])
-    add_note(notes, f"Of {len(conversation.tools)} tools {most} are offered: this upstream takes no more")
+    kept = sorted(order[:limit])
+    add_note(notes, f"Of {len(conversation.tools)} tools {limit} are offered: this upstream takes no more")
     return replace(conversation, tools=tuple(conversation.tools[at] for at in kept))
 
 
-def _unique(conversation: Conversation, notes: list[str]) -> Conversation:
-    """The conversation with each tool once: upstreams refuse a name that is there twice."""
+def _with_unique_tools(conversation: Conversation, notes: list[str]) -> Conversation:
+    """Removes tools with the name of an earlier one: upstreams refuse a repeated name."""
     seen: set[str] = set()
     tools: list[Any] = []
     for tool in conversation.tools:
@@ -58,23 +65,23 @@ def _unique(conversation: Conversation, notes: list[str]) -> Conversation:
 
 
 def asks_to_think(reasoning: Reasoning | None) -> bool:
-    """Whether the client wants the model to think, and says so."""
+    """Whether the client explicitly asks for reasoning."""
     if reasoning is None or reasoning.enabled is False or reasoning.effort == "none":
         return False
     return bool(reasoning.enabled or reasoning.effort or reasoning.budget)
 
 
-def _chosen(conversation: Conversation, quirks: Quirks, notes: list[str]) -> Conversation:
+def _resolve_tool_choice(conversation: Conversation, quirks: Quirks, notes: list[str]) -> Conversation:
     choice, reasoning = conversation.tool_choice, conversation.reasoning
     if choice is None or choice.mode not in ("required", "tool"):
         return conversation
     if quirks.forced_choice == "never":
         add_note(notes, "`tool_choice` is auto: this upstream lets no tool be forced")
-        return replace(conversation, tool_choice=_free(choice))
+        return replace(conversation, tool_choice=_as_auto(choice))
     if quirks.forced_choice == "unless_thinking":
         if asks_to_think(reasoning) or (quirks.thinks and not quirks.can_stop_thinking):
             add_note(notes, "`tool_choice` is auto: this upstream lets no tool be forced while it thinks")
-            return replace(conversation, tool_choice=_free(choice))
+            return replace(conversation, tool_choice=_as_auto(choice))
         if quirks.thinks and reasoning is None:
             add_note(notes, "Thinking is disabled: this upstream lets no tool be forced while it thinks")
             conversation = replace(conversation, reasoning=OFF)
@@ -84,31 +91,32 @@ def _chosen(conversation: Conversation, quirks: Quirks, notes: list[str]) -> Con
     return conversation
 
 
-def _free(choice: ToolChoice) -> ToolChoice:
-    """The choice without its force; tools that were not allowed stay so."""
+def _as_auto(choice: ToolChoice) -> ToolChoice:
+    """The choice with mode auto; a list of allowed tools stays."""
     return ToolChoice("auto", choice.names if choice.mode == "required" else ())
 
 
-def _formatted(conversation: Conversation, quirks: Quirks, api: str, notes: list[str]) -> Conversation:
-    """The format as the upstream knows it; in words where it has no field for it."""
-    form = conversation.format
-    if form is None:
+def _resolve_format(conversation: Conversation, quirks: Quirks, api: str, notes: list[str]) -> Conversation:
+    """Replaces a response format that the upstream does not accept by instructions in the system prompt."""
+    format_ = conversation.format
+    if format_ is None:
         return conversation
     with_tools = quirks.json_with_tools or not any(isinstance(tool, Tool) for tool in conversation.tools)
     objects = api != "messages"
-    if form.kind == "json_schema" and quirks.json_schema and with_tools and not (api == "messages" and is_recursive(form.schema)):
+    native = quirks.json_schema and with_tools
+    if format_.kind == "json_schema" and native and not (api == "messages" and is_recursive(format_.schema)):
         return conversation
-    if form.kind == "json_schema":
+    if format_.kind == "json_schema":
         kept = Format("json_object") if objects and with_tools else None
         why = "this upstream only knows json_object" if kept else "this upstream takes no such schema here"
         add_note(notes, f"The schema of the answer's format is in the prompt: {why}")
-        return with_words(replace(conversation, format=kept), _SCHEMA.format(json_text.dumps(dict(form.schema))))
+        return with_instruction(replace(conversation, format=kept), _SCHEMA.format(json_text.dumps(dict(format_.schema))))
     if not (objects and with_tools):
         add_note(notes, "The format json_object is asked for in the prompt: this upstream has no such format here")
-        return with_words(replace(conversation, format=None), _OBJECT)
+        return with_instruction(replace(conversation, format=None), _OBJECT)
     if quirks.json_word and not any("json" in text.lower() for text in _texts(conversation.turns)):
         add_note(notes, "The prompt asks for JSON: this upstream demands the word for the format json_object")
-        return with_words(conversation, _OBJECT)
+        return with_instruction(conversation, _OBJECT)
     return conversation
 
 
@@ -116,25 +124,25 @@ def _texts(turns: Iterable[Turn]) -> Iterable[str]:
     return (part.text for turn in turns for part in turn.parts if isinstance(part, TextPart))
 
 
-def with_words(conversation: Conversation, words: str) -> Conversation:
-    """The conversation with some more words of the system, where it speaks first."""
+def with_instruction(conversation: Conversation, text: str) -> Conversation:
+    """Returns the conversation with a text appended to the leading system turns."""
     turns = list(conversation.turns)
     count = next((at for at, turn in enumerate(turns) if not turn.of_system), len(turns))
     if count:
         last = turns[count - 1]
-        turns[count - 1] = replace(last, parts=(*last.parts, TextPart(words)))
+        turns[count - 1] = replace(last, parts=(*last.parts, TextPart(text)))
     else:
-        turns.insert(0, Turn("system", (TextPart(words),)))
+        turns.insert(0, Turn("system", (TextPart(text),)))
     return replace(conversation, turns=tuple(turns))
 
 
-def _thinking(conversation: Conversation, quirks: Quirks, api: str, notes: list[str]) -> Conversation:
-    """Thinking is disabled where the rest of the request rules it out."""
+def _resolve_thinking(conversation: Conversation, quirks: Quirks, api: str, notes: list[str]) -> Conversation:
+    """Disables thinking where the rest of the request excludes it."""
     reasoning = conversation.reasoning
     if api != "chat" or not quirks.can_stop_thinking or (reasoning and reasoning.enabled is False):
         return conversation
     thinks = quirks.thinks or asks_to_think(reasoning)
-    if thinks and quirks.needs_replay and any(map(_is_bare, conversation.turns)):
+    if thinks and quirks.needs_replay and any(map(_lacks_reasoning, conversation.turns)):
         add_note(notes, "Thinking is disabled: an earlier call has no reasoning, which this upstream demands back")
         return replace(conversation, reasoning=OFF)
     if thinks and quirks.thinking == "enable_thinking" and conversation.format and conversation.format.kind == "json_object":
@@ -146,7 +154,7 @@ def _thinking(conversation: Conversation, quirks: Quirks, api: str, notes: list[
     return conversation
 
 
-def _is_bare(turn: Turn) -> bool:
-    """Whether it is a turn with calls and without the reasoning that led to them."""
+def _lacks_reasoning(turn: Turn) -> bool:
+    """Whether a turn has calls but no reasoning."""
     calls = any(isinstance(part, ToolUse) for part in turn.parts)
     return calls and not any(isinstance(part, ThinkingPart) and part.text for part in turn.parts)

@@ -1,9 +1,9 @@
-"""The names of tools, as an upstream takes them, and the way back.
+"""Maps the names of tools to names that the upstream accepts, and back.
 
-    mcp.files/read → mcp_files_read        2fa_check → t_2fa_check        of 80 characters → the first 55, `_`, 8 of a hash
+    mcp.files/read → mcp_files_read        2fa_check → t_2fa_check        80 characters → the first 55, `_`, 8 of a hash
 
-Rule of this file: a name that is legal stays. What another becomes depends on the name alone, unless two would become
-one: a conversation must not be told anew because a tool was added.
+A legal name stays. The new name depends only on the old one, unless two names collide: adding a tool must not change the names
+in earlier turns, which would miss the prompt cache.
 """
 
 import re
@@ -16,14 +16,14 @@ from ..core.fastclass import replace
 from .conversation import Conversation, Part, Tool, ToolUse, Turn
 
 MAX_NAME = 64
-"""Characters: the limit of OpenAI, and of all that follow it."""
+"""Characters: the limit of OpenAI and of compatible APIs."""
 
 _HASH = 8
 _REFUSED = re.compile(r"[^A-Za-z0-9_-]")
 
 
-def fitted(names: Iterable[str], pattern: str) -> dict[str, str]:
-    """The upstream's name of each. `pattern` is what it takes."""
+def legal_names(names: Iterable[str], pattern: str) -> dict[str, str]:
+    """Returns the upstream's name for each name. `pattern`: a regex for legal names."""
     legal = _legal(pattern)
     given = list(dict.fromkeys(names))
     found = {name: name for name in given if legal.fullmatch(name)}
@@ -55,12 +55,12 @@ def _hashed(short: str, salt: str) -> str:
     return f"{short[: MAX_NAME - _HASH - 1]}_{hashed[:_HASH]}"
 
 
-def named(conversation: Conversation, pattern: str) -> tuple[Conversation, Mapping[str, str]]:
-    """The conversation with names that the upstream takes, and the client's name for each that is another."""
+def with_legal_names(conversation: Conversation, pattern: str) -> tuple[Conversation, Mapping[str, str]]:
+    """Returns the conversation with legal tool names, and a map from each changed name to the client's name."""
     choice = conversation.tool_choice
     uses = (part.name for turn in conversation.turns for part in turn.parts if isinstance(part, ToolUse))
     offered = (tool.name for tool in conversation.tools if isinstance(tool, Tool))
-    new = fitted((*offered, *uses, *(choice.names if choice else ())), pattern)
+    new = legal_names((*offered, *uses, *(choice.names if choice else ())), pattern)
     changed = {upstream: client for client, upstream in new.items() if upstream != client}
     if not changed:
         return conversation, changed

@@ -1,9 +1,9 @@
-"""The conversation of a Gemini or Ollama request, for those who look on: such requests are not translated.
+"""Reads Gemini and Ollama requests into a Conversation.
 
     {"contents": [{"role": "user", "parts": [{"text": "Weather?"}]}],            {"messages": [{"role": "user", "content": "…"}],
      "systemInstruction": {"parts": [ … ]}, "tools": [ … ]}                       "tools": [ … ]}
 
-Rule of this file: it reads, and raises RequestError for what is not built so.
+Views and recordings use it; toolmend does not translate these requests.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,18 +15,18 @@ from .conversation import Conversation, Image, Other, Part, TextPart, ThinkingPa
 
 
 def gemini(request: Mapping[str, Any], _: list[str]) -> Conversation:
-    """Code Assist's wrapping is taken off."""
+    """Reads a Gemini request, or the one inside Code Assist's `request` member. Raises RequestError for wrong types."""
     inner = request.get("request")
-    asked = inner if isinstance(inner, dict) else request
-    system = asked.get("systemInstruction") or asked.get("system_instruction")
+    fields = inner if isinstance(inner, dict) else request
+    system = fields.get("systemInstruction") or fields.get("system_instruction")
     turns = [Turn("system", tuple(_gemini_parts(system)))] if isinstance(system, dict) else []
-    for content in _objects(asked.get("contents"), "contents"):
+    for content in _objects(fields.get("contents"), "contents"):
         parts = list(_gemini_parts(content))
         results = tuple(part for part in parts if isinstance(part, ToolResult))
         rest = tuple(part for part in parts if not isinstance(part, ToolResult))
         turns += [Turn("tool", results)] if results else []
         turns += [Turn("assistant" if content.get("role") == "model" else "user", rest)] if rest else []
-    return Conversation(api="gemini", turns=tuple(turns), tools=tuple(_gemini_tools(asked.get("tools"))))
+    return Conversation(api="gemini", turns=tuple(turns), tools=tuple(_gemini_tools(fields.get("tools"))))
 
 
 def _gemini_parts(content: Mapping[str, Any]) -> Iterator[Part]:
@@ -37,9 +37,9 @@ def _gemini_parts(content: Mapping[str, Any]) -> Iterator[Part]:
             case {"functionCall": dict(call)}:
                 name = str(call.get("name") or "")
                 yield ToolUse(str(call.get("id") or name), name, json_text.dumps(call.get("args") or {}))
-            case {"functionResponse": dict(told)}:
-                text = json_text.dumps(told.get("response"))
-                yield ToolResult(str(told.get("id") or told.get("name") or ""), (TextPart(text),))
+            case {"functionResponse": dict(result)}:
+                text = json_text.dumps(result.get("response"))
+                yield ToolResult(str(result.get("id") or result.get("name") or ""), (TextPart(text),))
             case {"inlineData": dict(data)}:
                 yield Image(data=str(data.get("data") or ""), media_type=str(data.get("mimeType") or ""))
             case _:
@@ -57,7 +57,7 @@ def _gemini_tools(tools: Any) -> Iterator[Tool | Other]:
 
 
 def ollama(request: Mapping[str, Any], _: list[str]) -> Conversation:
-    """/api/chat, or the prompt of /api/generate."""
+    """Reads a request for `/api/chat`, or the prompt of `/api/generate`. Raises RequestError for wrong types."""
     turns = [Turn("system", (TextPart(text),)) for text in (request.get("system"),) if isinstance(text, str) and text]
     turns += [Turn("user", (TextPart(text),)) for text in (request.get("prompt"),) if isinstance(text, str) and text]
     for message in _objects(request.get("messages"), "messages"):
@@ -90,17 +90,17 @@ def _ollama_parts(message: Mapping[str, Any]) -> Iterator[Part]:
 
 
 def _tool(entry: Mapping[str, Any], schema: Any) -> Tool:
-    described = entry.get("description")
+    description = entry.get("description")
     return Tool(
         str(entry.get("name") or "?"),
-        described if isinstance(described, str) else None,
+        description if isinstance(description, str) else None,
         schema if isinstance(schema, dict) else None,
     )
 
 
 def _objects(value: Any, name: str) -> list[dict[str, Any]]:
-    """A list of objects; a lone one counts as one."""
+    """A list of objects; a single object is a list of one."""
     entries = [] if value is None else value if isinstance(value, list) else [value]
     if not all(isinstance(entry, dict) for entry in entries):
-        raise RequestError(f"`{name}` is no list of objects")
+        raise RequestError(f"`{name}` is not a list of objects")
     return entries

@@ -1,4 +1,4 @@
-"""Options with the same meaning in several APIs: how much to write, caching, the price, who asks.
+"""Options with the same meaning in several APIs: verbosity, prompt cache, service tier, user.
 
     Chat Completions                                   Responses                        Messages
     verbosity                                          text.verbosity                   -
@@ -6,7 +6,7 @@
     service_tier auto, default, flex, priority …       the same                         service_tier auto, standard_only
     safety_identifier, metadata                        the same                         - (metadata.user_id)
 
-A conversation has them in `options`, by their names in Chat Completions.
+`Conversation.options` has them by their names in Chat Completions.
 """
 
 import json
@@ -25,27 +25,34 @@ MAX_KEY = 64
 """Characters of `prompt_cache_key`."""
 
 _TIERS = {"standard_only": "default"}
-"""Messages' words for a tier, as OpenAI has them."""
+"""Tier of Messages → tier of OpenAI."""
 
 _LIMITED = {"service_tier": "service_tiers", "prompt_cache_retention": "cache_retentions"}
-"""The field of Quirks with an option's words."""
+"""The field of Quirks with the accepted values of an option."""
 
 _SESSION = re.compile(r"_session_([A-Za-z0-9-]{8,64})$")
 
 
 def read(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The options among the members of a request."""
+    """The options in the members of a request."""
     found = {name: fields[name] for name in NAMES if fields.get(name) not in (None, "", {})}
     if isinstance(tier := found.get("service_tier"), str):
         found["service_tier"] = _TIERS.get(tier, tier)
-    if found.get("service_tier") == "auto":  # so it is without, everywhere
+    if found.get("service_tier") == "auto":  # the default of every API
         del found["service_tier"]
     return found
 
 
 def written(conversation: Conversation, quirks: Quirks, notes: list[str], *, derived: bool = False) -> dict[str, Any]:
-    """The members for an upstream of OpenAI's APIs. `derived`: a cache key is made of who asks, where the client has none."""
-    said: dict[str, Any] = {}
+    """Returns the members for an upstream with one of OpenAI's APIs.
+
+    Args:
+        conversation: Its `options` are written.
+        quirks: Which options and values the upstream accepts.
+        notes: Collects what was left out.
+        derived: Whether a missing `prompt_cache_key` is derived from the user.
+    """
+    members: dict[str, Any] = {}
     for name, given in conversation.options.items():
         words = getattr(quirks, _LIMITED[name]) if name in _LIMITED else (given,)
         if name not in quirks.options:
@@ -53,20 +60,20 @@ def written(conversation: Conversation, quirks: Quirks, notes: list[str], *, der
         elif given not in words:
             add_note(notes, f"`{name}` is left out: this upstream knows no {given}")
         else:
-            said[name] = given
+            members[name] = given
     if derived and "prompt_cache_key" in quirks.options and conversation.user:
-        said.setdefault("prompt_cache_key", cache_key(conversation.user))
-    if isinstance(key := said.get("prompt_cache_key"), str) and not (key.isascii() and len(key) <= MAX_KEY):
-        said["prompt_cache_key"] = _hash(key)
-    return said
+        members.setdefault("prompt_cache_key", cache_key(conversation.user))
+    if isinstance(key := members.get("prompt_cache_key"), str) and not (key.isascii() and len(key) <= MAX_KEY):
+        members["prompt_cache_key"] = _hash(key)
+    return members
 
 
 def tier_of_messages(conversation: Conversation, quirks: Quirks, notes: list[str]) -> dict[str, str]:
-    """`service_tier` as Messages has it; all other options have no place there."""
+    """`service_tier` for Messages, which has none of the other options."""
     tier = conversation.options.get("service_tier")
-    word = next((theirs for theirs, ours in _TIERS.items() if ours == tier), tier)
+    word = next((messages for messages, openai in _TIERS.items() if openai == tier), tier)
     for name in conversation.options:
-        if name in ("prompt_cache_key", "safety_identifier"):  # the prompt is cached all the same; who asks stands in metadata
+        if name in ("prompt_cache_key", "safety_identifier"):  # nothing is lost: breakpoints cache, and metadata names the user
             continue
         if name != "service_tier" or word not in quirks.service_tiers:
             add_note(notes, f"`{name}` is left out: Messages has no such field")
@@ -74,14 +81,14 @@ def tier_of_messages(conversation: Conversation, quirks: Quirks, notes: list[str
 
 
 def left_out(key: str, api: str) -> str:
-    """The note for a member that only the client's API has; `api` is the name of the upstream's."""
+    """The note for a member that only the client's API has; `api` names the upstream's API."""
     if key in ("logprobs", "top_logprobs"):
         return f"`{key}` is left out: answers are translated without log probabilities"
     return f"`{key}` is left out: {api} has no such field, or another meaning for it"
 
 
 def cache_key(user: str) -> str:
-    """Of the session that a user's id names, as Claude Code's does, or else of the user: the same for all turns of it."""
+    """The cache key for all turns of a session: the session id inside the user id (Claude Code), or a hash of the user id."""
     try:
         session = json.loads(user).get("session_id")
     except (ValueError, AttributeError, RecursionError):

@@ -1,6 +1,6 @@
-"""The request that a route sends: the client's, without what is for its own provider alone, as the upstream's API has it.
+"""Makes the upstream's request of a route: removes what only the client's provider may see, then translates.
 
-The addon and `toolmend translate` both call `outgoing`, so that what the command shows is what goes over the wire.
+The addon and `toolmend translate` both call `outgoing`, so the command shows exactly what the addon sends.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,7 @@ from typing import Any
 from ..providers.model_profiles import Profile, profile_for, taken
 from ..secrets.names import are_headers, secret_types
 from . import Translated
-from .billing import unbilled
+from .billing import without_billing_line
 from .prompted import template_for
 from .translate import translate
 
@@ -27,29 +27,32 @@ def outgoing(
     compact: bool = False,
     learnt: tuple[Mapping[str, Any], Sequence[str]] = ({}, ()),
 ) -> Translated:
-    """Returns the upstream's request. Raises RequestError where the upstream cannot be asked this.
+    """Returns the upstream's request.
 
     Args:
-        request: the body as the client sent it.
-        client: the client's API.
-        upstream: the upstream's API.
-        model: the model to ask for, if it is another than the client's.
-        host: the upstream's host, with a port unless it is the scheme's own.
-        template: the prompt that describes the tools, for a model that has no tool calls of its own.
-        providers: the user's profiles.
-        trusted: the upstream is the origin that the client called, so credentials in the body are for it.
-        compact: the client asks for a compacted conversation, at `/responses/compact`.
-        learnt: facts and edits that refusals taught; the user's own facts are over them.
+        request: The client's body.
+        client: The client's API.
+        upstream: The upstream's API.
+        model: The upstream's model, if it differs from the client's.
+        host: The upstream's host, with a port unless it is the scheme's default.
+        template: The prompt that describes the tools, for a model without tool calling.
+        providers: The user's profiles.
+        trusted: Whether the upstream is the origin that the client called, so that it may see credentials in the body.
+        compact: Whether the client called `/responses/compact`.
+        learnt: Facts and edits learnt from refusals; the user's facts override them.
+
+    Raises:
+        RequestError: The upstream cannot serve this request.
     """
-    asked = model or request.get("model")
-    profile = profile_for(asked, host, providers)
-    own = {name: given for name, (given, _) in taken(asked, host, providers).items()}
+    requested = model or request.get("model")
+    profile = profile_for(requested, host, providers)
+    own = {name: given for name, (given, _) in taken(requested, host, providers).items()}
     known, edits = learnt
-    if client == upstream:  # nothing but what the user, or a refusal, says of it
+    if client == upstream:  # within one API, only edits of the user and of refusals apply
         edits = (*own.get("refuses", ()), *edits)
     passed = request if trusted else _without_credentials(request)
     if client == upstream == "messages":
-        passed = unbilled(passed, host)
+        passed = without_billing_line(passed, host)
     template = template_for(profile, template)
     system_role = profile.system_role
     return translate(
@@ -67,9 +70,9 @@ def outgoing(
 
 
 def _without_credentials(request: Mapping[str, Any]) -> dict[str, Any]:
-    """The body without the credentials that LiteLLM and others accept in it: `api_key`, `extra_headers`.
+    """The body without the credentials that LiteLLM and others accept there: `api_key`, `extra_headers`.
 
-    Those of tools stay: the client means them for the server that runs the tool.
+    Credentials of tools stay: they are meant for the server that runs the tool.
     """
     return {
         name: item

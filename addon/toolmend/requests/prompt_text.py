@@ -1,9 +1,8 @@
-"""The words in which a model without tools of its own is told of them: the template, the tools, the choice, calls and results.
+"""The prompt texts for a model without tool calling: template, tools, tool choice, calls and results.
 
     [{"name": "read_file", "arguments": {"path": "a.md"}}]
 
-Rule of this file: there is one form of a call, this one; what is asked for is what earlier calls look like, and what
-dialects/open_json.py reads.
+The prompt, earlier calls in the history, and the parser of answers (dialects/families/open_json.py) all use this form of a call.
 """
 
 from collections.abc import Iterable, Sequence
@@ -29,9 +28,9 @@ such an array.\
 
 
 def check(template: str) -> None:
-    """Raises ValueError, with what is wrong and what is right, unless there is exactly one place for the tools.
+    """Raises ValueError, with the correction, unless the template contains `{tools}` exactly once.
 
-    That is the text `{tools}`. Nothing else in a template means anything: other braces, as of JSON, stand for themselves.
+    All other braces are literal text.
     """
     right = f"write {MARK} once, where the tools are to stand; other braces stand for themselves"
     if f"{{{MARK}}}" in template:
@@ -51,7 +50,7 @@ def _tool(tool: Tool) -> str:
 
 
 def choice_text(choice: ToolChoice | None, parallel: bool | None) -> str:
-    """What the client says of how the tools are to be used; nothing where the model may choose."""
+    """The instruction for a tool choice; empty if the model may choose."""
     words = []
     names = ", ".join(choice.names) if choice else ""
     match choice.mode if choice else "auto":
@@ -69,7 +68,7 @@ def choice_text(choice: ToolChoice | None, parallel: bool | None) -> str:
 
 
 def calls_text(calls: Iterable[ToolUse]) -> str:
-    """Earlier calls, in the form of new ones."""
+    """The text of earlier calls."""
     return "[" + ", ".join(f'{{"name": {json_text.quote(call.name)}, "arguments": {_arguments(call)}}}' for call in calls) + "]"
 
 
@@ -84,13 +83,13 @@ def _arguments(call: ToolUse) -> str:
 
 
 def result_text(result: ToolResult, calls: Sequence[ToolUse]) -> str:
-    """What came of one of the calls in front of it, as far as it is text."""
+    """The text of a result; `calls` are the preceding calls."""
     at = next((at for at, call in enumerate(calls) if call.id == result.id), None)
     if at is None:
         who = "A function that was called earlier"
     else:
         who = f"The function {calls[at].name}" + (f" (call {at + 1} of {len(calls)})" if len(calls) > 1 else "")
     did = "failed" if result.is_error else "returned"
-    said = [part.text for part in result.parts if isinstance(part, TextPart) and part.text]
-    more = any(not isinstance(part, TextPart) for part in result.parts)
-    return "\n".join([f"{who} {did}:", *said]) if said or more else f"{who} {did}, and said nothing."
+    texts = [part.text for part in result.parts if isinstance(part, TextPart) and part.text]
+    has_others = any(not isinstance(part, TextPart) for part in result.parts)
+    return "\n".join([f"{who} {did}:", *texts]) if texts or has_others else f"{who} {did}, and said nothing."

@@ -1,4 +1,4 @@
-"""The body of a refusal, in the envelopes of all hosts: what is wrong, and where, in the upstream's words.
+"""Parses the body of a refusal, in the envelopes of all hosts, into the problems it names.
 
     {"error": {"message": "Unknown parameter: 'input[0].x'", "param": "input[0].x", "code": "unknown_parameter"}}       OpenAI
     {"message": {"detail": [{"type": "extra_forbidden", "loc": ["body", "seed"], "msg": "…"}]}}      Mistral, and FastAPI's
@@ -7,7 +7,7 @@
     "… {'type': 'literal_error', 'loc': ('body', 'reasoning_effort'), 'msg': \"Input should be 'low' or 'high'\"} …"     SGLang
     "body -> seed\\n  Extra inputs are not permitted"                                                             NVIDIA NIM
 
-Rule of this file: envelopes are read by their shape, not by the host: resellers pass on those of others.
+Envelopes are recognised by shape, not by host: resellers forward the envelopes of their upstreams.
 """
 
 import re
@@ -19,23 +19,23 @@ from ..core import json_text
 from ..core.fastclass import value
 
 STATUSES = (400, 422)
-"""Of refusals that name what is wrong; others tell of keys, of load, of models, or of nothing."""
+"""Statuses of refusals that name a problem of the request; other statuses concern keys, load or models."""
 
-MAX_SAID = 300
-"""Characters of a refusal that are kept for the user."""
+MAX_SHOWN = 300
+"""Characters of a refusal that are shown to the user."""
 
 MAX_BODY = 64 * 1024
-"""Bytes of a refusal that are read: some repeat the request."""
+"""Bytes of a refusal that are parsed: some repeat the request."""
 
 MAX_TEXT, MAX_WORDS = 6000, 1000
-"""Characters of a message that may have others in it, and of one of them."""
+"""Characters of a message, which may contain nested messages, and of one nested message."""
 
 MAX_PROBLEMS, MAX_DEPTH, MAX_NAME = 16, 12, 100
 
 
 @value
 class Problem:
-    """One thing that is wrong: its words, and the place that is told beside them, a path or names."""
+    """One problem: its message, and the path or names that the body has for it."""
 
     text: str
     place: str = ""
@@ -43,17 +43,17 @@ class Problem:
 
 
 def problems(body: bytes) -> list[Problem]:
-    """What a body says is wrong, in any of these shapes."""
+    """The problems that a body of any of these shapes names."""
     try:
         given = json_text.loads(body)
     except json_text.NotJSON:
         given = body[:MAX_TEXT].decode(errors="replace")
     found: list[Problem] = []
     left = MAX_TEXT
-    for one in islice(_problems(given, "", "", 0), MAX_PROBLEMS):
+    for problem in islice(_problems(given, "", "", 0), MAX_PROBLEMS):
         if left > 0:
-            found.append(one)
-        left -= len(one.text) + len(one.place) + len(one.code)
+            found.append(problem)
+        left -= len(problem.text) + len(problem.place) + len(problem.code)
     return found
 
 
@@ -71,7 +71,7 @@ def _problems(node: Any, place: str, code: str, depth: int) -> Iterator[Problem]
 
 _TEXTS = ("error", "errors", "detail", "details", "message", "msg", "description", "Message")
 _OTHER = (*_TEXTS, "metadata", "fieldViolations", "input", "ctx", "request", "parameters")
-"""Members that are read by name, or repeat the request."""
+"""Members that are parsed by name, or that repeat the request."""
 
 
 def _of_object(node: Mapping[str, Any], place: str, code: str, depth: int) -> Iterator[Problem]:
@@ -86,8 +86,8 @@ def _of_object(node: Mapping[str, Any], place: str, code: str, depth: int) -> It
     inner = [metadata.get("raw") if isinstance(metadata, Mapping) else None, violations]
     inner += [node.get(name) for name in _TEXTS]
     inner += [given for name, given in node.items() if name not in _OTHER and isinstance(given, Mapping)]
-    for one in inner:
-        yield from _problems(one, place, code, depth + 1)
+    for child in inner:
+        yield from _problems(child, place, code, depth + 1)
     for name, given in node.items():
         if name not in _OTHER and isinstance(given, list) and given and all(isinstance(text, str) for text in given):
             yield from _problems(given, name[:MAX_NAME], code, depth + 1)  # {"stop": ["is too long"]}
@@ -104,12 +104,12 @@ _OF_PYDANTIC = re.compile(r"^([a-z][\w.]{0,100})\n +([^\n]+?) \[type=[^\n]*", re
 
 
 def _of_text(text: str, place: str, code: str, depth: int) -> Iterator[Problem]:
-    """A message, which may have another one in it: JSON, the repr of a Python object, or lines of pydantic."""
+    """A message, with a nested message if there is one: JSON, the repr of a Python object, or lines of pydantic."""
     text = _TAIL.sub("", text[:MAX_TEXT])
     if rows := _OF_PYTHON.findall(text):
-        for names, one, other in rows[:MAX_PROBLEMS]:
+        for names, double_quoted, single_quoted in rows[:MAX_PROBLEMS]:
             path = ".".join(word.strip(" '\"") for word in names.split(","))
-            yield Problem((one or other)[:MAX_WORDS], path, code)
+            yield Problem((double_quoted or single_quoted)[:MAX_WORDS], path, code)
         return
     if rows := _OF_NIM.findall(text) or _OF_PYDANTIC.findall(text):
         for path, words in rows[:MAX_PROBLEMS]:

@@ -1,6 +1,6 @@
-"""Where in a request is what a refusal names: `messages.2.assistant.reasoning_content` is messages[].reasoning_content.
+"""Finds in a request what a refusal names: `messages.2.assistant.reasoning_content` is messages[].reasoning_content.
 
-A path is as edits.py has them, without indices. Words in a place that are no members of the request are tags of unions.
+Paths have the form of edits.py, without indices. Words of a place that are not members of the request are tags of unions.
 """
 
 import re
@@ -10,7 +10,7 @@ from typing import Any
 from .edits import WORDS
 
 MAX_DEPTH, MAX_ENTRIES, MAX_NODES, MAX_STEPS = 12, 400, 20_000, 5000
-"""How deep a name is looked for, in how many entries of a list and of a request, and in how many steps a path."""
+"""Bounds of the search: depth, entries of a list, nodes of a request, and steps along a path."""
 
 MAX_FOUND, MAX_PLACE, MAX_DIGITS = 8, 300, 8
 
@@ -27,18 +27,18 @@ TOKEN = re.compile(r"[A-Za-z_$][\w$-]*|\d+")
 _AROUND = frozenset({"body", "request", "root", "$", "json", "__root__", "payload", "properties", "object"})
 SCHEMAS = frozenset({"parameters", "input_schema", "schema"})
 _OPAQUE = frozenset({*SCHEMAS, "arguments", "metadata"})
-"""Members inside which names are the user's."""
+"""Members with the user's own names inside."""
 
 
 class Places:
-    """Of one request. All its names are looked at once, for a refusal may name many."""
+    """The paths of one request, indexed by name on first use, since a refusal may name many."""
 
     def __init__(self, request: Mapping[str, Any]) -> None:
         self.request = request
         self._paths: dict[str, dict[str, None]] | None = None
 
     def located(self, place: str) -> str:
-        """The path of what is named, without indices, as it is in the request; empty where it is not there."""
+        """The path in the request that a place names, without indices; empty if the request has no such path."""
         tokens = TOKEN.findall(place[:MAX_PLACE])
         while tokens and tokens[0] in _AROUND and tokens[0] not in self.request:
             del tokens[0]
@@ -48,7 +48,7 @@ class Places:
         return path if path or tokens[-1] in WORDS else next(iter(self.anywhere(tokens[-1])), "")
 
     def anywhere(self, name: str) -> list[str]:
-        """The paths at which a member of this name is, but for those that hold the user's own names."""
+        """The paths of members with this name, except inside members with the user's own names."""
         known, word = self.names, snake(name)
         exact = [where for key in dict.fromkeys((name, word)) for where in known.get(key, ())]
         others = next((row for row in SAME if word in row), ())
@@ -56,7 +56,7 @@ class Places:
 
     @property
     def names(self) -> Mapping[str, Mapping[str, None]]:
-        """Of members, each with its paths."""
+        """Member name → its paths."""
         if self._paths is None:
             self._paths = _names(self.request)
         return self._paths
@@ -65,7 +65,7 @@ class Places:
 def _names(request: Mapping[str, Any]) -> dict[str, dict[str, None]]:
     found: dict[str, dict[str, None]] = {}
     waiting: list[tuple[Any, str, int]] = [(request, "", 0)]
-    for node, path, depth in waiting:  # it grows meanwhile
+    for node, path, depth in waiting:  # the loop appends to the list
         if isinstance(node, list):
             inner = [(entry, f"{path}[]") for entry in node[:MAX_ENTRIES]]
         else:
@@ -84,7 +84,7 @@ def _is_opaque(key: str, given: Any) -> bool:
 
 
 def _walked(node: Any, tokens: Sequence[str], path: str, left: list[int]) -> str:
-    """The path that tokens lead along; `left` are the steps that may be gone."""
+    """The path that the tokens follow; empty if they do not. `left`: the remaining steps, counted down."""
     left[0] -= 1
     if not tokens or left[0] < 0:
         return path if left[0] >= 0 else ""
@@ -114,7 +114,7 @@ def snake(name: str) -> str:
 
 
 def at(request: Any, path: str) -> Any:
-    """The first value at a path; None where there is none."""
+    """The first value at a path, or None."""
     node = request
     names = [name for name in path.replace("[]", ".[]").split(".") if name]
     for index, name in enumerate(names):

@@ -1,9 +1,9 @@
-"""Refusals that concern more than the field they name: a row is the APIs, what the text holds, and what is done.
+"""Table of refusals that concern more than the field they name: APIs, a pattern of the text, and the remedy.
 
-    ("messages", r"does not support the effort parameter", …)      no effort is asked of this model any more
-    ("chat", r"thinking mode does not support this tool_choice", …)     thinking is disabled where a tool is demanded
+    ("messages", r"does not support the effort parameter", …)      requests to this model have no effort from then on
+    ("chat", r"thinking mode does not support this tool_choice", …)     thinking is disabled where a tool is forced
 
-Sources: public reports, as upstreams word them; a text is the same wherever the model is served, so no row is for a host.
+Sources: public reports with upstreams' error texts. A text is the same wherever the model is served, so no row is for a host.
 """
 
 import re
@@ -19,10 +19,13 @@ from .schemas import OPTIONAL
 
 @value
 class Remedy:
-    """What is changed.
+    """The changes that make a refused request acceptable.
 
-    `path`: what is refused, without indices. `edits`: changes of the request, as edits.edit_of reads them; `facts`: fields of
-    Quirks, by which it is translated anew. `once`: it is a matter of this conversation, and not of the model.
+    Attributes:
+        path: What is refused, without indices.
+        edits: Edits of the request, in the text form of edits.edit_of.
+        facts: Fields of Quirks with which the request is translated again.
+        once: The refusal concerns this conversation, not the model, so nothing is learnt.
     """
 
     path: str
@@ -31,8 +34,8 @@ class Remedy:
     once: bool = False
 
 
-class Asked:
-    """The request that was refused, and what was known of its upstream. `translated`: from another API, so that facts count."""
+class RefusedRequest:
+    """The refused request and the known facts of its upstream. `translated`: from another API, so that facts have an effect."""
 
     def __init__(self, request: Mapping[str, Any], api: str, quirks: Quirks, *, translated: bool = True) -> None:
         self.request, self.api, self.quirks, self.translated = request, api, quirks, translated
@@ -40,35 +43,35 @@ class Asked:
 
     @property
     def free_choice(self) -> str:
-        """The edit that lets no tool be forced: in Messages the choice is an object."""
+        """The edit that removes a forced tool; in Messages the choice is an object."""
         return "tool_choice" if self.api == "messages" else "tool_choice in auto none"
 
     def same(self, *edits: str) -> tuple[str, ...]:
-        """Edits for a request in the client's own API, for which facts count nothing."""
+        """The edits if the upstream has the client's API, where facts have no effect; otherwise none."""
         return () if self.translated else edits
 
 
-type Cure = Callable[[re.Match[str], Asked], Remedy | None]
+type MakeRemedy = Callable[[re.Match[str], RefusedRequest], Remedy | None]
 
 
-def _facts(path: str, *edits: str, once: bool = False, **facts: Any) -> Cure:
+def _facts(path: str, *edits: str, once: bool = False, **facts: Any) -> MakeRemedy:
     return lambda _found, _asked: Remedy(path, edits, facts, once)
 
 
 _SCHEMA = {"chat": "tools[].function.parameters", "messages": "tools[].input_schema", "responses": "tools[].parameters"}
-"""Where the schemas of tools are."""
+"""The paths of the tools' schemas."""
 
 
-def rule(name: str) -> Cure:
-    """Rules of schemas.py are needed."""
+def rule(name: str) -> MakeRemedy:
+    """A remedy that applies rules of schemas.py; `name`: the rules, separated by spaces."""
 
-    def cure(_found: re.Match[str], asked: Asked) -> Remedy:
+    def remedy(_found: re.Match[str], asked: RefusedRequest) -> Remedy:
         rules = asked.quirks.schema_rules
         more = tuple(rule for rule in ("valid", *name.split()) if rule not in rules)
         path = _SCHEMA[asked.api]
         return Remedy(path, asked.same(f"{path} ~ {' '.join(('valid', *name.split()))}"), {"schema_rules": (*rules, *more)})
 
-    return cure
+    return remedy
 
 
 _OF_KEYWORD = {
@@ -88,11 +91,11 @@ _FORMAT = {
     "messages": "output_config.format.schema",
     "responses": "text.format.schema",
 }
-"""Where the schema of the answer's format is."""
+"""The paths of the response format's schema."""
 
 
-def keyword(name: str, asked: Asked, *, of_format: bool = False) -> Remedy:
-    """A keyword that is not known in schemas: of tools, or of the answer's format."""
+def keyword(name: str, asked: RefusedRequest, *, of_format: bool = False) -> Remedy:
+    """The remedy for an unknown keyword in the schemas of tools, or in that of the response format (`of_format`)."""
     if of_format:
         path = _FORMAT[asked.api]
         return Remedy(f"{path}.{name}", (f"{path} ~ -{name}",))
@@ -105,18 +108,18 @@ def keyword(name: str, asked: Asked, *, of_format: bool = False) -> Remedy:
 _NONE: Any = None
 
 
-def _kind(found: re.Match[str], asked: Asked) -> Remedy:
-    """A kind of `thinking` is refused; which ones are taken may be told."""
-    wrong, right = found["kind"].lower(), [word for word in (found.groupdict().get("right") or "").lower().split() if word]
-    known = [kind for kind in asked.quirks.thinking_kinds if kind != wrong]
-    kinds = tuple(dict.fromkeys([*right, *known])) if set(right) <= _KINDS else tuple(known)
+def _kind(found: re.Match[str], asked: RefusedRequest) -> Remedy:
+    """A refused kind of `thinking`; the text may name the accepted ones."""
+    refused, accepted = found["kind"].lower(), [word for word in (found.groupdict().get("right") or "").lower().split() if word]
+    known = [kind for kind in asked.quirks.thinking_kinds if kind != refused]
+    kinds = tuple(dict.fromkeys([*accepted, *known])) if set(accepted) <= _KINDS else tuple(known)
     edits = asked.same("thinking")
     facts = {"thinking_kinds": kinds, "display": "adaptive" in kinds} if asked.api == "messages" else {}
     return Remedy("thinking.type", edits, facts)
 
 
-def thinking_kinds(words: Sequence[str], asked: Asked) -> Remedy | None:
-    """The kinds of `thinking` that are taken."""
+def thinking_kinds(words: Sequence[str], asked: RefusedRequest) -> Remedy | None:
+    """The remedy from the accepted kinds of `thinking`."""
     kinds = tuple(word for word in words if word in _KINDS)
     facts = {"thinking_kinds": kinds, "display": "adaptive" in kinds} if asked.api == "messages" else {}
     return Remedy("thinking.type", ("thinking",) if not facts else asked.same("thinking"), facts) if kinds else None
@@ -125,8 +128,8 @@ def thinking_kinds(words: Sequence[str], asked: Asked) -> Remedy | None:
 _KINDS = frozenset({"enabled", "adaptive", "disabled", "between_tools"})
 
 
-def _forced(found: re.Match[str], asked: Asked) -> Remedy:  # noqa: ARG001
-    """Forced tools while the model thinks."""
+def _forced(found: re.Match[str], asked: RefusedRequest) -> Remedy:  # noqa: ARG001
+    """A forced tool while the model thinks."""
     quirks = asked.quirks
     off = {"forced_choice": "unless_thinking"} if asked.api == "messages" or quirks.thinking in _SWITCHES else {}
     return Remedy("tool_choice", asked.same(asked.free_choice), off or {"forced_choice": "never"}, once=not asked.translated)
@@ -136,21 +139,21 @@ _SWITCHES = ("thinking", "enable_thinking", "reasoning", "reasoning_switch", "te
 
 
 _OFF = {"thinking": ('thinking = {"type": "disabled"}', "reasoning_effort"), "enable_thinking": ("enable_thinking = false",)}
-"""How thinking is disabled, by the switch."""
+"""The edits that disable thinking, by switch."""
 
 
 _STRICT = ("response_format.json_schema.strict", "text.format.strict")
-"""Where the schema of the answer's format is strict."""
+"""The paths of the switch for a strict response format."""
 
 
-def _while_thinking(path: str, thinking: str, **facts: Any) -> Cure:
-    """What cannot be while a model thinks, where the text is that of a host whose switch is known."""
+def _while_thinking(path: str, thinking: str, **facts: Any) -> MakeRemedy:
+    """An option that excludes thinking, at a host whose switch for thinking follows from the text."""
     known = {"thinking": thinking, "thinks": True, **facts}
     return lambda _found, asked: Remedy(path, asked.same(*_OFF[thinking]), known, once=not asked.translated)
 
 
-def strictly(found: re.Match[str], asked: Asked) -> Remedy:
-    """A strict tool, or the answer's format, is too much for the upstream."""
+def strictly(found: re.Match[str], asked: RefusedRequest) -> Remedy:
+    """A strict tool or a response format that exceeds what the upstream supports."""
     of_format = found is not None and re.search(r"response_format|text\.format", found.string)
     if of_format and (path := next((path for path in _STRICT if at(asked.request, path)), "")):
         return Remedy(path, (f"{path} = false",))
@@ -167,34 +170,34 @@ _UNFIT = re.compile(
 )
 
 
-def _schema(found: re.Match[str], asked: Asked) -> Remedy | None:
-    """A schema of a tool is refused: for one keyword, or for its form."""
+def _schema(found: re.Match[str], asked: RefusedRequest) -> Remedy | None:
+    """A refused schema of a tool: because of one keyword, or of its form."""
     unfit = _UNFIT.search(found.string)
     word = (unfit["word"] or "pattern") if unfit else ""
     return keyword(word, asked) if word in OPTIONAL else rule("items refs root")(found, asked)
 
 
-def no_schema(_found: re.Match[str], asked: Asked) -> Remedy:
-    """The answer's format cannot have a schema."""
+def no_schema(_found: re.Match[str], asked: RefusedRequest) -> Remedy:
+    """A response format with a schema, where the upstream supports none."""
     edits = asked.same("response_format")
     return Remedy("response_format.type", edits, {"json_schema": False, "json_word": True})
 
 
-def _with_tools(_found: re.Match[str], asked: Asked) -> Remedy:
-    """No effort beside tools at Chat Completions; where none was sent, it is the default one that is too much."""
+def _with_tools(_found: re.Match[str], asked: RefusedRequest) -> Remedy:
+    """Effort together with tools at Chat Completions; if the request has no effort, the refused one is the model's default."""
     if "reasoning_effort" in asked.request and "none" not in asked.quirks.efforts:
         return Remedy("reasoning_effort", asked.same("reasoning_effort"), {"effort_with_tools": "omit"})
     edits = asked.same('reasoning_effort = "none"')
     return Remedy("reasoning_effort", edits, {"effort_with_tools": "none"}, once=not asked.translated)
 
 
-def _either_switch(_found: re.Match[str], asked: Asked) -> Remedy:
+def _either_switch(_found: re.Match[str], asked: RefusedRequest) -> Remedy:
     path = "reasoning_effort" if asked.quirks.thinking in ("thinking", "enable_thinking", "template") else "thinking"
     return Remedy(path, (path,))
 
 
-def _roles(_found: re.Match[str], asked: Asked) -> Remedy | None:
-    """A role that is not known; a developer's words are the system's elsewhere, and the other way round."""
+def _roles(_found: re.Match[str], asked: RefusedRequest) -> Remedy | None:
+    """An unknown role: `developer` becomes `system`, or `system` becomes `developer`."""
     roles = {at(entry, "role") for entry in (at(asked.request, "messages") or at(asked.request, "input") or [])[:MAX_ENTRIES]}
     where = "input[].role" if asked.api == "responses" else "messages[].role"
     if "developer" in roles:
@@ -204,8 +207,8 @@ def _roles(_found: re.Match[str], asked: Asked) -> Remedy | None:
     return Remedy(where, (f"{where} in developer user assistant tool",), {"developer": "only"}) if "system" in roles else None
 
 
-def _thoughts(_found: re.Match[str], asked: Asked) -> Remedy | None:
-    """Thoughts of earlier turns that the upstream does not take back: without them for this time."""
+def _thoughts(_found: re.Match[str], asked: RefusedRequest) -> Remedy | None:
+    """Reasoning of earlier turns that the upstream does not accept: removed from this request only."""
     match asked.api:
         case "messages":
             return Remedy("messages[].content", ("messages[].content - redacted_thinking thinking",), once=True)
@@ -216,48 +219,48 @@ def _thoughts(_found: re.Match[str], asked: Asked) -> Remedy | None:
     return Remedy(found[0], found, once=True) if found else None
 
 
-def _budget(_found: re.Match[str], asked: Asked) -> Remedy | None:
-    most = at(asked.request, "max_tokens")
-    if not isinstance(most, int) or most <= 1024:
+def _budget(_found: re.Match[str], asked: RefusedRequest) -> Remedy | None:
+    limit = at(asked.request, "max_tokens")
+    if not isinstance(limit, int) or limit <= 1024:
         return Remedy("thinking", ("thinking",), once=True)
-    return Remedy("thinking.budget_tokens", (f"thinking.budget_tokens <= {most - 1}",), once=True)
+    return Remedy("thinking.budget_tokens", (f"thinking.budget_tokens <= {limit - 1}",), once=True)
 
 
-def _needed(found: re.Match[str], asked: Asked) -> Remedy | None:
-    """`Stream must be set to true`; of the fields that have such values."""
+def _needed(found: re.Match[str], asked: RefusedRequest) -> Remedy | None:
+    """`Stream must be set to true`, for fields that are known to be boolean."""
     name = found["name"].lower()
     if name not in ("store", "stream", "enable_thinking", "parallel_tool_calls", "logprobs", "background"):
         return None
     if name == "stream" and not asked.translated:
-        return None  # the client reads a whole answer
+        return None  # the client expects a JSON response
     return Remedy(name, (f"{name} = {found['value'].lower()}",))
 
 
 _STYLES = (("{9}", "mistral"), ("functions", "kimi"), ("{1,40}", "40"), ("{1,64}", "64"), ("_-", "messages"))
-"""What a pattern of ids has in it, and the row of tool_ids.STYLES that fits it."""
+"""Part of a pattern for ids → the row of tool_ids.STYLES that fits it."""
 
 
-def _pattern(found: re.Match[str], asked: Asked) -> Remedy | None:
-    """Ids that are not taken; names are fitted already, and those of properties have a rule."""
+def _pattern(found: re.Match[str], asked: RefusedRequest) -> Remedy | None:
+    """Call ids that do not match the upstream's pattern. Tool names always match, and property names have a rule."""
     style = next((name for sign, name in _STYLES if sign in found[0]), "messages" if asked.api == "messages" else "")
     return Remedy("tools[].id", (), {"tool_id": style}) if asked.translated and style else None
 
 
-def _betas(found: re.Match[str], asked: Asked) -> Remedy | None:
-    """Words of the header `anthropic-beta`; where none is named, all of them."""
+def _betas(found: re.Match[str], asked: RefusedRequest) -> Remedy | None:
+    """Values of the header `anthropic-beta`; all of them if the text names none."""
     words = re.findall(r"[`'\"]([\w.-]{1,80})[`'\"]", found.groupdict().get("list") or "") or ["*"]
     return Remedy("anthropic-beta", (), {"refuses_betas": tuple(dict.fromkeys((*asked.quirks.refuses_betas, *words[:20])))})
 
 
-def _temperature(_found: re.Match[str], asked: Asked) -> Remedy:
-    """None of the three is taken any more."""
+def _temperature(_found: re.Match[str], asked: RefusedRequest) -> Remedy:
+    """Sampling options, which the model no longer accepts."""
     names = [name for name in ("temperature", "top_p", "top_k") if name in asked.request]
     return Remedy("temperature", tuple(names), {"sampling": "none"})
 
 
 Q = r"[`'\"]?"
-RULES: Sequence[tuple[str, str, Cure]] = (
-    # APIs, what the text holds, what to do: from error bodies that providers sent
+RULES: Sequence[tuple[str, str, MakeRemedy]] = (
+    # APIs, pattern, remedy: from error bodies that providers sent
     ("chat", r"function tools with reasoning_effort are not supported", _with_tools),
     (
         "chat responses",
@@ -464,6 +467,6 @@ RULES: Sequence[tuple[str, str, Cure]] = (
     ("chat", r"tool_choice.{0,12}only auto", _facts("tool_choice", "tool_choice in auto none", forced_choice="never")),
     ("chat responses messages", r"\b(?P<name>\w+) must be (?:set to )?[`'\"]?(?P<value>true|false)\b", _needed),
 )
-"""The first that fits counts."""
+"""The first matching row applies."""
 
-COMPILED = [(apis.split(), re.compile(pattern, re.IGNORECASE | re.DOTALL), cure) for apis, pattern, cure in RULES]
+COMPILED = [(apis.split(), re.compile(pattern, re.IGNORECASE | re.DOTALL), make) for apis, pattern, make in RULES]

@@ -1,14 +1,14 @@
-"""An upstream's refusal of a request, read: which field or value it names, and what is changed so that the request passes.
+"""Parses an upstream's refusal of a request: which field or value it names, and the remedy with which the request passes.
 
     {"error":{"message":"Unsupported parameter: 'store'…","param":"store"}}     Remedy("store", edits=("store",))
     {"detail":[{"loc":["body","messages",1,"name"],"type":"extra_forbidden"}]}  Remedy("messages[].name", edits=(…))
     "`temperature` is deprecated for this model"                                Remedy("temperature", facts={"sampling": "none"})
 
-What is named is looked for in the request that was sent; what is not in there is nothing of ours. The rows of refusal_rules.py are
-looked at first, then words and limits, then what is dropped.
+Names in a refusal are looked up in the request that was sent, and ignored if it lacks them. The rows of refusal_rules.py come
+first, then renamed fields, enumerations and limits, then fields to drop.
 
-Rule of this file: an upstream's words are data of a stranger. A remedy holds paths of the request, numbers, and words that are
-known here; never a text of the error. It never takes away what was said, the tools or the model: see edits.py.
+1. The error text is untrusted: a remedy contains paths of the request, numbers and known words, never text of the error.
+2. A remedy never removes the conversation, the tools or the model: see edits.py.
 """
 
 import re
@@ -21,20 +21,20 @@ from ..core.fastclass import replace
 from .edits import KEPT, WORDS, Edit, is_edit, text_of
 from .efforts import WORDS as EFFORTS
 from .fields import words
-from .refusal_body import MAX_BODY, MAX_SAID, MAX_WORDS, STATUSES, Problem, problems
+from .refusal_body import MAX_BODY, MAX_SHOWN, MAX_WORDS, STATUSES, Problem, problems
 from .refusal_places import SAME, SCHEMAS, TOKEN, Places, at, snake
-from .refusal_rules import COMPILED, Asked, Q, Remedy, keyword, no_schema, rule, strictly, thinking_kinds
+from .refusal_rules import COMPILED, Q, RefusedRequest, Remedy, keyword, no_schema, rule, strictly, thinking_kinds
 from .schemas import OPTIONAL
 
 MAX_REMEDIES = 8
 
 
-def remedies(status: int, body: bytes, asked: Asked) -> tuple[Remedy, ...]:
-    """What to change; empty where the refusal teaches nothing."""
+def remedies(status: int, body: bytes, asked: RefusedRequest) -> tuple[Remedy, ...]:
+    """The remedies for a refusal; empty if it names nothing that can be changed."""
     if status not in STATUSES or len(body) > MAX_BODY or not body.strip():
         return ()
     found = problems(body)
-    if _NEVER.search(" ".join(f"{one.code} {one.text}" for one in found)) or fault_of(status, body).overflow:
+    if _NEVER.search(" ".join(f"{problem.code} {problem.text}" for problem in found)) or fault_of(status, body).overflow:
         return ()
     known: dict[str, Remedy] = {}
     for problem in found:
@@ -43,12 +43,12 @@ def remedies(status: int, body: bytes, asked: Asked) -> tuple[Remedy, ...]:
     return tuple(islice(known.values(), MAX_REMEDIES))
 
 
-def said(body: bytes, asked: Asked) -> str:
-    """What the upstream says, for the user: without values, which may be the user's."""
+def shown_text(body: bytes, asked: RefusedRequest) -> str:
+    """The upstream's error text for the user, without quoted values, which may be the user's data."""
     if len(body) > MAX_BODY:
         return ""
     texts = dict.fromkeys(problem.text for problem in problems(body) if problem.text)
-    return " ".join(_without_values("; ".join(texts)[:MAX_WORDS], asked.places).split())[:MAX_SAID]
+    return " ".join(_without_values("; ".join(texts)[:MAX_WORDS], asked.places).split())[:MAX_SHOWN]
 
 
 _NEVER = re.compile(
@@ -59,29 +59,29 @@ _NEVER = re.compile(
     r"|no endpoints found|(?:model|deployment)\S* (?:[`'\"]?\S+[`'\"]? )?(?:does not exist|was not found|not found|is not available)",
     re.IGNORECASE,
 )
-"""Words of refusals that no change of the request would cure, or none that may be made."""
+"""Refusals that no allowed change of the request resolves."""
 
 
-def _remedies(problem: Problem, asked: Asked) -> Iterator[Remedy]:
+def _remedies(problem: Problem, asked: RefusedRequest) -> Iterator[Remedy]:
     text = f"{problem.place}: {problem.text} {problem.code}" if problem.place else f"{problem.text} {problem.code}"
-    for apis, pattern, cure in COMPILED:
-        if asked.api in apis and (found := pattern.search(text)) and (remedy := _legal(cure(found, asked))):
+    for apis, pattern, make in COMPILED:
+        if asked.api in apis and (found := pattern.search(text)) and (remedy := _allowed(make(found, asked))):
             yield remedy
             return
-    problem = replace(problem, text=_named_in_prose(problem.text, asked.request))
-    for find in (_keyword, _renamed, _words, _limits):
-        if remedy := _legal(find(problem, asked)):
+    problem = replace(problem, text=_with_field_names(problem.text, asked.request))
+    for find in (_keyword, _renamed, _enumeration, _limits):
+        if remedy := _allowed(find(problem, asked)):
             yield remedy
             return
-    yield from filter(None, map(_legal, _dropped(problem, asked)))
+    yield from filter(None, map(_allowed, _dropped(problem, asked)))
 
 
 _EFFORT = re.compile(r"\b(?:reasoning|think(?:ing)?)[ _](?:effort|level|value)\b", re.IGNORECASE)
 _MAX_TOKENS = re.compile(r"\bmax(?:imum)? (?:output )?tokens\b", re.IGNORECASE)
 
 
-def _named_in_prose(text: str, request: Mapping[str, Any]) -> str:
-    """The text with the names of fields for the words that servers have for them."""
+def _with_field_names(text: str, request: Mapping[str, Any]) -> str:
+    """The text with field names in place of the phrases that servers use for them, such as "reasoning effort"."""
     effort = ("reasoning_effort", "reasoning.effort", "output_config.effort", "think")
     for words_, paths in ((_EFFORT, effort), (_MAX_TOKENS, SAME[0])):
         if path := next((path for path in paths if at(request, path) is not None), ""):
@@ -89,8 +89,8 @@ def _named_in_prose(text: str, request: Mapping[str, Any]) -> str:
     return text
 
 
-def _legal(remedy: Remedy | None) -> Remedy | None:
-    """The remedy without changes that may not be made; None where nothing is left."""
+def _allowed(remedy: Remedy | None) -> Remedy | None:
+    """The remedy without edits that are not allowed; None if nothing remains."""
     if remedy is None:
         return None
     kept = tuple(edit for edit in remedy.edits if is_edit(edit))
@@ -107,13 +107,13 @@ _IN_SCHEMA = re.compile(r"parameters|schema", re.IGNORECASE)
 _OF_FORMAT = re.compile(r"output_config|response_format|text\.format|\bformat\.")
 
 
-def _keyword(problem: Problem, asked: Asked) -> Remedy | None:
-    """A keyword of JSON Schema that is not known, where it is schemas that are refused."""
+def _keyword(problem: Problem, asked: RefusedRequest) -> Remedy | None:
+    """An unknown keyword of JSON Schema."""
     found = _KEYWORD.search(problem.text)
     if not (found and _IN_SCHEMA.search(f"{problem.place} {problem.text}")):
         return None
     name = next(filter(None, found.groups()))
-    if name == "type":  # beside a union
+    if name == "type":  # refused together with a union
         return rule("root moonshot")(found, asked)
     of_format = _OF_FORMAT.search(f"{problem.place} {problem.text}") is not None
     return (
@@ -133,7 +133,7 @@ _TARGETS = words(
     "response_format random_seed seed stop stop_sequences safety_identifier prompt_cache_key user tool_choice verbosity "
     "output_config.effort output_config.format thinking enable_thinking reasoning_content"
 )
-"""Names that a field may get."""
+"""New names that a renamed field may have."""
 
 _NAMED = (
     (
@@ -181,7 +181,7 @@ _AT = re.compile(r"(?:at|for|in) '(?P<at>[\w.\[\]/]+)'|^\W*'(?P<b>[\w.\[\]]+)' ?
 _WORD = re.compile(r"(?<!: )(?<![\w.])[A-Za-z_][\w.]*")
 
 
-def _renamed(problem: Problem, asked: Asked) -> Remedy | None:
+def _renamed(problem: Problem, asked: RefusedRequest) -> Remedy | None:
     moved, instead = _MOVED.search(problem.text), _INSTEAD.search(problem.text)
     target = moved["p"] if moved else (instead["p"] or instead["q"]) if instead else ""
     if target not in _TARGETS:
@@ -201,14 +201,14 @@ _WORDS_OF = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _SENT = re.compile(r"\[type=.*|,? (?:but|and) (?:got|received|was given)\b.*| \(default\)", re.IGNORECASE | re.DOTALL)
-"""What follows the words that are taken: the value that was sent. "(default)" stands between them."""
+"""The value that was sent, after the accepted words, and "(default)" among them."""
 _QUOTED = re.compile(r"[`'\"‘’“”]([A-Za-z][\w.-]{0,31})[`'\"‘’“”]")
 _LOOSE = re.compile(r"[A-Za-z][\w.-]{0,31}")
 _ONLY_DEFAULT = re.compile(r"only the default|only \S+ is (?:allowed|supported)", re.IGNORECASE)
 
 
-def _words(problem: Problem, asked: Asked) -> Remedy | None:
-    """An enumeration: the value that was sent is none of these words."""
+def _enumeration(problem: Problem, asked: RefusedRequest) -> Remedy | None:
+    """A value that is not one of the words the text lists."""
     if _ONLY_DEFAULT.search(problem.text):
         return None
     found = _WORDS_OF.search(_SENT.sub("", problem.text))
@@ -240,7 +240,7 @@ def _words(problem: Problem, asked: Asked) -> Remedy | None:
 
 
 def _valued(text: str, request: Mapping[str, Any]) -> Iterator[str]:
-    """Where the request has what a text quotes, beside what was said: `Invalid value: 'xhigh'`."""
+    """The paths of values that the text quotes, outside the conversation: `Invalid value: 'xhigh'`."""
     quoted = _QUOTED.findall(text)
     for name, given in request.items():
         if name in KEPT:
@@ -248,7 +248,7 @@ def _valued(text: str, request: Mapping[str, Any]) -> Iterator[str]:
         if given in quoted:
             yield name
         elif isinstance(given, Mapping):
-            yield from (f"{name}.{inner}" for inner, what in given.items() if what in quoted)
+            yield from (f"{name}.{inner}" for inner, value in given.items() if value in quoted)
 
 
 _N = r"[`'\"]?(?P<n>-?\d[\d,_]*(?:\.\d+)?)"
@@ -280,14 +280,14 @@ _LENGTH = re.compile(
 )
 
 
-def _limits(problem: Problem, asked: Asked) -> Remedy | None:
-    """A number that is too large or too small, a list or a text that is too long."""
+def _limits(problem: Problem, asked: RefusedRequest) -> Remedy | None:
+    """A number out of range, or a list or text that is too long."""
     for path in _named(problem, asked, by_value=True):
         given = at(asked.request, path)
         if isinstance(given, list | str) and (found := _LENGTH.search(problem.text)):
-            most = int(_number(found))
-            edit = Edit(path, "cut", most)
-            return Remedy(path, (text_of(edit),)) if edit.allowed and 0 < most < len(given) else None
+            limit = int(_number(found))
+            edit = Edit(path, "cut", limit)
+            return Remedy(path, (text_of(edit),)) if edit.allowed and 0 < limit < len(given) else None
         if isinstance(given, bool) or not isinstance(given, int | float):
             continue
         if edit_ := _bound(problem.text, path, given):
@@ -296,7 +296,7 @@ def _limits(problem: Problem, asked: Asked) -> Remedy | None:
 
 
 _RATIOS = ("temperature", "top_p", "min_p", "presence_penalty", "frequency_penalty", "repetition_penalty")
-"""Fractions, for which no number is the next one after a limit that is excluded."""
+"""Fields with fractions, which have no next number after an exclusive limit."""
 
 
 def _bound(text: str, path: str, given: float) -> Edit | None:
@@ -327,8 +327,8 @@ _FORBIDDEN = re.compile(
 )
 
 
-def _dropped(problem: Problem, asked: Asked) -> Iterator[Remedy]:
-    """What is refused as a whole."""
+def _dropped(problem: Problem, asked: RefusedRequest) -> Iterator[Remedy]:
+    """Fields that are refused with any value."""
     if not _FORBIDDEN.search(f"{problem.text} {problem.code}"):
         return
     for path in _named(problem, asked):
@@ -336,8 +336,8 @@ def _dropped(problem: Problem, asked: Asked) -> Iterator[Remedy]:
             yield remedy
 
 
-def _without(path: str, asked: Asked) -> Remedy | None:
-    """The request without what is at a path, or what comes nearest to that."""
+def _without(path: str, asked: RefusedRequest) -> Remedy | None:
+    """The remedy that removes the value at a path, or replaces it where it may not be removed."""
     names = [name for name in path.replace("[]", ".[]").split(".") if name]
     root, last = names[0], names[-1]
     inside = [index for index, name in enumerate(names[:-1]) if name in SCHEMAS]
@@ -346,7 +346,7 @@ def _without(path: str, asked: Asked) -> Remedy | None:
             return keyword(last, asked, of_format=root != "tools")
         return rule("items refs root")(_NOTHING, asked) if root == "tools" else strictly(_NOTHING, asked)
     if root == "tool_choice":
-        return Remedy("tool_choice", (asked.free_choice,), once=True)  # it may be of this one tool
+        return Remedy("tool_choice", (asked.free_choice,), once=True)  # the refusal may concern only this tool
     if root == "response_format" and len(names) > 1 and last not in ("strict", "description"):
         return no_schema(_NOTHING, asked)
     if root not in KEPT and last in ("type", "name", "effort", "format") and len(names) > 1 and root != "output_config":
@@ -367,13 +367,13 @@ _FACTS: Mapping[str, Mapping[str, Any]] = {
     "tools[].strict": {"strict": False},
     "tools[].function.strict": {"strict": False},
 }
-"""Facts that say the same as that a field is dropped."""
+"""Facts that are equivalent to dropping a field."""
 
 
-def _named(problem: Problem, asked: Asked, *, by_value: bool = False) -> list[str]:
-    """The paths in the request that a problem names: beside its words, at their beginning, or quoted.
+def _named(problem: Problem, asked: RefusedRequest, *, by_value: bool = False) -> list[str]:
+    """The paths in the request that a problem names: in its `place`, at the start of its text, or quoted.
 
-    `by_value`: all of them, as what is there tells which one is meant.
+    `by_value`: returns all of them, so that the caller selects one by its value.
     """
     text, found = problem.text, list[str]()
     listed = _LISTED.search(text)
@@ -389,10 +389,10 @@ def _named(problem: Problem, asked: Asked, *, by_value: bool = False) -> list[st
             return [f"tools[].parameters.{name}" for name in names]
         found += [asked.places.located(f"{(where['at'] or where['b']) + '.' if where else ''}{name}") for name in names]
     for pattern in _DROPPED:
-        for one in islice(pattern.finditer(text), MAX_REMEDIES):
+        for match in islice(pattern.finditer(text), MAX_REMEDIES):
             where = _AT.search(text)
-            inside = asked.places.located(f"{where['at'] or where['b']}.{one['p']}") if where else ""
-            found.append(inside or asked.places.located(one["p"]))
+            inside = asked.places.located(f"{where['at'] or where['b']}.{match['p']}") if where else ""
+            found.append(inside or asked.places.located(match["p"]))
         if not by_value and any(path and _without(path, asked) for path in found):
             break
     if by_value or not any(path and _without(path, asked) for path in found):
@@ -404,7 +404,7 @@ def _named(problem: Problem, asked: Asked, *, by_value: bool = False) -> list[st
 
 
 _PLAIN_WORDS = ("temperature", "logprobs", "metadata", "verbosity", "penalty", "seed")
-"""Names of fields that are plain words, and no words of an error's prose."""
+"""Names of fields that are plain words, and do not occur in the prose of errors."""
 _MEMBERS = re.compile(
     r"[`'\"]([A-Za-z_][\w.\[\]]*)[`'\"]|\b([a-z]+(?:[_.][a-z]+)+)\b|\b([a-z]+[A-Z]\w+)\b|"
     rf"\b((?i:{'|'.join(_PLAIN_WORDS)}))\b",
@@ -413,7 +413,7 @@ _MEMBERS = re.compile(
 
 
 def _quoted(text: str, places: Places) -> Iterable[str]:
-    """Members of the request whose names stand in a text: quoted, or with an underscore or a dot in them."""
+    """Members of the request that a text names in quotes, or with an underscore or a dot in the name."""
     for word in dict.fromkeys(_MEMBERS.findall(text)[:50]):
         name = next(filter(None, word))
         if name in WORDS or name in KEPT:
@@ -423,14 +423,14 @@ def _quoted(text: str, places: Places) -> Iterable[str]:
         yield from places.anywhere(name.lower())[:MAX_REMEDIES] if name.lower() in _PLAIN_WORDS else ()
 
 
-# for the user
+# text for the user
 
 _VALUE = re.compile(r"[`'\"“”‘’]([^`'\"“”‘’\n]{1,2000})[`'\"“”‘’]|\b(?:sk|pk|key)-[\w-]{6,}|[\w.+-]+@[\w-]+\.[\w.]+|https?://\S+")
 _PLAIN = re.compile(r"[a-z][a-z0-9_.\[\]]{0,40}|[A-Z][\w.]{0,30}")
 
 
 def _without_values(text: str, places: Places) -> str:
-    """The text with what it quotes left out, but for names of fields and words that are known."""
+    """The text without its quoted values, except names of fields and known words."""
     known = {*EFFORTS, *WORDS, *KEPT, *OPTIONAL, *_TARGETS, "true", "false", "auto", "required", "default", *places.names}
 
     def shown(found: re.Match[str]) -> str:

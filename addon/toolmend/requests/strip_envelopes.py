@@ -53,7 +53,7 @@ def _whole(request: Mapping[str, Any]) -> Mapping[str, Any]:
     for message in messages:
         content = message.get("content") if isinstance(message, Mapping) else None
         for block in content if isinstance(content, list) else ():
-            if isinstance(block, Mapping) and block.get("type") == "compaction" and compaction.is_ours(block):
+            if isinstance(block, Mapping) and block.get("type") == "compaction" and compaction.has_own_summary(block):
                 return {**request, "messages": compaction.compacted([each for each in messages if isinstance(each, Mapping)])}
     return request
 
@@ -102,7 +102,7 @@ def _block(block: Mapping[str, Any], *, checks: bool) -> Mapping[str, Any] | Non
 
 
 def _item(item: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    if item.get("type") in compaction.ITEMS and compaction.is_ours(item):
+    if item.get("type") in compaction.ITEMS and compaction.has_own_summary(item):
         return {"type": "message", "role": "user", "content": [{"type": "input_text", "text": compaction.summary_text(item)}]}
     text = item.get("encrypted_content")
     ours = item.get("type") == "reasoning" and isinstance(text, str) and text.startswith(MARK)

@@ -1,9 +1,8 @@
-"""A client's request → the upstream's: the reader of one API, what the upstream demands of any, the writer of the other.
+"""Translates a client's request to the upstream's API: reader of one API, adaptation to the upstream, writer of the other.
 
-    read ─► proofs of calls ─► prompted tools, or freeform ones as functions ─► order of turns ─► names ─► ids ─► write
+    read ─► call signatures ─► prompted tools, or custom tools as functions ─► order of turns ─► names ─► ids ─► write
 
-Rule of this file: between two that speak the same API nothing is touched but the model, and where tools go into the
-prompt, what that changes.
+Within one API only the model changes, the edits apply, and prompted tools change the members in CONTENT.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -12,17 +11,17 @@ from typing import Any, Literal
 from ..core import tools
 from ..core.fastclass import replace
 from . import RequestError, Translated, compaction, web_search
-from .billing import unbilled
+from .billing import without_billing_line
 from .caching import with_breakpoints
-from .call_signatures import proven
+from .call_signatures import with_call_signatures
 from .chat import api as chat
 from .conversation import Conversation, Tool
 from .custom_tools import as_functions
 from .edits import edit_of, edited
 from .fields import add_note
 from .messages import api as messages
-from .model_rules import settled, with_words
-from .names import named
+from .model_rules import with_instruction, without_conflicts
+from .names import with_legal_names
 from .prompted import left_out, prompted
 from .request_limits import Quirks, quirks_for
 from .responses import api as responses
@@ -39,12 +38,12 @@ APIS: Mapping[str, tuple[Read, Write]] = {
     "responses": (responses.read, responses.write),
 }
 
-TOLD = {
+CONTENT = {
     "chat": ("messages", "tools", "tool_choice", "parallel_tool_calls", "functions", "function_call"),
     "messages": ("system", "messages", "tools", "tool_choice"),
     "responses": ("instructions", "input", "tools", "tool_choice", "parallel_tool_calls"),
 }
-"""Where an API has the conversation and the tools: what is written anew where they are prompted."""
+"""Members with the conversation and the tools: a request within one API has these rewritten if tools are prompted."""
 
 
 def translate(
@@ -60,19 +59,28 @@ def translate(
     compact: bool = False,
     edits: Sequence[str] = (),
 ) -> Translated:
-    """The upstream's request. Raises RequestError.
+    """Returns the upstream's request.
 
-    `client` and `upstream` are APIs, `model` what the upstream is asked for where that is another, `host` the upstream's,
-    `template` the prompt that tells the tools, for a model that has none; `system_role`: whether it knows that role;
-    `facts` are known of this upstream beside its tables, as fields of Quirks: the user's own, and those learnt. `edits` are
-    learnt changes, as `Quirks.refuses` has them, which are made last, and of a request in the client's own API as well.
-    `compact`: the client of Responses asks for a compacted conversation, and for no answer.
+    Args:
+        request: The client's parsed body.
+        client: The client's API.
+        upstream: The upstream's API.
+        model: The upstream's model, if it differs from the client's.
+        host: The upstream's host.
+        template: The prompt that describes the tools, for a model without tool calling.
+        system_role: Whether the model has a system role.
+        facts: Fields of Quirks that override the tables: the user's own, and those learnt from refusals.
+        edits: Learnt edits in the form of `Quirks.refuses`; applied last, and to requests within one API as well.
+        compact: Whether the client called `/responses/compact`: it expects a summary, not an answer.
+
+    Raises:
+        RequestError: The request is malformed, or the upstream cannot serve it.
     """
     if not isinstance(request, Mapping):
-        raise RequestError("the request is no JSON object")
+        raise RequestError("the request is not a JSON object")
     try:
-        told = {"system_role": system_role, "compact": compact}
-        return _translate(request, client, upstream, model, host, template, facts, edits, **told)
+        switches = {"system_role": system_role, "compact": compact}
+        return _translate(request, client, upstream, model, host, template, facts, edits, **switches)
     except RecursionError:
         raise RequestError("the request is nested too deeply") from None
 
@@ -92,12 +100,12 @@ def _translate(
 ) -> Translated:
     same = client == upstream
     notes: list[str] = []
-    if same and (compact or compaction.asked(request, client)):
+    if same and (compact or compaction.is_compaction_request(request, client)):
         same = quirks_for(upstream, host, model or str(request.get("model") or ""), facts).compaction
     if same and (compact or not (template and client in APIS)):
-        return _same(request, upstream, model, host, edits, facts)
+        return _within_api(request, upstream, model, host, edits, facts)
     request = compaction.with_trigger(request) if compact else request
-    if client == "messages" and not same and (bare := unbilled(request, host)) is not request:
+    if client == "messages" and not same and (bare := without_billing_line(request, host)) is not request:
         add_note(notes, "`x-anthropic-billing-header` in front of the system's text is left out: it is for Anthropic alone")
         request = bare
     if client == "chat" and not same and request.get("n") not in (None, 1):
@@ -107,38 +115,38 @@ def _translate(
         conversation = replace(conversation, model=model)
     quirks = quirks_for(upstream, host, conversation.model, facts)
     compacts: Literal["", "item", "response"] = ""
-    if not same and compaction.asked(request, client):
+    if not same and compaction.is_compaction_request(request, client):
         compacts = "response" if compact else "item"
-        conversation = compaction.asking(conversation, quirks, request, notes)
+        conversation = compaction.with_summary_prompt(conversation, quirks, request, notes)
     if not same:
         web_search.check(conversation, quirks)
-        conversation = _limited(conversation, web_search.restricted(conversation, quirks, upstream), notes)
-    conversation = _offered(conversation, quirks, notes)
-    conversation = proven(conversation, notes, taken=upstream == "chat" and quirks.details and not template)
+        conversation = _with_search_domains(conversation, web_search.restricted(conversation, quirks, upstream), notes)
+    conversation = _with_offered_choice(conversation, quirks, notes)
+    conversation = with_call_signatures(conversation, notes, accepted=upstream == "chat" and quirks.details and not template)
     functions, custom = as_functions(conversation)
     if template:
         notes += left_out(conversation)
-        told = prompted(conversation, template, system=system_role)
-        if same and told is conversation:
-            return _same(request, upstream, model, host, edits, facts)
-        conversation = told
+        with_prompt = prompted(conversation, template, system=system_role)
+        if same and with_prompt is conversation:
+            return _within_api(request, upstream, model, host, edits, facts)
+        conversation = with_prompt
     elif not quirks.custom_tools:
         conversation = functions
     else:
         custom = frozenset()
     if not same:
-        conversation = settled(conversation, quirks, upstream, notes)
+        conversation = without_conflicts(conversation, quirks, upstream, notes)
     conversation = tidied(conversation, quirks, notes, system_inside=quirks.system_inside or same)
     if not same:
         conversation = with_breakpoints(conversation, quirks, notes)
-    conversation, names = named(conversation, quirks.tool_name)
+    conversation, names = with_legal_names(conversation, quirks.tool_name)
     conversation = with_ids(conversation, quirks.tool_id)
     written = APIS[upstream][1](conversation, quirks, notes)
     if quirks.refuses and not same:
         written = edited(written, map(edit_of, quirks.refuses), notes)
     if same:
-        kept = {key: value for key, value in request.items() if key not in TOLD[upstream]}
-        written = {**kept, **{key: written[key] for key in ("model", *TOLD[upstream]) if key in written}}
+        kept = {key: value for key, value in request.items() if key not in CONTENT[upstream]}
+        written = {**kept, **{key: written[key] for key in ("model", *CONTENT[upstream]) if key in written}}
     written = edited(written, map(edit_of, edits), notes)
     offered = tools.OF[client](request) if template else tools.OF[upstream](written)  # the prompt has the client's names
     taken = frozenset(written.get("stop") or written.get("stop_sequences") or ())
@@ -147,16 +155,16 @@ def _translate(
     return Translated(written, offered, names, custom, tuple(notes), stop, template, system_role, known, compacts, tuple(edits))
 
 
-def _limited(conversation: Conversation, words: str, notes: list[str]) -> Conversation:
-    """The conversation with a wish of the client's that the upstream has no field for."""
-    if not words:
+def _with_search_domains(conversation: Conversation, instruction: str, notes: list[str]) -> Conversation:
+    """Adds the instruction for the domains of a web search to the prompt."""
+    if not instruction:
         return conversation
     add_note(notes, "The domains of the web search are in the prompt: this upstream's search has no such field")
-    return with_words(conversation, words)
+    return with_instruction(conversation, instruction)
 
 
-def _offered(conversation: Conversation, quirks: Quirks, notes: list[str]) -> Conversation:
-    """The conversation without a choice of a tool that is not there: one that the provider runs, and no other does."""
+def _with_offered_choice(conversation: Conversation, quirks: Quirks, notes: list[str]) -> Conversation:
+    """Removes a choice of a tool that is not offered, such as one that only the client's provider runs."""
     choice = conversation.tool_choice
     names = {tool.name for tool in conversation.tools if isinstance(tool, Tool)}
     names |= {web_search.NAME} if web_search.is_offered(conversation, quirks) else set()
@@ -166,10 +174,10 @@ def _offered(conversation: Conversation, quirks: Quirks, notes: list[str]) -> Co
     return replace(conversation, tool_choice=None)
 
 
-def _same(
+def _within_api(
     request: Mapping[str, Any], api: str, model: str, host: str, edits: Sequence[str], facts: Mapping[str, Any] | None
 ) -> Translated:
-    """A request that goes on in its own API."""
+    """The request for an upstream with the client's API."""
     notes: list[str] = []
     forwarded = edited({**unsealed(request, api, host), **({"model": model} if model else {})}, map(edit_of, edits), notes)
     return Translated(forwarded, tools.OF[api](forwarded), notes=tuple(notes), facts=facts or {}, edits=tuple(edits))

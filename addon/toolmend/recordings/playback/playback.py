@@ -26,7 +26,7 @@ from ...core.ids import new_call_id
 from ...providers.hosts import anybodys, spoken
 from ...providers.routes import Origin, Route
 from ...providers.web_origin import is_of, page_of
-from ...requests.local_responses import Asked, answer
+from ...requests.local_responses import LocalRequest, answer
 from ...secrets.redactor import REDACTED
 from ..read.library import Entry
 from ..read.replay import Clock, Recording, RecordingError, load, pipeline_of
@@ -125,7 +125,7 @@ def local(
 ) -> Script | None:
     """What is answered beside the recordings: who asks for the models gets those of the recordings."""
     models = dict.fromkeys(ask.model for one in takes for ask in one.asks)
-    asked = Asked("http", "localhost", 0, method, path, {name.lower(): value for name, value in headers}, body)
+    asked = LocalRequest("http", "localhost", 0, method, path, {name.lower(): value for name, value in headers}, body)
     given = answer(asked, [_route(model) for model in models], new_call_id())
     if given is None:
         return None

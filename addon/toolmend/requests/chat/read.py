@@ -31,8 +31,8 @@ from ..conversation import (
     ToolUse,
     Turn,
 )
-from ..fields import Object, add_note, an_object, flag, left_over, number, objects, string, strings, whole, words
-from ..reasoning_details import joined
+from ..fields import Object, add_note, an_object, flag, note_unknown, number, objects, string, strings, whole, words
+from ..reasoning_details import joined_details
 from .tools import API, cache_of, choice_of, format_of, name_of, reasoning_of, tools_of
 
 _KNOWN = words(
@@ -84,7 +84,7 @@ def _turns(messages: list[Object], notes: list[str]) -> list[Turn]:
     kinds: dict[str, Literal["function", "custom"]] = {}
     calls = 0
     for message in messages:
-        left_over(message, _MESSAGE, "a message", notes)
+        note_unknown(message, _MESSAGE, "a message", notes)
         role, name = message.get("role"), string(message, "name")
         if results and role not in ("tool", "function"):
             turns.append(Turn("tool", tuple(results)))
@@ -170,7 +170,7 @@ def _thoughts(message: Object) -> list[ThinkingPart]:
     """The reasoning of an earlier turn: what our own writer of Chat Completions has sealed stands in `reasoning_details`."""
     text = string(message, "reasoning_content") or string(message, "reasoning")
     details = objects(message.get("reasoning_details"), "reasoning_details")
-    whole = joined(details)  # some clients send the pieces of the stream
+    whole = joined_details(details)  # some clients send the pieces of the stream
     if any(map(_sealed, whole)):
         return [_sealed(entry) or ThinkingPart(string(entry, "text")) for entry in whole]
     if details:

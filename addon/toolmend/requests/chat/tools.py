@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from .. import RequestError
 from ..conversation import Cache, Format, Other, Reasoning, Tool, ToolChoice
-from ..fields import Object, an_object, flag, left_over, objects, string, whole, words
+from ..fields import Object, an_object, flag, note_unknown, objects, string, whole, words
 
 API = "chat"
 
@@ -36,7 +36,7 @@ def tools_of(request: Object, notes: list[str]) -> list[Tool | Other]:
     for tool in objects(request.get("tools"), "tools"):
         match tool.get("type") or "function":
             case "function":
-                left_over(tool, words("type function cache_control"), "a tool", notes)
+                note_unknown(tool, words("type function cache_control"), "a tool", notes)
                 found.append(_function(an_object(tool.get("function"), "function"), cache_of(tool), notes))
             case "custom":
                 custom = an_object(tool.get("custom"), "custom")
@@ -49,7 +49,7 @@ def tools_of(request: Object, notes: list[str]) -> list[Tool | Other]:
 
 
 def _function(function: Object, cache: Cache, notes: list[str]) -> Tool:
-    left_over(function, words("name description parameters strict cache_control"), "a tool", notes)
+    note_unknown(function, words("name description parameters strict cache_control"), "a tool", notes)
     parameters = function.get("parameters")
     return Tool(
         name_of(function),
@@ -84,9 +84,9 @@ def _chosen(tool: Object) -> str:
 def reasoning_of(request: Object, notes: list[str]) -> Reasoning | None:
     """`reasoning_effort`, and what OpenRouter, DeepSeek and DashScope have in its place."""
     router = an_object(request.get("reasoning"), "reasoning")
-    left_over(router, words("effort max_tokens enabled"), "reasoning", notes)
+    note_unknown(router, words("effort max_tokens enabled"), "reasoning", notes)
     thinking = an_object(request.get("thinking"), "thinking")
-    left_over(thinking, words("type budget_tokens"), "thinking", notes)
+    note_unknown(thinking, words("type budget_tokens"), "thinking", notes)
     effort = string(request, "reasoning_effort") or string(router, "effort")
     budgets = (whole(router, "max_tokens"), whole(thinking, "budget_tokens"), whole(request, "thinking_budget"))
     budget = next((value for value in budgets if value is not None), None)

@@ -15,7 +15,7 @@ from ...core.reasoning_state import ReasoningState
 from .. import RequestError
 from ..conversation import Cache, Document, Image, Other, Part, RefusalPart, TextPart, ThinkingPart, ToolResult, ToolUse, Turn
 from ..fields import add_note
-from ..reasoning_details import joined
+from ..reasoning_details import joined_details
 from ..request_limits import Quirks
 from ..server_tools import as_text
 from .read import API
@@ -120,7 +120,7 @@ def _thought(thinking: ThinkingPart, quirks: Quirks, notes: list[str]) -> list[d
         case ReasoningState("redacted", data):
             return [{"type": "redacted_thinking", "data": data}]
         case ReasoningState("details", data):
-            blocks = [block for entry in joined(_details(data)) for block in _detail(entry)]
+            blocks = [block for entry in joined_details(_details(data)) for block in _detail(entry)]
             if blocks:
                 return blocks
     if quirks.unsigned and thinking.text:

@@ -30,7 +30,7 @@ from ..conversation import (
     ToolUse,
     Turn,
 )
-from ..fields import Object, add_note, an_object, flag, left_over, number, objects, string, strings, whole, words
+from ..fields import Object, add_note, an_object, flag, note_unknown, number, objects, string, strings, whole, words
 from ..server_tools import COMPUTERS, NO_COMPUTER, as_text
 
 API = "messages"
@@ -59,9 +59,9 @@ def read(request: Object, notes: list[str]) -> Conversation:
     """The conversation. Raises RequestError."""
     choice = an_object(request.get("tool_choice"), "tool_choice")
     output = an_object(request.get("output_config"), "output_config")
-    left_over(output, frozenset({"effort", "format"}), "output_config", notes)
+    note_unknown(output, frozenset({"effort", "format"}), "output_config", notes)
     metadata = an_object(request.get("metadata"), "metadata")
-    left_over(metadata, frozenset({"user_id"}), "metadata", notes)
+    note_unknown(metadata, frozenset({"user_id"}), "metadata", notes)
     return Conversation(
         model=string(request, "model"),
         api=API,
@@ -148,7 +148,7 @@ def _part(block: Object, notes: list[str]) -> Part:
     kind = block.get("type")
     match kind:
         case "text":
-            left_over(block, _TEXT, "a text block", notes)
+            note_unknown(block, _TEXT, "a text block", notes)
             return TextPart(string(block, "text"), _cache(block))
         case "image":
             return _image(block, notes)
@@ -162,10 +162,10 @@ def _part(block: Object, notes: list[str]) -> Part:
             data = string(block, "data")
             return ThinkingPart("", opened(data) or ReasoningState("redacted", data))
         case "tool_use":
-            left_over(block, _TOOL_USE, "a tool_use block", notes)
+            note_unknown(block, _TOOL_USE, "a tool_use block", notes)
             return ToolUse(string(block, "id"), _name(block), _arguments(block.get("input")), cache=_cache(block))
         case "tool_result":
-            left_over(block, _TOOL_RESULT, "a tool_result block", notes)
+            note_unknown(block, _TOOL_RESULT, "a tool_result block", notes)
             return ToolResult(
                 string(block, "tool_use_id"),
                 _result(block.get("content"), notes),
@@ -205,7 +205,7 @@ def _result(content: Any, notes: list[str]) -> tuple[TextPart | Image | Document
 
 
 def _image(block: Object, notes: list[str]) -> Part:
-    left_over(block, _IMAGE, "an image block", notes)
+    note_unknown(block, _IMAGE, "an image block", notes)
     source = an_object(block.get("source"), "source")
     match source.get("type"):
         case "base64":
@@ -218,7 +218,7 @@ def _image(block: Object, notes: list[str]) -> Part:
 
 
 def _document(block: Object, notes: list[str]) -> Part:
-    left_over(block, _DOCUMENT, "a document block", notes)
+    note_unknown(block, _DOCUMENT, "a document block", notes)
     source = an_object(block.get("source"), "source")
     title, cache = string(block, "title"), _cache(block)
     match source.get("type"):
@@ -256,7 +256,7 @@ def _tool(tool: Object, notes: list[str]) -> Tool | Other:
         return Other(API, tool)
     description = _described(tool)
     told = _TOOL if description == string(tool, "description") else _TOOL | {"input_examples"}
-    left_over(tool, told, "a tool", notes)
+    note_unknown(tool, told, "a tool", notes)
     schema = tool.get("input_schema")
     return Tool(
         _name(tool),
@@ -288,7 +288,7 @@ def _choice(choice: Object) -> ToolChoice | None:
 def _reasoning(thinking: Object, effort: str, notes: list[str]) -> Reasoning | None:
     if not thinking and not effort:
         return None
-    left_over(thinking, frozenset({"type", "budget_tokens", "display"}), "thinking", notes)
+    note_unknown(thinking, frozenset({"type", "budget_tokens", "display"}), "thinking", notes)
     kind = thinking.get("type")
     if kind not in (None, "enabled", "disabled", "adaptive"):
         add_note(notes, f"`thinking` of the type {kind} is taken for adaptive")

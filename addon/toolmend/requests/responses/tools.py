@@ -14,7 +14,7 @@ from ...core import builtin_tools
 from ...core.tools import SEARCH, builtin, each_tool, is_search, joined, searches
 from .. import RequestError, web_search
 from ..conversation import Conversation, Other, Tool, ToolChoice
-from ..fields import Object, add_note, an_object, flag, left_over, objects, string
+from ..fields import Object, add_note, an_object, flag, note_unknown, objects, string
 from ..request_limits import Quirks
 from ..schemas import fitted, is_strict, of_object
 from ..server_tools import COMPUTERS, NO_COMPUTER
@@ -47,7 +47,7 @@ def read_tools(request: Object, names: Mapping[tuple[str, str], str], notes: lis
     searched, builtins = searches(request), builtin(request)
     for space, given in each_tool(request):
         tool = _function(given) if searched and is_search(given) else given
-        left_over(space, _NAMESPACE, "a namespace", notes)
+        note_unknown(space, _NAMESPACE, "a namespace", notes)
         kind = tool.get("type")
         if (known := builtin_tools.of_responses(tool)) and str(kind) in builtins:
             yield Tool(str(kind), *known)
@@ -67,10 +67,10 @@ def read_tools(request: Object, names: Mapping[tuple[str, str], str], notes: lis
             description = "\n\n".join(filter(None, (f"{space.get('name')}: {space['description']}", description)))
         told = space
         if kind == "custom":
-            left_over(tool, _CUSTOM, "a tool", notes)
+            note_unknown(tool, _CUSTOM, "a tool", notes)
             yield Tool(name, description, kind="custom", format=an_object(tool.get("format"), "format") or None)
         else:
-            left_over(tool, _FUNCTION, "a tool", notes)
+            note_unknown(tool, _FUNCTION, "a tool", notes)
             schema = tool.get("parameters")
             yield Tool(name, description, None if schema is None else an_object(schema, "parameters"), flag(tool, "strict"))
 
