@@ -19,7 +19,7 @@ from toolmend.apis.codec import Reply
 from toolmend.apis.responses import codec as responses
 from toolmend.apis.responses import decode
 from toolmend.apis.responses.codec import Responses
-from toolmend.apis.responses.item_state import Unclaimed
+from toolmend.apis.responses.item_state import UnclaimedText
 from toolmend.config.off import Off
 from toolmend.config.settings import Settings
 from toolmend.core.events import Event, Finish, MessageEnd, StreamError, Usage
@@ -361,7 +361,7 @@ def test_texts(events: list[dict[str, Any]], text: str, thoughts: str) -> None:
 
 
 def test_what_is_claimed_is_gone() -> None:
-    told = Unclaimed()
+    told = UnclaimedText()
     told.add("output_text", "Hi you")
     assert told.claim("output_text", "Hi") == "Hi"
     told.add("output_text", "!")

@@ -4,9 +4,8 @@
     data: {"type":"response.output_text.delta","sequence_number":4,"item_id":"msg_1","output_index":0,"content_index":0,
            "delta":"Hi","logprobs":[]}
 
-Rule of this file: all passes as it came, up to the first event that is mended. Source: the openai SDK's types, and the
-irregular streams that were seen in the wild. What is read of an event stands in responses_read.py, how the rest is written
-anew in rewrite.py.
+All events pass unchanged, up to the first one that is corrected; from there on rewrite.py writes the stream. decode.py reads
+events. Sources: the openai SDK's types, and irregular streams seen in the wild.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,88 +21,92 @@ from ..shared.delta_template_learner import TemplateLearner
 from ..shared.json_spans import Path
 from .decode import ResponsesDecoder
 from .items import MAX_KEPT
-from .part_kinds import DELTAS, OTHERWISE, newer, understood
-from .rewrite import Mending, mended
-from .rewrite_whole import kept
+from .part_kinds import DELTAS, RENAMED_EVENTS, current_form, understood
+from .rewrite import ResponsesRewriter, rewrite_response
+from .rewrite_whole import merge_items
 
-_SAYS = frozenset({"type", "item_id", "output_index", "content_index", "summary_index", "delta"})
-"""What is read of a delta."""
+_DECODED = frozenset({"type", "item_id", "output_index", "content_index", "summary_index", "delta"})
+"""Members of a delta that are decoded."""
 
 _PARTS_BEGIN = ("response.content_part.added", "response.reasoning_summary_part.added")
 
 
 class Responses:
-    """The codec of one response. Keeps at most MAX_KEPT characters: a longer one passes unread, or fails if it was mended."""
+    """Decodes and encodes one response.
+
+    Keeps at most MAX_KEPT characters: beyond, the stream passes undecoded, or fails if it was rewritten.
+    """
 
     def __init__(self, reply: Reply) -> None:
         self._reply = reply
-        self._reading = ResponsesDecoder(reply)
-        self._mending = Mending(reply)
+        self._decoder = ResponsesDecoder(reply)
+        self._rewriter = ResponsesRewriter(reply)
         self._state: Literal["passing", "mending", "blind", "over"] = "passing"
         self._last: tuple[ServerSentEvent | None, dict[str, Any]] = None, {}
-        self._sent: bytes | None = None  # the data of the last event that was encoded
-        self._doubles = True  # each event so far came twice
-        self._repeated = False  # the last one was one again
-        self._counts = False  # the upstream numbers its events: some send 0 with each
-        self._held: list[tuple[ServerSentEvent, dict[str, Any]]] = []  # no data: the one before again
-        self._shape: DeltaTemplate | None = None  # of the deltas of the part, or of the call, that is open
+        self._sent: bytes | None = None  # data of the last encoded event
+        self._all_doubled = True  # every event so far came twice
+        self._repeated = False  # the last event was such a repetition
+        self._numbered = False  # sequence numbers increase: some upstreams send 0 in all events
+        self._held: list[tuple[ServerSentEvent, dict[str, Any]]] = []  # without data: a repetition of the event before
+        self._shape: DeltaTemplate | None = None  # template of the deltas of the open part or call
         self._learning = TemplateLearner(self._may_vary)
 
     def decode(self, sse: ServerSentEvent) -> Frame:
-        """One server-sent event → its frame. Raises json_text.NotJSON where the data is no JSON."""
+        """Returns the frame of one SSE event. Raises json_text.NotJSON."""
         if sse.ends:
-            events = self._reading.done()
-            return Frame(sse, events, touched=not self._reading.regular)
-        said = _object_in(sse)
-        data = _typed(sse, said)
-        if not data or self._is_again(sse, data):
+            events = self._decoder.done()
+            return Frame(sse, events, touched=not self._decoder.regular)
+        read = _object_in(sse)
+        data = _typed(sse, read)
+        if not data or self._is_repetition(sse, data):
             return Frame(sse)
         before = _number(self._last[1])
-        self._counts |= before is not None and before != _number(data)
+        self._numbered |= before is not None and before != _number(data)
         self._last = sse, data
-        events = self._reading.feed(*(newer(data) if self._reply.translates else (data["type"], data)))
-        if data is not said and data["type"].startswith(("response.", "error")):
+        events = self._decoder.feed(*(current_form(data) if self._reply.translates else (data["type"], data)))
+        if data is not read and data["type"].startswith(("response.", "error")):
             self._reply.fired("event_name")
-            self._reading.regular = False
+            self._decoder.regular = False
         self._learn(sse, data, events)
-        return Frame(sse, events, touched=not self._reading.regular)
+        return Frame(sse, events, touched=not self._decoder.regular)
 
     def run_template(self) -> tuple[DeltaTemplate, TextState | None] | None:
         """See codec.SupportsRuns."""
-        full = max(self._reading.size, self._mending.size) + ROOM > MAX_KEPT
+        full = max(self._decoder.size, self._rewriter.size) + ROOM > MAX_KEPT
         shape = self._shape
-        same = self._reply.translates and not self._counts and _number(self._last[1]) is not None  # no lane tells two of one text
-        if shape is None or full or same or self._held or self._state not in ("passing", "mending"):
+        # within a run, an event and its repetition could not be told apart from two deltas of the same text
+        doubled = self._reply.translates and not self._numbered and _number(self._last[1]) is not None
+        if shape is None or full or doubled or self._held or self._state not in ("passing", "mending"):
             return None
-        state = self._reading.text_state
+        state = self._decoder.text_state
         return (shape, state) if state or shape.kind is not ToolCallDelta else None
 
     def skip(self, count: int) -> None:
         """See codec.Numbered."""
-        self._mending.sequence += count
+        self._rewriter.sequence += count
 
     def decode_message(self, body: bytes) -> Frame:
-        """A whole response → one frame, whose data is the body. Raises json_text.NotJSON."""
+        """Returns one frame for a whole response; its data is the body. Raises json_text.NotJSON."""
         response = json_text.loads(body)
         if not isinstance(response, dict):
             raise json_text.NotJSON("no JSON object")
-        events = self._reading.message(response)
-        return Frame(ServerSentEvent(body, body), events, touched=not self._reading.regular)
+        events = self._decoder.message(response)
+        return Frame(ServerSentEvent(body, body), events, touched=not self._decoder.regular)
 
     def close(self) -> Frame:
-        """Nothing: a call is over when its item is."""
+        """Returns an empty frame: a call ends with its item."""
         return Frame(None)
 
     def encode(self, frame: Frame) -> bytes:
-        """A frame → the bytes for the client. What announces a text waits for it: it may turn out to be a call."""
+        """Returns the bytes of a frame. The events that announce a text are held: it may turn out to be a call."""
         sse = frame.sse
         if self._state == "over":
             return b""
         if self._state == "blind":
             return self.held() + (sse.raw if sse else b"")
         data = self._read(sse) if sse else {}
-        if sse and sse.data and sse.data == self._sent and not frame.events and self._counts and self._doubles:
-            return self._repeat(sse)  # as `_is_again` found it
+        if sse and sse.data and sse.data == self._sent and not frame.events and self._numbered and self._all_doubled:
+            return self._repeat(sse)  # see _is_repetition
         self._sent = sse.data if sse else self._sent
         if sse and self._state == "passing" and not frame.touched:
             return self._pass(sse, data, frame)
@@ -111,29 +114,29 @@ class Responses:
         if self._state == "passing":
             self._state = "mending"
             held, self._held = self._held, []
-            out = b"".join([self._mending.rewrite(before, announced, ()) for before, announced in held if announced])
-        out += self._mending.rewrite(sse if data else None, data, frame.events)
-        if self._mending.size > MAX_KEPT:
+            out = b"".join([self._rewriter.rewrite(before, announced, ()) for before, announced in held if announced])
+        out += self._rewriter.rewrite(sse if data else None, data, frame.events)
+        if self._rewriter.size > MAX_KEPT:
             self._state = "over"
-            return out + self._mending.fail("The upstream's answer is too long to be mended.")
+            return out + self._rewriter.fail("The upstream's answer is too long to be mended.")
         return out if data or not sse else out + sse.raw
 
     def held(self) -> bytes:
-        """What is kept back: for the end of the body, and where the rest of it passes unread."""
+        """Returns what is held, at the end of the body or when the rest passes undecoded."""
         held, self._held = self._held, []
-        self._mending.break_off()
-        return b"".join([sse.raw for sse, _ in held]) + self._mending.take()
+        self._rewriter.break_off()
+        return b"".join([sse.raw for sse, _ in held]) + self._rewriter.take()
 
     def encode_message(self, frame: Frame) -> bytes:
-        """A frame that `decode_message` made, and that was touched → the body."""
+        """Returns the body for a touched frame of `decode_message`."""
         assert frame.sse is not None
         body = frame.sse.raw.decode()
         response = json_text.loads(frame.sse.raw)
-        mending = Mending(self._reply)
-        mending.whole(frame.events, response)
-        changed = mended(response, mending.reason, mending)
+        rewriter = ResponsesRewriter(self._reply)
+        rewriter.whole(frame.events, response)
+        changed = rewrite_response(response, rewriter.reason, rewriter)
         if isinstance(response.get("output"), list):
-            changed["output"] = kept(response["output"], changed["output"])
+            changed["output"] = merge_items(response["output"], changed["output"])
         if isinstance(response.get("output_text"), str):
             changed["output_text"] = "".join(event.text for event in frame.events if isinstance(event, TextDelta))
         for name, value in changed.items():
@@ -142,29 +145,29 @@ class Responses:
         return body.encode()
 
     def _repeat(self, sse: ServerSentEvent) -> bytes:
-        """The last event again: it passes where all does, behind the one that it repeats."""
+        """Encodes a repetition of the last event: it passes after that event if events pass."""
         if self._state == "passing" and self._held:
             self._held.append((sse, {}))
             return b""
         return sse.raw if self._state == "passing" else b""
 
-    def _is_again(self, sse: ServerSentEvent, data: dict[str, Any]) -> bool:
-        """Whether it is the last event again, number and all. Then each is looked at.
+    def _is_repetition(self, sse: ServerSentEvent, data: dict[str, Any]) -> bool:
+        """Whether an event repeats the last one, with its number. If so, deltas are decoded one by one from here on.
 
-        Where some have to leave as they came, it counts only in a stream that has had every event twice.
+        While events may have to pass unchanged, this holds only if every event of the stream came twice.
         """
         last, _ = self._last
         same = last is not None and last.data == sse.data
-        self._doubles = self._doubles and (same != self._repeated or last is None)
+        self._all_doubled = self._all_doubled and (same != self._repeated or last is None)
         self._repeated = same and not self._repeated
-        again = same and self._counts and _number(data) is not None and (self._reply.translates or self._doubles)
+        again = same and self._numbered and _number(data) is not None and (self._reply.translates or self._all_doubled)
         if again:
             self._shape = None
             self._learning.stop()
         return again
 
     def _learn(self, sse: ServerSentEvent, data: dict[str, Any], events: tuple[Event, ...]) -> None:
-        event = events[0] if len(events) == 1 and data["type"] in DELTAS and self._reading.regular else None
+        event = events[0] if len(events) == 1 and data["type"] in DELTAS and self._decoder.regular else None
         if not isinstance(event, TextDelta | ReasoningDelta | ToolCallDelta) or not sse.data:
             self._shape = None
         elif self._shape and self._shape.span(sse.data):
@@ -174,8 +177,8 @@ class Responses:
             self._shape = self._learning.learn(sse.data, text, ("delta",), type(event))
 
     def _may_vary(self, path: Path) -> bool:
-        """Whether what stands at a path of a delta says nothing: log probabilities; an id, where each delta has another."""
-        return path[0] not in _SAYS or (path == ("item_id",) and self._reading.anew)
+        """Whether the value at a path of a delta may vary: log probabilities; the id, if each delta has another one."""
+        return path[0] not in _DECODED or (path == ("item_id",) and self._decoder.is_new_id)
 
     def _pass(self, sse: ServerSentEvent, data: dict[str, Any], frame: Frame) -> bytes:
         if _announces(data) or _breaks_off(data, frame.events):
@@ -183,10 +186,10 @@ class Responses:
             return b""
         for _, announced in self._held:
             if announced:
-                self._mending.follow(announced, ())
+                self._rewriter.follow(announced, ())
         if data:
-            self._mending.follow(data, frame.events)
-        if self._mending.size > MAX_KEPT:
+            self._rewriter.follow(data, frame.events)
+        if self._rewriter.size > MAX_KEPT:
             self._state = "blind"
         return self.held() + sse.raw
 
@@ -205,28 +208,28 @@ def _number(data: Mapping[str, Any]) -> int | None:
 
 
 def _object_in(sse: ServerSentEvent) -> dict[str, Any]:
-    """The object that an event holds; an empty one if there is none."""
+    """The object in an event's data; {} if there is none."""
     data = json_text.loads(sse.data) if sse.data else None
     return data if isinstance(data, dict) else {}
 
 
-def _typed(sse: ServerSentEvent, said: dict[str, Any]) -> dict[str, Any]:
-    """The same with its type, as OpenAI calls it: where the data have none, the event is named by it."""
-    type_ = said.get("type")
+def _typed(sse: ServerSentEvent, data: dict[str, Any]) -> dict[str, Any]:
+    """Returns the data with its type by OpenAI's name; without a type, the name of the SSE event is used."""
+    type_ = data.get("type")
     name = type_ if isinstance(type_, str) and type_ else sse.event.decode(errors="replace")
-    name = OTHERWISE.get(name, name)
-    return said if not said or name == type_ else {**said, "type": name}
+    name = RENAMED_EVENTS.get(name, name)
+    return data if not data or name == type_ else {**data, "type": name}
 
 
 def _breaks_off(data: dict[str, Any], events: Sequence[Event]) -> bool:
-    """Whether an event ends arguments that are not complete: where their item ends, brackets that they lack are added."""
+    """Whether an event ends incomplete arguments: missing brackets are added when the item ends."""
     ends = data.get("type") == "response.function_call_arguments.done"
     return ends and not any(isinstance(event, ToolCallEnd) for event in events)
 
 
 def _announces(data: dict[str, Any]) -> bool:
-    """Whether an event announces a text, and says nothing yet."""
+    """Whether an event announces a text, and has none of it."""
     type_, item = data.get("type"), data.get("item")
     if type_ == "response.output_item.added":
-        return understood(item) and item["type"] == "message"  # reasoning may go on for minutes without a word
+        return understood(item) and item["type"] == "message"  # not so for reasoning, which may start minutes before its text
     return type_ in _PARTS_BEGIN

@@ -1,7 +1,6 @@
-"""What the client of a Responses stream was told so far, while all passes as it came.
+"""Tracks what the client of a Responses stream received while events pass unchanged.
 
-Rule of this file: nothing is written. It is known which items and parts are open and what was said of them, so that whoever
-goes on from here writes the next event as if it had written all before.
+It records the open items and parts and their text, so that rewriting can start after any event.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,36 +10,35 @@ from ...core.events import Event, ToolCallDelta, ToolCallStart
 from ...core.fastclass import mutable
 from ..codec import Reply
 from .items import Output
-from .part_kinds import CALLS, PARTS, SHAPES, Item, Part, understood
+from .part_kinds import CALLS, FRAMES, PARTS, SHAPES, Item, OpenPart, understood
 
 LIFE = frozenset({"response.created", "response.in_progress", "response.queued"})
 TEXTS = {f"{shape.events}.{end}": shape for shape in SHAPES for end in ("delta", "done")}
-FRAMES = frozenset(f"{shape.frame}.{end}" for shape in SHAPES if shape.frame for end in ("added", "done"))
-"""The events that tell of the response, of a text, of a part."""
+"""The events of the response's state, and those with a text."""
 
 
 @mutable
 class Announced:
-    """An item that the upstream announced; `told`: the client was told its id."""
+    """An item that the upstream announced. `sent`: the client received its id."""
 
     wire: Mapping[str, Any]
     place: int | None
-    told: bool = False
+    sent: bool = False
 
 
-class Followed(Output):
-    """One response."""
+class FollowedOutput(Output):
+    """The tracked output of one response."""
 
     def __init__(self, reply: Reply) -> None:
         super().__init__(reply.new_id)
         self._reply = reply
         self._response: dict[str, Any] = {}
-        self._announced: dict[str, Announced] = {}  # by type, of calls by call_id
-        self._ids: dict[str, Item] = {}  # by what the client calls them
-        self._places: dict[int, Item | None] = {}  # by the upstream's place; None: announced, and not told to the client
+        self._announced: dict[str, Announced] = {}  # by type; calls by call_id
+        self._ids: dict[str, Item] = {}  # by the client's id
+        self._places: dict[int, Item | None] = {}  # by the upstream's index; None: announced, but not sent to the client
 
     def follow(self, data: Mapping[str, Any], events: Sequence[Event]) -> None:
-        """An event that the client gets as it came."""
+        """Tracks an event that passes unchanged."""
         number, place, type_ = data.get("sequence_number"), data.get("output_index"), data.get("type")
         self.sequence = number + 1 if type(number) is int else self.sequence + 1
         item = self._of(data)
@@ -55,10 +53,10 @@ class Followed(Output):
                 self._call_ids.add(event.id)
                 call = next((item for item in reversed(self.items) if item.wire.get("call_id") == event.id), None)
                 if call and not call.done:
-                    self._open[event.index] = call
+                    self._open_calls[event.index] = call
 
     def _of(self, data: Mapping[str, Any]) -> Item | None:
-        """The item that an event is of, if the client has it: told by its place, else by its id, else the last that is open."""
+        """The client's item that an event belongs to: by its index, else by its id, else the last open one."""
         place, wire = data.get("output_index"), data.get("item")
         if type(place) is int and place in self._places:
             return self._places[place]
@@ -67,7 +65,7 @@ class Followed(Output):
             return self._ids.get(id_)
         shape = TEXTS.get(str(data.get("type")))
         kind = wire.get("type") if isinstance(wire, dict) else shape.item if shape else None
-        for item in (*self.items[-1:], self._speaking):
+        for item in (*self.items[-1:], self._open_item):
             if item and not item.done and kind in (None, item.wire.get("type")):
                 return item
         return None
@@ -83,43 +81,43 @@ class Followed(Output):
             self._ids[wire["id"]] = item
         if not understood(wire):
             return
-        self._announced[announced_as(wire)] = Announced(wire, item.place, told=True)
+        self._announced[announcement_key(wire)] = Announced(wire, item.place, sent=True)
         if wire["type"] in CALLS:
-            item.part = Part(CALLS[wire["type"]])
+            item.part = OpenPart(CALLS[wire["type"]])
         else:
             item.wire |= {"summary": []} if wire["type"] == "reasoning" else {"content": []}
-            self._speaking = item
+            self._open_item = item
 
     def _follow_item(self, type_: str, item: Item, data: Mapping[str, Any], events: Sequence[Event]) -> None:
         shape = TEXTS.get(type_)
         if type_ == "response.output_item.done" and isinstance(data.get("item"), dict):
             item.wire, item.done, item.part = dict(data["item"]), True, None
-            if item is self._speaking:
-                self._speaking = None
-            self._open = {index: call for index, call in self._open.items() if call is not item}
+            if item is self._open_item:
+                self._open_item = None
+            self._open_calls = {index: call for index, call in self._open_calls.items() if call is not item}
         elif type_ in FRAMES and isinstance(data.get("part"), dict):
             kind, before = PARTS.get(str(data["part"].get("type"))), item.part
-            item.part = Part(kind) if kind and type_.endswith("added") else None
+            item.part = OpenPart(kind) if kind and type_.endswith("added") else None
             if kind and item.part is None:
                 item.wire[kind.holder] = [*item.wire.get(kind.holder, ()), data["part"]]
-            elif before and before.shape.part and not kind:  # it ends as what nobody knows
+            elif before and before.shape.part and not kind:  # it ends as an unknown type
                 item.wire[before.shape.holder] = [*item.wire.get(before.shape.holder, ()), before.wire()]
         elif shape and (item.part is None or item.part.shape is shape):
-            if item.part is None:  # some do not tell the parts of reasoning
+            if item.part is None:  # parts of reasoning may not be announced
                 if shape.item != item.wire.get("type") or len(item.wire.get(shape.holder, ())) > shape.index_in(data):
                     return
-                item.part = Part(shape, framed=False)
+                item.part = OpenPart(shape, framed=False)
             text = data.get("delta" if type_.endswith("delta") else shape.member)
-            if shape.item in CALLS and type_.endswith("delta"):  # some are said twice
+            if shape.item in CALLS and type_.endswith("delta"):  # some deltas are sent twice
                 text = "".join(event.arguments for event in events if isinstance(event, ToolCallDelta))
             if isinstance(text, str):
                 self._follow_text(item.part, text, done=type_.endswith("done"))
         elif "annotation" in data and item.part:
             item.part.annotations.append(data["annotation"])
 
-    def _follow_text(self, part: Part, text: str, *, done: bool) -> None:
+    def _follow_text(self, part: OpenPart, text: str, *, done: bool) -> None:
         if done:
-            part.pieces, part.said = [text], True
+            part.pieces, part.done_sent = [text], True
         else:
             part.pieces.append(text)
             self.size += len(text)
@@ -129,7 +127,7 @@ class Followed(Output):
             self._response = data["response"]
 
 
-def announced_as(wire: Mapping[str, Any]) -> str:
-    """What an announced item is found by: a call by its id, as the reading tells it."""
+def announcement_key(wire: Mapping[str, Any]) -> str:
+    """The key of an announced item: of a call its id, as decode.py emits it."""
     ids = (wire.get("call_id"), wire.get("id")) if wire["type"] in CALLS else ()
     return next((id_ for id_ in ids if isinstance(id_, str) and id_), str(wire["type"]))

@@ -1,8 +1,9 @@
-"""Which item an event of a Responses stream is of: told by id, place and call id, any of them missing or wrong.
+"""Finds the item that an event of a Responses stream belongs to: by id, index and call id, any of them missing or wrong.
 
-Rule of this file: the id decides. Copilot gives an item another id in each event, so an id that is not known is looked for
-by its place; vLLM has put all items at place 0, so a new item takes a place over. Some say of a delta nothing but its text, or
-call an item by another id and place at the end: what was told so is known by its words.
+1. The id decides.
+2. Copilot sends another id in each event, so an unknown id is looked up by index. vLLM has put all items at index 0, so a new
+   item takes over an index.
+3. Some deltas have only a text, and some items have another id and index at the end: these are found by their content.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -18,117 +19,127 @@ from .part_kinds import ARGUMENTS, CALLS, PartKind
 
 
 @mutable
-class Heard:
-    """What was told of an item: pieces by part and index; of a call, by ("", 0), and what of them is `sent`.
+class ItemState:
+    """What was received of an item: pieces of text by part type and index; of a call by ("", 0), with what was `sent` of them.
 
-    `index`: of a call that has begun. `placed`: it has an id or a place. Of its form, see missing_events.py: `added`: it is
-    announced; `part`: what is open of it; `said`: the `done` of that has come; `over`: its own has.
+    Attributes:
+        placed: It has an id or an index.
+        index: Of a call that has started.
+        added: It was announced (this and the following: see missing_events.py).
+        part: The open part.
+        part_done: The `done` of the open part was received.
+        over: Its output_item.done was received.
     """
 
     type: str
     id: str
     place: int | None
     placed: bool
-    told: dict[tuple[str, int], list[str]] = field(default_factory=dict)
+    received: dict[tuple[str, int], list[str]] = field(default_factory=dict)
     call_id: str = ""
     name: str = ""
-    first: str = ""  # the arguments that its announcement had
-    early: str = ""  # deltas that may send these once more
-    arguments: Arguments = field(default_factory=Arguments)  # as far as they were told
+    initial: str = ""  # arguments in its announcement
+    early: str = ""  # deltas that may repeat them
+    arguments: Arguments = field(default_factory=Arguments)  # as far as they were received
     sent: list[str] = field(default_factory=list)
-    behind: Behind = field(default_factory=Behind)
-    twins: list[str] = field(default_factory=list)  # arguments of the calls that stood there
+    trailing: Behind = field(default_factory=Behind)
+    twins: list[str] = field(default_factory=list)  # arguments of further calls, after its own
     index: int = -1
     ended: bool = False
     sealed: bool = False
     added: bool = False
     part: PartKind | None = None
-    said: bool = False
+    part_done: bool = False
     over: bool = False
-    parts: int = 0  # so many were announced
-    last: tuple[str, int] = ("", -1)  # what the last delta was told of, until all of it was said
+    parts: int = 0  # parts announced
+    last: tuple[str, int] = ("", -1)  # where the last delta was counted, until its `done`
 
-    def after_first(self, delta: str) -> str | None:
-        """A delta of a call, with what its announcement had where it goes on from that; some send that once more, in any pieces.
+    def continue_initial(self, delta: str) -> str | None:
+        """Returns a call's delta; the first one together with the announced arguments, unless it repeats them.
 
-        None: not known yet, it waits for the next delta.
+        None: the delta may be a repetition, in pieces, and is kept until the next one.
         """
-        if not self.first or self.told.get(("", 0)) or CALLS.get(self.type) is not ARGUMENTS:
+        if not self.initial or self.received.get(("", 0)) or CALLS.get(self.type) is not ARGUMENTS:
             return delta
         begun = Arguments()
-        begun.feed(self.first)
+        begun.feed(self.initial)
         if begun.complete:
             return delta
         self.early += delta
-        if self.early != self.first and self.first.startswith(self.early):
+        if self.early != self.initial and self.initial.startswith(self.early):
             return None
         early, self.early = self.early, ""
-        return early if early.startswith(self.first) else self.first + early
+        return early if early.startswith(self.initial) else self.initial + early
 
-    def told_at(self, part: str, index: int, text: str) -> list[str]:
-        """What was told of a part whose text is this; by deltas that count it otherwise, too."""
+    def pieces_at(self, part: str, index: int, text: str) -> list[str]:
+        """The pieces of the part with this text, which its deltas may have counted under another index."""
         at, last = (part, index), self.last
-        if at not in self.told and last[0] == part and last in self.told:
-            self.told[last] = ["".join(self.told[last])]
-            if self.told[last] == [text]:
-                self.told[at] = self.told.pop(last)
+        if at not in self.received and last[0] == part and last in self.received:
+            self.received[last] = ["".join(self.received[last])]
+            if self.received[last] == [text]:
+                self.received[at] = self.received.pop(last)
         self.last = ("", -1)
-        return self.told.setdefault(at, [])
+        return self.received.setdefault(at, [])
 
-    def strays(self, parts: int) -> dict[str, Iterator[int]]:
-        """The places of each kind of part, in order, where some were told outside of what the item has: not counted from 0."""
-        kinds = {kind for kind, at in self.told if not 0 <= at < parts}
-        told = {kind: sorted(at for each, at in self.told if each == kind) for kind in kinds}
-        return {kind: chain(places, count(places[-1] + 1)) for kind, places in told.items()}
+    def stray_indices(self, parts: int) -> dict[str, Iterator[int]]:
+        """The indices of each part type for which some were received that the item does not have: they do not count from 0."""
+        kinds = {kind for kind, at in self.received if not 0 <= at < parts}
+        indices = {kind: sorted(at for each, at in self.received if each == kind) for kind in kinds}
+        return {kind: chain(places, count(places[-1] + 1)) for kind, places in indices.items()}
 
 
-class Unclaimed:
-    """What was told of items that the upstream did not name, by part, until it says it again of one that it does."""
+class UnclaimedText:
+    """Text of unidentified items by part type, until an identified item repeats it."""
 
     def __init__(self) -> None:
-        self._told: dict[str, StringIO] = {}
+        self._received: dict[str, StringIO] = {}
         self._claimed: dict[str, int] = {}
 
     def add(self, part: str, text: str) -> None:
-        """More of it."""
-        told = self._told.setdefault(part, StringIO())
-        told.seek(0, SEEK_END)
-        told.write(text)
+        """Adds text."""
+        texts = self._received.setdefault(part, StringIO())
+        texts.seek(0, SEEK_END)
+        texts.write(text)
 
     def claim(self, part: str, text: str) -> str:
-        """How much of a text was told so."""
-        if part not in self._told:
+        """Returns the start of `text` that was received before, and removes it from the rest."""
+        if part not in self._received:
             return ""
         at = self._claimed.get(part, 0)
-        self._told[part].seek(at)
-        told = self._told[part].read(len(text))
-        if not text.startswith(told):
+        self._received[part].seek(at)
+        known = self._received[part].read(len(text))
+        if not text.startswith(known):
             return ""
-        self._claimed[part] = at + len(told)
-        return told
+        self._claimed[part] = at + len(known)
+        return known
 
 
-class Known:
-    """The items of one response. `anew`: the last that was looked for was told by an id that none had had."""
+class ItemIndex:
+    """The items of one response. `is_new_id`: the last look-up was by an id that no item had."""
 
     def __init__(self) -> None:
-        self.items: list[Heard] = []
-        self.anew = False
-        self._by_id: dict[str, Heard] = {}
-        self._by_place: dict[int, Heard] = {}
-        self._by_call_id: dict[str, Heard] = {}
-        self._by_words: dict[tuple[Any, Any, str], list[Heard]] | None = None  # calls, once one is looked for so
-        self._unplaced: list[Heard] = []  # at most one of each type: what follows goes on with it
+        self.items: list[ItemState] = []
+        self.is_new_id = False
+        self._by_id: dict[str, ItemState] = {}
+        self._by_place: dict[int, ItemState] = {}
+        self._by_call_id: dict[str, ItemState] = {}
+        self._by_content: dict[tuple[Any, Any, str], list[ItemState]] | None = None  # calls, from the first such look-up on
+        self._unplaced: list[ItemState] = []  # at most one of each type, which takes what follows
 
-    def find(self, id_: Any, place: Any, type_: str, *, new: bool = False, call_id: Any = "") -> Heard:
-        """The item with this id, else at this place, else the last of this type; a new one if there is none.
+    def find(self, id_: Any, place: Any, type_: str, *, new: bool = False, call_id: Any = "") -> ItemState:
+        """Finds the item with this id, else at this index, else the last one of this type; otherwise makes a new one.
 
-        `call_id`: of one that is announced, and so is another than one of that id that is over.
+        Args:
+            id_: The event's item_id, of any type.
+            place: The event's output_index, of any type.
+            type_: The type of the item.
+            new: The item is being announced.
+            call_id: Of an announced call: one with another call id is another call, if the item with that id is over.
         """
         id_ = id_ if isinstance(id_, str) else ""
         place = place if type(place) is int else None
         item = self._by_id.get(id_)
-        self.anew = item is None and id_ != ""
+        self.is_new_id = item is None and id_ != ""
         if new and item is not None and item.over and call_id and item.call_id != call_id:
             item = None
         if item is None and not new:
@@ -137,7 +148,7 @@ class Known:
             elif not id_:
                 item = next((item for item in reversed(self.items) if item.type == type_), None)
         if item is None or item.type != type_:
-            item = Heard(type_, id_, place, id_ != "" or place is not None)
+            item = ItemState(type_, id_, place, id_ != "" or place is not None)
             self.items.append(item)
             if not (item.placed or new):
                 self._unplaced.append(item)
@@ -148,29 +159,38 @@ class Known:
         return item
 
     def of_other_kind(self, id_: Any, type_: str) -> bool:
-        """Whether the item with this id is a call, but not of this type, which is one of a call."""
+        """Whether the item with this id is a call of another type than `type_`."""
         item = self._by_id.get(id_) if isinstance(id_, str) else None
         return item is not None and item.type != type_ and {item.type, type_} <= CALLS.keys()
 
-    def find_call(self, wire: Mapping[str, Any], place: int, others: Collection[int]) -> Heard:
-        """The item of an output, by its call id first. `others` have been found (by `id`): two calls may have one call id."""
+    def find_call(self, wire: Mapping[str, Any], place: int, others: Collection[int]) -> ItemState:
+        """Finds the item of an entry in a response's output, by its call id first.
+
+        Args:
+            wire: The entry.
+            place: Its index in the output.
+            others: `id()` of items found for other entries: two calls may share a call id.
+        """
         call_id = wire.get("call_id")
         item = self._by_call_id.get(call_id) if isinstance(call_id, str) and call_id else None
         if item is not None and item.type == wire["type"] and id(item) not in others:
             return item
-        for item in self._unplaced:  # arguments of a call that nothing was told of
-            said = wire.get("arguments", wire.get("input"))
-            if item.type == wire["type"] and not item.name and isinstance(said, str) and said.startswith("".join(item.sent)):
+        for item in self._unplaced:  # arguments without an announced call
+            text = wire.get("arguments", wire.get("input"))
+            nameless = item.type == wire["type"] and not item.name
+            if nameless and isinstance(text, str) and text.startswith("".join(item.sent)):
                 self._unplaced.remove(item)
                 return item
         id_, name = wire.get("id"), wire.get("name")
-        if not isinstance(id_, str) or id_ not in self._by_id:  # vLLM calls all of a call otherwise, but for what it says
-            said = wire.get("arguments", wire.get("input"))
-            if self._by_words is None:
-                self._by_words = {}
+        if not isinstance(id_, str) or id_ not in self._by_id:  # vLLM changes everything in a call except its content
+            text = wire.get("arguments", wire.get("input"))
+            if self._by_content is None:
+                self._by_content = {}
                 for item in reversed([item for item in self.items if item.name]):
-                    self._by_words.setdefault((item.type, item.name, "".join(item.told.get(("", 0), ()))), []).append(item)
-            same = self._by_words.get((wire["type"], name, said), []) if isinstance(said, str) and isinstance(name, str) else []
+                    arguments = "".join(item.received.get(("", 0), ()))
+                    self._by_content.setdefault((item.type, item.name, arguments), []).append(item)
+            named = isinstance(text, str) and isinstance(name, str)
+            same = self._by_content.get((wire["type"], name, text), []) if named else []
             while same:
                 if id(item := same.pop()) not in others:
                     return item
@@ -179,8 +199,8 @@ class Known:
             return self.find(None, place, wire["type"], new=True)
         return self.find(id_, place, wire["type"])
 
-    def name(self, item: Heard, wire: Mapping[str, Any]) -> None:
-        """Takes in the call id and the name that a call has."""
+    def record_name(self, item: ItemState, wire: Mapping[str, Any]) -> None:
+        """Records the call id and the name of a call, unless known."""
         call_id, name = wire.get("call_id"), wire.get("name")
         item.call_id = item.call_id or (call_id if isinstance(call_id, str) else "")
         item.name = item.name or (name if isinstance(name, str) else "")

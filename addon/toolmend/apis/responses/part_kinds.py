@@ -1,8 +1,6 @@
-"""The vocabulary of a Responses stream: its items, the texts they are made of, and what its events are called.
+"""The vocabulary of a Responses stream: item types, the kinds of text in them (a row each), and event names.
 
-    {"type": "response.output_text.delta", "item_id": "msg_1", "output_index": 0, "content_index": 0, "delta": "Hi", …}
-
-Rule of this file: one row per kind of text; whoever reads or writes one goes by its row.
+{"type": "response.output_text.delta", "item_id": "msg_1", "output_index": 0, "content_index": 0, "delta": "Hi", …}
 """
 
 from collections.abc import Mapping
@@ -18,10 +16,16 @@ from ...core.reasoning_state import ReasoningState, envelope
 
 @value
 class PartKind:
-    """How one kind of text is written: `{events}.delta` and `.done`, for a part inside `{frame}.added` and `.done`.
+    """How one kind of text is written: `{events}.delta` and `.done`, within `{frame}.added` and `.done` of a part.
 
-    `part` is its type, "" for what a call is made with. The whole of it stands in `member`; `holder` is the list of its
-    item that the part goes to, and `index` tells its place there.
+    Attributes:
+        item: The type of its item.
+        part: The type of its part; "" for a call's arguments.
+        events: The prefix of its events.
+        frame: The prefix of its part's events.
+        member: The member with the whole text.
+        holder: The list of the item that has the part.
+        index: The member of events with the part's index in that list.
     """
 
     item: str
@@ -33,12 +37,12 @@ class PartKind:
     index: str
 
     @property
-    def beside(self) -> dict[str, Any]:
-        """What else the SDK's types ask for in `.delta` and `.done`."""
+    def extra_members(self) -> dict[str, Any]:
+        """Further members that the SDK's types require in `.delta` and `.done`."""
         return {"logprobs": []} if self.part == "output_text" else {}
 
     def index_in(self, data: Mapping[str, Any]) -> int:
-        """The place of the part that an event is of."""
+        """The index of the part that an event belongs to."""
         index = data.get(self.index)
         return index if type(index) is int else 0
 
@@ -61,10 +65,10 @@ ARGUMENTS = PartKind("function_call", "", "response.function_call_arguments", ""
 INPUT = PartKind("custom_tool_call", "", "response.custom_tool_call_input", "", "input", "", "")
 
 SEARCHED = PartKind("tool_search_call", "", "", "", "arguments", "", "")
-"""The client's search for tools, as it is written: its arguments are an object, and no event tells a piece of them."""
+"""The client's search for tools: its arguments are an object, and sent as a whole."""
 
 BUILTIN: dict[Kind, PartKind] = {form.kind: PartKind(form.item, "", "", "", form.member, "", "") for form in FORMS}
-"""Calls of the tools that the API describes and the client runs, by their kind: as a whole, too."""
+"""Calls of the tools that the API describes and the client runs, by their kind: sent as a whole, too."""
 
 WHOLE = (SEARCHED, *BUILTIN.values())
 
@@ -72,70 +76,77 @@ SHAPES = (TEXT, REFUSAL, SUMMARY, THOUGHT, ARGUMENTS, INPUT)
 PARTS = {shape.part: shape for shape in SHAPES if shape.part}
 CALLS = {shape.item: shape for shape in SHAPES if not shape.part}
 PREFIXES = {"message": "msg_", "reasoning": "rs_", "function_call": "fc_", "custom_tool_call": "ctc_"}
-"""The items that are understood, and what their ids begin with."""
+"""The items that are decoded, and the prefix of their ids."""
 WRITTEN = {**PREFIXES, SEARCHED.item: "tsc_", "web_search_call": "ws_", "compaction": "cmp_"}
 WRITTEN |= {"local_shell_call": "lsh_", "shell_call": "sh_", "apply_patch_call": "apc_"}
-"""The same of those that are written."""
+"""The same for further items that are written."""
 
 DELTAS = {f"{shape.events}.delta": shape for shape in SHAPES}
 DONES = {f"{shape.events}.done": shape for shape in SHAPES}
 FRAMES = frozenset({f"{shape.frame}.{end}" for shape in SHAPES if shape.frame for end in ("added", "done")})
-"""What the events are called that say a text, that say all of it, and that announce and say its part."""
+"""The events that have a piece of a text, all of it, and those that begin and end its part."""
 
-SAYS = FRAMES | DELTAS.keys() | DONES.keys() | {"response.in_progress", "response.output_item.added", "response.output_item.done"}
-"""What no response begins with."""
+CONTENT_EVENTS = FRAMES | DELTAS.keys() | DONES.keys()
+CONTENT_EVENTS |= {"response.in_progress", "response.output_item.added", "response.output_item.done"}
+"""Events that cannot be the first one of a response."""
 
 ENDS = ("completed", "incomplete", "failed", "cancelled")
 TERMINAL = frozenset({f"response.{end}" for end in (*ENDS, "done")})
-"""The statuses of a response that is over, and what its last event may be called."""
+"""The statuses of a response that is over, and the names of its last event."""
 
-OTHERWISE = {f"response.reasoning_part.{end}": f"{THOUGHT.frame}.{end}" for end in ("added", "done")}
-"""What events are called by vLLM alone, and by OpenAI; its SDK in JavaScript fails at a name that it does not know."""
+RENAMED_EVENTS = {f"response.reasoning_part.{end}": f"{THOUGHT.frame}.{end}" for end in ("added", "done")}
+"""Event names of vLLM, and OpenAI's names for them; OpenAI's SDK in JavaScript fails at an unknown name."""
 
 _OLDER = {
     f"response.{older}.{end}": f"{shape.events}.{end}"
     for older, shape in (("reasoning", THOUGHT), ("reasoning_summary", SUMMARY))
     for end in ("delta", "done")
 }
-"""What events of reasoning were called at first. Their deltas are strings or objects with a text."""
+"""The first names of reasoning events. Their deltas are strings or objects with a text."""
 
 
 @mutable
-class Part:
-    """A text that is being said. `head`: its delta events up to the delta; `said`: its `done` has gone out.
+class OpenPart:
+    """The open part of an item.
 
-    `framed`: the client was told that it begins, and is to be told that it ends.
+    Attributes:
+        shape: Its kind.
+        head: The start of its delta events, up to the delta.
+        pieces: Its text.
+        done_sent: Its `done` was sent.
+        framed: The part's `added` was sent, so its `done` must be.
+        annotations: Those sent so far.
     """
 
     shape: PartKind
     head: str = ""
     pieces: list[str] = field(default_factory=list)
-    said: bool = False
+    done_sent: bool = False
     framed: bool = True
     annotations: list[Any] = field(default_factory=list)
 
     def wire(self) -> dict[str, Any]:
-        """As it stands in its item."""
+        """The part as it appears in its item."""
         text = {"type": self.shape.part, self.shape.member: "".join(self.pieces)}
-        return {**text, "annotations": self.annotations, **self.shape.beside} if self.shape is TEXT else text
+        return {**text, "annotations": self.annotations, **self.shape.extra_members} if self.shape is TEXT else text
 
 
 @mutable
 class Item:
-    """An item that was announced at output_index `place`; `part` is what is open of it."""
+    """An item that was announced at output_index `place`."""
 
     place: int
     wire: dict[str, Any]
-    part: Part | None = None
+    part: OpenPart | None = None
     done: bool = False
 
     def at(self, shape: PartKind) -> dict[str, Any]:
-        """Where an event of its open part belongs."""
+        """The members that locate an event of the open part."""
         at = {"item_id": self.wire.get("id"), "output_index": self.place}
         return {**at, shape.index: len(self.wire.get(shape.holder, ()))} if shape.part else at
 
     def broken_off(self) -> dict[str, Any]:
-        """As it stands while it is open."""
+        """The item as it is while open."""
         wire, part = {**self.wire, "status": "incomplete"}, self.part
         if part is None:
             return wire
@@ -146,8 +157,8 @@ class Item:
         return wire
 
 
-def newer(data: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
-    """The type of an event and its data, as they are today."""
+def current_form(data: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    """Returns the type of an event and its data in the current form of the API."""
     type_ = _OLDER.get(data["type"])
     if type_ is None:
         return data["type"], data
@@ -156,12 +167,12 @@ def newer(data: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
 
 
 def understood(wire: Any) -> TypeGuard[dict[str, Any]]:
-    """Whether an item is one that events speak of."""
+    """Whether an item has a type that events represent."""
     return isinstance(wire, dict) and isinstance(wire.get("type"), str) and wire["type"] in PREFIXES
 
 
 def parts_of(wire: Mapping[str, Any], holder: str) -> list[Any]:
-    """The parts of an item. Its text may stand there bare, or in a part of the type that other APIs have."""
+    """The parts of an item. Its text may be a bare string, or in a part of the type that other APIs use."""
     given = wire.get(holder)
     listed = [given] if isinstance(given, str) and given else given if isinstance(given, list) else []
     kind = next((shape.part for shape in SHAPES if (shape.item, shape.holder) == (wire.get("type"), holder)), "")
@@ -175,7 +186,7 @@ def _part(part: Any, kind: str) -> Any:
 
 
 def encrypted(seal: ReasoningState) -> str:
-    """A seal as `encrypted_content`: the upstream's own, or in our envelope."""
+    """A seal as `encrypted_content`: the upstream's own, or toolmend's envelope."""
     if seal.kind == "encrypted":
         try:
             content = json_text.loads(seal.data.encode(errors="surrogatepass")).get("encrypted_content")

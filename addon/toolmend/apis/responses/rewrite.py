@@ -1,11 +1,10 @@
-"""A Responses stream for a client of the same API: as it came up to the first mended event, and written anew from there on.
+"""Rewrites a Responses stream for a client of the same API, from the first corrected event on.
 
     upstream   item 0 message ["Look: <tool_call>…"]                                    completed
     client     item 0 message ["Look: "] ─► item 1 function_call ─► item 2 message …    completed, output [0, 1, 2]
 
-Rule of this file: while all passes, `follow` keeps up with what the client was told, so that the change is seamless; then
-`rewrite` tells the items from the events, under the upstream's ids, and keeps what is not understood, its number and place
-corrected.
+Until then, `follow` tracks what the client received. From there on, `rewrite` writes items from events, under the upstream's
+ids, and passes events that are not decoded, with number and index corrected.
 """
 
 from collections import deque
@@ -16,45 +15,45 @@ from ...core import json_text
 from ...core.events import Event, Finish, MessageEnd, ReasoningSeal, StreamError, ToolCallEnd, Usage
 from ...core.sse import ServerSentEvent
 from ..codec import Reply
-from .follow_up import FRAMES, LIFE, TEXTS, Announced, Followed, announced_as
+from .follow_up import LIFE, TEXTS, Announced, FollowedOutput, announcement_key
 from .items import Output
-from .part_kinds import CALLS, SAYS, TERMINAL, Item, PartKind, understood
-from .rewrite_whole import Wires
+from .part_kinds import CALLS, CONTENT_EVENTS, FRAMES, TERMINAL, Item, PartKind, understood
+from .rewrite_whole import WireItems
 from .usage import (
     ENDS,
-    begun,
     counted,
     error_object,
     estimate,
-    failed,
-    fails_badly,
-    filled,
-    lacks,
+    failed_response,
+    fails_irregularly,
+    fill_response,
+    is_incomplete,
     miscounted,
+    new_response,
     response_in,
-    tells_error,
-    usage_object,
+    shows_error,
+    write_usage,
 )
 
 _BROKEN_CALL = "A tool call of the upstream's answer was broken off."
 
-_TOLD = ("id", "call_id", "name", "content", "summary")
+_FROM_EVENTS = ("id", "call_id", "name", "content", "summary")
 
 
-class Mending(Followed):
-    """One response."""
+class ResponsesRewriter(FollowedOutput):
+    """Rewrites one response."""
 
     def __init__(self, reply: Reply) -> None:
         super().__init__(reply)
-        self.reason: str | None = None  # why it finishes
-        self._left: deque[Item] = deque()  # what is open of messages and reasoning at the last event
-        self._ends: dict[str, Mapping[str, Any]] = {}  # how that has them, by id
+        self.reason: str | None = None  # the finish reason
+        self._unfinished: deque[Item] = deque()  # messages and reasoning that are open at the last event
+        self._ends: dict[str, Mapping[str, Any]] = {}  # these items in the last event, by id
 
     def rewrite(self, sse: ServerSentEvent | None, data: Mapping[str, Any], events: Sequence[Event]) -> bytes:
-        """An event, and what it says now."""
+        """Returns the bytes for an event of the upstream and the neutral events that replace it."""
         type_, place, wire = data.get("type"), data.get("output_index"), data.get("item")
-        if type_ in SAYS and not (self.sequence or self._response):
-            self._response = filled(response_in(data), {}, begun(self._reply))
+        if type_ in CONTENT_EVENTS and not (self.sequence or self._response):
+            self._response = fill_response(response_in(data), {}, new_response(self._reply))
             self.event("response.created", response=self._response)
         item = self._of(data)
         if type_ in TERMINAL:
@@ -66,7 +65,7 @@ class Mending(Followed):
             self._note_announced(wire, place if type(place) is int else None)
         shape = TEXTS.get(str(type_))
         if shape and shape.item == "reasoning":
-            self.thoughts = shape
+            self.reasoning_kind = shape
         if item is None and (type(place) is not int or place not in self._places):
             self._note_unannounced(data, place, shape)
         for event in events:
@@ -78,7 +77,7 @@ class Mending(Followed):
                 self.close_part(item)
         elif shape is None and sse is not None and not announced:
             error = next((event for event in events if isinstance(event, StreamError)), None)
-            if error and not tells_error(data):
+            if error and not shows_error(data):
                 self.event("error", **error_object(error), param=None)
             else:
                 self._keep(sse, data, item)
@@ -86,21 +85,21 @@ class Mending(Followed):
 
     def _note_announced(self, wire: Mapping[str, Any], place: int | None) -> None:
         if wire["type"] not in CALLS:
-            self.hush()
-        self._announced[announced_as(wire)] = Announced(wire, place)
+            self.close_open_item()
+        self._announced[announcement_key(wire)] = Announced(wire, place)
         if place is not None:
             self._places[place] = None
 
     def _note_unannounced(self, data: Mapping[str, Any], place: Any, shape: PartKind | None) -> None:
-        """An event of an item that the upstream did not announce."""
+        """Records an item that an event belongs to, if it was not announced."""
         wire = data.get("item")
         if shape and shape.part:
             id_ = data.get("item_id")
             wire = {"id": id_ if isinstance(id_, str) else "", "type": shape.item}
         elif data.get("type") != "response.output_item.done" or not understood(wire):
             return
-        known = self._announced.get(announced_as(wire))
-        if known is None or known.told:
+        known = self._announced.get(announcement_key(wire))
+        if known is None or known.sent:
             self._note_announced(wire, place if type(place) is int else None)
 
     def _follow_event(self, event: Event) -> None:
@@ -108,50 +107,50 @@ class Mending(Followed):
             case Finish():
                 self.reason = event.finish_reason
             case MessageEnd():
-                calls = [*self._open.values()]
-                if any(call.part and not call.part.said for call in calls):
+                calls = [*self._open_calls.values()]
+                if any(call.part and not call.part.done_sent for call in calls):
                     self._fail(_BROKEN_CALL)
                     return
-                self._find_left({})
+                self._find_unfinished({})
                 for call in calls:
-                    self._end_left(call)
+                    self._end_unfinished(call)
                     self.finish(call, "completed")
-                self._end_left()
-                response = mended(self._response or begun(self._reply), self.reason or "stop", self)
-                response["usage"] = usage_object(estimate(self._reply, self.size))
+                self._end_unfinished()
+                response = rewrite_response(self._response or new_response(self._reply), self.reason or "stop", self)
+                response["usage"] = write_usage(estimate(self._reply, self.size))
                 self.event(f"response.{response['status']}", response=response)
             case StreamError():
                 self.break_off()
             case _:
-                self.say(event)
+                self.feed(event)
 
     def fail(self, message: str) -> bytes:
-        """The end, for a reason of our own."""
+        """Ends the stream with an error of toolmend."""
         self._fail(message)
         return self.take()
 
     def _fail(self, message: str) -> None:
         error = StreamError("server_error", message)
         self.break_off()
-        response = failed(self._response or begun(self._reply), error, self.output(), None)
+        response = failed_response(self._response or new_response(self._reply), error, self.output(), None)
         self.event("response.failed", response=response)
 
     def _done(self, item: Item | None, wire: Mapping[str, Any]) -> None:
-        """The upstream closes an item. Of its own calls it knows the arguments best."""
+        """Ends an item at the upstream's end of it, whose members (final arguments among them) it takes."""
         if item is None or item.done:
             return
         member = CALLS[wire["type"]].member if wire["type"] in CALLS else ""
         if item.part and member and wire.get(member) and isinstance(wire[member], str):
             item.part.pieces = item.part.pieces if any(item.part.pieces) and wire[member].strip() == "{}" else [wire[member]]
         self._cite(item, wire)
-        kept = (*_TOLD, member, *(name for name, value in wire.items() if value is None and name in item.wire))
-        own = {name: value for name, value in wire.items() if name not in kept}
+        replaced = (*_FROM_EVENTS, member, *(name for name, value in wire.items() if value is None and name in item.wire))
+        own = {name: value for name, value in wire.items() if name not in replaced}
         status = wire.get("status")
         self.finish(item, status if isinstance(status, str) else "completed", own)
         self._drain()
 
     def _cite(self, item: Item, wire: Mapping[str, Any]) -> None:
-        """The citations of the text that is open, where the upstream tells them with the whole of it."""
+        """Takes the citations of the open text from the upstream's end of the item."""
         part, parts = item.part, wire.get(item.part.shape.holder) if item.part else None
         at = len(item.wire.get(part.shape.holder, ())) if part else 0
         theirs = parts[at] if isinstance(parts, list) and at < len(parts) else None
@@ -160,14 +159,14 @@ class Mending(Followed):
             part.annotations = cited if isinstance(cited, list) and cited else part.annotations
 
     def _keep(self, sse: ServerSentEvent, data: Mapping[str, Any], item: Item | None) -> None:
-        """An event that is not understood. It goes only with an item that the client does not have."""
+        """Passes an event that is not decoded, unless its item was not sent to the client."""
         place = data.get("output_index")
         changed = {**data, "sequence_number": self.sequence}
         if data.get("type") in LIFE:
-            told = response_in(data)
-            if lacks(told, self._response.get("id")):
-                told = filled(told, self._response, begun(self._reply))
-            changed["response"] = told
+            response = response_in(data)
+            if is_incomplete(response, self._response.get("id")):
+                response = fill_response(response, self._response, new_response(self._reply))
+            changed["response"] = response
             self._note_response(changed)
         elif type(place) is int:
             if item is None and place in self._places:
@@ -180,12 +179,12 @@ class Mending(Followed):
             if understood(item.wire) and item.done:
                 return
             changed["output_index"] = item.place
-            self._point(item, changed)
+            self._correct_position(item, changed)
         self.sequence += 1
         self._out.append(sse.with_data(json_text.dumps(changed).encode()))
 
-    def _point(self, item: Item, changed: dict[str, Any]) -> None:
-        """Corrects where an event points to in its item."""
+    def _correct_position(self, item: Item, changed: dict[str, Any]) -> None:
+        """Corrects ids and indices in an event of an item."""
         if isinstance(changed.get("item"), dict):
             item.wire, item.done = changed["item"], changed.get("type") == "response.output_item.done"
         if "item_id" in changed:
@@ -202,80 +201,81 @@ class Mending(Followed):
     def _last(self, type_: str, data: Mapping[str, Any], events: Sequence[Event]) -> None:
         response = response_in(data)
         response = response if isinstance(response, dict) else self._response
-        if (told := self._response.get("id")) and response.get("id") != told:
-            response = {**response, "id": told}
-        if not self.sequence:  # an upstream that sends nothing else
+        if (id_ := self._response.get("id")) and response.get("id") != id_:
+            response = {**response, "id": id_}
+        if not self.sequence:  # an upstream that sends only this event
             first = {**response, "status": "in_progress", "output": [], "usage": None, "incomplete_details": None}
             self.event("response.created", response=first)
             self.event("response.in_progress", response=first)
         for event in events:
-            if isinstance(event, StreamError) and fails_badly(response):
+            if isinstance(event, StreamError) and fails_irregularly(response):
                 type_, response = "response.failed", {**response, "status": "failed", "error": error_object(event)}
-        self._find_left(response)
+        self._find_unfinished(response)
         self.whole(events, response)
         if self.reason is not None:
-            self._end_left()
-        response = mended(response, self.reason, self)
+            self._end_unfinished()
+        response = rewrite_response(response, self.reason, self)
         self.event(type_ if self.reason is None else f"response.{response['status']}", response=response)
 
     def whole(self, events: Sequence[Event], response: Mapping[str, Any]) -> None:
-        """Says the events of a response whose items may not have been told; `response` holds them."""
+        """Writes the events of a response with the items `response`, which may not have been announced."""
         known = [item.wire.get(name) for item in self.items for name in ("id", "call_id")]
-        wires = Wires(response.get("output"), {id_ for id_ in known if isinstance(id_, str)})
+        wires = WireItems(response.get("output"), {id_ for id_ in known if isinstance(id_, str)})
         for event in events:
             if isinstance(event, Finish):
                 self.reason = event.finish_reason
-            elif isinstance(event, ToolCallEnd) and (call := self._open.get(event.index)):
-                self._end_left(call)
-                self.say(event)
+            elif isinstance(event, ToolCallEnd) and (call := self._open_calls.get(event.index)):
+                self._end_unfinished(call)
+                self.feed(event)
             elif not isinstance(event, MessageEnd | Usage | StreamError) and not (
                 isinstance(event, ReasoningSeal) and self._sealed(event)
             ):
                 wire, shape = wires.of(event)
                 if wire is not None:
                     self._begin_with(wire, shape, wires)
-                self.say(event)
-        self._foreign(wires.foreign(None))
+                self.feed(event)
+        self._pass_items(wires.foreign(None))
 
-    def _find_left(self, response: Mapping[str, Any]) -> None:
-        """What the upstream left open, and how its last event has that."""
-        self._left.extend(item for item in self.items if not item.done and item.wire.get("type") in ("message", "reasoning"))
-        output = response.get("output") if self._left else None
+    def _find_unfinished(self, response: Mapping[str, Any]) -> None:
+        """Finds the items that are open, and how the last event has them."""
+        texts = ("message", "reasoning")
+        self._unfinished.extend(item for item in self.items if not item.done and item.wire.get("type") in texts)
+        output = response.get("output") if self._unfinished else None
         self._ends = {str(wire.get("id")): wire for wire in output if understood(wire)} if isinstance(output, list) else {}
 
-    def _end_left(self, before: Item | None = None) -> None:
-        """Ends what the upstream left open in front of a call, or of the end; that may say more of it than its text."""
-        while self._left and (before is None or self._left[0].place < before.place):
-            item = self._left.popleft()
+    def _end_unfinished(self, before: Item | None = None) -> None:
+        """Ends the open items before a call (None: all), with the members of the last event."""
+        while self._unfinished and (before is None or self._unfinished[0].place < before.place):
+            item = self._unfinished.popleft()
             status = "completed" if item is not self.items[-1] else ENDS.get(self.reason or "", ("completed", ""))[0]
             self._done(item, {"type": item.wire["type"], **self._ends.get(str(item.wire.get("id")), {}), "status": status})
 
     def _sealed(self, event: ReasoningSeal) -> bool:
-        """Whether a seal is of an item that the upstream left open, which ends with it."""
-        id_ = json_text.loads(event.seal.data.encode(errors="surrogatepass"))["id"]  # as responses_read.py has put it
-        item = self._ids.get(id_) if self._left and isinstance(id_, str) else None
+        """Whether a seal belongs to an open item, which it ends."""
+        id_ = json_text.loads(event.seal.data.encode(errors="surrogatepass"))["id"]  # written by decode.py
+        item = self._ids.get(id_) if self._unfinished and isinstance(id_, str) else None
         if item is None or item.done or item.wire.get("type") != "reasoning":
             return False
         self._done(item, {**self._ends.get(str(id_), {"type": "reasoning"}), "status": "completed"})
         return True
 
-    def _begin_with(self, wire: Mapping[str, Any], shape: PartKind | None, wires: Wires) -> None:
-        """What is said next is of this item."""
-        self._foreign(wires.foreign(wire))
-        key = announced_as(wire)
+    def _begin_with(self, wire: Mapping[str, Any], shape: PartKind | None, wires: WireItems) -> None:
+        """Starts or continues the item of the next event."""
+        self._pass_items(wires.foreign(wire))
+        key = announcement_key(wire)
         announced = self._announced.get(key)
         if announced is None or announced.wire is not wire:
             self._announced[key] = Announced(wire, None)
             if shape:
-                self.hush()
-        elif self._speaking:
-            self.close_part(self._speaking)
+                self.close_open_item()
+        elif self._open_item:
+            self.close_part(self._open_item)
         if shape and shape.item == "reasoning":
-            self.thoughts = shape
+            self.reasoning_kind = shape
 
-    def _foreign(self, wires: Sequence[Mapping[str, Any]]) -> None:
+    def _pass_items(self, wires: Sequence[Mapping[str, Any]]) -> None:
         for wire in wires:
-            self.hush()
+            self.close_open_item()
             self.items.append(Item(self.place, dict(wire), done=True))
             self.place += 1
 
@@ -286,10 +286,10 @@ class Mending(Followed):
             self._ids[item.wire["id"]] = item
             return item
         id_ = announced.wire.get("id")
-        again = announced.told or (isinstance(id_, str) and id_ in self._ids)
+        again = announced.sent or (isinstance(id_, str) and id_ in self._ids)
         gone = ("content", "summary", "encrypted_content", "id" if again else "")
         wire = {name: value for name, value in announced.wire.items() if name not in gone}
-        announced.told = True
+        announced.sent = True
         item = super()._announce(type_, call_id, {**wire, **(members or {})})
         self._ids[str(item.wire["id"])] = item
         if announced.place is not None:
@@ -297,8 +297,8 @@ class Mending(Followed):
         return item
 
 
-def mended(response: Mapping[str, Any], finish_reason: str | None, output: Output) -> dict[str, Any]:
-    """The upstream's response with the items that the client gets, and the status that they have."""
+def rewrite_response(response: Mapping[str, Any], finish_reason: str | None, output: Output) -> dict[str, Any]:
+    """Returns the upstream's response with the client's items, and the status that follows from them."""
     changed = dict(response)
     if finish_reason is None:  # it failed
         output.break_off()

@@ -1,9 +1,9 @@
-"""Which item of a whole output an event is of: events do not say, and mending has changed some of them.
+"""Finds the item of a whole output that each event belongs to, after transformers changed some events.
 
     output  [reasoning rs_1 "Hm", message msg_1 "Look: <tool_call>…", web_search_call ws_1, message msg_2 "Bye"]
-    events  Hm → rs_1, "Look: " → msg_1, the call → a new item, "Bye" → msg_2; ws_1 in front of msg_2
+    events  Hm → rs_1, "Look: " → msg_1, the call → a new item, "Bye" → msg_2; ws_1 comes before msg_2
 
-Rule of this file: mending only takes out of a text. So a text is of the next part that is exactly it, or else holds it.
+Transformers only remove from a text. So a text belongs to the next part that equals it, or else to one that contains it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,8 +21,8 @@ _SHAPES: dict[type[Event], tuple[PartKind, ...]] = {
 }
 
 
-class Wires:
-    """The items of an output but for those with a `known` id."""
+class WireItems:
+    """The items of an output, except for those with a `known` id."""
 
     def __init__(self, output: Any, known: AbstractSet[str]) -> None:
         wires = [wire for wire in output if isinstance(wire, dict)] if isinstance(output, list) else []
@@ -31,13 +31,13 @@ class Wires:
         self._numbers = {_text(wire.get(name)): number for number, wire in ours for name in ("id", "call_id")}
         self._places = {id(wire): number for number, wire in enumerate(self._wires)}
         self._parts = [part for number, wire in enumerate(self._wires) for part in _parts(number, wire)]
-        self._next = 0  # the first part that a text may be of
-        self._open = -1  # the part that is being said
+        self._next = 0  # the first part that a text may belong to
+        self._open = -1  # the part of the last text
         self._used: set[int] = set()
-        self._told = 0  # the items in front of this one that are not understood are told
+        self._passed = 0  # the items before this one that are not decoded were returned
 
     def of(self, event: Event) -> tuple[Mapping[str, Any] | None, PartKind | None]:
-        """The item that begins, or goes on with another part, and the kind of that; None if nothing does."""
+        """Returns the item and the kind of its part that the event begins; None if the event continues the last part."""
         if isinstance(event, ToolCallStart):
             number = self._numbers.get(event.id)
             return (None if number is None else self._wires[number]), None
@@ -61,8 +61,8 @@ class Wires:
         return self._wires[number], shape
 
     def _sealed(self, event: ReasoningSeal) -> Mapping[str, Any] | None:
-        """The item of a seal, if it has no text and so has not begun."""
-        id_ = json_text.loads(event.seal.data.encode(errors="surrogatepass"))["id"]  # as responses_read.py has put it
+        """The item of a seal, unless it has begun with a text."""
+        id_ = json_text.loads(event.seal.data.encode(errors="surrogatepass"))["id"]  # written by decode.py
         number = self._numbers.get(id_) if isinstance(id_, str) else None
         if number is None or number in self._used:
             return None
@@ -70,10 +70,10 @@ class Wires:
         return self._wires[number]
 
     def foreign(self, before: Mapping[str, Any] | None) -> Sequence[Mapping[str, Any]]:
-        """The items in front of this one (of the end) that are not understood, once."""
+        """Returns the items before this one (None: the end) that are not decoded, each once."""
         end = len(self._wires) if before is None else self._places[id(before)]
-        found = [wire for wire in self._wires[self._told : end] if not understood(wire)]
-        self._told = max(self._told, end)
+        found = [wire for wire in self._wires[self._passed : end] if not understood(wire)]
+        self._passed = max(self._passed, end)
         return found
 
 
@@ -87,22 +87,22 @@ def _parts(number: int, wire: Mapping[str, Any]) -> list[tuple[int, PartKind, st
     return found
 
 
-def kept(given: Sequence[Any], built: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """The items as they were built, with what no event tells of those `given` that say the same.
+def merge_items(given: Sequence[Any], built: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Merges the built items with members of the `given` ones that no event represents.
 
-    That is citations, probabilities, parts that nobody knows; and whole items that say nothing, in their places.
+    Those are citations, probabilities, parts of unknown types; and empty items, in their places.
     """
     places = {_key(wire): place for place, wire in reversed(list(enumerate(built)))}
-    said = [_words(wire) for wire in built]
+    contents = [_content_of(wire) for wire in built]
     out: list[Mapping[str, Any]] = []
     at = 0
     for wire in (wire for wire in given if isinstance(wire, dict)):
-        words, place = _words(wire), places.get(_key(wire), -1)
-        if place < at < len(built) and not wire.get("id") and said[at] == words:
+        words, place = _content_of(wire), places.get(_key(wire), -1)
+        if place < at < len(built) and not wire.get("id") and contents[at] == words:
             place = at
         if place >= at:
-            same = understood(wire) and said[place] == words
-            out += (*built[at:place], _filled(built[place], wire) if same else built[place])
+            same = understood(wire) and contents[place] == words
+            out += (*built[at:place], _merge(built[place], wire) if same else built[place])
             at = place + 1
         elif wire.get("type") in ("message", "reasoning") and words == [wire["type"]]:
             out.append(wire)
@@ -113,20 +113,20 @@ def _key(wire: Mapping[str, Any]) -> tuple[str | None, str | None]:
     return _text(wire.get("type")), _text(wire.get("id"))
 
 
-def _words(wire: Mapping[str, Any]) -> list[Any]:
-    """What events tell of an item."""
-    told = (wire.get(name) for name in ("name", "call_id", "arguments", "input", "encrypted_content"))
-    return [wire.get("type"), *filter(None, told), *(text for _, _, text in _parts(0, wire))]
+def _content_of(wire: Mapping[str, Any]) -> list[Any]:
+    """What events represent of an item."""
+    members = (wire.get(name) for name in ("name", "call_id", "arguments", "input", "encrypted_content"))
+    return [wire.get("type"), *filter(None, members), *(text for _, _, text in _parts(0, wire))]
 
 
-def _filled(built: Mapping[str, Any], wire: Mapping[str, Any]) -> Mapping[str, Any]:
-    """An item that was built, with all that the upstream's has beside the same words."""
+def _merge(built: Mapping[str, Any], wire: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Returns a built item with the other members of the upstream's item, which has the same content."""
     filled = {**built, **{name: value for name, value in wire.items() if value}}
     for holder in ("summary", "content"):
         if isinstance(wire.get(holder), list):
             made = iter(built.get(holder, ()))
             parts = ((part, _parts(0, {"type": wire["type"], holder: [part]})) for part in parts_of(wire, holder))
-            filled[holder] = [{**next(made, {}), **part} if spoken else part for part, spoken in parts]
+            filled[holder] = [{**next(made, {}), **part} if text else part for part, text in parts]
     return filled
 
 

@@ -1,9 +1,9 @@
-"""The response object of the Responses API: what it echoes of the request, how it ends, its usage and its error.
+"""The response object of the Responses API: what it repeats of the request, its end, its usage and its error.
 
     {"id": "resp_…", "object": "response", "created_at": 1760000000, "status": "in_progress", "model": "gpt-5", "output": [],
      "parallel_tool_calls": true, "tool_choice": "auto", "tools": [], "usage": null, "error": null, …}
 
-Rule of this file: values only, nothing is remembered. What the request does not say is null or the API's default.
+What the request does not contain is null or the API's default.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -36,17 +36,17 @@ ECHOED: dict[str, tuple[tuple[type, ...], Any]] = {
     "truncation": ((str,), "disabled"),
     "user": ((str,), None),
 }
-"""What a response repeats of its request: the types it may be of, and what stands there if the request has none."""
+"""Members that a response repeats of its request: their types, and the value if the request has none."""
 
 ENDS = {
     "length": ("incomplete", "max_output_tokens"),
     "content_filter": ("incomplete", "content_filter"),
     "error": ("failed", ""),
 }
-"""The status by finish reason, and why it is incomplete; any other is completed."""
+"""Status and reason of being incomplete by finish reason; any other is completed."""
 
 _REASONS = {"content_filter": "content_filter", "steered": "stop", "max_messages": "stop"}
-"""The finish reasons that a response is incomplete for; else it is too long."""
+"""Finish reason by the reason of being incomplete; any other is "length"."""
 
 _STATUSES = {
     "bio_policy": 400,
@@ -61,7 +61,7 @@ _STATUSES = {
     "slow_down": 503,
     "usage_not_included": 402,
 }
-"""Error codes that Codex or the SDK know, and the HTTP statuses they stand for."""
+"""Error codes that Codex or the SDK know, and their HTTP statuses."""
 
 _CODES = {400: "invalid_prompt", 402: "insufficient_quota", 413: "context_length_exceeded", 422: "invalid_prompt"}
 _CODES |= {429: "rate_limit_exceeded", 503: "server_is_overloaded", 529: "server_is_overloaded"}
@@ -74,8 +74,8 @@ _TYPES = {
 }
 
 
-def begun(reply: Reply) -> dict[str, Any]:
-    """The response as it begins."""
+def new_response(reply: Reply) -> dict[str, Any]:
+    """A response at its start."""
     id_ = reply.new_id()
     echoed = {}
     for name, (types, missing) in ECHOED.items():
@@ -96,37 +96,44 @@ def begun(reply: Reply) -> dict[str, Any]:
     }
 
 
-def ended(
+def finished_response(
     response: Mapping[str, Any], finish_reason: str, output: Sequence[Mapping[str, Any]], usage: Usage
 ) -> dict[str, Any]:
-    """The response as it ends well, or too early."""
+    """A response that is completed or incomplete.
+
+    Args:
+        response: The response at its start.
+        finish_reason: A finish reason of Chat Completions.
+        output: Its items.
+        usage: Its token counts.
+    """
     status, reason = ENDS.get(finish_reason, ("completed", ""))
     details = {"reason": reason} if reason else None
     searches = {"tool_usage": {"web_search": {"num_requests": usage.searches}}} if usage.searches else {}
-    whole = {"status": status, "incomplete_details": details, "output": output, "usage": usage_object(usage)}
+    whole = {"status": status, "incomplete_details": details, "output": output, "usage": write_usage(usage)}
     return {**response, **whole, **searches}
 
 
-def failed(
+def failed_response(
     response: Mapping[str, Any], error: StreamError, output: Sequence[Mapping[str, Any]], usage: Usage | None
 ) -> dict[str, Any]:
-    """The response as it fails."""
+    """A response that failed."""
     return {
         **response,
         "status": "failed",
         "error": error_object(error),
         "output": output,
-        "usage": usage_object(usage) if usage else None,
+        "usage": write_usage(usage) if usage else None,
     }
 
 
 def error_object(error: StreamError) -> dict[str, Any]:
-    """The two members."""
+    """The error member of a response."""
     return {"code": _code(error), "message": error.message or "The upstream reports an error."}
 
 
-def usage_object(usage: Usage) -> dict[str, Any]:
-    """All five members."""
+def write_usage(usage: Usage) -> dict[str, Any]:
+    """Writes a usage with all five members."""
     return {
         "input_tokens": usage.input_tokens,
         "input_tokens_details": {"cached_tokens": usage.cached_tokens, "cache_write_tokens": usage.cache_write_tokens},
@@ -137,15 +144,17 @@ def usage_object(usage: Usage) -> dict[str, Any]:
 
 
 def estimate(reply: Reply, size: int) -> Usage:
-    """What an upstream that tells no usage may have used, for so many characters: four make a token."""
+    """Estimates the usage when the upstream sends none: four of the `size` characters are a token."""
     reply.fired("usage_estimated")
     return Usage(reply.input_tokens, (size + 3) // 4)
 
 
-def usage_of(usage: Mapping[str, Any], tools: Any = None) -> Usage:
-    """The counts of a usage object; what is missing counts 0. Some have them as Chat Completions does.
+def read_usage(usage: Mapping[str, Any], tools: Any = None) -> Usage:
+    """Reads a usage object; what is missing counts 0.
 
-    `tools`: the response's `tool_usage`.
+    Args:
+        usage: With the names of Responses or of Chat Completions.
+        tools: The response's `tool_usage`.
     """
     names = ("input_tokens", "output_tokens", "input_tokens_details", "output_tokens_details")
     others = ("prompt_tokens", "completion_tokens", "prompt_tokens_details", "completion_tokens_details")
@@ -165,28 +174,28 @@ _DETAILS = (("input_tokens_details", "cached_tokens"), ("output_tokens_details",
 
 
 def miscounted(usage: Any) -> bool:
-    """Whether a usage lacks a count, or has one that is no number: Codex takes an answer with such a one for broken off."""
+    """Whether a usage lacks a count, or has one that is not a number: Codex takes such an answer for broken off."""
     if usage is None:
         return False
-    told = _object(usage)
-    details = [_object(told.get(name)).get(member) for name, member in _DETAILS]
-    return any(type(value) is not int for value in (*(told.get(name) for name in _TOTALS), *details))
+    counts = _object(usage)
+    details = [_object(counts.get(name)).get(member) for name, member in _DETAILS]
+    return any(type(value) is not int for value in (*(counts.get(name) for name in _TOTALS), *details))
 
 
 def counted(usage: Any) -> dict[str, Any] | None:
-    """A usage with all counts; 0 where the upstream says nothing of one. None where it is none at all."""
+    """Returns a usage with all counts, 0 for the missing ones; None if there is no usage."""
     if not isinstance(usage, dict):
         return None
-    counts = usage_object(usage_of(usage))
+    counts = write_usage(read_usage(usage))
     for name, member in _DETAILS:
-        told = _object(usage.get(name))
-        counts[name] = {**counts[name], **told, member: counts[name][member]}
+        own = _object(usage.get(name))
+        counts[name] = {**counts[name], **own, member: counts[name][member]}
     total = number(usage.get("total_tokens")) or counts["total_tokens"]
     return {**usage, **counts, "total_tokens": total}
 
 
 def response_in(data: Mapping[str, Any]) -> Any:
-    """The response that an event tells of; some have its members in the event itself."""
+    """The response in an event's data, or the data itself if it has a response's members."""
     response = data.get("response")
     return data if response is None and data.get("object") == "response" else response
 
@@ -198,53 +207,53 @@ _FIELDS: dict[str, Callable[[Any], object]] = {
     "model": lambda value: isinstance(value, str),
     "output": lambda value: isinstance(value, list),
 }
-"""What SDKs look into without asking, of a response that is not over."""
+"""Members of a response that SDKs read without a check."""
 
 
-def lacks(response: Any, id_: Any) -> bool:
-    """Whether a response lacks any of it. `id_`: that it has had, if any."""
+def is_incomplete(response: Any, id_: Any) -> bool:
+    """Whether a response lacks such a member, or has another id than `id_`, its id so far."""
     given = _object(response)
     return not all(fits(given.get(name)) for name, fits in _FIELDS.items()) or bool(id_ and given["id"] != id_)
 
 
-def filled(response: Any, before: Mapping[str, Any], first: Mapping[str, Any]) -> dict[str, Any]:
-    """A response with what it lacks: as it was told before, or else as it is in the `first` event of one."""
+def fill_response(response: Any, before: Mapping[str, Any], first: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns a response with the missing members: as sent before, or as in `first`, a new response."""
     given, known = _object(response), {**first, **before}
     whole = {name: given[name] if fits(given.get(name)) else known[name] for name, fits in _FIELDS.items()}
     return {**given, **whole, "id": before.get("id") or whole["id"]}
 
 
-def tells_error(data: Mapping[str, Any]) -> bool:
-    """Whether an `error` event tells it as OpenAI does, or as its SDKs read it, too: in a member."""
-    told = (data, _object(data.get("error")))
-    return data.get("type") == "error" and any(isinstance(each.get("message"), str) for each in told)
+def shows_error(data: Mapping[str, Any]) -> bool:
+    """Whether an `error` event has the message where OpenAI's SDKs read it."""
+    places = (data, _object(data.get("error")))
+    return data.get("type") == "error" and any(isinstance(each.get("message"), str) for each in places)
 
 
-def fails_badly(response: Mapping[str, Any]) -> bool:
-    """Whether a response that failed does not tell why as others do, or lacks its output."""
+def fails_irregularly(response: Mapping[str, Any]) -> bool:
+    """Whether a failed response lacks the members of an error, or its output."""
     error = _object(response.get("error"))
-    tells = all(isinstance(error.get(name), str) for name in ("code", "message"))
-    return not (tells and isinstance(response.get("output"), list))
+    complete = all(isinstance(error.get(name), str) for name in ("code", "message"))
+    return not (complete and isinstance(response.get("output"), list))
 
 
 def finish_reason(status: str, response: Mapping[str, Any], *, called: bool) -> str:
-    """The finish reason of a response that is completed or incomplete."""
+    """The finish reason of a response that is completed or incomplete. `called`: it has calls."""
     if status == "incomplete":
         reason = _object(response.get("incomplete_details")).get("reason")
         return _REASONS.get(reason, "length") if isinstance(reason, str) else "length"
     return "tool_calls" if called else "stop"
 
 
-def error_of(error: Any, around: Mapping[str, Any] | None = None) -> StreamError:
-    """The error of a response, of an `error` event, or of a body; `around`: what it stands in."""
-    told = stream_error(error, around)
+def read_error(error: Any, around: Mapping[str, Any] | None = None) -> StreamError:
+    """Reads the error of a response, an `error` event or a body. `around`: the object that contains it."""
+    read = stream_error(error, around)
     code = error.get("code") if isinstance(error, dict) else None
-    type_ = code if isinstance(code, str) and code else told.type
-    return StreamError(type_, told.message, told.status or _STATUSES.get(type_, 0))
+    type_ = code if isinstance(code, str) and code else read.type
+    return StreamError(type_, read.message, read.status or _STATUSES.get(type_, 0))
 
 
 def _code(error: StreamError) -> str:
-    """Codex compacts, waits or gives up by it, and otherwise sends the request again."""
+    """The error code, by which Codex compacts, waits or gives up; at any other code it retries."""
     if error.type in _STATUSES:
         return error.type
     if overflows(error.status, f"{error.type} {error.message}"):

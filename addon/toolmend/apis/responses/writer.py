@@ -1,9 +1,9 @@
-"""Neutral events → OpenAI Responses, for a client of it whose upstream speaks another API.
+"""Neutral events → OpenAI Responses, for a client whose upstream speaks another API.
 
     created → in_progress → { output_item.added → parts → output_item.done }* → completed | incomplete | failed
 
-Rule of this file: the last event waits for the end of the upstream's message, for usage comes behind the finish reason;
-and an answer that was cut off, or a call that was, never looks like a success.
+1. The last event waits for the end of the upstream's message, because usage follows the finish reason.
+2. An answer or a call that was cut off never looks like a success.
 """
 
 from collections.abc import Sequence
@@ -15,21 +15,21 @@ from ..codec import Reply
 from ..shared.counts import has_counts
 from ..shared.errors import Fault, write_error
 from .items import MAX_KEPT, Output
-from .usage import ENDS, begun, ended, estimate, failed
+from .usage import ENDS, estimate, failed_response, finished_response, new_response
 
 SOURCES = "web_search_call.action.sources"
-"""What `include` asks for to get the sources of web searches."""
+"""The value of `include` that requests the sources of web searches."""
 
 _NO_SUMMARY = "The upstream wrote no summary of the conversation."
 _EMPTY = "The upstream's answer is empty."
-"""Codex would take it for a turn that is over, and show nothing; now it asks again."""
+"""Codex would take an empty answer for the end of the turn, and show nothing; at this error it retries."""
 
 _CUT_OFF = "The upstream's answer was cut off."
 _BROKEN_CALL = "A tool call of the upstream's answer was broken off."
 
 
 class ResponsesWriter:
-    """One response. Keeps at most MAX_KEPT characters of it."""
+    """Writes one response. Keeps at most MAX_KEPT characters of it."""
 
     def __init__(self, reply: Reply) -> None:
         self._reply = reply
@@ -41,7 +41,7 @@ class ResponsesWriter:
         self._over = False
 
     def write(self, events: Sequence[Event]) -> bytes:
-        """The events of one frame → server-sent events."""
+        """Returns the SSE events for the events of one frame."""
         if not events or self._over:
             return b""
         self._begin()
@@ -58,13 +58,13 @@ class ResponsesWriter:
         self._output.sequence += count
 
     def ping(self) -> bytes:
-        """A comment; where a summary is awaited, an event: Codex takes no comment for a sign of life."""
+        """Returns a comment; while a summary is awaited an event, because Codex ignores comments."""
         if self._reply.compacts and not self._over:
             return self.write((Compacting(),))
         return b"" if self._over else b": keep-alive\n\n"
 
     def close(self, why: StreamError | None = None) -> bytes:
-        """The upstream's body is over."""
+        """Ends the stream, with an error if the message is incomplete."""
         if not self._over:
             self._begin()
             if why and not self._finish:
@@ -74,14 +74,14 @@ class ResponsesWriter:
         return self._output.take()
 
     def fail(self, message: str) -> bytes:
-        """Something broke on our side."""
+        """Ends the stream with an error of toolmend."""
         if not self._over:
             self._begin()
             self._fail(StreamError("server_error", message))
         return self._output.take()
 
     def message(self, events: Sequence[Event]) -> bytes:
-        """A whole response; one without a finish reason is whole as well."""
+        """Returns a whole response as JSON; it may lack a finish reason."""
         self.write(events)
         if not self._over:
             self._begin()
@@ -91,7 +91,7 @@ class ResponsesWriter:
         return json_text.dumps(self._response).encode()
 
     def _compacted(self) -> bytes:
-        """The response of `/responses/compact`; an error where there is no summary."""
+        """Returns the response of `/responses/compact`; an error if there is no summary."""
         if (error := self._response.get("error")) or not self._response["output"]:
             return write_error(Fault(502, (error or {}).get("message") or _NO_SUMMARY), "responses", "")[1]
         kept = {"id": self._response["id"], "object": "response.compaction", "created_at": self._response["created_at"]}
@@ -100,7 +100,7 @@ class ResponsesWriter:
 
     def _begin(self) -> None:
         if not self._response:
-            self._response = begun(self._reply)
+            self._response = new_response(self._reply)
             self._output.event("response.created", response=self._response)
             self._output.event("response.in_progress", response=self._response)
 
@@ -117,10 +117,10 @@ class ResponsesWriter:
             case Finish():
                 self._finish = event
             case _:
-                self._output.say(event)
+                self._output.feed(event)
 
     def _end(self, *, ended_well: bool) -> None:
-        """`ended_well`: the upstream said that nothing more will come."""
+        """Ends the response. `ended_well`: the upstream ended the message."""
         output = self._output
         reason = self._finish.finish_reason if self._finish else "stop"
         status = ENDS.get(reason, ("completed", ""))[0]
@@ -130,16 +130,16 @@ class ResponsesWriter:
             self._fail(StreamError("server_error", "The upstream ended its answer with an error."))
         elif self._reply.codex and status == "completed" and not output.items:
             self._fail(StreamError("server_error", _EMPTY))
-        elif output.broken and (status == "completed" or output.stuck):
+        elif output.has_open_call and (status == "completed" or output.holds_content):
             self._fail(StreamError("server_error", _BROKEN_CALL))
         else:
             output.close(status)
             usage = self._usage or estimate(self._reply, output.size)
-            self._last(ended(self._response, reason, output.output(), usage))
+            self._last(finished_response(self._response, reason, output.output(), usage))
 
     def _fail(self, error: StreamError) -> None:
         self._output.break_off()
-        self._last(failed(self._response, error, self._output.output(), self._usage))
+        self._last(failed_response(self._response, error, self._output.output(), self._usage))
 
     def _last(self, response: dict[str, Any]) -> None:
         self._response = response
