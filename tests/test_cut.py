@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from toolmend.core.record_template import RecordTemplate, common
+from toolmend.core.record_template import RecordTemplate, common_prefix
 
 TEXT = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+')
 NUMBER = re.compile(rb"\d++")
@@ -88,7 +88,7 @@ def test_what_is_not_alike_is_not_searched(form: tuple[bytes, list[tuple[re.Patt
 
 @given(st.binary(max_size=40), st.binary(max_size=40), st.binary(max_size=40))
 def test_what_two_begin_with(same: bytes, one: bytes, other: bytes) -> None:
-    size = common(same + one, same + other)
+    size = common_prefix(same + one, same + other)
     assert size >= len(same)
     assert (same + one)[:size] == (same + other)[:size]
     assert (same + one)[size : size + 1] != (same + other)[size : size + 1] or size in (len(same + one), len(same + other))

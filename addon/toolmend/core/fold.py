@@ -1,9 +1,9 @@
-"""Events → the complete message: the one fold of everybody who needs the whole.
+"""Folds events into the complete message.
 
     fold(events) → Message(text, reasoning, calls by index, finish reason, usage, error)
 
-Rule of this file: it only adds up. What is legal, and what an API makes of it, is told elsewhere. What a delta costs does not
-grow with the message: a text is put together when it is read, and reading it costs as much as it is long.
+The fold only accumulates; what is legal, and what an API makes of it, is decided elsewhere. The cost of a delta does not grow
+with the message: a text is joined only when it is read.
 """
 
 from collections.abc import Callable, Iterable
@@ -35,17 +35,17 @@ from .fastclass import replace
 from .reasoning_state import ReasoningState
 
 MAX_CHOICES = 128
-"""Choices of a response that are folded: OpenAI's bound for `n`."""
+"""Choices of a response that are folded: OpenAI's limit of `n`."""
 
 BETWEEN = "\n\n"
-"""Between the messages of one answer, or its runs of reasoning, where they are one text."""
+"""Separates the messages of one response, or its runs of reasoning, where they are one text."""
 
 OVERHEAD = 1024
-"""Characters that a call, a run of reasoning or a choice counts for beside its own, so that many empty ones are bounded, too."""
+"""Characters charged per call, run of reasoning or choice beyond its content, so that many empty ones are bounded, too."""
 
 
 class _Text:
-    """A field that is a string, and grows in a buffer: `message.text` reads it, `_add(message, "text", piece)` adds to it."""
+    """A string field that grows in a buffer: `message.text` reads it, `_add(message, "text", piece)` appends."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = f"_{name}"
@@ -64,7 +64,7 @@ def _add(owner: object, name: str, piece: str) -> None:
 
 @dataclass
 class Thinking:
-    """A run of reasoning, and what seals it."""
+    """A run of reasoning and its seal."""
 
     text: _Text = _Text()
     seal: ReasoningState | None = None
@@ -72,7 +72,7 @@ class Thinking:
 
 @dataclass
 class Call:
-    """`arguments` is JSON text (of a custom call, the bare input); `complete`: its end was told."""
+    """`arguments`: JSON text, or the bare input of a custom call. `complete`: its end was received."""
 
     index: int
     id: str
@@ -92,48 +92,48 @@ class Message:
     calls: dict[int, Call] = field(default_factory=dict)
     searches: list[WebSearch] = field(default_factory=list)
     summary: str = ""
-    """Of the conversation, where that is all that the answer has."""
+    """Of the conversation, if the response is nothing else."""
     apart: list[tuple[int, int]] = field(default_factory=list)
-    """Where in `text` a message of the answer ends, and the next begins."""
+    """Where in `text` one message of the response ends and the next begins."""
     citations: list[Citation] = field(default_factory=list)
-    """Their `start` and `end` count characters of `text`."""
+    """`start` and `end` count characters of `text`."""
     finish: Finish | None = None
     usage: Usage | None = None
     error: StreamError | None = None
     ended: bool = False
     omitted: int = 0
-    """Characters that were counted and not kept: see `Answer`."""
-    _said: int = field(default=0, compare=False)
+    """Characters that were counted but not kept: see `Answer`."""
+    _length: int = field(default=0, compare=False)  # of `text`
     _ends_blank: bool = field(default=False, compare=False)
-    _part: int = field(default=0, compare=False)  # where the last part of the text begins
+    _part: int = field(default=0, compare=False)  # start of the last part in `text`
 
     @property
     def size(self) -> int:
-        """Characters that were told."""
-        told = len(self.text) + len(self.refusal) + sum(len(run.text) for run in self.thinking)
-        return told + sum(len(call.arguments) for call in self.calls.values())
+        """Characters of the content."""
+        texts = len(self.text) + len(self.refusal) + sum(len(run.text) for run in self.thinking)
+        return texts + sum(len(call.arguments) for call in self.calls.values())
 
     @property
     def reasoning(self) -> str:
-        """All of it. Runs are paragraphs, as they are in the upstream's items."""
+        """All reasoning. Runs are paragraphs, as in the upstream's items."""
         return BETWEEN.join(run.text for run in self.thinking if run.text)
 
     def feed(self, event: Event) -> None:
-        """Takes in an event of this choice."""
+        """Adds an event of this choice."""
         match event:
             case TextDelta():
                 _add(self, "text", event.text)
-                self._said += len(event.text)
+                self._length += len(event.text)
                 self._ends_blank = event.text[-1:].isspace() if event.text else self._ends_blank
             case TextStart():
-                if event.apart and self._said:
+                if event.apart and self._length:
                     between = "" if self._ends_blank else BETWEEN
                     _add(self, "text", between)
-                    self.apart.append((self._said, self._said + len(between)))
-                    self._said += len(between)
-                self._part = self._said
+                    self.apart.append((self._length, self._length + len(between)))
+                    self._length += len(between)
+                self._part = self._length
             case Citation():
-                self.citations.append(in_part(event, self._part, self._said))
+                self.citations.append(in_part(event, self._part, self._length))
             case WebSearch():
                 self.searches.append(event)
             case Compaction():
@@ -173,19 +173,24 @@ class Message:
         return self.thinking[-1]
 
 
-def in_part(citation: Citation, part: int, said: int) -> Citation:
-    """A citation whose range counts from the first character of a part of text, of which `said` characters were sent.
+def in_part(citation: Citation, part: int, length: int) -> Citation:
+    """Returns a citation whose range counts characters of a text part.
 
-    `part`: where the upstream's part begins in it. A range beyond the text is cut: calls that leaked into it were taken out.
+    A range beyond the text is cut: calls that had leaked into the text were removed from it.
+
+    Args:
+        citation: With a range that counts from the start of the upstream's part.
+        part: Where the upstream's part begins in the text part.
+        length: Characters of the text part sent so far.
     """
-    end = said if citation.end is None else min(max(0, part + citation.end), said)
+    end = length if citation.end is None else min(max(0, part + citation.end), length)
     return replace(citation, start=min(max(0, part + citation.start), end), end=end)
 
 
 class Answer:
-    """All choices of a response, in at most `limit` characters; what is beyond is counted in `omitted` of its message.
+    """All choices of a response, in at most `limit` characters; more is counted in `omitted` of its message.
 
-    `make` makes the message of a choice.
+    `make` creates the message of a choice.
     """
 
     def __init__(self, limit: int, make: Callable[[int], Message] = lambda _: Message()) -> None:
@@ -194,11 +199,11 @@ class Answer:
         self._make = make
 
     def known(self) -> list[Message]:
-        """The messages so far, by choice; one at least."""
+        """Returns the messages so far in order of choice, at least one."""
         return [message for _, message in sorted(self._messages.items())] or self._of(0)
 
     def feed(self, event: Event) -> list[Message]:
-        """Takes in an event; returns the messages that it concerns."""
+        """Adds an event; returns the messages that it belongs to."""
         choice = getattr(event, "choice", None)
         messages = self.known() if choice is None else self._of(choice)
         size = _size(event)
@@ -219,7 +224,7 @@ class Answer:
 
 
 def _size(event: Event) -> int:
-    """The characters that an event adds to a message, and it alone: what replaces another adds none."""
+    """The characters that an event adds to a message. An event that replaces another adds none."""
     match event:
         case TextDelta() | RefusalDelta() | ReasoningDelta():
             return len(event.text)
@@ -239,7 +244,7 @@ def _size(event: Event) -> int:
 
 
 def fold(events: Iterable[Event], choice: int = 0) -> Message:
-    """The message that the events of a choice make; what concerns all choices is in each."""
+    """Returns the message of a choice; events of no particular choice belong to each."""
     message = Message()
     for event in events:
         if getattr(event, "choice", choice) == choice:

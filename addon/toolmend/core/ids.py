@@ -1,6 +1,6 @@
-"""Ids for calls that the upstream gave none: `call_` and a UUIDv7 in hex, RFC 9562 §5.7.
+"""Ids for calls without one: `call_` and a UUIDv7 in hex (RFC 9562 §5.7).
 
-Sortable by time, and 37 characters: OpenAI allows 40. The standard library has UUIDv7 from Python 3.14 on only.
+Sortable by time, and 37 characters: OpenAI allows 40. The standard library has UUIDv7 only from Python 3.14.
 """
 
 import hashlib
@@ -14,12 +14,12 @@ _CREATED = re.compile(rb'"created(?:_at)?"\s*:\s*(\d{9,11})\b')
 
 
 def new_call_id() -> str:
-    """A new id."""
+    """Returns a new id."""
     return _id(time.time_ns() // 1_000_000, secrets.randbits(74))
 
 
 def ids_for(body: bytes) -> Callable[[], str]:
-    """What makes the ids for a stream that was kept: always the same ones, at the time that the stream tells."""
+    """Returns a function that makes the ids for a stored stream, always the same ones, with the stream's own time."""
     created = _CREATED.search(body)
     milliseconds = int(created[1]) * 1000 if created else 0
     seed = hashlib.sha256(body).digest()
@@ -33,13 +33,13 @@ def ids_for(body: bytes) -> Callable[[], str]:
 
 
 def _id(milliseconds: int, random: int) -> str:
-    """`random` has 74 bits."""
+    """`random`: 74 bits."""
     value = (milliseconds & (1 << 48) - 1) << 80 | 7 << 76 | (random >> 62) << 64 | 2 << 62 | random & (1 << 62) - 1
     return f"call_{value:032x}"
 
 
 def seconds(id_: str) -> int:
-    """When an id was made, in seconds since 1970; 0 for one that is none of ours."""
+    """Returns when an id was created, in seconds since 1970; 0 for any other id."""
     digits = id_.rpartition("_")[2]
     try:
         return (int(digits, 16) >> 80) // 1000 if len(digits) == 32 else 0

@@ -1,9 +1,9 @@
-"""Chunks that were read at once, as one piece: to pass one on takes its time, however short it is.
+r"""Chunks that were read together, joined to one piece: every separate piece has a fixed cost in mitmproxy.
 
     piece = together([b"data: 1\\n\\n", b"data: 22\\n\\n"])      bytes like any
-    sizes_of(piece), chunks_of(piece)                        of each one: a recording's index has a line for it
+    sizes_of(piece), chunks_of(piece)                        per chunk: a recording's index has a line for each
 
-Rule of this file: whatever is made of a piece is plain bytes, which are one chunk.
+Anything derived from a piece is plain bytes, which count as one chunk.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,32 +12,32 @@ from typing import Self
 
 
 class JoinedChunks(bytes):
-    """The piece. `sizes`: the bytes of each chunk."""
+    """Bytes with the sizes of their chunks."""
 
     sizes: Sequence[int]
 
     def __bytes__(self) -> Self:
-        """Itself, as plain bytes are: mitmproxy asks for it."""
+        """Returns itself, as plain bytes do: mitmproxy calls it."""
         return self
 
 
 def together(chunks: Iterable[bytes | bytearray]) -> bytes:
-    """One piece; an empty chunk is none."""
-    found = [chunk for chunk in chunks if chunk]
-    if len(found) < 2:
-        return bytes(found[0]) if found else b""
-    piece = JoinedChunks(b"".join(found))
-    piece.sizes = list(map(len, found))
+    """Returns the chunks as one piece; empty chunks are dropped."""
+    filled = [chunk for chunk in chunks if chunk]
+    if len(filled) < 2:
+        return bytes(filled[0]) if filled else b""
+    piece = JoinedChunks(b"".join(filled))
+    piece.sizes = list(map(len, filled))
     return piece
 
 
 def sizes_of(data: bytes) -> Sequence[int]:
-    """The bytes of each chunk that is in it."""
+    """Returns the size of each chunk in bytes."""
     return data.sizes if isinstance(data, JoinedChunks) else (len(data),)
 
 
 def chunks_of(data: bytes) -> Sequence[bytes]:
-    """Each chunk that is in it."""
+    """Returns each chunk."""
     if not isinstance(data, JoinedChunks):
         return (data,)
     return [data[start:end] for start, end in pairwise(accumulate(data.sizes, initial=0))]

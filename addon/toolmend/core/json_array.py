@@ -1,20 +1,20 @@
-"""What cuts a Gemini stream into events: server-sent ones, or the elements of the JSON array that comes without `alt=sse`.
+r"""Splits a Gemini stream into events: SSE events, or the elements of the JSON array that is sent without `alt=sse`.
 
     [{"candidates": [ … ]}\\n,\\r\\n{"candidates": [ … ]}\\n]   →   `[{…}`   `\\n,\\r\\n{…}`   `\\n]`
 
-Google's SDKs read an event that is `data: `, one line and a blank one. Others, as gateways send them, are lost on them, or make
-them fail: with `event:` or a comment beside it, without the blank behind the colon (python-genai#2584), over several lines, not
-ended; and `[DONE]` (claude-relay-service#740, java-genai#1084).
+1. The joined `raw` of the elements is the input, byte for byte, and the cuts do not depend on the chunks.
+2. An element is complete with its last byte, so it waits for nothing after it.
+3. The first byte of the body that is not blank decides between the two forms.
 
-Rule of this file: the joined `raw` of the elements is the input, byte for byte, and where they are cut does not depend on the
-chunks. An element is whole with its last byte, so it waits for nothing behind it. Which of the two a body is tells its first
-byte that is no blank.
+Google's SDKs only read events of exactly `data: `, one line and a blank line. They ignore or fail at what other gateways send: an
+`event:` line or a comment, no blank after the colon (python-genai#2584), several lines, a missing blank line, and `[DONE]`
+(claude-relay-service#740, java-genai#1084).
 """
 
 import re
 
 from .fastclass import value
-from .nonstandard_event import BentEvent
+from .nonstandard_event import NonstandardEvent
 from .sse import MAX_EVENT, ServerSentEvent, SseDecoder
 
 _BLANKS = b" \t\r\n\xef\xbb\xbf"
@@ -26,9 +26,9 @@ _INSIDE = re.compile(rb'["\\]')
 
 @value
 class Element(ServerSentEvent):
-    """An element of the array, with what stands in front of it.
+    """An element of the array, with the bytes before it.
 
-    `start`: where its value begins in `raw`. `closes`: it is the end of the array, and no element; `lone`: it stands in none.
+    `start`: where its value begins in `raw`. `closes`: this is the end of the array, not an element. `lone`: not in an array.
     """
 
     start: int = 0
@@ -37,7 +37,7 @@ class Element(ServerSentEvent):
 
     @property
     def opens(self) -> bool:
-        """Whether the array begins in front of it: then it cannot be left out."""
+        """Whether `raw` contains the start of the array, so that it cannot be dropped."""
         return self.raw.lstrip(_BLANKS).startswith(b"[") and not self.closes
 
     @property
@@ -45,46 +45,46 @@ class Element(ServerSentEvent):
         return b""
 
     def with_data(self, data: bytes) -> bytes:
-        """The element with another value."""
+        """Returns the element with another value."""
         return self.raw[: self.start] + data
 
 
 @value
-class IrregularElement(BentEvent):
+class IrregularElement(NonstandardEvent):
     """An event in a form that Google's SDKs do not read."""
 
     def with_data(self, data: bytes) -> bytes:
-        """The event with other data, and nothing beside it."""
+        """Returns an event with other data and no other lines."""
         return b"data: " + data.replace(b"\n", b" ") + self.newline * 2
 
 
 def is_plain(sse: ServerSentEvent) -> bool:
-    """Whether Google's SDKs read an event as it came."""
+    """Whether Google's SDKs read an event in the form that it has."""
     data = sse.data or b""
-    beside = len(sse.raw) - len(data)
-    ended = sse.raw.endswith(_ENDS) and beside in (8, 10)
+    framing = len(sse.raw) - len(data)
+    ended = sse.raw.endswith(_ENDS) and framing in (8, 10)
     return ended and sse.raw.startswith(b"data: ") and sse.raw.startswith(data, 6)
 
 
-def behind(last: ServerSentEvent, data: bytes) -> bytes:
-    """One more event, behind the last one."""
+def event_after(last: ServerSentEvent, data: bytes) -> bytes:
+    """Returns the bytes of one more event after the last one."""
     return b",\r\n" + data if isinstance(last, Element) else last.with_data(data)
 
 
 def end(last: ServerSentEvent) -> bytes:
-    """The end of a body that the upstream did not end."""
+    """Returns the bytes that close a body which the upstream did not close."""
     return b"\n]" if isinstance(last, Element) else b""
 
 
 class GeminiDecoder:
-    """Bytes in any chunks → events. Never raises."""
+    """Splits bytes in any chunks into events. Never raises."""
 
     def __init__(self) -> None:
         self._head: list[bytes] = []  # blanks
         self._inner: ElementDecoder | SseDecoder | None = None
 
     def feed(self, data: bytes) -> list[ServerSentEvent]:
-        """The events that `data` completes."""
+        """Returns the events that `data` completes."""
         if self._inner is None:
             self._head.append(data)
             first = data.lstrip(_BLANKS)[:1]
@@ -95,7 +95,7 @@ class GeminiDecoder:
         return self._inner.feed(data)
 
     def close(self) -> list[ServerSentEvent]:
-        """What is left at the end of the body."""
+        """Returns the rest at the end of the body."""
         if self._inner is None:
             head = b"".join(self._head)
             return [ServerSentEvent(head)] if head else []
@@ -103,7 +103,7 @@ class GeminiDecoder:
 
 
 class _Events(SseDecoder):
-    """Server-sent events. What stands between them and is none, an error most often, is the data of one: it has its place."""
+    """SSE events. A body between them that is not an event, usually an error, becomes the data of one."""
 
     def _event(self, raw: bytes) -> ServerSentEvent:
         event = super()._event(raw)
@@ -113,19 +113,19 @@ class _Events(SseDecoder):
 
 
 class ElementDecoder:
-    """The elements of a JSON array; a lone value is one, too."""
+    """The elements of a JSON array; a lone value also counts as one."""
 
     def __init__(self) -> None:
         self._rest = bytearray()
-        self._at = 0  # up to here it has been looked at
-        self._start = -1  # of the element that is open, in the rest
+        self._at = 0  # scanned up to here
+        self._start = -1  # of the open element in _rest
         self._depth = 0
         self._array = False
         self._in_string = False
-        self._oversize = False  # inside an element that is too long: its bytes pass unread
+        self._oversize = False  # inside an element that is too long: its bytes pass undecoded
 
     def feed(self, data: bytes) -> list[ServerSentEvent]:
-        """The elements that `data` completes."""
+        """Returns the elements that `data` completes."""
         self._rest += data
         events: list[ServerSentEvent] = []
         while self._step(events):
@@ -138,12 +138,12 @@ class ElementDecoder:
         return events
 
     def close(self) -> list[ServerSentEvent]:
-        """What is left: the line end behind the array, or a part of an element."""
+        """Returns the rest: the line end after the array, or a part of an element."""
         rest, self._rest = bytes(self._rest), bytearray()
         return [Element(rest, b"")] if rest else []
 
     def _step(self, events: list[ServerSentEvent]) -> bool:
-        """Goes on to the next byte that matters; whether there is one."""
+        """Advances past the next significant byte; False if there is none yet."""
         found = (_INSIDE if self._in_string else _OUTSIDE).search(self._rest, self._at)
         if found is None:
             self._at = len(self._rest)
@@ -151,7 +151,7 @@ class ElementDecoder:
         at, byte = found.end(), found.group()
         if self._in_string:
             if byte == b"\\":
-                if at == len(self._rest):  # what it escapes is still to come
+                if at == len(self._rest):  # the escaped byte is still missing
                     self._at = found.start()
                     return False
                 at += 1
@@ -165,7 +165,7 @@ class ElementDecoder:
             self._depth -= 1
             if self._depth <= self._array:
                 self._at = at
-                self._whole(events)
+                self._emit(events)
                 return True
         self._at = at
         return True
@@ -177,8 +177,8 @@ class ElementDecoder:
             self._start = at
         self._depth += 1
 
-    def _whole(self, events: list[ServerSentEvent]) -> None:
-        """An element has ended, or the array."""
+    def _emit(self, events: list[ServerSentEvent]) -> None:
+        """Emits the element that has ended, or the end of the array."""
         raw = bytes(self._rest[: self._at])
         if self._oversize:
             events.append(ServerSentEvent(raw))

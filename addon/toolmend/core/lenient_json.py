@@ -1,11 +1,12 @@
-r"""JSON as people write it, as JSON: names without quotes, single quotes, comments, Python's words, commas that nothing follows.
+r"""Repairs JSON as people write it: unquoted names, single quotes, comments, Python literals, trailing commas.
 
     {command: 'ls', // here
      deep: True,}             →     {"command": "ls",
      "deep": true}
 
-Only what is wrong changes. A text with anything else that is no JSON (a word, a call) is not repaired: what it means would be a
-guess. Brackets are closed that the last ones leave open, `{"a": [1}`, and behind the object may stand text, or the object again.
+Only the wrong parts change. A text with anything else that is not JSON (a word, a function call) is not repaired: its meaning
+would be a guess. Unclosed brackets before the last closing ones are closed, `{"a": [1}`; text, or the same object, may follow the
+object.
 """
 
 import re
@@ -19,25 +20,25 @@ _PIECE = re.compile(
     r"""|(?P<other>-?[0-9][0-9.eE+-]*|[{}\[\]:,])""",
     re.DOTALL,
 )
-"""An apostrophe in single quotes ends them where what follows may follow a string."""
+"""An apostrophe in single quotes ends the string if what follows may follow a string."""
 
 _BAD = re.compile(r"""\\(?:(?P<right>["\\/bfnrt]|u[0-9A-Fa-f]{4})|.)|[\x00-\x1f]""", re.DOTALL)
-_GOES_ON = (",", ":", "'", '"')
-"""What may stand behind a bracket that was not the last."""
+_CONTINUES = (",", ":", "'", '"')
+"""What follows a closing bracket that was not the last."""
 _OPENS = {"}": "{", "]": "["}
 _CLOSES = {"{": "}", "[": "]"}
 
 
 def repaired(text: str, before: str = "", *, ended: bool = True) -> str | None:
-    """The text of an object as JSON; None where it is none, or more than the above is wrong with it.
+    """Returns the text of an object as JSON; None if it is not one, or if more is wrong with it than this module repairs.
 
     Args:
         text: The object, or the rest of one.
-        before: JSON that the rest goes on from, of the same brackets.
-        ended: Nothing more was to come: brackets that are missing at the end are added.
+        before: The JSON before the rest, of the same brackets.
+        ended: The text is complete: missing brackets at the end are added.
     """
     pieces: list[str] = []
-    comma = word = -1  # places in `pieces`: of the last comma, of the last word, while only blanks followed
+    comma = word = -1  # index in `pieces` of the last comma and the last word, while only blanks follow
     at, text = 0, before + text
     stack: list[str] = []
     begun = False
@@ -81,20 +82,20 @@ def repaired(text: str, before: str = "", *, ended: bool = True) -> str | None:
     if not (result.startswith("{") and json_text.is_json(result.encode(errors="surrogatepass"))):
         return None
     rest = text[at:].strip()
-    if ("{" in rest and rest != text[:at].strip()) or rest[:1] in _GOES_ON:
+    if ("{" in rest and rest != text[:at].strip()) or rest[:1] in _CONTINUES:
         return None
     return result.removeprefix(before)
 
 
 def closers(text: str) -> str:
-    """What an object lacks at its end to be JSON, if that is nothing but brackets."""
+    """Returns the text that an object lacks at its end, if it lacks only brackets."""
     whole = text.rstrip().removesuffix(",")
     result = repaired(whole)
     return result[len(whole.strip()) :] if result and result.startswith(whole.strip()) else ""
 
 
 def _string(quoted: str) -> str:
-    """A string in either quotes, as JSON has it."""
+    """Converts a string in either quotes to JSON."""
     if quoted[0] == '"':
         return _BAD.sub(_escape, quoted)
     return json_text.quote(ESCAPE.sub(lambda escape: "/" if escape.group() == "\\/" else unescaped(escape), quoted[1:-1]))

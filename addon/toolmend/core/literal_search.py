@@ -1,12 +1,10 @@
-"""Where one of some literals stands in a text, or may stand once the text goes on.
+"""Searches a text for any of many literals, including the beginning of one at its end.
 
     openers(("<tool_call>", "<|tool_call_begin|>", …)).search("… <tool_ca")  →  "<tool_ca", as a match
 
-For some of them it is a regex, for hundreds Openings, which finds the same. A regex of all that a model may begin a call with
-takes a tenth of a second to compile, and every stream of the proxy waits. One of their first characters takes a millisecond or
-two, and finds few places where none of them stands; those are looked at here.
-
-Rule of this file: it finds what the regex of all of them finds. The tests hold one against the other.
+A few literals become one regex. For hundreds, Openings finds the same: compiling a regex of all openers takes a tenth of a
+second, during which every stream waits. A regex of their first characters takes a millisecond or two and rarely matches
+elsewhere; its matches are checked here. The tests compare it with the regex of all literals.
 """
 
 import re
@@ -15,27 +13,27 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cache
 
 FEW = 32
-"""Literals of which a regex is compiled in a millisecond or two."""
+"""Literals whose regex compiles in a millisecond or two."""
 
 HEAD = 4
-"""Characters of a literal that the regex knows."""
+"""Characters of a literal that the regex covers."""
 
 
 @cache
 def openers(literals: tuple[str, ...]) -> "re.Pattern[str] | Openings":
-    """What finds the first place where one of the literals stands, or may stand once the text goes on.
+    """Returns a search for the first place where a literal stands, or may stand once the text continues.
 
-    A match that is itself no literal is the beginning of one, and lies at the end of the text.
+    A match that is not a literal itself is the beginning of one, at the end of the text.
     """
     return regex(literals) if len(literals) <= FEW else Openings(literals)
 
 
 SHORT = 64
-"""Characters of a text that is searched at once. In a longer one it takes four times as long to try each word everywhere."""
+"""Characters of a text searched directly. In a longer text trying each literal at every place takes four times as long."""
 
 
 class FoundLiteral:
-    """A place in a text, told as a `re.Match` tells it."""
+    """A match with the interface of `re.Match`."""
 
     __slots__ = ("_at", "_text")
 
@@ -53,10 +51,10 @@ class FoundLiteral:
 
 
 class Openings:
-    """What finds some literals. `begin` finds more: whatever looks like one in its first characters.
+    """Searches for many literals. `begin` finds more: everything that begins like one.
 
-    `words`: those that do not stand within a word, `lines`: those, of one character, that stand at the beginning of a line;
-    `begin` finds none of them elsewhere.
+    `words`: literals that do not occur inside a word. `lines`: single characters that count only at the beginning of a line.
+    `begin` does not find these elsewhere.
     """
 
     def __init__(self, literals: Sequence[str], words: Collection[str] = (), lines: Collection[str] = ()) -> None:
@@ -78,7 +76,7 @@ class Openings:
         self._fitting = {head: tuple(there) for head, there in fitting.items()}
 
     def search(self, text: str, at: int = 0, end: int = sys.maxsize) -> FoundLiteral | None:
-        """The first place: of the longest literal there, or at the end of the text, of the beginning of one."""
+        """Returns the first match: the longest literal there, or the beginning of one at the end of the text."""
         if end < len(text):
             text = text[:end]
         while head := self._begin(text, at):
@@ -95,20 +93,20 @@ class Openings:
 
 
 def _first(before: re.Pattern[str], begin: re.Pattern[str]) -> Callable[[str], re.Match[str] | None]:
-    """What finds the first place that `begin` matches, where `before` ends."""
-    search, in_front, there = begin.search, before.match, begin.match
+    """Returns a search for the first match of `begin`, which stands where `before` ends."""
+    search, skip, match_here = begin.search, before.match, begin.match
 
     def find(text: str) -> re.Match[str] | None:
         if len(text) < SHORT:
             return search(text)
-        match = in_front(text)
-        return there(text, match.end() if match else 0)
+        match = skip(text)
+        return match_here(text, match.end() if match else 0)
 
     return find
 
 
 def regex(literals: Iterable[str], words: Iterable[str] = (), lines: Iterable[str] = ()) -> re.Pattern[str]:
-    """A pattern that finds what `openers` is to find, `words`, none of which goes on a word, and `lines`, which begin one."""
+    """Returns a pattern that finds `literals`, `words` (not inside a word), and `lines` (at the beginning of a line)."""
     found = [_alternatives(trie) for trie in [_trie(literals)] if trie]
     found += (re.escape(word[0]) + rf"(?<![A-Za-z0-9_]{re.escape(word[0])})" + _rest(_trie([word[1:]])) for word in sorted(words))
     found += (rf"{re.escape(line)}(?<![^\n]{re.escape(line)})" for line in sorted(lines))

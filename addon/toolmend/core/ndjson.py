@@ -1,9 +1,8 @@
-"""What cuts an Ollama stream into events: its lines (NDJSON), a JSON value each.
+r"""Splits an Ollama stream into events: lines (NDJSON) of one JSON value each.
 
     {"model":"qwen3","message":{"role":"assistant","content":"Hi"},"done":false}\\n
 
-Rule of this file: the joined `raw` of the lines is the input, byte for byte. A line ends with LF, or with its object
-where another follows.
+The joined `raw` of the lines is the input, byte for byte. A line ends with LF, or with its object if another one follows.
 """
 
 import re
@@ -13,59 +12,59 @@ from typing import Any
 
 from . import json_text
 from .fastclass import value
-from .nonstandard_event import BentEvent
+from .nonstandard_event import NonstandardEvent
 from .sse import BOM, MAX_EVENT, ServerSentEvent
 
 _BLANKS = b" \t\r\n"
 _AROUND = _BLANKS + BOM
-_LOST = re.compile(rb"\}[ \t]{0,8}\{")
-_BESIDE = (b":", b"event:", b"id:", b"retry:")
-_behind_blanks: Callable[[str, int], Any] = re.compile(r"[ \t]*").match
+_JOINED = re.compile(rb"\}[ \t]{0,8}\{")
+_SSE_FIELDS = (b":", b"event:", b"id:", b"retry:")
+_skip_blanks: Callable[[str, int], Any] = re.compile(r"[ \t]*").match
 _scan = JSONDecoder().raw_decode
 
 
 @value
 class Line(ServerSentEvent):
-    """One line, its end included."""
+    """One line, including its end."""
 
     @property
     def missing(self) -> bytes:
         return b"" if self.raw.endswith(b"\n") else b"\n"
 
     def with_data(self, data: bytes) -> bytes:
-        """A line with another value, which ends as this one."""
+        """Returns a line with another value and the same line end."""
         return data + (b"\r\n" if self.raw.endswith(b"\r\n") else b"\n")
 
 
 @value
-class IrregularLine(BentEvent, Line):
+class IrregularLine(NonstandardEvent, Line):
     """A line in a form that Ollama's SDKs do not read."""
 
 
 def is_plain(sse: ServerSentEvent) -> bool:
     """Whether a line is its data alone, as nearly all are."""
     data = sse.data or b""
-    beside = len(sse.raw) - len(data)
-    return (beside <= 2 and sse.raw.startswith(data)) or sse.raw.strip(_BLANKS) == data
+    framing = len(sse.raw) - len(data)
+    return (framing <= 2 and sse.raw.startswith(data)) or sse.raw.strip(_BLANKS) == data
 
 
-def says_nothing(data: bytes) -> bool:
-    """Whether a line says nothing to clients, and they fail at it: no data, or what is around it in server-sent events."""
+def is_without_data(data: bytes) -> bool:
+    """Whether a line has no data, so that clients fail at it: an empty line, or the framing of SSE events."""
     if data.startswith(b"{"):  # nearly all
         return False
-    return not data or data.startswith(_BESIDE) or data.removeprefix(b"data:").strip() in (b"", b"[DONE]")
+    return not data or data.startswith(_SSE_FIELDS) or data.removeprefix(b"data:").strip() in (b"", b"[DONE]")
 
 
 class LineDecoder:
-    """Bytes in any chunks → lines. Never raises."""
+    """Splits bytes in any chunks into lines. Never raises."""
 
     def __init__(self) -> None:
         self._rest: list[bytes] = []
         self._size = 0
-        self._oversize = False  # inside a line that is too long: its bytes pass unread
+        self._oversize = False  # inside a line that is too long: its bytes pass undecoded
 
     def feed(self, data: bytes) -> list[ServerSentEvent]:
-        """The lines that `data` completes."""
+        """Returns the lines that `data` completes."""
         if data.find(b"\n") == len(data) - 1 and data and not (self._rest or self._oversize):  # nearly all
             return self._events(data)
         *lines, rest = data.split(b"\n")
@@ -84,7 +83,7 @@ class LineDecoder:
         return events
 
     def close(self) -> list[ServerSentEvent]:
-        """The last line, if it has no end."""
+        """Returns the last line, if it has no end."""
         events = self._events(b"".join(self._rest)) if self._rest else []
         self._clear()
         return events
@@ -92,7 +91,7 @@ class LineDecoder:
     def _events(self, raw: bytes) -> list[ServerSentEvent]:
         if self._oversize:
             return [ServerSentEvent(raw)]
-        if not _LOST.search(raw) or len(raw) > json_text.SMALL:
+        if not _JOINED.search(raw) or len(raw) > json_text.SMALL:
             return [Line(raw, raw.strip(_AROUND))]
         *others, last = _objects(raw)
         return [*(IrregularLine(other, other.strip(_AROUND)) for other in others), Line(last, last.strip(_AROUND))]
@@ -103,7 +102,7 @@ class LineDecoder:
 
 
 def _objects(raw: bytes) -> list[bytes]:
-    """The objects of a line that is more than one, each with what stands in front of it; the line, if it is anything else."""
+    """Returns the objects of a line with several, each with the bytes before it; the line itself if it has anything else."""
     found: list[bytes] = []
     at = 0
     try:
@@ -112,7 +111,7 @@ def _objects(raw: bytes) -> list[bytes]:
         while begin < size:
             _, end = _scan(text, begin)
             found.append(text[at:end].encode())
-            at, begin = end, _behind_blanks(text, end).end()
+            at, begin = end, _skip_blanks(text, end).end()
     except (ValueError, RecursionError):
         return [raw]
     found[-1] += text[at:].encode()

@@ -1,6 +1,6 @@
-"""An event that is not in the form that its API's SDKs read. Gemini's and Ollama's codecs put it in theirs.
+"""An event that is not in the form that its API's SDKs read.
 
-Rule of this file: what is to be written is `data`, and what came is `raw`; how the one is written is for the API to say.
+`raw` is what arrived, `data` what is sent in the form of the API; the codecs of Gemini and Ollama implement `with_data`.
 """
 
 from .events import Event
@@ -9,12 +9,12 @@ from .sse import ServerSentEvent
 
 
 @value
-class BentEvent(ServerSentEvent):
-    """`told`: what it says, unless that needs mending, too."""
+class NonstandardEvent(ServerSentEvent):
+    """`events`: its neutral events, unless these need mending, too."""
 
-    told: tuple[Event, ...] | None = None
+    events: tuple[Event, ...] | None = None
 
     @property
     def plain(self) -> bytes:
-        """It in their form; nothing where it has no data."""
+        """The event in the API's form; empty if it has no data."""
         return self.with_data(self.data) if self.data else b""

@@ -1,6 +1,6 @@
-r"""The escapes of Python's strings.
+r"""The escapes of Python string literals.
 
-`ESCAPE` matches one (`\x41`), `unescaped` gives what it stands for (`A`), and `CUT_ESCAPE` one that may go on (`\x4`).
+`ESCAPE` matches one (`\x41`), `unescaped` returns its character (`A`), and `CUT_ESCAPE` matches an incomplete one (`\x4`).
 """
 
 import re
@@ -14,7 +14,7 @@ _ESCAPES = dict(zip("ntrabfv\\'\"", "\n\t\r\a\b\f\v\\'\"", strict=True)) | {"\n"
 
 
 def unescaped(escape: re.Match[str]) -> str:
-    """What an escape stands for; itself, if Python knows none of that kind."""
+    """Returns the character of an escape; the escape itself if Python has no such escape."""
     if escape["other"]:
         return _ESCAPES.get(escape["other"], escape.group())
     code = int(escape["octal"], 8) if escape["octal"] else int(escape[1] or escape[2] or escape[3], 16)

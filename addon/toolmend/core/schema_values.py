@@ -1,9 +1,10 @@
-"""Text between tags, as the JSON value that the parameter's schema asks for.
+"""Converts text between tags to the JSON value that the parameter's schema expects.
 
     limit: {"type": "integer"}   `<parameter=limit>20</parameter>`   →   20
 
-Rule of this file: the types of dialect-rules.md, and nothing is guessed. What fits no type that is allowed stays text, and
-what is JSON as it stands is never written anew. No schema and no text raises, or costs more than its length.
+1. The types are those of docs/dev/dialect-rules.md. Text that fits no allowed type stays a string.
+2. Text that already is JSON is not serialised again.
+3. No schema and no text raises, or costs more than its length.
 """
 
 import ast
@@ -26,15 +27,15 @@ _NAMES = frozenset(_KIND.values())
 
 
 def types_of(schema: Any, root: Any) -> frozenset[str]:
-    """The names of the JSON types that a parameter's schema allows; none where it says nothing.
+    """Returns the names of the JSON types that a parameter's schema allows; empty if it does not restrict them.
 
-    `root` is the schema that holds it, of all the tool's parameters: `$ref` is looked up there.
+    `root` is the schema of all the tool's parameters, in which `$ref` is resolved.
     """
     return frozenset().union(*map(_own_types, _parts(schema, root)))
 
 
 def properties_of(schema: Any, root: Any) -> Mapping[str, Any]:
-    """The members that a parameter's schema declares."""
+    """Returns the members that a parameter's schema declares."""
     found: dict[str, Any] = {}
     for part in _parts(schema, root):
         properties = part.get("properties")
@@ -43,17 +44,17 @@ def properties_of(schema: Any, root: Any) -> Mapping[str, Any]:
 
 
 def items_of(schema: Any, root: Any) -> Any:
-    """The schema of the items of an array that a parameter's schema declares; None if it declares none."""
+    """Returns the schema of an array's items that a parameter's schema declares, or None."""
     return next((part["items"] for part in _parts(schema, root) if "items" in part), None)
 
 
 def is_string(schema: Any, root: Any) -> bool:
-    """Whether only a string is allowed: then the value need not be seen whole."""
+    """Whether only a string is allowed; the value can then be emitted before its end."""
     return types_of(schema, root) == {"string"}
 
 
 def to_json(text: str, types: AbstractSet[str]) -> str:
-    """The JSON text of a value: of the first allowed type that fits, in the rule's order; else the text as a string."""
+    """Returns the JSON text of a value, of the first type in `_FITS` that is allowed and fits; otherwise it is a string."""
     value = text.strip(" \t\r\n")
     for name, fit in _FITS:
         if name in types and (fitting := fit(value)) is not None:
@@ -62,7 +63,7 @@ def to_json(text: str, types: AbstractSet[str]) -> str:
 
 
 def json_or_text(text: str) -> str:
-    """The JSON of a value that the markup says is JSON; where it is none, the raw text as a string."""
+    """Returns a value that the markup declares as JSON; if it is not JSON, the raw text as a string."""
     try:
         json_text.loads(text.encode())
     except ValueError:
@@ -71,7 +72,7 @@ def json_or_text(text: str) -> str:
 
 
 def _parts(schema: Any, root: Any) -> list[Mapping[Any, Any]]:
-    """A schema, and those that it refers to or is made of."""
+    """Returns a schema, and those that it references or combines."""
     found: dict[int, Mapping[Any, Any]] = {}
     pending = [schema]
     while pending:
@@ -87,7 +88,7 @@ def _parts(schema: Any, root: Any) -> list[Mapping[Any, Any]]:
 
 
 def _own_types(node: Mapping[Any, Any]) -> set[str]:
-    """What a schema says itself, without those it refers to."""
+    """Returns the types of a schema itself, without its references."""
     declared = node.get("type")
     types = {name.lower() for name in (declared, *_list(declared)) if isinstance(name, str)} & _NAMES
     if not types:
@@ -102,7 +103,7 @@ def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-# Possessive, so that a value that almost fits is not read again and again. JSON has no leading zeros.
+# Possessive, so that a value that almost fits is not backtracked. JSON has no leading zeros.
 _INTEGER = re.compile(r"(-?)(?=[0-9])0*+([0-9]*+)(?:\.0++)?")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?")
 _RAW = re.compile(r"[\x00-\x1f\ud800-\udfff]")
@@ -115,7 +116,7 @@ def _integer(text: str) -> str | None:
 
 
 def _nested(text: str, kind: type | tuple[type, ...]) -> str | None:
-    """An object or array: JSON as it stands, with raw characters escaped; else a Python literal of that `kind`."""
+    """Returns an object or array: JSON with raw control characters escaped, or a Python literal of that `kind`."""
     try:
         _decoder.decode(text)
     except (ValueError, RecursionError):
@@ -126,19 +127,19 @@ def _nested(text: str, kind: type | tuple[type, ...]) -> str | None:
 
 
 def object_of(text: str) -> str | None:
-    """The JSON text of an object that is JSON, or a dict of Python's of up to MAX_LITERAL characters; None if it is neither."""
+    """Returns the JSON text of an object that is JSON, or a Python dict of up to MAX_LITERAL characters; None otherwise."""
     return _nested(text, dict)
 
 
 def _literal(text: str, kind: type | tuple[type, ...]) -> str | None:
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a "\d" in the model's text is no business of the operator's
+            warnings.simplefilter("ignore")  # a "\d" in the model's text must not warn the operator
             value = ast.literal_eval(text)
         if isinstance(value, kind):
-            json.dumps(value, allow_nan=False)  # 1e999 is no JSON
+            json.dumps(value, allow_nan=False)  # 1e999 is not JSON
             return json_text.dumps(value)
-    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):  # the last: the parser's stack is full
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):  # MemoryError: the parser's stack is full
         pass
     return None
 
@@ -147,7 +148,7 @@ def _refuse(constant: str) -> None:
     raise json_text.NotJSON(constant)
 
 
-# Only whether it is JSON is asked: NaN is not, raw control characters will be mended, and no number is worth computing.
+# Only validates: NaN is refused, raw control characters are escaped later, and numbers are not converted.
 _decoder = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=_refuse, strict=False)
 
 _FITS: tuple[tuple[str, Callable[[str], str | None]], ...] = (

@@ -4,10 +4,10 @@
         kinds       {"array", "null"}
         item(0)     {"type": "integer"}
 
-A place of a schema has alternatives (`anyOf`, `oneOf`), each a tuple of schemas that all apply (`$ref`, `allOf`, itself).
+A place in a schema has alternatives (`anyOf`, `oneOf`), each a tuple of schemas that all apply (`$ref`, `allOf`, itself).
 
-1. A keyword that is not understood allows anything: then a value has more than one reading, and is left alone.
-2. Nothing raises, and nothing costs more than the schema and the value are long. Regular expressions of a schema are not run.
+1. An unsupported keyword allows anything: the value then has more than one reading and is not changed.
+2. Nothing raises, and nothing costs more than the length of schema and value. Regular expressions of a schema are not run.
 """
 
 import re
@@ -21,7 +21,7 @@ MOST_ALTERNATIVES = 64
 """Alternatives of one place: generated schemas have a dozen. A place with more allows anything."""
 
 MOST_REFERENCES = 64
-"""References to references: a chain that is longer goes in a circle."""
+"""Length of a chain of references; a longer one is a cycle."""
 
 _WIDER = {"number": {"number", "integer"}}
 _TEXT_RULES = ("enum", "const", "pattern", "format", "maxLength", "contentEncoding", "contentMediaType")
@@ -47,7 +47,7 @@ class Schema:
 
     @property
     def takes_any_text(self) -> bool:
-        """Whether a text is the only value that is allowed (or null), and no rule narrows the text."""
+        """Whether only a string (or null) is allowed, and no rule restricts the string."""
         if self.kinds - {"null"} != {"string"}:
             return False
         texts = (rules for rules in self._alternatives if "string" in _kinds(rules))
@@ -56,31 +56,31 @@ class Schema:
 
     @property
     def closed(self) -> bool:
-        """Whether it is of an object whose members are declared, and no others are welcome."""
+        """Whether the place is an object that declares its members and accepts no others."""
         objects = self._of("object")
         declare = all(any(isinstance(rule.get("properties"), Mapping) for rule in rules) for rules in objects)
         return bool(objects) and declare and not any(map(_is_open, objects))
 
     @property
     def names(self) -> frozenset[str]:
-        """The names of the members that are declared."""
+        """The names of the declared members."""
         found = (rule.get("properties") for rules in self._of("object") for rule in rules)
         return frozenset(name for properties in found if isinstance(properties, Mapping) for name in properties)
 
     @property
     def required(self) -> frozenset[str]:
-        """The names of the members that must be there, whatever the alternative."""
+        """The names of the members that every alternative requires."""
         each = [{name for rule in rules for name in _list(rule.get("required"))} for rules in self._of("object")]
         return frozenset(set.intersection(*each)) if each else frozenset()
 
     def member(self, name: str) -> "Schema | None":
-        """The schema of a member; None where anything may stand there."""
+        """Returns the schema of a member; None if anything is allowed."""
         if name not in self._members:
             self._members[name] = self._joined([_member(rules, name) for rules in self._of("object")])
         return self._members[name]
 
     def item(self, index: int) -> "Schema | None":
-        """The schema of an item; None where anything may stand there."""
+        """Returns the schema of an item; None if anything is allowed."""
         longest = max((len(_list(rule.get("prefixItems"))) for rules in self._alternatives for rule in rules), default=0)
         index = min(index, longest)
         if index not in self._items:
@@ -88,7 +88,7 @@ class Schema:
         return self._items[index]
 
     def fits(self, value: Any) -> bool:
-        """Whether a value is allowed, as far as the keywords are understood."""
+        """Whether a value is valid by the supported keywords."""
         try:
             return any(self._follows(rules, value) for rules in self._alternatives)
         except RecursionError:
@@ -98,7 +98,7 @@ class Schema:
         return [rules for rules in self._alternatives if kind in _kinds(rules)]
 
     def _joined(self, found: list[_Rules | bool | None]) -> "Schema | None":
-        """The place that these schemas lead to, of each alternative: None, anything may stand there; False, nothing may."""
+        """Returns the place for the schemas found in each alternative. In these, None allows anything, False allows nothing."""
         schemas = [rules for rules in found if rules is not False]
         if not schemas or None in schemas:
             return None
@@ -108,7 +108,7 @@ class Schema:
         return _kind(value) in _kinds(rules) and all(self._keeps(rule, value) for rule in rules)
 
     def _keeps(self, rule: Mapping[str, Any], value: Any) -> bool:
-        """Whether a value keeps one schema, but for what that is made of."""
+        """Whether a value satisfies one schema, apart from the schemas that it combines."""
         if "enum" in rule and not any(_same(value, allowed) for allowed in _list(rule["enum"])):
             return value is None and rule.get("nullable") is True
         if "const" in rule and not _same(value, rule["const"]):
@@ -146,7 +146,7 @@ class Schema:
         return True
 
     def _at(self, rules: _Rules) -> "Schema":
-        """The place where all of these apply; each is made once."""
+        """Returns the place where all of these apply; created once."""
         key = tuple(map(id, rules))
         if key not in self._inner:
             self._inner[key] = Schema(self._root, [{"allOf": list(rules)}])
@@ -154,7 +154,7 @@ class Schema:
 
 
 def _alternatives(schema: Any, root: Any, depth: int = 0) -> list[_Rules]:
-    """The alternatives of a schema: `()` allows anything."""
+    """Returns the alternatives of a schema; `()` allows anything."""
     if schema is False:
         return []
     if not isinstance(schema, Mapping) or depth > MOST_REFERENCES:
@@ -177,7 +177,7 @@ def _product(some: list[_Rules], others: list[_Rules]) -> list[_Rules]:
 
 
 def _kinds(rules: _Rules) -> frozenset[str]:
-    """The kinds of values that are allowed where all of these apply."""
+    """Returns the kinds of values that are allowed where all of these apply."""
     kinds = KINDS
     for rule in rules:
         declared = rule.get("type")
@@ -188,13 +188,13 @@ def _kinds(rules: _Rules) -> frozenset[str]:
             )
         values = [*_list(rule.get("enum")), *([rule["const"]] if "const" in rule else [])]
         if values:
-            told = {_kind(value) for value in values} | ({"null"} if rule.get("nullable") is True else set())
-            kinds &= frozenset().union(*(_WIDER.get(name, {name}) for name in told))
+            listed = {_kind(value) for value in values} | ({"null"} if rule.get("nullable") is True else set())
+            kinds &= frozenset().union(*(_WIDER.get(name, {name}) for name in listed))
     return kinds
 
 
 def _member(rules: _Rules, name: str) -> _Rules | bool | None:
-    """The schemas of a member where all of these apply. None: it may be anything; False: it may not be there."""
+    """Returns the schemas of a member where all of these apply. None: anything is allowed; False: the member is forbidden."""
     found: list[Mapping[str, Any]] = []
     closed = False
     for rule in rules:
@@ -213,7 +213,7 @@ def _member(rules: _Rules, name: str) -> _Rules | bool | None:
 
 
 def _item(rules: _Rules, index: int) -> _Rules | bool | None:
-    """The same of an item."""
+    """Returns the schemas of an item, likewise."""
     found: list[Mapping[str, Any]] = []
     for rule in rules:
         listed = rule["items"] if isinstance(rule.get("items"), list) else rule.get("prefixItems")
@@ -227,13 +227,13 @@ def _item(rules: _Rules, index: int) -> _Rules | bool | None:
 
 
 def _is_open(rules: _Rules) -> bool:
-    """Whether members are welcome that are not declared."""
+    """Whether undeclared members are accepted."""
     more = [rule["additionalProperties"] for rule in rules if "additionalProperties" in rule]
     return any(each is True or isinstance(each, Mapping) for each in more) or any(key in rule for rule in rules for key in _OPEN)
 
 
 def target_of(ref: str, root: Any) -> Any:
-    """What a JSON pointer in a URI fragment (`#/$defs/X`, RFC 6901) points at; None if that is nothing in `root`."""
+    """Resolves a JSON pointer in a URI fragment (`#/$defs/X`, RFC 6901); None if it does not exist in `root`."""
     start, *parts = ref.split("/")
     node = root if start == "#" else None
     for part in parts:
@@ -266,7 +266,7 @@ def _kind(value: Any) -> str:
 
 
 def _same(a: Any, b: Any) -> bool:
-    """Whether two values are equal as JSON has it: true is not 1."""
+    """Whether two values are equal in JSON: true is not 1."""
     return _kind(a) == _kind(b) and bool(a == b)
 
 
@@ -276,7 +276,7 @@ def _within(size: float, rule: Mapping[str, Any], least: str, most: str) -> bool
 
 
 def _is_inside(value: float, rule: Mapping[str, Any]) -> bool:
-    """Whether a number keeps the rules for what it must not reach, and what divides it."""
+    """Whether a number satisfies the exclusive bounds and `multipleOf`."""
     low, high, step = rule.get("exclusiveMinimum"), rule.get("exclusiveMaximum"), rule.get("multipleOf")
     low, high = (rule.get("minimum") if low is True else low), (rule.get("maximum") if high is True else high)  # draft 4
     if (_is_number(low) and value <= low) or (_is_number(high) and value >= high):

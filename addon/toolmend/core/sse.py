@@ -1,15 +1,16 @@
-"""Bytes ⇄ server-sent events, by the rules of WHATWG HTML §9.2.6, for a proxy that must not change what it does not mend.
+"""Bytes ⇄ SSE events by WHATWG HTML §9.2.6, for a proxy that must not change what it does not mend.
 
-Rule of this file: an event remembers the exact bytes it came in, and the joined `raw` of all events is the input, byte for
-byte, however the input was cut. Everything works on bytes; UTF-8 may be cut anywhere.
+1. An event keeps its exact bytes: the joined `raw` of all events is the input, byte for byte, however the input was cut.
+2. Everything works on bytes; UTF-8 may be cut anywhere.
+3. Where events are cut does not depend on the chunks.
 
-A block of lines ends at a blank line; a line ends with LF, CRLF or CR. Only where the block before it ends with a lone CR is a
-CR taken as the blank line at once (a stream of pure CR must not be held back); elsewhere the byte behind a CR at the end of a
-chunk is waited for, since it is all but surely the LF of a CRLF. So where the events are cut does not depend on the chunks; but
-blank lines and comments that follow each other in a chunk are one, as they say no more than one: a chunk may be full of them.
+A block of lines ends at a blank line; a line ends with LF, CRLF or CR. A lone CR counts as a blank line at once only if the line
+before it also ended with a lone CR, so that a stream with CR line ends is not delayed. Otherwise a CR at the end of a chunk waits
+for the next byte, which is almost certainly the LF of a CRLF. Consecutive blank lines and comments of a chunk form one event: a
+chunk may be full of them.
 
-Some servers leave the blank lines out, and clients that read line by line never notice. So a line of data that is a JSON object
-by itself, and has another one behind it, is an event of its own: joined, as the standard has them, they would be no JSON.
+Some servers omit the blank lines, which clients that read line by line do not notice. So a data line that is a JSON object, with
+another data line after it, is an event of its own: joined by the standard, they would not be JSON.
 """
 
 import re
@@ -18,11 +19,12 @@ from . import json_text
 from .fastclass import value
 
 MAX_EVENT = 16 * 1024 * 1024
-"""Bytes of one event that are held for its end. The largest events seen are images in base64, a few MiB; what is longer
-passes unread, in pieces without `data`."""
+"""Bytes of one event that are held for its end. The largest events seen are base64 images of a few MiB; longer ones pass
+undecoded, in pieces without `data`.
+"""
 
 NEAR = 4096
-"""Bytes that are searched at once for the end of an event: most have fewer, and a chunk may hold many that end otherwise."""
+"""Bytes that are searched first for the end of an event: most are shorter, and a chunk may hold many with other line ends."""
 
 _BLOCK_END = re.compile(rb"\n\n|\n\r\n|\n\r(?=[^\n])|\r\r")
 _LINE_END = re.compile(rb"\r\n|\n|\r")
@@ -35,10 +37,10 @@ _BEGIN = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:data|event|id|retry)?:")
 
 @value
 class ServerSentEvent:
-    """One block of lines, its blank line included.
+    """One block of lines, including its blank line.
 
-    `data` is what the `data` lines hold, joined with LF; None where there is no such line (a comment, a lone `id`, a stray
-    blank line), in which case a client dispatches nothing.
+    `data` joins the `data` lines with LF; None if there is no such line (a comment, a lone `id`, a stray blank line), in which
+    case a client dispatches nothing.
     """
 
     raw: bytes
@@ -49,7 +51,7 @@ class ServerSentEvent:
 
     @property
     def ends(self) -> bool:
-        """Whether it says that nothing more will come."""
+        """Whether the event is `[DONE]`."""
         return self.data is not None and self.data.strip() == b"[DONE]"
 
     @property
@@ -60,17 +62,17 @@ class ServerSentEvent:
 
     @property
     def missing(self) -> bytes:
-        """What it lacks to its end, where the body ended before: something is to come behind it all the same."""
+        """The bytes that complete an event cut off by the end of the body, so that another event can follow."""
         return self.newline * (1 if self.raw.endswith((b"\n", b"\r")) else 2)
 
     def with_data(self, data: bytes) -> bytes:
-        """The bytes of this event with other data, on one line. Its other lines, comments too, stay as they are."""
+        """Returns the bytes of this event with other data on one line. Its other lines, including comments, stay."""
         newline = self.newline
-        data = data.replace(b"\n", b" ")  # JSON text that came in several lines
+        data = data.replace(b"\n", b" ")  # JSON text of several lines
         if self.data is not None and self.raw == b"data: " + self.data + newline + newline:
             return b"data: " + data + newline + newline
         lines, placed = [], False
-        first = self.raw[: block_end(self.raw, 0) or None]  # of several that were read as one
+        first = self.raw[: block_end(self.raw, 0) or None]  # of several that form one event
         for line in _LINE_END.split(first.removeprefix(BOM)):
             if line == b"data" or line.startswith(b"data:"):
                 if not placed:
@@ -78,24 +80,24 @@ class ServerSentEvent:
                 placed = True
             elif line:
                 lines.append(line)
-        if not placed:  # an error in a field of its own
+        if not placed:  # an `error` field
             lines.append(b"data: " + data)
         bom = BOM if self.raw.startswith(BOM) else b""
         return bom + newline.join(lines) + newline + newline
 
 
 class SseDecoder:
-    """Bytes in any chunks → events. Never raises."""
+    """Splits bytes in any chunks into events. Never raises."""
 
     def __init__(self) -> None:
         self._rest = bytearray()
-        self._searched = 0  # in _rest no block ends before here
+        self._searched = 0  # no block in _rest ends before this offset
         self._first = True
-        self._oversize = False  # inside an event that is too long: its bytes pass unread
-        self._joined = False  # whether what _rest has of data is known to be of one event
+        self._oversize = False  # inside an event that is too long: its bytes pass undecoded
+        self._joined = False  # the data lines in _rest are known to belong to one event
 
     def feed(self, data: bytes) -> list[ServerSentEvent]:
-        """The events that `data` completes."""
+        """Returns the events that `data` completes."""
         text: bytes | bytearray = data
         searched = 0
         if self._rest:
@@ -104,7 +106,7 @@ class SseDecoder:
         events: list[ServerSentEvent] = []
         start, size = 0, len(text)
         while start < size:
-            seen = self._oversize or start < searched  # it has begun before, and was looked at
+            seen = self._oversize or start < searched  # it began in an earlier chunk and was searched
             end = (0 if seen else _idle(text, start)) or block_end(text, max(start, searched))
             if not end:
                 break
@@ -118,14 +120,14 @@ class SseDecoder:
             events += self._lines(max(0, searched - start - 3))
         if len(self._rest) > (3 if self._oversize else MAX_EVENT):
             self._oversize = True
-            cut = len(self._rest) - 3  # the end of the block may have begun
+            cut = len(self._rest) - 3  # these may begin the end of the block
             events.append(ServerSentEvent(bytes(self._rest[:cut])))
             del self._rest[:cut]
         self._searched = max(0, len(self._rest) - 2)
         return events
 
     def take(self, data: bytes, at: int) -> tuple[list[ServerSentEvent], int]:
-        """`feed` for what begins at `at`, an event at a time where it can: those that are read now, and where the next begins."""
+        """Decodes the data from `at`, a single event if possible; returns the events and where the next one begins."""
         if not self._rest and (end := _idle(data, at) or block_end(data, at)):
             return self._block(data[at:end]), end
         if self._rest and not self._oversize:
@@ -141,13 +143,13 @@ class SseDecoder:
         return not (self._rest or self._oversize)
 
     def close(self) -> list[ServerSentEvent]:
-        """What is left at the end of the body: servers do end with `data: [DONE]` and no blank line."""
+        """Returns the rest at the end of the body: servers do end with `data: [DONE]` and no blank line."""
         rest = bytes(self._rest)
         self._rest.clear()
         return self._block(rest) if rest else []
 
     def _lines(self, searched: int) -> list[ServerSentEvent]:
-        """The events that end in _rest without a blank line. In front of `searched` no second line of data begins."""
+        """Returns the events in _rest that end without a blank line. Before `searched` no second data line begins."""
         events: list[ServerSentEvent] = []
         if any(self._rest.find(line, searched) > 0 for line in (b"\ndata:", b"\rdata:")):
             while (end := self._line_of_data(self._rest, 0)) > 0:
@@ -157,7 +159,7 @@ class SseDecoder:
         return events
 
     def _block(self, raw: bytes) -> list[ServerSentEvent]:
-        """The event that a block of lines is, or those that it is where blank lines are left out."""
+        """Returns the event of a block of lines, or its events if blank lines were omitted."""
         if self._oversize:
             self._oversize = False
             return [ServerSentEvent(raw)]
@@ -171,7 +173,7 @@ class SseDecoder:
         return [*events, self._event(raw[at:])] if at else [event]
 
     def _line_of_data(self, text: bytes | bytearray, start: int) -> int:
-        """The end of the first line of data from `start` on, if it is an event of its own; 0 if it is the only one, -1 if not."""
+        """Returns the end of the first data line from `start` if it is its own event; 0 if it is the only line, otherwise -1."""
         lines = (_FIRST_DATA if self._first else _DATA).finditer(text, start)
         line = next(lines, None)
         if line is None or next(lines, None) is None:
@@ -189,7 +191,7 @@ class SseDecoder:
 
 
 def _idle(text: bytes | bytearray, start: int) -> int:
-    """The end of the blank lines and comments that begin at `start`, or 0."""
+    """Returns the end of the blank lines and comments that begin at `start`, or 0."""
     if text[start] not in b"\n\r:":
         return 0
     if match := _IDLE.match(text, start):
@@ -198,10 +200,10 @@ def _idle(text: bytes | bytearray, start: int) -> int:
 
 
 def block_end(text: bytes | bytearray, start: int) -> int:
-    """The end of the first block of lines that ends behind `start`, or 0."""
+    """Returns the end of the first block of lines that ends after `start`, or 0."""
     at, near = start, start + NEAR
     end = text.find(b"\n\n", at, near)
-    while text.find(b"\r", at, end if end >= 0 else near) < 0:  # so a long event is searched faster by far
+    while text.find(b"\r", at, end if end >= 0 else near) < 0:  # much faster than the regex for long events
         if end >= 0 or near >= len(text):
             return end + 2 if end >= 0 else 0
         at, near = near - 1, near + 4 * (near - at)
@@ -211,13 +213,13 @@ def block_end(text: bytes | bytearray, start: int) -> int:
 
 
 def begins(body: bytes) -> bool:
-    """Whether a body that is called something else is events: no JSON and no page begins as a field or a comment does."""
+    """Whether a body of another content type is SSE: no JSON and no HTML begins like a field or a comment."""
     return _BEGIN.match(body) is not None
 
 
 def parse(raw: bytes, block: bytes) -> ServerSentEvent:
-    """The event that a block of lines is; `raw` is what it came in."""
-    feeds = block.find(b"\r") < 0  # `in` takes ten times as long: it tries first whether what it is given is a number
+    """Parses a block of lines; `raw` are its original bytes."""
+    feeds = block.find(b"\r") < 0  # `in` takes ten times as long: it first tries its argument as an integer
     if feeds and block.startswith(b"data: ") and block.endswith(b"\n") and block.find(b"\n") == len(block) - 2:
         return ServerSentEvent(raw, block[6:-2])
     end = len(block) - 4
@@ -240,7 +242,7 @@ def parse(raw: bytes, block: bytes) -> ServerSentEvent:
         elif name == b"id" and value.find(b"\0") < 0:
             id_ = value
         elif name == b"retry" and value.isdigit():
-            retry = int(value[:18])  # milliseconds; a longer number means nothing
-    if error and not (data or event):  # llama.cpp tells one in a field of its own
+            retry = int(value[:18])  # milliseconds; longer numbers are meaningless
+    if error and not (data or event):  # llama.cpp sends errors in an `error` field
         return ServerSentEvent(raw, error, b"error", id_, retry)
     return ServerSentEvent(raw, b"\n".join(data) if data else None, event, id_, retry)

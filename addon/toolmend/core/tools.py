@@ -1,4 +1,4 @@
-"""The tools that a request offers: what a call may name, and of which types its parameters are."""
+"""The tools of a request: the names that a call may have, and the schemas of their parameters."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
@@ -16,17 +16,18 @@ _HTML = frozenset(
     | {"param", "section", "select", "slot", "source", "span", "strong", "style", "summary", "table", "template", "text", "time"}
     | {"title", "track", "video"}
 )
-"""Elements of HTML and SVG that are also what parameters are called: their closing tags stand in values."""
+"""Elements of HTML and SVG that are also common parameter names: their closing tags occur in values."""
 
 
 @value
 class Tools:
-    """`schemas` maps an offered tool's name to the JSON schema of its parameters.
+    """`schemas` maps the name of an offered tool to the JSON schema of its parameters.
 
-    `known` is False where the request is not at hand: then any name may be called. `calls_so_far` counts the calls that the
-    conversation already holds; Kimi numbers its ids over the whole of it. `legacy`: the client offers `functions`, as was
-    done before there were `tools`, and waits for a `function_call`. `forbidden`: the request asks for no call at all, so
-    markup in the answer is not one.
+    Attributes:
+        known: False if the request is not available: then any name may be called.
+        calls_so_far: Calls in the conversation; Kimi numbers its ids over all of it.
+        legacy: The client offers `functions`, the predecessor of `tools`, and expects a `function_call`.
+        forbidden: The request forbids calls, so markup in the response is text.
     """
 
     schemas: Mapping[str, Schema] = field(default_factory=dict)
@@ -37,34 +38,34 @@ class Tools:
 
     @property
     def offered(self) -> bool:
-        """Whether a call can be expected at all."""
+        """Whether the response may contain a call."""
         return (bool(self.schemas) or not self.known) and not self.forbidden
 
     def __contains__(self, name: str) -> bool:
         return name in self.schemas or not self.known
 
     def also(self, names: Mapping[str, str]) -> "Tools":
-        """These tools, and each by the other name that it has: a model may know it by that from what was said before."""
+        """Returns these tools, each also by its other name: earlier turns may have shown it to the model."""
         more = {other: self.schemas[name] for name, other in names.items() if name in self.schemas}
         return replace(self, schemas={**more, **self.schemas}) if more else self
 
     def properties(self, name: str) -> Mapping[str, Any]:
-        """The declared parameters of a tool."""
+        """Returns the declared parameters of a tool."""
         properties = self.schemas.get(name, {}).get("properties")
         return properties if isinstance(properties, Mapping) else {}
 
     @property
     def parameter_names(self) -> frozenset[str]:
-        """The names of the parameters of all tools, but for those of HTML's elements and the short ones."""
+        """The parameter names of all tools, without short ones and those of HTML elements."""
         names = {"content"} | {name for tool in self.schemas for name in self.properties(tool)}
         return frozenset(name for name in names - _HTML if len(name) > 3 and name.isidentifier())
 
     def requires(self, name: str) -> bool:
-        """Whether a tool takes no call without parameters."""
+        """Whether a tool has required parameters."""
         return any(_strings(self.schemas.get(name, {}).get("required")))
 
     def fits(self, name: str, arguments: str) -> bool:
-        """Whether a JSON text is an object of parameters that a tool declares, with all that it requires."""
+        """Whether a JSON text is an object of declared parameters with all required ones."""
         schema = self.schemas.get(name, {})
         try:
             value = json_text.loads(arguments.encode())
@@ -74,7 +75,7 @@ class Tools:
         return isinstance(value, dict) and set(_strings(schema.get("required"))) <= value.keys() <= declared
 
     def has_required(self, name: str, arguments: str) -> bool:
-        """Whether a JSON text is an object with all that a tool requires."""
+        """Whether a JSON text is an object with all required parameters."""
         try:
             value = json_text.loads(arguments.encode(errors="surrogatepass"))
         except json_text.NotJSON:
@@ -82,9 +83,9 @@ class Tools:
         return isinstance(value, dict) and set(_strings(self.schemas.get(name, {}).get("required"))) <= value.keys()
 
     def suits(self, name: str, arguments: str) -> bool:
-        """Whether a JSON text is what an offered tool may be called with, as it is or with its values made to fit.
+        """Whether an offered tool can be called with a JSON text, unchanged or with its values fitted.
 
-        It has all that the schema requires, nothing more where that is closed, and something that it declares if it has anything.
+        It needs all required parameters, no undeclared ones if the schema is closed, and a declared one if it has any.
         """
         try:
             value = json_text.loads(arguments.encode()) if name in self.schemas else None
@@ -97,10 +98,10 @@ class Tools:
         if not schema.required <= value.keys() or (more and self.schemas[name].get("additionalProperties") is False):
             return False
         foreign = bool(value and declared) and not value.keys() & declared
-        return not foreign and all(_may_stand(schema.member(key), value[key]) for key in value)
+        return not foreign and all(_can_fit(schema.member(key), value[key]) for key in value)
 
     def fitting(self, arguments: Mapping[str, Any]) -> list[str]:
-        """The tools that declare every one of these arguments, and that miss none they require."""
+        """Returns the tools that declare all of these arguments and require no others."""
         return [
             name
             for name, schema in self.schemas.items()
@@ -111,22 +112,22 @@ class Tools:
 UNKNOWN = Tools(known=False)
 
 
-def _may_stand(place: SchemaPlace | None, value: Any) -> bool:
-    """Whether a value can be what a schema wants, as it is or made to fit."""
+def _can_fit(place: SchemaPlace | None, value: Any) -> bool:
+    """Whether a value is what a schema expects, unchanged or fitted."""
     if place is None or not isinstance(value, dict | list):
         return True
     return bool(place.kinds & {"object" if isinstance(value, dict) else "array", "string"})
 
 
 FREEFORM: Schema = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
-"""A freeform (custom) tool, as a model knows it that writes its calls as JSON."""
+"""A freeform (custom) tool, as shown to a model that writes its calls as JSON."""
 
 _SERVER_TOOLS = ("web_search", "web_fetch", "code_execution", "tool_search")
-"""How the types of those tools of Anthropic's begin that its server runs: no call of one reaches the client."""
+"""Type prefixes of Anthropic's server tools: no call of them reaches the client."""
 
 
 def of_chat(request: Mapping[str, Any]) -> Tools:
-    """The tools of a Chat Completions request: `tools[].function`, `tools[].custom`, or the older `functions[]`."""
+    """Returns the tools of a Chat Completions request: `tools[].function`, `tools[].custom`, or the older `functions[]`."""
     schemas: dict[str, Schema] = {}
     for entry in [*_objects(request.get("tools")), *_objects(request.get("functions"))]:
         inner = entry.get("function", entry.get("custom", entry))
@@ -137,7 +138,7 @@ def of_chat(request: Mapping[str, Any]) -> Tools:
 
 
 def of_messages(request: Mapping[str, Any]) -> Tools:
-    """The tools of an Anthropic Messages request that its client runs: those it describes, and bash, text editor … by name."""
+    """Returns the tools of a Messages request that the client runs: those with a schema, and bash, text editor … by name."""
     schemas = {
         tool["name"]: _object(tool.get("input_schema"))
         for tool in _objects(request.get("tools"))
@@ -149,7 +150,7 @@ def of_messages(request: Mapping[str, Any]) -> Tools:
 
 
 def of_responses(request: Mapping[str, Any]) -> Tools:
-    """The functions and freeform tools of a Responses request, those of a namespace by their flat names."""
+    """Returns the functions and freeform tools of a Responses request, those of a namespace by their flat names."""
     flat = {place: name for name, place in namespaces(request).items()}
     schemas: dict[str, Schema] = {}
     searched = searches(request)
@@ -166,7 +167,7 @@ def of_responses(request: Mapping[str, Any]) -> Tools:
 
 
 def of_gemini(request: Mapping[str, Any]) -> Tools:
-    """The functions of a Gemini request, which Code Assist wraps; its schemas may be OpenAPI's, whose types are in capitals."""
+    """Returns the functions of a Gemini request, which Code Assist wraps; schemas may be OpenAPI's, with types in capitals."""
     asked = _object(request.get("request")) or request
     schemas: dict[str, Schema] = {}
     tools = asked.get("tools")
@@ -174,7 +175,7 @@ def of_gemini(request: Mapping[str, Any]) -> Tools:
         for entry in _objects(tool.get("functionDeclarations") or tool.get("function_declarations")):
             if isinstance(entry.get("name"), str):
                 given = (entry.get(key) for key in ("parametersJsonSchema", "parameters_json_schema", "parameters"))
-                schemas[entry["name"]] = _small(next((schema for schema in map(_object, given) if schema), {}))
+                schemas[entry["name"]] = _lowered(next((schema for schema in map(_object, given) if schema), {}))
     parts = (part for content in _objects(asked.get("contents")) for part in _objects(content.get("parts")))
     config = _object(_either(_either(asked, "toolConfig", "tool_config"), "functionCallingConfig", "function_calling_config"))
     mode = config.get("mode")
@@ -183,36 +184,36 @@ def of_gemini(request: Mapping[str, Any]) -> Tools:
 
 
 def _either(value: Any, *names: str) -> Any:
-    """The member of an object under one of its names."""
+    """Returns the member of an object under the first of the names that it has."""
     return next((_object(value)[name] for name in names if name in _object(value)), None)
 
 
 def _forbids(request: Mapping[str, Any]) -> bool:
-    """Whether a request of OpenAI's or Anthropic's APIs asks for an answer without calls."""
+    """Whether a request of OpenAI's or Anthropic's APIs forbids calls."""
     choice = request.get("tool_choice", request.get("function_call"))
     return (choice.get("type") if isinstance(choice, Mapping) else choice) == "none"
 
 
-def _small(schema: Any) -> Any:
-    """A schema with its types in small letters."""
+def _lowered(schema: Any) -> Any:
+    """Returns a schema with its types in lower case."""
     if isinstance(schema, list):
-        return [_small(item) for item in schema]
+        return [_lowered(item) for item in schema]
     if not isinstance(schema, Mapping):
         return schema
     return {
-        name: value.lower() if name == "type" and isinstance(value, str) else _small(value) for name, value in schema.items()
+        name: value.lower() if name == "type" and isinstance(value, str) else _lowered(value) for name, value in schema.items()
     }
 
 
 def builtin(request: Mapping[str, Any]) -> frozenset[str]:
-    """The tools of a Responses request that its API describes and its client runs, if no other has the name."""
+    """Returns the tools of a Responses request that its API defines and its client runs, unless another tool has the name."""
     tools = [tool for _, tool in each_tool(request)]
     found = {str(tool["type"]) for tool in tools if builtin_tools.of_responses(tool)}
     return frozenset(found - {_name(tool) for tool in tools})
 
 
 def freeform(request: Mapping[str, Any]) -> frozenset[str]:
-    """The names of the freeform tools of a Responses request, those of a namespace by their flat names."""
+    """Returns the names of the freeform tools of a Responses request, those of a namespace by their flat names."""
     flat = {place: name for name, place in namespaces(request).items()}
     custom = [(_name(space), _name(tool)) for space, tool in each_tool(request) if tool.get("type") == "custom"]
     return frozenset(flat.get(place, place[1]) for place in custom if place[1])
@@ -225,7 +226,7 @@ OF: Mapping[str, Callable[[Mapping[str, Any]], Tools]] = {
     "gemini": of_gemini,
     "ollama": of_chat,
 }
-"""The tools of a request, by its API."""
+"""Reads the tools of a request, by its API."""
 
 _CALLED = ("function", "custom")
 _ADDING = ("additional_tools", "tool_search_output")
@@ -233,7 +234,7 @@ _ADDING = ("additional_tools", "tool_search_output")
 
 
 def each_tool(request: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any]]]:
-    """Every tool of a Responses request with its namespace (empty where it has none), wherever it is offered."""
+    """Yields every tool of a Responses request with its namespace (empty if none), wherever it is offered."""
     items = [item for item in _objects(request.get("input")) if item.get("type") in _ADDING]
     for offering in [request, *items]:
         for tool in _objects(offering.get("tools")):
@@ -244,10 +245,10 @@ def each_tool(request: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], M
 
 
 def namespaces(request: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
-    """The flat name of each tool that a Responses request offers in a namespace → the namespace and its name there.
+    """Maps the flat name of each tool in a namespace of a Responses request to the namespace and its name there.
 
-    A client finds a called tool by both: a call of the flat name goes back with them. `functions` is where clients keep
-    what they keep nowhere else, so its tools are flat already.
+    A client finds a called tool by both, so a call of the flat name is returned with them. `functions` is the default namespace
+    of clients; its tools are already flat.
     """
     tools = [(_name(space), tool["name"]) for space, tool in each_tool(request) if isinstance(tool.get("name"), str)]
     taken = {name for space, name in tools if not space or space == "functions"}
@@ -263,23 +264,24 @@ def namespaces(request: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
 
 
 SEARCH = "tool_search"
-"""The type of the tool by which a client of Responses (Codex) finds those that it does not offer at once, and the name of the
-function that stands for it at an upstream of another API."""
+"""The type of the tool by which a client of Responses (Codex) searches for tools that it does not offer at once, and the name of
+the function that replaces it for an upstream of another API.
+"""
 
 
 def is_search(tool: Mapping[str, Any]) -> bool:
-    """Whether it is such a tool, or a call or a result of it, of the client's: OpenAI has one of its own."""
+    """Whether a tool, call or result belongs to the client's own tool search, not OpenAI's."""
     return str(tool.get("type")).startswith(SEARCH) and tool.get("execution") == "client"
 
 
 def searches(request: Mapping[str, Any]) -> bool:
-    """Whether a Responses request offers it, and no other tool by its name."""
+    """Whether a Responses request offers the client's tool search, and no other tool of that name."""
     tools = [tool for _, tool in each_tool(request)]
     return any(map(is_search, tools)) and not any(tool.get("name") == SEARCH for tool in tools)
 
 
 def joined(namespace: str, name: str) -> str:
-    """A name with its namespace: `mcp__files` and `read` are `mcp__files__read`, as clients join them themselves."""
+    """Returns a name with its namespace: `mcp__files` and `read` become `mcp__files__read`, as clients join them."""
     return name if namespace in ("", "functions") else f"{namespace.removesuffix('__')}__{name}"
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 
 from ..core.fastclass import value
-from ..core.record_template import RecordTemplate, common
+from ..core.record_template import RecordTemplate, common_prefix
 
 LONGEST = 4096
 """Bytes of a line that another one is compared with."""
@@ -134,7 +134,7 @@ def _around_texts(one: bytes, other: bytes) -> list[bytes] | None:
     """What stands around the texts in which two pieces differ; None where they differ in something else."""
     found: list[bytes] = []
     while one != other:
-        begin = one.rfind(b'"', 0, common(one, other)) + 1
+        begin = one.rfind(b'"', 0, common_prefix(one, other)) + 1
         ends = [_TEXT.match(piece, begin) for piece in (one, other)]
         one_end, other_end = (match.end() if match else -1 for match in ends)
         if not begin or len(found) == MOST or _NAMED.match(one, one_end):

@@ -27,7 +27,7 @@ from ...core.events import (
     ToolCallEnd,
     ToolCallStart,
 )
-from ...core.json_array import Element, IrregularElement, behind, end, is_plain
+from ...core.json_array import Element, IrregularElement, end, event_after, is_plain
 from ...core.sse import ServerSentEvent
 from ..codec import Reply
 from ..shared.call_identity import bare, object_of
@@ -70,7 +70,7 @@ class Gemini:
         if isinstance(sse, Element) and sse.lone:
             events += tuple(self._late_reasons())
         if not isinstance(sse, Element) and (listed or "error" in chunk or not is_plain(sse)):
-            sse = self._plain(sse, chunk, listed=listed, told=events if self._regular else None)
+            sse = self._plain(sse, chunk, listed=listed, decoded=events if self._regular else None)
         if inner(chunk).get("candidates"):
             self._last = sse
         return Frame(sse, events, touched=not self._regular)
@@ -80,19 +80,19 @@ class Gemini:
         if sse.data is None or isinstance(sse, Element):
             return Frame(sse)
         self._fired("event_form")
-        return Frame(IrregularElement(sse.raw, b"", told=()), touched=True)
+        return Frame(IrregularElement(sse.raw, b"", events=()), touched=True)
 
     def _plain(
-        self, sse: ServerSentEvent, chunk: dict[str, Any], *, listed: bool, told: tuple[Event, ...] | None
+        self, sse: ServerSentEvent, chunk: dict[str, Any], *, listed: bool, decoded: tuple[Event, ...] | None
     ) -> ServerSentEvent:
         """An event, or what is to be written in its place."""
         if error := known_error(chunk):
             self._mended("error_form")
-            return IrregularElement(sse.raw, json_text.dumps(error).encode(), told=told)
+            return IrregularElement(sse.raw, json_text.dumps(error).encode(), events=decoded)
         if is_plain(sse) and not listed:
             return sse
         self._mended("event_form")
-        return IrregularElement(sse.raw, json_text.dumps(chunk).encode() if listed else sse.data, told=told)
+        return IrregularElement(sse.raw, json_text.dumps(chunk).encode() if listed else sse.data, events=decoded)
 
     def decode_message(self, body: bytes) -> Frame:
         """A whole response → one frame, whose data is the body. Raises json_text.NotJSON."""
@@ -116,7 +116,7 @@ class Gemini:
         if sse is None:
             return self._behind(events)
         before = self.held() if any(isinstance(event, StreamError) for event in events) else b""  # clients leave at it
-        same = not frame.touched or (isinstance(sse, IrregularElement) and sse.told == events)
+        same = not frame.touched or (isinstance(sse, IrregularElement) and sse.events == events)
         if isinstance(sse, Element) and sse.lone:
             events += self._ends()
         if same and not self._builder.belies(events):
@@ -144,7 +144,7 @@ class Gemini:
         if self._last is None or not self._last.data:
             return b""
         data = self._builder.more(self._last.data, events, self._ended)
-        return behind(self._last, data) if data else b""
+        return event_after(self._last, data) if data else b""
 
     def _decode(self, chunk: Mapping[str, Any]) -> Iterator[Event]:
         candidates = chunk.get("candidates")

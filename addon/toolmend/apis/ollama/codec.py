@@ -30,7 +30,7 @@ from ...core.events import (
     ToolCallStart,
     Usage,
 )
-from ...core.ndjson import IrregularLine, is_plain, says_nothing
+from ...core.ndjson import IrregularLine, is_plain, is_without_data
 from ...core.sse import ServerSentEvent
 from ..codec import Reply
 from ..shared.call_identity import INNER, bare, entries_of, inner_of, object_of
@@ -55,20 +55,20 @@ class Ollama:
         """One line → its frame. Raises json_text.NotJSON where it is no JSON."""
         if sse.data is None:
             return Frame(sse)
-        if says_nothing(sse.data):
+        if is_without_data(sse.data):
             self._fired("event_form")
-            return Frame(IrregularLine(sse.raw, b"", told=()), touched=True)
+            return Frame(IrregularLine(sse.raw, b"", events=()), touched=True)
         chunk = json_text.loads(sse.data)
         if not isinstance(chunk, dict):
             return Frame(sse)
         self._regular = True
         events = tuple(self._decode(chunk))
-        told = events if self._regular else None
+        decoded = events if self._regular else None
         data = self._formed(sse.data, chunk)
         if isinstance(sse, IrregularLine) or not is_plain(sse):
             self._mended("event_form")
         if not self._regular:
-            sse = IrregularLine(sse.raw, data, told=told)
+            sse = IrregularLine(sse.raw, data, events=decoded)
         if not chunk.get("error"):
             self._last = sse
         return Frame(sse, events, touched=not self._regular)
@@ -80,8 +80,8 @@ class Ollama:
             raise json_text.NotJSON("no JSON object")
         self._regular = True
         events = tuple(self._decode(message))
-        told = events if self._regular else None
-        return Frame(IrregularLine(body, self._formed(body, message), told=told), events, touched=not self._regular)
+        decoded = events if self._regular else None
+        return Frame(IrregularLine(body, self._formed(body, message), events=decoded), events, touched=not self._regular)
 
     def close(self) -> Frame:
         """Nothing: the last line says that it is the last."""
@@ -96,7 +96,7 @@ class Ollama:
         if not self._builder.calls.broken_by(events):
             if not frame.touched:
                 return before + sse.raw
-            if isinstance(sse, IrregularLine) and sse.told == events:
+            if isinstance(sse, IrregularLine) and sse.events == events:
                 return before + sse.plain
         assert sse.data is not None
         data = self._builder.chunk(sse.data, events)
@@ -111,7 +111,7 @@ class Ollama:
         sse, events = frame.sse, frame.events
         assert isinstance(sse, IrregularLine)
         assert sse.data
-        return sse.data if sse.told == events else self._builder.chunk(sse.data, (*events, Finish("")), whole=True)
+        return sse.data if sse.events == events else self._builder.chunk(sse.data, (*events, Finish("")), whole=True)
 
     def _more(self, events: tuple[Event, ...]) -> bytes:
         """Events for which the upstream has no line."""
