@@ -1,9 +1,11 @@
 """Who is answered by `toolmend ui`, and with what."""
 
 import asyncio
+import base64
 import json
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +58,47 @@ async def opened(server: Server, client: httpx.AsyncClient) -> None:
     cookie = answer.headers["set-cookie"]
     assert all(word in cookie for word in ("HttpOnly", "SameSite=Strict", f"toolmend-{server.port}"))
     assert server.gate.token not in cookie
+
+
+PICTURE = b"\x89PNG\r\n\x1a\n" + bytes(40)
+
+
+@pytest.mark.parametrize(("body", "shown"), [(PICTURE, True), (b"<svg onload=alert(1)>" + bytes(40), False)])
+def test_images_are_served_by_their_signature(root: Path, body: bytes, shown: bool) -> None:
+    data = base64.b64encode(body).decode()
+    content = [{"type": "image_url", "image_url": {"url": f"data:image/png;base64,{data}"}}]
+    ask = {**WEATHER, "messages": [{"role": "user", "content": content}]}
+    keep(root / "2026-11-28" / "130000-openrouter-2", in_events(stream(["A picture."])), ask)
+
+    async def test(server: Server, client: httpx.AsyncClient) -> None:
+        path = "/api/recording/130000-openrouter-2/parts"
+        assert (await client.get(path)).status_code == 401
+        await opened(server, client)
+        [part] = [part for part in (await client.get(path)).json()["parts"] if part["kind"] == "file"]
+        key = part.get("images", [sha256(data.encode()).hexdigest()[:24]])[0]
+        answer = await client.get(f"/api/part/{part['part']}/image/{key}")
+        assert ("images" in part, answer.status_code, answer.content) == ((True, 200, body) if shown else (False, 404, b""))
+        if shown:
+            assert answer.headers["content-type"] == "image/png"
+            assert answer.headers["content-security-policy"] == "default-src 'none'; sandbox"
+        assert (await client.get(f"/api/part/{part['part']}/image/{'0' * 24}")).status_code == 404
+        client.cookies.clear()
+        assert (await client.get(f"/api/part/{part['part']}/image/{key}")).status_code == 401
+
+    run(root, test)
+
+
+def test_any_two_requests_are_compared(root: Path) -> None:
+    ask = {**WEATHER, "messages": [{"role": "user", "content": "something else"}]}
+    keep(root / "2026-11-28" / "140000-openrouter-3", in_events(stream(["Yes."])), ask)
+
+    async def test(server: Server, client: httpx.AsyncClient) -> None:
+        await opened(server, client)
+        answer = await client.get("/api/recording/140000-openrouter-3/diff", params={"against": "120000-openrouter-1"})
+        assert answer.json()["against"]["name"] == "120000-openrouter-1"
+        assert [part["text"] for part in answer.json()["added"]] == ["something else"]
+
+    run(root, test)
 
 
 REFUSED = {

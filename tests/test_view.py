@@ -1,5 +1,6 @@
 """document.py: what is shown of a recording; and event_alignment.py, event_summary.py and turns.py, of which it is made."""
 
+import base64
 import json
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from toolmend.recordings.read import replay
 from toolmend.recordings.read.document import document
 from toolmend.recordings.read.event_alignment import REACHING
 from toolmend.recordings.read.event_summary import Summary
+from toolmend.recordings.read.images import image_key
 from toolmend.recordings.read.library import entry
 from toolmend.recordings.read.turns import MAX_TEXT, folded
 
@@ -304,15 +306,19 @@ def test_request(api: str) -> None:
     assert not {"messages", "input", "system", "tools"} & set(shown["fields"])
 
 
+PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(6000)).decode()
+
+
 def test_parts_of_a_conversation() -> None:
     messages = [
-        {"role": "user", "content": [{"type": "text", "text": "x" * (MAX_TEXT + 5)}, {"type": "image_url", "image_url": {"url": "data:image/png;base64," + "A" * 4000}}]},
+        {"role": "user", "content": [{"type": "text", "text": "x" * (MAX_TEXT + 5)}, {"type": "image_url", "image_url": {"url": "data:image/png;base64," + PNG}}]},
         {"role": "assistant", "reasoning_content": "Hm", "tool_calls": [{"id": "c0", "type": "function", "function": {"name": "look", "arguments": '{"a":1}'}}]},
         {"role": "tool", "tool_call_id": "c0", "content": "seen"},
     ]
     user, assistant, tool = folded(request(messages=messages), "chat")["turns"]
     assert user["parts"][0]["text"] == "x" * MAX_TEXT + "\n… 5 characters more"
-    assert user["parts"][1] == {"kind": "file", "text": "[image, image/png, 3,000 bytes]"}
+    file = {"kind": "file", "text": "[image, image/png, 6,009 bytes]", "images": [image_key(PNG)]}
+    assert user["parts"][1] == file
     assert {part["kind"]: part["text"] for part in assistant["parts"]} == {"thinking": "Hm", "call": '{"a":1}'}
     assert tool["parts"] == [{"kind": "result", "id": "c0", "name": "look", "error": False, "text": "seen"}]
 

@@ -11,6 +11,7 @@ import difflib
 import json
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from itertools import takewhile
 from pathlib import Path
@@ -86,7 +87,7 @@ def _lanes(rows: Sequence[Row]) -> list[Json]:
 def _shown(part: Row, value: Mapping[str, Any]) -> Json:
     text = str(value.get("text", ""))
     shown: Json = {name: part[name] for name in ("part", "kind", "role", "size", "cls")}
-    shown |= {name: value[name] for name in ("id", "name", "error") if value.get(name)}
+    shown |= {name: value[name] for name in ("id", "name", "error", "images") if value.get(name)}
     if part["kind"] == "tools":
         return shown | {"names": [tool.get("name") for tool in value.get("tools", ())]}
     if len(text) > MAX_SHOWN:
@@ -271,6 +272,17 @@ def part(index: Index, key: int) -> Json | None:
         return None
     value = json.loads(found["value"])
     return {**{name: found[name] for name in ("part", "kind", "role", "size", "cls")}, "value": value}
+
+
+def image(index: Index, key: int, name: str) -> tuple[str, bytes] | None:
+    """The media type and the bytes of an image of a part, from the latest readable request that has the part."""
+    from ...recordings.read.images import find_image  # noqa: PLC0415  rare
+
+    for path in index.having(key):
+        with suppress(OSError, ValueError, RecursionError):
+            if found := find_image(json.loads(read(Path(path) / "request.json")), name):
+                return found
+    return None
 
 
 def difference(index: Index, row: Row, other: Row | None) -> Json:

@@ -19,7 +19,7 @@ from typing import Any
 from ...config.data_folder import private
 from .reading import ANSWER, ROW, Row, Whole
 
-VERSION = 5
+VERSION = 6
 """Of the tables."""
 
 PAGE = 200
@@ -279,6 +279,12 @@ class Index:
         found = self._all("SELECT id AS part, kind, role, cls, value, size FROM part WHERE id = ?", key)
         return found[0] if found else None
 
+    def having(self, key: int, limit: int = 5) -> list[str]:
+        """The folders of the latest recordings that have a part."""
+        sql = """SELECT path FROM uses JOIN recording ON recording.id = uses.recording
+            WHERE part = ? ORDER BY recording.at DESC LIMIT ?"""
+        return [str(path) for (path,) in self._db.execute(sql, (key, limit))]
+
     def search(self, text: str, limit: int = 60) -> list[Row]:
         """Where a text stands: each part once, with the recording that had it first."""
         if len(text) >= 3:
@@ -355,7 +361,7 @@ def _where(filters: dict[str, str]) -> tuple[list[str], list[Any]]:
     for word in filters.get("q", "").split():
         where.append("(" + " OR ".join(f"{name} LIKE ? ESCAPE '\\'" for name in _LIKE) + ")")
         given += [_like(word)] * len(_LIKE)
-    for name in ("agent", "model", "host"):
+    for name in ("agent", "model", "host", "session"):
         if value := filters.get(name):
             where.append(f"{name} = ?")
             given.append(value)

@@ -336,7 +336,7 @@ def _parts(shown: Mapping[str, Any]) -> Iterator[Part]:
         system = turn["role"] in ("system", "developer")
         role = "system" if system else turn["role"]
         for part in turn["parts"]:
-            value = {name: part[name] for name in ("id", "name", "error", "text") if part.get(name)}
+            value = {name: part[name] for name in ("id", "name", "error", "text", "images") if part.get(name)}
             text = str(value.get("text", ""))
             if system and _PER_REQUEST.match(text):
                 continue

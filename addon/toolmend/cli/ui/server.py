@@ -131,6 +131,7 @@ class Server:
                 (r"/api/live", Live, given),
                 (r"/api/recording/([^/]+)/(pin|unpin|verify|play|promote)", Action, given),
                 (r"/api/session/([^/]+)/(review|export)", Share, given),
+                (r"/api/part/([0-9]{1,15})/image/([0-9a-f]{24})", Picture, given),
                 (r"/api/(.+)", Api, given),
                 (r"/(?:|sessions|recordings|prompts|suspects|search|s/[^/]+|r/[^/]+)", Shell, given),
             ],
@@ -251,7 +252,8 @@ class Api(Known):
             self.say(value)
 
     def _filters(self) -> dict[str, str]:
-        return {name: self.get_query_argument(name, "")[:200] for name in ("q", "state", "rule", "model", "agent", "host")}
+        names = ("q", "state", "rule", "model", "agent", "host", "session")
+        return {name: self.get_query_argument(name, "")[:200] for name in names}
 
     def _page(self) -> tuple[str, int]:
         limit, before = self.get_query_argument("limit", "200"), self.get_query_argument("before", "")
@@ -361,6 +363,22 @@ class Asked(Known):
         except (ValueError, RecursionError):
             return {}
         return body if isinstance(body, dict) else {}
+
+
+class Picture(Known):
+    """An image of a part: nothing in it is obeyed, whatever it holds."""
+
+    async def get(self, key: str, name: str) -> None:
+        found = details.image(self.own.index, int(key), name)
+        if found is None:
+            self.refuse(404)
+            return
+        kind, body = found
+        self.set_header("Content-Type", kind)
+        self.set_header("Content-Security-Policy", "default-src 'none'; sandbox")
+        self.set_header("Content-Disposition", "inline")
+        self.set_header("Cache-Control", "private, max-age=86400, immutable")
+        self.write(body)
 
 
 class Share(Asked):

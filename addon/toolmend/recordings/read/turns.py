@@ -4,11 +4,12 @@
      "tools": [{"name": "weather", "kind": "function", "description": "…", "schema": {…}}],
      "fields": {"model": "kimi-k2", "stream": true}, "notes": []}
 
-Rule of this file: what is too long to be read is cut, and says how much was left out; images and files are named, not shown.
+A part with images has their keys (images.py): {"kind": "file", "text": "[image, image/png, 512 bytes]", "images": ["9f1c…"]}.
+Texts that are too long to be read are cut, and end with how much was left out.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ...requests import RequestError, native_read
@@ -26,6 +27,7 @@ from ...requests.conversation import (
     Turn,
 )
 from ...requests.translate import APIS
+from .images import image_key
 
 MAX_TEXT = 100_000
 """Characters of one part that are shown: a file of 2,000 lines."""
@@ -89,11 +91,17 @@ def _part(part: Part, names: Mapping[str, str]) -> dict[str, Any]:
         case ToolResult():
             texts = [str(_part(piece, names)["text"]) for piece in part.parts]
             name = names.get(part.id, "")
-            return {"kind": "result", "id": part.id, "name": name, "error": part.is_error, "text": cut("\n".join(texts))}
+            result = {"kind": "result", "id": part.id, "name": name, "error": part.is_error, "text": cut("\n".join(texts))}
+            return result | _images(part.parts)
         case Image() | Document():
-            return {"kind": "file", "text": _file(part)}
+            return {"kind": "file", "text": _file(part)} | _images((part,))
         case _:
             return {"kind": "other", "text": _json(part.value, MAX_TEXT)}
+
+
+def _images(parts: Iterable[Part]) -> dict[str, list[str]]:
+    keys = [key for part in parts if isinstance(part, Image) and (key := image_key(part.data))]
+    return {"images": keys} if keys else {}
 
 
 def _file(part: Image | Document) -> str:

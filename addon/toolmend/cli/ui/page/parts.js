@@ -5,6 +5,9 @@ import { doingWord } from "./sessions.js";
 
 const ROLES = { user: "User", assistant: "Assistant", system: "System", tool: "Tool", developer: "System" };
 
+/** Images of a part, each asked for when it comes into sight. */
+const Pictures = ({ part }) => (part.images || []).map((key) => html`<a href=${`/api/part/${part.part}/image/${key}`} target="_blank" rel="noopener"><img class="picture" loading="lazy" src=${`/api/part/${part.part}/image/${key}`} alt="An image of this request" /></a>`);
+
 export function Part({ part, quiet }) {
   const [open, set] = useState(false);
   if (part.kind === "tools") return html`<details class="part system"><summary><span class="who">Tools</span> <span class="dim">${plural(part.names.length, "tool")}, ${bytes(part.size)}: ${part.names.slice(0, 12).join(", ")}${part.names.length > 12 ? " …" : ""}</span></summary><p class="names">${part.names.map((name) => html`<${Chip} tone="call">${name}<//>`)}</p></details>`;
@@ -12,8 +15,8 @@ export function Part({ part, quiet }) {
   if (part.role === "system" || injected) return html`<details class="part system" open=${open} onToggle=${(event) => set(event.target.open)}><summary><span class="who">${injected ? "Reminder" : "System"}</span> <span class="dim">${bytes(part.size)}: ${(part.text || "").replace(/\s+/g, " ").slice(0, 150)}</span></summary>${open && html`<${Fold} text=${part.text} more=${part.more} part=${part.part} lines=${40} />`}</details>`;
   if (part.kind === "thinking") return html`<${Thought} text=${part.text} />`;
   if (part.kind === "call") return html`<${Call} call=${{ id: part.id, name: part.name, arguments: part.text }} />`;
-  if (part.kind === "result") return html`<div class="part result ${part.error ? "error" : ""}"><div class="who">Result${part.name ? ` of ${part.name}` : ""}</div><${Fold} text=${part.text} more=${part.more} part=${part.part} lines=${8} /></div>`;
-  return html`<div class="part ${part.role} ${quiet ? "quiet-part" : ""}"><div class="who">${ROLES[part.role] || part.role}</div>${part.tree ? html`<div class="prose"><${Tree} nodes=${part.tree} /></div>` : html`<${Fold} text=${part.text} more=${part.more} part=${part.part} lines=${30} />`}</div>`;
+  if (part.kind === "result") return html`<div class="part result ${part.error ? "error" : ""}"><div class="who">Result${part.name ? ` of ${part.name}` : ""}</div><${Fold} text=${part.text} more=${part.more} part=${part.part} lines=${8} /><${Pictures} part=${part} /></div>`;
+  return html`<div class="part ${part.role} ${quiet ? "quiet-part" : ""}"><div class="who">${ROLES[part.role] || part.role}</div>${part.tree ? html`<div class="prose"><${Tree} nodes=${part.tree} /></div>` : html`<${Fold} text=${part.text} more=${part.more} part=${part.part} lines=${30} />`}<${Pictures} part=${part} /></div>`;
 }
 
 export function Thought({ text, live, show }) {
@@ -33,7 +36,7 @@ export function Call({ call, result, took, lane, error }) {
     ${object && typeof object.old_string === "string" && typeof object.new_string === "string" ? html`<${Lines} lines=${[...object.old_string.split("\n").map((one) => ["-", one]), ...object.new_string.split("\n").map((one) => ["+", one])]} />`
     : object && typeof object.command === "string" ? html`<pre class="text shell">$ ${object.command}</pre>`
     : html`<${Fold} text=${pretty(call.arguments || "")} lines=${6} />`}
-    ${result && html`<div class="came ${result.error ? "error" : ""}"><${Fold} text=${result.text || "(nothing)"} more=${result.more} part=${result.part} lines=${8} /></div>`}
+    ${result && html`<div class="came ${result.error ? "error" : ""}"><${Fold} text=${result.text || "(nothing)"} more=${result.more} part=${result.part} lines=${8} /><${Pictures} part=${result} /></div>`}
   </div>`;
 }
 function brief(given) {

@@ -1,5 +1,5 @@
 // One request and its answer: what came, what the client got, and why.
-import { html, useState, useEffect, useRef, ask, act, useAsked, useStore, useRows, go, withQuery, Link, useKeys, Failed, Busy, Empty, Chip, Copy, time, tokens, bytes, money, number, plural, full, stateWord, tone, pretty, color } from "./base.js";
+import { html, useState, useEffect, useRef, ask, act, useAsked, useStore, useRows, go, withQuery, Link, useKeys, Failed, Busy, Empty, Chip, Copy, time, tokens, bytes, money, number, plural, full, clockTime, stateWord, tone, pretty, color } from "./base.js";
 import { Part, Answer, Growing } from "./parts.js";
 import { Lines } from "./prompts.js";
 
@@ -8,7 +8,7 @@ const TABS = [["answer", "Answer", "a"], ["why", "What was mended", "w"], ["even
 export function Recording({ name, query }) {
   const { value, error, again } = useAsked(() => ask(`recording/${encodeURIComponent(name)}`), [name]);
   const live = useStore((state) => state.live);
-  useRows((rows) => { if (value && rows.some((row) => row.id === value.row.id)) again(); }, [value?.row.id]);
+  useRows((rows) => { if (rows.some((row) => row.name === name || String(row.id) === name)) again(); }, [name]); // it may change while it is asked for
   if (error && !value) return html`<${Failed} error=${error} again=${again} />`;
   if (!value) return html`<${Busy} />`;
   return html`<${Shown} shown=${{ ...value, row: live.get(value.row.id) || value.row }} query=${query} again=${again} />`;
@@ -46,7 +46,7 @@ function Shown({ shown, query, again }) {
       ${tab === "why" && mended && html`<${Why} shown=${shown} />`}
       ${tab === "events" && html`<${Events} shown=${shown} />`}
       ${tab === "request" && html`<${Request} shown=${shown} />`}
-      ${tab === "diff" && html`<${Difference} row=${row} />`}
+      ${tab === "diff" && html`<${Difference} row=${row} query=${query} />`}
       ${tab === "context" && html`<${Context} row=${row} />`}
       ${tab === "headers" && html`<${Headers} shown=${shown} />`}
     </div></div>`;
@@ -144,15 +144,27 @@ function Request({ shown }) {
     ${(shown.forwarded?.notes || []).map((note) => html`<p class="notice">${note}</p>`)}</div>`;
 }
 
-function Difference({ row }) {
-  const [against, set] = useState("prev");
+function Difference({ row, query }) {
+  const against = query.get("against") || "prev";
   const { value, error } = useAsked(() => ask(`recording/${row.id}/diff`, { against }), [row.id, against]);
-  if (error) return html`<${Failed} error=${error} />`;
-  if (!value) return html`<${Busy} />`;
-  if (!value.against) return html`<${Empty} title="It is the first of its conversation"><p>There is no request before this one that it could be compared with.</p><//>`;
-  return html`<div class="narrow diff"><p class="lead">Against <${Link} to=${`/r/${value.against.name}`}>${value.against.name}<//>, ${full(value.against.at)}: <b class="good-text">+${plural(value.added.length, "part")}</b>, <b class="bad-text">−${value.removed.length}</b>, ${value.same} the same. System prompt ${value.system ? "the same" : html`<b class="warn-text">changed</b>`}, tools ${value.tools ? "the same" : html`<b class="warn-text">changed</b>`}.${value.why && html` <span class="warn-text">Less came from the cache: ${value.why}.</span>`}</p>
+  return html`<div class="narrow diff"><${Against} row=${row} against=${against} />
+    ${error ? html`<${Failed} error=${error} />` : !value ? html`<${Busy} />` : !value.against ? html`<${Empty} title="It is the first of its conversation"><p>No request of this conversation came before it. Choose another one to compare it with.</p><//>` : html`<${Changes} value=${value} />`}</div>`;
+}
+
+/** What a request is compared with: one of its session, or any recording by its name. */
+function Against({ row, against }) {
+  const { value } = useAsked(() => ask("recordings", { session: row.session }), [row.session]);
+  const others = (value?.recordings || []).filter((one) => one.id !== row.id);
+  const known = against === "prev" || others.some((one) => one.name === against);
+  const choose = (event) => event.target.value && go(withQuery({ against: event.target.value === "prev" ? "" : event.target.value }), true);
+  return html`<div class="filters"><select aria-label="Compare with" value=${known ? against : ""} onChange=${choose}><option value="prev">Compare with the request before</option>${!known && html`<option value="">${against}</option>`}${others.map((one) => html`<option value=${one.name}>${clockTime(one.at)} ${one.sub_name || (one.sub ? "subagent" : "")} ${one.model}: ${(one.said || one.title || "").slice(0, 60)}</option>`)}</select>
+    <input type="search" placeholder="or the name of any recording" aria-label="Compare with a recording by its name" onChange=${choose} /></div>`;
+}
+
+function Changes({ value }) {
+  return html`<p class="lead">Against <${Link} to=${`/r/${value.against.name}`}>${value.against.name}<//>, ${full(value.against.at)}: <b class="good-text">+${plural(value.added.length, "part")}</b>, <b class="bad-text">−${value.removed.length}</b>, ${value.same} the same. System prompt ${value.system ? "the same" : html`<b class="warn-text">changed</b>`}, tools ${value.tools ? "the same" : html`<b class="warn-text">changed</b>`}.${value.why && html` <span class="warn-text">Less came from the cache: ${value.why}.</span>`}</p>
     ${value.changes.filter((one) => one.lines.length).map((one) => html`<h3>${one.place}</h3><${Lines} lines=${one.lines} />`)}
-    ${value.removed.map((part) => html`<div class="gone"><${Part} part=${part} /></div>`)}${value.added.map((part) => html`<div class="came-new"><${Part} part=${part} /></div>`)}</div>`;
+    ${value.removed.map((part) => html`<div class="gone"><${Part} part=${part} /></div>`)}${value.added.map((part) => html`<div class="came-new"><${Part} part=${part} /></div>`)}`;
 }
 
 const CLASSES = [["system", "System prompt"], ["tools", "Tools"], ["user", "User"], ["assistant", "Assistant"], ["reasoning", "Reasoning"], ["calls", "Calls"], ["results", "Results"], ["files", "Images, files"]];
