@@ -112,6 +112,19 @@ DAMAGES: dict[str, Callable[[str, str], str | None]] = {
     "the end of a function": lambda *_: "</function>",
     "the end of an invoke": lambda *_: "</invoke>",
     "missing": lambda *_: "",
+    "with a backslash": lambda close, _: close.replace("</", "<\\") if "</" in close else None,
+    "with two slashes": lambda close, _: close.replace("</", "<//") if "</" in close else None,
+    "closed by a brace": lambda close, _: close[:-1] + "}" if "</" in close else None,
+    "closed by a square bracket": lambda close, _: close[:-1] + "]" if "</" in close else None,
+    "a dot after it": lambda close, _: close + "." if "</" in close else None,
+    "with its parameter's name": lambda close, name: close[:-1] + f"={name}>" if "</" in close else None,
+    "fused with its parameter's name": lambda close, name: close[:-1] + f"_{name}>" if "</" in close and P not in close else None,
+    "after a tag of its parameter's name": lambda close, name: f"</{name}>" + close,
+    "begun, and begun again": lambda close, _: close[:-1] + close.strip() if "</" in close else None,
+    "the end of a value": lambda *_: "</value>",
+    "the end of MiniMax M3's": lambda _, name: f"{P}</{name}>",
+    "the end of DSML's, without a bar": lambda *_: "</DSML｜parameter>",
+    "the end of another parameter": lambda _, name: "</content>" if name == "command" else "</command>",
 }
 
 VALUES = ("ls -la", 'if a < b:\n    print("</div>")')
@@ -215,6 +228,7 @@ OPENERS: tuple[tuple[tuple[str, ...], str, dict[str, str]], ...] = (
     (("minicpm",), '<function name="one"><param name="a"><![CDATA[x]]></parameter></function>', {"a": "x"}),
     (("glm",), "<tool_call>write\n<arg_key>path</arg_key>\n<arg_value>a.md\n<arg_key>content</arg_key>\n<arg_value>x\n</tool_call>", BOTH),
     (M2, M.format('<parameter name="path">a.md\n<parameter name="content">x'), BOTH),
+    (("minimax_m3",), f'{P}<invoke name="write">{P}<path>a.md\n{P}<content>x{P}</content>{P}</invoke>', BOTH),
     (("glm",), "<tool_call>one</arg_value></tool_call>", {}),
     (("glm",), "<tool_call>one\n<arg_key>a</arg_key>\n<arg_value>b</arg_value>\n<|im_end|>", {"a": "b"}),
     (("glm",), "<tool_call>one\n<arg_key>a</arg_key>\n<arg_value>b</arg_value>\nI wait.", {"a": "b"}),
@@ -235,6 +249,8 @@ CODE = (
     "a\n</parameter>\nb", "<content>\nx\n</content>", "<param name='a'>\n</param>", "<div>\n</div>", "<></>", "f(<T/>)\n</>", "</invoke>\n</invoke>",
     "a\n</paramter>\n</function>\n</tool_call>\nb", "<parameter>\nx", "<arg_value>1</arg_value>", "<function=one>\n<parameter=a>\nx\n</parameter>\n</function>\nend",
     "<path>\na</path>", "a </path> b", "</path>", "a </content>\nb", "if (a </ b)", "<|im_end|>", "x\n<|im_end|>\ny", "</s>", "&lt;/parameter&gt;",
+    "<conf>\n<value>1</value>\n</conf>", "a </value>\nb", "It ends with </parameter>.\nThen more.", "Write `</parameter>`.", "<//parameter>\nb",
+    "f(x) // </arg>\n", "]<]minimax[>[</path>\nb", "a </DSML｜parameter> b", "</command>\n<command>", "a\n]<]\nb", "\\n]\n\\",
 )  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from functools import lru_cache
 from ...core.fastclass import value
 from ...core.scanner import Reading, Scanner
 
-PARAMETERS = ("parameter", "param", "params", "argument", "arg_value", "arg_key")
+PARAMETERS = ("parameter", "param", "params", "argument", "arg_value", "arg_key", "arg", "value")
 CALLS = (
     *("function", "invoke", "function_call", "function_calls", "function_invocation", "call", "calls"),
     *("tool", "tools", "tool_call", "tool_calls", "toolcall", "toolcalls", "tool_use"),
@@ -42,22 +42,23 @@ SIMILAR = 0.8
 MINIMAX_M3_MARK = "]<]minimax[>["
 _CLOSE = ("<|close|>",)
 SEPARATORS = ("<|sep|>", *(f"<|{word}|>" for word in ("sp", "se", "ep", "spe", "esp", "sop", "seep", "sepp", "step", "sept")))
-SEPARATORS += ("<|sep>", "<sep|>", "<sep>", "<|/sep|>")
+SEPARATORS += ("<|sep>", "<sep|>", "<sep>", "<|/sep|>", "<|sep|")
 """What ends a tag of Kimi K3, and how it is misspelt."""
 
 _SEPARATOR = (*SEPARATORS, " <|sep|>")
-_SLASHED = ("</", "< /", "<\\", "< \\")
+_SLASHED = ("</", "< /", "<//", "<\\", "< \\")
 _UNSLASHED = tuple(f"<{element}" for element in PARAMETERS)
-CLOSINGS = (*_SLASHED, *_CLOSE, *_UNSLASHED)
+CLOSINGS = (*_SLASHED, *_CLOSE, *_UNSLASHED, MINIMAX_M3_MARK)
 """How closing tags begin."""
 
 OPENINGS = tuple(f"<{element}" for element in sorted(ELEMENTS))
 """How the opening tags of the elements begin."""
 
 _INNER = re.compile(r"[^<>\r\n]*")
+_INNER_MARKED = re.compile(r"[^<>\]\r\n]*")
 _SELF_CLOSED = re.compile(r"\s*/?")
 _NAMED = re.compile(
-    r"(?P<mark>\s*[｜|‖]{1,2}\s*(?:DSML\s*(?:[｜|‖]{1,2}\s*)?)?|\s*[A-Za-z_]{1,16}[:|])?\s*(?P<name>[A-Za-z_][\w.-]*)?(?P<rest>.*)"
+    r"(?P<mark>\s*(?:\w{0,8}[｜|‖]{1,2}\s*)?DSML\s*(?:[｜|‖]{1,2}\s*)?|\s*[｜|‖]{1,2}\s*|\s*[A-Za-z_]{1,16}[:|])?\s*(?P<name>[A-Za-z_][\w.-]*)?(?P<rest>.*)"
 )
 _ATTRIBUTES = re.compile(r"(?:\s*[=:]\s*|\s+)[\w\s=:'\"./-]*|[^\w\s]{0,2}\s*")
 _TAG = re.compile(r"[/\w]")
@@ -100,10 +101,10 @@ def _read(scanner: Scanner, names: tuple[str, ...]) -> Reading[Closer | None]:
     marked = yield from scanner.literal((MINIMAX_M3_MARK,))
     if (yield from scanner.literal(_CLOSE)):
         text = yield from scanner.run(_INNER, MAX_CLOSER)
-        complete = yield from scanner.literal(_SEPARATOR)
+        complete = bool((yield from scanner.literal(_SEPARATOR)))
     elif (yield from scanner.literal(_SLASHED)):
-        text = yield from scanner.run(_INNER, MAX_CLOSER)
-        complete = yield from scanner.literal((">",))
+        text = yield from scanner.run(_INNER_MARKED if marked else _INNER, MAX_CLOSER)
+        complete = bool((yield from scanner.literal((">",)))) or (bool(marked) and (yield from _bracket(scanner)))
     elif unslashed := (yield from scanner.literal(_UNSLASHED)):
         slash = yield from scanner.run(_SELF_CLOSED, MAX_CLOSER)
         if slash is None or not (yield from scanner.literal((">",))):
@@ -112,6 +113,15 @@ def _read(scanner: Scanner, names: tuple[str, ...]) -> Reading[Closer | None]:
     else:
         return None
     return None if text is None else _closer(text, names, cut=not complete, marked=bool(marked))
+
+
+def _bracket(scanner: Scanner) -> Reading[bool]:
+    """Goes past a bracket that is there for a tag's end, and does not begin MiniMax's next mark."""
+    if not (yield from scanner.literal(("]",))):
+        return False
+    ends = (yield from scanner.peek()) != "<"
+    scanner.pos -= not ends
+    return ends
 
 
 def _closer(text: str, names: tuple[str, ...], *, cut: bool, marked: bool) -> Closer | None:
@@ -127,10 +137,16 @@ def _closer(text: str, names: tuple[str, ...], *, cut: bool, marked: bool) -> Cl
         return Closer(PARAMETERS[0], cut=True) if cut and not rest.strip() else None
     if name in names or marked:
         return Closer(name, cut=cut)
-    element = element_of(name)
+    element = element_of(name) or next((_named_with(name, other) for other in names if name.endswith(other)), "")
     if not element and cut:
         element = next((known for known in PARAMETERS if known.startswith(name.lower())), "")
     return Closer(element, cut=cut) if element or not cut else None
+
+
+def _named_with(name: str, other: str) -> str:
+    """The element of a name that another one is fused with: `param_path`."""
+    known = name.removesuffix(other).rstrip("_-.")
+    return known if known in ELEMENTS else ""
 
 
 @lru_cache(4096)

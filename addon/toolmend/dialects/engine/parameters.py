@@ -72,7 +72,7 @@ class Values(ValueText):
         """The tag that begins the next parameter, after closing tags that have nothing to close; None if there is no more."""
         scanner = self._reader.scanner
         if self.given:
-            yield from scanner.literal((">",))
+            yield from self.stray()
         while True:
             yield from scanner.blanks()
             if (yield from scanner.ahead(self._ends)):

@@ -7,7 +7,8 @@
    or ends after it: the next parameter, the next call, or nothing but closing tags up to the end of the text.
 3. A closing tag of an element that the value itself has opened belongs to the value.
 4. A closing tag that is named after a parameter of any offered tool ends a value without an end of its own, if the exact end of
-   the call follows; so does one that is named after the value's parameter if the value's end follows.
+   the call follows, or after one of the tool's own parameters the next parameter; so does one that is named after the value's
+   parameter if the value's end follows.
 5. Where prose follows, the tag is in doubt until a later closing tag shows that the text before it is the value's; without one
    the value ended at the first. At most MAX_DOUBT characters are held for this, then they belong to the value.
 """
@@ -39,6 +40,9 @@ MAX_DOUBT = 4096
 MAX_CLOSERS = 8
 """Closing tags in a row that are read to find what comes after them."""
 
+MAX_STRAY = 3
+"""Characters without a meaning after a closing tag: `</parameter>.`"""
+
 TURN_ENDS = (
     *("<|im_end|>", "<|endoftext|>", "<|end_of_text|>", "<|eot_id|>", "<|eom_id|>", "<|user|>", "<|observation|>"),
     *("<｜end▁of▁sentence｜>", "<end_of_turn>", "<turn|>", "<|end|>", "<|return|>", "<|END_OF_TURN_TOKEN|>", "</s>", "[e~["),
@@ -55,6 +59,7 @@ _HEADER = re.compile(r"[^<>{}\r\n]*")
 _WORD = re.compile(r"[\w.-]+")
 _UNENDED = re.compile(r"""\s*[=:]*\s*["']?([\w.-]+)["']?\s*[=:]\s*""")
 _STRING = re.compile(r"""\bstring\s*=\s*["']?(true|false)""")
+_STRAY = re.compile(r"[>.,;:`]*")
 _LINE_END = re.compile(r"[ \t]*")
 _NEWLINES = ("\n", "\r\n")
 
@@ -294,7 +299,11 @@ class ValueText:
             self._opened[closer.element] -= not again
         elif closer and closer.element in self._foreign and closer.element not in self._names:
             after = yield from self._after()
-            if after.exact and not after.damaged and after.what in ("over", "call"):
+            if closer.element in self._properties and not closer.cut and (after.exact or after.what != "text"):
+                ends = yield from self._ends_by(after, certain=True)
+            else:
+                ends = after.exact > 0 and not after.damaged and after.what in ("over", "call")
+            if ends:
                 return True
         elif closer and closer.element and (yield from self._ends_with(closer)):
             return True
@@ -390,7 +399,7 @@ class ValueText:
     def _read_after(self, *, quick: bool) -> Reading[After]:
         scanner = self._reader.scanner
         exact = damaged = 0
-        yield from scanner.literal((">",))
+        yield from self.stray()
         for _ in range(MAX_CLOSERS):
             yield from scanner.blanks()
             if not (yield from scanner.peek()):
@@ -412,6 +421,14 @@ class ValueText:
             else:
                 return After("over" if self.is_cut() else "text", exact, damaged)
         return After("text", exact, damaged)
+
+    def stray(self) -> Reading[None]:
+        """Goes past characters that got between a closing tag and the end of its line."""
+        scanner = self._reader.scanner
+        offset = scanner.pos - scanner.start
+        stray = yield from scanner.run(_STRAY, MAX_STRAY)
+        if stray is None or (stray.strip(">") and (yield from scanner.peek()) not in ("", "\r", "\n", "<")):
+            scanner.pos = scanner.start + offset
 
     def is_cut(self) -> bool:
         """Whether the text ends in the middle of what may follow a parameter."""
@@ -492,7 +509,8 @@ def _marks(tag: Tag, others: tuple[str, ...], more: frozenset[str]) -> tuple[tup
     exact = tuple(mark for mark in (*tag.end, *tag.begin, *others) if mark[0] in "<]\\")
     marks = tuple(dict.fromkeys((*exact, *TURN_ENDS, *OPENINGS)))
     heads = _heads((*marks, *CLOSINGS, *more))
-    return marks, (*heads, *(newline + "<" for newline in _NEWLINES))
+    rare = [head for head in heads if head[0] != "<"]
+    return marks, (*heads, *(newline + head for newline in _NEWLINES for head in ("<", *rare)))
 
 
 @cache

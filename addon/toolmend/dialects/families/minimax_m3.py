@@ -153,5 +153,5 @@ MINIMAX_M3 = MinimaxM3(
     wrapper=Tag((_P + "<tool_call>",), end=(_P + "</tool_call>",)),
     call=Tag((_P + "<invoke",), (">",), (_P + "</invoke>",), ATTRIBUTE),
     arguments="parameters",
-    parameter=Tag((_P + "<",), (">",), header=NAME, characters=re.compile(r"[^<>/\s]*")),
+    parameter=Tag((_P + "<",), (">",), header=NAME, characters=re.compile(r"[^<>/\\\s]*")),
 )
