@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from judge import read
 from patterns.irregular import REQUEST, ZONE, entry
 from streams import chunk, event, request, tool
-from toolmend.apis.shared.call_identity import bare, joined, may_go_on, only_fitting
+from toolmend.apis.shared.call_identity import join_name, may_continue, offered_name, only_fitting
 from toolmend.core import tools
 from toolmend.core.tools import UNKNOWN
 from toolmend.pipeline.pipeline import Pipeline
@@ -27,17 +27,17 @@ NAMES = {
 
 @pytest.mark.parametrize("name", NAMES)
 def test_names(name: str) -> None:
-    assert bare(name, LONG) == NAMES[name]
+    assert offered_name(name, LONG) == NAMES[name]
 
 
 def test_names_that_may_go_on() -> None:
-    assert [name for name in ("get", "get_", "g", "a-b", "func", "functions.", "functions.ge", "defa", "default_api:g", "weather", "x") if may_go_on(name, LONG)] == [
+    assert [name for name in ("get", "get_", "g", "a-b", "func", "functions.", "functions.ge", "defa", "default_api:g", "weather", "x") if may_continue(name, LONG)] == [
         "get_", "g", "a-b", "func", "functions.", "functions.ge", "defa", "default_api:g",
     ]  # fmt: skip
-    assert not may_go_on("func", UNKNOWN)
-    assert (joined("get", "get", LONG), joined("get_", "weather", LONG)) == ("get", "get_weather")
+    assert not may_continue("func", UNKNOWN)
+    assert (join_name("get", "get", LONG), join_name("get_", "weather", LONG)) == ("get", "get_weather")
     doubled = tools.of_chat(request(tool("bye"), tool("byebye")))
-    assert joined("bye", "bye", doubled) == "byebye"
+    assert join_name("bye", "bye", doubled) == "byebye"
     assert (only_fitting('{"city": 1}', LONG), only_fitting("{", LONG), only_fitting("[]", LONG)) == ("get_weather", "", "")
 
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from toolmend.apis.shared.errors import Fault, fault_of, is_error, translate_error, write_error
+from toolmend.apis.shared.errors import Fault, is_error, read_fault, translate_error, write_error
 from toolmend.apis.shared.headers import translate_headers
 
 NOW = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
@@ -201,7 +201,7 @@ SHAPES = [
 
 @pytest.mark.parametrize(("body", "message"), SHAPES)
 def test_any_shape(body: bytes, message: str) -> None:
-    assert fault_of(500, body).message == message
+    assert read_fault(500, body).message == message
     for target in ("chat", "responses", "messages"):
         status, _, text = translate_error(500, (), body, "messages" if target == "chat" else "chat", target, now=NOW, new_id=ID)
         assert status == 500

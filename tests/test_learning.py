@@ -14,7 +14,7 @@ from spoken import APIS, WEATHER, Asked, Part, Text, Thought, asked, speak
 from streams import chunk
 from toolmend.apis.shared import delta_template_learner
 from toolmend.apis.shared.delta_template_learner import MOST_MISSES, SEVERAL, TemplateLearner, learn
-from toolmend.apis.shared.json_spans import MOST, leaves
+from toolmend.apis.shared.json_spans import MOST, value_spans
 from toolmend.core.events import TextDelta
 
 type Change = Callable[[dict[str, Any], int], Any]
@@ -196,7 +196,7 @@ def test_where_values_stand(value: dict[str, Any], ascii_: bool, separators: tup
     text = json.dumps(value, ensure_ascii=ascii_, separators=separators)
     data = text.encode(errors="surrogatepass")
     found = {}
-    for path, (first, end) in leaves(data).items():
+    for path, (first, end) in value_spans(data).items():
         is_row = isinstance(_at(value, path), list)
         shown = data[first - 1 : end + 1] if is_row or data[first - 1 : first] == b'"' else data[first:end]
         found[path] = json.loads(shown.decode(errors="surrogatepass"))
@@ -219,7 +219,7 @@ def _at(value: Any, path: tuple[Any, ...]) -> Any:
     ids=["twice", "within what is there twice", "many members", "many elements", "deep", "a text", "a number"],
 )  # fmt: skip
 def test_what_has_no_places(data: str) -> None:
-    assert leaves(data.encode()) == {}
+    assert value_spans(data.encode()) == {}
     assert learn(data.encode(), "x", ("x",), TextDelta) is None
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from toolmend.apis.shared.freeform_readers import Patch, Script, patch_in
+from toolmend.apis.shared.freeform_readers import PatchReader, ScriptReader, patch_in
 
 BODY = '*** Begin Patch\n*** Add File: a\n+print("é \\n 🙂")\n*** End Patch'
 HEREDOC = f"apply_patch <<'EOF'\n{BODY}\nEOF"
@@ -44,8 +44,8 @@ SCRIPTS = {
 }
 
 
-@pytest.mark.parametrize(("made", "cases"), [(Patch, TAKEN), (Script, SCRIPTS)])
-def test_what_is_taken_off(made: type[Patch | Script], cases: dict[str, str]) -> None:
+@pytest.mark.parametrize(("made", "cases"), [(PatchReader, TAKEN), (ScriptReader, SCRIPTS)])
+def test_what_is_taken_off(made: type[PatchReader | ScriptReader], cases: dict[str, str]) -> None:
     for text, expected in cases.items():
         for size in (len(text) or 1, 1, 7):
             reader = made()
@@ -55,7 +55,7 @@ def test_what_is_taken_off(made: type[Patch | Script], cases: dict[str, str]) ->
 
 def test_a_patch_is_sent_live() -> None:
     for head in ("", '{"patch":"'):
-        reader = Patch()
+        reader = PatchReader()
         assert reader.feed(head + "*** Begin Patch") == "*** Begin Patch"
 
 

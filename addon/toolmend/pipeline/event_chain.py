@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from ..apis.codec import Codec
 from ..apis.messages.errors import error_body
-from ..apis.shared.errors import error_behind, last_words
+from ..apis.shared.errors import final_error, trailing_error
 from ..core import json_text
 from ..core.events import Event, Finish, Frame, MessageEnd, StreamError
 from ..core.fastclass import replace
@@ -68,7 +68,7 @@ class Chain:
     def last_words(self) -> StreamError | None:
         """Why the upstream broke off, if that was the last thing it said."""
         sse = self._unread
-        return None if sse is None else last_words(sse.raw if sse.data is None else sse.data)
+        return None if sse is None else final_error(sse.raw if sse.data is None else sse.data)
 
     def next(self, sse: ServerSentEvent) -> tuple[Frame, Sequence[Frame]]:
         """The frame of an event, and those that may leave now.
@@ -86,13 +86,13 @@ class Chain:
 
     def decode(self, sse: ServerSentEvent) -> Frame:
         """What an event tells; nothing where that is no JSON. An error may stand there bare, as it would without a stream."""
-        if self._fired and is_body(sse) and last_words(sse.raw):
+        if self._fired and is_body(sse) and final_error(sse.raw):
             self._fired("error_form")
             return replace(self._codec.decode(_of_body(sse)), touched=True)
         try:
             return self._read(sse)
         except json_text.NotJSON:
-            if sse.event == b"error" and (error := last_words(sse.data or b"")):
+            if sse.event == b"error" and (error := final_error(sse.data or b"")):
                 return self._codec.decode(replace(sse, data=error_body("api_error", error.message).encode()))
             self._note("data that is no JSON passed as it came")
             frame = Frame(sse)
@@ -112,7 +112,7 @@ class Chain:
         try:
             return self._codec.decode(replace(sse, data=json_text.readable(data)))
         except json_text.NotJSON:
-            error = error_behind(sse.raw) if data.startswith(b"{") else None
+            error = trailing_error(sse.raw) if data.startswith(b"{") else None
             if not (self._fired and error):
                 raise
         self._fired("error_form")

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from mitmproxy import http
 from mitmproxy.net.http import status_codes
 
-from ..apis.shared.errors import Fault, fault_of, is_error, translate_error, write_error
+from ..apis.shared.errors import Fault, is_error, read_fault, translate_error, write_error
 from ..apis.shared.headers import Headers, translate_headers
 from ..core import content_encoding, json_text, sse
 from ..pipeline.pipeline import Pipeline
@@ -77,7 +77,7 @@ def whole(routed: Routed, pipeline: Pipeline | None, response: http.Response, ra
     failed = not streamed and is_error(out)
     out = _masked(out, routed.route.key) if failed else masked(out, guarded(routed.route.key))
     if failed:  # the client's API cannot say the answer: it is empty, or arguments are no JSON
-        _set_status(response, write_error(fault_of(response.status_code, out), routed.client, routed.id)[0])
+        _set_status(response, write_error(read_fault(response.status_code, out), routed.client, routed.id)[0])
     _set_body(response, out)
     return body, out
 

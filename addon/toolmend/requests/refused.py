@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
-from ..apis.shared.errors import fault_of
+from ..apis.shared.errors import read_fault
 from ..core.fastclass import replace
 from .edits import KEPT, WORDS, Edit, is_edit, text_of
 from .efforts import WORDS as EFFORTS
@@ -34,7 +34,7 @@ def remedies(status: int, body: bytes, asked: RefusedRequest) -> tuple[Remedy, .
     if status not in STATUSES or len(body) > MAX_BODY or not body.strip():
         return ()
     found = problems(body)
-    if _NEVER.search(" ".join(f"{problem.code} {problem.text}" for problem in found)) or fault_of(status, body).overflow:
+    if _NEVER.search(" ".join(f"{problem.code} {problem.text}" for problem in found)) or read_fault(status, body).overflow:
         return ()
     known: dict[str, Remedy] = {}
     for problem in found:

@@ -15,9 +15,9 @@ from ...core.events import Citation, Event, Finish, MessageStart, ReasoningDelta
 from ..codec import Reply
 from ..shared.call_identity import entries_of
 from ..shared.indices import MAX_CHOICES, index_of, is_index
-from ..shared.reasons import meant
+from ..shared.reasons import standard_reason
 from ..shared.translation_notes import CITED, note_fields
-from ..shared.web_search import MAX_LINKS, cited, linked
+from ..shared.web_search import MAX_LINKS, read_citation, read_links
 from .chunk_form import is_text, number_of, repeats, speaks_as_assistant
 from .content_parts import parts_of
 from .delta_shape import REASONING, entry_of_legacy
@@ -94,7 +94,7 @@ class ChatDecoder:
         regular, self.waits = True, False
         if self._patient:
             note_fields(chunk, self._reply.note)
-            self._list(linked(chunk))
+            self._list(read_links(chunk))
         choices = chunk.get("choices")
         choices = choices if isinstance(choices, list) else []
         for place, choice in enumerate(choices):
@@ -211,7 +211,7 @@ class ChatDecoder:
             return True
         regular = reason is None or (isinstance(reason, str) and reason not in _NO_REASON) or self._mended("finish_reason")
         reason = reason if isinstance(reason, str) and reason not in _NO_REASON else ""
-        meaning = meant(reason) or reason
+        meaning = standard_reason(reason) or reason
         if index in self.calls and (reason or key == "message"):
             # a reason in every chunk, or after each call (jcode#1326), ends nothing
             early = (isinstance(delta, dict) and "tool_calls" in delta) or (meaning == "stop" and self.calls[index].lacks)
@@ -245,7 +245,7 @@ class ChatDecoder:
             regular = self._mended("role")
         if self._patient:
             note_fields(delta, self._reply.note)
-            self._list(linked(delta))
+            self._list(read_links(delta))
         details = delta.get("reasoning_details")
         for name in _REASONING_TRANSLATED if self._patient else REASONING:
             reasoning = delta.get(name)
@@ -297,7 +297,7 @@ class ChatDecoder:
     def _cite(self, annotations: Any, index: int, events: list[Event]) -> None:
         """Emits the citations of a delta, each once: some providers repeat them in each."""
         for given in annotations if isinstance(annotations, list) else ():
-            citation = cited(given, index)
+            citation = read_citation(given, index)
             if citation is None:
                 self._reply.note(CITED)
             elif citation not in self._cited and len(self._cited) < MAX_LINKS:

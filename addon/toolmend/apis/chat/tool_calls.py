@@ -23,13 +23,13 @@ from ...core.tools import Tools
 from ..shared.call_identity import (
     INNER,
     CallState,
-    bare,
-    find,
+    find_call,
     inner_of,
     is_other,
-    joined,
-    latest,
-    may_go_on,
+    join_name,
+    latest_call,
+    may_continue,
+    offered_name,
     only_fitting,
     text_of,
 )
@@ -89,7 +89,7 @@ class Calls:
         regular = True
         self._last = last
         for call in self._new:
-            call.known = True
+            call.seen_before = True
         self._new.clear()
         for entry in entries:
             if isinstance(entry, Mapping):
@@ -100,7 +100,7 @@ class Calls:
 
     def more(self, key: int, arguments: str) -> tuple[list[Event], bool]:
         """Takes a delta that holds only a piece of the arguments of the call at an index."""
-        call = latest(self._calls, key)
+        call = latest_call(self._calls, key)
         if call is None or call.index != key:
             return self.feed([{"index": key, "function": {"arguments": arguments}}])
         events: list[Event] = []
@@ -112,11 +112,11 @@ class Calls:
         `entry`: the irregular entry that each of these deltas has.
         """
         if entry is None:
-            call = latest(self._calls, key)
+            call = latest_call(self._calls, key)
             begun = call is not None and call.index == key
         else:
             id_, name = (text if isinstance(text, str) else "" for text in (entry.get("id"), entry["function"].get("name")))
-            call = find(self._calls, self._tools, index_of(entry.get("index"), None), id_, name, "")
+            call = find_call(self._calls, self._tools, index_of(entry.get("index"), None), id_, name, "")
             begun = call is not None and call.started
         plain = call is not None and begun and not call.lost and call.kind == "function" and call.body.in_string
         return plain and self._kept + ROOM <= MAX_KEPT
@@ -129,7 +129,7 @@ class Calls:
     @property
     def lacks(self) -> bool:
         """Whether a call lacks the arguments that its tool requires."""
-        return any(not call.begun and self._tools.requires(bare(call.name, self._tools)) for call in self._calls)
+        return any(not call.begun and self._tools.requires(offered_name(call.name, self._tools)) for call in self._calls)
 
     def settle(self, before: CallState | None = None) -> list[Event]:
         """Starts the calls that have their name, because other content follows, or the call `before`: the order must stay."""
@@ -140,8 +140,8 @@ class Calls:
             self._is_empty(call, events)
             if call.started or call.lost or call.repeated:
                 continue
-            whole = call.begun or not may_go_on(call.name, self._tools)
-            if whole and bare(call.name, self._tools):
+            whole = call.begun or not may_continue(call.name, self._tools)
+            if whole and offered_name(call.name, self._tools):
                 self._start(call, events)
         return events
 
@@ -164,7 +164,7 @@ class Calls:
                 continue
             if not (call.started or call.lost or call.repeated):
                 arguments = call.arguments
-                if not bare(call.name, self._tools):
+                if not offered_name(call.name, self._tools):
                     self._fired("tool_call_name")
                     call.name = only_fitting(arguments, self._tools)
                 if call.name and (call.begun or not broken):
@@ -180,7 +180,7 @@ class Calls:
         self._is_empty(call, events)
         rest = call.body.end(broken=broken) if call.kind == "function" else ""
         if last and not rest and call.kind == "function":
-            rest = call.body.closing(call.arguments, self._tools, bare(call.name, self._tools))
+            rest = call.body.closing(call.arguments, self._tools, offered_name(call.name, self._tools))
         if rest:
             self._fired(call.body.rule)
             events.append(ToolCallDelta(call.index, rest, self._choice))
@@ -206,12 +206,12 @@ class Calls:
         if not isinstance(arguments, str):
             arguments = text_of(arguments)
             regular = self._mended("arguments_type")
-        call = find(self._calls, self._tools, key, id_, name, arguments)
+        call = find_call(self._calls, self._tools, key, id_, name, arguments)
         new = call is None
         if call is None:
             if not (id_ or name or arguments.strip()):
                 return self._mended("tool_call_name")  # it is empty
-            before = latest(self._calls, key)
+            before = latest_call(self._calls, key)
             call = CallState(key, kind, id_, name, repeated=bool(before and not id_ and before.name == name))
             self._add(call)
         elif not (id_ or name or arguments or isinstance(entry.get(kind), Mapping)) and entry.keys() <= _KNOWN_KEYS:
@@ -228,7 +228,7 @@ class Calls:
             call.extra.update((key, value) for key, value in entry.items() if key not in _KNOWN_KEYS)
             if not self._certain(call):
                 self._take(call, arguments, events)
-                return self._mended("tool_call_name" if call.said else "tool_call_id")
+                return self._mended("tool_call_name" if call.upstream_id else "tool_call_id")
             regular &= self._start(call, events) and new
             if new and entry.get("type") != kind:
                 regular = self._mended("tool_call_type")
@@ -247,11 +247,11 @@ class Calls:
         """Records an id or name after the first delta: late, split, or repeated."""
         if id_:
             self._fired("tool_call_id")
-            call.said = call.said or id_
+            call.upstream_id = call.upstream_id or id_
         if name:
             self._fired("tool_call_name")
             call.renamed = True
-            call.name = call.name if call.started else joined(call.name, name, self._tools)
+            call.name = call.name if call.started else join_name(call.name, name, self._tools)
         return not id_ and not name
 
     def _certain(self, call: CallState) -> bool:
@@ -263,16 +263,16 @@ class Calls:
         change
         regular streams.
         """
-        if call.lost or not bare(call.name, self._tools):
+        if call.lost or not offered_name(call.name, self._tools):
             return False
-        if self._patient and not call.said:
+        if self._patient and not call.upstream_id:
             return False
-        return call.begun or (bool(call.said) and not may_go_on(call.name, self._tools, further=self._patient))
+        return call.begun or (bool(call.upstream_id) and not may_continue(call.name, self._tools, further=self._patient))
 
     def _start(self, call: CallState, events: list[Event]) -> bool:
         """Starts a call. Returns whether its id and name are the upstream's own."""
         regular = True
-        name, id_ = bare(call.name, self._tools), call.said
+        name, id_ = offered_name(call.name, self._tools), call.upstream_id
         if name != call.name:
             regular = self._mended("tool_call_name")
             call.body.named = named_arguments(call.name, name, self._tools)
@@ -304,9 +304,9 @@ class Calls:
             events.append(TextDelta(arguments, self._choice))
             return False
         plain = call.kind == "function"
-        fresh = call.unsaid(arguments) if plain and not call.body.waits else arguments
+        fresh = call.without_repetition(arguments) if plain and not call.body.waits else arguments
         if not call.text.tell():
-            name = bare(call.name, self._tools)
+            name = offered_name(call.name, self._tools)
             call.body.demands, call.body.as_is = self._tools.requires(name), not self._repairs
             call.body.named = named_arguments(call.name, name, self._tools) if name != call.name else ""
         sent, trailing = call.body.feed(fresh) if fresh and plain else (fresh, "")
@@ -331,10 +331,10 @@ class Calls:
 
     def _trailing(self, call: CallState, text: str, events: list[Event]) -> None:
         """Takes text after complete arguments: only another object counts, as another call."""
-        for arguments in call.behind.feed(text):
+        for arguments in call.trailing.feed(text):
             if call.arguments and is_other(arguments, call.arguments):
                 self._fired("tool_call_index")
-                call = CallState(call.key, name=call.name, renamed=call.renamed, behind=call.behind)
+                call = CallState(call.key, name=call.name, renamed=call.renamed, trailing=call.trailing)
                 call.body.feed(arguments)
                 self._keep(call, arguments, events)
                 self._add(call)

@@ -37,7 +37,7 @@ from ...core.fold import BETWEEN, Call, Message, Thinking, fold, in_part
 from ..codec import Reply
 from ..shared.counts import has_counts
 from ..shared.errors import Fault, write_error
-from ..shared.web_search import nested
+from ..shared.web_search import nested_annotation
 from .reasoning_details import sealed, text_entry
 from .tool_calls import BROKEN_OFF
 from .usage import write_usage
@@ -142,7 +142,7 @@ class ChatWriter:
                     self._sized_delta({"content": BETWEEN}, BETWEEN, out)
                 self._part = self._text
             case Citation():
-                self._delta({"annotations": [nested(in_part(event, self._part, self._text))]}, out)
+                self._delta({"annotations": [nested_annotation(in_part(event, self._part, self._text))]}, out)
             case RefusalDelta(text) if text:
                 self._sized_delta({"refusal": text}, text, out)
             case ReasoningDelta(text) if text:
@@ -240,7 +240,7 @@ class ChatWriter:
     def _message(self, whole: Message) -> dict[str, Any]:
         message: dict[str, Any] = {"role": "assistant", "content": whole.text or None, "refusal": whole.refusal or None}
         if whole.citations:
-            message["annotations"] = [nested(citation) for citation in whole.citations]
+            message["annotations"] = [nested_annotation(citation) for citation in whole.citations]
         if whole.reasoning:
             message[self._reply.reasoning_field] = whole.reasoning
         if details := [entry for run, thinking in enumerate(whole.thinking) for entry in _details(thinking, run)]:

@@ -30,7 +30,7 @@ from ...core.events import (
 from ...core.json_array import Element, IrregularElement, end, event_after, is_plain
 from ...core.sse import ServerSentEvent
 from ..codec import Reply
-from ..shared.call_identity import bare, object_of
+from ..shared.call_identity import offered_name, parse_object
 from ..shared.indices import MAX_CHOICES, index_of
 from ..shared.named_arguments import named_arguments
 from .rewrite import GeminiBuilder, inner, is_call, is_text, parts_of
@@ -198,12 +198,12 @@ class Gemini:
 
     def _call(self, part: Mapping[str, Any], call: Mapping[str, Any], choice: int) -> Iterator[Event]:
         """A call of the upstream's own."""
-        name, args = bare(call["name"], self._tools), call.get("args")
+        name, args = offered_name(call["name"], self._tools), call.get("args")
         if name != call["name"]:
             self._mended("tool_call_name")
         if name not in self._tools:
             self._builder.unknown(choice)
-        if isinstance(args, str) and (value := object_of(args)) is not None:
+        if isinstance(args, str) and (value := parse_object(args)) is not None:
             args = value
             self._mended("arguments")
         elif not args and not isinstance(args, dict | None):

@@ -13,7 +13,7 @@ from typing import Any
 from ...core import json_text
 from ...core.events import StreamError, Usage
 from ..shared.counts import count
-from ..shared.errors import GOOGLE_STATUS, fault_of, write_error
+from ..shared.errors import GOOGLE_STATUS, read_fault, write_error
 
 MALFORMED = ("MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL")
 """Reasons for a call that Google's parser made nothing of."""
@@ -83,7 +83,7 @@ def known_error(chunk: Mapping[str, Any]) -> dict[str, Any] | None:
     told: dict[str, Any] = error if isinstance(error, dict) else {}
     if told.get("code") in range(400, 600) and next(iter(chunk)) == "error":
         return None
-    made = json_text.loads(write_error(fault_of(200, json_text.body(chunk)), "gemini", "")[1])["error"]
+    made = json_text.loads(write_error(read_fault(200, json_text.body(chunk)), "gemini", "")[1])["error"]
     status = str(told.get("status"))
     if status not in _CODES:
         status = made["status"]

@@ -31,12 +31,12 @@ from ...core.fastclass import mutable, replace
 from ...core.reasoning_state import ReasoningState
 from ..codec import Reply
 from ..shared.arguments import Arguments
-from ..shared.call_identity import bare, is_other, only_fitting, text_of
+from ..shared.call_identity import is_other, offered_name, only_fitting, text_of
 from ..shared.indices import index_of, is_index
 from ..shared.named_arguments import named_arguments
-from ..shared.trailing_json import MAX_KEPT, Behind
+from ..shared.trailing_json import MAX_KEPT, TrailingJson
 from ..shared.translation_notes import CITED, OTHER
-from ..shared.web_search import MAX_LINKS, NAME, RESULT, cited, results_of
+from ..shared.web_search import MAX_LINKS, NAME, RESULT, read_citation, results_of
 from .block_types import BLOCKS, DELTAS, FITS, kind_of
 
 MAX_OPEN = 256
@@ -64,7 +64,7 @@ class _Block:
     body: Arguments = field(default_factory=Arguments)
     name: str = ""  # of the call
     beginning: StringIO = field(default_factory=StringIO)  # the start of its arguments, to detect repetition
-    trailing: Behind = field(default_factory=Behind)
+    trailing: TrailingJson = field(default_factory=TrailingJson)
     signature: list[str] = field(default_factory=list)
     place: int = -1  # its index when it stopped, while its call is incomplete
     citations: list[Citation] = field(default_factory=list)
@@ -258,14 +258,14 @@ class MessagesDecoder:
         if not self._reply.translates:
             return
         for given in citations if isinstance(citations, list) else ():
-            if (citation := cited(given)) is None:
+            if (citation := read_citation(given)) is None:
                 self._reply.note(CITED)
             elif len(block.citations) < MAX_LINKS:
                 block.citations.append(replace(citation, start=0, end=None))
 
     def _call(self, block: _Block, content: Mapping[str, Any], events: list[Event]) -> None:
         id_, name = self._text(content.get("id")), self._text(content.get("name"))
-        if (meant := bare(name, self._reply.tools)) != name:
+        if (meant := offered_name(name, self._reply.tools)) != name:
             block.body.named = named_arguments(name, meant, self._reply.tools)
             name = meant
             self.mended("tool_call_name")

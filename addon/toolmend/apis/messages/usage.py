@@ -9,7 +9,7 @@ from typing import Any
 
 from ...core.events import Finish, Usage
 from ..shared.counts import count, number
-from ..shared.reasons import meant
+from ..shared.reasons import standard_reason
 
 BROKEN_OFF = ("length", "content_filter")
 """Finish reasons before which a call may be broken off, so that one without arguments is incomplete."""
@@ -34,7 +34,7 @@ def finish_of(members: Mapping[str, Any]) -> Finish | None:
     )
     return Finish(
         # an unknown reason is an end, too
-        meant(reason) or "stop",
+        standard_reason(reason) or "stop",
         stop_sequence=sequence if isinstance(sequence, str) else None,
         explanation=explanation if isinstance(explanation, str) else "",
         category=category if isinstance(category, str) else "",
@@ -44,7 +44,7 @@ def finish_of(members: Mapping[str, Any]) -> Finish | None:
 def is_foreign(members: Mapping[str, Any]) -> bool:
     """Whether the stop reason is another API's word for one of Anthropic's: agents cannot act on `tool_calls`."""
     reason = members.get("stop_reason")
-    return isinstance(reason, str) and reason not in _REASONS and meant(reason) not in (None, "error")
+    return isinstance(reason, str) and reason not in _REASONS and standard_reason(reason) not in (None, "error")
 
 
 def stop_of(finish: Finish | None, *, called: bool, refused: bool = False, refusal: str = "") -> dict[str, Any]:

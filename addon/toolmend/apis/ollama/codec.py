@@ -33,9 +33,9 @@ from ...core.events import (
 from ...core.ndjson import IrregularLine, is_plain, is_without_data
 from ...core.sse import ServerSentEvent
 from ..codec import Reply
-from ..shared.call_identity import INNER, bare, entries_of, inner_of, object_of
+from ..shared.call_identity import INNER, entries_of, inner_of, offered_name, parse_object
 from ..shared.counts import count
-from ..shared.error_words import words_of
+from ..shared.error_words import message_of_error
 from ..shared.named_arguments import named_arguments
 from .rewrite import OllamaBuilder
 
@@ -157,7 +157,7 @@ class Ollama:
         error, text = chunk.get("error"), ""
         if error and not isinstance(error, str):
             self._mended("error_form")
-            text = json_text.replace_member(data.decode(), "error", json_text.dumps(words_of(error)))
+            text = json_text.replace_member(data.decode(), "error", json_text.dumps(message_of_error(error)))
         elif not error and "error" in chunk:
             self._mended("chunk_fields")
             text = json_text.without_member(data.decode(), "error")
@@ -173,11 +173,11 @@ class Ollama:
     def _call(self, entry: Mapping[str, Any], function: Mapping[str, Any]) -> Iterator[Event]:
         """A call of the upstream's own."""
         said, arguments = function["name"], function.get("arguments")
-        name = bare(said, self._tools)
+        name = offered_name(said, self._tools)
         if name != said:
             self._mended("tool_call_name")
         if isinstance(arguments, str):
-            if (value := object_of(arguments)) is not None:
+            if (value := parse_object(arguments)) is not None:
                 arguments = value
                 self._mended("arguments")
         elif not arguments and not isinstance(arguments, dict):

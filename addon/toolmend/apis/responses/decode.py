@@ -36,11 +36,11 @@ from ...core.fold import BETWEEN
 from ...core.reasoning_state import ReasoningState
 from ...core.text_state import ANYTHING, IN_STRING, TextState
 from ..codec import Reply
-from ..shared.call_identity import bare, is_other, only_fitting
+from ..shared.call_identity import is_other, offered_name, only_fitting
 from ..shared.error_words import error_in
 from ..shared.named_arguments import named_arguments
 from ..shared.translation_notes import CITED, OTHER
-from ..shared.web_search import CALL, MAX_LINKS, cited, searched
+from ..shared.web_search import CALL, MAX_LINKS, read_citation, read_search
 from .item_state import ItemIndex, ItemState, UnclaimedText
 from .items import MAX_KEPT
 from .missing_events import MissingEvents
@@ -382,7 +382,7 @@ class ResponsesDecoder:
         if not self._translates:
             return
         for given in annotations if isinstance(annotations, list) else ():
-            citation = cited(given)
+            citation = read_citation(given)
             if citation is None:
                 self._note(CITED)
             elif (id(item), citation) not in self._cited and len(self._cited) < MAX_LINKS:
@@ -392,7 +392,7 @@ class ResponsesDecoder:
 
     def _other(self, wire: Mapping[str, Any], *, over: bool) -> None:
         """Decodes an item of another type: only web searches are emitted."""
-        search = searched(wire) if wire.get("type") == CALL and self._translates else None
+        search = read_search(wire) if wire.get("type") == CALL and self._translates else None
         if search is None:
             self._note(OTHER)
         elif over and wire.get("status") != "in_progress" and search.id not in self._searched:
@@ -402,7 +402,7 @@ class ResponsesDecoder:
 
     def _read_name(self, item: ItemState, wire: Mapping[str, Any]) -> None:
         self._items.record_name(item, wire)
-        if item.index < 0 and (name := bare(item.name, self._tools)) != item.name:
+        if item.index < 0 and (name := offered_name(item.name, self._tools)) != item.name:
             self._mended("tool_call_name")
             item.arguments.named = named_arguments(item.name, name, self._tools)
             item.name = name

@@ -14,7 +14,7 @@ from typing import Any
 
 from ...core.fastclass import mutable
 from ..shared.arguments import Arguments
-from ..shared.trailing_json import Behind
+from ..shared.trailing_json import TrailingJson
 from .part_kinds import ARGUMENTS, CALLS, PartKind
 
 
@@ -42,7 +42,7 @@ class ItemState:
     early: str = ""  # deltas that may repeat them
     arguments: Arguments = field(default_factory=Arguments)  # as far as they were received
     sent: list[str] = field(default_factory=list)
-    trailing: Behind = field(default_factory=Behind)
+    trailing: TrailingJson = field(default_factory=TrailingJson)
     twins: list[str] = field(default_factory=list)  # arguments of further calls, after its own
     index: int = -1
     ended: bool = False

@@ -1,16 +1,18 @@
-"""The arguments of a native call, followed as they come: their JSON, where it ends, and what should not be around it.
+"""Follows the JSON of a native call's arguments as they come: where it ends, and what does not belong around it.
 
     feed('```json\\n{"a": "') → ('{"a": "', "")        feed('x"}') → ('x"}', "")        feed("\\n```") → ("", "\\n```")
     feed("{}") → ("", "")        feed('{"a": 1}') → ('{"a": 1}', "")                  of a tool that requires something
 
-Rule of this file: a regular text passes at once, as it is and in its pieces, at a cost that does not grow with its
-length. Held is only what does not begin with `{`: a fence or a tag, `null`, a string (dialect-rules.md: R5, R17), and what may be
-a word of Python's, which becomes JSON's. Inside a string what JSON forbids becomes an escape, as in leaked calls: raw control
-characters (R3), and a backslash in front of what JSON has no escape for (`"\\d+"`); `\\'` is an apostrophe. A first brace
-that comes twice, `{` and then `{"a": 1}` (vLLM#51697), is one; so are `{}` and what comes behind it, where the tool requires
-more: behind some gateways calls of Bedrock and Gemini begin like that (litellm#4537, openai-agents-js#712, autogen#6843). From
-where an object goes on as no JSON does (a comment, a single quote, a name without quotes, a bracket that closes another) the
-rest is held up to the end, and repaired as a whole (lenient_json.py) or left.
+1. Regular text passes at once, in its own pieces, at a cost that does not grow with its length.
+2. Held is only what does not begin with `{`: a fence or a tag, `null`, a string (dialect-rules.md: R5, R17), and what may be a
+word of Python's, which becomes JSON's.
+3. Inside a string, what JSON forbids becomes an escape, as in leaked calls: raw control characters (R3), and a backslash before
+what JSON has no escape for (`"\\d+"`); `\\'` is an apostrophe.
+4. A first brace that comes twice, `{` and then `{"a": 1}` (vLLM#51697), counts once. So do `{}` and what follows it, if the
+   tool requires more: calls of Bedrock and Gemini begin like that at some gateways (litellm#4537, openai-agents-js#712,
+   autogen#6843).
+5. From where an object continues as JSON cannot (a comment, a single quote, a bare name, a bracket that closes another one),
+   the rest is held up to the end, and repaired as a whole (lenient_json.py) or left.
 """
 
 import re
@@ -22,14 +24,14 @@ from ...core.schema_values import object_of
 from ...core.tools import Tools
 
 MAX_OPENING = 128
-"""Characters of a fence or of tags in front of the arguments: `<|channel|>commentary<|message|>` is a long one."""
+"""Characters of a fence or of tags before the arguments: `<|channel|>commentary<|message|>` is a long one."""
 
 MAX_STRING = 1024 * 1024
-"""Characters of arguments that are one JSON string, held up to its end."""
+"""Characters of arguments that are one JSON string, which is held up to its end."""
 
 _OPENING = re.compile(r"(?:(?:```[ \t]*\w*|(?i:json)\b:?|<[^<>{}\s]{1,64}>)\s*)+\{")
 MAX_IRREGULAR = 256 * 1024
-"""Characters of an object that is no JSON, from where that shows; to repair so much takes half a second at most."""
+"""Characters of an object from where it is not JSON; repairing that many takes half a second at most."""
 
 _OUTSIDE = re.compile(r"""["{}\[\]'/#A-Za-z_$]""")
 _WORD_END = re.compile(r"[\w$]*")
@@ -39,7 +41,7 @@ _INSIDE = re.compile(r'[^"\\\x00-\x1f]*+(?:\\["\\/bfnrtu][^"\\\x00-\x1f]*+)*+')
 
 
 class Arguments:
-    """`complete` tells that the text is a whole object; what comes then stands behind the arguments."""
+    """The arguments of one call. `complete`: they are a whole object, and further text is trailing."""
 
     __slots__ = (
         *("_before", "_escaped", "_held", "_in_string", "_open", "_quote", "_read", "_size"),
@@ -48,21 +50,21 @@ class Arguments:
 
     def __init__(self) -> None:
         self.complete = False
-        self.demands = False  # the tool takes no call without arguments
-        self.named = ""  # arguments that stood in the call's name: they count where no others come
+        self.demands = False  # the tool accepts no call without arguments
+        self.named = ""  # arguments from the call's name: used if there are no others
         self.as_is = False  # nothing is repaired
-        self.rule = "argument_json"  # what a change is called
+        self.rule = "argument_json"  # the name of the rule for a change
         self._held: list[str] = []
-        self._size = 0  # characters that are held
+        self._size = 0  # of held text
         self._open: list[str] = []  # brackets
-        self._before = ""  # the last character outside of strings that is no blank
-        self._quote = False  # the last character of the string is an apostrophe
+        self._before = ""  # the last character outside of strings that is not white space
+        self._quote = False  # the last character inside the string is an apostrophe
         self._in_string = False
-        self._escaped = False  # the text ended between a backslash and what it escapes
+        self._escaped = False  # the text ended between a backslash and the escaped character
         self._read = self._begin
 
     def feed(self, text: str) -> tuple[str, str]:
-        """The next text, which is not empty → what goes to the client now, and what stands behind the arguments."""
+        """Takes the next text, which is not empty. Returns what goes to the client now, and what follows the arguments."""
         if not self._held:
             self.rule = "argument_json"
         return self._read(text)
@@ -74,37 +76,45 @@ class Arguments:
 
     @property
     def waits(self) -> bool:
-        """Whether `{}` came, and is held: what the tool demands may come behind it."""
-        return self._read == self._nothing
+        """Whether `{}` is held, after which required arguments may come."""
+        return self._read == self._empty_object
 
     @property
     def holds(self) -> bool:
-        """Whether some of the text that came is not sent yet."""
+        """Whether some of the text is held."""
         return bool(self._held)
 
     @property
     def within_string(self) -> bool:
-        """Whether the text ends inside a string, if need be in the middle of an escape."""
+        """Whether the text ends inside a string, possibly within an escape."""
         return self._in_string
 
     def end(self, *, broken: bool) -> str:
-        """Nothing more will come. The rest for the client: if nothing or `null` came, it is `{}`; not if broken off."""
+        """Ends the arguments. Returns the rest for the client.
+
+        Empty arguments, and `null`, become `{}` unless the call was broken off.
+        """
         if self._read == self._irregular:
             return self._repaired(ended=not broken)
         self.rule = "arguments"
-        if self.as_is and self._read == self._other:
+        if self.as_is and self._read == self._unchanged:
             self.complete = not broken
         held = self.settle() or self._release()
         if broken or self.complete or not (self._read == self._begin or held.strip() == "null"):
             return held
         self.complete = True
-        self._read = self._behind
+        self._read = self._trailing
         return self.named or "{}"
 
     def closing(self, sent: str, tools: Tools, name: str) -> str:
-        """The brackets that an object lacks at its very end; "" if more is missing, or what the tool `name` requires.
+        """Returns the brackets that a call lacks at its end; "" if more is missing, or something that the tool requires.
 
-        `sent`: all that `feed` gave. Nothing more will come, and the upstream takes the call for complete.
+        The upstream calls the call complete, and no more text follows.
+
+        Args:
+            sent: All that `feed` returned for the client.
+            tools: The offered tools.
+            name: The tool's name.
         """
         if self.complete or self._read != self._object or self._held:
             return ""
@@ -112,21 +122,21 @@ class Arguments:
         if not added or not tools.has_required(name, sent.rstrip().removesuffix(",") + added):
             return ""
         self.complete = True
-        self._read = self._behind
+        self._read = self._trailing
         self.rule = "argument_json"
         return added
 
     def settle(self) -> str:
-        """Nothing comes behind `{}`, if that is held: it was all. It goes to the client."""
+        """Ends arguments that are a held `{}`. Returns it."""
         if not self.waits:
             return ""
         self.complete = True
-        self._read = self._behind
+        self._read = self._trailing
         held = self._release()
         return self.named.removeprefix("".join(self._open)) or held
 
     def _begin(self, text: str) -> tuple[str, str]:
-        """Nothing but blanks yet."""
+        """Only white space so far."""
         value = text.lstrip()
         if not value:
             return text, ""
@@ -134,7 +144,7 @@ class Arguments:
             case "n":
                 self._read = self._null
             case _ if self.as_is:
-                self._read = self._other
+                self._read = self._unchanged
             case "{":
                 self._read = self._brace
             case "`" | "<" | "j" | "J":
@@ -142,9 +152,9 @@ class Arguments:
             case '"':
                 self._read = self._string
             case _:
-                self._read = self._other
-        sent, behind = self._read(value)
-        return text[: len(text) - len(value)] + sent, behind
+                self._read = self._unchanged
+        sent, trailing = self._read(value)
+        return text[: len(text) - len(value)] + sent, trailing
 
     def _opening(self, text: str) -> tuple[str, str]:
         self._hold(text)
@@ -154,32 +164,32 @@ class Arguments:
             self._release()
             self._read = self._brace
             return self._brace(held[match.end() - 1 :])
-        return ("", "") if "{" not in held and self._size < MAX_OPENING else self._give_up()
+        return ("", "") if "{" not in held and self._size < MAX_OPENING else self._pass_unchanged()
 
     def _null(self, text: str) -> tuple[str, str]:
         self.rule = "arguments"
         self._hold(text)
         held = "".join(self._held)
-        return ("", "") if self._size < MAX_OPENING and "null".startswith(held.rstrip()) else self._give_up()
+        return ("", "") if self._size < MAX_OPENING and "null".startswith(held.rstrip()) else self._pass_unchanged()
 
     def _string(self, text: str) -> tuple[str, str]:
         self._hold(text)
         _, end = self._follow(text)
         if end is None:
-            return ("", "") if self._size < MAX_STRING else self._give_up()
+            return ("", "") if self._size < MAX_STRING else self._pass_unchanged()
         held = "".join(self._held)
         size = len(held) - len(text) + end
         try:
             value = str(json_text.loads(held[:size].encode()))
             right = value.lstrip().startswith("{") and json_text.is_json(value.encode())
         except (json_text.NotJSON, UnicodeEncodeError):
-            return self._give_up()
+            return self._pass_unchanged()
         inner = value if right else repaired(value)
         if inner is None:
-            return self._give_up()
+            return self._pass_unchanged()
         self._release()
         self.complete = True
-        self._read = self._behind
+        self._read = self._trailing
         return inner, held[size:]
 
     def _hold(self, text: str) -> None:
@@ -192,12 +202,12 @@ class Arguments:
         self._size = 0
         return held
 
-    def _give_up(self) -> tuple[str, str]:
-        self._read = self._other
+    def _pass_unchanged(self) -> tuple[str, str]:
+        self._read = self._unchanged
         return self._release(), ""
 
     def _brace(self, text: str) -> tuple[str, str]:
-        """The first brace of an object, and blanks behind it: no other brace may follow."""
+        """After the first brace and white space: no other brace may follow."""
         first = "" if self._open else "{"
         rest = text[len(first) :]
         inner = rest.lstrip()
@@ -205,46 +215,46 @@ class Arguments:
             cut = len(text) - len(inner) + 1
             self.rule = "arguments"
             self._hold(text[:cut])
-            self._read = self._nothing
-            return self._nothing(text[cut:])
+            self._read = self._empty_object
+            return self._empty_object(text[cut:])
         self._open, self._before = ["{"], "{"
         if not inner:
             return text, ""
         self._read = self._object
-        sent, behind = self._object(inner[1:] if inner[0] == "{" else rest)
-        return first + sent, behind
+        sent, trailing = self._object(inner[1:] if inner[0] == "{" else rest)
+        return first + sent, trailing
 
-    def _nothing(self, text: str) -> tuple[str, str]:
-        """Behind an object that is empty, where it must not be."""
+    def _empty_object(self, text: str) -> tuple[str, str]:
+        """After an empty object where arguments are required."""
         value = text.lstrip()
         if value.startswith("{"):
             self._release()
             self._read = self._brace
-            return self._brace(value[len(self._open) :])  # of which the client may have the first brace
+            return self._brace(value[len(self._open) :])  # the client may have its first brace
         if value or self._size > MAX_OPENING:
             return self.settle(), value
         self._hold(text)
         return "", ""
 
     def _irregular(self, text: str) -> tuple[str, str]:
-        """The rest of an object that is no JSON."""
+        """The rest of an object that is not JSON."""
         self._hold(text)
-        return ("", "") if self._size <= MAX_IRREGULAR else self._give_up()
+        return ("", "") if self._size <= MAX_IRREGULAR else self._pass_unchanged()
 
     def _repaired(self, *, ended: bool) -> str:
-        """The rest of an object as JSON; as it came if it cannot be repaired."""
+        """Returns the rest of an object as JSON; unchanged if it cannot be repaired."""
         held = self._release()
         first = self._before == "{" and len(self._open) == 1
         rest = object_of("{" + held) if first else None
         rest = rest and rest.removeprefix("{")
-        for before in self._likes():
+        for before in self._prefixes():
             rest = rest or repaired(held, before, ended=ended)
         self.complete = rest is not None
-        self._read = self._behind if self.complete else self._other
+        self._read = self._trailing if self.complete else self._unchanged
         return held if rest is None else rest
 
-    def _likes(self) -> Iterator[str]:
-        """JSON that goes on as the object does from where it is no JSON."""
+    def _prefixes(self) -> Iterator[str]:
+        """Yields JSON that ends in the state in which the object stopped being JSON."""
         *outer, last = self._open
         start = "".join('{"":' if each == "{" else "[" for each in outer) + last
         key, value = ('"":', "0") if last == "{" else ("", "0")
@@ -257,11 +267,11 @@ class Arguments:
                 yield start + key
             case _:
                 yield start + key + value
-                if key:  # behind a name
+                if key:  # after a name
                     yield start + key[:-1]
 
     def _object(self, text: str) -> tuple[str, str]:
-        if self._held:  # what may be a word
+        if self._held:  # the start of a word
             text = self._release() + text
         sent, end = self._follow(text)
         if self._read == self._irregular:
@@ -269,27 +279,27 @@ class Arguments:
         if end is None:
             return sent, ""
         self.complete = True
-        self._read = self._behind
-        behind = text[end:]
-        return (sent, behind) if behind.strip() else (sent + behind, "")
+        self._read = self._trailing
+        trailing = text[end:]
+        return (sent, trailing) if trailing.strip() else (sent + trailing, "")
 
-    def _behind(self, text: str) -> tuple[str, str]:
+    def _trailing(self, text: str) -> tuple[str, str]:
         return "", text
 
-    def _other(self, text: str) -> tuple[str, str]:
-        """No object, or none that could be found: the client's to judge."""
+    def _unchanged(self, text: str) -> tuple[str, str]:
+        """Not an object: it passes unchanged."""
         return text, ""
 
     def _follow(self, text: str) -> tuple[str, int | None]:
-        """The text up to the end of the value, as JSON has it; and that end, if it is in it.
+        """Follows the value to its end. Returns its text as JSON, and the index after it if the value ends here.
 
-        A word that is cut is held, and from where it is no JSON all.
+        An incomplete word is held; so is everything from where the text is not JSON.
         """
         at = sent = 0
         size, in_string, opened = len(text), self._in_string, self._open
         pieces: list[str] = []
         end = None
-        apostrophe = -1  # the place of the last one that was escaped
+        apostrophe = -1  # index of the last one that was escaped
         if self._escaped:
             self._escaped = False
             if text[0] == "'" and not self._quote:
@@ -312,7 +322,7 @@ class Arguments:
                 if character == '"':
                     in_string = False
                 elif character == "\\":
-                    # 'it'\''s' is the shell's way to write an apostrophe in single quotes
+                    # 'it'\''s' is how a shell writes an apostrophe in single quotes
                     quoted = text[at - 2] == "'" and at - 2 != apostrophe if at > 1 else self._quote
                     if at == size:
                         self._escaped, self._quote = True, quoted
@@ -320,7 +330,7 @@ class Arguments:
                         pieces += text[sent : at - 1], "\\u0027"
                         apostrophe = at
                         at = sent = at + 1
-                    else:  # it escapes nothing: it was to be one itself
+                    else:  # it escapes nothing: a literal backslash was meant
                         pieces += text[sent:at], "\\"
                         sent = at
                     continue
@@ -365,7 +375,7 @@ class Arguments:
                             text = self._leave(text, start)
                             break
                         case _:
-                            pass  # a word that was cut, or the exponent of a number
+                            pass  # an incomplete word, or the exponent of a number
                     continue
             if not opened:
                 end = at
@@ -377,14 +387,14 @@ class Arguments:
         return "".join((*pieces, text[sent:end])) if pieces or end is not None else text, end
 
     def _leave(self, text: str, start: int) -> str:
-        """From `start` on the text is no JSON: it is held. What is in front of that."""
+        """Holds the text from `start` on, where it is not JSON. Returns the text before."""
         self._before = self._last_before(text, start)
         self._read = self._irregular
         self._hold(text[start:])
         return text[:start]
 
     def _last_before(self, text: str, end: int) -> str:
-        """The last character in front of a place that is no blank."""
+        """The last character before `end` that is not white space."""
         while end and text[end - 1] in " \t\r\n":
             end -= 1
         return text[end - 1] if end else self._before

@@ -1,7 +1,6 @@
-"""Which call a delta speaks of, and what it is called: told by index, id and name, any of them missing or wrong.
+"""Which call a delta belongs to, and its tool: found by index, id and name, any of them missing or wrong.
 
-Rule of this file: the offered tools decide. A name that is offered is whole; pieces that join to an offered one are
-one name.
+The offered tools decide: an offered name is complete, and pieces that join to an offered name are one name.
 """
 
 import re
@@ -14,41 +13,41 @@ from ...core import json_text
 from ...core.fastclass import mutable
 from ...core.tools import Tools
 from .arguments import Arguments
-from .trailing_json import Behind
+from .trailing_json import TrailingJson
 
 INNER = ("name", "arguments", "parameters", "input")
-"""What stands in a call's `function`, where it is spelt so at all; some have it beside that."""
+"""Members of a call's `function`; some providers put them next to it."""
 
 _PREFIXES = ("functions.", "default_api.", "default_api:")
-"""Modules that a model was shown its tools in: OpenAI's and Moonshot's templates, and Google's."""
+"""Modules that a model's template puts its tools in: OpenAI's and Moonshot's, and Google's."""
 
 _NO_NAME = re.compile(r"[<>({\"'\n]")
-"""What no name holds: markup, or the arguments, begin with it."""
+"""What ends a name: markup or arguments begin with it."""
 
 _NO_END = re.compile(r'\s*\{\s*"\s*[^\s:,}\]]')
-"""The beginning of an object whose first quote cannot end a string: nothing that comes behind one comes behind it."""
+"""The beginning of an object whose first quote cannot end a string, because no valid continuation follows."""
 
 
 @mutable
 class CallState:
-    """One call as it comes in. `key` and `said` are the upstream's index and id of it, `index` is the client's."""
+    """A call as received. `key` and `upstream_id` are the upstream's index and id, `index` is the client's."""
 
     key: int | None
     kind: Literal["function", "custom"] = "function"
-    said: str = ""
+    upstream_id: str = ""
     name: str = ""
     index: int = -1  # until it starts
     extra: dict[str, Any] = field(default_factory=dict)
     body: Arguments = field(default_factory=Arguments)
-    text: StringIO = field(default_factory=StringIO)  # of the arguments; nothing where that is too much
-    begun: bool = False  # some of the arguments came
+    text: StringIO = field(default_factory=StringIO)  # the arguments; empty if they are too long
+    begun: bool = False  # arguments were received
     ended: bool = False
-    renamed: bool = False  # its name was said again
-    repeated: bool = False  # it may be nothing but the name of the call before, said again
-    lost: bool = False  # its name is missing, and too much is held for it
-    again: bool = False  # each piece of its arguments says all of them so far
-    known: bool = False  # it began with a delta before
-    behind: Behind = field(default_factory=Behind)
+    renamed: bool = False  # its name was repeated
+    repeated: bool = False  # it may only repeat the name of the call before
+    lost: bool = False  # its name is missing, and too much was held for it
+    cumulative: bool = False  # each piece repeats all arguments so far
+    seen_before: bool = False  # it began in an earlier delta
+    trailing: TrailingJson = field(default_factory=TrailingJson)
 
     @property
     def started(self) -> bool:
@@ -58,30 +57,30 @@ class CallState:
     def arguments(self) -> str:
         return self.text.getvalue()
 
-    def unsaid(self, arguments: str) -> str:
-        """A piece of the arguments without what came before, where it says that again (hermes-agent#35592).
+    def without_repetition(self, arguments: str) -> str:
+        """Removes from a piece of arguments a repetition of all before it (hermes-agent#35592).
 
-        That is certain where JSON cannot go on like it, or was before.
+        A repetition is certain if JSON cannot continue like that, or if one was before.
         """
         size = self.text.tell()
-        if not size or len(arguments) < size or self.body.complete:  # nearly all
+        if not size or len(arguments) < size or self.body.complete:  # nearly all pieces
             return arguments
-        if self.body.holds and not self.again:  # `text` is not all that came, so nothing is proof of a repetition
+        if self.body.holds and not self.cumulative:  # `text` is not all that was received, so it proves nothing
             return arguments
-        said = self.arguments
-        if not said.lstrip().startswith("{") or not arguments.startswith(said):
+        before = self.arguments
+        if not before.lstrip().startswith("{") or not arguments.startswith(before):
             return arguments
-        may_go_on = not _NO_END.match(arguments) if self.body.within_string else said.rstrip()[-1] in ":[,"
-        self.again = self.again or not may_go_on
-        return arguments[size:] if self.again else arguments
+        may_continue = not _NO_END.match(arguments) if self.body.within_string else before.rstrip()[-1] in ":[,"
+        self.cumulative = self.cumulative or not may_continue
+        return arguments[size:] if self.cumulative else arguments
 
     def forget(self) -> None:
-        """Lets go of the arguments."""
+        """Frees the arguments."""
         self.text = StringIO()
 
 
 def entries_of(calls: Any) -> list[Any]:
-    """The entries of calls that are no list of objects: lists in one, JSON text, one alone, or all by their places (PHP)."""
+    """The entries of irregular calls: nested lists, JSON text, a single object, or an object with indices as keys (PHP)."""
     if isinstance(calls, str):
         calls = value_of(calls)
     if isinstance(calls, list):
@@ -92,10 +91,10 @@ def entries_of(calls: Any) -> list[Any]:
 
 
 def inner_of(entry: Mapping[str, Any], kind: str) -> tuple[Mapping[str, Any], bool]:
-    """What an entry has of a call's name and arguments, and whether it stands where it should."""
+    """The name and arguments of an entry, and whether they are where they belong."""
     given = entry.get(kind)
     inner = given if isinstance(given, Mapping) else _function_in_text(given)
-    if inner is given and "arguments" in inner and ("name" in inner or "name" not in entry):  # nearly all
+    if inner is given and "arguments" in inner and ("name" in inner or "name" not in entry):  # nearly all entries
         return inner, True
     found = {**{name: entry[name] for name in INNER if name in entry}, **inner}
     for other in ("parameters", "input") if kind == "function" else ():
@@ -106,61 +105,70 @@ def inner_of(entry: Mapping[str, Any], kind: str) -> tuple[Mapping[str, Any], bo
 
 
 def _function_in_text(function: Any) -> Mapping[str, Any]:
-    """What a text tells in the place of a function: JSON of it, or its name."""
+    """Parses a string in the place of a function: its JSON, or its name."""
     if not isinstance(function, str) or not function:
         return {}
     read = value_of(function)
     return read if isinstance(read, Mapping) else {"name": function}
 
 
-def latest(calls: Sequence[CallState], key: int | None) -> CallState | None:
-    """The last call at an index of the upstream's; of all, where it says none."""
+def latest_call(calls: Sequence[CallState], key: int | None) -> CallState | None:
+    """The last call at an index of the upstream; of all calls if the index is None."""
     for call in reversed(calls):
         if key is None or call.key == key:
             return call
     return None
 
 
-def find(
+def find_call(
     calls: Sequence[CallState], tools: Tools, key: int | None, id_: str, name: str, arguments: str
 ) -> CallState | None:
-    """The call that a delta goes on with; None for a new one."""
-    same = next((call for call in reversed(calls) if call.said == id_), None) if id_ else None
+    """Finds the call that a delta continues; None if it starts a new one.
+
+    Args:
+        calls: The calls of the choice.
+        tools: The offered tools.
+        key: The upstream's index; None if missing.
+        id_: The upstream's id.
+        name: The upstream's name.
+        arguments: The piece of arguments.
+    """
+    same = next((call for call in reversed(calls) if call.upstream_id == id_), None) if id_ else None
     if same is not None:
-        # two calls may have one id, and one call several indices
+        # two calls may share an id, and one call may have several indices
         elsewhere = key not in (None, same.key)
         renamed = bool(name) and name != same.name
         if not (same.body.complete and (elsewhere or renamed)) and not (elsewhere and name):
             return same
-        if elsewhere and name == same.name and same.known and _continues(same, arguments):
+        if elsewhere and name == same.name and same.seen_before and _continues(same, arguments):
             return same
-    call = latest(calls, key)
+    call = latest_call(calls, key)
     if call is None:
-        # an index that nobody has announced is wrong, if a call is open
+        # an unknown index is wrong if a call is open
         return calls[-1] if not (id_ or name) and calls and not calls[-1].body.complete else None
-    if id_ and call.said and id_ != call.said:
-        goes_on = not name or (name == call.name and _goes_on(call, tools, arguments))
-        return call if goes_on and not call.body.complete else None
-    one, two = bare(call.name, tools), bare(name, tools)
+    if id_ and call.upstream_id and id_ != call.upstream_id:
+        continued = not name or (name == call.name and _is_continued(call, tools, arguments))
+        return call if continued and not call.body.complete else None
+    one, two = offered_name(call.name, tools), offered_name(name, tools)
     if not one or not two:
         return call
     if call.body.complete:
-        again = one == two and not id_ and (call.renamed or (arguments and "{" not in arguments))
-        return call if again else None
+        repeated = one == two and not id_ and (call.renamed or (arguments and "{" not in arguments))
+        return call if repeated else None
     return None if one != two and {one, two} <= tools.schemas.keys() and one + two not in tools.schemas else call
 
 
-def _goes_on(call: CallState, tools: Tools, arguments: str) -> bool:
-    """Whether the arguments of a call go on, where another id and the name come with each piece of them."""
+def _is_continued(call: CallState, tools: Tools, arguments: str) -> bool:
+    """Whether arguments continue a call, when each piece has another id and the name."""
     if call.begun:
         return not arguments.lstrip().startswith("{")
-    return tools.requires(bare(call.name, tools)) and bool(arguments.strip())
+    return tools.requires(offered_name(call.name, tools)) and bool(arguments.strip())
 
 
 def _continues(call: CallState, arguments: str) -> bool:
-    """Whether a call goes on, or is told again, where its id and name come at another index: LocalAI tells it so (LocalAI#9722).
+    """Whether a call continues, or is repeated, when its id and name come at another index (LocalAI#9722).
 
-    All of it again, or what it lacks; anything else is of a call that has the same id.
+    A repetition has all of its arguments, or those that are missing; anything else belongs to another call with the same id.
     """
     size = call.text.tell()
     if call.body.complete:
@@ -170,22 +178,22 @@ def _continues(call: CallState, arguments: str) -> bool:
     return 0 < size <= len(arguments) and arguments.startswith(call.arguments)
 
 
-def bare(name: str, tools: Tools) -> str:
-    """A name without what models and their parsers leave around it (R2, R17): `bash\\n<function=bash` (llxprt-code#69), too."""
+def offered_name(name: str, tools: Tools) -> str:
+    """Returns a name without what models and parsers add (R2, R17), such as `bash\\n<function=bash` (llxprt-code#69)."""
     name = name.partition("<|")[0].strip()
-    meant = (name, *map(name.removeprefix, _PREFIXES), _NO_NAME.split(name, maxsplit=1)[0].strip())
-    return next((inner for inner in meant if inner in tools.schemas), name)
+    candidates = (name, *map(name.removeprefix, _PREFIXES), _NO_NAME.split(name, maxsplit=1)[0].strip())
+    return next((candidate for candidate in candidates if candidate in tools.schemas), name)
 
 
-def joined(name: str, piece: str, tools: Tools) -> str:
-    """A name and what came for it later: the rest of it, or the same again."""
-    return name if piece == name and bare(name + piece, tools) not in tools.schemas else name + piece
+def join_name(name: str, piece: str, tools: Tools) -> str:
+    """Joins a name and a later piece of it, which may be a repetition."""
+    return name if piece == name and offered_name(name + piece, tools) not in tools.schemas else name + piece
 
 
-def may_go_on(name: str, tools: Tools, *, further: bool = False) -> bool:
-    """Whether a name can be the beginning of an offered one; `further`: even if it is one itself."""
+def may_continue(name: str, tools: Tools, *, further: bool = False) -> bool:
+    """Whether an offered name may begin with `name`. `further`: even if `name` is offered itself."""
     name = name.strip()
-    if bare(name, tools) in tools.schemas and not further:
+    if offered_name(name, tools) in tools.schemas and not further:
         return False
     beginnings = (name, *map(name.removeprefix, _PREFIXES))
     in_prefix = any(prefix.startswith(name) for prefix in _PREFIXES)
@@ -194,14 +202,14 @@ def may_go_on(name: str, tools: Tools, *, further: bool = False) -> bool:
 
 
 def only_fitting(arguments: str, tools: Tools) -> str:
-    """The name of the one offered tool that arguments fit."""
+    """The name of the only offered tool that arguments fit; "" if there is not exactly one."""
     value = value_of(arguments)
     fitting = tools.fitting(value) if isinstance(value, dict) else []
     return fitting[0] if len(fitting) == 1 else ""
 
 
 def value_of(text: str) -> Any:
-    """What a JSON text says; None where it is none."""
+    """Parses JSON text; None if it is not JSON."""
     try:
         return json_text.loads(text.encode())
     except (json_text.NotJSON, UnicodeEncodeError):
@@ -209,21 +217,24 @@ def value_of(text: str) -> Any:
 
 
 def is_other(arguments: str, before: str) -> bool:
-    """Whether arguments say something, and not what those before them say."""
+    """Whether arguments are JSON, and differ from those before them."""
     value = value_of(arguments)
     return value is not None and value != value_of(before)
 
 
-def object_of(text: str) -> dict[str, Any] | None:
-    """The object that whole arguments are, without what should not be around it (R5, R17); None where that is not one."""
+def parse_object(text: str) -> dict[str, Any] | None:
+    """Parses whole arguments, without what surrounds them (R5, R17); None if they are not an object."""
     body = Arguments()
-    sent, behind = body.feed(text) if text else ("", "")
+    sent, trailing = body.feed(text) if text else ("", "")
     value = value_of(sent + body.end(broken=False))
-    return value if isinstance(value, dict) and "{" not in behind else None
+    return value if isinstance(value, dict) and "{" not in trailing else None
 
 
 def text_of(value: Any) -> str:
-    """Arguments that are no string: pieces of the text, or a value. None and `{}` may be followed by the real ones."""
+    """Returns arguments that are not a string as text: joined pieces, or JSON.
+
+    None and `{}` become "", because the real arguments may follow.
+    """
     if isinstance(value, list) and all(isinstance(piece, str) for piece in value):
         return "".join(value)
     return json_text.dumps(value) if value not in (None, {}) else ""

@@ -1,13 +1,13 @@
-"""What the deltas of a stream have in common: most differ from the one before in one text, and need not be parsed.
+"""The template of a stream's deltas: most differ from the one before in one text, and need not be parsed.
 
     head  {"id":"c1", … "choices":[{"index":0,"delta":{"content":"
     text  Hi
-    tail  "},"finish_reason":null}],"obfuscation":"          and, of those that have such a member, what varies, and the rest:
+    tail  "},"finish_reason":null}],"obfuscation":"          and for deltas with such a member, what varies, and the rest:
     hole  x8Zr
     tail  "}
 
-Rule of this file: a shape changes no result. All but the text and the holes is compared byte for byte, so it is as it was when
-the event was parsed that the shape was learnt from; and what stands in a hole is nothing that events tell.
+A template does not change the result: everything but the text and the holes is compared byte by byte with the event that it was
+learnt from, and no event depends on the value in a hole.
 """
 
 import re
@@ -20,8 +20,8 @@ from ...core.sse import ServerSentEvent, parse
 from .json_spans import ANY_TEXT
 
 _ID = re.compile(rb"\d{1,18}+")
-_IN_FRONT = re.compile(rb"(?:id: ?(%b)\r?\n)?(?:event: ?[^\r\n]*+\r?\n)?data: ?" % _ID.pattern)
-"""What stands in front of the data of an event: its number, as few have it, and its name."""
+_PREFIX = re.compile(rb"(?:id: ?(%b)\r?\n)?(?:event: ?[^\r\n]*+\r?\n)?data: ?" % _ID.pattern)
+"""What precedes the data of an event: its id, which few have, and its name."""
 
 type Match = Callable[[bytes, int], re.Match[bytes] | None]
 type Kind = type[TextDelta | ReasoningDelta | ToolCallDelta]
@@ -29,10 +29,14 @@ type Kind = type[TextDelta | ReasoningDelta | ToolCallDelta]
 
 @value
 class DeltaTemplate:
-    """`kind` is the event that the text is of; `key` the index of the upstream's call, for arguments.
+    """Matches deltas of one shape.
 
-    `head`: up to the first thing that varies. `rest`: what varies, ANY_TEXT among it, each with the literal behind it. Where
-    ANY_TEXT is there twice, the text is.
+    Attributes:
+        head: The bytes before the first hole.
+        rest: Pairs of a hole and the literal after it. The hole ANY_TEXT is the text; if there are two, the text is repeated.
+        kind: The event that the text belongs to.
+        choice: The choice that it belongs to.
+        key: The index of the upstream's call, for arguments.
     """
 
     head: bytes
@@ -43,22 +47,22 @@ class DeltaTemplate:
 
     @property
     def varies(self) -> bool:
-        """Whether more than the text does."""
+        """Whether anything but the text varies."""
         return len(self.rest) > 1
 
     @property
     def least(self) -> int:
-        """Bytes of an event without its text, and without what else varies."""
+        """Bytes of an event without the text and other holes."""
         return len(self.head) + sum(len(literal) for _, literal in self.rest)
 
     @property
     def place(self) -> int:
-        """Which of what varies is the text."""
+        """The index of the hole with the text."""
         return self._places[0]
 
     @property
     def again(self) -> int:
-        """Which of what varies is the text once more; `place` where it stands there once."""
+        """The index of the hole that repeats the text; `place` if none does."""
         return self._places[-1]
 
     @property
@@ -67,17 +71,17 @@ class DeltaTemplate:
 
     @property
     def form(self) -> bytes:
-        """What `%` makes an event of, with what varies."""
+        """A format string for `%`, with the holes as arguments."""
         return b"%b".join(literal.replace(b"%", b"%%") for literal in (self.head, *(literal for _, literal in self.rest)))
 
     def pattern(self, text: re.Pattern[bytes]) -> bytes:
-        """What varies, as groups, the text as `text` has it: it begins behind the head, and skips the literals between."""
+        """A pattern with a group for each hole, `text` being the text's. It starts after the head, and skips the literals."""
         groups = [b"(%b)" % (text if hole is ANY_TEXT else hole).pattern for hole, _ in self.rest]
         skips = [rb"(?s:.{%d})" % len(literal) for _, literal in self.rest[:-1]]
         return b"".join(group + skip for group, skip in zip(groups, [*skips, b""], strict=True))
 
     def span(self, data: bytes, at: int = 0) -> tuple[int, int, int] | None:
-        """Where the text of an event of this shape that begins at `at` begins and ends, and where that event does."""
+        """Start and end of the text in an event that begins at `at`, and the end of that event; None if it does not match."""
         if not data.startswith(self.head, at):
             return None
         at += len(self.head)
@@ -94,29 +98,29 @@ class DeltaTemplate:
         return first, last, at
 
     def parts(self, data: bytes, text: bytes | None = None) -> tuple[bytes, ...]:
-        """What varies in an event of this shape, with another text if there is one."""
+        """The values of the holes in an event; `text` replaces the text."""
         match = re.compile(self.pattern(ANY_TEXT)).match(data, len(self.head))
         assert match
         parts = zip(match.groups(), self.rest, strict=True)
         return tuple(text if text is not None and hole is ANY_TEXT else part for part, (hole, _) in parts)
 
     def others(self, data: bytes) -> list[tuple[int, bytes, bytes]]:
-        """What varies beside the text in an event of this shape: its place there, the literal before it, and itself."""
+        """The other holes of an event: index, the literal before it, and value."""
         literals = (self.head, *(literal for _, literal in self.rest))
-        told = zip(self.rest, literals, self.parts(data), strict=False)
-        return [(place, before, part) for place, ((hole, _), before, part) in enumerate(told) if hole is not ANY_TEXT]
+        holes = zip(self.rest, literals, self.parts(data), strict=False)
+        return [(place, before, part) for place, ((hole, _), before, part) in enumerate(holes) if hole is not ANY_TEXT]
 
     def text(self, data: bytes) -> str | None:
-        """The text of an event of this shape, never empty; None for any other event."""
+        """The text of an event, never empty; None if the event does not match."""
         span = self.span(data)
         if span is None or span[2] != len(data):
             return None
         return text_of(data[span[0] : span[1]])
 
     def raw(self, sse: ServerSentEvent) -> "DeltaTemplate | None":
-        """The shape of whole events, as bytes, of which this one is; None where something else may vary in them."""
+        """Returns a template for whole SSE events, as bytes, like this one; None if something else may vary in them."""
         before, found, after = sse.raw.partition(sse.data or b"\n")
-        lines = _IN_FRONT.fullmatch(before)
+        lines = _PREFIX.fullmatch(before)
         if not found or after not in (b"\n\n", b"\r\n\r\n") or lines is None:
             return None
         *rest, (match, last) = self.rest
@@ -129,7 +133,7 @@ class DeltaTemplate:
 
 
 def text_of(text: bytes) -> str | None:
-    """What stands between the quotes of a JSON string, with no raw control character; None where it is nothing, or no JSON."""
+    """Parses the inside of a JSON string without raw control characters; None if it is empty, or not JSON."""
     try:
         if text.find(b"\\") < 0:
             return text.decode() or None

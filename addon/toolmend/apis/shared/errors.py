@@ -1,13 +1,11 @@
-"""An upstream's error as an error of the client's API: status, headers, body.
+"""Translates an upstream's error into the client's API: status, headers, body.
 
     429 {"error":{"message":"slow down","type":"tokens","param":null,"code":"rate_limit_exceeded"}}
     429 {"type":"error","error":{"type":"rate_limit_error","message":"slow down"},"request_id":"req_018e"}
 
-What clients do depends on it: whether they try again, wait, compact the conversation, or tell the user of a wrong key.
+Clients decide by it whether to retry, wait, compact the conversation, or report a wrong key. Any input gives a legal error: the
+upstream's message stays, and the members that a client evaluates are those of its API.
 Sources: docs.anthropic.com/en/api/errors and /rate-limits; platform.openai.com/docs/guides/error-codes and /rate-limits.
-
-Rule of this file: whatever comes in, a legal error goes out. What the upstream says in words stays; what a client looks at is
-the client's API's.
 """
 
 import re
@@ -22,14 +20,14 @@ from ...core.events import StreamError
 from ...core.fastclass import value
 from ...core.sse import BOM, SseDecoder
 from ..messages.errors import error_type, overflows, status_of, too_long
-from .error_words import error_in, of_choice, status_in, stream_error, words_of
+from .error_words import choice_error, error_in, message_of_error, status_in, stream_error
 from .headers import Headers, request_id, translate_headers
 
 MAX_TEXT = 4000
-"""Characters of an upstream's words that are passed on: a page of HTML or a traceback helps nobody."""
+"""Characters passed on of an upstream's message: the rest of an HTML page or a traceback is of no use."""
 
 OPENAI_TYPES: dict[int, tuple[int, str, str | None]] = {
-    # status: what it is in Chat Completions and Responses, with the code
+    # HTTP status: (status, type, code) in Chat Completions and Responses
     400: (400, "invalid_request_error", None),
     401: (401, "invalid_request_error", "invalid_api_key"),
     402: (402, "insufficient_quota", "insufficient_quota"),
@@ -44,7 +42,7 @@ OPENAI_TYPES: dict[int, tuple[int, str, str | None]] = {
     504: (504, "server_error", None),
     529: (503, "server_error", "server_is_overloaded"),
 }
-"""One that is not here keeps its status, and is the client's below 500, else the server's."""
+"""Any other status stays, and is a client error below 500, else a server error."""
 
 GOOGLE_STATUS = {
     401: "UNAUTHENTICATED",
@@ -55,26 +53,27 @@ GOOGLE_STATUS = {
     503: "UNAVAILABLE",
     504: "DEADLINE_EXCEEDED",
 }
-"""What Gemini calls a status; of others, INVALID_ARGUMENT or INTERNAL. Source: ai.google.dev/gemini-api/docs/troubleshooting."""
+"""Gemini's names of statuses; any other is INVALID_ARGUMENT or INTERNAL. Source: ai.google.dev/gemini-api/docs/troubleshooting.
+"""
 
 _FIELDS = ("data", "event", "retry")
-"""A line of an event begins with one of these, and may have been cut in it."""
+"""Prefixes of an SSE line, which may be cut within one."""
 
-_BEHIND = re.compile(rb"(?:[\r\n]|data: ?)(\{)")
-"""Where an object begins behind a cut."""
+_OBJECT_START = re.compile(rb"(?:[\r\n]|data: ?)(\{)")
+"""Where an object begins after a cut event."""
 
-MAX_BEHIND = 8
-"""Such places, the last ones, that are looked at."""
+MAX_STARTS = 8
+"""Number of such places that are tried, the last ones."""
 
 _BINARY = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
-"""Controls that no text has: of those, terminals' colours need the escape alone."""
+"""Control characters that text does not contain. Escape is allowed: terminals' colours need it."""
 
 _OVERLOADED = re.compile(r"overloaded|\bcapacity\b", re.IGNORECASE)
 
 
 @value
 class Fault:
-    """What an upstream reports. `code` and `param` as in Chat Completions; "" where it says none."""
+    """An upstream's error. `code` and `param` as in Chat Completions; "" if the upstream sends none."""
 
     status: int
     message: str
@@ -84,41 +83,54 @@ class Fault:
 
     @property
     def overflow(self) -> bool:
-        """Whether the conversation no longer fits into the model's context."""
+        """Whether the conversation exceeds the model's context."""
         return overflows(self.status, f"{self.code} {self.type} {self.message}")
 
     @property
     def overloaded(self) -> bool:
-        """Whether it is a matter of load, and not of limits of one's own."""
+        """Whether the cause is the server's load, not a limit of the account."""
         return self.status >= 500 and bool(_OVERLOADED.search(f"{self.type} {self.message}"))
 
 
 def translate_error(
     status: int, headers: Iterable[tuple[str, str]], body: bytes, source: str, target: str, *, now: datetime, new_id: str
 ) -> tuple[int, Headers, bytes]:
-    """The error for a client of `target`. `new_id`: what the request is called where the client's API names it."""
+    """Translates an error response.
+
+    Args:
+        status: The upstream's status.
+        headers: The upstream's headers.
+        body: The upstream's body.
+        source: The upstream's API.
+        target: The client's API.
+        now: For headers with points in time.
+        new_id: The request's id, if the client's API needs one and the upstream sent none.
+
+    Returns:
+        Status, headers and body for the client.
+    """
     given = tuple(headers)
     if source == target and status >= 400 and is_error(body):
         out = body
     else:
-        status, out = write_error(fault_of(status, body), target, new_id)
-    # whatever the upstream called it: it is JSON, and a content type of a stranger's may hold line ends
+        status, out = write_error(read_fault(status, body), target, new_id)
+    # the body is JSON now, and an unknown upstream's content type may contain line ends
     return status, (("content-type", "application/json"), *translate_headers(given, source, target, now=now, new_id=new_id)), out
 
 
 def is_error(body: bytes) -> bool:
-    """Whether a JSON body is an error, whatever status it came with."""
+    """Whether a JSON body is an error, whatever its status."""
     try:
         value = json_text.loads(body)
     except json_text.NotJSON:
         return False
     if not isinstance(value, dict) or not (_error(value) or value.get("type") == "error"):
         return False
-    return not (value.get("choices") or value.get("output") or value.get("content")) or bool(of_choice(value))
+    return not (value.get("choices") or value.get("output") or value.get("content")) or bool(choice_error(value))
 
 
 def _value(body: bytes) -> Any:
-    """The JSON of a body, or of the first event in it that has some: who asks for a stream may get the error as one."""
+    """Parses a body, or the first event in it that has JSON: a request for a stream may get its error as one."""
     try:
         return json_text.loads(body)
     except json_text.NotJSON:
@@ -131,21 +143,21 @@ def _value(body: bytes) -> Any:
         raise
 
 
-def fault_of(status: int, body: bytes) -> Fault:
-    """What an upstream reports, in any of the shapes seen: OpenAI's, Anthropic's, FastAPI's, Google's, OpenRouter's, text."""
+def read_fault(status: int, body: bytes) -> Fault:
+    """Reads an error in any known form: OpenAI's, Anthropic's, FastAPI's, Google's, OpenRouter's, plain text."""
     try:
         value = _value(body)
     except json_text.NotJSON:
-        words = _plain(body) or f"the upstream answered with status {status} and no explanation"
+        words = _plain_text(body) or f"the upstream answered with status {status} and no explanation"
         return Fault(status if status >= 400 else 502, words)
     if isinstance(value, list) and value:  # Google
         value = value[0]
     error: Any = (_error(value) if isinstance(value, dict) else None) or value
-    message = words_of(error)
+    message = message_of_error(error)
     of = error if isinstance(error, Mapping) else {}
     code, kind, param = of.get("code"), of.get("type") or of.get("status"), of.get("param")
     type_ = kind if isinstance(kind, str) else ""
-    if status < 400:  # it came as if it were an answer
+    if status < 400:  # sent as if it were an answer
         status = status_in(error, value) or status_of(error_type(0, type_, f"{code} {message}"))
     return Fault(
         status,
@@ -157,7 +169,7 @@ def fault_of(status: int, body: bytes) -> Fault:
 
 
 def write_error(fault: Fault, target: str, new_id: str) -> tuple[int, bytes]:
-    """A fault in the client's API: the status and the body."""
+    """Returns status and body of a fault in the client's API."""
     if target == "messages":
         status, kind, message = _anthropic(fault)
         error: dict[str, Any] = {"type": kind, "message": message}
@@ -189,14 +201,14 @@ def _openai(fault: Fault) -> tuple[int, str, str | None]:
 def _anthropic(fault: Fault) -> tuple[int, str, str]:
     if fault.overflow:
         return 400, "invalid_request_error", too_long(fault.message)
-    # the status decides: OpenAI calls a wrong key an invalid_request_error
+    # the status decides: for OpenAI, a wrong key is an invalid_request_error
     kind = error_type(fault.status, "", f"{fault.type} {fault.message}")
     return status_of(kind), kind, fault.message
 
 
-def error_behind(event: bytes) -> bytes | None:
-    """The JSON of an error at the end of an event that it cut: who passed that on did not end its line first (sub2api#1471)."""
-    for place in deque(_BEHIND.finditer(event, 1), maxlen=MAX_BEHIND):
+def trailing_error(event: bytes) -> bytes | None:
+    """Returns the JSON of an error at the end of an event that it cut, because a gateway did not end the line (sub2api#1471)."""
+    for place in deque(_OBJECT_START.finditer(event, 1), maxlen=MAX_STARTS):
         data = event[place.start(1) :]
         with suppress(json_text.NotJSON):
             value = json_text.loads(data)
@@ -204,8 +216,8 @@ def error_behind(event: bytes) -> bytes | None:
     return None
 
 
-def last_words(data: bytes) -> StreamError | None:
-    """The error that the last thing was that an upstream said before it broke off, in whatever form; None if it was none."""
+def final_error(data: bytes) -> StreamError | None:
+    """Returns the error that an upstream sent last before it broke off, in any form; None if it was not an error."""
     data = data.removeprefix(BOM)
     if data.lstrip().startswith((b"{", b"[")):
         try:
@@ -214,18 +226,18 @@ def last_words(data: bytes) -> StreamError | None:
             return None
         error = _error(value) if isinstance(value, dict) else None
         return stream_error(error, value) if error else None
-    text = _plain(data)
+    text = _plain_text(data)
     if not text or any(name.startswith(text) for name in _FIELDS):
         return None
     return StreamError("error", text)
 
 
-def _plain(data: bytes) -> str:
-    """The words that a body or an event is; "" where it is a page, or no text: compressed, and not called so, or in UTF-16."""
+def _plain_text(data: bytes) -> str:
+    """The text of a body or an event; "" for HTML and for binary data (compressed without a header, UTF-16)."""
     text = data[:MAX_TEXT].decode(errors="replace").strip()
     return "" if text.startswith("<") or _BINARY.search(text) else text
 
 
 def _error(value: Mapping[str, Any]) -> Any:
-    """The part of a body that tells the error; None if there is none."""
+    """The error of a body; None if there is none."""
     return error_in(value) or (value if isinstance(value.get("message"), str) and not value.get("choices") else None)

@@ -1,9 +1,9 @@
-"""The input of a freeform (custom) tool, and the arguments of the function that stands for it: the one into the other, in pieces.
+"""Converts between the input of a freeform (custom) tool and the arguments of the function that replaces it, in pieces.
 
     *** Begin Patch\\n+"a"     ⇄     {"input":"*** Begin Patch\\n+\\"a\\""}
 
-Rule of this file: what comes out does not depend on where the text was cut. Arguments that are not of that shape are the input
-as they stand: models write it bare, too.
+The result does not depend on where the text is cut. Arguments of another shape are taken for the input itself, which some
+models write bare.
 """
 
 import re
@@ -12,10 +12,10 @@ from ...core import json_text
 from ...core.scanner import Reading, Scanner
 
 MAX_BEFORE = 16 * 1024
-"""Characters in front of the input, other arguments among them: a description or a working directory. Twice as many are held."""
+"""Characters before the input, with other arguments: a description or a working directory. Twice as many are held."""
 
 MAX_BLANKS = 256
-"""Blanks behind a quote that are waited for, to see whether it ends the input."""
+"""White space after a quote that is awaited to decide whether the quote ends the input."""
 
 _BLANKS = re.compile(r"[ \t\r\n]*")
 _STRING = re.compile(r'[^"\\]*')
@@ -26,23 +26,23 @@ _HEX = frozenset("0123456789abcdefABCDEF")
 
 
 class FreeformInput:
-    """Bare input → arguments."""
+    """Converts bare input to arguments."""
 
     def __init__(self) -> None:
         self._head = '{"input":"'
 
     def feed(self, text: str) -> str:
-        """The next piece."""
+        """Takes the next piece."""
         head, self._head = self._head, ""
         return head + json_text.inside(text)
 
     def end(self, *, broken: bool = False) -> str:
-        """The rest; `broken`: the call was broken off, and stays so."""
+        """Returns the rest. `broken`: the call was broken off, so its JSON stays incomplete."""
         return "" if broken else self._head + '"}'
 
 
 class Unwrap:
-    """Arguments → bare input, which stands in the member `key`."""
+    """Converts arguments to bare input, which is their member `key`."""
 
     def __init__(self, key: str = "input") -> None:
         self._key = f'"{key}"'
@@ -51,16 +51,16 @@ class Unwrap:
         self._reading = self._read()
 
     def feed(self, arguments: str) -> str:
-        """The next piece."""
+        """Takes the next piece."""
         self._scanner.feed(arguments)
-        return self._go_on()
+        return self._advance()
 
     def end(self, *, broken: bool = False) -> str:
-        """The rest: what was held."""
+        """Returns the rest, which was held."""
         self._scanner.ended = True
-        return self._go_on()
+        return self._advance()
 
-    def _go_on(self) -> str:
+    def _advance(self) -> str:
         next(self._reading, None)
         out = "".join(self._out)
         self._out.clear()
@@ -72,14 +72,14 @@ class Unwrap:
         if found:
             scanner.start = scanner.pos
             yield from self._string()
-        while True:  # behind the input nothing counts; if there was none, all does
+        while True:  # after the input nothing counts; without input, everything is the input
             if not found:
                 self._out.append(scanner.text[scanner.start :])
             scanner.start = scanner.pos = len(scanner.text)
             yield
 
     def _input(self) -> Reading[bool]:
-        """Goes to the first character of the input. Whether there is one; if there are no arguments at all, it is empty."""
+        """Reads up to the first character of the input. Returns whether there is one; `{}` is empty input."""
         scanner = self._scanner
         if not ((yield from self._blanks()) and (yield from scanner.literal(("{",)))):
             return False
@@ -95,7 +95,7 @@ class Unwrap:
         return False
 
     def _other(self) -> Reading[bool]:
-        """Goes past another member. Whether it, and what was before it, is short enough, and whole."""
+        """Reads past another member. Returns whether it is complete, and short enough with all before it."""
         scanner, depth = self._scanner, 0
         while scanner.pos - scanner.start <= MAX_BEFORE:
             character = yield from scanner.peek()
@@ -123,16 +123,16 @@ class Unwrap:
                 return True
             if not (character and (yield from scanner.peek())):
                 return False
-            scanner.pos += 1  # what is escaped
+            scanner.pos += 1  # the escaped character
         return False
 
     def _blanks(self) -> Reading[bool]:
-        """Goes past blanks. Whether they, and what was before them, are few enough."""
+        """Reads past white space. Returns whether all so far is short enough."""
         few = yield from self._scanner.run(_BLANKS, MAX_BEFORE)
         return few is not None and self._scanner.pos - self._scanner.start <= MAX_BEFORE
 
     def _string(self) -> Reading[None]:
-        """The text of a JSON string, up to the quote that ends it."""
+        """Reads a JSON string up to its closing quote."""
         scanner = self._scanner
         while character := (yield from scanner.peek()):
             if character == '"':
@@ -152,7 +152,7 @@ class Unwrap:
         self._scanner.start = self._scanner.pos
 
     def _is_end(self) -> Reading[bool]:
-        """Whether a quote ends the string: behind it stands what can. If not, the model forgot to escape it."""
+        """Whether a quote ends the string: a comma or brace follows. Otherwise the model forgot to escape it."""
         scanner = self._scanner
         scanner.pos += 1
         if (yield from scanner.run(_BLANKS, MAX_BLANKS)) is None:
@@ -160,7 +160,7 @@ class Unwrap:
         return (yield from scanner.peek()) in ("", ",", "}")
 
     def _escape(self) -> Reading[None]:
-        """One escape; two where they are the halves of one character. What is no escape stays as it is."""
+        """Reads an escape, or two that are a surrogate pair. An unknown escape stays as it is."""
         scanner = self._scanner
         scanner.pos += 1
         character = yield from scanner.peek()
@@ -178,11 +178,11 @@ class Unwrap:
             if low is not None and 0xDC00 <= low < 0xE000:
                 self._take(chr(0x10000 + (value - 0xD800) * 0x400 + low - 0xDC00))
                 return
-            scanner.pos = scanner.start + 6  # the second is read by itself
+            scanner.pos = scanner.start + 6  # the second escape is read separately
         self._take(chr(value))
 
     def _hex(self) -> Reading[int | None]:
-        """The number behind a `u`; None, and no more steps, where there is none."""
+        """Reads the number after `u`; None, and no further, if there is none."""
         scanner = self._scanner
         scanner.pos += 1
         for _ in range(4):

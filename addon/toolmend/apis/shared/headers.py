@@ -1,13 +1,12 @@
-"""The headers of an upstream's response for a client of another API: request ids, limits of rate, when to try again.
+"""Translates the headers of a response for a client of another API: request ids, rate limits, retry times.
 
     x-request-id: 9f2c                     x-upstream-request-id: 9f2c, request-id: req_018e
     x-ratelimit-remaining-tokens: 120      anthropic-ratelimit-tokens-remaining: 120
     x-ratelimit-reset-tokens: 1m30s        anthropic-ratelimit-tokens-reset: 2026-01-01T00:01:30Z
 
+This is an allow list: a cookie, a redirect or a policy of another host does not concern the client. Only short and printable
+values pass.
 Sources: docs.anthropic.com/en/api/rate-limits; platform.openai.com/docs/guides/rate-limits.
-
-Rule of this file: it is a list of what may pass. A cookie, a redirect or a policy of another host is none of the client's, and
-nothing passes that is not short and printable.
 """
 
 import re
@@ -17,10 +16,10 @@ from datetime import UTC, datetime, timedelta
 type Headers = tuple[tuple[str, str], ...]
 
 MAX_HEADER = 1000
-"""Characters of a header: none that is passed on comes near it."""
+"""Characters of a header's value; none of the listed ones comes near it."""
 
 KEPT = ("cache-control", "date", "retry-after", "retry-after-ms", "x-accel-buffering", "x-should-retry")
-"""Headers that mean the same in every API."""
+"""Headers with the same meaning in every API."""
 
 _IDS = ("request-id", "x-request-id")
 _LIMIT = re.compile(r"x-ratelimit-(limit|remaining|reset)-(requests|tokens)")
@@ -32,7 +31,15 @@ _PRINTABLE = re.compile(r"[ -~]*")
 def translate_headers(
     headers: Iterable[tuple[str, str]], source: str, target: str, *, now: datetime, new_id: str
 ) -> Headers:
-    """The headers of any response that mean something to a client of `target`; framing and content type are not among them."""
+    """Returns the headers for a client of `target`, without framing and content type.
+
+    Args:
+        headers: The upstream's headers.
+        source: The upstream's API.
+        target: The client's API.
+        now: For resets, which one API has as durations and the other as points in time.
+        new_id: The request's id, if the client's API needs one and the upstream sent none.
+    """
     out: list[tuple[str, str]] = []
     same = source == target
     for name, value in headers:
@@ -56,12 +63,12 @@ def translate_headers(
 
 
 def request_id(new_id: str) -> str:
-    """`req_…`, of an id of ours."""
+    """Returns `req_…` for an id of toolmend."""
     return "req_" + new_id.removeprefix("call_")
 
 
 def _moment(value: str, now: datetime) -> str:
-    """`6s`, `1m30s`, `12`, or a time in seconds since 1970 → RFC 3339; "" for what is none."""
+    """Converts `6s`, `1m30s`, `12`, or seconds since 1970 to RFC 3339; "" for any other value."""
     value = value.strip()
     if re.fullmatch(r"\d{1,13}(\.\d{1,9})?", value):
         seconds = float(value)
@@ -79,7 +86,7 @@ def _moment(value: str, now: datetime) -> str:
 
 
 def _rfc3339(moment: datetime) -> str:
-    if moment.microsecond:  # never earlier than it is
+    if moment.microsecond:  # round up: no client may retry too early
         moment = moment.replace(microsecond=0) + timedelta(seconds=1)
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 

@@ -1,10 +1,8 @@
-r"""Where the values of a JSON text stand in it, by their paths.
+r"""Finds the values of a JSON text by their paths, without parsing them. The text must be valid JSON.
 
-    {"id": "c1", "choices": [{"index": 0, "delta": {"content": "Hi\n"}, "token_ids": [7, 12]}]}
-            ──                        ─                       ────                    ─────
-    ("id",) 8–10    ("choices", 0, "index") 36–37    … "delta", "content") …    … "token_ids") the row as one
-
-Rule of this file: the text is known to be JSON; this finds places in it, and reads no value.
+{"id": "c1", "choices": [{"index": 0, "delta": {"content": "Hi\n"}, "token_ids": [7, 12]}]}
+──                        ─                       ────                    ─────
+("id",) 8–10    ("choices", 0, "index") 36–37    … "delta", "content") …    … "token_ids") the row as one
 """
 
 import re
@@ -12,16 +10,16 @@ import re
 from ...core import json_text
 
 MOST, DEEPEST = 128, 12
-"""Values of a text, and members and elements that one of them may be within: more than any delta has."""
+"""Values of a text, and its depth: more than any delta has."""
 
 NUMBER = rb"-?+(?:0|[1-9]\d{0,17}+)(?:\.\d{1,17}+)?+(?:[eE][+-]?\d{1,2}+)?+"
-"""One that every reader can read, whatever it makes of its digits."""
+"""A number that every JSON parser accepts."""
 
 NUMBERS = rb"(?:%b(?:,[ ]?+%b)*+)?+" % (NUMBER, NUMBER)
-"""A row of them, without its brackets."""
+"""A list of numbers without its brackets."""
 
 ANY_TEXT = re.compile(rb'[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+')
-"""What stands between the quotes of a JSON string. Each escape is whole: with the next text, half of one were another text."""
+"""The inside of a JSON string. Escapes are complete, because half of one would change its meaning with the next text."""
 
 _TOKEN = re.compile(rb'"(%b)"(\s*+:)?+|\[(%b)\]|([^\s"\[\]{},:]++)|([\[{])|([\]}])|(,)' % (ANY_TEXT.pattern, NUMBERS))
 _STRING, _NAME, _ROW, _WORD, _OPENS, _CLOSES, _NEXT = range(1, 8)
@@ -30,10 +28,10 @@ type Path = tuple[str | int, ...]
 type Span = tuple[int, int]
 
 
-def leaves(data: bytes) -> dict[Path, Span]:
-    """Where strings stand, without their quotes, and numbers, rows of numbers without their brackets, and words.
+def value_spans(data: bytes) -> dict[Path, Span]:
+    """The spans of strings (without quotes), numbers, lists of numbers (without brackets) and words.
 
-    Nothing where a path is there twice, or where there are too many, or one is too deep.
+    Returns {} if a path occurs twice, or the text has too many values or is too deep.
     """
     found: dict[Path, Span] = {}
     known: set[Path] = set()

@@ -1,10 +1,11 @@
-"""Arguments that a native call has in its name, where the upstream's parser took all of the markup for the name.
+"""Arguments in the name of a native call, where the upstream's parser took all of the markup for the name.
 
     {"name": "read<arg_key>path</arg_key><arg_value>a.md</arg_value>", "arguments": "{}"}     (zai-org/GLM-5#84)
     {"name": "bash\\n<parameter=command>ls</parameter>", "arguments": ""}
     {"name": "read {\\"path\\": \\"a.md\\"}", "arguments": "{}"}
 
-They count only where the tool declares all of them and misses none that it requires; the call's own arguments come first.
+They count only if the tool declares all of them, and none that it requires is missing; the call's own arguments take
+precedence.
 """
 
 import re
@@ -14,7 +15,7 @@ from ...core.schema_values import to_json, types_of
 from ...core.tools import Tools
 
 MAX_NAME = 64 * 1024
-"""Characters of a name that are read: more are no arguments that a model put there."""
+"""Characters of a name that are read: a model does not write longer arguments there."""
 
 _KEY_AND_VALUE = re.compile(r"<arg_key>\s*([^<>]*?)\s*</arg_key>\s*<arg_value>(.*?)(?:</arg_value>|\Z)", re.DOTALL)
 _PARAMETER = re.compile(
@@ -23,9 +24,15 @@ _PARAMETER = re.compile(
 )
 
 
-def named_arguments(said: str, name: str, tools: Tools) -> str:
-    """The JSON of the arguments in `said`, the upstream's name of a call of the tool `name`; "" if there are none."""
-    rest = said.partition(name)[2].strip() if name in tools.schemas and len(said) <= MAX_NAME else ""
+def named_arguments(upstream_name: str, name: str, tools: Tools) -> str:
+    """Returns the JSON of the arguments in a name; "" if there are none.
+
+    Args:
+        upstream_name: The name as the upstream sent it.
+        name: The name of the tool.
+        tools: The offered tools.
+    """
+    rest = upstream_name.partition(name)[2].strip() if name in tools.schemas and len(upstream_name) <= MAX_NAME else ""
     if not rest:
         return ""
     begin, end = rest.find("{"), rest.rfind("}")

@@ -1,9 +1,9 @@
-"""Why an answer ended, in the words of Chat Completions: stop, length, tool_calls, content_filter, and error for none of these.
+"""Finish reasons of all providers in the terms of Chat Completions: stop, length, tool_calls, content_filter; else error.
 
-Rule of this file: a word stands here if a provider has it in its documentation or sends it, and means one of them by it; whatever
-else a provider says is its own. Beside Anthropic's, Cohere's and Gemini's words, which gateways pass on, there are those of
-DeepSeek (insufficient_system_resource), GLM (sensitive, network_error), Mistral (model_length), Together (eos), TGI (eos_token),
-local servers (end: pi#2116), and of vLLM and SGLang (abort).
+A word is listed if a provider documents or sends it with that meaning; any other word passes unchanged. Besides words of
+Anthropic, Cohere and Gemini, which gateways pass on, there are those of DeepSeek (insufficient_system_resource), GLM
+(sensitive, network_error), Mistral (model_length), Together (eos), TGI (eos_token), local servers (end: pi#2116), vLLM and
+SGLang (abort).
 """
 
 _WORDS = {
@@ -13,9 +13,9 @@ _WORDS = {
     "content_filter": ("prohibited_content", "recitation", "refusal", "safety", "sensitive"),
     "error": ("abort", "insufficient_system_resource", "network_error"),
 }
-_MEANT = {word: reason for reason, words in _WORDS.items() for word in (reason, *words)}
+_REASONS = {word: reason for reason, words in _WORDS.items() for word in (reason, *words)}
 
 
-def meant(word: str) -> str | None:
-    """What a word means, in whatever case it is written; None where that is not known."""
-    return _MEANT.get(word.lower())
+def standard_reason(word: str) -> str | None:
+    """The reason that a word of any case means; None if the word is unknown."""
+    return _REASONS.get(word.lower())

@@ -1,34 +1,34 @@
-"""What stands behind the arguments of a call: nothing counts there but another object, of a second call of the same tool.
+"""Finds objects after the complete arguments of a call: each may be the arguments of another call of the same tool.
 
-    {"q":"a"}{"q":"b"}    a gateway gave two calls one index        {"q":"a"}{"q":"a"}    it says the same again
+    {"q":"a"}{"q":"b"}    a gateway gave two calls one index        {"q":"a"}{"q":"a"}    a repetition
 
-Rule of this file: an object counts once it is whole, and whether it says what the one before it says is the caller's to judge.
+Whether an object only repeats the one before it is for the caller to decide.
 """
 
 from ...core import json_text
 from .arguments import Arguments
 
-MAX_BEHIND = 64
-"""Objects that are looked at, in one delta."""
+MAX_OBJECTS = 64
+"""Objects that are read from one delta."""
 
 MAX_KEPT = 1024 * 1024
-"""Characters of one that are kept; of what is longer, no more is looked at."""
+"""Characters of an object that are kept; after a longer one, nothing more is read."""
 
 
-class Behind:
-    """Of one call."""
+class TrailingJson:
+    """Reads the text after the arguments of one call."""
 
     __slots__ = ("_body", "_kept", "_pieces")
 
     def __init__(self) -> None:
-        self._body: Arguments | None = None  # of the object that has begun
+        self._body: Arguments | None = None  # the open object
         self._pieces: list[str] = []
         self._kept = 0
 
     def feed(self, text: str) -> list[str]:
-        """The next text → the objects that are whole with it, as JSON has them."""
+        """Takes the next text. Returns the objects that it completes, as JSON text."""
         found: list[str] = []
-        while text and self._kept <= MAX_KEPT and len(found) < MAX_BEHIND:
+        while text and self._kept <= MAX_KEPT and len(found) < MAX_OBJECTS:
             if self._body is None:
                 _, brace, rest = text.partition("{")
                 if not brace:

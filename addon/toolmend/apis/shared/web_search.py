@@ -1,4 +1,4 @@
-"""Web searches that an upstream runs, and the pages that its text cites: as each API has them ⇄ `WebSearch` and `Citation`.
+"""Web searches run by the upstream, and citations of pages: each API's form ⇄ `WebSearch` and `Citation`.
 
     Messages   {"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{"query":"…"}}
                {"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[{"type":"web_search_result","url","title",…}]}
@@ -8,9 +8,9 @@
     Chat       no search; "annotations":[{"type":"url_citation","url_citation":{"url","title","start_index","end_index"}}]
                Perplexity: "citations":["url"], "search_results":[{"url","title"}]; Z.ai: "web_search":[{"link","title"}]
 
-1. A citation without a URL (of a document or a file) has no place in another API, and is None here.
-2. What only the upstream could fill, encrypted contents and indices, holds an empty envelope (reasoning_state.py), so that it is
-   found again when the client sends it back.
+1. A citation without a URL (of a document or a file) has no form in another API, and is None here.
+2. What only the upstream could fill, encrypted contents and indices, gets an empty envelope (reasoning_state.py), by which it is
+   recognised when the client sends it back.
 """
 
 import re
@@ -23,32 +23,32 @@ from ...core.reasoning_state import ReasoningState, envelope
 NAME = "web_search"
 
 CALL = "web_search_call"
-"""The type of the item of Responses."""
+"""Its item type in Responses."""
 
 RESULT = "web_search_tool_result"
-"""The type of the block of Messages."""
+"""The block type of its results in Messages."""
 
 ERROR = "web_search_tool_result_error"
 
 ANNOTATION = "url_citation"
 
 UNAVAILABLE = "unavailable"
-"""The error code of Messages for a search that failed for no reason of the request's."""
+"""Messages' error code for a search that failed, but not because of the request."""
 
 MAX_LINKS = 1000
 """Citations of one answer, and results of one search, that are read."""
 
 MAX_QUOTED = 500
-"""Characters of the text that cites, where the upstream quotes nothing of the page; Anthropic quotes some 150."""
+"""Characters quoted of the citing text if the upstream quotes nothing of the page; Anthropic quotes some 150."""
 
 _OURS = envelope(ReasoningState("plain"))
 _REFUSED = re.compile(r"[^A-Za-z0-9_]")
 _LINKS = {"search_results": "url", "citations": "url", "web_search": "link"}
-"""Members of a chunk that list links, the most telling first, and the member of an entry that holds its URL."""
+"""Members of a chunk that list links, the most detailed first, and the member of an entry with its URL."""
 
 
-def cited(annotation: Any, choice: int = 0) -> Citation | None:
-    """The citation that an annotation of Responses is, or one of Chat Completions, or a citation of Messages."""
+def read_citation(annotation: Any, choice: int = 0) -> Citation | None:
+    """Reads an annotation of Responses or of Chat Completions, or a citation of Messages."""
     if not isinstance(annotation, Mapping):
         return None
     of = annotation.get(ANNOTATION) if isinstance(annotation.get(ANNOTATION), Mapping) else annotation
@@ -63,8 +63,8 @@ def cited(annotation: Any, choice: int = 0) -> Citation | None:
     return Citation(url, _text(of, "title"), quote, start, end, choice)
 
 
-def linked(chunk: Mapping[str, Any], choice: int = 0) -> list[Citation]:
-    """The links that a chunk or a message of Chat Completions lists without an annotation, each URL once."""
+def read_links(chunk: Mapping[str, Any], choice: int = 0) -> list[Citation]:
+    """The links that a chunk or a message of Chat Completions lists without annotations, each URL once."""
     found: dict[str, Citation] = {}
     for member, name in _LINKS.items():
         listed = chunk.get(member)
@@ -77,19 +77,19 @@ def linked(chunk: Mapping[str, Any], choice: int = 0) -> list[Citation]:
 
 
 def annotation_of(citation: Citation) -> dict[str, Any]:
-    """An annotation of Responses. The citation's range is where the annotation's is to be."""
+    """An annotation of Responses with the citation's range."""
     place = {"start_index": citation.start, "end_index": citation.end or 0}
     return {"type": ANNOTATION, "url": citation.url, "title": citation.title or citation.url, **place}
 
 
-def nested(citation: Citation) -> dict[str, Any]:
+def nested_annotation(citation: Citation) -> dict[str, Any]:
     """An annotation of Chat Completions."""
     annotation = annotation_of(citation)
     return {"type": annotation.pop("type"), ANNOTATION: annotation}
 
 
 def location_of(citation: Citation, marked: str) -> dict[str, Any]:
-    """A citation of Messages. `marked`: the text that cites, quoted where the upstream quotes nothing of the page."""
+    """A citation of Messages. `marked`: the citing text, quoted if the upstream quotes nothing of the page."""
     return {
         "type": "web_search_result_location",
         "url": citation.url,
@@ -99,8 +99,8 @@ def location_of(citation: Citation, marked: str) -> dict[str, Any]:
     }
 
 
-def searched(item: Mapping[str, Any]) -> WebSearch | None:
-    """The search of a `web_search_call` item that is over; None for one that opened a page, or looked for words in one."""
+def read_search(item: Mapping[str, Any]) -> WebSearch | None:
+    """Reads the search of a finished `web_search_call` item; None if it opened a page, or searched within one."""
     action = item.get("action")
     action = action if isinstance(action, Mapping) else {}
     if action.get("type") not in (None, "search"):
@@ -115,26 +115,26 @@ def searched(item: Mapping[str, Any]) -> WebSearch | None:
 
 
 def results_of(block: Mapping[str, Any], query: str) -> WebSearch:
-    """The search that a `web_search_tool_result` block of Messages ends; `query` is that of its `server_tool_use` block."""
+    """Reads a `web_search_tool_result` block of Messages; `query` is that of its `server_tool_use` block."""
     content = block.get("content")
     error = _text(content, "error_code") or UNAVAILABLE if isinstance(content, Mapping) else ""
     return WebSearch(_text(block, "tool_use_id"), (query,) if query else (), sources_of(content), error)
 
 
 def sources_of(listed: Any) -> tuple[Source, ...]:
-    """The links of a list of sources or results."""
+    """Reads a list of sources or results."""
     entries = [entry for entry in _list(listed)[:MAX_LINKS] if isinstance(entry, Mapping)]
     return tuple(Source(url, _text(entry, "title")) for entry in entries if (url := _text(entry, "url")))
 
 
 def from_citations(id_: str, query: str, citations: Iterable[Citation]) -> WebSearch:
-    """The search that must have led to these citations, where the upstream reports none: each URL once."""
+    """The search that must have led to citations, if the upstream reports none: each URL once."""
     sources = {citation.url: Source(citation.url, citation.title) for citation in citations}
     return WebSearch(id_, (query,) if query else (), tuple(sources.values()))
 
 
 def blocks_of(search: WebSearch, new_id: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The two blocks of Messages. `new_id`: that of a search without one."""
+    """The two blocks of Messages. `new_id` is used for a search without an id."""
     core = _REFUSED.sub("_", search.id.removeprefix("ws_").removeprefix("srvtoolu_")) or new_id.removeprefix("call_")
     id_ = f"srvtoolu_{core}"
     use = {"type": "server_tool_use", "id": id_, "name": NAME, "input": {"query": next(iter(search.queries), "")}}
@@ -148,10 +148,10 @@ def blocks_of(search: WebSearch, new_id: str) -> tuple[dict[str, Any], dict[str,
 
 
 def action_of(search: WebSearch, *, sources: bool) -> dict[str, Any]:
-    """The action of a `web_search_call` item. `sources`: the client asks for them."""
+    """The action of a `web_search_call` item. `sources`: the client requested them."""
     links = [{"type": "url", "url": source.url} for source in search.sources]
-    said = {"type": "search", "query": next(iter(search.queries), ""), "queries": list(search.queries)}
-    return {**said, "sources": links} if sources else said
+    action = {"type": "search", "query": next(iter(search.queries), ""), "queries": list(search.queries)}
+    return {**action, "sources": links} if sources else action
 
 
 def _text(of: Mapping[str, Any], name: str) -> str:

@@ -1,8 +1,8 @@
-"""Calls for a wire that has them whole, with their arguments as an object: they wait until these are complete.
+"""Collects calls for an API that sends them whole, with their arguments as an object.
 
     ToolCallStart, ToolCallDelta …, ToolCallEnd   →   WholeCall(start, {"city": "Oslo"})
 
-Rule of this file: arguments are never invented. A call that breaks off, or whose arguments are no object, is told as text.
+Arguments are never invented: a call that breaks off, or whose arguments are not an object, becomes text.
 """
 
 from collections.abc import Iterable
@@ -13,12 +13,12 @@ from ...core.events import Event, Finish, ToolCallDelta, ToolCallEnd, ToolCallSt
 from ...core.fastclass import value
 
 MAX_HELD = 16 * 1024 * 1024
-"""Characters of the arguments of a call that are held: as many as an event may have."""
+"""Characters held of a call's arguments: as many as an SSE event may have."""
 
 
 @value
 class WholeCall:
-    """`arguments` None: they are no object, and `text` is what there is to be said of the call."""
+    """A call. `arguments` is None if they are not an object; `text` replaces the call then."""
 
     start: ToolCallStart
     arguments: dict[str, Any] | None
@@ -30,11 +30,11 @@ class WholeCalls:
 
     def __init__(self) -> None:
         self._open: dict[tuple[int, int], tuple[ToolCallStart, list[str]]] = {}
-        self._text: dict[tuple[int, int], ToolCallStart] = {}  # those that got too long
+        self._text: dict[tuple[int, int], ToolCallStart] = {}  # those that became too long
         self._held = 0
 
     def feed(self, event: Event) -> WholeCall | None:
-        """The call that an event completes."""
+        """Takes an event. Returns the call that it completes."""
         match event:
             case ToolCallStart():
                 self._open[event.choice, event.index] = event, []
@@ -61,16 +61,16 @@ class WholeCalls:
         return None
 
     def rest(self, choice: int) -> list[WholeCall]:
-        """The calls of a choice that were broken off: nothing more of them comes."""
+        """Returns the open calls of a choice, which were broken off."""
         return [self._broken(self._open.pop(key)) for key in sorted(self._open) if key[0] == choice]
 
     def broken_by(self, events: Iterable[Event]) -> bool:
-        """Whether a choice ends with these while a call of it is open."""
+        """Whether the events end a choice that has an open call."""
         return bool(self._open) and any(isinstance(event, Finish) and event.choice in self.choices for event in events)
 
     @property
     def choices(self) -> list[int]:
-        """The choices that have an open call."""
+        """The choices with an open call."""
         return sorted({choice for choice, _ in self._open})
 
     def _whole(self, found: tuple[ToolCallStart, list[str]]) -> WholeCall:

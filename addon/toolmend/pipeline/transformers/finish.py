@@ -14,7 +14,7 @@ XX where text follows a reason that was believed, the choice gets a second one b
 from collections.abc import Callable, Sequence
 
 from ...apis.chat.tool_calls import BROKEN_OFF
-from ...apis.shared.reasons import meant
+from ...apis.shared.reasons import standard_reason
 from ...core.events import (
     Event,
     Finish,
@@ -138,7 +138,7 @@ class FinishReason:
     def _right(self, event: Finish) -> Finish:
         called = event.choice in self._called
         reason = event.finish_reason
-        wrong = (reason == "function_call" or meant(reason) == "stop") if called else reason == "tool_calls"
+        wrong = (reason == "function_call" or standard_reason(reason) == "stop") if called else reason == "tool_calls"
         if not wrong or "finish_reason" in self._off:
             return event
         self._fired("finish_reason")

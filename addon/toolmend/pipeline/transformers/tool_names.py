@@ -11,7 +11,7 @@ Rule of this file: a call that needs neither passes as it is.
 from collections.abc import Callable, Mapping, Sequence
 
 from ...apis.shared.freeform import FreeformInput, Unwrap
-from ...apis.shared.freeform_readers import Patch, Script, reader_of
+from ...apis.shared.freeform_readers import PatchReader, ScriptReader, freeform_reader
 from ...core.builtin_tools import BY_KIND
 from ...core.events import Event, Finish, Frame, Kind, MessageEnd, StreamError, ToolCallDelta, ToolCallEnd, ToolCallStart
 from ...core.fastclass import replace
@@ -36,10 +36,10 @@ def _gathered(_name: str) -> _Gathered:
     return _Gathered()
 
 
-type Words = Unwrap | Patch | Script | FreeformInput | _Gathered
+type Words = Unwrap | PatchReader | ScriptReader | FreeformInput | _Gathered
 """What puts the arguments of a call in other words."""
 
-_AS: Mapping[Kind, Callable[[str], Words]] = {"function": lambda _: FreeformInput(), "custom": reader_of}
+_AS: Mapping[Kind, Callable[[str], Words]] = {"function": lambda _: FreeformInput(), "custom": freeform_reader}
 
 
 class Naming:
