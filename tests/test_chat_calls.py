@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from patterns.irregular import CITY, REQUEST, entry
 from toolmend.apis.chat import tool_calls
 from toolmend.apis.chat.tool_calls import MAX_OPEN, Calls
-from toolmend.apis.shared.trailing_json import MAX_BEHIND
+from toolmend.apis.shared.trailing_json import MAX_OBJECTS
 from toolmend.core import tools
 from toolmend.core.events import Event, TextDelta, ToolCallDelta, ToolCallEnd, ToolCallStart
 from toolmend.core.tools import UNKNOWN, Tools
@@ -221,7 +221,7 @@ def test_many_calls_and_objects_cost_little() -> None:
     assert len(told.calls._calls) <= MAX_OPEN
     told = Told()
     told.feed(entry(0, "a", "task", "".join(f'{{"a": {n}}}' for n in range(20_000))))
-    assert sum(isinstance(event, ToolCallStart) for event in told.events) == 1 + MAX_BEHIND
+    assert sum(isinstance(event, ToolCallStart) for event in told.events) == 1 + MAX_OBJECTS
 
 
 # pieces that say all so far
