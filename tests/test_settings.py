@@ -19,7 +19,7 @@ from toolmend.pipeline.settings import MendSettings, Off
 OFF = {"flows": "off"}
 HOSTS = "llm.example.com, *.corp.example:8443 or localhost:8000"
 NAMES = ", ".join(DIALECTS)
-KEYS = ", ".join((*settings.KEYS, "provider", "route", "dialect"))
+KEYS = ", ".join((*settings.KEYS, "provider", "route", "dialect", "price"))
 POLICIES = "mixed, first, collect, drain"
 
 RIGHT = [

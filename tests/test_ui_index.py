@@ -13,7 +13,7 @@ from kept import in_events, keep
 from spoken import Asked, Text, Thought, speak
 from streams import WEATHER, stream
 from support.agent_requests import CLAUDE_CODE, CLAUDE_CODE_LATER
-from toolmend.cli.ui import details, reading
+from toolmend.cli.ui import details, prices, reading
 from toolmend.cli.ui.index import Index
 from toolmend.cli.ui.markdown import tree
 from toolmend.cli.ui.sharing import page
@@ -256,3 +256,19 @@ def test_markdown_has_no_markup() -> None:
 def test_a_process_that_is_not_there() -> None:
     assert reading.is_alive(os.getpid())
     assert not any(map(reading.is_alive, (None, -1, 0, "1", 2**22 + 1, 2**70 - 1)[:5]))
+
+
+def test_a_price_of_the_user_comes_first(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An index made with other prices is made again."""
+    file = tmp_path / "prices.toml"
+    file.write_text('[[price]]\nmodels = ["*kimi*"]\ninput = 1000\noutput = 100_000\n')
+    monkeypatch.setenv("TOOLMEND_CONFIG", str(file))
+    cache = tmp_path / "index.sqlite3"
+    for priced in (True, False):
+        prices.own.cache_clear()
+        index = Index(cache)
+        looked_at(root, index)
+        assert (0.51 in {row["cost"] for row in index.rows()}) is priced
+        index.close()
+        file.write_text("")
+    prices.own.cache_clear()

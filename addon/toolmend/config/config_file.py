@@ -22,6 +22,7 @@ from .config_places import PROJECT, ConfigPlace, user_file
 from .data_folder import expand
 from .dialect_tables import dialects
 from .option_names import HARMLESS, KEYS, LIMITS, RIGHT, TABLES
+from .price_tables import Price, prices
 from .provider_tables import line_of, profiles
 from .route_tables import routes
 from .store_url import is_url
@@ -55,6 +56,7 @@ class ConfigFile:
     providers: tuple[Profile, ...] = ()
     routes: tuple[Route, ...] = ()
     own: tuple[OwnDialect, ...] = ()
+    prices: tuple[Price, ...] = ()
 
 
 def read(place: ConfigPlace) -> ConfigFile:
@@ -84,12 +86,13 @@ def read(place: ConfigPlace) -> ConfigFile:
     own = dialects(str(path), source, table.pop("dialect", []))
     providers = profiles(str(path), source, table.pop("provider", []), [row.name for row in own])
     routes_ = routes(path, source, table.pop("route", []))
+    prices_ = prices(str(path), source, table.pop("price", []))
     said = {}
     for key, given in table.items():
         origin = f"{path}:{line_of(key, source)}"
         where = f"{origin}: {key}"
         said[key] = Said(where, origin, _text(where, key, given, path))
-    return ConfigFile(path, said, providers, routes_, own)
+    return ConfigFile(path, said, providers, routes_, own, prices_)
 
 
 def _sized(value: object) -> None:

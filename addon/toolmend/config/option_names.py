@@ -25,13 +25,13 @@ RIGHT = {
 KEYS = tuple(RIGHT)
 """What a file may hold, beside the tables."""
 
-TABLES = ("provider", "route", "dialect")
+TABLES = ("provider", "route", "dialect", "price")
 """Of each a file may hold any number: `[[provider]]`."""
 
 OPTIONS = (*KEYS, "config")
 """The options, without their prefix `toolmend_`."""
 
-HARMLESS = frozenset({"dialects", "mode", "off", "policy", *LIMITS, "provider"})
+HARMLESS = frozenset({"dialects", "mode", "off", "policy", *LIMITS, "provider", "price"})
 """What a ./toolmend.toml may say that nobody named: see config_places.py."""
 
 VARIABLES = {f"TOOLMEND_{key.upper()}": key for key in OPTIONS}

@@ -23,6 +23,7 @@ from .config_file import ConfigFile, Said, read
 from .config_places import ConfigPlace, found, named
 from .data_folder import expand
 from .option_names import KEYS, OPTIONS, OTHERS, VARIABLES
+from .price_tables import Price
 
 DEFAULT = "default"
 
@@ -47,6 +48,10 @@ class Layers:
         for file in self.files:
             rows |= {row.name: row for row in file.own if row.name not in rows}
         return tuple(rows.values())
+
+    @property
+    def prices(self) -> tuple[Price, ...]:
+        return tuple(price for file in self.files for price in file.prices)
 
     @property
     def routes(self) -> tuple[Route, ...]:

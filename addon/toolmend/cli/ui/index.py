@@ -15,12 +15,14 @@ from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 from ...config.data_folder import private
+from . import prices
 from .reading import ANSWER, ROW, Row, Whole
 
-VERSION = 6
-"""Of the tables."""
+LAYOUT = 6
+"""The version of the tables below. An index of another layout, or made with other prices, is made again."""
 
 PAGE = 200
 """Rows in one answer, at most."""
@@ -320,11 +322,17 @@ def _prepared(db: sqlite3.Connection) -> sqlite3.Connection:
     db.execute("PRAGMA journal_mode = WAL")
     db.execute("PRAGMA synchronous = OFF")
     (version,) = db.execute("PRAGMA user_version").fetchone()
-    if version != VERSION:
+    wanted = _version()
+    if version != wanted:
         if version or db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
             raise sqlite3.DatabaseError("of another version")
-        db.executescript(f"BEGIN; {_TABLES} PRAGMA user_version = {VERSION}; COMMIT;")
+        db.executescript(f"BEGIN; {_TABLES} PRAGMA user_version = {wanted}; COMMIT;")
     return db
+
+
+def _version() -> int:
+    """A number of 31 bits for the layout and the prices that the costs in an index are computed with."""
+    return crc32(f"{LAYOUT} {prices.known()} {prices.own()}".encode()) >> 1 | 1
 
 
 def _whole_texts(row: Row) -> Row:

@@ -1,12 +1,19 @@
-"""What an answer cost: by genai-prices, where it is installed (toolmend[ui]). No network is asked, and what is unknown stays so.
+"""What an answer cost: by the user's `[[price]]` tables, else by genai-prices where it is installed (`toolmend[ui]`).
 
-cost("claude-opus-4-5", "anthropic", at, usage)   0.0123 (US dollars), or None
+    cost("claude-opus-4-5", "anthropic", "api.anthropic.com", at, usage)      0.0123 US dollars, or None
+
+Nothing is asked of a network. A model that no table has costs None, which the pages show as "—".
 """
 
 from collections.abc import Mapping
 from datetime import datetime
 from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
+
+from ...config.checks import SettingsError
+from ...config.precedence import everywhere
+from ...config.price_tables import Price
 
 
 @cache
@@ -18,16 +25,42 @@ def _package() -> Any:
     return genai_prices
 
 
+@cache
+def own() -> tuple[Price, ...]:
+    """The user's tables; none if the settings are wrong, which every other command reports."""
+    try:
+        return everywhere({}).prices
+    except SettingsError:
+        return ()
+
+
 def known() -> str:
-    """By which table costs are told; empty where there is none."""
-    package = _package()
-    return f"genai-prices {getattr(package, '__version__', '')}".strip() if package else ""
+    """The table of prices that is installed, with its version; empty if there is none."""
+    try:
+        return f"genai-prices {version('genai-prices')}"
+    except PackageNotFoundError:
+        return ""
 
 
-def cost(model: str, provider: str, at: datetime, usage: Mapping[str, Any]) -> float | None:
-    """US dollars; None where the model, or the usage, is not known."""
+def cost(model: str, provider: str, host: str, at: datetime, usage: Mapping[str, Any]) -> float | None:
+    """US dollars for an answer; None where the price or the usage is unknown.
+
+    Args:
+        model: the model's id.
+        provider: the name of the provider, as a recording has it.
+        host: the host that answered.
+        at: when the answer was asked for, as prices change.
+        usage: the counts of the folded answer.
+    """
+    if not model or not usage.get("output_tokens"):
+        return None
+    price = next((price for price in own() if price.fits(model, host)), None)
+    return price.cost(usage) if price else _by_package(model, provider, at, usage)
+
+
+def _by_package(model: str, provider: str, at: datetime, usage: Mapping[str, Any]) -> float | None:
     package = _package()
-    if package is None or not model or not usage.get("output_tokens"):
+    if package is None:
         return None
     counts = package.Usage(
         input_tokens=usage.get("input_tokens"),
@@ -38,6 +71,6 @@ def cost(model: str, provider: str, at: datetime, usage: Mapping[str, Any]) -> f
     for named in (provider or None, None):
         try:
             return float(package.calc_price(counts, model_ref=model, provider_id=named, genai_request_timestamp=at).total_price)
-        except Exception:  # noqa: S112  it knows no such model there, or the counts do not fit
+        except Exception:  # noqa: S112  no such model at this provider, or counts that do not fit
             continue
     return None

@@ -176,14 +176,14 @@ def _row(entry: Entry, files: Files, changed: float) -> Row:
         "turn": session.get("turn", ""),
         "title": "",
         "tools": 0,
-        **_answered(message, entry.model, entry.provider, entry.recorded_at),
+        **_answered(message, entry.model, entry.provider, entry.host, entry.recorded_at),
         "suspect": "; ".join(_suspected(one) for one in entry.suspects),
         "tip": "" if session.get("id") else "?",
         "whole": 0,
     }
 
 
-def _answered(message: Mapping[str, Any], model: str, provider: str, at: datetime) -> Row:
+def _answered(message: Mapping[str, Any], model: str, provider: str, host: str, at: datetime) -> Row:
     """The columns that the answer fills."""
     usage = message.get("usage")
     number = {name: count for name, count in usage.items() if isinstance(count, int)} if isinstance(usage, dict) else {}
@@ -196,7 +196,7 @@ def _answered(message: Mapping[str, Any], model: str, provider: str, at: datetim
         "cached": number.get("cached_tokens"),
         "cache_write": number.get("cache_write_tokens"),
         "reasoning": number.get("reasoning_tokens"),
-        "cost": cost(model, provider, at, number) if number else None,
+        "cost": cost(model, provider, host, at, number) if number else None,
         "calls": " ".join(names),
         "said": text[-SAID:],
     }
@@ -264,7 +264,8 @@ def _whole_of(row: Row) -> Whole:
     message = files.json("message.json")
     if not message and row["state"] not in NO_ANSWER:  # it was cut, or made by something else
         message = _folded(files, row["client_api"] or row["api"])
-        columns |= _answered(message, row["model"], row["provider"], datetime.fromtimestamp(row["at"], UTC))
+        asked = datetime.fromtimestamp(row["at"], UTC)
+        columns |= _answered(message, row["model"], row["provider"], row["host"], asked)
     if message:
         parts.append((ANSWER, answer_part(message)))
     columns["title"] = _title(part for _, part in parts)
