@@ -35,7 +35,7 @@ class Quirks:
     `needs_user`: one has to speak. `refusals` of the assistant have a field.
     `cache_control` is known; `breakpoints`: a prompt is cached only where that is asked for. `custom_tools`: freeform tools are
     known. `tool_name` is a regex; `tool_id` a row of tool_ids.STYLES; `max_tools`. `empty_content`: that of calls may be null;
-    `empty_results`: that of results may be empty.
+    `empty_results`: that of results may be empty; `result_parts`: it may have several parts.
 
     Schemas: `formats` of strings that are known; `schema_rules` are rows of schemas.RULES; `schema_lacks` are
     keywords that are not known; `strict` is.
@@ -43,13 +43,13 @@ class Quirks:
     Reasoning of earlier turns: `replay` says where it goes (`details` is OpenRouter's list), empty: nowhere; `details`: an
     upstream that gave such a list, or something beside a call, gets it back. `placeholder` stands for it at calls that have
     none, where that is demanded; `needs_replay`: nothing may stand for it, so that the model cannot think. `unsigned`: thinking
-    blocks need no signature.
+    blocks need no signature. `keep_thinking`: the field in which `clear_thinking: false` shows it to the model.
 
     Thinking: `thinking` is how to say how much to think, `efforts` the words for it, least first, `default_effort` that of a
     request without. `thinks`: the model does unless told not to; `can_stop_thinking`; `stream_to_think`: only if the answer is
     streamed. `thinking_kinds`: of Messages' `thinking`; `display`: it comes back empty unless asked for; `summary`: the field is
-    known. `effort_with_tools`: what a request
-    with tools may say of effort: any word, none of it ("omit"), the word none alone, or nothing will do ("never").
+    known. `reasoning_split`: the answer has reasoning in a field of its own where that is asked for. `effort_with_tools`: what a
+    request with tools may say of effort: any word, none of it ("omit"), the word none alone, or nothing will do ("never").
 
     Limits: `max_tokens_field`; `max_tokens` is the most that may be asked for, `context` the most that the model reads; `stops`,
     the number of stop sequences, None: any. `sampling`: temperature and top_p are both taken, "one" of the two, at effort none
@@ -85,6 +85,7 @@ class Quirks:
     max_tools: int | None = None
     empty_content: bool = True
     empty_results: bool = True
+    result_parts: bool = False
     formats: frozenset[str] = frozenset(_FORMATS.split())
     schema_rules: tuple[str, ...] = ()
     schema_lacks: tuple[str, ...] = ()
@@ -94,9 +95,11 @@ class Quirks:
     placeholder: str = ""
     needs_replay: bool = False
     unsigned: bool = False
-    thinking: Literal["", "reasoning_effort", "reasoning", "reasoning_switch", "thinking", "enable_thinking", "template"] = (
-        "reasoning_effort"
-    )
+    thinking: Literal[
+        "", "reasoning_effort", "reasoning", "reasoning_switch", "thinking", "enable_thinking", "template", "disable_reasoning"
+    ] = "reasoning_effort"
+    keep_thinking: Literal["", "thinking", "template"] = ""
+    reasoning_split: bool = False
     efforts: tuple[str, ...] = ("low", "medium", "high")
     default_effort: str = ""
     thinks: bool = False
@@ -203,6 +206,7 @@ _MISTRAL = "api.mistral.ai codestral.mistral.ai"
 _GOOGLE = "generativelanguage.googleapis.com aiplatform.googleapis.com *-aiplatform.googleapis.com"
 _VERTEX = "aiplatform.googleapis.com *-aiplatform.googleapis.com"
 _BEDROCK = "bedrock-runtime.*.amazonaws.com"
+_VLLM = "*:8000 *:8080 *:30000"
 _LOCAL = "*:8000 *:8080 *:1234 *:30000"
 _OPENAI_APIS = "chat responses"
 _TIERS = ("auto", "default", "flex", "priority", "scale", "fast")
@@ -210,12 +214,13 @@ _SHARED = ("verbosity", "prompt_cache_key", "prompt_cache_retention", "service_t
 
 HOSTS = (
     # chat
-    _row(hosts=_OPENAI, parts=True, system_inside=True, developer="taken", custom_tools=True, tool_name=_ANY_NAME, tool_id="40",
-         max_tools=128, stops=4, replay="", details=False, thinking="", max_tokens_field="max_completion_tokens", json_word=True,
-         refusals=True, schema_rules=("valid", "items", "root"), options=_SHARED, service_tiers=_TIERS),
+    _row(hosts=_OPENAI, parts=True, result_parts=True, system_inside=True, developer="taken", custom_tools=True,
+         tool_name=_ANY_NAME, tool_id="40", max_tools=128, stops=4, replay="", details=False, thinking="",
+         max_tokens_field="max_completion_tokens", json_word=True, refusals=True, schema_rules=("valid", "items", "root"),
+         options=_SHARED, service_tiers=_TIERS),
     _row(hosts=_AZURE, documents=False),
     _row(hosts=_COPILOT, tool_id="40"),
-    _row(hosts="openrouter.ai", parts=True, system_inside=True, refusals=True, top_k=True, replay="details",
+    _row(hosts="openrouter.ai", parts=True, result_parts=True, system_inside=True, refusals=True, top_k=True, replay="details",
          thinking="reasoning", efforts=("minimal", "low", "medium", "high", "xhigh"), search_tool="openrouter:web_search"),
     _row(hosts="api.deepseek.com", images=False, documents=False, system_inside=True, stops=16, details=False, needs_replay=True,
          thinking="thinking", efforts=("low", "high", "max"), json_schema=False, json_word=True, parallel=False, user=False),
@@ -227,7 +232,7 @@ HOSTS = (
     _row(hosts="api.perplexity.ai", search_tool="web_search_options"),
     _row(hosts=_QWEN, parts=True, documents=False, cache_control=True, top_k=True, details=False, thinking="enable_thinking",
          max_temperature=1.99, json_word=True, search_tool="enable_search"),
-    _row(hosts="api.minimax.io api.minimaxi.com", documents=False, min_temperature=0.01, max_temperature=1),
+    _row(hosts="api.minimax.io api.minimaxi.com", documents=False, min_temperature=0.01, max_temperature=1, reasoning_split=True),
     # these refuse fields that they do not know
     _row(hosts=_MISTRAL, parts=True, tool_id="mistral", replay="", details=False, thinking="", user=False, include_usage=False,
          names=False, documents=False, prefill="prefix", user_after_tool=False, max_temperature=1.5, min_top_p=0.01,
@@ -244,6 +249,7 @@ HOSTS = (
     _row(hosts="*:11434 ollama.com", documents=False, top_k=True, replay="reasoning", details=False, parallel=False, thinking=""),
     _row(hosts=_LOCAL, documents=False, top_k=True),
     _row(hosts="*:1234 *:8080", named_choice=False),
+    _row(hosts="bedrock-mantle.*.api.aws", models="*gpt-oss*", forced_choice="never"),
     _row(hosts=_GOOGLE, parts=True, stops=5, replay="", user=False, parallel=False, schema_rules=("valid", "items", "const")),
     # responses
     _row(api="responses", parts=True, system_inside=True, developer="taken", custom_tools=True, tool_name=_ANY_NAME, tool_id="64",
@@ -269,6 +275,9 @@ HOSTS = (
 MODELS = (
     _row(hosts=f"{_MOONSHOT} {_ZAI} {_MISTRAL} api.deepseek.com api.fireworks.ai api.deepinfra.com integrate.api.nvidia.com",
          max_tokens_field="max_tokens"),
+    _row(hosts=_AZURE, models="*mistral* *ministral* *codestral*", max_tokens_field="max_tokens"),  # pydantic-ai#6593
+    _row(hosts=_VLLM, models="*qwen3* *glm-4.* *glm-5*", thinking="template"),  # their chat templates read a switch
+    _row(hosts="api.together.xyz api.together.ai", models="*glm-*", keep_thinking="template"),  # litellm#38263
     _row(models="*kimi*", tool_id="kimi"),
     _row(models="*claude*", blank=False, schema_rules=("valid", "root", "names")),  # by whomever, Anthropic reads it in the end
     _row(api=_OPENAI_APIS, models="*qwen*", system_inside=False),  # its template refuses others (dynamo#10206, inspect_ai#3842)
@@ -279,6 +288,8 @@ MODELS = (
     _row(api="messages", hosts="api.anthropic.com", unsigned=False, breakpoints=True),
     _row(api="messages", hosts=f"{_BEDROCK} {_VERTEX} {_AZURE}", system_inside=False, search_tool=""),
     _row(api="messages", hosts=_BEDROCK, body="bedrock", refuses=("**.cache_control.scope", "service_tier")),
+    _row(api="messages", hosts=_BEDROCK, models="*claude-3* *claude-opus-4-1* *claude-opus-4-2* *claude-sonnet-4-2*",
+         refuses=("**.cache_control.scope", "**.cache_control.ttl", "service_tier")),  # claude-code#12122
     _row(api="messages", hosts=_VERTEX, body="vertex", strict=False, search_tool="web_search_20250305",
          refuses=("**.cache_control.scope", "service_tier", "context_management")),
     _row(api="messages", hosts=f"{_AZURE} {_COPILOT}", refuses=("**.cache_control.scope",)),

@@ -42,7 +42,7 @@ class Content:
         """The parts of a message; most are one text."""
         if len(parts) == 1 and isinstance(text := parts[0], TextPart) and not text.cache:
             return text.text
-        return self._short([entry for part in parts for entry in self._entries(part)])
+        return self._short([entry for part in parts for entry in self._entries(part)], parts=self.quirks.parts)
 
     def of_result(self, result: ToolResult, shown: list[Entry]) -> str | list[Entry]:
         """What a tool gave: text alone. Images and files go to `shown`."""
@@ -65,10 +65,10 @@ class Content:
             entries = [_text(NOTHING)]
         if entries and result.cache and self.quirks.cache_control:
             entries[-1] = {**entries[-1], "cache_control": dict(result.cache)}
-        return self._short(entries)
+        return self._short(entries, parts=self.quirks.result_parts)
 
-    def _short(self, entries: list[Entry]) -> str | list[Entry]:
-        if len(entries) > 1 and self.quirks.parts:
+    def _short(self, entries: list[Entry], *, parts: bool) -> str | list[Entry]:
+        if len(entries) > 1 and parts:
             return entries
         plain = all(entry.keys() == _PLAIN for entry in entries)
         return _BETWEEN.join([entry["text"] for entry in entries]) if plain else entries

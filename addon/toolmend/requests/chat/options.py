@@ -7,7 +7,7 @@ from hashlib import sha256
 from typing import Any
 
 from .. import options as shared
-from ..conversation import Conversation, Format, Reasoning
+from ..conversation import Conversation, Format, Reasoning, ThinkingPart
 from ..efforts import budget_of, effort_of
 from ..fields import add_note
 from ..request_limits import Quirks
@@ -30,6 +30,10 @@ def options(conversation: Conversation, quirks: Quirks, notes: list[str], *, wit
             most = quirks.max_tokens
         said[quirks.max_tokens_field] = most
     thinking = _reasoning(conversation.reasoning, quirks, notes) if conversation.reasoning else {}
+    if quirks.keep_thinking and any(isinstance(part, ThinkingPart) for turn in conversation.turns for part in turn.parts):
+        thinking = _kept(thinking, quirks)
+    if quirks.reasoning_split:
+        said["reasoning_split"] = True
     if with_tools:
         thinking = _beside_tools(thinking, conversation.model, quirks, notes)
     effort = thinking.get("reasoning_effort", quirks.default_effort)
@@ -90,6 +94,14 @@ def sampling(conversation: Conversation, quirks: Quirks, notes: list[str], *, ef
     return said
 
 
+def _kept(thinking: dict[str, Any], quirks: Quirks) -> dict[str, Any]:
+    """The fields of thinking with the wish that the template shows the model its reasoning of earlier turns."""
+    if quirks.keep_thinking == "template":
+        return {**thinking, "chat_template_kwargs": {**thinking.get("chat_template_kwargs", {}), "clear_thinking": False}}
+    switch = thinking.get("thinking", {"type": "enabled"})
+    return {**thinking, "thinking": {**switch, "clear_thinking": False}} if switch["type"] == "enabled" else thinking
+
+
 def _beside_tools(thinking: dict[str, Any], model: str, quirks: Quirks, notes: list[str]) -> dict[str, Any]:
     """What may be asked of thinking where tools are offered."""
     instead = "route it to /v1/responses, where it takes both"
@@ -142,6 +154,8 @@ def _reasoning(reasoning: Reasoning, quirks: Quirks, notes: list[str]) -> dict[s
             if budget is None and reasoning.effort:
                 budget = budget_of(reasoning.effort)
             return {"enable_thinking": not off, **({"thinking_budget": budget} if budget and not off else {})}
+        case "disable_reasoning":
+            return {"disable_reasoning": True} if off else {}
         case "template":
             return {"chat_template_kwargs": {"enable_thinking": not off}}
     if quirks.thinks or not off:
